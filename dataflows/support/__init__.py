@@ -1,0 +1,1 @@
+"""What every workload shares. Runs inside a revision's own virtualenv: standard library and bytewax only."""
