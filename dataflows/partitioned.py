@@ -25,6 +25,4 @@ def get_flow(
 
     steps = [("heavy", items.heavy(heaviness))] if heavy_map else []
     steps.append(("to_text", items.to_text))
-    return api.build_dataflow(
-        "partitioned", api.partitioned_source(parts, build_reader), steps, api.sink(items.StdoutWriter)
-    )
+    return api.build_dataflow("partitioned", api.partitioned_source(parts, build_reader), steps, api.sink(items.StdoutWriter))

@@ -23,8 +23,7 @@ item. Every generation gets at most one item per poll, so that polls per item co
 import inspect
 from typing import Any, Callable, List, Sequence, Tuple
 
-import bytewax.inputs as inputs
-import bytewax.outputs as outputs
+from bytewax import inputs, outputs
 from bytewax.dataflow import Dataflow
 
 from . import probe

@@ -1,0 +1,1 @@
+"""The harness behind runner.py: one module per station of the data's way (see CONTRIBUTING.md)."""

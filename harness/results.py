@@ -1,0 +1,201 @@
+"""Measurements <-> files. The only module that knows the file format.
+
+``<scenario>.json`` is a superset of hyperfine's exports: schema 2 (``schema_version``, ``metadata``, per-run ``measurements``,
+``summary``) and, in the same objects, the keys of 1.x (``mean``, ``times``, …), so that hyperfine's own scripts of either line
+read it. ``runs.csv`` is the same, one row a run. Every file is written under another name and renamed, so that a reader,
+or a crash, never meets half of one.
+"""
+
+import csv
+import io
+import json
+import os
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from harness.errors import HarnessError, UsageError
+from harness.measure import Measurement, Outcome
+from harness.metrics import METRICS, Metric
+
+SCHEMA_VERSION = 2
+CSV_NAME = "runs.csv"
+
+
+@dataclass(frozen=True)
+class Context:
+    """What holds for a whole comparison; everything needed to repeat it."""
+
+    revisions: tuple[Mapping[str, Any], ...]
+    """Label, text as given, and the facts of the environment, in the order given: the baseline first."""
+    topology: str
+    mixed_origins: bool
+    hyperfine_version: str
+    machine: Mapping[str, Any]
+    started_at: str
+    argv: tuple[str, ...]
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        return tuple(str(revision["label"]) for revision in self.revisions)
+
+    @property
+    def identity(self) -> tuple[Any, ...]:
+        """What must be equal for the runs of two sessions to belong to one comparison."""
+        return self.topology, tuple((r["label"], r.get("package_sha256"), r.get("python")) for r in self.revisions)
+
+
+@dataclass
+class Record:
+    """All runs of one scenario so far. Grows while a comparison runs."""
+
+    scenario: str
+    parameters: Mapping[str, Any]
+    context: Context
+    measurements: list[Measurement] = field(default_factory=list)
+    outcomes: list[Outcome] = field(default_factory=list)
+
+    def add(self, result: Measurement | Outcome) -> None:
+        if isinstance(result, Measurement):
+            self.measurements.append(result)
+        else:
+            self.outcomes.append(result)
+
+    def of(self, label: str) -> list[Measurement]:
+        """The measurements of one revision, in order of rounds."""
+        return sorted((m for m in self.measurements if m.label == label), key=lambda m: m.round)
+
+
+def write(record: Record, folder: Path) -> None:
+    """Writes ``<scenario>.json``. Raises ``HarnessError`` when the disk refuses."""
+    labels = [label for label in record.context.labels if record.of(label)]
+    machine = record.context.machine
+    data = {
+        "schema_version": SCHEMA_VERSION,
+        "metadata": {
+            "hyperfine_version": record.context.hyperfine_version,
+            "start_time": record.context.started_at,
+            "platform": {"os": machine.get("kernel"), "architecture": machine.get("architecture")},
+            "scenario": record.scenario,
+            "parameters": dict(record.parameters),
+            "comparison": asdict(record.context),
+        },
+        "primary_metric": METRICS[0].key,
+        "results": [_result(label, record) for label in labels],
+        "outcomes": [asdict(outcome) for outcome in record.outcomes],
+    }  # fmt: skip
+    _write_safely(folder / f"{record.scenario}.json", json.dumps(data, indent=1))
+
+
+def write_csv(records: Sequence[Record], folder: Path) -> None:
+    """Writes ``runs.csv``: one row a run, whether it gave a measurement or not."""
+    columns = ["scenario", "revision", "round", "position", "started_at", "outcome", *(m.key for m in METRICS)]
+    text = io.StringIO()
+    writer = csv.DictWriter(text, columns, restval="", lineterminator="\n")
+    writer.writeheader()
+    for record in records:
+        writer.writerows(_rows(record))
+    _write_safely(folder / CSV_NAME, text.getvalue())
+
+
+def read_all(folder: Path) -> tuple[Record, ...]:
+    """Every scenario of a results folder, in the order in which the comparison began them.
+
+    Raises ``UsageError`` where there is none, or where a file is not one of ours.
+    """
+    if not folder.is_dir():
+        raise UsageError(f"There is no folder {str(folder)!r}. Measure first: ./compare.sh v0.16.0 v0.16.1")
+    records = [_read(path) for path in sorted(folder.glob("*.json"))]
+    if not records:
+        raise UsageError(f"{str(folder)!r} holds no results. Measure first: ./compare.sh v0.16.0 v0.16.1")
+    return tuple(records)
+
+
+def _read(path: Path) -> Record:
+    try:
+        data = json.loads(path.read_text("utf-8"))
+        metadata = data["metadata"]
+        context = dict(metadata["comparison"])
+        context["revisions"], context["argv"] = tuple(context["revisions"]), tuple(context["argv"])
+        record = Record(metadata["scenario"], metadata["parameters"], Context(**context))
+        for result in data["results"]:
+            record.measurements += [_measurement(result["command"], run) for run in result["measurements"]]
+        record.outcomes += [Outcome(**outcome) for outcome in data["outcomes"]]
+        return record
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UsageError(f"{str(path)!r} is not a result file of this harness ({error!r}).") from error
+
+
+def _result(label: str, record: Record) -> dict[str, Any]:
+    runs = record.of(label)
+    wall = [run.metrics["time_wall_clock"] for run in runs]
+    result: dict[str, Any] = {
+        "command": label,
+        "mean": statistics.fmean(wall),
+        "stddev": statistics.stdev(wall) if len(wall) > 1 else None,
+        "median": statistics.median(wall),
+        "user": statistics.fmean(run.metrics["time_user"] for run in runs),
+        "system": statistics.fmean(run.metrics["time_system"] for run in runs),
+        "min": min(wall),
+        "max": max(wall),
+        "times": wall,
+        "exit_codes": [0] * len(runs),
+        "parameters": {"revision": label, **{name: str(value) for name, value in record.parameters.items()}},
+        "summary": {},
+        "measurements": [_run(run) for run in runs],
+    }
+    for metric in METRICS:
+        values = [run.metrics[metric.key] for run in runs if metric.key in run.metrics]
+        if len(values) == len(runs):
+            result["summary"][metric.key] = _summary(metric, values)
+    return result
+
+
+def _summary(metric: Metric, values: Sequence[float]) -> dict[str, Any]:
+    return {
+        "unit": metric.unit,
+        "count": len(values),
+        "mean": statistics.fmean(values),
+        "stddev": statistics.stdev(values) if len(values) > 1 else None,
+        "median": statistics.median(values),
+        "min": min(values),
+        "max": max(values),
+    }
+
+
+def _run(run: Measurement) -> dict[str, Any]:
+    metrics = {m.key: {"value": run.metrics[m.key], "unit": m.unit} for m in METRICS if m.key in run.metrics}
+    return {**metrics, "exit_code": 0, "round": run.round, "position": run.position, "started_at": run.started_at}
+
+
+def _measurement(label: str, run: Mapping[str, Any]) -> Measurement:
+    metrics = {name: entry["value"] for name, entry in run.items() if isinstance(entry, dict)}
+    return Measurement(label, run["round"], run["position"], run["started_at"], metrics)
+
+
+def _rows(record: Record) -> Iterable[dict[str, Any]]:
+    runs: list[Measurement | Outcome] = [*record.measurements, *record.outcomes]
+    for run in sorted(runs, key=lambda r: (r.round, r.position)):
+        row = {
+            "scenario": record.scenario,
+            "revision": run.label,
+            "round": run.round,
+            "position": run.position,
+            "started_at": run.started_at,
+        }
+        yield {**row, "outcome": "ok", **run.metrics} if isinstance(run, Measurement) else {**row, "outcome": run.reason}
+
+
+def _write_safely(path: Path, text: str) -> None:
+    partial = path.with_name(f".{path.name}.part")
+    try:
+        with partial.open("w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        raise HarnessError(f"{path} cannot be written: {error.strerror}. What was there before is untouched.") from error

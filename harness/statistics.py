@@ -1,0 +1,149 @@
+"""Measurements -> a Comparison: estimates and paired ratios with intervals, and what they mean.
+
+The estimate of a revision is the mean of its runs. The ratio of a candidate to the baseline is the geometric mean of the ratios
+within each round: pairing within rounds removes what the machine did to both. Intervals are Student's t, for ratios on their
+logarithms: exact if those are normal, and honest about how few rounds there are.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from scipy import stats
+
+from harness.metrics import BY_NAME, Metric
+from harness.results import Record
+
+CONFIDENCE = 0.95
+MARGIN = 0.05
+"""Ratios within 1 / 1.05 … 1.05 count as the same, unless another margin is asked for."""
+
+_SMALLEST = 1e-3
+"""Values are raised to this before taking ratios: system time can be 0, and 1 ms is below what a kernel that accounts
+by ticks can tell apart."""
+
+
+class Verdict(str, Enum):
+    """What an interval of a ratio says."""
+
+    FASTER = "faster"
+    SLOWER = "slower"
+    SAME = "same"
+    UNCLEAR = "unclear"
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A value with its confidence interval; ``low`` and ``high`` are ``None`` below two runs."""
+
+    value: float
+    low: float | None
+    high: float | None
+    count: int
+
+    @property
+    def verdict(self) -> Verdict:
+        """For a ratio to the baseline."""
+        if self.low is None or self.high is None:
+            return Verdict.UNCLEAR
+        if self.low >= 1 / (1 + MARGIN) and self.high <= 1 + MARGIN:
+            return Verdict.SAME
+        if self.high < 1:
+            return Verdict.FASTER
+        return Verdict.SLOWER if self.low > 1 else Verdict.UNCLEAR
+
+
+@dataclass(frozen=True)
+class Row:
+    """One revision in one scenario."""
+
+    label: str
+    estimates: Mapping[str, Estimate]
+    """By the metric's name; empty where no run gave a measurement."""
+    ratios: Mapping[str, Estimate]
+    """To the baseline; empty for the baseline itself, and where the two share no round."""
+    failures: Mapping[str, int]
+    """Number of runs without a measurement, by reason."""
+    identical_to: str | None
+    """An earlier revision with the same compiled extensions."""
+
+    @property
+    def moved_to_system(self) -> bool:
+        """System time rose while total CPU fell: a spin that became sleep is not a regression."""
+        system, cpu = self.ratios.get("system"), self.ratios.get("cpu")
+        return bool(system and cpu and system.verdict is Verdict.SLOWER and cpu.verdict is Verdict.FASTER)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All revisions in one scenario."""
+
+    scenario: str
+    topology: str
+    mixed_origins: bool
+    rows: tuple[Row, ...]
+    """The baseline first."""
+
+
+def compare(record: Record, metrics: Sequence[Metric] = tuple(BY_NAME.values())) -> Comparison:
+    """Compares every revision of a scenario with the first."""
+    labels = record.context.labels
+    rows = tuple(_row(label, labels[0], record, metrics) for label in labels)
+    return Comparison(record.scenario, record.context.topology, record.context.mixed_origins, rows)
+
+
+def mean(values: Sequence[float]) -> Estimate:
+    """The mean of values that cannot be negative, with its t interval."""
+    centre = math.fsum(values) / len(values)
+    half = _half_width(values)
+    return Estimate(
+        centre, None if half is None else max(0.0, centre - half), None if half is None else centre + half, len(values)
+    )
+
+
+def geometric_mean(ratios: Sequence[float]) -> Estimate:
+    """The geometric mean of positive ratios, with its t interval on logarithms."""
+    logs = [math.log(ratio) for ratio in ratios]
+    centre = math.fsum(logs) / len(logs)
+    half = _half_width(logs)
+    low, high = (None, None) if half is None else (math.exp(centre - half), math.exp(centre + half))
+    return Estimate(math.exp(centre), low, high, len(logs))
+
+
+def _half_width(values: Sequence[float]) -> float | None:
+    if len(values) < 2:
+        return None
+    return float(stats.sem(values)) * float(stats.t.ppf((1 + CONFIDENCE) / 2, len(values) - 1))
+
+
+def _row(label: str, baseline: str, record: Record, metrics: Sequence[Metric]) -> Row:
+    runs = record.of(label)
+    of_baseline = {run.round: run for run in record.of(baseline)}
+    estimates, ratios = {}, {}
+    for metric in metrics:
+        values = [run.metrics[metric.key] for run in runs if metric.key in run.metrics]
+        if values:
+            estimates[metric.name] = mean(values)
+        pairs = [
+            max(run.metrics[metric.key], _SMALLEST) / max(of_baseline[run.round].metrics[metric.key], _SMALLEST)
+            for run in runs
+            if run.round in of_baseline and metric.key in run.metrics and metric.key in of_baseline[run.round].metrics
+        ]
+        if pairs and label != baseline:
+            ratios[metric.name] = geometric_mean(pairs)
+    failures: dict[str, int] = {}
+    for outcome in record.outcomes:
+        if outcome.label == label:
+            failures[outcome.reason] = failures.get(outcome.reason, 0) + 1
+    return Row(label, estimates, ratios, failures, _identical(label, record))
+
+
+def _identical(label: str, record: Record) -> str | None:
+    extensions = {str(r["label"]): r.get("extensions") for r in record.context.revisions}
+    for earlier, hashes in extensions.items():
+        if earlier == label:
+            return None
+        if hashes and hashes == extensions[label]:
+            return earlier
+    return None

@@ -1,0 +1,8 @@
+#!/usr/bin/env bash
+# Draws the charts of a folder of results: ./plot.sh [RESULTS] (see --help).
+set -euo pipefail
+BENCH_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+export BENCH_PROGRAM=./plot.sh
+# shellcheck source=harness/setup.sh
+source "$BENCH_ROOT/harness/setup.sh" "$BENCH_ROOT/requirements.txt"
+exec "$bench_python" "$BENCH_ROOT/runner.py" plot "$@"

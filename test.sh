@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# The project's own tests: linters, types, unit tests, then integration tests with real bytewax, hyperfine and git.
+# ./test.sh [PYTEST ARGUMENTS], e.g. ./test.sh -m 'not integration' for the quick ones only.
+set -euo pipefail
+BENCH_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+export BENCH_PROGRAM=./test.sh
+# shellcheck source=harness/setup.sh
+source "$BENCH_ROOT/harness/setup.sh" "$BENCH_ROOT/requirements-dev.txt"
+cd "$BENCH_ROOT"
+bin=$(dirname "$bench_python")
+"$bin/ruff" check .
+"$bin/ruff" format --check .
+"$bin/mypy"
+"$bin/shellcheck" --external-sources ./*.sh harness/*.sh .ci/run
+exec "$bench_python" -m pytest "$@"
