@@ -36,7 +36,7 @@ class Facts:
     """SHA-256 of each compiled extension, by its path in the package."""
     package_sha256: str
     """Over all files of the package, compiled or not."""
-    requirements: tuple[str, ...]
+    requirements: list[str]
     """``pip freeze``: what else is installed."""
     compiler: str | None
     """Of builds made here."""
@@ -122,8 +122,7 @@ def _key(recipe: Recipe, toolchain: Toolchain | None) -> str:
 
 
 def _read_facts(path: Path) -> Facts:
-    data = json.loads(path.read_text())
-    return Facts(**{**data, "requirements": tuple(data["requirements"])})
+    return Facts(**json.loads(path.read_text()))
 
 
 def _look(folder: Path, recipe: Recipe, toolchain: Toolchain | None) -> Facts:
@@ -146,7 +145,7 @@ def _look(folder: Path, recipe: Recipe, toolchain: Toolchain | None) -> Facts:
         package_version=version,
         extensions={name: digest for name, digest in digests.items() if name.endswith(_EXTENSION_SUFFIXES)},
         package_sha256=hashlib.sha256(json.dumps(digests).encode()).hexdigest(),
-        requirements=tuple(name.replace("-", "==", 1) for name in installed if not name.startswith("pip-")),
+        requirements=[name.replace("-", "==", 1) for name in installed if not name.startswith("pip-")],
         compiler=toolchain.rustc if toolchain and recipe.wheel is None else None,
         launcher_module=f"{PACKAGE}.run" if '"--processes"' in run_module else f"{PACKAGE}.testing",
     )

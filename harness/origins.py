@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -160,10 +161,10 @@ def _recipe(candidate: _Candidate, python: Interpreter, index: Index) -> Recipe:
 def _shared(
     candidates: Sequence[_Candidate], pythons: Sequence[Interpreter], repository: Repository, index: Index
 ) -> Interpreter | None:
-    return newest_shared(pythons, [lambda p, c=c: _fits(c, p, repository, index) for c in candidates])
+    return newest_shared(pythons, [partial(_fits, repository=repository, index=index, candidate=c) for c in candidates])
 
 
-def _fits(candidate: _Candidate, python: Interpreter, repository: Repository, index: Index) -> bool:
+def _fits(python: Interpreter, *, candidate: _Candidate, repository: Repository, index: Index) -> bool:
     """Whether a revision, with its origin, runs on a Python."""
     source = candidate.revision.source
     if isinstance(source, WheelFile):
@@ -203,7 +204,7 @@ def _read_toml(candidate: _Candidate, name: str, repository: Repository) -> dict
     else:
         text = repository.read_file(candidate.commit or "", name)
     try:
-        return tomllib.loads(text or "")
+        return dict(tomllib.loads(text or ""))
     except tomllib.TOMLDecodeError:
         return {}
 
@@ -213,7 +214,9 @@ def _why_no_python(
 ) -> str:
     lines = []
     for candidate in candidates:
-        fits = [python.minor_text for python in pythons if _fits(candidate, python, repository, index)]
+        fits = [
+            python.minor_text for python in pythons if _fits(python, candidate=candidate, repository=repository, index=index)
+        ]
         lines.append(f"  {candidate.revision.label} ({candidate.origin.value}): {', '.join(fits) or 'none'}")
     names = ", ".join(python.minor_text for python in pythons)
     return (

@@ -28,7 +28,7 @@ class Repository:
     say: Callable[[str], None] = lambda _message: None
 
     def __post_init__(self) -> None:
-        if not Path(self.location).is_dir() and not _URL.fullmatch(self.location):
+        if not self.location or (not Path(self.location).is_dir() and not _URL.fullmatch(self.location)):
             raise UsageError(f"--repo {self.location!r} is neither a folder nor a URL (https://…, ssh://…, git@host:path).")
 
     def find_commit(self, name: str) -> str | None:

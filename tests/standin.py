@@ -1,0 +1,117 @@
+"""A tiny package that stands in for bytewax where the harness, not bytewax, is tested."""
+
+import subprocess
+import textwrap
+import zipfile
+from pathlib import Path
+
+RUN_MODULE = '''
+"""Pretends to run a dataflow: reports the items that the import string promises, or misbehaves."""
+import json, os, re, sys, time
+
+BEHAVIOUR = {behaviour!r}
+
+def main():
+    numbers = dict(re.findall(r"(\\w+)=(\\d+)\\b", sys.argv[1]))
+    items = int(numbers.get("partitions", 1)) * int(numbers.get("items_per_partition", numbers.get("items_per_worker", 0)))
+    if BEHAVIOUR == "hang":
+        os.fork()
+        while True:
+            time.sleep(60)
+    if BEHAVIOUR == "fail":
+        print("standing in, and failing on purpose", file=sys.stderr)
+        sys.exit(7)
+    if BEHAVIOUR == "lose":
+        items -= 1
+    if BEHAVIOUR == "leave":
+        if os.fork() == 0:
+            time.sleep(60)
+    if BEHAVIOUR.startswith("sleep"):
+        time.sleep(float(BEHAVIOUR.split()[1]))
+    ident_sum = items * (items - 1) // 2
+    if BEHAVIOUR == "double":
+        ident_sum += 1
+    report = dict(pid=os.getpid(), polls=items, items_in=items, items_out=items)
+    report.update(ident_sum_in=ident_sum, ident_sum_out=ident_sum)
+    with open(os.path.join(os.environ["BENCH_PROBE_DIR"], "process-%d.json" % os.getpid()), "w") as file:
+        json.dump(report, file)
+
+if __name__ == "__main__":
+    main()
+'''
+
+CARGO_MAIN = 'fn main() {{ println!("{text}"); }}\n'
+
+
+def write_package(folder: Path, behaviour: str = "ok") -> None:
+    """The package's Python files, into ``folder``/bytewax."""
+    package = folder / "bytewax"
+    package.mkdir(parents=True, exist_ok=True)
+    (package / "__init__.py").write_text("raise RuntimeError('broken on purpose')\n" if behaviour == "broken" else "")
+    (package / "dataflow.py").write_text("")
+    (package / "run.py").write_text(RUN_MODULE.format(behaviour=behaviour))
+
+
+def write_wheel(folder: Path, behaviour: str = "ok", version: str = "0.0.1") -> Path:
+    """A wheel of the stand-in, for any Python."""
+    folder.mkdir(parents=True, exist_ok=True)
+    write_package(folder / "sources", behaviour)
+    path = folder / f"bytewax-{version}-py3-none-any.whl"
+    info = f"bytewax-{version}.dist-info"
+    with zipfile.ZipFile(path, "w") as archive:
+        for file in sorted((folder / "sources" / "bytewax").iterdir()):
+            archive.write(file, f"bytewax/{file.name}")
+        archive.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: bytewax\nVersion: {version}\n")
+        archive.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        archive.writestr(f"{info}/RECORD", "")
+    return path
+
+
+def git(folder: Path, *arguments: str) -> str:
+    """Runs git with an identity and dates of its own; returns what it prints."""
+    environment = {
+        "PATH": "/usr/bin:/bin:/usr/local/bin", "HOME": str(folder), "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@example.org", "GIT_COMMITTER_NAME": "a",
+        "GIT_COMMITTER_EMAIL": "a@example.org",
+        # Old, and equal for all commits: the very thing that misleads cargo.
+        "GIT_AUTHOR_DATE": "2020-01-01T00:00:00Z", "GIT_COMMITTER_DATE": "2020-01-01T00:00:00Z",
+    }  # fmt: skip
+    command = ["git", "-C", str(folder), *arguments]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def write_sources(folder: Path, text: str = "one") -> None:
+    """Sources whose wheel has a compiled part, by maturin and cargo, as bytewax's has."""
+    write_package(folder / "pysrc")
+    (folder / "src").mkdir(exist_ok=True)
+    (folder / "src" / "main.rs").write_text(CARGO_MAIN.format(text=text))
+    (folder / "Cargo.toml").write_text('[package]\nname = "bytewax"\nversion = "0.0.1"\nedition = "2021"\n')
+    (folder / "pyproject.toml").write_text(
+        textwrap.dedent("""
+        [project]
+        name = "bytewax"
+        version = "0.0.1"
+        requires-python = ">=3.9"
+        [build-system]
+        requires = ["maturin>=1.0,<2.0"]
+        build-backend = "maturin"
+        [tool.maturin]
+        bindings = "bin"
+        python-source = "pysrc"
+        """)
+    )
+
+
+def write_repository(folder: Path) -> dict[str, str]:
+    """A repository with two commits that differ in their Rust code, a tag and a branch; returns their full ids."""
+    folder.mkdir(parents=True)
+    git(folder, "init", "--quiet", "--initial-branch", "main")
+    commits = {}
+    for text in ("one", "two"):
+        write_sources(folder, text)
+        git(folder, "add", "--all")
+        git(folder, "commit", "--quiet", "--message", text)
+        commits[text] = git(folder, "rev-parse", "HEAD")
+    git(folder, "tag", "v0.0.1", commits["one"])
+    git(folder, "branch", "feature/two", commits["two"])
+    return commits

@@ -1,0 +1,108 @@
+"""Real bytewax, real hyperfine, real compilers."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from harness import environments
+from harness.builds import BuildError
+from harness.environments import Environment
+from harness.errors import HarnessError
+from harness.hyperfine import locate
+from harness.index import Index
+from harness.origins import OriginChoice, choose
+from harness.places import ROOT, Cache
+from harness.repository import Repository
+from harness.revisions import resolve
+from tests import standin
+from tests.conftest import Compare
+
+pytestmark = pytest.mark.integration
+
+
+def make(texts: list[str], repository: Repository, cache: Cache) -> dict[str, Environment | HarnessError]:
+    recipes = choose(resolve(texts, repository), OriginChoice.AUTO, None, repository, Index(cache))
+    return environments.make_all(recipes, repository, cache, lambda _label, _what: None)
+
+
+def binary(environment: Environment | HarnessError) -> bytes:
+    assert isinstance(environment, Environment), environment
+    return (environment.folder / "bin" / "bytewax").read_bytes()
+
+
+@pytest.mark.skipif(shutil.which("cargo") is None, reason="source builds need cargo")
+def test_two_commits_never_share_a_binary_though_their_files_are_equally_old(repository: Repository) -> None:
+    # One cache, so one cargo target folder: cargo alone would take the second build for done (see builds.py).
+    commits = make(["one=v0.0.1", "two=main"], repository, repository.cache)
+    one, two = binary(commits["one"]), binary(commits["two"])
+    assert b"one" in subprocess.run([commits["one"].folder / "bin" / "bytewax"], capture_output=True, check=True).stdout  # type: ignore[union-attr]
+    assert one != two
+    again = make(["again=v0.0.1"], repository, repository.cache)
+    assert again["again"] == commits["one"], "reused when complete"
+
+
+@pytest.mark.skipif(shutil.which("cargo") is None, reason="source builds need cargo")
+def test_an_interrupted_environment_is_rebuilt(repository: Repository) -> None:
+    first = make(["main"], repository, repository.cache)["main"]
+    assert isinstance(first, Environment)
+    (first.folder / "environment.json").unlink()
+    shutil.rmtree(first.folder / "lib")
+    second = make(["main"], repository, repository.cache)["main"]
+    assert isinstance(second, Environment)
+    assert second.facts.package_sha256 == first.facts.package_sha256
+
+
+@pytest.mark.skipif(shutil.which("cargo") is None, reason="source builds need cargo")
+def test_a_build_that_fails_shows_its_log_and_the_other_revision_is_built(repository: Repository, tmp_path: Path) -> None:
+    standin.write_repository(tmp_path / "broken")
+    (tmp_path / "broken" / "src" / "main.rs").write_text("fn main() { this is no Rust }")
+    made = make(["main", str(tmp_path / "broken")], repository, repository.cache)
+    assert isinstance(made["main"], Environment)
+    assert isinstance(made["broken"], BuildError)
+    assert "error" in str(made["broken"])
+    assert str(repository.cache.root / "logs") in str(made["broken"])
+
+
+def test_hyperfine_is_found_or_set_up_and_new_enough() -> None:
+    assert locate(Cache(), lambda _what: None).version >= "1.13"
+
+
+RELEASES = ["v0.16.0", "v0.16.1", "v0.17.2", "v0.18.2", "v0.19.1", "v0.21.1"]
+
+
+def test_the_workloads_run_on_every_generation_of_the_api(run_compare: Compare, tmp_path: Path) -> None:
+    quick = ["--set", "interval=0.01", "--set", "heaviness=100", "--rounds", "1", "--no-plot"]
+    done = run_compare(*RELEASES, *quick, "--scenario", "partitioned*", "--scenario", "dynamic*", timeout=580)
+    assert done.returncode == 0, done.stdout + done.stderr
+    for path in (tmp_path / "results").glob("*.json"):
+        data = json.loads(path.read_text())
+        assert [result["command"] for result in data["results"]] == RELEASES, path.name
+
+
+def test_the_fix_of_the_spinning_workers_shows_in_every_topology(run_compare: Compare, tmp_path: Path) -> None:
+    for topology in (["--topology", "single"], ["--topology", "launcher", "--processes", "2"]):
+        results = tmp_path / topology[1]
+        done = run_compare(
+            "v0.16.0", "v0.16.1", "--scenario", "partitioned-long-input", "--set", "items_per_partition=8", "--rounds", "1",
+            "--no-plot", *topology, "--results", results,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        data = json.loads((results / "partitioned-long-input.json").read_text())
+        before, after = (result["summary"] for result in data["results"])
+        # No assertion on a time: the count of polls is what the fix changed, and no machine's noise changes it tenfold.
+        assert before["polls"]["mean"] > 10 * after["polls"]["mean"]
+
+
+def test_a_fresh_clone_runs_from_any_folder(tmp_path: Path) -> None:
+    clone = tmp_path / "clone"
+    subprocess.run(["git", "clone", "--quiet", str(ROOT), str(clone)], check=True)
+    (clone / ".bench").mkdir()
+    # The virtualenv of this very test: making one takes a minute, and setup.sh is tested by every run of test.sh.
+    (clone / ".bench" / "venv").symlink_to(Path(sys.executable).parent.parent)
+    done = subprocess.run([clone / "plot.sh"], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "overview.png" in done.stdout
