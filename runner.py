@@ -31,7 +31,8 @@ Examples:
   ./compare.sh main my-branch ~/src/bytewax --rounds 10
   ./compare.sh before=main after=./bytewax --origin source
   ./compare.sh A=v0.21.1 B=v0.21.1            # compare a revision with itself: how noisy is this machine?
-  ./compare.sh v0.16.0 v0.16.1 --topology launcher --processes 2
+  ./compare.sh v0.16.0 v0.16.1 --processes 2 --timeline
+  ./compare.sh v0.20.1 v0.21.1 --dataflow examples/basic.py:flow
 """
 
 
@@ -49,10 +50,25 @@ def compare(
         list[str], typer.Option("--scenario", "-s", metavar="GLOB", help="Only these scenarios; repeatable.")
     ] = [],
     rounds: Annotated[int, typer.Option(help="Runs of each revision in each scenario, after one warm-up.")] = 5,
+    processes: Annotated[int, typer.Option("--processes", "-p", help="Processes of each run.")] = 1,
+    workers: Annotated[int, typer.Option("--workers", "-w", help="Worker threads of each process.")] = 1,
     topology: Annotated[
-        str, typer.Option(help="single: one bytewax.run process. launcher: bytewax's own -p N.", metavar="KIND")
-    ] = "single",
-    processes: Annotated[int, typer.Option("--processes", "-p", help="Processes of the launcher.")] = 1,
+        Optional[str],
+        typer.Option(
+            metavar="KIND",
+            help="single: one process. cluster: N processes, as in production. launcher: bytewax's own -p N. Default: "
+            "single, or cluster for more than one process.",
+        ),
+    ] = None,
+    dataflow: Annotated[
+        Optional[str], typer.Option(metavar="FILE.py:CALL", help="Measure a dataflow of yours, instead of the scenarios.")
+    ] = None,
+    timeline: Annotated[
+        bool, typer.Option("--timeline", help="One extra run of each revision, drawn as CPU share over time.")
+    ] = False,
+    launcher_cost: Annotated[
+        bool, typer.Option("--launcher-cost", help="One extra run of each under bytewax's own launcher: what it adds.")
+    ] = False,
     settings: Annotated[
         list[str], typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the scenarios; repeatable.")
     ] = [],
@@ -70,7 +86,9 @@ def compare(
     time_limit: Annotated[
         Optional[float], typer.Option(metavar="SECONDS", help="Kill a run after this. Default: by scenario.")
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted comparison in the same folder.")] = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Continue an interrupted comparison in the same folder.")
+    ] = False,
     plot: Annotated[bool, typer.Option("--plot/--no-plot", help="Draw charts at the end.")] = True,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no table: only the sentences.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="The comparison as JSON on stdout, progress on stderr.")] = False,
@@ -85,6 +103,10 @@ def compare(
         rounds=rounds,
         topology=topology,
         processes=processes,
+        workers=workers,
+        dataflow=dataflow,
+        timeline=timeline,
+        launcher_cost=launcher_cost,
         origin=origin,
         python=python,
         repo=repo,
@@ -131,7 +153,9 @@ def main() -> int:
         print(f"{_program()}: {error}", file=sys.stderr)
         return error.exit_code
     except (KeyboardInterrupt, typer.Abort):
-        print(f"{_program()}: interrupted. Finished runs are kept; the same command with --resume goes on.", file=sys.stderr)
+        print(
+            f"{_program()}: interrupted. Finished runs are kept; the same command with --resume goes on.", file=sys.stderr
+        )
         return ExitCode.INTERRUPTED
     except TyperException as error:
         print(f"{_program()}: {error.format_message()} Try --help.", file=sys.stderr)

@@ -5,32 +5,29 @@ from support import api, items
 MAX_WORKERS = 16
 
 
-class NoItems:
-    """The reader of a worker beyond the first ``MAX_WORKERS``: at its end from the start."""
-
-    def next_item(self):
-        raise StopIteration
-
-
 def get_flow(
     long_input=False,
     heavy_map=False,
+    scheduled=False,
     items_per_worker=20,
     interval=0.25,
+    burst=1,
+    idle=0.0,
     heaviness=40_000,
     seed=1,
 ):
     """A dataflow in which each of the first 16 workers reads ``items_per_worker`` random digits.
 
-    ``long_input``, ``heavy_map``, ``interval`` and ``heaviness`` are as in the family ``partitioned``.
+    The other parameters are as in the family ``partitioned``.
     """
+    schedule = items.Schedule(interval if long_input else 0, burst, idle)
+    reader = items.ScheduledReader if scheduled else items.Reader
 
     def build_reader(worker_index, _worker_count):
         if worker_index >= MAX_WORKERS:
-            return NoItems()
-        first_ident = worker_index * items_per_worker
-        return items.Reader(first_ident, items_per_worker, interval if long_input else 0, seed)
+            return items.Reader(0, 0, items.Schedule(), seed)
+        return reader(worker_index * items_per_worker, items_per_worker, schedule, seed)
 
-    steps = [("heavy", items.heavy(heaviness))] if heavy_map else []
-    steps.append(("to_text", items.to_text))
-    return api.build_dataflow("dynamic", api.dynamic_source(build_reader), steps, api.sink(items.StdoutWriter))
+    return api.build_dataflow(
+        "dynamic", api.dynamic_source(build_reader), items.steps(heavy_map, heaviness), api.sink(items.StdoutWriter)
+    )

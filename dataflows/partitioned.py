@@ -6,23 +6,31 @@ from support import api, items
 def get_flow(
     long_input=False,
     heavy_map=False,
+    scheduled=False,
     partitions=16,
     items_per_partition=20,
     interval=0.25,
+    burst=1,
+    idle=0.0,
     heaviness=40_000,
     seed=1,
 ):
     """A dataflow of ``partitions`` × ``items_per_partition`` random digits.
 
-    ``long_input`` makes an item of each partition due every ``interval`` seconds and answers "nothing yet" until then;
+    ``long_input`` makes ``burst`` items of each partition due every ``interval`` seconds and answers "nothing yet" until then;
+    ``scheduled`` also tells bytewax when to ask next; ``idle`` is silence in seconds before the input ends;
     ``heavy_map`` adds a step that fills and sorts a list of ``heaviness`` integers for each item.
     """
     parts = ["part-%03d" % number for number in range(partitions)]
+    schedule = items.Schedule(interval if long_input else 0, burst, idle)
+    reader = items.ScheduledReader if scheduled else items.Reader
 
     def build_reader(part):
-        first_ident = parts.index(part) * items_per_partition
-        return items.Reader(first_ident, items_per_partition, interval if long_input else 0, seed)
+        return reader(parts.index(part) * items_per_partition, items_per_partition, schedule, seed)
 
-    steps = [("heavy", items.heavy(heaviness))] if heavy_map else []
-    steps.append(("to_text", items.to_text))
-    return api.build_dataflow("partitioned", api.partitioned_source(parts, build_reader), steps, api.sink(items.StdoutWriter))
+    return api.build_dataflow(
+        "partitioned",
+        api.partitioned_source(parts, build_reader),
+        items.steps(heavy_map, heaviness),
+        api.sink(items.StdoutWriter),
+    )

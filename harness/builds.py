@@ -85,7 +85,9 @@ def build_wheel(
         return wheel.replace(wheels / wheel.name)
 
 
-def run_logged(arguments: Sequence[str], log: Path, *, env: Mapping[str, str] | None = None, cwd: Path | None = None) -> None:
+def run_logged(
+    arguments: Sequence[str], log: Path, *, env: Mapping[str, str] | None = None, cwd: Path | None = None
+) -> None:
     """Runs one step of a build, its output appended to a log. Raises ``BuildError`` with the end of that log."""
     with log.open("ab") as file:
         finished = run(arguments, stdout=file, stderr=file, time_limit_s=_TIME_LIMIT_S, env=env, cwd=cwd)
@@ -107,7 +109,9 @@ def _hint(log: Path) -> str:
 
 def _room(python: Interpreter, toolchain: Toolchain, cache: Cache) -> Path:
     text = f"{python.executable}\0{python.version}\0{toolchain.rustc}\0{toolchain.flags}"
-    room = cache.folder("builds") / f"cp{python.minor_text.replace('.', '')}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+    room = (
+        cache.folder("builds") / f"cp{python.minor_text.replace('.', '')}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+    )
     room.mkdir(exist_ok=True)
     return room
 

@@ -1,22 +1,23 @@
 """What each command does: calls the stations in order, and hands data from one to the next."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
 
-from harness import environments, machine, origins, plan, results, revisions, scenarios, session
+from harness import environments, machine, origins, plan, results, revisions, scenarios, session, timeline
 from harness.environments import Environment
 from harness.errors import ExitCode, HarnessError, UsageError
 from harness.guard import Guard
 from harness.hyperfine import Hyperfine, locate
 from harness.index import Index
-from harness.measure import Measurer, Outcome
+from harness.measure import NOT_SUPPORTED, Measurement, Measurer, Outcome, is_supported
 from harness.origins import OriginChoice, Recipe
 from harness.places import Cache
+from harness.plan import PlannedRun
 from harness.progress import PreparationLog, RunProgress
 from harness.repository import Repository
 from harness.results import Context, Record
@@ -33,8 +34,12 @@ class Request:
     scenarios: tuple[str, ...]
     settings: tuple[str, ...]
     rounds: int
-    topology: str
+    topology: str | None
     processes: int
+    workers: int
+    dataflow: str | None
+    timeline: bool
+    launcher_cost: bool
     origin: OriginChoice
     python: str | None
     repo: str
@@ -48,7 +53,7 @@ class Request:
 def compare(request: Request, output: Console, progress: Console, *, quiet: bool, as_json: bool) -> ExitCode:
     """The main job: environments, runs, results, charts, report. Raises ``HarnessError``."""
     topology = _checked(request)
-    chosen = scenarios.select(request.scenarios, request.settings)
+    chosen = _scenarios(request)
     cache = Cache()
     preparation = PreparationLog(progress, quiet=quiet)
     repository = Repository(request.repo, cache, preparation.about)
@@ -71,6 +76,10 @@ def compare(request: Request, output: Console, progress: Console, *, quiet: bool
         with Guard() as guard, RunProgress(runs, progress, quiet=quiet) as run_progress:
             measurer = Measurer(hyperfine, usable, topology, cache, guard.watch, request.time_limit_s)
             session.carry_out(runs, measurer, records, request.results, run_progress)
+            if request.launcher_cost:
+                _add_launcher_cost(chosen, measurer, records, preparation)
+            if request.timeline:
+                _add_timelines(chosen, measurer, request.results, preparation)
         for record in records.values():
             results.write(record, request.results)
         results.write_csv(list(records.values()), request.results)
@@ -79,7 +88,8 @@ def compare(request: Request, output: Console, progress: Console, *, quiet: bool
     if not as_json:
         drawn = f", {len(charts)} charts (*.png)" if charts else ""
         output.print(f"Results in {request.results}: *.json, {results.CSV_NAME}{drawn}", soft_wrap=True)
-    return ExitCode.FAILED if any(record.outcomes for record in records.values()) else ExitCode.OK
+    failed = any(outcome.reason != NOT_SUPPORTED for record in records.values() for outcome in record.outcomes)
+    return ExitCode.FAILED if failed else ExitCode.OK
 
 
 def plot(folder: Path, formats: Sequence[str], output: Console) -> None:
@@ -97,7 +107,7 @@ def list_scenarios(output: Console) -> None:
     table.add_column("scenario", no_wrap=True)
     table.add_column("what it is for")
     for scenario in scenarios.ALL:
-        table.add_row(scenario.name, scenario.purpose)
+        table.add_row(scenario.name, scenario.purpose + ("" if scenario.by_default else " [only when named]"))
     output.print(table)
 
 
@@ -106,13 +116,25 @@ def _checked(request: Request) -> Topology:
         raise UsageError(f"--rounds {request.rounds}: at least 1.")
     if request.processes < 1:
         raise UsageError(f"--processes {request.processes}: at least 1.")
-    if request.topology not in TOPOLOGY_KINDS:
-        raise UsageError(f"--topology {request.topology!r} is none of: {', '.join(TOPOLOGY_KINDS)}.")
-    if request.topology == "single" and request.processes > 1:
-        raise UsageError("--topology single is one process. For more, add --topology launcher.")
+    if request.workers < 1:
+        raise UsageError(f"--workers {request.workers}: at least 1.")
+    kind = request.topology or ("single" if request.processes == 1 else "cluster")
+    if kind not in TOPOLOGY_KINDS:
+        raise UsageError(f"--topology {kind!r} is none of: {', '.join(TOPOLOGY_KINDS)}.")
+    if kind == "single" and request.processes > 1:
+        raise UsageError("--topology single is one process. For more, leave it out, or say --topology launcher.")
     if request.time_limit_s is not None and not request.time_limit_s > 0:
         raise UsageError(f"--time-limit {request.time_limit_s:g}: must be above zero.")
-    return Topology(request.topology, request.processes)
+    return Topology(kind, request.processes, request.workers)
+
+
+def _scenarios(request: Request) -> tuple[Scenario, ...]:
+    if request.dataflow is None:
+        return scenarios.select(request.scenarios, request.settings)
+    if request.settings:
+        raise UsageError("--set changes this project's scenarios; parameters of your own dataflow go into its call.")
+    own = scenarios.of_user(request.dataflow)
+    return (*(scenarios.select(request.scenarios, ()) if request.scenarios else ()), own)
 
 
 def _earlier(request: Request) -> Mapping[str, Record]:
@@ -172,7 +194,7 @@ def _records(
 
 def _put_aside(folder: Path, cache: Cache, say: Callable[[str], None]) -> None:
     """Moves the results of an earlier comparison out of the way: nothing is lost, and no chart mixes two comparisons."""
-    old = [path for pattern in ("*.json", "*.csv", "*.png", "*.svg") for path in folder.glob(pattern)]
+    old = [path for suffix in ("json", "csv", "png", "svg") for path in folder.glob(f"*.{suffix}")]
     if old:
         target = cache.folder(f"earlier-results/{datetime.now(timezone.utc):%Y%m%dT%H%M%S%f}")
         for path in old:
@@ -182,11 +204,39 @@ def _put_aside(folder: Path, cache: Cache, say: Callable[[str], None]) -> None:
         say(f"the earlier results in {folder} are now in {target}")
 
 
+def _add_launcher_cost(
+    chosen: Sequence[Scenario], measurer: Measurer, records: Mapping[str, Record], say: PreparationLog
+) -> None:
+    """One extra run of each revision under bytewax's own launcher, to know what that would have added."""
+    extra = replace(measurer, topology=replace(measurer.topology, kind="launcher"))
+    for scenario in chosen:
+        for label, environment in measurer.environments.items():
+            if not is_supported(scenario, environment):
+                continue
+            say(label, f"one more run of {scenario.name} under bytewax's own launcher")
+            result = extra.measure(PlannedRun(scenario, label, plan.WARM_UP, 0))
+            if isinstance(result, Measurement) and "time_cpu_launcher" in result.metrics:
+                records[scenario.name].launcher_cpu_s[label] = result.metrics["time_cpu_launcher"]
+
+
+def _add_timelines(chosen: Sequence[Scenario], measurer: Measurer, folder: Path, say: PreparationLog) -> None:
+    for scenario in chosen:
+        samples = []
+        for label, environment in measurer.environments.items():
+            if not is_supported(scenario, environment):
+                continue
+            say(label, f"one more run of {scenario.name}, sampled for its timeline")
+            samples += timeline.record(scenario, label, measurer)
+        results.write_safely(folder / f"{scenario.name}{timeline.SUFFIX}", timeline.write(samples))
+
+
 def _draw(records: Sequence[Record], folder: Path, formats: Sequence[str]) -> list[Path]:
     # Here, not above: these take a second to import, which no run and no error message should wait for.
     from harness import charts, statistics
 
-    return charts.draw_all([statistics.compare(record) for record in records], folder, formats)
+    sampled = {record.scenario: folder / f"{record.scenario}{timeline.SUFFIX}" for record in records}
+    timelines = {scenario: timeline.read(path) for scenario, path in sampled.items() if path.exists()}
+    return charts.draw_all([statistics.compare(record) for record in records], timelines, folder, formats)
 
 
 def _report(records: Sequence[Record], output: Console, *, quiet: bool, as_json: bool) -> None:

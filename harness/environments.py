@@ -18,6 +18,9 @@ from harness.places import Cache
 from harness.repository import Repository
 from harness.revisions import PACKAGE
 
+_LAYOUT = "2"
+"""Of ``environment.json``; another one makes environments of before unknown."""
+
 _EXTENSION_SUFFIXES = (".so", ".pyd", ".dylib")
 
 
@@ -42,6 +45,8 @@ class Facts:
     """Of builds made here."""
     launcher_module: str
     """The module whose ``-p N`` starts a local cluster: it moved from ``bytewax.run`` to ``bytewax.testing``."""
+    supports_next_awake: bool
+    """Whether a source may say when to be asked next."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +116,7 @@ def _make(
 
 
 def _key(recipe: Recipe, toolchain: Toolchain | None) -> str:
-    what = [recipe.origin.value, recipe.python.executable, recipe.python.version]
+    what = [_LAYOUT, recipe.origin.value, recipe.python.executable, recipe.python.version]
     if recipe.wheel is not None:
         what.append(hashlib.sha256(recipe.wheel.read_bytes()).hexdigest())
     else:
@@ -136,7 +141,7 @@ def _look(folder: Path, recipe: Recipe, toolchain: Toolchain | None) -> Facts:
     }
     installed = sorted(path.stem for path in package.parent.glob("*.dist-info"))
     version = next(name for name in installed if name.startswith(f"{PACKAGE}-")).split("-")[1]
-    run_module = (package / "run.py").read_text("utf-8") if (package / "run.py").exists() else ""
+    run_module, inputs_module = (_text(package / name) for name in ("run.py", "inputs.py"))
     return Facts(
         origin=recipe.origin.value,
         commit=recipe.commit,
@@ -148,4 +153,9 @@ def _look(folder: Path, recipe: Recipe, toolchain: Toolchain | None) -> Facts:
         requirements=[name.replace("-", "==", 1) for name in installed if not name.startswith("pip-")],
         compiler=toolchain.rustc if toolchain and recipe.wheel is None else None,
         launcher_module=f"{PACKAGE}.run" if '"--processes"' in run_module else f"{PACKAGE}.testing",
+        supports_next_awake="def next_awake" in inputs_module,
     )
+
+
+def _text(path: Path) -> str:
+    return path.read_text("utf-8") if path.exists() else ""

@@ -154,4 +154,6 @@ def _from_apt(own: Path, cache: Cache, log: Path) -> None:
 
 
 def _from_cargo(own: Path, cache: Cache, log: Path) -> None:
-    run_logged(["cargo", "install", "hyperfine", "--version", CARGO_VERSION, "--locked", "--root", str(own.parent.parent)], log)
+    run_logged(
+        ["cargo", "install", "hyperfine", "--version", CARGO_VERSION, "--locked", "--root", str(own.parent.parent)], log
+    )

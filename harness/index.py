@@ -48,7 +48,9 @@ class Index:
                 return downloaded[0].replace(folder / downloaded[0].name)
         if "No matching distribution" not in completed.stderr or "Retrying (Retry(" in completed.stderr:
             # Not "the index has none" but "the index was not reached", or something else: not to be remembered.
-            raise HarnessError(f"The package index does not answer for {PACKAGE} {version}: {_last_error(completed.stderr)}")
+            raise HarnessError(
+                f"The package index does not answer for {PACKAGE} {version}: {_last_error(completed.stderr)}"
+            )
         absent.touch()
         return None
 

@@ -3,15 +3,16 @@
 import json
 import os
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from harness.accounting import marks_of, metrics_of
 from harness.environments import Environment
 from harness.hyperfine import Hyperfine, Timing, parse_export
-from harness.places import Cache
+from harness.places import DATAFLOWS, Cache
 from harness.plan import PlannedRun
 from harness.processes import run, tail
 from harness.scenarios import Scenario, Topology
@@ -19,6 +20,10 @@ from harness.scenarios import Scenario, Topology
 PROBE_DIRECTORY = "BENCH_PROBE_DIR"
 """Environment variable by which a workload learns where to report; see dataflows/support/probe.py."""
 
+NOT_SUPPORTED = "not-supported"
+"""The outcome of a scenario that needs what a revision's bytewax does not have: said, but no failure."""
+
+_LAUNCH = DATAFLOWS / "support" / "launch.py"
 _NOT_INHERITED = ("PYTHON", "BYTEWAX_", "__BYTEWAX", "BENCH_", "VIRTUAL_ENV", "RUST_LOG", "RUST_BACKTRACE")
 
 
@@ -33,6 +38,8 @@ class Measurement:
     """ISO 8601, UTC."""
     metrics: Mapping[str, float]
     """By the metric's key in files, in its unit."""
+    marks: tuple[str, ...] = ()
+    """What is odd about it; see harness/accounting.py."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +51,7 @@ class Outcome:
     position: int
     started_at: str
     reason: str
-    """``failed``, ``timed-out`` or ``lost-items``; ``not-built`` where the revision has no environment."""
+    """``failed``, ``timed-out``, ``lost-items``, ``not-built`` (the revision has no environment) or ``not-supported``."""
     message: str
     log: str
     """The end of what the run printed."""
@@ -69,33 +76,39 @@ class Measurer:
 
     def measure(self, planned: PlannedRun) -> Measurement | Outcome:
         """Runs it once. Whatever a workload does is an outcome, never an exception."""
+        started_at = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
+        where = (planned.label, planned.round, planned.position, started_at)
+        environment = self.environments[planned.label]
+        if not is_supported(planned.scenario, environment):
+            return Outcome(
+                *where, NOT_SUPPORTED, "its sources cannot say when to be asked next (bytewax 0.17 and later can)", ""
+            )
         folder = self.cache.folder("runs") / str(os.getpid())
         shutil.rmtree(folder, ignore_errors=True)
         (folder / "probes").mkdir(parents=True)
-        started_at = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
         try:
-            timing = self._run(planned, folder)
+            timing = self._run(planned.scenario, environment, folder)
+            launched = json.loads((folder / "launched.json").read_text())
             reports = [json.loads(path.read_text()) for path in sorted((folder / "probes").glob("*.json"))]
             _check_complete(reports, planned.scenario.expected_items(self.topology))
+            return Measurement(*where, metrics_of(timing, launched, reports), marks_of(timing, launched))
         except _Failed as failed:
             reason, message = failed.args
             log = (tail(folder / "stdout", 10) + "\n" + tail(folder / "stderr", 20)).strip()
-            return Outcome(planned.label, planned.round, planned.position, started_at, reason, message, log)
+            return Outcome(*where, reason, message, log)
         finally:
             self.watch(0)
-        metrics = {**_from_timing(timing), **_from_reports(reports)}
-        return Measurement(planned.label, planned.round, planned.position, started_at, metrics)
+            shutil.rmtree(folder, ignore_errors=True)
 
-    def _run(self, planned: PlannedRun, folder: Path) -> Timing:
-        environment = self.environments[planned.label]
-        limit = self.time_limit_s or planned.scenario.time_limit_s
+    def _run(self, scenario: Scenario, environment: Environment, folder: Path) -> Timing:
+        limit = self.time_limit_s or scenario.time_limit_s
         with (folder / "stdout").open("wb") as stdout, (folder / "stderr").open("wb") as stderr:
             finished = run(
-                self.hyperfine.arguments(command(environment, planned.scenario, self.topology), folder / "export.json"),
+                self.hyperfine.arguments(command(environment, scenario, self.topology, folder), folder / "export.json"),
                 stdout=stdout,
                 stderr=stderr,
                 time_limit_s=limit,
-                env=_run_environment(folder, self.cache),
+                env=run_environment(folder, self.cache),
                 cwd=folder,
                 on_start=self.watch,
             )
@@ -105,56 +118,58 @@ class Measurer:
             raise _Failed("failed", f"hyperfine ended with exit code {finished.returncode}")
         timing = parse_export((folder / "export.json").read_text())
         if timing.exit_code != 0:
-            raise _Failed("failed", f"the dataflow ended with exit code {timing.exit_code}")
+            last_words = _complaint(folder / "stderr")
+            raise _Failed("failed", f"the dataflow ended with exit code {timing.exit_code}{last_words}")
         if finished.leftovers:
             raise _Failed("failed", f"{finished.leftovers} processes were still running after the dataflow's end; killed")
         return timing
 
 
-def command(environment: Environment, scenario: Scenario, topology: Topology) -> list[str]:
-    """The argument list of one run."""
-    python, workers = str(environment.python), str(topology.workers)
-    if topology.kind == "single":
-        return [python, "-m", "bytewax.run", scenario.import_string, "-w", workers]
-    module = environment.facts.launcher_module
-    return [python, "-m", module, scenario.import_string, "-p", str(topology.processes), "-w", workers]
+def is_supported(scenario: Scenario, environment: Environment) -> bool:
+    """Whether a revision's bytewax has what a scenario needs."""
+    return environment.facts.supports_next_awake or not scenario.needs_next_awake
 
 
-def _run_environment(folder: Path, cache: Cache) -> dict[str, str]:
+def command(environment: Environment, scenario: Scenario, topology: Topology, folder: Path) -> list[str]:
+    """The argument list of one run: our launcher, which starts bytewax's processes and reports to ``folder``."""
+    python = str(environment.python)
+    module = environment.facts.launcher_module if topology.kind == "launcher" else "bytewax.run"
+    bytewax = [python, "-m", module, scenario.import_string, "-w", str(topology.workers)]
+    if topology.kind == "launcher":
+        bytewax += ["-p", str(topology.processes)]
+    started = topology.processes if topology.kind == "cluster" else 1
+    return [python, "-I", "-S", str(_LAUNCH), str(folder / "launched.json"), str(started), *bytewax]
+
+
+def run_environment(folder: Path, cache: Cache) -> dict[str, str]:
+    """The environment variables of a run: the user's, without those that would make revisions behave differently."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(_NOT_INHERITED)}
     return {
         **kept,
         PROBE_DIRECTORY: str(folder / "probes"),
+        # So that a user's dataflow can import our support code too; our own find it beside them.
+        "PYTHONPATH": str(DATAFLOWS),
         # One seed for str hashes, so that no run's dictionaries differ from another's by chance.
         "PYTHONHASHSEED": "0",
         "PYTHONPYCACHEPREFIX": str(cache.folder("pycache")),
     }
 
 
-def _check_complete(reports: list[dict[str, Any]], expected: int) -> None:
+def _check_complete(reports: Sequence[Mapping[str, Any]], expected: int | None) -> None:
     items_in = sum(report["items_in"] for report in reports)
     items_out = sum(report["items_out"] for report in reports)
-    if items_in != expected or items_out != expected:
+    if expected is None:
+        if items_in != items_out:
+            raise _Failed("lost-items", f"{items_in} items went in, {items_out} came out")
+        return
+    if not reports or items_in != expected or items_out != expected:
         raise _Failed("lost-items", f"{expected} items expected, {items_in} went in, {items_out} came out")
     # Items are numbered from 0, so their sum is known; it catches one lost and another doubled.
     if any(sum(r[key] for r in reports) != expected * (expected - 1) // 2 for key in ("ident_sum_in", "ident_sum_out")):
         raise _Failed("lost-items", f"{expected} items came out, but not the {expected} that were due")
 
 
-def _from_timing(timing: Timing) -> dict[str, float]:
-    metrics = {
-        "time_wall_clock": timing.real_s,
-        "time_user": timing.user_s,
-        "time_system": timing.system_s,
-        "time_cpu": timing.user_s + timing.system_s,
-    }
-    if timing.rss_bytes is not None:
-        metrics["memory_peak_resident"] = timing.rss_bytes
-    return metrics
-
-
-def _from_reports(reports: list[dict[str, Any]]) -> dict[str, float]:
-    return {
-        "polls": sum(report["polls"] for report in reports),
-        "items_out": sum(report["items_out"] for report in reports),
-    }
+def _complaint(stderr: Path) -> str:
+    """The line of a traceback that says what happened, for the message; the whole is in the log."""
+    lines = [line for line in tail(stderr, 40).splitlines() if line.strip() and "Ignoring non-zero exit code" not in line]
+    return f": {lines[-1].strip()[:200]}" if lines else ""

@@ -22,7 +22,22 @@ METRICS = (
     Metric("system", "time_system", "second", "system time"),
     Metric("cpu", "time_cpu", "second", "CPU time"),
     Metric("rss", "memory_peak_resident", "byte", "peak memory"),
+    # Where the CPU time went. The four add up to what the launcher saw; see harness/accounting.py.
+    Metric("cpu-startup", "time_cpu_startup", "second", "start-up CPU"),
+    Metric("steady", "time_cpu_steady", "second", "the workers' steady CPU"),
+    Metric("cpu-shutdown", "time_cpu_shutdown", "second", "shutdown CPU"),
+    Metric("cpu-launcher", "time_cpu_launcher", "second", "the launcher's CPU"),
+    # What the workers did.
+    Metric("share", "cpu_share_steady", "core", "CPU per waiting second"),
+    Metric("startup", "time_startup", "second", "start-up"),
     Metric("polls", "polls", "count", "polls"),
+    Metric("polls-per-item", "polls_per_item", "count", "polls per item"),
+    Metric("switches", "context_switches_voluntary", "count", "voluntary context switches"),
+    Metric("preemptions", "context_switches_involuntary", "count", "involuntary context switches"),
+    # How late items were, from due to sink.
+    Metric("latency", "item_latency_p99", "second", "lateness at p99"),
+    Metric("latency-p50", "item_latency_p50", "second", "median lateness"),
+    Metric("latency-max", "item_latency_max", "second", "greatest lateness"),
     Metric("items", "items_out", "count", "items out"),
 )
 

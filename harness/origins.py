@@ -215,7 +215,9 @@ def _why_no_python(
     lines = []
     for candidate in candidates:
         fits = [
-            python.minor_text for python in pythons if _fits(python, candidate=candidate, repository=repository, index=index)
+            python.minor_text
+            for python in pythons
+            if _fits(python, candidate=candidate, repository=repository, index=index)
         ]
         lines.append(f"  {candidate.revision.label} ({candidate.origin.value}): {', '.join(fits) or 'none'}")
     names = ", ".join(python.minor_text for python in pythons)

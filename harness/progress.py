@@ -55,7 +55,9 @@ class RunProgress:
         self._bar.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
+    ) -> None:
         self._bar.stop()
 
     def begin(self, planned: PlannedRun) -> None:
@@ -94,7 +96,9 @@ def _brief(result: Measurement | Outcome) -> str:
     if isinstance(result, Outcome):
         return f"{result.reason}: {result.message}"
     metrics = result.metrics
-    return f"real {metrics['time_wall_clock']:.2f} s, user {metrics['time_user']:.2f} s, system {metrics['time_system']:.2f} s"
+    return (
+        f"real {metrics['time_wall_clock']:.2f} s, user {metrics['time_user']:.2f} s, system {metrics['time_system']:.2f} s"
+    )
 
 
 def _human(seconds: float) -> str:

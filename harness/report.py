@@ -7,11 +7,18 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from harness.accounting import UNBALANCED
+from harness.measure import NOT_SUPPORTED
 from harness.metrics import BY_NAME, Metric
-from harness.statistics import Comparison, Estimate, Verdict
+from harness.statistics import Comparison, Estimate, Row, Verdict
 
-SHOWN = ("real", "user", "system", "cpu")
-"""The metrics of the table; total CPU stands beside system time, since a fix can move time from one to the other."""
+WHOLE_RUN = ("real", "user", "system", "cpu")
+"""The first table; total CPU stands beside system time, since a fix can move time from one to the other."""
+WAITING = ("steady", "polls-per-item", "latency")
+"""The second table: what the workers spent while they waited, and what that bought."""
+SPLIT = ("cpu-startup", "steady", "cpu-shutdown", "cpu-launcher")
+
+_HEADINGS = {"steady": "steady CPU", "polls-per-item": "polls/item", "latency": "late, p99"}
 
 _TOO_WIDE = 10
 """An unclear interval whose ends are further apart than this factor is not worth reading out."""
@@ -20,25 +27,36 @@ _STYLES = {Verdict.FASTER: "green", Verdict.SLOWER: "red", Verdict.SAME: "dim", 
 
 
 def print_comparison(comparison: Comparison, console: Console) -> None:
-    """The table of one scenario, then its sentences."""
-    table = Table(
-        title_justify="left",
-        title_style="bold",
-        box=None,
-        padding=(0, 2, 0, 0),
-        collapse_padding=True,
-        title=_title(comparison),
-    )
-    table.add_column("revision", no_wrap=True, overflow="ellipsis", max_width=22)
-    for name in SHOWN:
-        table.add_column(name, no_wrap=True)
-    for row in comparison.rows:
-        cells = [_cell(row.estimates.get(name), BY_NAME[name], row.ratios.get(name)) for name in SHOWN]
-        table.add_row(Text(row.label), *cells)
-    console.print(table)
+    """The tables of one scenario, then its sentences."""
+    console.print(_table(comparison, WHOLE_RUN, _title(comparison)))
+    if any(name in row.estimates for row in comparison.rows for name in WAITING):
+        console.print(_table(comparison, WAITING, None, split=True))
     for sentence in sentences(comparison):
         console.print(Text(sentence))
     console.print()
+
+
+def _table(comparison: Comparison, metrics: Sequence[str], title: str | None, *, split: bool = False) -> Table:
+    table = Table(
+        title_justify="left", title_style="bold", box=None, padding=(0, 2, 0, 0), collapse_padding=True, title=title
+    )
+    table.add_column("revision", no_wrap=True, overflow="ellipsis", min_width=7)
+    for name in metrics:
+        table.add_column(_HEADINGS.get(name, name), no_wrap=True)
+    if split:
+        table.add_column("start/steady/\nstop/launch", no_wrap=True)
+    for row in comparison.rows:
+        cells = [_cell(row.estimates.get(name), BY_NAME[name], row.ratios.get(name)) for name in metrics]
+        table.add_row(Text(row.label), *cells, *([_split(row)] if split else []))
+    return table
+
+
+def _split(row: Row) -> Text:
+    """Where the CPU time of a run went, in per cent."""
+    parts = [row.estimates[name].value for name in SPLIT if name in row.estimates]
+    if len(parts) < len(SPLIT) or not sum(parts):
+        return Text("–")
+    return Text("/".join(f"{max(part, 0) / sum(parts) * 100:.0f}" for part in parts) + " %")
 
 
 def sentences(comparison: Comparison) -> list[str]:
@@ -46,11 +64,6 @@ def sentences(comparison: Comparison) -> list[str]:
     said = []
     baseline = comparison.rows[0]
     for row in comparison.rows:
-        if row.failures:
-            counts = ", ".join(f"{count} × {reason}" for reason, count in sorted(row.failures.items()))
-            said.append(f"{row.label}: runs without a measurement: {counts}.")
-        if row.identical_to:
-            said.append(f"{row.label}: identical build: its compiled code is that of {row.identical_to}.")
         if row.ratios:
             parts = [_phrase(BY_NAME[name], row.ratios[name]) for name in ("system", "cpu", "real") if name in row.ratios]
             said.append(f"{row.label} against {baseline.label}: {', '.join(parts)}.")
@@ -59,8 +72,53 @@ def sentences(comparison: Comparison) -> list[str]:
                     f"{row.label}: CPU time moved from user to system: less in all, so the rise of system time alone is no "
                     "regression."
                 )
+            said += _about_waiting(row, baseline, is_long_input=comparison.is_long_input)
+        said += _warnings(row)
     if comparison.mixed_origins:
         said.append("Mixed origins: these revisions were built by different compilers; part of a difference may be theirs.")
+    return said
+
+
+def _about_waiting(row: Row, baseline: Row, *, is_long_input: bool) -> list[str]:
+    """What the workers spend while they wait, and what that does to the items."""
+    steady = row.ratios.get("steady")
+    if not is_long_input or steady is None or steady.low is None:
+        return []
+    if steady.verdict in (Verdict.FASTER, Verdict.SLOWER):
+        spend = (
+            f"workers spend {_factor(steady.value).replace('lower', 'less').replace('higher', 'more')} CPU while waiting"
+        )
+    else:
+        spend = (
+            "workers spend about as much CPU while waiting"
+            if steady.verdict is Verdict.SAME
+            else "CPU while waiting is unclear"
+        )
+    ours, theirs = row.estimates.get("latency"), baseline.estimates.get("latency")
+    if ours is None or theirs is None:
+        return [f"{row.label}: {spend}."]
+    difference = (ours.value - theirs.value) * 1000
+    late = f"{abs(difference):.1f} ms {'later' if difference > 0 else 'earlier'}" if abs(difference) >= 0.05 else "no later"
+    return [f"{row.label}: {spend}; items arrive {late} at p99."]
+
+
+def _warnings(row: Row) -> list[str]:
+    said = []
+    if NOT_SUPPORTED in row.failures:
+        said.append(f"{row.label}: not supported: its sources cannot say when to be asked next.")
+    counts = ", ".join(f"{count} × {reason}" for reason, count in sorted(row.failures.items()) if reason != NOT_SUPPORTED)
+    if counts:
+        said.append(f"{row.label}: runs without a measurement: {counts}.")
+    if UNBALANCED in row.marks:
+        said.append(
+            f"{row.label}: in {row.marks[UNBALANCED]} runs the CPU of workers and launcher does not add up to hyperfine's total."
+        )
+    if row.identical_to:
+        said.append(f"{row.label}: identical build: its compiled code is that of {row.identical_to}.")
+    if row.launcher_cpu_s is not None:
+        said.append(
+            f"{row.label}: bytewax's own launcher would have added {row.launcher_cpu_s:.2f} s of CPU (one extra run)."
+        )
     return said
 
 
@@ -78,6 +136,8 @@ def as_json(comparisons: Sequence[Comparison]) -> list[dict[str, Any]]:
                     "metrics": {name: _plain(estimate, BY_NAME[name]) for name, estimate in row.estimates.items()},
                     "ratios": {name: _plain_ratio(ratio) for name, ratio in row.ratios.items()},
                     "failures": dict(row.failures),
+                    "marks": dict(row.marks),
+                    "launcher_cpu_s": row.launcher_cpu_s,
                     "identical_to": row.identical_to,
                 }
                 for row in comparison.rows
@@ -115,10 +175,12 @@ def _plus_minus(estimate: Estimate) -> str:
 def format_value(value: float, metric: Metric) -> str:
     """A value with its unit, as a person writes it."""
     if metric.unit == "second":
+        if value < 0.1 and metric.key.startswith("item_latency"):
+            return f"{value * 1000:.2f} ms"
         return f"{value:.3f} s" if value < 10 else f"{value:.2f} s"
     if metric.unit == "byte":
         return f"{value / 2**20:.1f} MiB"
-    return f"{value:,.0f}"
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def _phrase(metric: Metric, ratio: Estimate) -> str:

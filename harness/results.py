@@ -56,6 +56,8 @@ class Record:
     context: Context
     measurements: list[Measurement] = field(default_factory=list)
     outcomes: list[Outcome] = field(default_factory=list)
+    launcher_cpu_s: dict[str, float] = field(default_factory=dict)
+    """What bytewax's own launcher spent in one extra run, by label; empty unless asked for."""
 
     def add(self, result: Measurement | Outcome) -> None:
         if isinstance(result, Measurement):
@@ -81,23 +83,24 @@ def write(record: Record, folder: Path) -> None:
             "scenario": record.scenario,
             "parameters": dict(record.parameters),
             "comparison": asdict(record.context),
+            "launcher_cpu_s": record.launcher_cpu_s,
         },
         "primary_metric": METRICS[0].key,
         "results": [_result(label, record) for label in labels],
         "outcomes": [asdict(outcome) for outcome in record.outcomes],
     }  # fmt: skip
-    _write_safely(folder / f"{record.scenario}.json", json.dumps(data, indent=1))
+    write_safely(folder / f"{record.scenario}.json", json.dumps(data, indent=1))
 
 
 def write_csv(records: Sequence[Record], folder: Path) -> None:
     """Writes ``runs.csv``: one row a run, whether it gave a measurement or not."""
-    columns = ["scenario", "revision", "round", "position", "started_at", "outcome", *(m.key for m in METRICS)]
+    columns = ["scenario", "revision", "round", "position", "started_at", "outcome", "marks", *(m.key for m in METRICS)]
     text = io.StringIO()
     writer = csv.DictWriter(text, columns, restval="", lineterminator="\n")
     writer.writeheader()
     for record in records:
         writer.writerows(_rows(record))
-    _write_safely(folder / CSV_NAME, text.getvalue())
+    write_safely(folder / CSV_NAME, text.getvalue())
 
 
 def read_all(folder: Path) -> tuple[Record, ...]:
@@ -122,6 +125,7 @@ def _read(path: Path) -> Record:
         record = Record(metadata["scenario"], metadata["parameters"], Context(**context))
         for result in data["results"]:
             record.measurements += [_measurement(result["command"], run) for run in result["measurements"]]
+        record.launcher_cpu_s.update(metadata["launcher_cpu_s"])
         record.outcomes += [Outcome(**outcome) for outcome in data["outcomes"]]
         return record
     except (OSError, ValueError, KeyError, TypeError) as error:
@@ -167,12 +171,19 @@ def _summary(metric: Metric, values: Sequence[float]) -> dict[str, Any]:
 
 def _run(run: Measurement) -> dict[str, Any]:
     metrics = {m.key: {"value": run.metrics[m.key], "unit": m.unit} for m in METRICS if m.key in run.metrics}
-    return {**metrics, "exit_code": 0, "round": run.round, "position": run.position, "started_at": run.started_at}
+    return {
+        **metrics,
+        "exit_code": 0,
+        "round": run.round,
+        "position": run.position,
+        "started_at": run.started_at,
+        "marks": list(run.marks),
+    }
 
 
 def _measurement(label: str, run: Mapping[str, Any]) -> Measurement:
     metrics = {name: entry["value"] for name, entry in run.items() if isinstance(entry, dict)}
-    return Measurement(label, run["round"], run["position"], run["started_at"], metrics)
+    return Measurement(label, run["round"], run["position"], run["started_at"], metrics, tuple(run["marks"]))
 
 
 def _rows(record: Record) -> Iterable[dict[str, Any]]:
@@ -185,10 +196,15 @@ def _rows(record: Record) -> Iterable[dict[str, Any]]:
             "position": run.position,
             "started_at": run.started_at,
         }
-        yield {**row, "outcome": "ok", **run.metrics} if isinstance(run, Measurement) else {**row, "outcome": run.reason}
+        yield (
+            {**row, "outcome": "ok", "marks": " ".join(run.marks), **run.metrics}
+            if isinstance(run, Measurement)
+            else {**row, "outcome": run.reason}
+        )
 
 
-def _write_safely(path: Path, text: str) -> None:
+def write_safely(path: Path, text: str) -> None:
+    """Writes a file under another name, then renames it. Raises ``HarnessError`` when the disk refuses."""
     partial = path.with_name(f".{path.name}.part")
     try:
         with partial.open("w", encoding="utf-8") as file:

@@ -1,5 +1,6 @@
 """Names -> Scenarios: a dataflow with fixed parameters, and what to expect of a run of it."""
 
+import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
@@ -10,13 +11,15 @@ from harness.places import DATAFLOWS
 
 Value = int | float | bool | str
 
+TOPOLOGY_KINDS = ("single", "cluster", "launcher")
+
 
 @dataclass(frozen=True)
 class Topology:
     """How the processes of a run are started."""
 
     kind: str
-    """``single`` (one ``bytewax.run``) or ``launcher`` (bytewax's own ``-p N``)."""
+    """``single`` (one ``bytewax.run``), ``cluster`` (N of them, as in production) or ``launcher`` (bytewax's own ``-p N``)."""
     processes: int = 1
     workers: int = 1
     """Worker threads of each process."""
@@ -26,11 +29,8 @@ class Topology:
         return self.processes * self.workers
 
     def __str__(self) -> str:
-        workers = f" × {self.workers} workers" if self.workers > 1 else ""
-        return self.kind if self.kind == "single" and not workers else f"{self.kind}, {self.processes} processes{workers}"
-
-
-TOPOLOGY_KINDS = ("single", "launcher")
+        processes = "" if self.kind == "single" else f", {self.processes} process{'es' * (self.processes != 1)}"
+        return self.kind + processes + (f" × {self.workers} workers" if self.workers > 1 else "")
 
 
 @dataclass(frozen=True)
@@ -38,65 +38,109 @@ class Scenario:
     """One dataflow with fixed parameters."""
 
     name: str
-    family: str
     purpose: str
+    module: Path
+    call: str = "get_flow"
+    """The function in the module; or, for a user's dataflow, all of what follows its ``:``."""
     parameters: Mapping[str, Value] = field(default_factory=dict)
+    by_default: bool = True
+    """Whether it runs when no ``--scenario`` is given."""
+    needs_next_awake: bool = False
+    """Whether it needs a bytewax whose sources may say when to be asked next (0.17 and later)."""
+    is_own: bool = True
+    """Whether it is one of this project's, which report what they do; a user's dataflow need not."""
 
     @property
     def import_string(self) -> str:
         """What bytewax is given to run, such as ``…/partitioned.py:get_flow(long_input=True)``."""
+        if not self.is_own:
+            return f"{self.module}:{self.call}"
         arguments = ", ".join(f"{name}={value!r}" for name, value in self.parameters.items())
-        return f"{self.module}:get_flow({arguments})"
+        return f"{self.module}:{self.call}({arguments})"
 
     @property
-    def module(self) -> Path:
-        return DATAFLOWS / f"{self.family}.py"
+    def is_long_input(self) -> bool:
+        """Whether its items are due over time, so that being late means something."""
+        return bool(self.parameters.get("long_input"))
 
-    def expected_items(self, topology: Topology) -> int:
-        """How many items must come out of a run."""
-        if self.family == "dynamic":
-            return int(self.parameters["items_per_worker"]) * min(topology.worker_count, 16)
-        return int(self.parameters["partitions"]) * int(self.parameters["items_per_partition"])
+    def expected_items(self, topology: Topology) -> int | None:
+        """How many items must come out of a run; ``None`` where nobody knows."""
+        if not self.is_own:
+            return None
+        sources = self.parameters.get("partitions", min(topology.worker_count, 16))
+        return int(sources) * self._per_source
 
     @property
     def expected_s(self) -> float:
         """Roughly how long a run takes, for the time left and the time limit; never a measurement."""
-        per_source = int(self.parameters.get("items_per_partition", self.parameters.get("items_per_worker", 0)))
-        waiting = per_source * float(self.parameters["interval"]) if self.parameters["long_input"] else 0.0
-        sources = int(self.parameters.get("partitions", 1))
-        heavy = sources * per_source * int(self.parameters["heaviness"]) * 4e-7 if self.parameters["heavy_map"] else 0.0
-        return 0.5 + max(waiting, heavy)
+        if not self.is_own:
+            return 60.0
+        number = {name: float(value) for name, value in self.parameters.items()}
+        waiting = number["idle"] + (self._per_source / number["burst"] * number["interval"] if number["long_input"] else 0)
+        working = number.get("partitions", 1) * self._per_source * number["heaviness"] * 4e-7 * number["heavy_map"]
+        return 0.5 + max(waiting, working)
 
     @property
     def time_limit_s(self) -> float:
         """After this a run counts as hung."""
         return 30 + 5 * self.expected_s
 
+    @property
+    def _per_source(self) -> int:
+        return int(self.parameters.get("items_per_partition", self.parameters.get("items_per_worker", 0)))
 
-_FAMILIES: dict[str, tuple[str, dict[str, Value]]] = {
-    "partitioned": ("16 partitions of 20 items", {"partitions": 16, "items_per_partition": 20}),
-    "dynamic": ("20 items for each of the first 16 workers", {"items_per_worker": 20}),
+
+_ITEMS_OF: dict[str, tuple[str, str, dict[str, Value]]] = {
+    "partitioned": ("items_per_partition", "16 partitions", {"partitions": 16}),
+    "dynamic": ("items_per_worker", "a source on each of the first 16 workers", {}),
 }
-_KINDS: dict[str, tuple[str, dict[str, Value]]] = {
-    "": ("all at once: start-up, polling without waiting, shutdown", {}),
-    "-long-input": ("one due each 0.25 s: what a worker spends while it waits", {"long_input": True}),
-    "-heavy-map": ("heavy work on each: all CPU should be used", {"heavy_map": True}),
-    "-long-input-heavy-map": (
-        "one due each 0.25 s, heavy work on each: waiting and working mixed",
-        {"long_input": True, "heavy_map": True},
+_COMMON: dict[str, Value] = {
+    "long_input": False, "heavy_map": False, "scheduled": False, "interval": 0.25, "burst": 1, "idle": 0.0,
+    "heaviness": 40_000, "seed": 1,
+}  # fmt: skip
+_LONG: dict[str, Value] = {"long_input": True}
+_KINDS: tuple[tuple[str, int, dict[str, Value], str], ...] = (
+    ("", 20, {}, "20 items each, all at once: start-up, polling without waiting, shutdown"),
+    ("-long-input", 20, _LONG, "20 items each, one due per 0.25 s: what a worker spends while it waits"),
+    ("-heavy-map", 20, {"heavy_map": True}, "20 items each, heavy work on every one: all CPU should be used"),
+    (
+        "-long-input-heavy-map",
+        20,
+        {**_LONG, "heavy_map": True},
+        "one item due per 0.25 s and heavy work: waiting and working",
     ),
-}
-_COMMON: dict[str, Value] = {"long_input": False, "heavy_map": False, "interval": 0.25, "heaviness": 40_000, "seed": 1}
+    (
+        "-scheduled",
+        20,
+        {**_LONG, "scheduled": True},
+        "as long-input, but the source says when to be asked next (from 0.17)",
+    ),
+    ("-idle", 0, {"idle": 5.0}, "no item at all for 5 s: the cost of an idle second"),
+    (
+        "-burst",
+        40,
+        {**_LONG, "interval": 1.25, "burst": 10},
+        "10 items at once after 1.25 s of silence: latency after parking",
+    ),
+)
+_DEFAULT_KINDS = ("", "-long-input", "-heavy-map", "-long-input-heavy-map")
 
 ALL = tuple(
-    Scenario(family + suffix, family, f"{what}, {purpose}", {**_COMMON, **own, **parameters})
-    for family, (what, own) in _FAMILIES.items()
-    for suffix, (purpose, parameters) in _KINDS.items()
+    Scenario(
+        name=family + suffix,
+        purpose=f"{who}; {purpose}",
+        module=DATAFLOWS / f"{family}.py",
+        parameters={**_COMMON, **own, items_name: count, **parameters},
+        by_default=suffix in _DEFAULT_KINDS,
+        needs_next_awake=bool(parameters.get("scheduled")),
+    )
+    for family, (items_name, who, own) in _ITEMS_OF.items()
+    for suffix, count, parameters, purpose in _KINDS
 )
 
 
 def select(patterns: Sequence[str], settings: Sequence[str]) -> tuple[Scenario, ...]:
-    """The scenarios that any of the globs match (all without one), with ``NAME=VALUE`` settings applied.
+    """The scenarios that any of the globs match (the default ones without a glob), with ``NAME=VALUE`` settings applied.
 
     Raises ``UsageError`` for a glob that matches none, and for a setting that no selected scenario has.
     """
@@ -104,7 +148,7 @@ def select(patterns: Sequence[str], settings: Sequence[str]) -> tuple[Scenario, 
         if not any(fnmatchcase(scenario.name, pattern) for scenario in ALL):
             names = ", ".join(scenario.name for scenario in ALL)
             raise UsageError(f"--scenario {pattern!r} matches none of: {names}.")
-    chosen = [s for s in ALL if not patterns or any(fnmatchcase(s.name, pattern) for pattern in patterns)]
+    chosen = [s for s in ALL if any(fnmatchcase(s.name, p) for p in patterns) or (s.by_default and not patterns)]
     used: set[str] = set()
     for setting in settings:
         name, equals, text = setting.partition("=")
@@ -119,6 +163,46 @@ def select(patterns: Sequence[str], settings: Sequence[str]) -> tuple[Scenario, 
             known = sorted({parameter for scenario in chosen for parameter in scenario.parameters})
             raise UsageError(f"--set {name}: no selected scenario has it. They have: {', '.join(known)}.")
     return tuple(chosen)
+
+
+def of_user(text: str) -> Scenario:
+    """The scenario of a user's own dataflow, ``FILE.py:CALL`` (``flow`` without a call). Raises ``UsageError``.
+
+    Checked as far as a file can be without running it; the rest only the run can tell.
+    """
+    path_text, _, call = text.partition(":")
+    call = call or "flow"
+    path = Path(path_text)
+    if path.suffix != ".py" or not path.is_file():
+        raise UsageError(f"--dataflow {text!r}: there is no Python file {path_text!r}.")
+    try:
+        tree = ast.parse(path.read_text("utf-8"), str(path))
+    except (SyntaxError, ValueError) as error:
+        where = f"line {error.lineno}: {error.msg}" if isinstance(error, SyntaxError) else str(error)
+        raise UsageError(f"--dataflow {text!r}: {path_text} does not parse: {where}.") from error
+    try:
+        expression = ast.parse(call, mode="eval").body
+    except SyntaxError as error:
+        raise UsageError(f"--dataflow {text!r}: {call!r} is no name or call, such as flow or get_flow(1).") from error
+    name = expression.func if isinstance(expression, ast.Call) else expression
+    if not isinstance(name, ast.Name):
+        raise UsageError(f"--dataflow {text!r}: {call!r} is no name or call, such as flow or get_flow(1).")
+    names = _names_of(tree)
+    if name.id not in names and "*" not in names:
+        raise UsageError(f"--dataflow {text!r}: {path_text} defines no {name.id!r} at its top level.")
+    return Scenario(path.stem, f"your dataflow {text}", path.resolve(), call, is_own=False)
+
+
+def _names_of(tree: ast.Module) -> set[str]:
+    names: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            names.add(node.name)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names.add(node.id)
+        elif isinstance(node, ast.alias):
+            names.add((node.asname or node.name).split(".")[0])
+    return names
 
 
 def _parse(name: str, text: str, default: Value) -> Value:

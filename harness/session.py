@@ -9,7 +9,7 @@ from filelock import FileLock, Timeout
 
 from harness import results
 from harness.errors import UsageError
-from harness.measure import Measurement, Measurer
+from harness.measure import NOT_SUPPORTED, Measurement, Measurer
 from harness.places import Cache
 from harness.plan import WARM_UP, PlannedRun
 from harness.progress import RunProgress
@@ -62,5 +62,5 @@ def exclusive(folder: Path, cache: Cache) -> Iterator[None]:
 
 
 def _is_hopeless(planned: PlannedRun, record: Record) -> bool:
-    failures = sum(outcome.label == planned.label for outcome in record.outcomes)
-    return failures >= GIVE_UP_AFTER and not record.of(planned.label)
+    reasons = [outcome.reason for outcome in record.outcomes if outcome.label == planned.label]
+    return NOT_SUPPORTED in reasons or (len(reasons) >= GIVE_UP_AFTER and not record.of(planned.label))

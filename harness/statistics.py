@@ -6,6 +6,7 @@ logarithms: exact if those are normal, and honest about how few rounds there are
 """
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -65,8 +66,12 @@ class Row:
     """To the baseline; empty for the baseline itself, and where the two share no round."""
     failures: Mapping[str, int]
     """Number of runs without a measurement, by reason."""
+    marks: Mapping[str, int]
+    """Number of runs that count but are odd, by mark."""
     identical_to: str | None
     """An earlier revision with the same compiled extensions."""
+    launcher_cpu_s: float | None
+    """What bytewax's own launcher would have added, where it was asked for."""
 
     @property
     def moved_to_system(self) -> bool:
@@ -82,6 +87,8 @@ class Comparison:
     scenario: str
     topology: str
     mixed_origins: bool
+    is_long_input: bool
+    """Whether items were due over time, so that being late means something."""
     rows: tuple[Row, ...]
     """The baseline first."""
 
@@ -90,7 +97,10 @@ def compare(record: Record, metrics: Sequence[Metric] = tuple(BY_NAME.values()))
     """Compares every revision of a scenario with the first."""
     labels = record.context.labels
     rows = tuple(_row(label, labels[0], record, metrics) for label in labels)
-    return Comparison(record.scenario, record.context.topology, record.context.mixed_origins, rows)
+    context = record.context
+    return Comparison(
+        record.scenario, context.topology, context.mixed_origins, bool(record.parameters.get("long_input")), rows
+    )
 
 
 def mean(values: Sequence[float]) -> Estimate:
@@ -132,11 +142,9 @@ def _row(label: str, baseline: str, record: Record, metrics: Sequence[Metric]) -
         ]
         if pairs and label != baseline:
             ratios[metric.name] = geometric_mean(pairs)
-    failures: dict[str, int] = {}
-    for outcome in record.outcomes:
-        if outcome.label == label:
-            failures[outcome.reason] = failures.get(outcome.reason, 0) + 1
-    return Row(label, estimates, ratios, failures, _identical(label, record))
+    failures = Counter(outcome.reason for outcome in record.outcomes if outcome.label == label)
+    marks = Counter(mark for run in runs for mark in run.marks)
+    return Row(label, estimates, ratios, failures, marks, _identical(label, record), record.launcher_cpu_s.get(label))
 
 
 def _identical(label: str, record: Record) -> str | None:

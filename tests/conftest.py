@@ -51,9 +51,10 @@ def run_compare(tmp_path: Path) -> Compare:
 
 def make_record(seconds: Mapping[str, Sequence[Mapping[str, float]]], **context: object) -> Record:
     """A record with the given metrics: one list of runs for each label, one dict of values by key for each run."""
-    facts = Facts("wheel", None, "3.10.1", "/python", "0.0.1", {}, "", [], None, "bytewax.run").__dict__
+    facts = Facts("wheel", None, "3.10.1", "/python", "0.0.1", {}, "", [], None, "bytewax.run", True).__dict__
     revisions = tuple(
-        {"label": label, "text": label, **facts, "package_sha256": label, "extensions": {"x.so": label}} for label in seconds
+        {"label": label, "text": label, **facts, "package_sha256": label, "extensions": {"x.so": label}}
+        for label in seconds
     )
     base: dict[str, object] = {
         "revisions": revisions, "topology": "single", "mixed_origins": False, "hyperfine_version": "1.20.0",

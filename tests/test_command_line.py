@@ -182,13 +182,25 @@ def test_a_stopped_comparison_keeps_its_runs_leaves_no_process_and_resumes(
 ) -> None:
     wheel = standin.write_wheel(tmp_path / "w", "sleep 0.5")
     results = tmp_path / "results"
-    arguments = [f"A={wheel}", f"B={wheel}", "--scenario", "dynamic", "--rounds", "4", "--no-plot", "--results", str(results)]
+    arguments = [
+        f"A={wheel}",
+        f"B={wheel}",
+        "--scenario",
+        "dynamic",
+        "--rounds",
+        "4",
+        "--no-plot",
+        "--results",
+        str(results),
+    ]
     process = start(arguments)
     wait_for_measurements(results, 3)
     process.send_signal(how)
     assert process.wait(10) == (-signal.SIGKILL if how == signal.SIGKILL else 130)
     gone = time.monotonic() + 5
-    while time.monotonic() < gone and any("bytewax.run" in (p.info["cmdline"] or ()) for p in psutil.process_iter(["cmdline"])):
+    while time.monotonic() < gone and any(
+        "bytewax.run" in (p.info["cmdline"] or ()) for p in psutil.process_iter(["cmdline"])
+    ):
         time.sleep(0.05)
     assert not any("bytewax.run" in (p.info["cmdline"] or ()) for p in psutil.process_iter(["cmdline"]))
 

@@ -40,7 +40,11 @@ def pythons(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def chosen(
-    texts: list[str], repository: Repository, cache: Cache, choice: OriginChoice = OriginChoice.AUTO, python: str | None = None
+    texts: list[str],
+    repository: Repository,
+    cache: Cache,
+    choice: OriginChoice = OriginChoice.AUTO,
+    python: str | None = None,
 ) -> tuple[Recipe, ...]:
     return choose(resolve(texts, repository), choice, python, repository, FakeIndex(cache))
 
@@ -73,7 +77,9 @@ def test_a_mix_of_origins_happens_only_when_asked_for(repository: Repository, ca
     assert origins.is_mixed(recipes)
 
 
-def test_a_checkout_and_a_commit_are_both_built_here_and_no_mix(repository: Repository, cache: Cache, tmp_path: Path) -> None:
+def test_a_checkout_and_a_commit_are_both_built_here_and_no_mix(
+    repository: Repository, cache: Cache, tmp_path: Path
+) -> None:
     standin.write_repository(tmp_path / "checkout")
     recipes = chosen(["main", str(tmp_path / "checkout")], repository, cache)
     assert [r.origin for r in recipes] == [Origin.SOURCE, Origin.CHECKOUT]
@@ -97,7 +103,9 @@ def test_python_can_be_named_but_must_exist_and_fit(repository: Repository, cach
         chosen(["v0.16.0"], repository, cache, OriginChoice.WHEEL, python="3.12")
 
 
-@pytest.mark.parametrize(("pyo3", "newest"), [("0.17.2", "3.11"), ("0.21.1", "3.12"), ("0.25.1", "3.13"), ("9.9.9", "3.13")])
+@pytest.mark.parametrize(
+    ("pyo3", "newest"), [("0.17.2", "3.11"), ("0.21.1", "3.12"), ("0.25.1", "3.13"), ("9.9.9", "3.13")]
+)
 def test_source_builds_know_the_newest_python_of_their_pyo3(
     pyo3: str, newest: str, repository: Repository, cache: Cache, tmp_path: Path
 ) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from harness import charts, results, statistics
+from harness.charts import bars
 from harness.errors import HarnessError, UsageError
 from harness.hyperfine import Timing, parse_export
 from harness.measure import Outcome
@@ -88,8 +89,8 @@ def test_files_that_are_not_ours_are_named(text: str, tmp_path: Path) -> None:
 def test_charts_are_written_for_each_scenario_and_over_all_in_both_formats(tmp_path: Path) -> None:
     many = {f"r{n}": [times(1 + n, 0.5, 0.001), times(1.1 + n, 0.6, 0)] for n in range(9)}
     comparisons = [statistics.compare(make_record(many)), statistics.compare(make_record({"a": [times(1, 1, 1)], "b": []}))]
-    comparisons[1] = statistics.Comparison("other", "single", True, comparisons[1].rows)
-    files = charts.draw_all(comparisons, tmp_path, ["png", "svg"])
+    comparisons[1] = statistics.Comparison("other", "single", True, False, comparisons[1].rows)
+    files = charts.draw_all(comparisons, {}, tmp_path, ["png", "svg"])
     assert sorted(p.name for p in files) == [
         f"{name}.{form}" for name in ("other", "overview", "partitioned") for form in ("png", "svg")
     ]
@@ -99,14 +100,14 @@ def test_charts_are_written_for_each_scenario_and_over_all_in_both_formats(tmp_p
 
 def test_the_same_figures_give_the_same_bytes(tmp_path: Path) -> None:
     comparison = statistics.compare(make_record({"a": [times(1, 1, 1)] * 2, "b": [times(2, 1, 1)] * 2}))
-    (first,) = charts.draw_all([comparison], tmp_path, ["svg"])
+    (first,) = charts.draw_all([comparison], {}, tmp_path, ["svg"])
     before = first.read_bytes()
-    charts.draw_all([comparison], tmp_path, ["svg"])
+    charts.draw_all([comparison], {}, tmp_path, ["svg"])
     assert first.read_bytes() == before
 
 
 def test_a_revision_keeps_its_colour_where_another_has_no_run(tmp_path: Path) -> None:
-    full = charts.draw(statistics.compare(make_record({"a": [times(1, 1, 1)], "b": [times(1, 1, 1)]})))
-    without = charts.draw(statistics.compare(make_record({"a": [], "b": [times(1, 1, 1)]})))
+    full = bars.draw(statistics.compare(make_record({"a": [times(1, 1, 1)], "b": [times(1, 1, 1)]})))
+    without = bars.draw(statistics.compare(make_record({"a": [], "b": [times(1, 1, 1)]})))
     colours = [figure.axes[0].patches[-1].get_facecolor() for figure in (full, without)]
     assert colours[0] == colours[1]

@@ -50,6 +50,8 @@ class _Polled:
         self._next_item = reader.next_item
         if hasattr(reader, "next_awake"):
             self.next_awake = reader.next_awake
+        if not probe.ENABLED:
+            self.next = self._next_item  # type: ignore[method-assign]
 
     def next(self) -> Any:
         counters = self._probe
@@ -59,7 +61,7 @@ class _Polled:
         try:
             item = self._next_item()
         except StopIteration:
-            probe.end_of_input(counters)
+            probe.end_of_input()
             raise
         if item is not None:
             counters.items += 1
@@ -67,6 +69,7 @@ class _Polled:
         return item
 
     def next_batch(self, *_sched: Any) -> List[Any]:
+        # 0.18 says when it was due to ask; readers know that themselves.
         item = self.next()
         return [] if item is None else [item]
 

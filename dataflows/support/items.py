@@ -1,12 +1,13 @@
-"""The items of the input workloads: where they come from, what is done to them, where they go.
+"""The items of the input workloads: when they are due, what is done to them, where they go.
 
-An item is ``(ident, due_ns, digit)``: a number unique within the run, the time on the monotonic clock at which it was due,
-and a random decimal digit. The last step before the output turns it into a small string that carries all three.
+An item is ``(ident, due_ns, digit)``: a number unique within the run, the time on the monotonic clock at which it was
+due, and a random decimal digit. The last step before the output turns it into a small string that carries all three.
 """
 
 import random
 import sys
 import time
+from datetime import datetime, timedelta, timezone
 from typing import Any, Callable, List, Optional, Tuple
 
 from . import probe
@@ -14,33 +15,77 @@ from . import probe
 Item = Tuple[int, int, int]
 
 
-class Reader:
-    """``count`` items with identities from ``first_ident``, one each ``interval_s`` seconds, or all at once for 0.
+class Schedule:
+    """When each item of a source is due, in ns after its first poll.
 
-    Due times form a fixed schedule that starts at the first poll, so a late item does not delay those behind it. Asked
-    before the next item is due, it answers ``None``, as a source without news must.
+    ``interval_s`` apart, ``burst`` at a time; for 0 all at once. ``idle_s`` is silence at the end, before the input ends.
     """
 
-    def __init__(self, first_ident: int, count: int, interval_s: float, seed: int) -> None:
-        self._ident = first_ident
-        self._end = first_ident + count
-        self._interval_ns = int(interval_s * 1e9)
-        self._due_ns: Optional[int] = None
+    def __init__(self, interval_s: float = 0.0, burst: int = 1, idle_s: float = 0.0) -> None:
+        self.interval_ns = int(interval_s * 1e9)
+        self.burst = burst
+        self.idle_ns = int(idle_s * 1e9)
+
+    def due_ns(self, number: int) -> int:
+        """Of the item with this number, from 0."""
+        return self.interval_ns * (number // self.burst + 1)
+
+
+class Reader:
+    """``count`` items with identities from ``first_ident``, by a schedule that is fixed at the first poll.
+
+    So an item that is late does not delay those behind it. Asked before the next item is due, it answers ``None``, as a source
+    without news must.
+    """
+
+    def __init__(self, first_ident: int, count: int, schedule: Schedule, seed: int) -> None:
+        self._first_ident = first_ident
+        self._count = count
+        self._schedule = schedule
         self._digit = random.Random(seed * 1_000_003 + first_ident).randrange
+        self._number = 0
+        self._start_ns: Optional[int] = None
+        self._due_ns = 0
 
     def next_item(self) -> Optional[Item]:
-        if self._ident >= self._end:
-            raise StopIteration
         now = time.monotonic_ns()
+        if self._start_ns is None:
+            self._start_ns = now
+            self._set_due()
         due = self._due_ns
-        if due is None:
-            due = self._due_ns = now + self._interval_ns
         if now < due:
             return None
-        self._due_ns = due + self._interval_ns if self._interval_ns else now
-        ident = self._ident
-        self._ident = ident + 1
-        return (ident, due, self._digit(10))
+        number = self._number
+        if number >= self._count:
+            raise StopIteration
+        self._number = number + 1
+        self._set_due()
+        return (self._first_ident + number, due, self._digit(10))
+
+    def _set_due(self) -> None:
+        """Of the next item, or of the end of the input."""
+        assert self._start_ns is not None, "set at the first poll"
+        schedule = self._schedule
+        if self._number < self._count:
+            self._due_ns = self._start_ns + schedule.due_ns(self._number)
+        elif schedule.idle_ns:
+            self._due_ns = self._start_ns + schedule.due_ns(self._count - 1) + schedule.idle_ns
+
+    @property
+    def wait_ns(self) -> int:
+        """How long until there is anything to say."""
+        return 0 if self._start_ns is None else self._due_ns - time.monotonic_ns()
+
+
+class ScheduledReader(Reader):
+    """The same, but it says when to be asked next, as sources can from bytewax 0.17 on."""
+
+    def next_awake(self) -> Optional[datetime]:
+        wait_ns = self.wait_ns
+        if wait_ns <= 0:
+            return None
+        # Rounded up: asked a microsecond early, it would have to be asked once more.
+        return datetime.now(timezone.utc) + timedelta(microseconds=-(-wait_ns // 1000))
 
 
 def heavy(heaviness: int) -> Callable[[Item], Item]:
@@ -58,6 +103,12 @@ def heavy(heaviness: int) -> Callable[[Item], Item]:
     return work
 
 
+def steps(heavy_map: bool, heaviness: int) -> List[Tuple[str, Callable[[Any], Any]]]:
+    """What is done to each item between source and sink."""
+    first: List[Tuple[str, Callable[[Any], Any]]] = [("heavy", heavy(heaviness))] if heavy_map else []
+    return [*first, ("to_text", to_text)]
+
+
 def to_text(item: Item) -> str:
     """The small string that an item ends as."""
     return "%d %d %d" % (item[2], item[0], item[1])
@@ -72,6 +123,6 @@ class StdoutWriter:
 
     def write(self, text: str) -> None:
         self._write(text + "\n")
-        ident = int(text.split(" ", 2)[1])
-        self._probe.items += 1
-        self._probe.ident_sum += ident
+        if probe.ENABLED:
+            _, ident, due_ns = text.split(" ")
+            self._probe.got(int(ident), int(due_ns))

@@ -1,65 +1,102 @@
 """What one process of a workload observes of itself, written to a side channel when the process ends.
 
 The harness sets ``BENCH_PROBE_DIR``; each process then leaves ``process-<pid>.json`` there. Without the variable
-nothing is written, so a dataflow can be run by hand. stdout is not used: bytewax writes log lines to it, and the lines of
-several processes interleave.
+nothing is written, so a dataflow can be run by hand. stdout is not used: bytewax writes log lines to it, and the lines
+of several processes interleave.
 
-Workers of one process are threads and share this module; each source and each sink therefore counts in an object of its
-own, so that no count is lost to a race, and the sums are taken once, at the end.
+Workers of one process are threads and share this module; each source and each sink therefore counts in an object of its own,
+so that no count is lost to a race, and the sums are taken once, at the end.
+
+``BENCH_PROBE=off`` leaves the counting out, to find what it costs: see benchmarks/probe_cost.py.
 """
 
 import atexit
 import json
 import os
-from typing import Any, Dict, List
+import resource
+import time
+from typing import Any, Dict, List, Optional
+
+from .histogram import Histogram
 
 DIRECTORY_VARIABLE = "BENCH_PROBE_DIR"
+SPAWNED_VARIABLE = "BENCH_SPAWNED_NS"
+ENABLED = os.environ.get("BENCH_PROBE") != "off"
 
 
-class Counters:
-    """Counts of one source or one sink: polls, items, and the sum of the items' identities.
+class SourceCounters:
+    """Counts of one source: polls, items, and the sum of the items' identities.
 
     The sum tells a lost item and a doubled one apart from a correct run, which a count alone cannot.
     """
 
-    __slots__ = ("ended", "ident_sum", "items", "polls")
+    __slots__ = ("ident_sum", "items", "polls")
 
     def __init__(self) -> None:
         self.polls = 0
         self.items = 0
         self.ident_sum = 0
-        self.ended = False
 
 
-_sources: List[Counters] = []
-_sinks: List[Counters] = []
+class SinkCounters:
+    """Counts of one sink, and how late its items were: from when each was due to when the sink got it, in ns."""
+
+    __slots__ = ("ident_sum", "items", "lateness")
+
+    def __init__(self) -> None:
+        self.items = 0
+        self.ident_sum = 0
+        self.lateness = Histogram()
+
+    def got(self, ident: int, due_ns: int) -> None:
+        """The sink has one more item."""
+        self.items += 1
+        self.ident_sum += ident
+        self.lateness.record(time.monotonic_ns() - due_ns)
 
 
-def source() -> Counters:
+_sources: List[SourceCounters] = []
+_sinks: List[SinkCounters] = []
+_first_poll: Optional[Dict[str, Any]] = None
+_end_of_input: Optional[Dict[str, Any]] = None
+
+
+def source() -> SourceCounters:
     """Counters for a new source of this process."""
-    counters = Counters()
+    counters = SourceCounters()
     _sources.append(counters)
     return counters
 
 
-def sink() -> Counters:
+def sink() -> SinkCounters:
     """Counters for a new sink of this process."""
-    counters = Counters()
+    counters = SinkCounters()
     _sinks.append(counters)
     return counters
 
 
 def first_poll() -> None:
-    """Called by each source before its first poll."""
+    """Each source calls this before its first poll; the first call of the process counts."""
+    global _first_poll
+    if _first_poll is None:
+        _first_poll = _now()
 
 
-def end_of_input(counters: Counters) -> None:
-    """Called by each source when its input ends."""
-    counters.ended = True
+def end_of_input() -> None:
+    """Each source calls this when its input ends; the last call of the process counts."""
+    global _end_of_input
+    _end_of_input = _now()
+
+
+def _now() -> Dict[str, Any]:
+    """The monotonic clock, and the CPU time of the whole process with its threads so far, in seconds."""
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return {"monotonic_ns": time.monotonic_ns(), "user_s": used.ru_utime, "system_s": used.ru_stime}
 
 
 def report() -> Dict[str, Any]:
     """The observations of this process so far."""
+    spawned = os.environ.get(SPAWNED_VARIABLE)
     return {
         "pid": os.getpid(),
         "polls": sum(c.polls for c in _sources),
@@ -67,6 +104,12 @@ def report() -> Dict[str, Any]:
         "items_out": sum(c.items for c in _sinks),
         "ident_sum_in": sum(c.ident_sum for c in _sources),
         "ident_sum_out": sum(c.ident_sum for c in _sinks),
+        "spawned_ns": int(spawned) if spawned else None,
+        "first_poll": _first_poll,
+        "end_of_input": _end_of_input,
+        "exit": _now(),
+        "lateness_ns": [pair for c in _sinks for pair in c.lateness.values()],
+        "lateness_max_ns": max((c.lateness.maximum for c in _sinks), default=0),
     }
 
 

@@ -1,52 +1,15 @@
-"""Comparisons -> charts: grouped bars for each scenario, and one overview. Needs no display."""
+"""Grouped bars of real, user and system time: one chart a scenario, and an overview of all."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
-import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from harness.errors import HarnessError
+from harness.charts import style
 from harness.metrics import BY_NAME
 from harness.statistics import Comparison, Estimate, Row
 
-matplotlib.use("Agg")
-# Labels are data: a dollar sign in one is no mathematics.
-matplotlib.rcParams.update({"text.parse_math": False, "svg.fonttype": "none", "svg.hashsalt": "charts"})
-
 BARS = ("real", "user", "system")
-OVERVIEW_NAME = "overview"
-
-_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#999999", "#F0E442")
-"""Okabe and Ito's palette, which colour-blind readers can tell apart (jfly.uni-koeln.de/color)."""
-_HATCHES = ("", "//", "..", "xx")
-"""Beyond the eighth revision colours repeat, with a hatch."""
-
-
-def draw_all(comparisons: Sequence[Comparison], folder: Path, formats: Sequence[str]) -> list[Path]:
-    """Writes ``<scenario>.<format>`` for each, and ``overview.<format>`` where there is more than one. Returns the files.
-
-    Raises ``HarnessError`` when the disk refuses.
-    """
-    figures = {comparison.scenario: draw(comparison) for comparison in comparisons}
-    if len(comparisons) > 1:
-        figures[OVERVIEW_NAME] = draw_overview(comparisons)
-    files = []
-    for name, figure in figures.items():
-        for file_format in formats:
-            path = folder / f"{name}.{file_format}"
-            partial = path.with_name(f".{path.name}.part")
-            try:
-                # No date in the file: the same figures give the same bytes.
-                metadata = {"Date": None} if file_format == "svg" else {"Software": None}
-                figure.savefig(partial, format=file_format, dpi=150, metadata=metadata)
-                partial.replace(path)
-            except OSError as error:
-                partial.unlink(missing_ok=True)
-                raise HarnessError(f"{path} cannot be written: {error.strerror}.") from error
-            files.append(path)
-    return files
 
 
 def draw(comparison: Comparison) -> Figure:
@@ -57,8 +20,7 @@ def draw(comparison: Comparison) -> Figure:
     axes = figure.subplots()
     _bars(axes, comparison)
     axes.set_ylabel("seconds per run, all processes")
-    figure.suptitle(comparison.scenario, fontsize=13, fontweight="bold")
-    axes.set_title(_subtitle(comparison), fontsize=9, color="#555555")
+    style.title(figure, axes, comparison.scenario, _subtitle(comparison))
     _legend(figure, axes, rows)
     return figure
 
@@ -95,9 +57,9 @@ def _bars(axes: Axes, comparison: Comparison, *, annotate: bool = True) -> None:
                 axes.text(centre, 0, "no run", rotation=90, ha="center", va="bottom", fontsize=7, color="#A00000")
                 continue
             axes.bar(
-                centre, estimate.value, width * 0.92, color=colour(number), hatch=_HATCHES[number // 8 % 4],
+                centre, estimate.value, width * 0.92, color=style.colour(number), hatch=style.hatch(number),
                 edgecolor="white", linewidth=0.5, label=row.label if group == 0 else None,
-                yerr=_error(estimate), error_kw={"elinewidth": 1, "capsize": 2.5, "ecolor": "#333333"},
+                yerr=style.error(estimate), error_kw={"elinewidth": 1, "capsize": 2.5, "ecolor": "#333333"},
             )  # fmt: skip
             if annotate and len(rows) <= 6:
                 axes.annotate(
@@ -108,24 +70,12 @@ def _bars(axes: Axes, comparison: Comparison, *, annotate: bool = True) -> None:
     axes.set_xticks(range(len(BARS)), [BY_NAME[name].title for name in BARS])
     axes.set_xlim(-0.55, len(BARS) - 0.45)
     axes.set_ylim(0, limit)
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.grid(axis="y", alpha=0.25)
-    axes.set_axisbelow(True)
+    style.tidy(axes)
+    axes.grid(visible=False, axis="x")
 
 
 def _top(estimate: Estimate) -> float:
     return estimate.high if estimate.high is not None else estimate.value
-
-
-def colour(number: int) -> str:
-    """The colour of the revision with this place in the comparison, the same in every chart."""
-    return _COLOURS[number % len(_COLOURS)]
-
-
-def _error(estimate: Estimate) -> list[list[float]] | None:
-    if estimate.low is None or estimate.high is None:
-        return None
-    return [[estimate.value - estimate.low], [estimate.high - estimate.value]]
 
 
 def _short(value: float) -> str:

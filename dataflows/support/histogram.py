@@ -1,0 +1,45 @@
+"""A histogram of durations with a bounded relative error, in the standard library only.
+
+Log-linear buckets after HdrHistogram (G. Tene, hdrhistogram.org): below 128 every integer has a bucket; above, each power of
+two is divided into 64. A bucket is at most 1/64 of its values wide and stands for its middle, so a value read back is within
+0.8 % of the one recorded.
+"""
+
+from typing import Dict, List, Tuple
+
+RELATIVE_ERROR = 1 / 128
+
+_BITS = 6
+_LINEAR = 2 << _BITS
+
+
+class Histogram:
+    """Counts non-negative integers, such as nanoseconds. One writer; no locks."""
+
+    __slots__ = ("_counts", "maximum")
+
+    def __init__(self) -> None:
+        self._counts: Dict[int, int] = {}
+        self.maximum = 0
+
+    def record(self, value: int) -> None:
+        """Counts one value; what is below zero counts as zero."""
+        if value < _LINEAR:
+            index = max(value, 0)
+        else:
+            shift = value.bit_length() - _BITS - 1
+            index = (shift << _BITS) + (value >> shift)
+        self._counts[index] = self._counts.get(index, 0) + 1
+        self.maximum = max(self.maximum, value)
+
+    def values(self) -> List[Tuple[int, int]]:
+        """``(value, count)`` for each bucket in use, in order of value."""
+        return [(_middle(index), count) for index, count in sorted(self._counts.items())]
+
+
+def _middle(index: int) -> int:
+    if index < _LINEAR:
+        return index
+    shift = (index >> _BITS) - 1
+    low = ((index & ((1 << _BITS) - 1)) + (1 << _BITS)) << shift
+    return low + (1 << shift) // 2
