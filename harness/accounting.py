@@ -68,12 +68,13 @@ def _behaviour(workers: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     steady_cpu = [_cpu(worker["end_of_input"]) - _cpu(worker["first_poll"]) for worker in workers]
     behaviour: dict[str, float] = {
         "polls": polls,
+        "items_in": sum(worker["items_in"] for worker in workers),
         "items_out": items,
         "cpu_share_steady": sum(cpu / s for cpu, s in zip(steady_cpu, steady_s, strict=True) if s > 0),
     }
     if items:
         behaviour["polls_per_item"] = polls / items
-    started = [(w["first_poll"]["monotonic_ns"] - w["spawned_ns"]) / 1e9 for w in workers if w["spawned_ns"]]
+    started = [(w["first_poll"]["monotonic_ns"] - w["spawned_ns"]) / 1e9 for w in workers if w["spawned_ns"] is not None]
     if started:
         behaviour["time_startup"] = max(started)
     return behaviour

@@ -57,12 +57,14 @@ def compare(request: Request, output: Console, progress: Console, *, quiet: bool
     cache = Cache()
     preparation = PreparationLog(progress, quiet=quiet)
     repository = Repository(request.repo, cache, preparation.about)
-    named = revisions.resolve(request.revisions, repository)
-    recipes = origins.choose(named, request.origin, request.python, repository, Index(cache))
+    with preparation:
+        named = revisions.resolve(request.revisions, repository)
+        recipes = origins.choose(named, request.origin, request.python, repository, Index(cache))
     with session.exclusive(request.results, cache):
         earlier = _earlier(request)
-        hyperfine = locate(cache, preparation.about)
-        made = environments.make_all(recipes, repository, cache, preparation)
+        with preparation:
+            hyperfine = locate(cache, preparation.about)
+            made = environments.make_all(recipes, repository, cache, preparation)
         usable = {label: found for label, found in made.items() if isinstance(found, Environment)}
         for label, error in made.items():
             if isinstance(error, HarnessError):

@@ -20,6 +20,7 @@ from harness.scenarios import Scenario, Topology
 PROBE_DIRECTORY = "BENCH_PROBE_DIR"
 """Environment variable by which a workload learns where to report; see dataflows/support/probe.py."""
 
+TIMED_OUT = "timed-out"
 NOT_SUPPORTED = "not-supported"
 """The outcome of a scenario that needs what a revision's bytewax does not have: said, but no failure."""
 
@@ -113,7 +114,7 @@ class Measurer:
                 on_start=self.watch,
             )
         if finished.timed_out:
-            raise _Failed("timed-out", f"still running after {limit:g} s; killed with all its processes")
+            raise _Failed(TIMED_OUT, f"still running after {limit:g} s; killed with all its processes")
         if finished.returncode != 0 or not (folder / "export.json").exists():
             raise _Failed("failed", f"hyperfine ended with exit code {finished.returncode}")
         timing = parse_export((folder / "export.json").read_text())

@@ -15,6 +15,14 @@ class Metric:
     title: str
     """In charts and sentences."""
 
+    @property
+    def floor(self) -> float:
+        """The smallest value that a ratio is taken of; what is below counts as this.
+
+        CPU time can be 0, and below 1 ms a kernel that accounts by ticks cannot tell values apart.
+        """
+        return 1e-3 if self.key.startswith(("time_user", "time_system", "time_cpu")) else 1e-9
+
 
 METRICS = (
     Metric("real", "time_wall_clock", "second", "real time"),
@@ -38,6 +46,7 @@ METRICS = (
     Metric("latency", "item_latency_p99", "second", "lateness at p99"),
     Metric("latency-p50", "item_latency_p50", "second", "median lateness"),
     Metric("latency-max", "item_latency_max", "second", "greatest lateness"),
+    Metric("items-in", "items_in", "count", "items in"),
     Metric("items", "items_out", "count", "items out"),
 )
 

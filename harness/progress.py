@@ -2,7 +2,9 @@
 
 import time
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from types import TracebackType
+from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
@@ -12,11 +14,23 @@ from harness.plan import WARM_UP, PlannedRun
 
 
 class PreparationLog:
-    """Says what is being set up, one line a step."""
+    """Says what is being set up, one line a step; on a terminal with a spinner below while it is entered."""
 
     def __init__(self, console: Console, *, quiet: bool) -> None:
         self._console = console
         self._quiet = quiet
+        self._status: AbstractContextManager[Any] = (
+            console.status("setting up") if console.is_terminal and not quiet else nullcontext()
+        )
+
+    def __enter__(self) -> "PreparationLog":
+        self._status.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._status.__exit__(kind, value, traceback)
 
     def __call__(self, label: str, what: str) -> None:
         if not self._quiet:

@@ -72,17 +72,17 @@ def sentences(comparison: Comparison) -> list[str]:
                     f"{row.label}: CPU time moved from user to system: less in all, so the rise of system time alone is no "
                     "regression."
                 )
-            said += _about_waiting(row, baseline, is_long_input=comparison.is_long_input)
+            said += _about_waiting(row, baseline, waits=comparison.waits)
         said += _warnings(row)
     if comparison.mixed_origins:
         said.append("Mixed origins: these revisions were built by different compilers; part of a difference may be theirs.")
     return said
 
 
-def _about_waiting(row: Row, baseline: Row, *, is_long_input: bool) -> list[str]:
+def _about_waiting(row: Row, baseline: Row, *, waits: bool) -> list[str]:
     """What the workers spend while they wait, and what that does to the items."""
     steady = row.ratios.get("steady")
-    if not is_long_input or steady is None or steady.low is None:
+    if not waits or steady is None or steady.low is None:
         return []
     if steady.verdict in (Verdict.FASTER, Verdict.SLOWER):
         spend = (
@@ -166,7 +166,7 @@ def _cell(estimate: Estimate | None, metric: Metric, ratio: Estimate | None) -> 
 
 
 def _plus_minus(estimate: Estimate) -> str:
-    if estimate.high is None:
+    if estimate.high is None or not estimate.value:
         return ""
     percent = (estimate.high / estimate.value - 1) * 100
     return f" ±{percent:.0f} %" if percent < 300 else " ±>300 %"

@@ -58,11 +58,6 @@ class Scenario:
         arguments = ", ".join(f"{name}={value!r}" for name, value in self.parameters.items())
         return f"{self.module}:{self.call}({arguments})"
 
-    @property
-    def is_long_input(self) -> bool:
-        """Whether its items are due over time, so that being late means something."""
-        return bool(self.parameters.get("long_input"))
-
     def expected_items(self, topology: Topology) -> int | None:
         """How many items must come out of a run; ``None`` where nobody knows."""
         if not self.is_own:

@@ -9,14 +9,17 @@ from filelock import FileLock, Timeout
 
 from harness import results
 from harness.errors import UsageError
-from harness.measure import NOT_SUPPORTED, Measurement, Measurer
+from harness.measure import NOT_SUPPORTED, TIMED_OUT, Measurement, Measurer
 from harness.places import Cache
 from harness.plan import WARM_UP, PlannedRun
 from harness.progress import RunProgress
 from harness.results import Record
 
 GIVE_UP_AFTER = 2
-"""Failed runs of one revision in one scenario, without a good one before them, after which the rest are not tried."""
+"""Failed runs of one revision in one scenario, without a good one before them, after which the rest are not tried.
+
+A run that hung is not tried again at all: its time limit is generous, and waiting for it is what costs the user most.
+"""
 
 
 def carry_out(
@@ -63,4 +66,6 @@ def exclusive(folder: Path, cache: Cache) -> Iterator[None]:
 
 def _is_hopeless(planned: PlannedRun, record: Record) -> bool:
     reasons = [outcome.reason for outcome in record.outcomes if outcome.label == planned.label]
-    return NOT_SUPPORTED in reasons or (len(reasons) >= GIVE_UP_AFTER and not record.of(planned.label))
+    if record.of(planned.label):
+        return False
+    return NOT_SUPPORTED in reasons or TIMED_OUT in reasons or len(reasons) >= GIVE_UP_AFTER

@@ -20,10 +20,6 @@ CONFIDENCE = 0.95
 MARGIN = 0.05
 """Ratios within 1 / 1.05 … 1.05 count as the same, unless another margin is asked for."""
 
-_SMALLEST = 1e-3
-"""Values are raised to this before taking ratios: system time can be 0, and 1 ms is below what a kernel that accounts
-by ticks can tell apart."""
-
 
 class Verdict(str, Enum):
     """What an interval of a ratio says."""
@@ -87,8 +83,8 @@ class Comparison:
     scenario: str
     topology: str
     mixed_origins: bool
-    is_long_input: bool
-    """Whether items were due over time, so that being late means something."""
+    waits: bool
+    """Whether there was anything to wait for: items due over time, or silence."""
     rows: tuple[Row, ...]
     """The baseline first."""
 
@@ -99,7 +95,11 @@ def compare(record: Record, metrics: Sequence[Metric] = tuple(BY_NAME.values()))
     rows = tuple(_row(label, labels[0], record, metrics) for label in labels)
     context = record.context
     return Comparison(
-        record.scenario, context.topology, context.mixed_origins, bool(record.parameters.get("long_input")), rows
+        record.scenario,
+        context.topology,
+        context.mixed_origins,
+        any(record.parameters.get(name) for name in ("long_input", "idle")),
+        rows,
     )
 
 
@@ -136,7 +136,7 @@ def _row(label: str, baseline: str, record: Record, metrics: Sequence[Metric]) -
         if values:
             estimates[metric.name] = mean(values)
         pairs = [
-            max(run.metrics[metric.key], _SMALLEST) / max(of_baseline[run.round].metrics[metric.key], _SMALLEST)
+            max(run.metrics[metric.key], metric.floor) / max(of_baseline[run.round].metrics[metric.key], metric.floor)
             for run in runs
             if run.round in of_baseline and metric.key in run.metrics and metric.key in of_baseline[run.round].metrics
         ]

@@ -7,6 +7,7 @@ which is why no figure is ever taken from such a run.
 import csv
 import io
 import os
+import shutil
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -62,6 +63,7 @@ def record(scenario: Scenario, label: str, measurer: Measurer) -> list[Sample]:
             on_start=started,
         )
     measurer.watch(0)
+    shutil.rmtree(folder, ignore_errors=True)
     return sampler.stop()
 
 

@@ -48,13 +48,17 @@ def main(arguments: list[str]) -> int:
     children: list[dict[str, object]] = []
     failed = 0
     for index in range(processes):
+        if failed:
+            break
         own = ["-i", str(index), "-a", addresses] if processes > 1 else []
         running.append(_spawn(command + own))
         # The last process listens to nobody.
         if index < processes - 1:
-            failed = failed or _until_listening(ports[index], running, children)
+            failed = _until_listening(ports[index], running, children)
     while running:
-        failed = _reap(running, children, 0) or failed
+        # The first failure is the reason; those after it are ours.
+        code = _reap(running, children, 0)
+        failed = failed or code
     del held
     import json
 

@@ -11,7 +11,7 @@ X, Y = "latency", "share"
 
 def has_data(comparison: Comparison) -> bool:
     """Whether items were due over time and some revision reported how late they were."""
-    return comparison.is_long_input and any(X in row.estimates and Y in row.estimates for row in comparison.rows)
+    return comparison.waits and any(X in row.estimates and Y in row.estimates for row in comparison.rows)
 
 
 def draw(comparison: Comparison) -> Figure:
