@@ -1,4 +1,4 @@
-"""The command line of the harness: parses, calls the stations in order, and maps errors to exit codes."""
+"""The command line of the harness: parses, calls a command, and maps errors to exit codes."""
 
 import os
 import signal
@@ -13,6 +13,7 @@ from typer.exceptions import TyperException
 from harness import places
 from harness.errors import ExitCode, HarnessError
 from harness.origins import OriginChoice
+from harness.repository import DEFAULT_LOCATION
 
 app = typer.Typer(
     help="Measures the CPU that stream-processing workers use while they wait, across revisions of bytewax.",
@@ -33,7 +34,48 @@ Examples:
   ./compare.sh A=v0.21.1 B=v0.21.1            # compare a revision with itself: how noisy is this machine?
   ./compare.sh v0.16.0 v0.16.1 --processes 2 --timeline
   ./compare.sh v0.20.1 v0.21.1 --dataflow examples/basic.py:flow
+  ./compare.sh main my-branch --fail-on system:10% --fail-on cpu:5% --junit cpu.xml   # the check for CI
 """
+_CALIBRATE_EXAMPLES = """
+\b
+Examples:
+  .bench/venv/bin/python runner.py calibrate v0.21.1
+  .bench/venv/bin/python runner.py calibrate v0.21.1 --comparisons 40 --fail-on cpu:5% -s 'partitioned*'
+"""
+
+# Options that several commands have.
+Scenarios = Annotated[list[str], typer.Option("--scenario", "-s", metavar="GLOB", help="Only these scenarios; repeatable.")]
+Settings = Annotated[
+    list[str], typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the scenarios; repeatable.")
+]
+Processes = Annotated[int, typer.Option("--processes", "-p", help="Processes of each run.")]
+Workers = Annotated[int, typer.Option("--workers", "-w", help="Worker threads of each process.")]
+TopologyKind = Annotated[
+    Optional[str],
+    typer.Option(
+        "--topology",
+        metavar="KIND",
+        help="single: one process. cluster: N processes, as in production. launcher: bytewax's own -p N. Default: single, or "
+        "cluster for more than one process.",
+    ),
+]
+Origin = Annotated[
+    OriginChoice,
+    typer.Option(help="wheel: from the package index. source: built here. auto: wheels if all revisions have one."),
+]
+Python = Annotated[
+    Optional[str], typer.Option(metavar="VERSION|PATH", help="Instead of the newest that fits all revisions.")
+]
+Repo = Annotated[
+    str, typer.Option(envvar="BYTEWAX_REPO", metavar="URL|FOLDER", help="Where commits, branches and tags are.")
+]
+Results = Annotated[Path, typer.Option(metavar="FOLDER", help="Where results and charts go.")]
+TimeLimit = Annotated[Optional[float], typer.Option(metavar="SECONDS", help="Kill a run after this. Default: by scenario.")]
+MostRounds = Annotated[int, typer.Option("--max-rounds", help="Of the check: give up on a verdict after so many rounds.")]
+Full = Annotated[
+    bool, typer.Option("--full", help="Of the check: scenarios of full length, instead of about 1 s of waiting.")
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no table: only the sentences.")]
 
 
 @app.command(epilog=_COMPARE_EXAMPLES)
@@ -46,79 +88,63 @@ def compare(
             "LABEL=REVISION.",
         ),
     ] = None,
-    scenario: Annotated[
-        list[str], typer.Option("--scenario", "-s", metavar="GLOB", help="Only these scenarios; repeatable.")
-    ] = [],
+    scenario: Scenarios = [],
     rounds: Annotated[int, typer.Option(help="Runs of each revision in each scenario, after one warm-up.")] = 5,
-    processes: Annotated[int, typer.Option("--processes", "-p", help="Processes of each run.")] = 1,
-    workers: Annotated[int, typer.Option("--workers", "-w", help="Worker threads of each process.")] = 1,
-    topology: Annotated[
-        Optional[str],
-        typer.Option(
-            metavar="KIND",
-            help="single: one process. cluster: N processes, as in production. launcher: bytewax's own -p N. Default: "
-            "single, or cluster for more than one process.",
-        ),
-    ] = None,
+    processes: Processes = 1,
+    workers: Workers = 1,
+    topology: TopologyKind = None,
     dataflow: Annotated[
-        Optional[str], typer.Option(metavar="FILE.py:CALL", help="Measure a dataflow of yours, instead of the scenarios.")
+        Optional[str],
+        typer.Option(metavar="FILE.py:CALL", help="Measure a dataflow of yours, instead of the scenarios."),
     ] = None,
+    settings: Settings = [],
+    fail_on: Annotated[
+        list[str],
+        typer.Option(
+            metavar="METRIC:PCT%[,FLOOR][,alone]",
+            help="The check for CI: exit 1 if a candidate's metric rose by more, such as system:10% or cpu:5%,20ms; repeatable. "
+            "Rounds are added until the verdicts are settled.",
+        ),
+    ] = [],
+    max_rounds: MostRounds = 30,
+    budget: Annotated[
+        float, typer.Option(metavar="SECONDS", help="Of the check: no new round after this much measuring.")
+    ] = 1800,
+    strict: Annotated[bool, typer.Option("--strict", help="Of the check: an unclear verdict fails too.")] = False,
+    full: Full = False,
+    markdown: Annotated[Optional[Path], typer.Option(metavar="FILE", help="Of the check: the verdict as Markdown.")] = None,
+    junit: Annotated[Optional[Path], typer.Option(metavar="FILE", help="Of the check: the verdict as JUnit XML.")] = None,
     timeline: Annotated[
         bool, typer.Option("--timeline", help="One extra run of each revision, drawn as CPU share over time.")
     ] = False,
     launcher_cost: Annotated[
         bool, typer.Option("--launcher-cost", help="One extra run of each under bytewax's own launcher: what it adds.")
     ] = False,
-    settings: Annotated[
-        list[str], typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the scenarios; repeatable.")
-    ] = [],
-    origin: Annotated[
-        OriginChoice,
-        typer.Option(help="wheel: from the package index. source: built here. auto: wheels if all revisions have one."),
-    ] = OriginChoice.AUTO,
-    python: Annotated[
-        Optional[str], typer.Option(metavar="VERSION|PATH", help="Instead of the newest that fits all revisions.")
-    ] = None,
-    repo: Annotated[
-        str, typer.Option(envvar="BYTEWAX_REPO", metavar="URL|FOLDER", help="Where commits, branches and tags are.")
-    ] = "https://github.com/bytewax/bytewax.git",
-    results: Annotated[Path, typer.Option(metavar="FOLDER", help="Where results and charts go.")] = places.RESULTS,
-    time_limit: Annotated[
-        Optional[float], typer.Option(metavar="SECONDS", help="Kill a run after this. Default: by scenario.")
-    ] = None,
+    origin: Origin = OriginChoice.AUTO,
+    python: Python = None,
+    repo: Repo = DEFAULT_LOCATION,
+    results: Results = places.RESULTS,
+    time_limit: TimeLimit = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Continue an interrupted comparison in the same folder.")
     ] = False,
     plot: Annotated[bool, typer.Option("--plot/--no-plot", help="Draw charts at the end.")] = True,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no table: only the sentences.")] = False,
+    quiet: Quiet = False,
     as_json: Annotated[bool, typer.Option("--json", help="The comparison as JSON on stdout, progress on stderr.")] = False,
 ) -> None:
     """Build an environment for each revision, measure them side by side, tabulate, chart."""
-    from harness import commands
+    from harness.commands import compare as command
+    from harness.commands.preparation import Request
 
-    request = commands.Request(
-        revisions=tuple(revisions or ()),
-        scenarios=tuple(scenario),
-        settings=tuple(settings),
-        rounds=rounds,
-        topology=topology,
-        processes=processes,
-        workers=workers,
-        dataflow=dataflow,
-        timeline=timeline,
-        launcher_cost=launcher_cost,
-        origin=origin,
-        python=python,
-        repo=repo,
-        results=results,
-        time_limit_s=time_limit,
-        resume=resume,
-        plot=plot,
-        argv=tuple(sys.argv[1:]),
-    )
+    request = Request(
+        tuple(revisions or ()), tuple(scenario), tuple(settings), topology, processes, workers, dataflow, origin, python,
+        repo, results, time_limit, tuple(sys.argv[1:]),
+    )  # fmt: skip
+    options = command.Options(rounds, resume, plot, timeline, launcher_cost, quiet, as_json)
+    check = command.Check(tuple(fail_on), max_rounds, budget, strict, full, markdown, junit)
     output = Console(highlight=False)
     progress = Console(stderr=True, highlight=False) if as_json else output
-    raise typer.Exit(commands.compare(request, output, progress, quiet=quiet, as_json=as_json))
+    raise typer.Exit(command.compare(request, options, check, output, progress))
 
 
 @app.command(epilog="\b\nExamples:\n  ./plot.sh\n  ./plot.sh results --format svg\n  ./plot.sh --format png --format svg")
@@ -127,17 +153,51 @@ def plot(
     formats: Annotated[list[str], typer.Option("--format", "-f", metavar="png|svg", help="Repeatable.")] = ["png"],
 ) -> None:
     """Draw the charts of a folder of results."""
-    from harness import commands
+    from harness.commands import charts
 
-    commands.plot(results, formats, Console(highlight=False))
+    charts.plot(results, formats, Console(highlight=False))
 
 
 @app.command()
 def scenarios() -> None:
     """List the scenarios, and what each is for."""
-    from harness import commands
+    from harness.commands import charts
 
-    commands.list_scenarios(Console(highlight=False))
+    charts.list_scenarios(Console(highlight=False))
+
+
+@app.command(epilog=_CALIBRATE_EXAMPLES)
+def calibrate(
+    revision: Annotated[str, typer.Argument(metavar="REVISION")],
+    comparisons: Annotated[int, typer.Option(help="How often to compare it with itself.")] = 20,
+    fail_on: Annotated[list[str], typer.Option(metavar="METRIC:PCT%", help="As of compare.")] = ["system:10%", "cpu:10%"],
+    max_rounds: MostRounds = 10,
+    full: Full = False,
+    scenario: Scenarios = [],
+    settings: Settings = [],
+    processes: Processes = 1,
+    workers: Workers = 1,
+    topology: TopologyKind = None,
+    origin: Origin = OriginChoice.AUTO,
+    python: Python = None,
+    repo: Repo = DEFAULT_LOCATION,
+    results: Results = places.ROOT / ".bench" / "calibration",
+    time_limit: TimeLimit = None,
+    quiet: Quiet = False,
+) -> None:
+    """Compare a revision with itself many times: the check's rate of false alarms here, and what it can find.
+
+    Comparisons that are in the results folder already are kept and counted, so a stopped calibration goes on where it was.
+    """
+    from harness.commands import calibrate as command
+    from harness.commands.preparation import Request
+
+    request = Request(
+        (revision,), tuple(scenario), tuple(settings), topology, processes, workers, None, origin, python, repo, results,
+        time_limit, tuple(sys.argv[1:]),
+    )  # fmt: skip
+    options = command.CalibrationOptions(comparisons, tuple(fail_on), max_rounds, full, quiet)
+    raise typer.Exit(command.calibrate(request, options, Console(highlight=False)))
 
 
 def main() -> int:
@@ -153,9 +213,8 @@ def main() -> int:
         print(f"{_program()}: {error}", file=sys.stderr)
         return error.exit_code
     except (KeyboardInterrupt, typer.Abort):
-        print(
-            f"{_program()}: interrupted. Finished runs are kept; the same command with --resume goes on.", file=sys.stderr
-        )
+        kept = "Finished runs are kept; the same command with --resume goes on."
+        print(f"{_program()}: interrupted. {kept}", file=sys.stderr)
         return ExitCode.INTERRUPTED
     except TyperException as error:
         print(f"{_program()}: {error.format_message()} Try --help.", file=sys.stderr)

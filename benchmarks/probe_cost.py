@@ -7,6 +7,7 @@ the busiest scenario: heavy work on every item, no waiting.
 """
 
 import argparse
+import math
 import os
 import subprocess
 import sys
@@ -28,12 +29,12 @@ def main() -> None:
     seconds: dict[str, list[float]] = {"on": [], "off": []}
     for number in range(-1, options.rounds):
         for switch in ("on", "off") if number % 2 else ("off", "on"):
-            used = cpu_s(options.python, options.call, switch)
+            used = cpu_s(str(Path(options.python).absolute()), options.call, switch)
             if number >= 0:  # the first is a warm-up
                 seconds[switch].append(used)
     for switch, values in seconds.items():
         print(f"probe {switch}: {mean(values).value:.4f} s CPU (mean of {len(values)})")
-    ratio = geometric_mean([on / off for on, off in zip(seconds["on"], seconds["off"], strict=True)])
+    ratio = geometric_mean([math.log(on / off) for on, off in zip(seconds["on"], seconds["off"], strict=True)])
     print(f"on/off: {ratio.value:.4f} (95 % CI {ratio.low:.4f}–{ratio.high:.4f})")
 
 

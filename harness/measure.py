@@ -16,6 +16,7 @@ from harness.places import DATAFLOWS, Cache
 from harness.plan import PlannedRun
 from harness.processes import run, tail
 from harness.scenarios import Scenario, Topology
+from harness.watch import DISTURBED, Reading, is_disturbed, observed
 
 PROBE_DIRECTORY = "BENCH_PROBE_DIR"
 """Environment variable by which a workload learns where to report; see dataflows/support/probe.py."""
@@ -23,6 +24,9 @@ PROBE_DIRECTORY = "BENCH_PROBE_DIR"
 TIMED_OUT = "timed-out"
 NOT_SUPPORTED = "not-supported"
 """The outcome of a scenario that needs what a revision's bytewax does not have: said, but no failure."""
+
+HARMLESS = frozenset({NOT_SUPPORTED, DISTURBED})
+"""Outcomes that do not make a comparison fail."""
 
 _LAUNCH = DATAFLOWS / "support" / "launch.py"
 _NOT_INHERITED = ("PYTHON", "BYTEWAX_", "__BYTEWAX", "BENCH_", "VIRTUAL_ENV", "RUST_LOG", "RUST_BACKTRACE")
@@ -40,7 +44,7 @@ class Measurement:
     metrics: Mapping[str, float]
     """By the metric's key in files, in its unit."""
     marks: tuple[str, ...] = ()
-    """What is odd about it; see harness/accounting.py."""
+    """What is odd about it: ``unbalanced`` (accounting.py), ``disturbed`` (watch.py)."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +56,8 @@ class Outcome:
     position: int
     started_at: str
     reason: str
-    """``failed``, ``timed-out``, ``lost-items``, ``not-built`` (the revision has no environment) or ``not-supported``."""
+    """``failed``, ``timed-out``, ``lost-items``, ``not-built`` (the revision has no environment); and, which are no failures,
+    ``not-supported`` and ``disturbed`` (a measurement that was repeated because the machine did something else)."""
     message: str
     log: str
     """The end of what the run printed."""
@@ -88,11 +93,16 @@ class Measurer:
         shutil.rmtree(folder, ignore_errors=True)
         (folder / "probes").mkdir(parents=True)
         try:
+            before = Reading.now()
             timing = self._run(planned.scenario, environment, folder)
+            after = Reading.now()
             launched = json.loads((folder / "launched.json").read_text())
             reports = [json.loads(path.read_text()) for path in sorted((folder / "probes").glob("*.json"))]
             _check_complete(reports, planned.scenario.expected_items(self.topology))
-            return Measurement(*where, metrics_of(timing, launched, reports), marks_of(timing, launched))
+            metrics = metrics_of(timing, launched, reports)
+            metrics |= observed(before, after, metrics["time_cpu"])
+            marks = marks_of(timing, launched) + ((DISTURBED,) if is_disturbed(metrics) else ())
+            return Measurement(*where, metrics, marks)
         except _Failed as failed:
             reason, message = failed.args
             log = (tail(folder / "stdout", 10) + "\n" + tail(folder / "stderr", 20)).strip()

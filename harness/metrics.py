@@ -46,6 +46,11 @@ METRICS = (
     Metric("latency", "item_latency_p99", "second", "lateness at p99"),
     Metric("latency-p50", "item_latency_p50", "second", "median lateness"),
     Metric("latency-max", "item_latency_max", "second", "greatest lateness"),
+    # What else the machine did meanwhile.
+    Metric("foreign-cpu", "machine_foreign_cpu", "second", "CPU of others"),
+    Metric("steal", "machine_steal", "second", "steal time"),
+    Metric("pressure", "machine_pressure", "second", "CPU pressure"),
+    Metric("load", "machine_load", "count", "load average"),
     Metric("items-in", "items_in", "count", "items in"),
     Metric("items", "items_out", "count", "items out"),
 )

@@ -29,16 +29,18 @@ def schedule(scenarios: Sequence[Scenario], labels: Sequence[str], rounds: int) 
     is always the one that runs after a noisy other.
     """
     return tuple(
-        PlannedRun(scenario, label, round_number, position)
+        run
         for scenario in scenarios
-        for round_number in range(WARM_UP, rounds + 1)
-        for position, label in enumerate(_rotated(labels, round_number))
+        for number in range(WARM_UP, rounds + 1)
+        for run in one_round(scenario, labels, number)
     )
 
 
-def _rotated(labels: Sequence[str], by: int) -> list[str]:
-    shift = by % len(labels)
-    return [*labels[shift:], *labels[:shift]]
+def one_round(scenario: Scenario, labels: Sequence[str], number: int) -> tuple[PlannedRun, ...]:
+    """Every revision once, in the order that this round has."""
+    shift = number % len(labels)
+    order = [*labels[shift:], *labels[:shift]]
+    return tuple(PlannedRun(scenario, label, number, position) for position, label in enumerate(order))
 
 
 def missing(plan: Sequence[PlannedRun], done: Collection[tuple[str, str, int]]) -> tuple[PlannedRun, ...]:

@@ -74,6 +74,13 @@ class RunProgress:
     ) -> None:
         self._bar.stop()
 
+    def extend(self, runs: Sequence[PlannedRun]) -> None:
+        """More runs will follow those known so far."""
+        self._left += runs
+        self._total += len(runs)
+        more_s = sum(run.scenario.expected_s for run in runs)
+        self._bar.update(self._task, total=(self._bar.tasks[0].total or 0) + more_s)
+
     def begin(self, planned: PlannedRun) -> None:
         """A run is about to start."""
         self._begun = time.monotonic()

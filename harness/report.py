@@ -29,8 +29,9 @@ _STYLES = {Verdict.FASTER: "green", Verdict.SLOWER: "red", Verdict.SAME: "dim", 
 def print_comparison(comparison: Comparison, console: Console) -> None:
     """The tables of one scenario, then its sentences."""
     console.print(_table(comparison, WHOLE_RUN, _title(comparison)))
-    if any(name in row.estimates for row in comparison.rows for name in WAITING):
-        console.print(_table(comparison, WAITING, None, split=True))
+    waiting = [name for name in WAITING if any(name in row.estimates for row in comparison.rows)]
+    if waiting:
+        console.print(_table(comparison, waiting, None, split=True))
     for sentence in sentences(comparison):
         console.print(Text(sentence))
     console.print()
@@ -94,12 +95,17 @@ def _about_waiting(row: Row, baseline: Row, *, waits: bool) -> list[str]:
             if steady.verdict is Verdict.SAME
             else "CPU while waiting is unclear"
         )
-    ours, theirs = row.estimates.get("latency"), baseline.estimates.get("latency")
-    if ours is None or theirs is None:
+    ours, theirs, ratio = row.estimates.get("latency"), baseline.estimates.get("latency"), row.ratios.get("latency")
+    if ours is None or theirs is None or ratio is None:
         return [f"{row.label}: {spend}."]
-    difference = (ours.value - theirs.value) * 1000
-    late = f"{abs(difference):.1f} ms {'later' if difference > 0 else 'earlier'}" if abs(difference) >= 0.05 else "no later"
-    return [f"{row.label}: {spend}; items arrive {late} at p99."]
+    difference_ms = (ours.value - theirs.value) * 1000
+    if ratio.verdict is Verdict.UNCLEAR:
+        late = f"whether items are later is unclear ({theirs.value * 1000:.1f} and {ours.value * 1000:.1f} ms at p99)"
+    elif ratio.verdict is Verdict.SAME or abs(difference_ms) < 0.05:
+        late = "items arrive no later at p99"
+    else:
+        late = f"items arrive {abs(difference_ms):.1f} ms {'later' if difference_ms > 0 else 'earlier'} at p99"
+    return [f"{row.label}: {spend}; {late}."]
 
 
 def _warnings(row: Row) -> list[str]:

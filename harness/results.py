@@ -22,6 +22,8 @@ from harness.metrics import METRICS, Metric
 
 SCHEMA_VERSION = 2
 CSV_NAME = "runs.csv"
+VERDICT_NAME = "verdict.json"
+"""Of a check; its schema is in docs/verdict.md."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +112,7 @@ def read_all(folder: Path) -> tuple[Record, ...]:
     """
     if not folder.is_dir():
         raise UsageError(f"There is no folder {str(folder)!r}. Measure first: ./compare.sh v0.16.0 v0.16.1")
-    records = [_read(path) for path in sorted(folder.glob("*.json"))]
+    records = [_read(path) for path in sorted(folder.glob("*.json")) if path.name != VERDICT_NAME]
     if not records:
         raise UsageError(f"{str(folder)!r} holds no results. Measure first: ./compare.sh v0.16.0 v0.16.1")
     return tuple(records)

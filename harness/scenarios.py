@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
+from types import MappingProxyType
 
 from harness.errors import UsageError
 from harness.places import DATAFLOWS
@@ -134,8 +135,22 @@ ALL = tuple(
 )
 
 
-def select(patterns: Sequence[str], settings: Sequence[str]) -> tuple[Scenario, ...]:
+QUICK_SETTINGS = {
+    "items_per_partition": "8",
+    "items_per_worker": "8",
+    "interval": "0.125",
+    "heaviness": "20000",
+    "idle": "1",
+}
+"""What the check for continuous integration shortens scenarios to, unless told not to: about 1 s of waiting a run."""
+
+
+def select(
+    patterns: Sequence[str], settings: Sequence[str], defaults: Mapping[str, str] = MappingProxyType({})
+) -> tuple[Scenario, ...]:
     """The scenarios that any of the globs match (the default ones without a glob), with ``NAME=VALUE`` settings applied.
+
+    ``defaults`` are settings that apply where a scenario uses the parameter at all, before those of the user.
 
     Raises ``UsageError`` for a glob that matches none, and for a setting that no selected scenario has.
     """
@@ -144,6 +159,11 @@ def select(patterns: Sequence[str], settings: Sequence[str]) -> tuple[Scenario, 
             names = ", ".join(scenario.name for scenario in ALL)
             raise UsageError(f"--scenario {pattern!r} matches none of: {names}.")
     chosen = [s for s in ALL if any(fnmatchcase(s.name, p) for p in patterns) or (s.by_default and not patterns)]
+    for name, text in defaults.items():
+        for position, scenario in enumerate(chosen):
+            if scenario.parameters.get(name):  # not where it is absent, or 0 for "none"
+                value = _parse(name, text, scenario.parameters[name])
+                chosen[position] = replace(scenario, parameters={**scenario.parameters, name: value})
     used: set[str] = set()
     for setting in settings:
         name, equals, text = setting.partition("=")

@@ -103,6 +103,16 @@ def compare(record: Record, metrics: Sequence[Metric] = tuple(BY_NAME.values()))
     )
 
 
+def paired(record: Record, label: str, metric: Metric) -> list[tuple[float, float]]:
+    """``(baseline, candidate)`` of each round that both have, in order of rounds."""
+    baseline = {run.round: run.metrics for run in record.of(record.context.labels[0])}
+    return [
+        (baseline[run.round][metric.key], run.metrics[metric.key])
+        for run in record.of(label)
+        if metric.key in run.metrics and metric.key in baseline.get(run.round, {})
+    ]
+
+
 def mean(values: Sequence[float]) -> Estimate:
     """The mean of values that cannot be negative, with its t interval."""
     centre = math.fsum(values) / len(values)
@@ -112,9 +122,13 @@ def mean(values: Sequence[float]) -> Estimate:
     )
 
 
-def geometric_mean(ratios: Sequence[float]) -> Estimate:
-    """The geometric mean of positive ratios, with its t interval on logarithms."""
-    logs = [math.log(ratio) for ratio in ratios]
+def log_ratios(pairs: Sequence[tuple[float, float]], metric: Metric) -> list[float]:
+    """The logarithm of candidate to baseline for each pair; see ``Metric.floor`` for what is next to nothing."""
+    return [math.log(max(ours, metric.floor) / max(theirs, metric.floor)) for theirs, ours in pairs]
+
+
+def geometric_mean(logs: Sequence[float]) -> Estimate:
+    """The geometric mean of ratios, given as logarithms, with its t interval on these."""
     centre = math.fsum(logs) / len(logs)
     half = _half_width(logs)
     low, high = (None, None) if half is None else (math.exp(centre - half), math.exp(centre + half))
@@ -129,19 +143,14 @@ def _half_width(values: Sequence[float]) -> float | None:
 
 def _row(label: str, baseline: str, record: Record, metrics: Sequence[Metric]) -> Row:
     runs = record.of(label)
-    of_baseline = {run.round: run for run in record.of(baseline)}
     estimates, ratios = {}, {}
     for metric in metrics:
         values = [run.metrics[metric.key] for run in runs if metric.key in run.metrics]
         if values:
             estimates[metric.name] = mean(values)
-        pairs = [
-            max(run.metrics[metric.key], metric.floor) / max(of_baseline[run.round].metrics[metric.key], metric.floor)
-            for run in runs
-            if run.round in of_baseline and metric.key in run.metrics and metric.key in of_baseline[run.round].metrics
-        ]
+        pairs = paired(record, label, metric)
         if pairs and label != baseline:
-            ratios[metric.name] = geometric_mean(pairs)
+            ratios[metric.name] = geometric_mean(log_ratios(pairs, metric))
     failures = Counter(outcome.reason for outcome in record.outcomes if outcome.label == label)
     marks = Counter(mark for run in runs for mark in run.marks)
     return Row(label, estimates, ratios, failures, marks, _identical(label, record), record.launcher_cpu_s.get(label))

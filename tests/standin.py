@@ -26,6 +26,9 @@ def main():
     if BEHAVIOUR == "leave":
         if os.fork() == 0:
             time.sleep(60)
+    if BEHAVIOUR.startswith("burn"):
+        while time.process_time() < float(BEHAVIOUR.split()[1]):
+            pass
     if BEHAVIOUR.startswith("sleep"):
         time.sleep(float(BEHAVIOUR.split()[1]))
     ident_sum = items * (items - 1) // 2

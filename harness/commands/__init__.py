@@ -1,0 +1,1 @@
+"""What each command does: calls the stations in order, and hands data from one to the next."""

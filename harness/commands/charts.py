@@ -1,0 +1,42 @@
+"""``plot`` and ``scenarios``: what takes no measuring."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from harness import results, scenarios, timeline
+from harness.errors import UsageError
+from harness.results import Record
+
+FORMATS = ("png", "svg")
+
+
+def plot(folder: Path, formats: Sequence[str], output: Console) -> None:
+    """Draws the charts of a results folder. Raises ``UsageError`` for a format that is none."""
+    for name in formats:
+        if name not in FORMATS:
+            raise UsageError(f"--format {name!r} is none of: {', '.join(FORMATS)}.")
+    for path in draw(results.read_all(folder), folder, formats):
+        output.print(str(path), soft_wrap=True)
+
+
+def draw(records: Sequence[Record], folder: Path, formats: Sequence[str]) -> list[Path]:
+    """Writes every chart there is data for. Returns the files."""
+    # Here, not above: these take a second to import, which no run and no error message should wait for.
+    from harness import charts, statistics
+
+    sampled = {record.scenario: folder / f"{record.scenario}{timeline.SUFFIX}" for record in records}
+    timelines = {scenario: timeline.read(path) for scenario, path in sampled.items() if path.exists()}
+    return charts.draw_all([statistics.compare(record) for record in records], timelines, folder, formats)
+
+
+def list_scenarios(output: Console) -> None:
+    """Prints the table of scenarios."""
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    table.add_column("scenario", no_wrap=True)
+    table.add_column("what it is for")
+    for scenario in scenarios.ALL:
+        table.add_row(scenario.name, scenario.purpose + ("" if scenario.by_default else " [only when named]"))
+    output.print(table, markup=False)

@@ -1,0 +1,123 @@
+"""From what the user typed to environments ready to be measured: the part that ``compare`` and ``calibrate`` share."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+
+from rich.console import Console
+
+from harness import environments, machine, origins, revisions, scenarios
+from harness.environments import Environment
+from harness.errors import HarnessError, UsageError
+from harness.hyperfine import Hyperfine, locate
+from harness.index import Index
+from harness.origins import OriginChoice, Recipe
+from harness.places import Cache
+from harness.progress import PreparationLog
+from harness.repository import Repository
+from harness.results import Context
+from harness.scenarios import TOPOLOGY_KINDS, Scenario, Topology
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to measure, as typed."""
+
+    revisions: tuple[str, ...]
+    scenarios: tuple[str, ...]
+    settings: tuple[str, ...]
+    topology: str | None
+    processes: int
+    workers: int
+    dataflow: str | None
+    origin: OriginChoice
+    python: str | None
+    repo: str
+    results: Path
+    time_limit_s: float | None
+    argv: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A request that makes sense, resolved; nothing has been built yet."""
+
+    scenarios: tuple[Scenario, ...]
+    topology: Topology
+    repository: Repository
+    recipes: tuple[Recipe, ...]
+    cache: Cache
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Everything that measuring takes."""
+
+    checked: Checked
+    hyperfine: Hyperfine
+    environments: Mapping[str, Environment]
+    """By label; without those that could not be made."""
+    errors: Mapping[str, HarnessError]
+    context: Context
+
+
+def check(request: Request, default_settings: Mapping[str, str], say: PreparationLog) -> Checked:
+    """Checks and resolves a request. Raises ``UsageError``; creates nothing but entries of the cache."""
+    topology = _topology(request)
+    chosen = _scenarios(request, default_settings)
+    if request.time_limit_s is not None and not request.time_limit_s > 0:
+        raise UsageError(f"--time-limit {request.time_limit_s:g}: must be above zero.")
+    cache = Cache()
+    repository = Repository(request.repo, cache, say.about)
+    with say:
+        named = revisions.resolve(request.revisions, repository)
+        recipes = origins.choose(named, request.origin, request.python, repository, Index(cache))
+    return Checked(chosen, topology, repository, recipes, cache)
+
+
+def prepare(checked: Checked, argv: Sequence[str], progress: Console, say: PreparationLog) -> Prepared:
+    """Finds or makes hyperfine and the environments; what cannot be made is said at once."""
+    with say:
+        hyperfine = locate(checked.cache, say.about)
+        made = environments.make_all(checked.recipes, checked.repository, checked.cache, say)
+    usable = {label: found for label, found in made.items() if isinstance(found, Environment)}
+    errors = {label: found for label, found in made.items() if isinstance(found, HarnessError)}
+    for label, error in errors.items():
+        progress.print(f"{label}: {error}", style="red", highlight=False, markup=False, soft_wrap=True)
+    context = Context(
+        revisions=tuple(_described(recipe, usable.get(recipe.revision.label)) for recipe in checked.recipes),
+        topology=str(checked.topology),
+        mixed_origins=origins.is_mixed(checked.recipes),
+        hyperfine_version=hyperfine.version,
+        machine=machine.describe(),
+        started_at=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        argv=tuple(argv),
+    )
+    return Prepared(checked, hyperfine, usable, errors, context)
+
+
+def _topology(request: Request) -> Topology:
+    for name, number in (("--processes", request.processes), ("--workers", request.workers)):
+        if number < 1:
+            raise UsageError(f"{name} {number}: at least 1.")
+    kind = request.topology or ("single" if request.processes == 1 else "cluster")
+    if kind not in TOPOLOGY_KINDS:
+        raise UsageError(f"--topology {kind!r} is none of: {', '.join(TOPOLOGY_KINDS)}.")
+    if kind == "single" and request.processes > 1:
+        raise UsageError("--topology single is one process. For more, leave it out, or say --topology launcher.")
+    return Topology(kind, request.processes, request.workers)
+
+
+def _scenarios(request: Request, default_settings: Mapping[str, str]) -> tuple[Scenario, ...]:
+    if request.dataflow is None:
+        return scenarios.select(request.scenarios, request.settings, default_settings)
+    if request.settings:
+        raise UsageError("--set changes this project's scenarios; parameters of your own dataflow go into its call.")
+    own = scenarios.of_user(request.dataflow)
+    return (*(scenarios.select(request.scenarios, (), default_settings) if request.scenarios else ()), own)
+
+
+def _described(recipe: Recipe, environment: Environment | None) -> dict[str, object]:
+    named = {"label": recipe.revision.label, "text": recipe.revision.text, "origin": recipe.origin.value}
+    return {**named, **(environment.facts.__dict__ if environment else {"commit": recipe.commit})}
