@@ -58,7 +58,7 @@ class Judgement:
     """Bounds that hold over all looks and questions together."""
     rounds: int
     moved: bool = False
-    """System time rose while total CPU fell by more."""
+    """System time rose beyond the margin, but total CPU fell by more."""
     outweighed: bool = False
     """However much system time rose, total CPU fell by more for certain: this cannot fail."""
     hopeless: bool = False
@@ -180,7 +180,7 @@ def _judge_one(record: Record, label: str, criterion: Criterion, family: int, mo
     fall = _certain_fall_of_cpu(record, label, count, error) if _can_move(criterion) else 0.0
     return Judgement(
         record.scenario, label, criterion, verdict, ratio, low, high, count,
-        moved=_can_move(criterion) and rise > 0 and _mean_fall_of_cpu(record, label, count) > rise,
+        moved=verdict is Verdict.SLOWER and _can_move(criterion) and _mean_fall_of_cpu(record, label, count) > rise,
         outweighed=before * (high - 1) < fall,
         hopeless=_is_hopeless(found, criterion, count, most_rounds, error),
     )  # fmt: skip

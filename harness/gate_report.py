@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from itertools import groupby
 from typing import Any
 from xml.etree import ElementTree
 
@@ -43,15 +44,20 @@ def remarks(verdict: GateVerdict) -> list[str]:
 
 
 def print_verdict(verdict: GateVerdict, console: Console) -> None:
-    """A table of the verdicts, the remarks, and the headline last, where the eye ends."""
-    table = Table(title="check", title_justify="left", title_style="bold", box=None, padding=(0, 2, 0, 0))
-    for heading in ("scenario", "revision", "metric", "ratio (bounds)", "rounds", "verdict"):
-        table.add_column(heading, no_wrap=heading != "scenario", overflow="fold")
-    for judgement in verdict.judgements:
-        style = "red bold" if judgement in verdict.failures else _STYLES[judgement.verdict]
-        cells = [judgement.scenario, judgement.label, judgement.criterion.metric.name, ratio_text(judgement)]
-        table.add_row(*map(Text, cells), Text(str(judgement.rounds)), Text(verdict_text(judgement), style=style))
-    console.print(table)
+    """Tables of the verdicts, the remarks, and the headline last, where the eye ends."""
+    label_width = max((len(judgement.label) for judgement in verdict.judgements), default=0)
+    for scenario, judgements in groupby(verdict.judgements, key=lambda judgement: judgement.scenario):
+        # One table a scenario: its name would not fit beside the rest in 80 columns.
+        table = Table(
+            title=scenario, title_justify="left", title_style="bold", box=None, padding=(0, 2, 0, 0), show_header=False
+        )
+        for width in (label_width, 8, 21, 9, 0):
+            table.add_column(min_width=width, no_wrap=True, overflow="ellipsis")
+        for judgement in judgements:
+            style = "red bold" if judgement in verdict.failures else _STYLES[judgement.verdict]
+            cells = [judgement.label, judgement.criterion.metric.name, ratio_text(judgement), f"{judgement.rounds} rounds"]
+            table.add_row(*map(Text, cells), Text(verdict_text(judgement), style=style))
+        console.print(table)
     for remark in remarks(verdict):
         console.print(Text(remark))
     console.print(Text(headline(verdict), style="red bold" if verdict.failures else "green bold"))

@@ -89,8 +89,9 @@ class RunProgress:
 
     def end(self, planned: PlannedRun, result: Measurement | Outcome) -> None:
         """The run that began is over."""
-        self._expected_s += planned.scenario.expected_s
-        self._seen_s += time.monotonic() - self._begun
+        if isinstance(result, Measurement):  # one that hung says nothing of how long others take
+            self._expected_s += planned.scenario.expected_s
+            self._seen_s += time.monotonic() - self._begun
         self.skip(planned)
         if self._quiet or (self._console.is_terminal and isinstance(result, Measurement)):
             return
