@@ -154,6 +154,13 @@ def questions(scenarios: int, candidates: int, criteria: Sequence[Criterion]) ->
     return max(1, scenarios * candidates * len(criteria))
 
 
+def is_settled(judgements: Sequence[Judgement]) -> bool:
+    """Whether more rounds would not change the answer: each candidate has failed, or has no open question."""
+    labels = {judgement.label for judgement in judgements}
+    of_each = ([j for j in judgements if j.label == label] for label in labels)
+    return all(any(j.fails for j in of_one) or all(j.settled for j in of_one) for of_one in of_each)
+
+
 def judge(record: Record, criteria: Sequence[Criterion], family: int, most_rounds: int) -> tuple[Judgement, ...]:
     """Judges every candidate of a scenario by every criterion, as of the last look."""
     candidates = record.context.labels[1:]

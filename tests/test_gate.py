@@ -173,6 +173,16 @@ def test_unclear_passes_unless_strict_and_names_the_margin_that_the_machine_supp
     assert verdict_of(record, "system:10%", most_rounds=5, strict=True).exit_code is ExitCode.REGRESSION
 
 
+def test_a_candidate_that_failed_or_has_no_open_question_needs_no_more_rounds() -> None:
+    noisy = [(3, 0.5 * (1 + 40 * w)) for w in WOBBLE[:3]]
+    failed = verdict_of(record_of(rounds(1, 0.5, 3), noisy), "system:10%", "cpu:10%").judgements
+    assert [j.verdict for j in failed] == [Verdict.UNCLEAR, Verdict.SLOWER]
+    assert gate.is_settled(failed)
+    assert not gate.is_settled(
+        verdict_of(record_of(rounds(1, 0.5, 3), [(1, s) for _, s in noisy]), "system:10%").judgements
+    )
+
+
 def test_rounds_between_looks_do_not_count_yet() -> None:
     verdict = verdict_of(record_of(rounds(1, 0.5, 7), rounds(1, 0.5, 7)), "cpu:10%", most_rounds=20)
     assert verdict.judgements[0].rounds == 6

@@ -187,3 +187,18 @@ def test_a_timeline_and_the_launchers_cost_are_extra_runs(run_compare: Compare, 
     with (tmp_path / "results" / "partitioned-idle-timeline.csv").open() as file:
         times = sorted({float(row["time_s"]) for row in csv.DictReader(file)})
     assert len(times) >= 10 * (times[-1] - times[0]), "ten samples a second at least"
+
+
+@pytest.mark.parametrize("topology", [["single"], ["cluster", "--processes", "2"], ["launcher", "--processes", "2"]])
+def test_the_check_finds_the_fix_reversed_and_passes_the_fix(
+    topology: list[str], run_compare: Compare, tmp_path: Path
+) -> None:
+    options = ["--topology", *topology, "-s", "partitioned-long-input", "--fail-on", "system:10%", "--fail-on", "cpu:10%"]
+    undone = run_compare("v0.16.1", "v0.16.0", *options, "--no-plot", "--junit", tmp_path / "junit.xml")
+    assert undone.returncode == 1, undone.stdout + undone.stderr
+    assert "FAIL" in undone.stdout
+    assert "<failure" in (tmp_path / "junit.xml").read_text()
+    verdict = json.loads((tmp_path / "results" / "verdict.json").read_text())
+    assert max(judgement["rounds"] for judgement in verdict["judgements"]) < 30
+    done = run_compare("v0.16.0", "v0.16.1", *options, "--no-plot")
+    assert (done.returncode, "faster" in done.stdout) == (0, True), done.stdout + done.stderr

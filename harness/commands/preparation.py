@@ -1,7 +1,7 @@
 """From what the user typed to environments ready to be measured: the part that ``compare`` and ``calibrate`` share."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -120,4 +120,7 @@ def _scenarios(request: Request, default_settings: Mapping[str, str]) -> tuple[S
 
 def _described(recipe: Recipe, environment: Environment | None) -> dict[str, object]:
     named = {"label": recipe.revision.label, "text": recipe.revision.text, "origin": recipe.origin.value}
-    return {**named, **(environment.facts.__dict__ if environment else {"commit": recipe.commit})}
+    if environment is None:
+        return {**named, "commit": recipe.commit}
+    # Not where the interpreter is: results are shared, and paths of one machine say nothing on another.
+    return {**named, **{name: fact for name, fact in asdict(environment.facts).items() if name != "base_executable"}}

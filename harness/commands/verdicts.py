@@ -42,7 +42,7 @@ def measure(
     family = _family(at_work.records, criteria)
 
     def settled(record: Record) -> bool:
-        return all(judgement.settled for judgement in gate.judge(record, criteria, family, most_rounds))
+        return gate.is_settled(gate.judge(record, criteria, family, most_rounds))
 
     at_work.carry_out_until(settled, chosen, labels, most_rounds, budget_s)
 
