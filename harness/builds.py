@@ -12,7 +12,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,11 +22,9 @@ from harness.errors import HarnessError
 from harness.interpreters import Interpreter
 from harness.origins import Recipe
 from harness.places import Cache
-from harness.processes import run, tail
+from harness.processes import run_logged, tail
 from harness.repository import Repository
 from harness.revisions import PACKAGE, Checkout
-
-_TIME_LIMIT_S = 3600
 
 _HINTS = {
     r"sasl|gssapi": "libsasl2-dev",
@@ -39,10 +37,6 @@ _HINTS = {
 
 _COMPLAINT = re.compile(r"error|not found|could not|cannot|no such|panicked|missing|not installed", re.IGNORECASE)
 """Hints look at such lines only: the names of packages are also in what cargo says of those it compiles."""
-
-
-class BuildError(HarnessError):
-    """A revision that could not be made into an environment; the others go on."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +60,7 @@ class Toolchain:
 def build_wheel(
     recipe: Recipe, toolchain: Toolchain, repository: Repository, cache: Cache, log: Path, say: Callable[[str], None]
 ) -> Path:
-    """Builds a revision's wheel, or finds the one built before. Raises ``BuildError``."""
+    """Builds a revision's wheel, or finds the one built before. Raises ``HarnessError``."""
     room = _room(recipe.python, toolchain, cache)
     wheels = cache.folder("wheels") / f"{room.name}-{recipe.revision.source.identity}"
     with FileLock(cache.lock_file(f"build-{room.name}")):
@@ -80,21 +74,9 @@ def build_wheel(
             _forget(crate, room / "target")
         wheel = _pip_wheel(_build_python(recipe.python, room, log), room, log)
         if crate and not re.search(rf"Compiling {re.escape(crate)} v", log.read_text("utf-8", "replace")):
-            raise BuildError(f"cargo did not recompile {crate}; the log is {log}. Delete {room} and try again.")
+            raise HarnessError(f"cargo did not recompile {crate}; the log is {log}. Delete {room} and try again.")
         wheels.mkdir(exist_ok=True)
         return wheel.replace(wheels / wheel.name)
-
-
-def run_logged(
-    arguments: Sequence[str], log: Path, *, env: Mapping[str, str] | None = None, cwd: Path | None = None
-) -> None:
-    """Runs one step of a build, its output appended to a log. Raises ``BuildError`` with the end of that log."""
-    with log.open("ab") as file:
-        finished = run(arguments, stdout=file, stderr=file, time_limit_s=_TIME_LIMIT_S, env=env, cwd=cwd)
-    if finished.returncode != 0:
-        reason = f"still running after {_TIME_LIMIT_S} s" if finished.timed_out else f"exit {finished.returncode}"
-        text = tail(log)
-        raise BuildError(f"{Path(arguments[0]).name} failed ({reason}). The end of {log}:\n{text}{_hint(log)}")
 
 
 def _hint(log: Path) -> str:
@@ -163,8 +145,9 @@ def _pip_wheel(python: Path, room: Path, log: Path) -> Path:
         log,
         env={**os.environ, "CARGO_TARGET_DIR": str(room / "target"), "CARGO_TERM_COLOR": "never"},
         cwd=room / "source",
+        hint=_hint,
     )
     wheels = sorted(output.glob("*.whl"))
     if not wheels:
-        raise BuildError(f"The build ended without a wheel; the log is {log}.")
+        raise HarnessError(f"The build ended without a wheel; the log is {log}.")
     return wheels[0]

@@ -11,10 +11,11 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from harness.builds import BuildError, Toolchain, build_wheel, run_logged
+from harness.builds import Toolchain, build_wheel
 from harness.errors import HarnessError
 from harness.origins import Origin, Recipe
 from harness.places import Cache
+from harness.processes import kill_all, run_logged
 from harness.repository import Repository
 from harness.revisions import PACKAGE
 
@@ -82,7 +83,13 @@ def make_all(
             return error
 
     with ThreadPoolExecutor(max_workers=4) as pool:
-        made = list(pool.map(attempt, recipes))
+        try:
+            made = list(pool.map(attempt, recipes))
+        except BaseException:
+            # Ctrl-C reaches this thread only: the others wait for compilers that would go on for minutes.
+            pool.shutdown(wait=False, cancel_futures=True)
+            kill_all()
+            raise
     return {recipe.revision.label: result for recipe, result in zip(recipes, made, strict=True)}
 
 
@@ -133,7 +140,7 @@ def _read_facts(path: Path) -> Facts:
 def _look(folder: Path, recipe: Recipe, toolchain: Toolchain | None) -> Facts:
     package = next(folder.glob(f"lib/python*/site-packages/{PACKAGE}"), None)
     if package is None:
-        raise BuildError(f"{recipe.revision.label} installed no package {PACKAGE}.")
+        raise HarnessError(f"{recipe.revision.label} installed no package {PACKAGE}.")
     digests = {
         str(path.relative_to(package)): hashlib.sha256(path.read_bytes()).hexdigest()
         for path in sorted(package.rglob("*"))

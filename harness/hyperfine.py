@@ -18,9 +18,9 @@ from typing import Any
 from filelock import FileLock
 from packaging.version import Version
 
-from harness.builds import run_logged
 from harness.errors import HarnessError
 from harness.places import Cache
+from harness.processes import run_logged
 
 OLDEST = Version("1.13")
 CARGO_VERSION = "1.20.0"

@@ -11,6 +11,13 @@ from typing import IO
 
 import psutil
 
+from harness.errors import HarnessError
+
+_STEP_TIME_LIMIT_S = 3600
+
+_live: set[int] = set()
+"""Process groups that ``run`` has started and not yet seen end."""
+
 
 @dataclass(frozen=True)
 class Finished:
@@ -43,6 +50,7 @@ def run(
     process = subprocess.Popen(
         list(arguments), stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr, env=env, cwd=cwd, start_new_session=True
     )
+    _live.add(process.pid)
     try:
         on_start(process.pid)
         # Popen.wait with a timeout polls, up to 20 times a second; a thread blocked in waitpid does not.
@@ -53,7 +61,34 @@ def run(
     finally:
         leftovers = kill_group(process.pid)
         process.wait()
+        _live.discard(process.pid)
     return Finished(None if timed_out else process.returncode, leftovers)
+
+
+def run_logged(
+    arguments: Sequence[str],
+    log: Path,
+    *,
+    env: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
+    hint: Callable[[Path], str] = lambda _log: "",
+) -> None:
+    """Runs one step of setting something up, its output appended to a log.
+
+    Raises ``HarnessError`` with the end of that log, where it is, and what ``hint`` makes of it.
+    """
+    with log.open("ab") as file:
+        finished = run(arguments, stdout=file, stderr=file, time_limit_s=_STEP_TIME_LIMIT_S, env=env, cwd=cwd)
+    if finished.returncode != 0:
+        reason = f"still running after {_STEP_TIME_LIMIT_S} s" if finished.timed_out else f"exit {finished.returncode}"
+        program = Path(arguments[0]).name
+        raise HarnessError(f"{program} failed ({reason}). The end of {log}:\n{tail(log)}{hint(log)}")
+
+
+def kill_all() -> None:
+    """Kills everything that ``run`` has started and that still runs, from whichever thread."""
+    for group in list(_live):
+        kill_group(group)
 
 
 def kill_group(group: int) -> int:

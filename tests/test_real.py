@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from harness import environments
-from harness.builds import BuildError
 from harness.environments import Environment
 from harness.errors import HarnessError
 from harness.hyperfine import locate
@@ -64,7 +63,7 @@ def test_a_build_that_fails_shows_its_log_and_the_other_revision_is_built(reposi
     (tmp_path / "broken" / "src" / "main.rs").write_text("fn main() { this is no Rust }")
     made = make(["main", str(tmp_path / "broken")], repository, repository.cache)
     assert isinstance(made["main"], Environment)
-    assert isinstance(made["broken"], BuildError)
+    assert isinstance(made["broken"], HarnessError)
     assert "error" in str(made["broken"])
     assert str(repository.cache.root / "logs") in str(made["broken"])
 
