@@ -111,3 +111,17 @@ def test_a_revision_keeps_its_colour_where_another_has_no_run(tmp_path: Path) ->
     without = bars.draw(statistics.compare(make_record({"a": [], "b": [times(1, 1, 1)]})))
     colours = [figure.axes[0].patches[-1].get_facecolor() for figure in (full, without)]
     assert colours[0] == colours[1]
+
+
+def test_the_keys_of_hyperfine_1_are_beside_those_of_2(tmp_path: Path) -> None:
+    record = make_record({"a": [times(1, 0.5, 0.25), times(3, 0.7, 0.35)], "b": [times(2, 1, 0.5)]})
+    results.write(record, tmp_path)
+    data = json.loads((tmp_path / "partitioned.json").read_text())
+    first, second = data["results"]
+    assert data["schema_version"] == 2
+    assert (first["mean"], first["median"], first["min"], first["max"], first["times"]) == (2, 2, 1, 3, [1, 3])
+    assert (first["user"], first["system"], first["exit_codes"]) == (pytest.approx(0.6), pytest.approx(0.3), [0, 0])
+    assert (first["stddev"], second["stddev"]) == (pytest.approx(2**0.5), None)
+    assert [result["parameters"] for result in data["results"]] == [{"revision_number": "0"}, {"revision_number": "1"}]
+    assert first["summary"]["time_wall_clock"]["mean"] == 2
+    assert [run["time_user"] for run in first["measurements"]][0] == {"value": 0.5, "unit": "second"}

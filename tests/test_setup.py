@@ -61,10 +61,8 @@ def test_a_python_with_neither_is_told_what_to_install(tmp_path: Path) -> None:
     assert "apt install python3-venv" in done.stderr
 
 
-def test_without_apt_and_cargo_hyperfine_is_asked_for_in_plain_words(
-    cache: Cache, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(hyperfine.shutil, "which", lambda _name: None)
+def test_without_apt_and_cargo_hyperfine_is_asked_for_in_plain_words(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("harness.hyperfine.shutil.which", lambda _name: None)
     with pytest.raises(HarnessError, match=r"no apt-get; no cargo.*Install hyperfine ≥ 1\.13.*something else"):
         hyperfine.locate(cache, lambda _what: None)
 
