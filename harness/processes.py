@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,7 @@ import psutil
 from harness.errors import HarnessError
 
 _STEP_TIME_LIMIT_S = 3600
+_GONE_WITHIN_S = 10
 
 _live: set[int] = set()
 """Process groups that ``run`` has started and not yet seen end."""
@@ -104,7 +106,10 @@ def kill_group(group: int) -> int:
         os.killpg(group, signal.SIGKILL)
     except (ProcessLookupError, PermissionError):
         return 0
-    psutil.wait_procs(members, timeout=10)
+    # Not psutil's own wait: it would reap our children, and take their exit codes from those who wait for them.
+    end = time.monotonic() + _GONE_WITHIN_S
+    while any(_is_alive_in(member, group) for member in members) and time.monotonic() < end:
+        time.sleep(0.005)
     return len(members)
 
 

@@ -124,4 +124,4 @@ def test_the_keys_of_hyperfine_1_are_beside_those_of_2(tmp_path: Path) -> None:
     assert (first["stddev"], second["stddev"]) == (pytest.approx(2**0.5), None)
     assert [result["parameters"] for result in data["results"]] == [{"revision_number": "0"}, {"revision_number": "1"}]
     assert first["summary"]["time_wall_clock"]["mean"] == 2
-    assert [run["time_user"] for run in first["measurements"]][0] == {"value": 0.5, "unit": "second"}
+    assert first["measurements"][0]["time_user"] == {"value": 0.5, "unit": "second"}
