@@ -25,7 +25,6 @@ class Release:
     """A released version, such as ``0.16.1``: on the package index, in the repository as a tag, or both."""
 
     version: str
-    identity_kind = "release"
 
     @property
     def identity(self) -> str:

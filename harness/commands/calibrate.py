@@ -19,7 +19,6 @@ from harness.commands.preparation import Request, check, prepare
 from harness.errors import ExitCode, UsageError
 from harness.gate import Criterion, GateVerdict
 from harness.guard import Guard
-from harness.measure import Measurer
 from harness.progress import PreparationLog, RunProgress
 from harness.results import Record
 from harness.scenarios import QUICK_SETTINGS
@@ -62,14 +61,7 @@ def calibrate(request: Request, options: CalibrationOptions, output: Console) ->
             if results.read_all(earlier.parent)[0].context.identity != prepared.context.identity:
                 raise UsageError(f"{str(request.results)!r} holds a calibration of something else; name another --results.")
         with Guard() as guard:
-            measurer = Measurer(
-                prepared.hyperfine,
-                prepared.environments,
-                checked.topology,
-                checked.cache,
-                guard.watch,
-                request.time_limit_s,
-            )
+            measurer = prepared.measurer(guard.watch, request.time_limit_s)
             for number in range(1, options.comparisons + 1):
                 folder = request.results / f"comparison-{number:03d}"
                 if (folder / results.VERDICT_NAME).exists():

@@ -69,14 +69,7 @@ def compare(request: Request, options: Options, gate_options: Check, output: Con
         if not options.resume:
             put_aside(request.results, checked.cache, say)
         with Guard() as guard:
-            measurer = Measurer(
-                prepared.hyperfine,
-                prepared.environments,
-                checked.topology,
-                checked.cache,
-                guard.watch,
-                request.time_limit_s,
-            )
+            measurer = prepared.measurer(guard.watch, request.time_limit_s)
             with RunProgress((), progress, quiet=options.quiet) as run_progress:
                 at_work = Session(measurer, records, request.results, run_progress)
                 if gated:

@@ -1,6 +1,6 @@
 """From what the user typed to environments ready to be measured: the part that ``compare`` and ``calibrate`` share."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
 from pathlib import Path
@@ -12,6 +12,7 @@ from harness.environments import Environment
 from harness.errors import HarnessError, UsageError
 from harness.hyperfine import Hyperfine, locate
 from harness.index import Index
+from harness.measure import Measurer
 from harness.origins import OriginChoice, Recipe
 from harness.places import Cache
 from harness.progress import PreparationLog
@@ -60,6 +61,11 @@ class Prepared:
     """By label; without those that could not be made."""
     errors: Mapping[str, HarnessError]
     context: Context
+
+    def measurer(self, watch: Callable[[int], None], time_limit_s: float | None) -> Measurer:
+        """What runs these environments; ``watch`` is told the process group in flight."""
+        checked = self.checked
+        return Measurer(self.hyperfine, self.environments, checked.topology, checked.cache, watch, time_limit_s)
 
 
 def check(request: Request, default_settings: Mapping[str, str], say: PreparationLog) -> Checked:
