@@ -153,7 +153,7 @@ def _from_apt(own: Path, cache: Cache, log: Path) -> None:
     shutil.rmtree(folder)
 
 
-def _from_cargo(own: Path, cache: Cache, log: Path) -> None:
+def _from_cargo(own: Path, _cache: Cache, log: Path) -> None:
     run_logged(
         ["cargo", "install", "hyperfine", "--version", CARGO_VERSION, "--locked", "--root", str(own.parent.parent)], log
     )

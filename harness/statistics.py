@@ -18,7 +18,7 @@ from harness.results import Record
 
 CONFIDENCE = 0.95
 MARGIN = 0.05
-"""Ratios within 1 / 1.05 … 1.05 count as the same, unless another margin is asked for."""
+"""Ratios within 1 / 1.05 … 1.05 count as the same. The check has margins of its own: see gate.py."""
 
 
 class Verdict(str, Enum):
