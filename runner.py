@@ -158,6 +158,19 @@ def plot(
     charts.plot(results, formats, Console(highlight=False))
 
 
+@app.command(epilog="\b\nExamples:\n  runner.py report results\n  runner.py report results/scoring --markdown scoring.md")
+def report(
+    results: Annotated[Path, typer.Argument(metavar="[RESULTS]", help="A folder of results.")] = places.RESULTS,
+    markdown: Annotated[
+        Optional[Path], typer.Option(metavar="FILE", help="The tables of the families, such as scoring, as Markdown.")
+    ] = None,
+) -> None:
+    """Print the tables of a folder of results."""
+    from harness.commands import charts
+
+    charts.report(results, markdown, Console(highlight=False))
+
+
 @app.command()
 def scenarios() -> None:
     """List the scenarios, and what each is for."""

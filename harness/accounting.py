@@ -41,9 +41,10 @@ def marks_of(timing: Timing, launched: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _split(launched: Mapping[str, Any], workers: Sequence[Mapping[str, Any]]) -> dict[str, float]:
-    """Start-up, steady, shutdown and launcher, in CPU seconds.
+    """Start-up, steady, shutdown, helpers and launcher, in CPU seconds.
 
-    A worker that our launcher started itself ends when ``wait4`` says so; one that bytewax's own launcher started ends, as far
+    Helpers are programs that a worker has started and waited for, such as a model: what they used is in what ``wait4`` says of the
+    worker, but it is not the worker's. A worker that our launcher started itself ends when ``wait4`` says so; one that bytewax's own launcher started ends, as far
     as anyone can tell, at its last probe, and that launcher's own CPU counts as launcher.
     """
     startup = sum(_cpu(worker["first_poll"]) for worker in workers)
@@ -52,11 +53,13 @@ def _split(launched: Mapping[str, Any], workers: Sequence[Mapping[str, Any]]) ->
     own = [worker for worker in workers if worker["pid"] in children]
     ended = sum(_cpu(children[w["pid"]]) if w["pid"] in children else _cpu(w["exit"]) for w in workers)
     everything = sum(map(_cpu, children.values()))
+    helpers = sum(worker["totals"].get(name, 0.0) for worker in workers for name in ("helper_user_s", "helper_system_s"))
     beside = 0.0 if len(own) == len(children) else everything - ended
     return {
         "time_cpu_startup": startup,
         "time_cpu_steady": steady,
-        "time_cpu_shutdown": ended - startup - steady,
+        "time_cpu_shutdown": ended - startup - steady - helpers,
+        "time_cpu_helpers": helpers,
         "time_cpu_launcher": _cpu(launched["launcher"]) + beside,
     }
 

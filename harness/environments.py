@@ -67,10 +67,12 @@ def make_all(
     repository: Repository,
     cache: Cache,
     say: Callable[[str, str], None],
+    requirements: Sequence[str] = (),
 ) -> dict[str, Environment | HarnessError]:
     """An environment, or the reason why there is none, by label. ``say(label, what)`` is told of each step.
 
-    Downloads and installations run side by side; compilations wait for one another.
+    ``requirements`` are packages that the workloads need besides bytewax, pinned; an environment with other ones is another
+    environment. Downloads and installations run side by side; compilations wait for one another.
     """
     built_here = any(recipe.origin in (Origin.SOURCE, Origin.CHECKOUT) for recipe in recipes)
     toolchain = Toolchain.here() if built_here else None
@@ -78,7 +80,7 @@ def make_all(
     def attempt(recipe: Recipe) -> Environment | HarnessError:
         label = recipe.revision.label
         try:
-            return _make(recipe, toolchain, repository, cache, lambda what: say(label, what))
+            return _make(recipe, toolchain, requirements, repository, cache, lambda what: say(label, what))
         except HarnessError as error:
             return error
 
@@ -94,9 +96,14 @@ def make_all(
 
 
 def _make(
-    recipe: Recipe, toolchain: Toolchain | None, repository: Repository, cache: Cache, say: Callable[[str], None]
+    recipe: Recipe,
+    toolchain: Toolchain | None,
+    requirements: Sequence[str],
+    repository: Repository,
+    cache: Cache,
+    say: Callable[[str], None],
 ) -> Environment:
-    key = _key(recipe, toolchain)
+    key = _key(recipe, toolchain, requirements)
     folder = cache.folder("environments") / key
     facts_file = folder / "environment.json"
     with FileLock(cache.lock_file(f"environment-{key}")):
@@ -113,7 +120,7 @@ def _make(
         say("installing")
         run_logged([sys.executable, "-m", "virtualenv", "--python", recipe.python.executable, str(folder)], log)
         environment_python = str(folder / "bin" / "python")
-        run_logged([environment_python, "-m", "pip", "install", "--no-input", str(wheel)], log)
+        run_logged([environment_python, "-m", "pip", "install", "--no-input", str(wheel), *requirements], log)
         run_logged([environment_python, "-I", "-c", f"import {PACKAGE}.run, {PACKAGE}.dataflow"], log)
         facts = _look(folder, recipe, toolchain)
         partial = facts_file.with_suffix(".part")
@@ -122,12 +129,13 @@ def _make(
         return Environment(folder, facts)
 
 
-def _key(recipe: Recipe, toolchain: Toolchain | None) -> str:
+def _key(recipe: Recipe, toolchain: Toolchain | None, requirements: Sequence[str]) -> str:
     what = [_LAYOUT, recipe.origin.value, recipe.python.executable, recipe.python.version]
     if recipe.wheel is not None:
         what.append(hashlib.sha256(recipe.wheel.read_bytes()).hexdigest())
     else:
         what += [recipe.commit or "", recipe.revision.source.identity, repr(toolchain)]
+    what += sorted(requirements)
     minor = recipe.python.minor_text.replace(".", "")
     digest = hashlib.sha256("\0".join(what).encode()).hexdigest()
     return f"cp{minor}-{digest[:16]}"

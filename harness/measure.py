@@ -4,11 +4,12 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from harness import assets
 from harness.accounting import marks_of, metrics_of
 from harness.environments import Environment
 from harness.hyperfine import Hyperfine, Timing, parse_export
@@ -45,6 +46,8 @@ class Measurement:
     """By the metric's key in files, in its unit."""
     marks: tuple[str, ...] = ()
     """What is odd about it: ``unbalanced`` (accounting.py), ``disturbed`` (watch.py)."""
+    samples: tuple[Mapping[str, float], ...] = field(default=(), repr=False)
+    """What the workload observed besides, such as each of its calls; see the family."""
 
 
 @dataclass(frozen=True)
@@ -101,8 +104,10 @@ class Measurer:
             _check_complete(reports, planned.scenario.expected_items(self.topology))
             metrics = metrics_of(timing, launched, reports)
             metrics |= observed(before, after, metrics["time_cpu"])
+            samples = tuple(sample for report in reports for sample in report["samples"])
+            metrics |= planned.scenario.family.metrics_of(samples, _totals(reports))
             marks = marks_of(timing, launched) + ((DISTURBED,) if is_disturbed(metrics) else ())
-            return Measurement(*where, metrics, marks)
+            return Measurement(*where, metrics, marks, samples)
         except _Failed as failed:
             reason, message = failed.args
             log = (tail(folder / "stdout", 10) + "\n" + tail(folder / "stderr", 20)).strip()
@@ -158,6 +163,7 @@ def run_environment(folder: Path, cache: Cache) -> dict[str, str]:
     return {
         **kept,
         PROBE_DIRECTORY: str(folder / "probes"),
+        assets.FOLDER_VARIABLE: str(assets.folder(cache)),
         # So that a user's dataflow can import our support code too; our own find it beside them.
         "PYTHONPATH": str(DATAFLOWS),
         # One seed for str hashes, so that no run's dictionaries differ from another's by chance.
@@ -178,6 +184,12 @@ def _check_complete(reports: Sequence[Mapping[str, Any]], expected: int | None) 
     # Items are numbered from 0, so their sum is known; it catches one lost and another doubled.
     if any(sum(r[key] for r in reports) != expected * (expected - 1) // 2 for key in ("ident_sum_in", "ident_sum_out")):
         raise _Failed("lost-items", f"{expected} items came out, but not the {expected} that were due")
+
+
+def _totals(reports: Sequence[Mapping[str, Any]]) -> Mapping[str, float]:
+    """What the processes of a run add up to."""
+    names = {name for report in reports for name in report["totals"]}
+    return {name: sum(report["totals"].get(name, 0.0) for report in reports) for name in names}
 
 
 def _complaint(stderr: Path) -> str:

@@ -30,10 +30,11 @@ METRICS = (
     Metric("system", "time_system", "second", "system time"),
     Metric("cpu", "time_cpu", "second", "CPU time"),
     Metric("rss", "memory_peak_resident", "byte", "peak memory"),
-    # Where the CPU time went. The four add up to what the launcher saw; see harness/accounting.py.
+    # Where the CPU time went. The five add up to what the launcher saw; see harness/accounting.py.
     Metric("cpu-startup", "time_cpu_startup", "second", "start-up CPU"),
     Metric("steady", "time_cpu_steady", "second", "the workers' steady CPU"),
     Metric("cpu-shutdown", "time_cpu_shutdown", "second", "shutdown CPU"),
+    Metric("cpu-helpers", "time_cpu_helpers", "second", "CPU of programs that workers started"),
     Metric("cpu-launcher", "time_cpu_launcher", "second", "the launcher's CPU"),
     # What the workers did.
     Metric("share", "cpu_share_steady", "core", "CPU per waiting second"),
@@ -46,6 +47,14 @@ METRICS = (
     Metric("latency", "item_latency_p99", "second", "lateness at p99"),
     Metric("latency-p50", "item_latency_p50", "second", "median lateness"),
     Metric("latency-max", "item_latency_max", "second", "greatest lateness"),
+    # A family's own.
+    Metric("lines", "lines_per_call", "count", "lines per call"),
+    Metric("call-time", "call_time_p99", "second", "call time at p99"),
+    Metric("call-time-max", "call_time_max", "second", "longest call"),
+    Metric("call-user", "call_user", "second", "the worker's user time per call"),
+    Metric("call-system", "call_system", "second", "the worker's system time per call"),
+    Metric("model-user", "call_model_user", "second", "the model's user time per call"),
+    Metric("model-system", "call_model_system", "second", "the model's system time per call"),
     # What else the machine did meanwhile.
     Metric("foreign-cpu", "machine_foreign_cpu", "second", "CPU of others"),
     Metric("steal", "machine_steal", "second", "steal time"),

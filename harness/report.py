@@ -16,7 +16,14 @@ WHOLE_RUN = ("real", "user", "system", "cpu")
 """The first table; total CPU stands beside system time, since a fix can move time from one to the other."""
 WAITING = ("steady", "polls-per-item", "latency")
 """The second table: what the workers spent while they waited, and what that bought."""
-SPLIT = ("cpu-startup", "steady", "cpu-shutdown", "cpu-launcher")
+SPLIT = {
+    "cpu-startup": "start",
+    "steady": "steady",
+    "cpu-shutdown": "stop",
+    "cpu-helpers": "helpers",
+    "cpu-launcher": "launch",
+}
+"""Where the CPU time of a run went; helpers only where a workload starts programs of its own."""
 
 _HEADINGS = {"steady": "steady CPU", "polls-per-item": "polls/item", "latency": "late, p99"}
 
@@ -44,18 +51,25 @@ def _table(comparison: Comparison, metrics: Sequence[str], title: str | None, *,
     table.add_column("revision", no_wrap=True, overflow="ellipsis", min_width=7)
     for name in metrics:
         table.add_column(_HEADINGS.get(name, name), no_wrap=True)
+    parts = [name for name in SPLIT if name != "cpu-helpers" or _has_helpers(comparison)]
     if split:
-        table.add_column("start/steady/\nstop/launch", no_wrap=True)
+        half = len(parts) // 2
+        names = [SPLIT[name] for name in parts]
+        table.add_column("/".join(names[:half]) + "/\n" + "/".join(names[half:]), no_wrap=True)
     for row in comparison.rows:
         cells = [_cell(row.estimates.get(name), BY_NAME[name], row.ratios.get(name)) for name in metrics]
-        table.add_row(Text(row.label), *cells, *([_split(row)] if split else []))
+        table.add_row(Text(row.label), *cells, *([_split(row, parts)] if split else []))
     return table
 
 
-def _split(row: Row) -> Text:
+def _has_helpers(comparison: Comparison) -> bool:
+    return any(row.estimates["cpu-helpers"].value > 0 for row in comparison.rows if "cpu-helpers" in row.estimates)
+
+
+def _split(row: Row, names: Sequence[str]) -> Text:
     """Where the CPU time of a run went, in per cent."""
-    parts = [row.estimates[name].value for name in SPLIT if name in row.estimates]
-    if len(parts) < len(SPLIT) or not sum(parts):
+    parts = [row.estimates[name].value for name in names if name in row.estimates]
+    if len(parts) < len(names) or not sum(parts):
         return Text("–")
     return Text("/".join(f"{max(part, 0) / sum(parts) * 100:.0f}" for part in parts) + " %")
 

@@ -11,8 +11,9 @@ import io
 import json
 import os
 import statistics
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,8 @@ from harness.metrics import METRICS, Metric
 
 SCHEMA_VERSION = 2
 CSV_NAME = "runs.csv"
+SAMPLES_SUFFIX = ".samples.csv"
+"""Of the file that holds what a scenario's workload observed besides; one row each, with its revision and round."""
 VERDICT_NAME = "verdict.json"
 """Of a check; its schema is in docs/verdict.md."""
 
@@ -73,7 +76,7 @@ class Record:
 
 
 def write(record: Record, folder: Path) -> None:
-    """Writes ``<scenario>.json``. Raises ``HarnessError`` when the disk refuses."""
+    """Writes ``<scenario>.json``, and its samples where there are any. Raises ``HarnessError`` when the disk refuses."""
     labels = [label for label in record.context.labels if record.of(label)]
     machine = record.context.machine
     data = {
@@ -92,6 +95,8 @@ def write(record: Record, folder: Path) -> None:
         "outcomes": [asdict(outcome) for outcome in record.outcomes],
     }  # fmt: skip
     write_safely(folder / f"{record.scenario}.json", json.dumps(data, indent=1))
+    if any(run.samples for run in record.measurements):
+        write_safely(folder / f"{record.scenario}{SAMPLES_SUFFIX}", _samples_text(record.measurements))
 
 
 def write_csv(records: Sequence[Record], folder: Path) -> None:
@@ -129,6 +134,10 @@ def _read(path: Path) -> Record:
             record.measurements += [_measurement(result["command"], run) for run in result["measurements"]]
         record.launcher_cpu_s.update(metadata["launcher_cpu_s"])
         record.outcomes += [Outcome(**outcome) for outcome in data["outcomes"]]
+        samples_path = path.with_name(f"{record.scenario}{SAMPLES_SUFFIX}")
+        if samples_path.exists():
+            samples = _samples(samples_path)
+            record.measurements = [replace(m, samples=tuple(samples[m.label, m.round])) for m in record.measurements]
         return record
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise UsageError(f"{str(path)!r} is not a result file of this harness ({error!r}).") from error
@@ -188,6 +197,31 @@ def _run(run: Measurement) -> dict[str, Any]:
 def _measurement(label: str, run: Mapping[str, Any]) -> Measurement:
     metrics = {name: entry["value"] for name, entry in run.items() if isinstance(entry, dict)}
     return Measurement(label, run["round"], run["position"], run["started_at"], metrics, tuple(run["marks"]))
+
+
+def _samples_text(runs: Sequence[Measurement]) -> str:
+    text = io.StringIO()
+    columns = sorted({name for run in runs for sample in run.samples for name in sample})
+    writer = csv.DictWriter(text, ["revision", "round", *columns], restval="", lineterminator="\n")
+    writer.writeheader()
+    for run in runs:
+        writer.writerows({"revision": run.label, "round": run.round, **_rounded(sample)} for sample in run.samples)
+    return text.getvalue()
+
+
+def _rounded(sample: Mapping[str, float]) -> dict[str, str]:
+    # To the microsecond where they are seconds, and no shorter than is needed for large counts.
+    return {name: f"{value:.9g}" for name, value in sample.items()}
+
+
+def _samples(path: Path) -> dict[tuple[str, int], list[Mapping[str, float]]]:
+    """By revision and round, in order."""
+    samples: dict[tuple[str, int], list[Mapping[str, float]]] = defaultdict(list)
+    with path.open(newline="", encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            key = row.pop("revision"), int(row.pop("round"))
+            samples[key].append({name: float(text) for name, text in row.items() if text})
+    return samples
 
 
 def _rows(record: Record) -> Iterable[dict[str, Any]]:

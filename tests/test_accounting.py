@@ -20,7 +20,7 @@ def child(pid: int, user_s: float, system_s: float) -> dict[str, Any]:
 def worker(pid: int, **more: Any) -> dict[str, Any]:
     report = {
         "pid": pid, "polls": 100, "items_in": 5, "items_out": 5, "spawned_ns": 0,
-        "first_poll": used(0.1, monotonic_ns=200_000_000), "end_of_input": used(0.5, 0.1, monotonic_ns=5_200_000_000),
+        "totals": {}, "first_poll": used(0.1, monotonic_ns=200_000_000), "end_of_input": used(0.5, 0.1, monotonic_ns=5_200_000_000),
         "exit": used(0.55, 0.1), "lateness_ns": [[1_000_000, 4], [9_000_000, 1]], "lateness_max_ns": 9_100_000,
     }  # fmt: skip
     return {**report, **more}

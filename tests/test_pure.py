@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from harness import plan, report, scenarios, statistics
+from harness import families, plan, report, selection, statistics
 from harness.errors import UsageError
 from harness.measure import Outcome
 from harness.scenarios import Topology
@@ -19,15 +19,15 @@ from tests.conftest import make_record, times
 
 def test_the_eight_scenarios_of_the_input_families_are_there() -> None:
     suffixes = ["", "-long-input", "-heavy-map", "-long-input-heavy-map"]
-    names = [scenario.name for scenario in scenarios.ALL]
+    names = [scenario.name for scenario in families.ALL]
     for family in ("partitioned", "dynamic"):
         for suffix in suffixes:
             assert family + suffix in names
-    assert all(scenario.purpose for scenario in scenarios.ALL)
+    assert all(scenario.purpose for scenario in families.ALL)
 
 
 def test_globs_select_and_settings_apply_where_they_exist() -> None:
-    chosen = scenarios.select(["partitioned*", "dynamic"], ["interval=0.5", "partitions=4"])
+    chosen = selection.select(["partitioned*", "dynamic"], ["interval=0.5", "partitions=4"])
     assert {s.parameters["interval"] for s in chosen} == {0.5}
     assert [s.parameters.get("partitions") for s in chosen if s.name.startswith("partitioned")] == [4] * 7
     assert "partitions" not in chosen[-1].parameters
@@ -37,7 +37,7 @@ def test_globs_select_and_settings_apply_where_they_exist() -> None:
 @pytest.mark.parametrize("pattern", ["nothing", "", "PARTITIONED", "partitioned-"])
 def test_a_glob_without_a_match_names_all_scenarios(pattern: str) -> None:
     with pytest.raises(UsageError, match="dynamic-long-input-heavy-map"):
-        scenarios.select([pattern], [])
+        selection.select([pattern], [])
 
 
 @pytest.mark.parametrize(
@@ -45,11 +45,11 @@ def test_a_glob_without_a_match_names_all_scenarios(pattern: str) -> None:
 )
 def test_bad_settings_are_refused(setting: str) -> None:
     with pytest.raises(UsageError, match="--set"):
-        scenarios.select([], [setting])
+        selection.select([], [setting])
 
 
 def test_expected_items_follow_the_topology() -> None:
-    partitioned, dynamic = scenarios.select(["partitioned", "dynamic"], [])
+    partitioned, dynamic = selection.select(["partitioned", "dynamic"], [])
     assert partitioned.expected_items(Topology("launcher", 4)) == 320
     assert [dynamic.expected_items(Topology("launcher", n)) for n in (1, 4, 16, 20)] == [20, 80, 320, 320]
 
@@ -59,7 +59,7 @@ def test_every_round_runs_every_revision_once_and_each_is_first_equally_often(
     revisions: int, rounds: int, count: int
 ) -> None:
     labels = [f"r{number}" for number in range(revisions)]
-    chosen = scenarios.ALL[:count]
+    chosen = families.ALL[:count]
     runs = plan.schedule(chosen, labels, rounds)
     assert len(runs) == count * (rounds + 1) * revisions
     firsts = []
@@ -75,11 +75,11 @@ def test_every_round_runs_every_revision_once_and_each_is_first_equally_often(
 
 
 def test_what_is_missing_keeps_warm_ups_only_where_something_is_left() -> None:
-    runs = plan.schedule(scenarios.ALL[:2], ["a", "b"], 2)
-    done = {(scenarios.ALL[0].name, label, number) for label in "ab" for number in (1, 2)}
-    done.add((scenarios.ALL[1].name, "a", 1))
+    runs = plan.schedule(families.ALL[:2], ["a", "b"], 2)
+    done = {(families.ALL[0].name, label, number) for label in "ab" for number in (1, 2)}
+    done.add((families.ALL[1].name, "a", 1))
     left = plan.missing(runs, done)
-    assert {run.scenario.name for run in left} == {scenarios.ALL[1].name}
+    assert {run.scenario.name for run in left} == {families.ALL[1].name}
     assert [(run.label, run.round) for run in left] == [("a", 0), ("b", 0), ("b", 1), ("a", 2), ("b", 2)]
     assert plan.missing(runs, {(r.scenario.name, r.label, r.round) for r in runs}) == ()
 

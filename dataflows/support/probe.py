@@ -57,6 +57,8 @@ class SinkCounters:
 
 _sources: List[SourceCounters] = []
 _sinks: List[SinkCounters] = []
+_samples: List[Dict[str, float]] = []
+_totals: Dict[str, float] = {}
 _first_poll: Optional[Dict[str, Any]] = None
 _end_of_input: Optional[Dict[str, Any]] = None
 
@@ -73,6 +75,18 @@ def sink() -> SinkCounters:
     counters = SinkCounters()
     _sinks.append(counters)
     return counters
+
+
+def sample(**values: float) -> None:
+    """One observation of whatever this workload looks at, such as a call; a row of ``<scenario>.samples.csv``."""
+    _samples.append(values)
+
+
+def add(**values: float) -> None:
+    """Adds to this process's totals, at its end: no lock. ``helper_user_s`` and ``helper_system_s`` are known to the harness:
+    the CPU time of programs that the worker has started and waited for."""
+    for name, value in values.items():
+        _totals[name] = _totals.get(name, 0.0) + value
 
 
 def first_poll() -> None:
@@ -110,6 +124,8 @@ def report() -> Dict[str, Any]:
         "exit": _now(),
         "lateness_ns": [pair for c in _sinks for pair in c.lateness.values()],
         "lateness_max_ns": max((c.lateness.maximum for c in _sinks), default=0),
+        "samples": _samples,
+        "totals": _totals,
     }
 
 

@@ -34,10 +34,12 @@ def draw_all(
             )
     if len(comparisons) > 1:
         figures[OVERVIEW_NAME] = bars.draw_overview(comparisons)
-    return [_save(figure, folder / f"{name}.{form}", form) for name, figure in figures.items() for form in formats]
+    return [save(figure, folder, name, form) for name, figure in figures.items() for form in formats]
 
 
-def _save(figure: Figure, path: Path, file_format: str) -> Path:
+def save(figure: Figure, folder: Path, name: str, file_format: str) -> Path:
+    """Writes one chart. Raises ``HarnessError`` when the disk refuses."""
+    path = folder / f"{name}.{file_format}"
     partial = path.with_name(f".{path.name}.part")
     try:
         # No date in the file: the same figures give the same bytes.

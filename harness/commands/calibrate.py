@@ -17,11 +17,11 @@ from harness.commands import verdicts
 from harness.commands.compare import finish
 from harness.commands.preparation import Request, check, prepare
 from harness.errors import ExitCode, UsageError
+from harness.families import QUICK_SETTINGS
 from harness.gate import Criterion, GateVerdict
 from harness.guard import Guard
 from harness.progress import PreparationLog, RunProgress
 from harness.results import Record
-from harness.scenarios import QUICK_SETTINGS
 from harness.session import Session
 from harness.statistics import log_ratios, paired
 

@@ -13,13 +13,14 @@ from harness import plan, results, session, timeline
 from harness.commands import charts
 from harness.commands.preparation import Checked, Prepared, Request, check, prepare
 from harness.errors import ExitCode, HarnessError, UsageError
+from harness.families import QUICK_SETTINGS
 from harness.guard import Guard
 from harness.measure import HARMLESS, Measurement, Measurer, Outcome, is_supported
 from harness.places import Cache
 from harness.plan import PlannedRun
 from harness.progress import PreparationLog, RunProgress
 from harness.results import Record
-from harness.scenarios import QUICK_SETTINGS, Scenario
+from harness.scenarios import Scenario
 from harness.session import Session
 
 if TYPE_CHECKING:  # statistics take a second to import, which no error message should wait for
@@ -96,7 +97,7 @@ def _conclude(
     criteria: "Sequence[Criterion]",
     output: Console,
 ) -> ExitCode:
-    from harness import report, statistics
+    from harness import family_reports, report, statistics
 
     comparisons = [statistics.compare(record) for record in records.values()]
     for comparison in comparisons:
@@ -105,6 +106,9 @@ def _conclude(
                 output.print(f"{comparison.scenario}: {sentence}", highlight=False, markup=False, soft_wrap=True)
         elif not options.as_json:
             report.print_comparison(comparison, output)
+    if not options.quiet and not options.as_json:
+        for table in family_reports.tables(list(records.values())):
+            table.print_to(output)
     code = ExitCode.OK
     verdict = None
     if criteria:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from harness import environments, machine, origins, revisions, scenarios
+from harness import assets, environments, machine, origins, revisions, selection
 from harness.environments import Environment
 from harness.errors import HarnessError, UsageError
 from harness.hyperfine import Hyperfine, locate
@@ -86,8 +86,11 @@ def prepare(checked: Checked, argv: Sequence[str], progress: Console, say: Prepa
     """Finds or makes hyperfine and the environments; what cannot be made is said at once."""
     with say:
         hyperfine = locate(checked.cache, say.about)
-        made = environments.make_all(checked.recipes, checked.repository, checked.cache, say)
-    usable = {label: found for label, found in made.items() if isinstance(found, Environment)}
+        requirements = sorted({text for scenario in checked.scenarios for text in scenario.family.requirements})
+        made = environments.make_all(checked.recipes, checked.repository, checked.cache, say, requirements)
+        usable = {label: found for label, found in made.items() if isinstance(found, Environment)}
+        if usable:
+            assets.make(checked.scenarios, next(iter(usable.values())), checked.cache, say.about)
     errors = {label: found for label, found in made.items() if isinstance(found, HarnessError)}
     for label, error in errors.items():
         progress.print(f"{label}: {error}", style="red", highlight=False, markup=False, soft_wrap=True)
@@ -117,11 +120,11 @@ def _topology(request: Request) -> Topology:
 
 def _scenarios(request: Request, default_settings: Mapping[str, str]) -> tuple[Scenario, ...]:
     if request.dataflow is None:
-        return scenarios.select(request.scenarios, request.settings, default_settings)
+        return selection.select(request.scenarios, request.settings, default_settings)
     if request.settings:
         raise UsageError("--set changes this project's scenarios; parameters of your own dataflow go into its call.")
-    own = scenarios.of_user(request.dataflow)
-    return (*(scenarios.select(request.scenarios, (), default_settings) if request.scenarios else ()), own)
+    own = selection.of_user(request.dataflow)
+    return (*(selection.select(request.scenarios, (), default_settings) if request.scenarios else ()), own)
 
 
 def _described(recipe: Recipe, environment: Environment | None) -> dict[str, object]:

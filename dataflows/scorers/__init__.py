@@ -1,0 +1,1 @@
+"""Ways to have a model score lines within a time limit: in this process, or in another one behind pipes."""

@@ -1,0 +1,35 @@
+"""The model in the worker's own process: no pipes, and no second core."""
+
+import time
+from typing import Any, List, Sequence, Tuple
+
+from .call import Call
+
+
+class InProcessScorer:
+    """Vowpal Wabbit by its Python package. ``arguments`` are those of ``vw``."""
+
+    def __init__(self, arguments: Sequence[str]) -> None:
+        from vowpalwabbit import Workspace
+
+        self._model: Any = Workspace(" ".join(arguments))
+
+    def score(self, context: bytes, candidates: Sequence[bytes], limit_s: float) -> Tuple[List[float], Call]:
+        """Predictions for as many of the first candidates as the limit allows, in order."""
+        begun = time.perf_counter()
+        deadline = begun + limit_s
+        call = Call()
+        prefix = context.decode() + " "
+        predict = self._model.predict
+        predictions: List[float] = []
+        call.prepare_s = time.perf_counter() - begun
+        for candidate in candidates:
+            if time.perf_counter() > deadline:
+                break
+            predictions.append(predict(prefix + candidate.decode()))
+        call.lines = len(predictions)
+        call.total_s = time.perf_counter() - begun
+        return predictions, call
+
+    def close(self) -> None:
+        self._model.finish()

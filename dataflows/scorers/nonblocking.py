@@ -1,0 +1,245 @@
+"""A model behind nonblocking pipes: a call ends within its limit, whatever the model does.
+
+What it takes besides ``O_NONBLOCK``:
+
+* **Little in flight.** A line handed over cannot be taken back, so what is in the pipes at the limit is work done for nothing,
+  and it stands in the way of the next call. Only about a millisecond of the model's work is ever in flight, by a
+  running estimate of how long the model takes for a byte; it starts pessimistic. And no line is sent that would not come
+  back in time.
+* **Whose prediction is it?** A model answers in order, so counting is enough: the first predictions of a call belong to the
+  lines that earlier calls left behind, and are thrown away. A line that was half written at the limit is finished first by
+  the next call; lines not begun are taken back. So a new call need not wait until the old lines are done.
+* **Waiting.** ``parks=False`` tries again at once when there is nothing to read and no room to write, as the loop
+  does that made this project's subject: a whole core for waiting. ``parks=True`` sleeps until about half of what is in
+  flight should be done, then in ``select`` with the time that is left. One wake-up then brings dozens of predictions;
+  waiting for the first byte alone would be one wake-up for each.
+"""
+
+import os
+import select
+import time
+from typing import List, Sequence, Tuple
+
+from .blocking import STALL_S
+from .call import Call
+from .process import ModelProcess, parse
+
+WINDOW_S = 0.001
+"""How much of the model's work is in flight at most, by estimate."""
+FEWEST, MOST = 8, 400
+"""Lines in flight that are allowed whatever the estimate: some must be, for the model's speed to be known; and an estimate that
+is far too good must not fill the pipes."""
+SPARE_S = 0.0003
+"""Lines that would come back so close to the limit, by estimate, are not sent."""
+RETURN_S = 0.0002
+"""A call stops this long before its limit: it has to return, too."""
+SHORTEST_NAP_S = 0.00005
+"""Linux wakes sleepers up to 50 µs late (timerslack); below this a nap is no nap."""
+NICENESS = 5
+"""Of the model process: where there are fewer cores than threads that want to run, the one that has promised a time comes first."""
+
+
+class NonblockingScorer:
+    """``parks`` says how it waits. One thread at a time."""
+
+    def __init__(self, command: Sequence[str], *, parks: bool, stall_s: float = STALL_S) -> None:
+        self._process = ModelProcess(command, blocking=False, niceness=NICENESS)
+        self._parks = parks
+        self._stall_s = stall_s
+        self._unsent = memoryview(b"")
+        self._mid_line = False
+        """Whether the last byte written was within a line."""
+        self._in_flight = 0
+        """Lines sent, or in ``_unsent``, whose predictions have not come."""
+        self._stale = 0
+        """Of these, lines of earlier calls."""
+        self._tail = b""
+        self._pace = _Pace()
+        self._line_bytes = 1
+        self._progress_at = time.perf_counter()
+        """When anything last came, or a call found nothing pending."""
+
+    @property
+    def process(self) -> ModelProcess:
+        return self._process
+
+    def score(self, context: bytes, candidates: Sequence[bytes], limit_s: float) -> Tuple[List[float], Call]:
+        """Predictions for as many of the first candidates as the limit allows, in order. Raises ``ModelError``."""
+        clock = time.perf_counter
+        begun = clock()
+        end = begun + limit_s - RETURN_S
+        call = Call(pending_before=self._in_flight)
+        self._clean_up(begun)
+        call.pending_after = self._stale
+        call.cleanup_s = clock() - begun
+        prefix = context + b" "
+        between = b"\n" + prefix
+        self._line_bytes = len(prefix) + (len(candidates[0]) if candidates else 0) + 1
+        predictions: List[float] = []
+        sent, count = 0, len(candidates)
+        napped = False
+        call.prepare_s = clock() - begun
+        while True:
+            moved = self._in_flight > 0 and self._receive(predictions)
+            if sent == count and not self._in_flight:
+                break
+            now = clock()
+            left = end - now
+            if left <= 0:
+                break
+            if self._unsent:
+                moved |= self._flush()
+            elif sent < count:
+                window, allowed = self._allowed(left)
+                if not sent:
+                    # However slow the model was thought to be: only by asking can a call learn that it no longer is.
+                    allowed = max(allowed, 1)
+                room = min(allowed - self._in_flight, count - sent)
+                # Half a window at a time, except where fewer are left to send, or there is time for fewer.
+                if room > 0 and room >= min(window // 2, count - sent, max(allowed // 2, 1)):
+                    if not self._in_flight:
+                        self._pace.begin(now)
+                    batch = candidates[sent : sent + room]
+                    self._unsent = memoryview(prefix + between.join(batch) + b"\n")
+                    self._in_flight += room
+                    sent += room
+                    self._flush()
+                    moved = True
+                elif allowed <= 0 and not self._in_flight:
+                    break
+            if moved:
+                napped = False
+            elif self._parks:
+                napped = self._park(end - clock(), napped)
+        self._take_back()
+        call.lines = len(predictions)
+        call.total_s = clock() - begun
+        return predictions, call
+
+    def close(self) -> None:
+        self._process.close()
+
+    def _allowed(self, left_s: float) -> Tuple[int, int]:
+        """How many lines may be in flight: by the window alone, and with what can come back in time."""
+        line_s = self._pace.byte_s * self._line_bytes
+        if not line_s:
+            return FEWEST, FEWEST
+        window = min(max(FEWEST, int(WINDOW_S / line_s)), MOST)
+        return window, min(window, int((left_s - SPARE_S) / line_s))
+
+    def _park(self, left_s: float, napped: bool) -> bool:
+        """Waits until there is something to do, at most for the time left. Returns whether it was by a nap."""
+        if left_s <= 0:
+            return False
+        # After a nap that brought nothing, the estimate is worth nothing.
+        # With few lines in flight there are few wake-ups to save, and their speed is worth knowing exactly.
+        nap_s = 0.0
+        if not napped and self._in_flight > FEWEST:
+            nap_s = min(left_s, WINDOW_S / 2, self._in_flight / 2 * self._pace.byte_s * self._line_bytes)
+        if nap_s > SHORTEST_NAP_S:
+            time.sleep(nap_s)
+            return True
+        writers = [self._process.to_model] if self._unsent else []
+        select.select([self._process.from_model], writers, [], left_s)
+        return False
+
+    def _clean_up(self, now: float) -> None:
+        """What the call before left behind: the rest of a line, and predictions that nobody waits for any more."""
+        self._stale = self._in_flight
+        if not self._in_flight:
+            self._progress_at = now
+            return
+        if now - self._progress_at > self._stall_s:
+            raise self._process.failure("has not answered for %.0f s" % (now - self._progress_at))
+        while self._unsent and self._flush():
+            pass
+        nobody: List[float] = []
+        while self._in_flight and self._receive(nobody):
+            pass
+
+    def _take_back(self) -> None:
+        """Forgets the lines that the pipe has not taken the first byte of."""
+        if not self._unsent:
+            return
+        rest = bytes(self._unsent)
+        keep = rest.index(b"\n") + 1 if self._mid_line else 0
+        self._in_flight -= rest.count(b"\n", keep)
+        self._unsent = memoryview(rest[:keep])
+
+    def _flush(self) -> bool:
+        """Writes what the pipe takes. Returns whether it took any."""
+        try:
+            written = os.write(self._process.to_model, self._unsent)
+        except BlockingIOError:
+            return False
+        except BrokenPipeError:
+            raise self._process.failure("closed its input") from None
+        self._mid_line = self._unsent[written - 1] != 0x0A
+        self._unsent = self._unsent[written:]
+        return True
+
+    def _receive(self, predictions: List[float]) -> bool:
+        """Reads what has come, past the predictions for lines of earlier calls. Returns whether anything has."""
+        try:
+            data = os.read(self._process.from_model, 1 << 16)
+        except BlockingIOError:
+            return False
+        if not data:
+            raise self._process.failure("closed its output")
+        *lines, self._tail = (self._tail + data).split(b"\n")
+        count = len(lines)
+        if count > self._in_flight:
+            raise self._process.failure("answered more lines than it was asked")
+        self._in_flight -= count
+        self._progress_at = now = time.perf_counter()
+        old = min(self._stale, count)
+        if self._stale:
+            # Lines of another length, of which the model may have done many before this call.
+            self._pace.begin(now)
+        else:
+            self._pace.learn(now, count * self._line_bytes, drained=not self._in_flight)
+        self._stale -= old
+        del lines[:old]
+        try:
+            predictions += [float(line) for line in lines]
+        except ValueError:
+            predictions += [parse(line, self._process) for line in lines]
+        return True
+
+
+class _Pace:
+    """A running estimate of the model's time for one byte of a line: short contexts make short lines.
+
+    A model answers in bursts, so it is judged by at least half a millisecond at a time, or by all there was to do.
+    """
+
+    _JUDGED_S = 0.0005
+    _WEIGHT = 0.5
+    _KNOWN_BYTES = 32_768
+    """What is less than this, and was all there was to do, is mostly the way there and back."""
+
+    def __init__(self) -> None:
+        self.byte_s = 0.0
+        """Seconds; 0 while nothing is known."""
+        self._since = self._busy_s = 0.0
+        self._bytes = 0
+
+    def begin(self, now: float) -> None:
+        """Work has begun after a pause, or what was seen so far says nothing."""
+        self._since = now
+        self._busy_s = 0.0
+        self._bytes = 0
+
+    def learn(self, now: float, done: int, *, drained: bool) -> None:
+        """So many more bytes are done; ``drained`` if nothing is left to do."""
+        self._busy_s += now - self._since
+        self._since = now
+        self._bytes += done
+        if not self._bytes or not (drained or self._busy_s >= self._JUDGED_S):
+            return
+        sample = self._busy_s / self._bytes
+        weight = self._WEIGHT * min(1.0, self._bytes / self._KNOWN_BYTES) if self.byte_s else 1.0
+        self.byte_s += weight * (sample - self.byte_s)
+        # A model that was starting, or was stopped by something, is soon known to be quick again.
+        self.byte_s = min(self.byte_s, 8 * sample)
+        self.begin(now)

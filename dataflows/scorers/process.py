@@ -1,0 +1,125 @@
+"""A model process behind pipes: how it is started, how it fails, how it ends."""
+
+import fcntl
+import os
+import select
+import subprocess
+import tempfile
+import time
+from typing import List, Optional, Sequence
+
+_PIPE_BYTES = 1 << 20
+_SET_PIPE_SIZE = 1031  # F_SETPIPE_SZ, which Python names from 3.10 on
+_ENDS_WITHIN_S = 10.0
+
+
+class ModelError(Exception):
+    """A model process that died, hung, or answered what is no prediction. Says which, with its last words."""
+
+
+class ModelProcess:
+    """A program that reads a line on stdin and writes a prediction line on stdout for each.
+
+    ``to_model`` and ``from_model`` are file descriptors. stderr goes to a file, so that a model that complains much cannot
+    block, and so that its last words are there when it has died.
+    """
+
+    def __init__(self, command: Sequence[str], *, blocking: bool, reads: bool = True, niceness: int = 0) -> None:
+        self.command = list(command)
+        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 -- as long as the process
+        try:
+            self._process = subprocess.Popen(
+                self.command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE if reads else subprocess.DEVNULL,
+                stderr=self._stderr,
+                bufsize=0,
+            )
+        except OSError as error:
+            raise ModelError("the model process %r cannot be started: %s" % (self.command[0], error)) from error
+        if niceness:
+            # Of its first thread, and of all that it will start.
+            os.setpriority(os.PRIO_PROCESS, self._process.pid, niceness)
+        assert self._process.stdin is not None, "asked for"
+        self.to_model = self._process.stdin.fileno()
+        self.from_model = self._process.stdout.fileno() if self._process.stdout else -1
+        for descriptor in (self.to_model, self.from_model):
+            if descriptor >= 0:
+                # Room for a whole batch of long lines, so that one write hands it over. Refused, it stays as it is.
+                try:
+                    fcntl.fcntl(descriptor, _SET_PIPE_SIZE, _PIPE_BYTES)
+                except OSError:
+                    pass
+                os.set_blocking(descriptor, blocking)
+        self.user_s = 0.0
+        self.system_s = 0.0
+        """CPU time of the process, once it is closed."""
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def kill(self) -> None:
+        """Ends it at once; whoever waits for it meets the end of a pipe."""
+        if self._process.returncode is None:
+            self._process.kill()
+
+    def failure(self, what: str) -> ModelError:
+        """An error that names the process, what is wrong with it, how it ended if it has, and its last words."""
+        state = self._ended(0.5)
+        how = "is running" if state is None else "ended with exit code %d" % state
+        words = self._last_words()
+        return ModelError("model process %d (%s): %s. It %s; %s" % (self.pid, " ".join(self.command[:3]), what, how, words))
+
+    def close(self) -> None:
+        """Ends its input, reads what is left of its output, and waits for it; kills it if it does not end."""
+        process = self._process
+        if process.stdin is not None and not process.stdin.closed:
+            process.stdin.close()
+        if process.stdout is not None and not process.stdout.closed:
+            self._drain()
+            process.stdout.close()
+        if self._ended(_ENDS_WITHIN_S) is None:
+            self.kill()
+            self._ended(None)
+        self._stderr.close()
+
+    def _drain(self) -> None:
+        end = time.monotonic() + _ENDS_WITHIN_S
+        while True:
+            left = end - time.monotonic()
+            if left <= 0 or not select.select([self.from_model], [], [], left)[0]:
+                return
+            if not os.read(self.from_model, 1 << 16):
+                return
+
+    def _ended(self, within_s: Optional[float]) -> Optional[int]:
+        """Its exit code (below zero: the signal), or ``None`` if it still runs. Keeps the CPU time it used."""
+        process = self._process
+        end = None if within_s is None else time.monotonic() + within_s
+        while process.returncode is None:
+            pid, status, used = os.wait4(process.pid, 0 if end is None else os.WNOHANG)
+            if pid:
+                process.returncode = os.waitstatus_to_exitcode(status)
+                self.user_s, self.system_s = used.ru_utime, used.ru_stime
+            elif end is not None and time.monotonic() >= end:
+                return None
+            else:
+                time.sleep(0.005)
+        return process.returncode
+
+    def _last_words(self) -> str:
+        if self._stderr.closed:
+            return "its stderr is closed"
+        size = os.fstat(self._stderr.fileno()).st_size
+        text = os.pread(self._stderr.fileno(), 4096, max(0, size - 4096)).decode("utf-8", "replace")
+        lines: List[str] = [line for line in text.splitlines() if line.strip()][-5:]
+        return "the end of its stderr: " + " | ".join(lines) if lines else "its stderr is empty"
+
+
+def parse(line: bytes, process: ModelProcess) -> float:
+    """A prediction: a number, then perhaps the line's tag. Raises ``ModelError`` for anything else."""
+    try:
+        return float(line.split(None, 1)[0])
+    except (ValueError, IndexError):
+        raise process.failure("%r is no prediction" % line[:80]) from None

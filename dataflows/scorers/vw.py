@@ -1,0 +1,80 @@
+"""Vowpal Wabbit: which program is run, and the model that it is given.
+
+    python vw.py FOLDER
+
+trains the model into FOLDER, unless it is there. The harness does so once, before it measures.
+"""
+
+import hashlib
+import os
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from typing import List
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from scorers.blocking import BlockingScorer
+from scorers.problem import CONTEXTS, INTERACTIONS, Problem
+
+FOLDER_VARIABLE = "BENCH_ASSETS_DIR"
+"""Environment variable that says where the model is, or is to be."""
+
+LEARNING = [
+    "--loss_function", "logistic", "--link", "logistic", "--l2", "1e-6", "-l", "0.1", "--bit_precision", "22",
+    *(part for pair in INTERACTIONS for part in ("-q", pair)), "--holdout_off", "--quiet",
+]  # fmt: skip
+SHOWN_PER_CONTEXT = 300
+"""Of a context's candidates, how many the model sees: enough to learn the groups' taste, and trained in seconds."""
+
+
+def program() -> List[str]:
+    """``vw`` where PATH has one; else our own, of the Python package."""
+    installed = shutil.which("vw")
+    return [installed] if installed else [sys.executable, str(Path(__file__).with_name("server.py"))]
+
+
+def arguments(model: Path) -> List[str]:
+    """What the program is told in order to score: the model, and not to learn from what it is asked."""
+    return ["-i", str(model), "-t", "--quiet"]
+
+
+def command(model: Path) -> List[str]:
+    """The argument list of a model process."""
+    return [*program(), *arguments(model), "-p", "/dev/stdout"]
+
+
+def model_file() -> Path:
+    """The trained model, in the folder that the environment names, or in one for temporary files. Trains it if need be."""
+    default = os.path.join(tempfile.gettempdir(), "bench-assets-%d" % os.getuid())
+    return train(Path(os.environ.get(FOLDER_VARIABLE, default)))
+
+
+def train(folder: Path) -> Path:
+    """Trains on each context with some of its candidates, by the program that will score. Raises ``ModelError``."""
+    recipe = repr((LEARNING, SHOWN_PER_CONTEXT, program()[0] if shutil.which("vw") else "package"))
+    source = Path(__file__).with_name("problem.py").read_bytes()
+    model = folder / ("scoring-%s.vw" % hashlib.sha256(recipe.encode() + source).hexdigest()[:16])
+    if model.exists():
+        return model
+    folder.mkdir(parents=True, exist_ok=True)
+    partial = model.with_name(".%s.%d" % (model.name, os.getpid()))
+    problem = Problem()
+    candidates = [candidate.encode() for candidate in problem.candidates]
+    scorer = BlockingScorer([*program(), *LEARNING, "-f", str(partial)], batch=100, write_only=True)
+    for number in range(CONTEXTS):
+        # Another part of the candidates for each context, so that all are seen.
+        first = number * SHOWN_PER_CONTEXT % (len(candidates) - SHOWN_PER_CONTEXT + 1)
+        shown = slice(first, first + SHOWN_PER_CONTEXT)
+        scorer.train(problem.context(number).encode(), candidates[shown], problem.labels(number)[shown])
+    scorer.close()
+    if not partial.exists():
+        raise scorer.process.failure("left no model")
+    partial.replace(model)
+    return model
+
+
+if __name__ == "__main__":
+    print(train(Path(sys.argv[1])))

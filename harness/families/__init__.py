@@ -1,0 +1,12 @@
+"""The families of workloads, one module each: their scenarios, what to expect of a run, what they need."""
+
+from collections.abc import Mapping
+
+from harness.families import scoring, waiting
+from harness.scenarios import Scenario
+
+ALL: tuple[Scenario, ...] = (*waiting.SCENARIOS, *scoring.SCENARIOS)
+"""Every scenario there is, in the order in which they run."""
+
+QUICK_SETTINGS: Mapping[str, str] = {name: text for scenario in ALL for name, text in scenario.family.quick.items()}
+"""What the check for continuous integration shortens scenarios to, unless told not to."""

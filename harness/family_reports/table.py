@@ -1,0 +1,50 @@
+"""A table as data, and its two forms: on a console and in Markdown."""
+
+from dataclasses import dataclass
+
+from rich.console import Console
+from rich.table import Table
+
+
+@dataclass(frozen=True)
+class FamilyTable:
+    """The first column names the row; the others are numbers, as text. ``notes`` are sentences below."""
+
+    title: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    notes: tuple[str, ...] = ()
+
+    def print_to(self, console: Console) -> None:
+        table = Table(
+            title=self.title,
+            title_justify="left",
+            title_style="bold",
+            box=None,
+            padding=(0, 2, 0, 0),
+            collapse_padding=True,
+        )
+        for place, name in enumerate(self.header):
+            table.add_column(name, justify="right" if place else "left", no_wrap=place == 0)
+        for row in self.rows:
+            table.add_row(*row)
+        console.print(table)
+        for note in self.notes:
+            console.print(note, highlight=False, markup=False)
+        console.print()
+
+    def as_markdown(self) -> str:
+        lines = [
+            f"**{self.title}**",
+            "",
+            _line(self.header),
+            _line(["---", *["---:"] * (len(self.header) - 1)]),
+            *(_line(row) for row in self.rows),
+            "",
+            *self.notes,
+        ]
+        return "\n".join(lines).rstrip() + "\n"
+
+
+def _line(cells: tuple[str, ...] | list[str]) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
