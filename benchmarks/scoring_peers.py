@@ -110,7 +110,7 @@ def run(options) -> list[dict]:
                 arguments = (context, as_text) if peer else (context.encode(), as_bytes)
                 used = resource.getrusage(resource.RUSAGE_THREAD)
                 begun = time.monotonic()
-                predictions, _ = scorers[name].score(*arguments, options.timeout_ms / 1000)
+                predictions, call = scorers[name].score(*arguments, options.timeout_ms / 1000)
                 ended = time.monotonic()
                 after = resource.getrusage(resource.RUSAGE_THREAD)
                 rows.append(
@@ -120,6 +120,7 @@ def run(options) -> list[dict]:
                         "begun": begun,
                         "taken_s": ended - begun,
                         "lines": len(predictions),
+                        "pending_before": call.pending_before if call else None,
                         "cpu_s": after.ru_utime - used.ru_utime + after.ru_stime - used.ru_stime,
                     }
                 )
@@ -144,6 +145,7 @@ def report(rows: list[dict], limit_s: float) -> None:
         "max ms",
         "lines",
         "no lines",
+        "… after leftovers",
         "CPU ms",
         "> limit + 2 ms (stalled)",
     )
@@ -153,10 +155,12 @@ def report(rows: list[dict], limit_s: float) -> None:
         taken = sorted(row["taken_s"] * 1000 for row in calls)
         late = [row for row in calls if row["taken_s"] > limit_s + 0.002]
         stalled = sum(row["stall_s"] > (row["taken_s"] - limit_s) / 2 for row in late)
+        after_leftovers = sum(row["lines"] == 0 and bool(row["pending_before"]) for row in calls)
+        told = "–" if calls[0]["pending_before"] is None else str(after_leftovers)
         lines = statistics.fmean(row["lines"] for row in calls)
         print(
             f"{name:>21}  {len(calls):>8}  {statistics.median(taken):>8.3f}  {taken[int(0.99 * len(taken))]:>8.3f}  {taken[-1]:>8.3f}  "
-            f"{lines:>8.1f}  {sum(row['lines'] == 0 for row in calls):>8}  "
+            f"{lines:>8.1f}  {sum(row['lines'] == 0 for row in calls):>8}  {told:>17}  "
             f"{statistics.fmean(row['cpu_s'] for row in calls) * 1000:>8.3f}  {len(late)} ({stalled})"
         )
 

@@ -201,3 +201,26 @@ def test_the_check_finds_the_fix_reversed_and_passes_the_fix(
     assert max(judgement["rounds"] for judgement in verdict["judgements"]) < 30
     done = run_compare("v0.16.0", "v0.16.1", *options, "--no-plot")
     assert (done.returncode, "faster" in done.stdout) == (0, True), done.stdout + done.stderr
+
+
+def test_a_worker_that_asks_a_model_runs_on_every_generation_of_the_api(run_compare: Compare, tmp_path: Path) -> None:
+    done = run_compare(
+        "v0.16.1", "v0.18.2", "v0.21.1", "-s", "scoring*", "--rounds", "1", "--set", "calls_per_worker=20",
+        "--set", "timeout_ms=50", timeout=580,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    for transport in ("inprocess", "blocking", "nonblocking-spin", "nonblocking-park"):
+        data = json.loads((tmp_path / "results" / f"scoring-{transport}.json").read_text())
+        for result in data["results"]:
+            assert result["summary"]["lines_per_call"]["min"] > 0
+            # The model of a worker is a process of its own, and its CPU is not the worker's.
+            helpers = result["summary"]["time_cpu_helpers"]["min"]
+            assert helpers == 0 if transport == "inprocess" else helpers > 0
+            assert all(run["marks"] == [] or "unbalanced" not in run["marks"] for run in result["measurements"])
+        assert len((tmp_path / "results" / f"scoring-{transport}.samples.csv").read_text().splitlines()) == 1 + 3 * 20
+    assert (tmp_path / "results" / "scoring.png").exists()
+    assert "time taken by a call" in done.stdout
+    markdown = tmp_path / "tables.md"
+    done = run_compare(tmp_path / "results", "--markdown", markdown, command="report")
+    assert done.returncode == 0, done.stderr
+    assert "| nonblocking-park |" in markdown.read_text().replace("\n", " |")
