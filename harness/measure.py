@@ -3,19 +3,21 @@
 import json
 import os
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from harness import assets
+from harness import assets, services
 from harness.accounting import marks_of, metrics_of
 from harness.environments import Environment
 from harness.hyperfine import Hyperfine, Timing, parse_export
 from harness.places import DATAFLOWS, Cache
 from harness.plan import PlannedRun
 from harness.processes import run, tail
+from harness.errors import HarnessError
 from harness.scenarios import Scenario, Topology
 from harness.watch import DISTURBED, Reading, is_disturbed, observed
 
@@ -82,6 +84,8 @@ class Measurer:
     """Told the process group in flight, and 0 when it is over."""
     time_limit_s: float | None = None
     """Instead of the scenario's own."""
+    services_python: Path | None = None
+    """What runs the services, where a scenario needs any."""
 
     def measure(self, planned: PlannedRun) -> Measurement | Outcome:
         """Runs it once. Whatever a workload does is an outcome, never an exception."""
@@ -96,14 +100,17 @@ class Measurer:
         shutil.rmtree(folder, ignore_errors=True)
         (folder / "probes").mkdir(parents=True)
         try:
-            before = Reading.now()
-            timing = self._run(planned.scenario, environment, folder)
-            after = Reading.now()
+            with self._services(planned.scenario, folder) as (url, service_metrics):
+                before = Reading.now()
+                timing = self._run(planned.scenario, environment, folder, url)
+                after = Reading.now()
             launched = json.loads((folder / "launched.json").read_text())
             reports = [json.loads(path.read_text()) for path in sorted((folder / "probes").glob("*.json"))]
             _check_complete(reports, planned.scenario.expected_items(self.topology))
             metrics = metrics_of(timing, launched, reports)
-            metrics |= observed(before, after, metrics["time_cpu"])
+            metrics |= service_metrics
+            services_cpu_s = sum(value for key, value in service_metrics.items() if key.startswith("service_cpu"))
+            metrics |= observed(before, after, metrics["time_cpu"] + services_cpu_s)
             samples = tuple(sample for report in reports for sample in report["samples"])
             metrics |= planned.scenario.family.metrics_of(samples, _totals(reports))
             marks = marks_of(timing, launched) + ((DISTURBED,) if is_disturbed(metrics) else ())
@@ -112,11 +119,29 @@ class Measurer:
             reason, message = failed.args
             log = (tail(folder / "stdout", 10) + "\n" + tail(folder / "stderr", 20)).strip()
             return Outcome(*where, reason, message, log)
+        except HarnessError as error:  # a service that does not start
+            return Outcome(*where, "failed", str(error).splitlines()[0], str(error))
         finally:
             self.watch(0)
             shutil.rmtree(folder, ignore_errors=True)
 
-    def _run(self, scenario: Scenario, environment: Environment, folder: Path) -> Timing:
+    @contextmanager
+    def _services(self, scenario: Scenario, folder: Path) -> Iterator[tuple[str, dict[str, float]]]:
+        """Where the scenario's service is, and its metrics, which are there when the block is over. Empty without any."""
+        metrics: dict[str, float] = {}
+        if scenario.family.services is None:
+            yield "", metrics
+            return
+        assert self.services_python is not None, "prepared for scenarios with services"
+        with services.running(self.services_python, scenario.family.services(scenario.parameters), folder) as up:
+            before = up.cpu_s()
+            yield up.url, metrics
+            metrics |= {f"service_cpu_{name}": used - before[name] for name, used in up.cpu_s().items()}
+            calls = up.upstream_calls()
+            if calls is not None:
+                metrics["upstream_calls"] = calls
+
+    def _run(self, scenario: Scenario, environment: Environment, folder: Path, service_url: str) -> Timing:
         limit = self.time_limit_s or scenario.time_limit_s
         with (folder / "stdout").open("wb") as stdout, (folder / "stderr").open("wb") as stderr:
             finished = run(
@@ -124,7 +149,7 @@ class Measurer:
                 stdout=stdout,
                 stderr=stderr,
                 time_limit_s=limit,
-                env=run_environment(folder, self.cache),
+                env={**run_environment(folder, self.cache), services.URL_VARIABLE: service_url},
                 cwd=folder,
                 on_start=self.watch,
             )

@@ -55,6 +55,11 @@ METRICS = (
     Metric("call-system", "call_system", "second", "the worker's system time per call"),
     Metric("model-user", "call_model_user", "second", "the model's user time per call"),
     Metric("model-system", "call_model_system", "second", "the model's system time per call"),
+    Metric("request-time", "request_latency_p99", "second", "request time at p99"),
+    Metric("request-time-p50", "request_latency_p50", "second", "median request time"),
+    Metric("proxy-cpu", "service_cpu_proxy", "second", "the proxy's CPU"),
+    Metric("embedder-cpu", "service_cpu_embedder", "second", "the embedder's CPU"),
+    Metric("upstream-calls", "upstream_calls", "count", "upstream calls"),
     # What else the machine did meanwhile.
     Metric("foreign-cpu", "machine_foreign_cpu", "second", "CPU of others"),
     Metric("steal", "machine_steal", "second", "steal time"),

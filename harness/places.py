@@ -5,6 +5,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 DATAFLOWS = ROOT / "dataflows"
+SERVICES = ROOT / "services"
 RESULTS = ROOT / "results"
 
 

@@ -32,6 +32,15 @@ class Topology:
 
 
 @dataclass(frozen=True)
+class ServicePlan:
+    """Servers that a workload talks to: an embedding service, and perhaps a proxy before it. Settings by environment variable."""
+
+    embedder: Mapping[str, str] = field(default_factory=dict)
+    proxy: Mapping[str, str] | None = None
+    """``None``: clients talk to the embedder directly."""
+
+
+@dataclass(frozen=True)
 class Family:
     """What the scenarios of one dataflow module have in common."""
 
@@ -46,6 +55,8 @@ class Family:
     """A program that makes what its workloads read, such as a model: run once, with the folder as its argument, before any run."""
     metrics_of: Callable[[Samples, Mapping[str, float]], Mapping[str, float]] = field(default=lambda _samples, _totals: {})
     """A run's own metrics, by key, out of its samples and totals; see dataflows/support/probe.py."""
+    services: Callable[[Parameters], ServicePlan] | None = None
+    """The servers of a run, started before and stopped after it by the harness; their CPU is not the run's."""
     quick: Mapping[str, str] = field(default_factory=dict)
     """Settings that shorten its scenarios for the check in continuous integration."""
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from harness import assets, environments, machine, origins, revisions, selection
+from harness import assets, environments, machine, origins, revisions, selection, services
 from harness.environments import Environment
 from harness.errors import HarnessError, UsageError
 from harness.hyperfine import Hyperfine, locate
@@ -61,11 +61,14 @@ class Prepared:
     """By label; without those that could not be made."""
     errors: Mapping[str, HarnessError]
     context: Context
+    services_python: Path | None
 
     def measurer(self, watch: Callable[[int], None], time_limit_s: float | None) -> Measurer:
         """What runs these environments; ``watch`` is told the process group in flight."""
         checked = self.checked
-        return Measurer(self.hyperfine, self.environments, checked.topology, checked.cache, watch, time_limit_s)
+        return Measurer(
+            self.hyperfine, self.environments, checked.topology, checked.cache, watch, time_limit_s, self.services_python
+        )
 
 
 def check(request: Request, default_settings: Mapping[str, str], say: PreparationLog) -> Checked:
@@ -91,6 +94,8 @@ def prepare(checked: Checked, argv: Sequence[str], progress: Console, say: Prepa
         usable = {label: found for label, found in made.items() if isinstance(found, Environment)}
         if usable:
             assets.make(checked.scenarios, next(iter(usable.values())), checked.cache, say.about)
+        needs_services = any(scenario.family.services is not None for scenario in checked.scenarios)
+        services_python = services.make_environment(checked.cache, say.about) if needs_services else None
     errors = {label: found for label, found in made.items() if isinstance(found, HarnessError)}
     for label, error in errors.items():
         progress.print(f"{label}: {error}", style="red", highlight=False, markup=False, soft_wrap=True)
@@ -103,7 +108,7 @@ def prepare(checked: Checked, argv: Sequence[str], progress: Console, say: Prepa
         started_at=datetime.now(timezone.utc).isoformat(timespec="seconds"),
         argv=tuple(argv),
     )
-    return Prepared(checked, hyperfine, usable, errors, context)
+    return Prepared(checked, hyperfine, usable, errors, context, services_python)
 
 
 def _topology(request: Request) -> Topology:

@@ -1,0 +1,233 @@
+"""A load of requests on an embedding service: by oha where it is installed, else by a small client of ours.
+
+Ours sends from a number of connections, each its next request as soon as the last is answered, for a time; requests under
+way at the end are waited for and count. Each request has texts of its own kind, so that a sample of the answers can be
+held against what the model says of these texts: with equal texts nobody would notice vectors that were handed to the wrong client.
+"""
+
+import asyncio
+import json
+import math
+import random
+import shutil
+import subprocess
+import time
+import urllib.parse
+import urllib.request
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from harness.errors import HarnessError
+
+CHECKED_SHARE = 50
+"""One answer in so many is checked."""
+_KINDS = 256
+_TOLERANCE = 1e-4
+"""Vectors of a text differ by rounding with what it is batched with."""
+_OVERTIME_S = 30.0
+_WORDS = "vector search stream worker waits parks spins blocks batch model pipe service answer cost core idle busy".split()
+
+
+@dataclass
+class Load:
+    """What came of a load. Times in seconds."""
+
+    client: str
+    duration_s: float
+    latencies_s: list[float] = field(default_factory=list)
+    """Of answers with status 200, in no order. oha gives percentiles only, so there it is empty."""
+    statuses: Counter[str] = field(default_factory=Counter)
+    """Status codes, and names of errors of the connection."""
+    checked: int = 0
+    wrong: int = 0
+    """Of the checked answers, those whose vectors are not the texts'."""
+    percentiles_s: Mapping[str, float] = field(default_factory=dict)
+    """``min``, ``mean``, ``50%``, ``90%``, ``99%``, ``max``."""
+
+    @property
+    def answered(self) -> int:
+        return self.statuses["200"]
+
+    @property
+    def success_rate(self) -> float:
+        total = sum(self.statuses.values())
+        return self.answered / total if total else 0.0
+
+    @property
+    def requests_per_s(self) -> float:
+        return self.answered / self.duration_s
+
+
+def run(url: str, reference_url: str, *, connections: int, duration_s: float, inputs: int = 2, seed: int = 1) -> Load:
+    """Puts a load on ``url``; vectors are checked against ``reference_url``. Raises ``HarnessError`` if that does not answer."""
+    rng = random.Random(seed)
+    texts = [[" ".join(rng.choices(_WORDS, k=rng.randint(2, 12))) for _ in range(inputs)] for _ in range(_KINDS)]
+    if shutil.which("oha"):
+        return _run_oha(url, texts[0], connections, duration_s)
+    expected = [_ask(reference_url, pair) for pair in texts]
+    return asyncio.run(_run_ours(url, texts, expected, connections, duration_s))
+
+
+def _ask(url: str, texts: Sequence[str]) -> list[list[float]]:
+    body = json.dumps({"inputs": list(texts)}).encode()
+    request = urllib.request.Request(f"{url}/embed", body, {"Content-Type": "application/json"})
+    try:
+        with urllib.request.urlopen(request, timeout=30) as response:
+            vectors: list[list[float]] = json.load(response)
+            return vectors
+    except OSError as error:
+        raise HarnessError(f"{url} does not embed: {error}.") from error
+
+
+async def _run_ours(
+    url: str, texts: Sequence[Sequence[str]], expected: Sequence[list[list[float]]], connections: int, duration_s: float
+) -> Load:
+    parts = urllib.parse.urlsplit(url)
+    host, port = parts.hostname or "127.0.0.1", parts.port or 80
+    requests = []
+    for pair in texts:
+        body = json.dumps({"inputs": list(pair)})
+        head = f"POST /embed HTTP/1.1\r\nHost: {parts.netloc}\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+        requests.append((head + body).encode())
+    load = Load("asyncio", duration_s)
+    begun = time.perf_counter()
+    end = begun + duration_s
+
+    async def client(number: int) -> None:
+        loop = asyncio.get_running_loop()
+        kind = number
+        while time.perf_counter() < end:
+            try:
+                _, connection = await loop.create_connection(_Connection, host, port)
+            except OSError as error:
+                load.statuses[type(error).__name__] += 1
+                await asyncio.sleep(0.1)
+                continue
+            try:
+                while time.perf_counter() < end:
+                    kind += 1
+                    sent = time.perf_counter()
+                    status, content = await connection.exchange(requests[kind % _KINDS])
+                    load.statuses[status] += 1
+                    if status != "200":
+                        await asyncio.sleep(0.05)
+                        continue
+                    load.latencies_s.append(time.perf_counter() - sent)
+                    if load.answered % CHECKED_SHARE == 0:
+                        load.checked += 1
+                        load.wrong += not _are_equal(json.loads(content), expected[kind % _KINDS])
+            except (ConnectionError, asyncio.TimeoutError) as error:
+                load.statuses[type(error).__name__] += 1
+            finally:
+                connection.close()
+
+    clients = [asyncio.create_task(client(number)) for number in range(connections)]
+    done, late = await asyncio.wait(clients, timeout=duration_s + _OVERTIME_S)
+    for task in late:
+        task.cancel()
+        load.statuses["never answered"] += 1
+    for task in done:
+        task.result()
+    load.duration_s = time.perf_counter() - begun
+    load.percentiles_s = _percentiles(load.latencies_s)
+    return load
+
+
+class _Connection(asyncio.Protocol):
+    """One request at a time over one kept connection. The least that HTTP/1.1 takes: a client that computes would be measured too."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        self._buffer = bytearray()
+        self._body_begins = self._needed = 0
+        self._answer: asyncio.Future[tuple[str, bytes]] | None = None
+        self._lost: Exception | None = None
+
+    async def exchange(self, request: bytes) -> tuple[str, bytes]:
+        """Status and body. Raises ``ConnectionError``."""
+        if self._lost is not None:
+            raise self._lost
+        self._answer = asyncio.get_running_loop().create_future()
+        self._transport.write(request)
+        return await self._answer
+
+    def data_received(self, data: bytes) -> None:
+        self._buffer += data
+        if not self._needed:
+            end = self._buffer.find(b"\r\n\r\n")
+            if end < 0:
+                return
+            self._body_begins = end + 4
+            for line in bytes(self._buffer[:end]).lower().split(b"\r\n"):
+                if line.startswith(b"content-length:"):
+                    self._needed = self._body_begins + int(line[15:])
+        if self._needed and len(self._buffer) >= self._needed and self._answer is not None:
+            status = self._buffer[9:12].decode()
+            body = bytes(self._buffer[self._body_begins : self._needed])
+            del self._buffer[: self._needed]
+            self._needed = 0
+            if not self._answer.done():
+                self._answer.set_result((status, body))
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self._lost = ConnectionResetError("closed by the service") if not isinstance(error, ConnectionError) else error
+        if self._answer is not None and not self._answer.done():
+            self._answer.set_exception(self._lost)
+
+    def close(self) -> None:
+        self._transport.close()
+
+
+def _are_equal(vectors: object, expected: list[list[float]]) -> bool:
+    if not isinstance(vectors, list) or [len(v) for v in vectors] != [len(e) for e in expected]:
+        return False
+    return all(
+        math.isclose(a, b, abs_tol=_TOLERANCE)
+        for vector, right in zip(vectors, expected, strict=True)
+        for a, b in zip(vector, right, strict=True)
+    )
+
+
+def _percentiles(latencies_s: Sequence[float]) -> Mapping[str, float]:
+    ordered = sorted(latencies_s)
+    if not ordered:
+        return {}
+
+    def at(q: float) -> float:
+        return ordered[min(len(ordered) - 1, int(q * len(ordered)))]
+
+    return {
+        "min": ordered[0], "mean": math.fsum(ordered) / len(ordered), "50%": at(0.5), "90%": at(0.9), "99%": at(0.99),
+        "max": ordered[-1],
+    }  # fmt: skip
+
+
+def _run_oha(url: str, texts: Sequence[str], connections: int, duration_s: float) -> Load:
+    """The published command. All its requests have the same texts, so nothing can be checked."""
+    command = [
+        "oha", "--no-tui", "--output-format", "json", "-c", str(connections), "-z", f"{duration_s:g}s", "--latency-correction",
+        "-m", "POST", "-d", json.dumps({"inputs": list(texts)}), "-H", "Content-Type: application/json", f"{url}/embed",
+    ]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=duration_s + 60)
+    if done.returncode != 0:
+        raise HarnessError(f"oha failed: {done.stderr.strip()[:300]}")
+    try:
+        return parse_oha(done.stdout)
+    except (ValueError, KeyError, TypeError) as error:
+        raise HarnessError(f"oha's output is not understood ({error!r}); is it older than 1.5?") from error
+
+
+def parse_oha(text: str) -> Load:
+    """oha's JSON output, as of 1.5 and later. Raises ``ValueError`` or ``KeyError``."""
+    data = json.loads(text)
+    summary, percentiles = data["summary"], data["latencyPercentiles"]
+    load = Load("oha", float(summary["total"]))
+    load.statuses.update({str(code): int(count) for code, count in data["statusCodeDistribution"].items()})
+    load.statuses.update({str(name): int(count) for name, count in data["errorDistribution"].items()})
+    load.percentiles_s = {
+        "min": float(summary["fastest"]), "mean": float(summary["average"]), "50%": float(percentiles["p50"]),
+        "90%": float(percentiles["p90"]), "99%": float(percentiles["p99"]), "max": float(summary["slowest"]),
+    }  # fmt: skip
+    return load

@@ -1,0 +1,118 @@
+"""An embedding service with text-embeddings-inference's ``/embed``, ``/health`` and ``/info``, on a real model.
+
+    python -m services.embedder            # settings: environment or .env, see .env.example
+
+The model is wordllama's default of 256 dimensions, which its package carries, so nothing is downloaded.
+"""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import wordllama
+from fastapi import FastAPI, Request
+from fastapi.responses import Response
+from pydantic import Field
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from services import wire
+from services.wire import ErrorType, ServiceError
+
+MODEL = "wordllama/l2_supercat_256"
+MAX_INPUT_TOKENS = 512
+_QUICK_CHARACTERS = 20_000
+"""Up to so many the event loop can wait for the model; beyond, a thread does."""
+
+
+class EmbedderSettings(BaseSettings):
+    """From the environment, or ``.env``."""
+
+    model_config = SettingsConfigDict(env_file=".env", extra="ignore")
+
+    ip: str = "127.0.0.1"
+    port: int = Field(8080, ge=0, le=65535)
+    max_client_batch_size: int = Field(32, ge=1)
+    call_cost_ms: float = Field(0.0, ge=0, description="A fixed part of each call's cost, during which nothing else is served.")
+    log_level: str = "error"
+
+
+class Embedder:
+    """The model, one call at a time, as on one accelerator."""
+
+    def __init__(self, settings: EmbedderSettings) -> None:
+        # Its tokenizer is not where the package itself looks for it, but where it looks in a cache.
+        package = os.path.dirname(wordllama.__file__)
+        self._model: Any = wordllama.WordLlama.load(cache_dir=package, dim=256, disable_download=True)
+        self._cost_s = settings.call_cost_ms / 1000
+        self._one_at_a_time = asyncio.Lock()
+
+    async def embed(self, texts: list[str], *, truncate: bool, normalize: bool) -> Any:
+        """An array of shape (texts, 256), float32. Raises ``ServiceError`` for a text that is too long."""
+        texts = [self._fitting(text, truncate=truncate) for text in texts]
+        if self._cost_s:
+            async with self._one_at_a_time:
+                await asyncio.sleep(self._cost_s)
+                return self._model.embed(texts, norm=normalize)
+        if sum(map(len, texts)) > _QUICK_CHARACTERS:
+            return await asyncio.to_thread(self._model.embed, texts, norm=normalize)
+        return self._model.embed(texts, norm=normalize)
+
+    def _fitting(self, text: str, *, truncate: bool) -> str:
+        # No text has more tokens than bytes, and the one that begins it.
+        if len(text) * 4 < MAX_INPUT_TOKENS:
+            return text
+        encoded = self._model.tokenizer.encode(text)
+        if len(encoded.ids) <= MAX_INPUT_TOKENS:
+            return text
+        if not truncate:
+            raise ServiceError(
+                f"`inputs` must have less than {MAX_INPUT_TOKENS} tokens. Given: {len(encoded.ids)}", ErrorType.VALIDATION
+            )
+        return text[: encoded.offsets[MAX_INPUT_TOKENS - 1][1]]
+
+
+def create_app(settings: EmbedderSettings) -> FastAPI:
+    """The service as an ASGI application."""
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        app.state.embedder = Embedder(settings)
+        yield
+
+    app = wire.create("Embedding service", lifespan)
+    limit = settings.max_client_batch_size
+
+    @app.post("/embed", **wire.EMBED_DOCUMENTATION)
+    async def embed(request: Request) -> Response:
+        asked = await wire.read(request)
+        if len(asked.texts) > limit:
+            raise ServiceError(f"batch size {len(asked.texts)} > maximum allowed batch size {limit}", ErrorType.VALIDATION)
+        vectors = await app.state.embedder.embed(asked.texts, truncate=bool(asked.truncate), normalize=asked.normalize)
+        return wire.answer(vectors)
+
+    @app.get("/health", summary="200 once the model is loaded")
+    async def health() -> None:
+        return None
+
+    @app.get("/info", summary="The model, and the limits")
+    async def info() -> dict[str, str | int]:
+        return {
+            "model_id": MODEL,
+            "model_dtype": "float32",
+            "max_input_length": MAX_INPUT_TOKENS,
+            "max_client_batch_size": limit,
+            "version": wordllama.__version__,
+        }
+
+    return app
+
+
+def main() -> None:
+    settings = EmbedderSettings()
+    wire.serve(create_app(settings), settings.ip, settings.port, settings.log_level)
+
+
+if __name__ == "__main__":
+    main()
