@@ -43,6 +43,14 @@ Examples:
   .bench/venv/bin/python runner.py calibrate v0.21.1 --comparisons 40 --fail-on cpu:5% -s 'partitioned*'
 """
 
+_LOAD_EXAMPLES = """
+\b
+Examples:
+  .bench/venv/bin/python runner.py load
+  .bench/venv/bin/python runner.py load --mode direct --mode proxy-adaptive --call-cost 5 --duration 10
+  .bench/venv/bin/python runner.py load --url http://127.0.0.1:8080       # a text-embeddings-inference of yours
+"""
+
 # Options that several commands have.
 Scenarios = Annotated[list[str], typer.Option("--scenario", "-s", metavar="GLOB", help="Only these scenarios; repeatable.")]
 Settings = Annotated[
@@ -156,6 +164,35 @@ def plot(
     from harness.commands import charts
 
     charts.plot(results, formats, Console(highlight=False))
+
+
+@app.command(epilog=_LOAD_EXAMPLES)
+def load(
+    mode: Annotated[
+        list[str],
+        typer.Option(
+            help="direct, proxy-fixed, proxy-fixed-1 or proxy-adaptive; repeatable. Default: all, one after the other."
+        ),
+    ] = [],
+    connections: Annotated[int, typer.Option("--connections", "-c", help="Clients at once.")] = 200,
+    duration: Annotated[float, typer.Option("--duration", "-z", metavar="SECONDS", help="Of each mode's load.")] = 30,
+    inputs: Annotated[int, typer.Option(help="Texts in each request.")] = 2,
+    call_cost: Annotated[
+        float, typer.Option(metavar="MILLISECONDS", help="A fixed part of the cost of each call to our embedder.")
+    ] = 0,
+    url: Annotated[
+        Optional[str], typer.Option(metavar="URL", help="Any text-embeddings-inference, instead of our embedder.")
+    ] = None,
+    results: Annotated[Path, typer.Option(metavar="FOLDER", help="Where the figures go.")] = places.RESULTS / "embedding",
+) -> None:
+    """Put a load of clients on an embedding service, directly and through a proxy that batches, side by side.
+
+    With oha on PATH it makes the load; else a small client of ours, which also checks a sample of the answers.
+    """
+    from harness.commands import load as command
+
+    options = command.LoadOptions(tuple(mode), connections, duration, inputs, call_cost, url, results)
+    raise typer.Exit(command.put_load(options, Console(highlight=False)))
 
 
 @app.command(epilog="\b\nExamples:\n  runner.py report results\n  runner.py report results/scoring --markdown scoring.md")

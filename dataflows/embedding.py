@@ -14,7 +14,25 @@ from support import api, items, probe
 URL_VARIABLE = "BENCH_SERVICE_URL"
 MAX_WORKERS = 16
 _TIMEOUT_S = 60.0
-_WORDS = "vector search stream worker waits parks spins blocks batch model pipe service answer cost core idle busy".split()
+_WORDS = [
+    "vector",
+    "search",
+    "stream",
+    "worker",
+    "waits",
+    "parks",
+    "spins",
+    "blocks",
+    "batch",
+    "model",
+    "pipe",
+    "service",
+    "answer",
+    "cost",
+    "core",
+    "idle",
+    "busy",
+]
 
 
 def get_flow(

@@ -10,15 +10,16 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from harness import assets, services
+from harness import assets
 from harness.accounting import marks_of, metrics_of
 from harness.environments import Environment
+from harness.errors import HarnessError
 from harness.hyperfine import Hyperfine, Timing, parse_export
 from harness.places import DATAFLOWS, Cache
 from harness.plan import PlannedRun
 from harness.processes import run, tail
-from harness.errors import HarnessError
 from harness.scenarios import Scenario, Topology
+from harness.services import URL_VARIABLE, running
 from harness.watch import DISTURBED, Reading, is_disturbed, observed
 
 PROBE_DIRECTORY = "BENCH_PROBE_DIR"
@@ -100,7 +101,7 @@ class Measurer:
         shutil.rmtree(folder, ignore_errors=True)
         (folder / "probes").mkdir(parents=True)
         try:
-            with self._services(planned.scenario, folder) as (url, service_metrics):
+            with self.services(planned.scenario, folder) as (url, service_metrics):
                 before = Reading.now()
                 timing = self._run(planned.scenario, environment, folder, url)
                 after = Reading.now()
@@ -126,14 +127,14 @@ class Measurer:
             shutil.rmtree(folder, ignore_errors=True)
 
     @contextmanager
-    def _services(self, scenario: Scenario, folder: Path) -> Iterator[tuple[str, dict[str, float]]]:
-        """Where the scenario's service is, and its metrics, which are there when the block is over. Empty without any."""
+    def services(self, scenario: Scenario, folder: Path) -> Iterator[tuple[str, dict[str, float]]]:
+        """Starts what the scenario talks to. Where the scenario's service is, and its metrics, which are there when the block is over. Empty without any."""
         metrics: dict[str, float] = {}
         if scenario.family.services is None:
             yield "", metrics
             return
         assert self.services_python is not None, "prepared for scenarios with services"
-        with services.running(self.services_python, scenario.family.services(scenario.parameters), folder) as up:
+        with running(self.services_python, scenario.family.services(scenario.parameters), folder) as up:
             before = up.cpu_s()
             yield up.url, metrics
             metrics |= {f"service_cpu_{name}": used - before[name] for name, used in up.cpu_s().items()}
@@ -149,7 +150,7 @@ class Measurer:
                 stdout=stdout,
                 stderr=stderr,
                 time_limit_s=limit,
-                env={**run_environment(folder, self.cache), services.URL_VARIABLE: service_url},
+                env={**run_environment(folder, self.cache), URL_VARIABLE: service_url},
                 cwd=folder,
                 on_start=self.watch,
             )

@@ -23,6 +23,8 @@ from harness.metrics import METRICS, Metric
 
 SCHEMA_VERSION = 2
 CSV_NAME = "runs.csv"
+LOAD_NAME = "load.json"
+"""Of ``runner.py load``."""
 SAMPLES_SUFFIX = ".samples.csv"
 """Of the file that holds what a scenario's workload observed besides; one row each, with its revision and round."""
 VERDICT_NAME = "verdict.json"
@@ -110,6 +112,21 @@ def write_csv(records: Sequence[Record], folder: Path) -> None:
     write_safely(folder / CSV_NAME, text.getvalue())
 
 
+def read_load(folder: Path) -> Mapping[str, Mapping[str, Any]]:
+    """What ``runner.py load`` left in a folder, by mode; empty where it was not."""
+    path = folder / LOAD_NAME
+    try:
+        found: Mapping[str, Mapping[str, Any]] = json.loads(path.read_text("utf-8"))["modes"] if path.exists() else {}
+        return found
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UsageError(f"{str(path)!r} is not a result file of this harness ({error!r}).") from error
+
+
+def has_records(folder: Path) -> bool:
+    """Whether a comparison left anything in a folder."""
+    return any(path.name not in (VERDICT_NAME, LOAD_NAME) for path in folder.glob("*.json"))
+
+
 def read_all(folder: Path) -> tuple[Record, ...]:
     """Every scenario of a results folder, in the order in which the comparison began them.
 
@@ -117,7 +134,7 @@ def read_all(folder: Path) -> tuple[Record, ...]:
     """
     if not folder.is_dir():
         raise UsageError(f"There is no folder {str(folder)!r}. Measure first: ./compare.sh v0.16.0 v0.16.1")
-    records = [_read(path) for path in sorted(folder.glob("*.json")) if path.name != VERDICT_NAME]
+    records = [_read(path) for path in sorted(folder.glob("*.json")) if path.name not in (VERDICT_NAME, LOAD_NAME)]
     if not records:
         raise UsageError(f"{str(folder)!r} holds no results. Measure first: ./compare.sh v0.16.0 v0.16.1")
     return tuple(records)

@@ -35,7 +35,8 @@ class Topology:
 class ServicePlan:
     """Servers that a workload talks to: an embedding service, and perhaps a proxy before it. Settings by environment variable."""
 
-    embedder: Mapping[str, str] = field(default_factory=dict)
+    embedder: Mapping[str, str] | str = field(default_factory=dict)
+    """Or the URL of somebody else's."""
     proxy: Mapping[str, str] | None = None
     """``None``: clients talk to the embedder directly."""
 

@@ -17,7 +17,7 @@ from pathlib import Path
 import psutil
 from filelock import FileLock
 
-from harness.errors import HarnessError
+from harness.errors import HarnessError, UsageError
 from harness.places import ROOT, SERVICES, Cache
 from harness.processes import run_logged, tail
 from harness.scenarios import ServicePlan
@@ -76,8 +76,11 @@ class Running:
 def running(python: Path, plan: ServicePlan, logs: Path) -> Iterator[Running]:
     """Starts what a plan says, waits until it answers, and stops it. Raises ``HarnessError`` with a service's last words."""
     with ExitStack() as stack:
-        embedder, url = stack.enter_context(_serve(python, "embedder", plan.embedder, logs))
-        pids = {"embedder": embedder}
+        pids = {}
+        if isinstance(plan.embedder, str):
+            url = plan.embedder.rstrip("/")
+        else:
+            pids["embedder"], url = stack.enter_context(_serve(python, "embedder", plan.embedder, logs))
         client_url = url
         if plan.proxy is not None:
             settings = {**plan.proxy, "INFERENCE_SERVICE_URL": url}
@@ -136,7 +139,9 @@ def _free_port() -> int:
 
 
 def describe(url: str) -> Mapping[str, object]:
-    """What a service says of itself at ``/info``. Raises ``HarnessError`` where nothing answers."""
+    """What a service says of itself at ``/info``. Raises ``UsageError`` for what is no URL, ``HarnessError`` where nothing answers."""
+    if not url.startswith(("http://", "https://")):
+        raise UsageError(f"--url {url!r} is no URL, such as http://127.0.0.1:8080")
     try:
         with urllib.request.urlopen(f"{url.rstrip('/')}/info", timeout=10) as response:
             found: Mapping[str, object] = json.load(response)

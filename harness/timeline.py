@@ -19,6 +19,7 @@ from harness.errors import HarnessError
 from harness.measure import Measurer, command, run_environment
 from harness.processes import run
 from harness.scenarios import Scenario
+from harness.services import URL_VARIABLE
 
 INTERVAL_S = 0.05
 SUFFIX = "-timeline.csv"
@@ -52,13 +53,13 @@ def record(scenario: Scenario, label: str, measurer: Measurer) -> list[Sample]:
         measurer.watch(group)
         sampler.start(group)
 
-    with (folder / "output").open("wb") as output:
+    with (folder / "output").open("wb") as output, measurer.services(scenario, folder) as (url, _metrics):
         run(
             command(environment, scenario, measurer.topology, folder),
             stdout=output,
             stderr=output,
             time_limit_s=measurer.time_limit_s or scenario.time_limit_s,
-            env=run_environment(folder, measurer.cache),
+            env={**run_environment(folder, measurer.cache), URL_VARIABLE: url},
             cwd=folder,
             on_start=started,
         )

@@ -6,9 +6,9 @@ The model is wordllama's default of 256 dimensions, which its package carries, s
 """
 
 import asyncio
-import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import wordllama
@@ -34,7 +34,9 @@ class EmbedderSettings(BaseSettings):
     ip: str = "127.0.0.1"
     port: int = Field(8080, ge=0, le=65535)
     max_client_batch_size: int = Field(32, ge=1)
-    call_cost_ms: float = Field(0.0, ge=0, description="A fixed part of each call's cost, during which nothing else is served.")
+    call_cost_ms: float = Field(
+        0.0, ge=0, description="A fixed part of each call's cost, during which nothing else is served."
+    )
     log_level: str = "error"
 
 
@@ -43,7 +45,7 @@ class Embedder:
 
     def __init__(self, settings: EmbedderSettings) -> None:
         # Its tokenizer is not where the package itself looks for it, but where it looks in a cache.
-        package = os.path.dirname(wordllama.__file__)
+        package = Path(wordllama.__file__).parent
         self._model: Any = wordllama.WordLlama.load(cache_dir=package, dim=256, disable_download=True)
         self._cost_s = settings.call_cost_ms / 1000
         self._one_at_a_time = asyncio.Lock()

@@ -1,6 +1,6 @@
 """A proxy that looks to each client like the embedding service itself, and gathers requests into upstream calls.
 
-    python -m services.proxy               # settings: environment or .env, see .env.example
+python -m services.proxy               # settings: environment or .env, see .env.example
 """
 
 import asyncio
@@ -49,7 +49,9 @@ class Metrics:
     def __init__(self, proxy: "Proxy") -> None:
         self.registry = CollectorRegistry()
         sizes = (1, 2, 4, 8, 16, 32, 64, 128)
-        self.batch_requests = Histogram("proxy_batch_requests", "Requests in a batch", registry=self.registry, buckets=sizes)
+        self.batch_requests = Histogram(
+            "proxy_batch_requests", "Requests in a batch", registry=self.registry, buckets=sizes
+        )
         self.batch_inputs = Histogram("proxy_batch_inputs", "Inputs in a batch", registry=self.registry, buckets=sizes)
         self.waits = Histogram("proxy_wait_seconds", "From request to batch", registry=self.registry)
         self.upstream = Histogram("proxy_upstream_seconds", "Time of an upstream call", registry=self.registry)
@@ -96,6 +98,13 @@ class Proxy:
         except _Refused as refused:
             raise ServiceError(*refused.args) from None
 
+    async def prepare(self) -> None:
+        """Asks the upstream for its limit, which also opens a connection; later, if it is not there yet."""
+        try:
+            await self._ask_limit()
+        except ServiceError as error:
+            log.warning("%s", error)
+
     async def close(self) -> None:
         await asyncio.gather(*(batcher.drain() for batcher in self.batchers.values()))
         await self._session.close()
@@ -124,7 +133,9 @@ class Proxy:
             raise ServiceError(f"the upstream's answer is no JSON: {error}", ErrorType.BACKEND) from None
         if not _are_vectors(vectors, len(texts)):
             count = len(vectors) if isinstance(vectors, list) else type(vectors).__name__
-            raise ServiceError(f"the upstream answered {count} vectors for {len(texts)} inputs, or no vectors", ErrorType.BACKEND)
+            raise ServiceError(
+                f"the upstream answered {count} vectors for {len(texts)} inputs, or no vectors", ErrorType.BACKEND
+            )
         return vectors  # type: ignore[no-any-return]
 
     async def _ask_limit(self) -> int:
@@ -180,10 +191,12 @@ def create_app(settings: ProxySettings) -> FastAPI:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         app.state.proxy = Proxy(settings)
+        await app.state.proxy.prepare()
         yield
         await app.state.proxy.close()
 
     app = wire.create("Auto-batching proxy", lifespan)
+    app.add_middleware(wire.Admission)
 
     @app.post("/embed", **wire.EMBED_DOCUMENTATION)
     async def embed(request: Request) -> Response:

@@ -1,9 +1,11 @@
 """What travels: requests, answers and errors in the shapes of text-embeddings-inference, and their OpenAPI description."""
 
+import asyncio
 import os
 import signal
 import sys
 import threading
+from collections import deque
 from enum import Enum
 from typing import Any
 
@@ -109,6 +111,49 @@ async def read(request: Request) -> EmbedRequest:
 
 def _too_large() -> ServiceError:
     return ServiceError(f"the body is larger than {MAX_BODY_BYTES:,} bytes", ErrorType.VALIDATION)
+
+
+class Admission:
+    """ASGI middleware that lets in a few requests at each turn of the event loop, in the order in which they came.
+
+    An event loop serves whatever is ready before it looks again. When two hundred requests come at once, that is all of them, and
+    an answer that the upstream gives to the first meanwhile waits until the last has been read. A few at a time keeps
+    each turn short.
+    """
+
+    PER_TURN = 4
+
+    def __init__(self, app: Any) -> None:
+        self._app = app
+        self._queue: deque[asyncio.Future[None]] = deque()
+        self._free = self.PER_TURN
+        self._turning = False
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "http":
+            loop = asyncio.get_running_loop()
+            if not self._turning:
+                self._turning = True
+                loop.call_soon(self._turn)
+            if self._free and not self._queue:
+                self._free -= 1
+            else:
+                turn = loop.create_future()
+                self._queue.append(turn)
+                await turn
+        await self._app(scope, receive, send)
+
+    def _turn(self) -> None:
+        self._free = self.PER_TURN
+        while self._queue and self._free:
+            turn = self._queue.popleft()
+            if not turn.done():
+                turn.set_result(None)
+                self._free -= 1
+        if self._free < self.PER_TURN:
+            asyncio.get_running_loop().call_soon(self._turn)
+        else:
+            self._turning = False
 
 
 def create(title: str, lifespan: Any) -> FastAPI:

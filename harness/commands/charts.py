@@ -42,11 +42,13 @@ def report(folder: Path, markdown: Path | None, output: Console) -> None:
     """Prints the tables of a results folder; those of the families also as Markdown, where a file is named."""
     from harness import family_reports, statistics
     from harness import report as comparison_report
+    from harness.family_reports import embedding
 
-    records = results.read_all(folder)
+    loads = results.read_load(folder)
+    records = () if loads and not results.has_records(folder) else results.read_all(folder)
     for record in records:
         comparison_report.print_comparison(statistics.compare(record), output)
-    tables = family_reports.tables(records)
+    tables = family_reports.tables(records) + embedding.load_tables(loads)
     for table in tables:
         table.print_to(output)
     if markdown is not None:

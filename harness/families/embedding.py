@@ -27,7 +27,9 @@ def _plan(parameters: Parameters) -> ServicePlan:
         "MAX_BATCH_SIZE": str(parameters["max_batch_size"]),
         "MAX_WAIT_TIME": str(parameters["max_wait_time"]),
     }
-    return ServicePlan({"CALL_COST_MS": f"{parameters['call_cost_ms']:g}"}, None if parameters["route"] == "direct" else proxy)
+    return ServicePlan(
+        {"CALL_COST_MS": f"{parameters['call_cost_ms']:g}"}, None if parameters["route"] == "direct" else proxy
+    )
 
 
 def _items(parameters: Parameters, topology: Topology) -> int:
@@ -36,7 +38,9 @@ def _items(parameters: Parameters, topology: Topology) -> int:
 
 def _lasts_s(parameters: Parameters) -> float:
     gathers = parameters["route"] == "proxy" and parameters["mode"] == "fixed" and int(parameters["max_batch_size"]) > 1
-    each_s = 0.005 + float(parameters["call_cost_ms"]) / 1000 + (float(parameters["max_wait_time"]) / 1000 if gathers else 0)
+    each_s = (
+        0.005 + float(parameters["call_cost_ms"]) / 1000 + (float(parameters["max_wait_time"]) / 1000 if gathers else 0)
+    )
     return 1 + int(parameters[_ITEMS]) * each_s
 
 

@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 
 from matplotlib.figure import Figure
 
-from harness.family_reports import scoring
+from harness.family_reports import embedding, scoring
 from harness.family_reports.table import FamilyTable
 from harness.results import Record
 
-_REPORTS = (scoring,)
+_REPORTS = (scoring, embedding)
 
 
 def tables(records: Sequence[Record]) -> list[FamilyTable]:
