@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import wordllama
 from fastapi import FastAPI, Request
 from fastapi.responses import Response
@@ -56,10 +57,16 @@ class Embedder:
         if self._cost_s:
             async with self._one_at_a_time:
                 await asyncio.sleep(self._cost_s)
-                return self._model.embed(texts, norm=normalize)
+                return self._ask(texts, normalize)
         if sum(map(len, texts)) > _QUICK_CHARACTERS:
-            return await asyncio.to_thread(self._model.embed, texts, norm=normalize)
-        return self._model.embed(texts, norm=normalize)
+            return await asyncio.to_thread(self._ask, texts, normalize)
+        return self._ask(texts, normalize)
+
+    def _ask(self, texts: list[str], normalize: bool) -> Any:
+        vectors = self._model.embed(texts, norm=normalize)
+        if not np.isfinite(vectors).all():
+            raise ServiceError("the model has no vector for one of the inputs", ErrorType.TOKENIZER)
+        return vectors
 
     def _fitting(self, text: str, *, truncate: bool) -> str:
         # No text has more tokens than bytes, and the one that begins it.

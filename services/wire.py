@@ -26,7 +26,16 @@ class EmbedRequest(BaseModel):
 
     model_config = ConfigDict(strict=True)
 
-    inputs: str | list[str] = Field(examples=[["What is Vector Search?", "Hello, world!"]])
+    inputs: str | list[str] = Field(
+        examples=[["What is Vector Search?", "Hello, world!"]],
+        # Described, and checked in ``read``: what is empty has an error of its own.
+        json_schema_extra={
+            "anyOf": [
+                {"type": "string", "minLength": 1},
+                {"type": "array", "minItems": 1, "items": {"type": "string", "minLength": 1}},
+            ]
+        },
+    )
     truncate: bool | None = Field(False, description="Cut inputs that are too long, instead of refusing them.")
     normalize: bool = Field(True, description="Whether vectors have length 1.")
 
@@ -104,7 +113,7 @@ async def read(request: Request) -> EmbedRequest:
         where = ".".join(map(str, first["loc"]))
         status = 400 if first["type"] == "json_invalid" else 422
         raise ServiceError(f"{where + ': ' if where else ''}{first['msg']}", ErrorType.VALIDATION, status) from None
-    if not found.texts:
+    if not all(found.texts) or not found.texts:
         raise ServiceError("`inputs` cannot be empty", ErrorType.EMPTY)
     return found
 

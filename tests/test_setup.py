@@ -88,7 +88,14 @@ def test_the_readme_names_every_option(command: str, run_compare: Compare) -> No
 
 
 def test_the_readme_and_the_guide_name_only_files_that_exist() -> None:
-    for document in ("README.md", "CONTRIBUTING.md", "docs/scoring.md", "docs/statistics.md", "docs/verdict.md"):
+    for document in (
+        "README.md",
+        "CONTRIBUTING.md",
+        "docs/embedding.md",
+        "docs/scoring.md",
+        "docs/statistics.md",
+        "docs/verdict.md",
+    ):
         text = (ROOT / document).read_text()
         for target in re.findall(r"\]\(([^)#]+)\)", text):
             if "://" not in target:

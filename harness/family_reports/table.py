@@ -26,7 +26,11 @@ class FamilyTable:
         )
         for place, name in enumerate(self.header):
             # Folded at its hyphen, so that five columns fit 80 characters.
-            table.add_column(name.replace("-", "-\n", 1) if len(name) > 10 else name, justify="right" if place else "left", no_wrap=place == 0)
+            table.add_column(
+                name.replace("-", "-\n", 1) if len(name) > 10 else name,
+                justify="right" if place else "left",
+                no_wrap=place == 0,
+            )
         for row in self.rows:
             table.add_row(*row)
         console.print(table)
