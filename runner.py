@@ -195,6 +195,24 @@ def load(
     raise typer.Exit(command.put_load(options, Console(highlight=False)))
 
 
+@app.command(
+    "paged-output",
+    epilog="\b\nExamples:\n  .bench/venv/bin/python runner.py paged-output\n  .bench/venv/bin/python runner.py paged-output "
+    "--repetitions 3 --largest 100000",
+)
+def paged_output(
+    repetitions: Annotated[int, typer.Option(help="Runs of each side of each row; medians are shown.")] = 5,
+    largest: Annotated[Optional[int], typer.Option(metavar="MESSAGES", help="No rows with more messages.")] = None,
+    results: Annotated[Path, typer.Option(metavar="FOLDER", help="Where the figures go.")] = places.RESULTS
+    / "paged-output",
+) -> None:
+    """Write messages one by one and in pages, side by side: the published tables, load shedding, memory, CPU."""
+    from harness.commands import paged_output as command
+
+    options = command.PagingOptions(repetitions, largest, results)
+    raise typer.Exit(command.paged_output(options, Console(highlight=False)))
+
+
 @app.command(epilog="\b\nExamples:\n  runner.py report results\n  runner.py report results/scoring --markdown scoring.md")
 def report(
     results: Annotated[Path, typer.Argument(metavar="[RESULTS]", help="A folder of results.")] = places.RESULTS,

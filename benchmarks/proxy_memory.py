@@ -35,7 +35,9 @@ def main() -> None:
     python = make_environment(cache, print)
     with running(python, embedding.plan("proxy-adaptive", 0), cache.folder("logs")) as up:
         proxy = psutil.Process(up.pids["proxy"])
-        threading.Timer(options.minutes * 30, lambda: _restart(up.pids["embedder"], up.embedder_url, python, cache.folder("logs"))).start()
+        threading.Timer(
+            options.minutes * 30, lambda: _restart(up.pids["embedder"], up.embedder_url, python, cache.folder("logs"))
+        ).start()
         begun = time.monotonic()
         statuses: Counter[str] = Counter()
         while time.monotonic() - begun < options.minutes * 60:

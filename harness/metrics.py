@@ -60,6 +60,9 @@ METRICS = (
     Metric("proxy-cpu", "service_cpu_proxy", "second", "the proxy's CPU"),
     Metric("embedder-cpu", "service_cpu_embedder", "second", "the embedder's CPU"),
     Metric("upstream-calls", "upstream_calls", "count", "upstream calls"),
+    Metric("sent", "messages_sent", "count", "messages sent"),
+    Metric("dropped", "messages_dropped", "count", "messages dropped"),
+    Metric("bytes-held", "bytes_held_peak", "byte", "bytes held at most"),
     # What else the machine did meanwhile.
     Metric("foreign-cpu", "machine_foreign_cpu", "second", "CPU of others"),
     Metric("steal", "machine_steal", "second", "steal time"),

@@ -35,19 +35,19 @@ _STYLES = {Verdict.FASTER: "green", Verdict.SLOWER: "red", Verdict.SAME: "dim", 
 
 def print_comparison(comparison: Comparison, console: Console) -> None:
     """The tables of one scenario, then its sentences."""
-    console.print(_table(comparison, WHOLE_RUN, _title(comparison)))
+    # Not the table's own title, which would be folded to the table's width.
+    console.print(Text(_title(comparison), style="bold"))
+    console.print(_table(comparison, WHOLE_RUN))
     waiting = [name for name in WAITING if any(name in row.estimates for row in comparison.rows)]
     if waiting:
-        console.print(_table(comparison, waiting, None, split=True))
+        console.print(_table(comparison, waiting, split=True))
     for sentence in sentences(comparison):
         console.print(Text(sentence))
     console.print()
 
 
-def _table(comparison: Comparison, metrics: Sequence[str], title: str | None, *, split: bool = False) -> Table:
-    table = Table(
-        title_justify="left", title_style="bold", box=None, padding=(0, 2, 0, 0), collapse_padding=True, title=title
-    )
+def _table(comparison: Comparison, metrics: Sequence[str], *, split: bool = False) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0), collapse_padding=True)
     table.add_column("revision", no_wrap=True, overflow="ellipsis", min_width=7)
     for name in metrics:
         table.add_column(_HEADINGS.get(name, name), no_wrap=True)

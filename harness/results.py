@@ -25,10 +25,13 @@ SCHEMA_VERSION = 2
 CSV_NAME = "runs.csv"
 LOAD_NAME = "load.json"
 """Of ``runner.py load``."""
+PAGING_NAME = "paging.json"
+"""Of ``runner.py paged-output``."""
 SAMPLES_SUFFIX = ".samples.csv"
 """Of the file that holds what a scenario's workload observed besides; one row each, with its revision and round."""
 VERDICT_NAME = "verdict.json"
 """Of a check; its schema is in docs/verdict.md."""
+_NO_SCENARIOS = (VERDICT_NAME, LOAD_NAME, PAGING_NAME)
 
 
 @dataclass(frozen=True)
@@ -114,17 +117,25 @@ def write_csv(records: Sequence[Record], folder: Path) -> None:
 
 def read_load(folder: Path) -> Mapping[str, Mapping[str, Any]]:
     """What ``runner.py load`` left in a folder, by mode; empty where it was not."""
-    path = folder / LOAD_NAME
+    return _read_plain(folder / LOAD_NAME).get("modes", {})  # type: ignore[no-any-return]
+
+
+def read_paging(folder: Path) -> Mapping[str, Any]:
+    """What ``runner.py paged-output`` left in a folder; empty where it was not."""
+    return _read_plain(folder / PAGING_NAME)
+
+
+def _read_plain(path: Path) -> Mapping[str, Any]:
     try:
-        found: Mapping[str, Mapping[str, Any]] = json.loads(path.read_text("utf-8"))["modes"] if path.exists() else {}
+        found: dict[str, Any] = dict(json.loads(path.read_text("utf-8"))) if path.exists() else {}
         return found
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, TypeError) as error:
         raise UsageError(f"{str(path)!r} is not a result file of this harness ({error!r}).") from error
 
 
 def has_records(folder: Path) -> bool:
     """Whether a comparison left anything in a folder."""
-    return any(path.name not in (VERDICT_NAME, LOAD_NAME) for path in folder.glob("*.json"))
+    return any(path.name not in _NO_SCENARIOS for path in folder.glob("*.json"))
 
 
 def read_all(folder: Path) -> tuple[Record, ...]:
@@ -134,7 +145,7 @@ def read_all(folder: Path) -> tuple[Record, ...]:
     """
     if not folder.is_dir():
         raise UsageError(f"There is no folder {str(folder)!r}. Measure first: ./compare.sh v0.16.0 v0.16.1")
-    records = [_read(path) for path in sorted(folder.glob("*.json")) if path.name not in (VERDICT_NAME, LOAD_NAME)]
+    records = [_read(path) for path in sorted(folder.glob("*.json")) if path.name not in _NO_SCENARIOS]
     if not records:
         raise UsageError(f"{str(folder)!r} holds no results. Measure first: ./compare.sh v0.16.0 v0.16.1")
     return tuple(records)

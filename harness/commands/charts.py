@@ -40,15 +40,17 @@ def draw(records: Sequence[Record], folder: Path, formats: Sequence[str]) -> lis
 
 def report(folder: Path, markdown: Path | None, output: Console) -> None:
     """Prints the tables of a results folder; those of the families also as Markdown, where a file is named."""
-    from harness import family_reports, statistics
+    from harness import family_reports, paging, statistics
     from harness import report as comparison_report
-    from harness.family_reports import embedding
+    from harness.family_reports import embedding, paged_output
 
-    loads = results.read_load(folder)
-    records = () if loads and not results.has_records(folder) else results.read_all(folder)
+    loads, paged = results.read_load(folder), results.read_paging(folder)
+    records = () if (loads or paged) and not results.has_records(folder) else results.read_all(folder)
     for record in records:
         comparison_report.print_comparison(statistics.compare(record), output)
     tables = family_reports.tables(records) + embedding.load_tables(loads)
+    if paged:
+        tables += paged_output.paging_tables(paging.from_plain(paged["rows"]), paged["idle_share"])
     for table in tables:
         table.print_to(output)
     if markdown is not None:

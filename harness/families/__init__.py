@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping
 
-from harness.families import embedding, scoring, waiting
+from harness.families import embedding, paged_output, scoring, waiting
 from harness.scenarios import Scenario
 
-ALL: tuple[Scenario, ...] = (*waiting.SCENARIOS, *scoring.SCENARIOS, *embedding.SCENARIOS)
+ALL: tuple[Scenario, ...] = (
+    *waiting.SCENARIOS, *scoring.SCENARIOS, *embedding.SCENARIOS, *paged_output.SCENARIOS,
+)  # fmt: skip
 """Every scenario there is, in the order in which they run."""
 
 QUICK_SETTINGS: Mapping[str, str] = {name: text for scenario in ALL for name, text in scenario.family.quick.items()}

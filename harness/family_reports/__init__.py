@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 
 from matplotlib.figure import Figure
 
-from harness.family_reports import embedding, scoring
+from harness.family_reports import embedding, paged_output, scoring
 from harness.family_reports.table import FamilyTable
 from harness.results import Record
 
-_REPORTS = (scoring, embedding)
+_REPORTS = (scoring, embedding, paged_output)
 
 
 def tables(records: Sequence[Record]) -> list[FamilyTable]:

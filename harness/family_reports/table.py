@@ -16,14 +16,8 @@ class FamilyTable:
     notes: tuple[str, ...] = ()
 
     def print_to(self, console: Console) -> None:
-        table = Table(
-            title=self.title,
-            title_justify="left",
-            title_style="bold",
-            box=None,
-            padding=(0, 2, 0, 0),
-            collapse_padding=True,
-        )
+        console.print(self.title, style="bold", highlight=False, markup=False)
+        table = Table(box=None, padding=(0, 2, 0, 0), collapse_padding=True)
         for place, name in enumerate(self.header):
             # Folded at its hyphen, so that five columns fit 80 characters.
             table.add_column(

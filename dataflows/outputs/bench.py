@@ -1,0 +1,59 @@
+"""One run of one way to write: messages as fast as possible, until the last is acknowledged or shed. Prints JSON.
+
+python bench.py '{"output": "paged", "device": "noop", "messages": 100000, "message_bytes": 25}'
+"""
+
+import json
+import os
+import random
+import resource
+import sys
+import time
+
+if __name__ == "__main__":
+    sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+from outputs.device import Server
+from outputs.writers import BUFFER, PAGE_SIZE, PagedWriter, RegularWriter
+
+_KINDS = 1000
+
+
+def main() -> None:
+    print(json.dumps(run(**json.loads(sys.argv[1]))))
+
+
+def run(output, device, messages, message_bytes, page_size=PAGE_SIZE, buffer=BUFFER, overflow="drop-newest", idle_s=0.0):
+    """Seconds, CPU seconds of this process, and the writer's counts. With ``idle_s``: of an idle writer, for so long."""
+    rng = random.Random(1)
+    lines = [bytes(rng.choices(range(97, 123), k=message_bytes - 1)) + b"\n" for _ in range(_KINDS)]
+    server = Server(device)
+    connection = server.connect()
+    writer = RegularWriter(connection) if output == "regular" else PagedWriter(connection, page_size, buffer, overflow)
+    if idle_s:
+        writer.send(lines[0])
+        time.sleep(0.2)
+    used, begun = resource.getrusage(resource.RUSAGE_SELF), time.perf_counter()
+    time.sleep(idle_s)
+    send = writer.send
+    for number in range(messages):
+        send(lines[number % _KINDS])
+    if output == "paged":
+        writer.flush()
+    seconds, after = time.perf_counter() - begun, resource.getrusage(resource.RUSAGE_SELF)
+    stats = writer.stats()
+    writer.close()
+    server.close()
+    return {
+        "seconds": seconds,
+        "user_s": after.ru_utime - used.ru_utime,
+        "system_s": after.ru_stime - used.ru_stime,
+        "total": stats.total,
+        "sent": stats.sent,
+        "dropped": stats.dropped,
+        "bytes_held_peak": stats.bytes_held_peak,
+    }
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,92 @@
+"""The process behind the devices ``noop`` and ``passthrough``; see device.py.
+
+    python server.py KIND SOCKET OUTPUT
+
+Reads frames (4 bytes of length, then that many) from every connection and answers each with one byte when it is dealt with.
+Prints the reader's process id, or 0, when it can be connected to; ends when its standard input does.
+"""
+
+import os
+import selectors
+import socket
+import struct
+import sys
+
+HEADER = struct.Struct("!I")
+ACKNOWLEDGEMENT = b"\x06"
+
+
+def main() -> None:
+    kind, address, output = sys.argv[1:4]
+    reader, pipe = start_reader(output) if kind == "passthrough" else (0, -1)
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    listener.bind(address)
+    listener.listen(128)
+    selector = selectors.DefaultSelector()
+    selector.register(listener, selectors.EVENT_READ)
+    selector.register(sys.stdin.fileno(), selectors.EVENT_READ)
+    print(reader, flush=True)
+    unread = {}
+    while True:
+        for key, _ in selector.select():
+            if key.fileobj is listener:
+                connection, _ = listener.accept()
+                unread[connection] = bytearray()
+                selector.register(connection, selectors.EVENT_READ)
+            elif key.fd == sys.stdin.fileno():
+                if pipe >= 0:
+                    os.close(pipe)
+                    os.waitpid(reader, 0)
+                return
+            elif not serve(key.fileobj, unread[key.fileobj], pipe):
+                selector.unregister(key.fileobj)
+                del unread[key.fileobj]
+                key.fileobj.close()
+
+
+def serve(connection: socket.socket, buffer: bytearray, pipe: int) -> bool:
+    """Deals with what has come from one connection. Returns whether there may be more."""
+    data = connection.recv(1 << 20)
+    if not data:
+        return False
+    buffer += data
+    while len(buffer) >= HEADER.size:
+        end = HEADER.size + HEADER.unpack_from(buffer)[0]
+        if len(buffer) < end:
+            break
+        if pipe >= 0:
+            view = memoryview(bytes(buffer[HEADER.size : end]))
+            while view:
+                view = view[os.write(pipe, view) :]
+        del buffer[:end]
+        try:
+            connection.sendall(ACKNOWLEDGEMENT)
+        except OSError:
+            return False
+    return True
+
+
+def start_reader(output: str) -> "tuple[int, int]":
+    """A process that reads a pipe to its end into a file: its id, and the pipe's writing end."""
+    reading, writing = os.pipe()
+    pid = os.fork()
+    if pid:
+        os.close(reading)
+        return pid, writing
+    os.close(writing)
+    target = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    while True:
+        data = os.read(reading, 1 << 16)
+        if not data:
+            os._exit(0)
+        view = memoryview(data)
+        while view:
+            view = view[os.write(target, view) :]
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except BrokenPipeError:
+        # The reader is gone: so are we, and whoever waits for an answer meets the end of its connection.
+        sys.exit(1)
