@@ -92,6 +92,7 @@ def test_the_readme_and_the_guide_name_only_files_that_exist() -> None:
         "README.md",
         "CONTRIBUTING.md",
         "docs/embedding.md",
+        "docs/paged-output.md",
         "docs/scoring.md",
         "docs/statistics.md",
         "docs/verdict.md",
