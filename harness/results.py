@@ -80,6 +80,17 @@ class Record:
         return sorted((m for m in self.measurements if m.label == label), key=lambda m: m.round)
 
 
+@dataclass(frozen=True)
+class Contents:
+    """What a results folder holds."""
+
+    records: Sequence[Record] = ()
+    loads: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """What ``runner.py load`` left, by mode."""
+    paging: Mapping[str, Any] = field(default_factory=dict)
+    """What ``runner.py paged-output`` left: ``rows`` and ``idle_share``."""
+
+
 def write(record: Record, folder: Path) -> None:
     """Writes ``<scenario>.json``, and its samples where there are any. Raises ``HarnessError`` when the disk refuses."""
     labels = [label for label in record.context.labels if record.of(label)]
@@ -115,14 +126,12 @@ def write_csv(records: Sequence[Record], folder: Path) -> None:
     write_safely(folder / CSV_NAME, text.getvalue())
 
 
-def read_load(folder: Path) -> Mapping[str, Mapping[str, Any]]:
-    """What ``runner.py load`` left in a folder, by mode; empty where it was not."""
-    return _read_plain(folder / LOAD_NAME).get("modes", {})  # type: ignore[no-any-return]
-
-
-def read_paging(folder: Path) -> Mapping[str, Any]:
-    """What ``runner.py paged-output`` left in a folder; empty where it was not."""
-    return _read_plain(folder / PAGING_NAME)
+def read_folder(folder: Path) -> Contents:
+    """Whatever there is in a results folder. Raises ``UsageError`` where there is nothing, or a file that is not ours."""
+    loads = _read_plain(folder / LOAD_NAME).get("modes", {})
+    paging = _read_plain(folder / PAGING_NAME)
+    has_records = any(path.name not in _NO_SCENARIOS for path in folder.glob("*.json"))
+    return Contents(read_all(folder) if has_records or not (loads or paging) else (), loads, paging)
 
 
 def _read_plain(path: Path) -> Mapping[str, Any]:
@@ -131,11 +140,6 @@ def _read_plain(path: Path) -> Mapping[str, Any]:
         return found
     except (OSError, ValueError, TypeError) as error:
         raise UsageError(f"{str(path)!r} is not a result file of this harness ({error!r}).") from error
-
-
-def has_records(folder: Path) -> bool:
-    """Whether a comparison left anything in a folder."""
-    return any(path.name not in _NO_SCENARIOS for path in folder.glob("*.json"))
 
 
 def read_all(folder: Path) -> tuple[Record, ...]:

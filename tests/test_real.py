@@ -226,7 +226,9 @@ def test_a_worker_that_asks_a_model_runs_on_every_generation_of_the_api(run_comp
     assert "| nonblocking-park |" in markdown.read_text().replace("\n", " |")
 
 
-def test_a_worker_that_waits_for_a_service_runs_on_every_generation_of_the_api(run_compare: Compare, tmp_path: Path) -> None:
+def test_a_worker_that_waits_for_a_service_runs_on_every_generation_of_the_api(
+    run_compare: Compare, tmp_path: Path
+) -> None:
     done = run_compare(
         "v0.16.1", "v0.18.2", "v0.21.1", "-s", "embedding-direct", "-s", "embedding-proxy-adaptive", "--rounds", "1", "--set",
         "items_per_worker=30", "--no-plot", timeout=580,
@@ -284,5 +286,11 @@ def test_a_load_is_put_on_the_services_and_kept(run_compare: Compare, tmp_path: 
     assert [mode["success_rate"] for mode in modes.values()] == [1.0, 1.0]
     assert all(mode["checked"] > 0 and mode["wrong"] == 0 for mode in modes.values())
     assert "requests per second" in run_compare(folder, command="report").stdout
-    for bad in (["--mode", "x"], ["--duration", "0"], ["--connections", "-1"], ["--call-cost", "-1"], ["--url", "nonsense"]):
+    for bad in (
+        ["--mode", "x"],
+        ["--duration", "0"],
+        ["--connections", "-1"],
+        ["--call-cost", "-1"],
+        ["--url", "nonsense"],
+    ):
         assert run_compare(*bad, command="load").returncode == 2, bad

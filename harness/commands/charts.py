@@ -9,7 +9,7 @@ from rich.table import Table
 from harness import results, timeline
 from harness.errors import UsageError
 from harness.families import ALL
-from harness.results import Record
+from harness.results import Contents
 
 FORMATS = ("png", "svg")
 
@@ -19,38 +19,46 @@ def plot(folder: Path, formats: Sequence[str], output: Console) -> None:
     for name in formats:
         if name not in FORMATS:
             raise UsageError(f"--format {name!r} is none of: {', '.join(FORMATS)}.")
-    for path in draw(results.read_all(folder), folder, formats):
+    for path in draw(results.read_folder(folder), folder, formats):
         output.print(str(path), soft_wrap=True)
 
 
-def draw(records: Sequence[Record], folder: Path, formats: Sequence[str]) -> list[Path]:
+def draw(contents: Contents, folder: Path, formats: Sequence[str]) -> list[Path]:
     """Writes every chart there is data for. Returns the files."""
     # Here, not above: these take a second to import, which no run and no error message should wait for.
     from harness import charts, family_reports, statistics
 
+    records = contents.records
     sampled = {record.scenario: folder / f"{record.scenario}{timeline.SUFFIX}" for record in records}
     timelines = {scenario: timeline.read(path) for scenario, path in sampled.items() if path.exists()}
     drawn = charts.draw_all([statistics.compare(record) for record in records], timelines, folder, formats)
     return drawn + [
         charts.save(figure, folder, name, form)
-        for name, figure in family_reports.figures(records).items()
+        for name, figure in family_reports.figures(contents).items()
         for form in formats
     ]
 
 
+def show_families(folder: Path, name: str, output: Console) -> None:
+    """Prints and draws what a command beside ``compare`` has left in a folder, in the file with this name."""
+    from harness import family_reports
+
+    contents = results.read_folder(folder)
+    for table in family_reports.tables(contents):
+        table.print_to(output)
+    drawn = draw(contents, folder, ("png",))
+    output.print(f"Results in {folder}: {', '.join([name, *(path.name for path in drawn)])}", soft_wrap=True)
+
+
 def report(folder: Path, markdown: Path | None, output: Console) -> None:
     """Prints the tables of a results folder; those of the families also as Markdown, where a file is named."""
-    from harness import family_reports, paging, statistics
+    from harness import family_reports, statistics
     from harness import report as comparison_report
-    from harness.family_reports import embedding, paged_output
 
-    loads, paged = results.read_load(folder), results.read_paging(folder)
-    records = () if (loads or paged) and not results.has_records(folder) else results.read_all(folder)
-    for record in records:
+    contents = results.read_folder(folder)
+    for record in contents.records:
         comparison_report.print_comparison(statistics.compare(record), output)
-    tables = family_reports.tables(records) + embedding.load_tables(loads)
-    if paged:
-        tables += paged_output.paging_tables(paging.from_plain(paged["rows"]), paged["idle_share"])
+    tables = family_reports.tables(contents)
     for table in tables:
         table.print_to(output)
     if markdown is not None:

@@ -84,7 +84,7 @@ def compare(request: Request, options: Options, gate_options: Check, output: Con
             if options.timeline:
                 _add_timelines(checked.scenarios, measurer, request.results, say)
         finish(records, request.results)
-        drawn = charts.draw(list(records.values()), request.results, ("png",)) if options.plot else []
+        drawn = charts.draw(results.Contents(list(records.values())), request.results, ("png",)) if options.plot else []
     return _conclude(records, drawn, request, options, gate_options, criteria, output)
 
 
@@ -107,7 +107,7 @@ def _conclude(
         elif not options.as_json:
             report.print_comparison(comparison, output)
     if not options.quiet and not options.as_json:
-        for table in family_reports.tables(list(records.values())):
+        for table in family_reports.tables(results.Contents(list(records.values()))):
             table.print_to(output)
     code = ExitCode.OK
     verdict = None

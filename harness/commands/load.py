@@ -8,6 +8,7 @@ from pathlib import Path
 from rich.console import Console
 
 from harness import load, machine, results, services
+from harness.commands import charts
 from harness.errors import ExitCode, UsageError
 from harness.families import embedding
 from harness.load import Load
@@ -59,15 +60,7 @@ def put_load(options: LoadOptions, output: Console) -> ExitCode:
         "modes": {mode: _plain(result) for mode, result in done.items()},
     }
     results.write_safely(options.folder / results.LOAD_NAME, json.dumps(data, indent=1))
-    from harness import charts
-    from harness.family_reports import embedding as report
-
-    loads = results.read_load(options.folder)
-    for table in report.load_tables(loads):
-        table.print_to(output)
-    for name, figure in report.load_figures(loads).items():
-        charts.save(figure, options.folder, name, "png")
-    output.print(f"Results in {options.folder}: {results.LOAD_NAME}, {report.LOAD_CHART}.png", soft_wrap=True)
+    charts.show_families(options.folder, results.LOAD_NAME, output)
     failed = any(result.load.success_rate < 1 or result.load.wrong for result in done.values())
     return ExitCode.FAILED if failed else ExitCode.OK
 

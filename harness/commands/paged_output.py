@@ -7,6 +7,7 @@ from pathlib import Path
 from rich.console import Console
 
 from harness import machine, paging, results
+from harness.commands import charts
 from harness.errors import ExitCode, UsageError
 from harness.progress import PreparationLog
 
@@ -37,12 +38,5 @@ def paged_output(options: PagingOptions, output: Console) -> ExitCode:
     options.folder.mkdir(parents=True, exist_ok=True)
     data = {"machine": machine.describe(), "idle_share": idle, "rows": paging.as_plain(measured)}
     results.write_safely(options.folder / results.PAGING_NAME, json.dumps(data, indent=1))
-    from harness import charts
-    from harness.family_reports import paged_output as report
-
-    for table in report.paging_tables(measured, idle):
-        table.print_to(output)
-    for name, figure in report.paging_figures(measured).items():
-        charts.save(figure, options.folder, name, "png")
-    output.print(f"Results in {options.folder}: {results.PAGING_NAME}, {report.CHART}.png", soft_wrap=True)
+    charts.show_families(options.folder, results.PAGING_NAME, output)
     return ExitCode.OK

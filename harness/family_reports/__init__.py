@@ -1,21 +1,21 @@
-"""Records -> what a family says of itself beyond the metrics that all share: tables and pictures. One module a family."""
+"""A results folder -> what a family says of itself beyond the metrics that all share: tables and pictures. One module a family."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from matplotlib.figure import Figure
 
 from harness.family_reports import embedding, paged_output, scoring
 from harness.family_reports.table import FamilyTable
-from harness.results import Record
+from harness.results import Contents
 
 _REPORTS = (scoring, embedding, paged_output)
 
 
-def tables(records: Sequence[Record]) -> list[FamilyTable]:
-    """The tables of every family that has runs here."""
-    return [table for report in _REPORTS for table in report.tables(records)]
+def tables(contents: Contents) -> list[FamilyTable]:
+    """The tables of every family that has left anything here."""
+    return [table for report in _REPORTS for table in report.tables(contents)]
 
 
-def figures(records: Sequence[Record]) -> Mapping[str, Figure]:
-    """The pictures of every family that has runs here, by the name of their file."""
-    return {name: figure for report in _REPORTS for name, figure in report.figures(records).items()}
+def figures(contents: Contents) -> Mapping[str, Figure]:
+    """The pictures of every family that has left anything here, by the name of their file."""
+    return {name: figure for report in _REPORTS for name, figure in report.figures(contents).items()}

@@ -10,17 +10,26 @@ from matplotlib.ticker import FuncFormatter
 
 from harness.charts import style
 from harness.family_reports.table import FamilyTable
-from harness.results import Record
+from harness.results import Contents, Record
 
 _PREFIX = "embedding-"
 LOAD_CHART = "embedding-load"
 
 Loads = Mapping[str, Mapping[str, Any]]
-"""What ``runner.py load`` keeps, by mode; see ``results.read_load``."""
+"""What ``runner.py load`` keeps, by mode; see ``results.Contents``."""
 
 
-def tables(records: Sequence[Record]) -> list[FamilyTable]:
-    """For each revision: a worker's requests by mode, one at a time."""
+def tables(contents: Contents) -> list[FamilyTable]:
+    """A worker's requests by mode, one at a time, for each revision; and a load of many clients."""
+    return _worker_tables(contents.records) + _load_tables(contents.loads)
+
+
+def figures(contents: Contents) -> Mapping[str, Figure]:
+    """Of a load. A worker's runs have the bars that all scenarios have."""
+    return _load_figures(contents.loads)
+
+
+def _worker_tables(records: Sequence[Record]) -> list[FamilyTable]:
     ours = {record.scenario.removeprefix(_PREFIX): record for record in records if record.scenario.startswith(_PREFIX)}
     made = []
     for label in next(iter(ours.values())).context.labels if ours else ():
@@ -55,12 +64,7 @@ def tables(records: Sequence[Record]) -> list[FamilyTable]:
     return made
 
 
-def figures(_records: Sequence[Record]) -> Mapping[str, Figure]:
-    """None of its own: the bars that all scenarios have say it."""
-    return {}
-
-
-def load_tables(loads: Loads) -> list[FamilyTable]:
+def _load_tables(loads: Loads) -> list[FamilyTable]:
     """The published table, percentiles, and what the load cost."""
     if not loads:
         return []
@@ -83,7 +87,7 @@ def load_tables(loads: Loads) -> list[FamilyTable]:
     return [FamilyTable("embedding · many clients at once", ("", *loads), tuple(rows))]
 
 
-def load_figures(loads: Loads) -> Mapping[str, Figure]:
+def _load_figures(loads: Loads) -> Mapping[str, Figure]:
     """``embedding-load``: requests per second, the distribution of latencies, CPU per request."""
     if not loads:
         return {}

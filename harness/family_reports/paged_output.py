@@ -3,26 +3,27 @@
 from collections.abc import Mapping, Sequence
 
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
 
 from harness.charts import style
 from harness.family_reports.table import FamilyTable
-from harness.paging import Measured
-from harness.results import Record
+from harness.paging import Measured, from_plain
+from harness.results import Contents
 
 CHART = "paged-output"
 
 
-def tables(_records: Sequence[Record]) -> list[FamilyTable]:
-    """None of its own: the tables that all scenarios have say it."""
-    return []
+def tables(contents: Contents) -> list[FamilyTable]:
+    """Of ``runner.py paged-output``. A worker's runs have the tables that all scenarios have."""
+    return _tables(from_plain(contents.paging["rows"]), contents.paging["idle_share"]) if contents.paging else []
 
 
-def figures(_records: Sequence[Record]) -> Mapping[str, Figure]:
-    """None of its own either."""
-    return {}
+def figures(contents: Contents) -> Mapping[str, Figure]:
+    """The same as a picture."""
+    return _figures(from_plain(contents.paging["rows"])) if contents.paging else {}
 
 
-def paging_tables(measured: Sequence[Measured], idle_share: float | None) -> list[FamilyTable]:
+def _tables(measured: Sequence[Measured], idle_share: float) -> list[FamilyTable]:
     """One table a device, as published; one of load shedding; one of memory and CPU."""
     made: list[FamilyTable] = []
     for device in ("noop", "passthrough"):
@@ -54,21 +55,20 @@ def paging_tables(measured: Sequence[Measured], idle_share: float | None) -> lis
     if measured:
         costs = tuple(
             (
-                _name(one), f"{one.bytes_held_peak:,}", f"{one.bytes_allowed:,}",
+                _name(one), f"{one.bytes_held_peak / 1024:,.0f}", f"{one.bytes_allowed / 1024:,.0f}",
                 f"{one.regular_cpu_s / one.row.messages * 1e6:.2f}", f"{one.paged_cpu_s / one.row.messages * 1e6:.2f}",
                 f"{one.paged_cpu_s / one.regular_cpu_s:.2f}",
             )
             for one in measured
         )  # fmt: skip
-        header = ("", "bytes held", "allowed", "regular", "paged", "ratio")
-        notes = ["Bytes held: at most, by the paged writer. Regular, paged: CPU of the worker's process, µs a message."]
-        if idle_share is not None:
-            notes.append(f"An idle paged writer uses {idle_share:.4%} of a core.")
+        header = ("", "held", "allowed", "regular", "paged", "ratio")
+        notes = ["Held: KiB in the paged writer, at most. Regular, paged: CPU of the worker's process, µs a message."]
+        notes.append(f"An idle paged writer uses {idle_share:.4%} of a core.")
         made.append(FamilyTable("paged-output · memory and CPU", header, costs, tuple(notes)))
     return made
 
 
-def paging_figures(measured: Sequence[Measured]) -> Mapping[str, Figure]:
+def _figures(measured: Sequence[Measured]) -> Mapping[str, Figure]:
     """``paged-output``: time and CPU of a message, regular and paged, for each row."""
     if not measured:
         return {}
@@ -85,8 +85,9 @@ def paging_figures(measured: Sequence[Measured]) -> Mapping[str, Figure]:
                 bar = axes.barh(place + offset, each_us, 0.38, color=style.colour(number), label=label)
                 axes.bar_label(bar, fmt=f"{each_us:.2g}", fontsize=7, padding=2)
         axes.set(xscale="log", xlabel="microseconds")
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _place: f"{value:g}"))
         axes.set_title(title, fontsize=10)
-        axes.margins(x=0.12)
+        axes.margins(x=0.12, y=0.02)
         style.tidy(axes)
         axes.grid(visible=False, axis="y")
     times.set_yticks(range(len(measured)), [_name(one) for one in measured], fontsize=8)

@@ -10,7 +10,7 @@ from matplotlib.ticker import FuncFormatter
 
 from harness.charts import style
 from harness.family_reports.table import FamilyTable
-from harness.results import Record
+from harness.results import Contents, Record
 
 _PREFIX = "scoring-"
 _QUANTILES = (0.25, 0.5, 0.75, 0.9, 0.99)
@@ -24,10 +24,10 @@ _OF_THE_SEED = {"inprocess": 239.461 / 1033.7, "nonblocking-spin": 911.89 / 1033
 """Lines per call relative to a blocking pipe, as published by subwabbit ("Throughput vs. latency", its documentation)."""
 
 
-def tables(records: Sequence[Record]) -> list[FamilyTable]:
+def tables(contents: Contents) -> list[FamilyTable]:
     """For each revision: time taken, lines per call, CPU per call."""
     made = []
-    for label, calls, records_of in _by_revision(records):
+    for label, calls, records_of in _by_revision(contents.records):
         transports = tuple(calls)
         limits = sorted({f"{float(record.parameters['timeout_ms']):g}" for record in records_of.values()})
         counts = ", ".join(f"{len(frame):,}" for frame in calls.values())
@@ -56,9 +56,9 @@ def tables(records: Sequence[Record]) -> list[FamilyTable]:
     return made
 
 
-def figures(records: Sequence[Record]) -> Mapping[str, Figure]:
+def figures(contents: Contents) -> Mapping[str, Figure]:
     """``scoring``: one row of panels for each revision: how late, how many, at what cost."""
-    revisions = _by_revision(records)
+    revisions = _by_revision(contents.records)
     if not revisions:
         return {}
     figure = Figure(figsize=(13, 4.3 * len(revisions) + 0.6), layout="constrained")
