@@ -36,6 +36,7 @@ def main():
         ident_sum += 1
     report = dict(pid=os.getpid(), polls=items, items_in=items, items_out=items)
     report.update(ident_sum_in=ident_sum, ident_sum_out=ident_sum, first_poll=None, end_of_input=None)
+    report.update(samples=[], totals={{}})
     with open(os.path.join(os.environ["BENCH_PROBE_DIR"], "process-%d.json" % os.getpid()), "w") as file:
         json.dump(report, file)
 

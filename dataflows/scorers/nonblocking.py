@@ -131,8 +131,8 @@ class NonblockingScorer:
         """Waits until there is something to do, at most for the time left. Returns whether it was by a nap."""
         if left_s <= 0:
             return False
-        # After a nap that brought nothing, the estimate is worth nothing.
-        # With few lines in flight there are few wake-ups to save, and their speed is worth knowing exactly.
+        # No nap after one that brought nothing, when the estimate is worth nothing; and none with few lines in flight, when
+        # there are few wake-ups to save, and the lines' speed is worth knowing exactly.
         nap_s = 0.0
         if not napped and self._in_flight > FEWEST:
             nap_s = min(left_s, WINDOW_S / 2, self._in_flight / 2 * self._pace.byte_s * self._line_bytes)
