@@ -243,9 +243,14 @@ def parse_oha(text: str) -> Load:
     summary, percentiles = data["summary"], data["latencyPercentiles"]
     load = Load("oha", float(summary["total"]))
     load.statuses.update({str(code): int(count) for code, count in data["statusCodeDistribution"].items()})
-    load.statuses.update({str(name): int(count) for name, count in data["errorDistribution"].items()})
-    load.percentiles_s = {
-        "min": float(summary["fastest"]), "mean": float(summary["average"]), "50%": float(percentiles["p50"]),
-        "90%": float(percentiles["p90"]), "99%": float(percentiles["p99"]), "max": float(summary["slowest"]),
+    errors = {str(name): int(count) for name, count in data["errorDistribution"].items()}
+    # What was under way when the time was over; oha does not count these as failures either.
+    errors.pop("aborted due to deadline", None)
+    load.statuses.update(errors)
+    figures = {
+        "min": summary["fastest"], "mean": summary["average"], "50%": percentiles["p50"], "90%": percentiles["p90"],
+        "99%": percentiles["p99"], "max": summary["slowest"],
     }  # fmt: skip
+    # Null where nothing was answered.
+    load.percentiles_s = {name: float(value) for name, value in figures.items() if value is not None}
     return load

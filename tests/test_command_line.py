@@ -212,8 +212,9 @@ def test_a_stopped_comparison_keeps_its_runs_leaves_no_process_and_resumes(
     assert done.returncode == 0, done.stderr
     assert len(times("A")) == len(times("B")) == 4
     assert set(kept) <= set(times("A") + times("B"))
-    measured = len(re.findall(r"round \d", done.stdout))
-    assert measured == 8 - len(kept), "only what was missing"
+    # Distinct ones: on a machine that does something else meanwhile, a disturbed round is repeated.
+    measured = set(re.findall(r"round (\d) ([AB])", done.stdout))
+    assert len(measured) == 8 - len(kept), "only what was missing"
 
 
 @pytest.mark.integration

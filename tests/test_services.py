@@ -306,3 +306,27 @@ def test_services_do_not_outlive_a_harness_that_is_killed(python: Path, tmp_path
     while any(psutil.pid_exists(pid) for pid in pids):
         assert time.monotonic() < end, "still there"
         time.sleep(0.05)
+
+
+OHA = {
+    "summary": {"total": 10.0, "fastest": 0.001, "average": 0.04, "slowest": 0.2},
+    "latencyPercentiles": {"p50": 0.039, "p90": 0.05, "p99": 0.1},
+    "statusCodeDistribution": {"200": 4000, "429": 3},
+    "errorDistribution": {"aborted due to deadline": 200, "connection refused": 2},
+}
+
+
+def test_ohas_output_is_understood() -> None:
+    seen = load.parse_oha(json.dumps(OHA))
+    assert seen.statuses == {"200": 4000, "429": 3, "connection refused": 2}, (
+        "what the end of the time cut off is no failure"
+    )
+    assert seen.requests_per_s == 400
+    assert seen.percentiles_s["max"] == 0.2
+    nothing = {
+        key: dict.fromkeys(values) if key != "summary" else {**dict.fromkeys(values), "total": 1.0}
+        for key, values in OHA.items()
+    }
+    nothing["statusCodeDistribution"], nothing["errorDistribution"] = {}, {"connection refused": 9}
+    seen = load.parse_oha(json.dumps(nothing))
+    assert (seen.success_rate, seen.percentiles_s) == (0.0, {})
