@@ -100,11 +100,8 @@ def _load_figures(loads: Loads) -> Mapping[str, Figure]:
     many.set_ylabel("requests per second")
     many.set_title("how many answers", fontsize=10)
     for number, (mode, load) in enumerate(loads.items()):
-        values = np.array(load["latencies_s"]) * 1000
-        if len(values):
-            late.step(
-                values, 1 - np.arange(len(values)) / len(values), color=style.colour(number), label=mode, linewidth=1.8
-            )
+        values, longer = _distribution(load)
+        late.plot(values, longer, color=style.colour(number), label=mode, linewidth=1.8)
     late.set(xscale="log", xlabel="milliseconds", ylabel="share of requests that take longer", ylim=(0, 1))
     late.xaxis.set_major_formatter(FuncFormatter(lambda value, _place: f"{value:g}"))
     late.set_title("how long they take", fontsize=10)
@@ -121,6 +118,16 @@ def _load_figures(loads: Loads) -> Mapping[str, Figure]:
     figure.legend(handles, labels, loc="outside lower center", ncols=max(1, len(labels)), frameon=False)
     style.title(figure, None, "Many clients of an embedding service, with and without a batching proxy", "")
     return {LOAD_CHART: figure}
+
+
+def _distribution(load: Mapping[str, Any]) -> tuple[list[float], list[float]]:
+    """Milliseconds, and the share of requests that take longer; by percentiles where the client gives no more."""
+    values = [latency_s * 1000 for latency_s in load["latencies_s"]]
+    if values:
+        return values, [1 - place / len(values) for place in range(len(values))]
+    shares = {"min": 1.0, "50%": 0.5, "90%": 0.1, "99%": 0.01, "max": 0.0}
+    known = [(load["percentiles_s"][name] * 1000, share) for name, share in shares.items() if name in load["percentiles_s"]]
+    return [value for value, _ in known], [share for _, share in known]
 
 
 def _ticks(axes: Axes, loads: Loads) -> None:
