@@ -125,7 +125,7 @@ def _distribution(load: Mapping[str, Any]) -> tuple[list[float], list[float]]:
     values = [latency_s * 1000 for latency_s in load["latencies_s"]]
     if values:
         return values, [1 - place / len(values) for place in range(len(values))]
-    shares = {"min": 1.0, "50%": 0.5, "90%": 0.1, "99%": 0.01, "max": 0.0}
+    shares = {"50%": 0.5, "90%": 0.1, "99%": 0.01, "max": 0.0}
     known = [(load["percentiles_s"][name] * 1000, share) for name, share in shares.items() if name in load["percentiles_s"]]
     return [value for value, _ in known], [share for _, share in known]
 
