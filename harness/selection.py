@@ -1,11 +1,10 @@
 """Names -> Scenarios: what a user named, with the settings that go with it."""
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
-from types import MappingProxyType
 
 from harness.errors import UsageError
 from harness.families import ALL
@@ -15,12 +14,10 @@ _USERS = Family("user", items=lambda _parameters, _topology: None, lasts_s=lambd
 """A user's own dataflow: nothing is known of it."""
 
 
-def select(
-    patterns: Sequence[str], settings: Sequence[str], defaults: Mapping[str, str] = MappingProxyType({})
-) -> tuple[Scenario, ...]:
+def select(patterns: Sequence[str], settings: Sequence[str], *, quick: bool = False) -> tuple[Scenario, ...]:
     """The scenarios that any of the globs match (the default ones without a glob), with ``NAME=VALUE`` settings applied.
 
-    ``defaults`` are settings that apply where a scenario uses the parameter at all, before those of the user.
+    ``quick`` shortens each scenario as its family says, where it uses the parameter at all, before the user's settings.
 
     Raises ``UsageError`` for a glob that matches none, and for a setting that no selected scenario has.
     """
@@ -29,11 +26,14 @@ def select(
             names = ", ".join(scenario.name for scenario in ALL)
             raise UsageError(f"--scenario {pattern!r} matches none of: {names}.")
     chosen = [s for s in ALL if any(fnmatchcase(s.name, p) for p in patterns) or (s.by_default and not patterns)]
-    for name, text in defaults.items():
-        for position, scenario in enumerate(chosen):
-            if scenario.parameters.get(name):  # not where it is absent, or 0 for "none"
-                value = _parse(name, text, scenario.parameters[name])
-                chosen[position] = replace(scenario, parameters={**scenario.parameters, name: value})
+    for position, scenario in enumerate(chosen if quick else []):
+        # Not where a parameter is absent, or 0 for "none".
+        shortened = {
+            name: _parse(name, text, scenario.parameters[name])
+            for name, text in scenario.family.quick.items()
+            if scenario.parameters.get(name)
+        }
+        chosen[position] = replace(scenario, parameters={**scenario.parameters, **shortened})
     used: set[str] = set()
     for setting in settings:
         name, equals, text = setting.partition("=")

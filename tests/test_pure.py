@@ -48,6 +48,21 @@ def test_bad_settings_are_refused(setting: str) -> None:
         selection.select([], [setting])
 
 
+def test_the_check_shortens_every_scenario_as_its_own_family_says() -> None:
+    # Families share names of parameters, so that one family's short run must not be another's long one.
+    whole, quick = (selection.select(["*"], [], quick=flag) for flag in (False, True))
+    assert [scenario.name for scenario in quick] == [scenario.name for scenario in families.ALL]
+    for before, after in zip(whole, quick, strict=True):
+        assert after.expected_s <= before.expected_s, after.name
+        for name, text in after.family.quick.items():
+            if before.parameters.get(name):
+                assert str(after.parameters[name]) in (text, f"{float(text)}"), (after.name, name)
+        assert after.expected_s < 25, after.name
+    by_name = {scenario.name: scenario.parameters for scenario in quick}
+    assert by_name["dynamic-long-input"]["items_per_worker"] == 8
+    assert by_name["paged-output-paged-noop"]["items_per_worker"] == 10_000
+
+
 def test_expected_items_follow_the_topology() -> None:
     partitioned, dynamic = selection.select(["partitioned", "dynamic"], [])
     assert partitioned.expected_items(Topology("launcher", 4)) == 320

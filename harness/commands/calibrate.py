@@ -17,7 +17,6 @@ from harness.commands import verdicts
 from harness.commands.compare import finish
 from harness.commands.preparation import Request, check, prepare
 from harness.errors import ExitCode, UsageError
-from harness.families import QUICK_SETTINGS
 from harness.gate import Criterion, GateVerdict
 from harness.guard import Guard
 from harness.progress import PreparationLog, RunProgress
@@ -52,7 +51,7 @@ def calibrate(request: Request, options: CalibrationOptions, output: Console) ->
     text = request.revisions[0].partition("=")[2] or request.revisions[0]
     twice = replace(request, revisions=(f"A={text}", f"B={text}"))
     say = PreparationLog(output, quiet=options.quiet)
-    checked = check(twice, {} if options.full else QUICK_SETTINGS, say)
+    checked = check(twice, say, quick=not options.full)
     with session.exclusive(request.results, checked.cache):
         prepared = prepare(checked, request.argv, output, say)
         if prepared.errors:

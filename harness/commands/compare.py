@@ -13,7 +13,6 @@ from harness import plan, results, session, timeline
 from harness.commands import charts
 from harness.commands.preparation import Checked, Prepared, Request, check, prepare
 from harness.errors import ExitCode, HarnessError, UsageError
-from harness.families import QUICK_SETTINGS
 from harness.guard import Guard
 from harness.measure import HARMLESS, Measurement, Measurer, Outcome, is_supported
 from harness.places import Cache
@@ -60,7 +59,7 @@ def compare(request: Request, options: Options, gate_options: Check, output: Con
     gated = bool(gate_options.fail_on)
     say = PreparationLog(progress, quiet=options.quiet)
     criteria = _criteria(request, gate_options)
-    checked = check(request, QUICK_SETTINGS if gated and not gate_options.full else {}, say)
+    checked = check(request, say, quick=gated and not gate_options.full)
     if gated:
         _check_budget(checked, gate_options)
     with session.exclusive(request.results, checked.cache):

@@ -71,10 +71,10 @@ class Prepared:
         )
 
 
-def check(request: Request, default_settings: Mapping[str, str], say: PreparationLog) -> Checked:
-    """Checks and resolves a request. Raises ``UsageError``; creates nothing but entries of the cache."""
+def check(request: Request, say: PreparationLog, *, quick: bool) -> Checked:
+    """Checks and resolves a request; ``quick`` shortens the scenarios. Raises ``UsageError``; creates nothing but entries of the cache."""
     topology = _topology(request)
-    chosen = _scenarios(request, default_settings)
+    chosen = _scenarios(request, quick=quick)
     if request.time_limit_s is not None and not request.time_limit_s > 0:
         raise UsageError(f"--time-limit {request.time_limit_s:g}: must be above zero.")
     cache = Cache()
@@ -123,13 +123,13 @@ def _topology(request: Request) -> Topology:
     return Topology(kind, request.processes, request.workers)
 
 
-def _scenarios(request: Request, default_settings: Mapping[str, str]) -> tuple[Scenario, ...]:
+def _scenarios(request: Request, *, quick: bool) -> tuple[Scenario, ...]:
     if request.dataflow is None:
-        return selection.select(request.scenarios, request.settings, default_settings)
+        return selection.select(request.scenarios, request.settings, quick=quick)
     if request.settings:
         raise UsageError("--set changes this project's scenarios; parameters of your own dataflow go into its call.")
     own = selection.of_user(request.dataflow)
-    return (*(selection.select(request.scenarios, (), default_settings) if request.scenarios else ()), own)
+    return (*(selection.select(request.scenarios, (), quick=quick) if request.scenarios else ()), own)
 
 
 def _described(recipe: Recipe, environment: Environment | None) -> dict[str, object]:

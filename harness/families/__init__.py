@@ -1,7 +1,5 @@
 """The families of workloads, one module each: their scenarios, what to expect of a run, what they need."""
 
-from collections.abc import Mapping
-
 from harness.families import embedding, paged_output, scoring, waiting
 from harness.scenarios import Scenario
 
@@ -9,6 +7,3 @@ ALL: tuple[Scenario, ...] = (
     *waiting.SCENARIOS, *scoring.SCENARIOS, *embedding.SCENARIOS, *paged_output.SCENARIOS,
 )  # fmt: skip
 """Every scenario there is, in the order in which they run."""
-
-QUICK_SETTINGS: Mapping[str, str] = {name: text for scenario in ALL for name, text in scenario.family.quick.items()}
-"""What the check for continuous integration shortens scenarios to, unless told not to."""
