@@ -14,25 +14,10 @@ from support import api, items, probe
 URL_VARIABLE = "BENCH_SERVICE_URL"
 MAX_WORKERS = 16
 _TIMEOUT_S = 60.0
-_WORDS = [
-    "vector",
-    "search",
-    "stream",
-    "worker",
-    "waits",
-    "parks",
-    "spins",
-    "blocks",
-    "batch",
-    "model",
-    "pipe",
-    "service",
-    "answer",
-    "cost",
-    "core",
-    "idle",
-    "busy",
-]
+_WORDS = (
+    "vector", "search", "stream", "worker", "waits", "parks", "spins", "blocks", "batch", "model", "pipe", "service", "answer", "cost",
+    "core", "idle", "busy",
+)  # fmt: skip
 
 
 def get_flow(

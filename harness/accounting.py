@@ -43,9 +43,9 @@ def marks_of(timing: Timing, launched: Mapping[str, Any]) -> tuple[str, ...]:
 def _split(launched: Mapping[str, Any], workers: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     """Start-up, steady, shutdown, helpers and launcher, in CPU seconds.
 
-    Helpers are programs that a worker has started and waited for, such as a model: what they used is in what ``wait4`` says of the
-    worker, but it is not the worker's. A worker that our launcher started itself ends when ``wait4`` says so; one that bytewax's own launcher started ends, as far
-    as anyone can tell, at its last probe, and that launcher's own CPU counts as launcher.
+    Helpers are programs that a worker has started and waited for, such as a model: what they used is in what ``wait4`` says of
+    the worker, but it is not the worker's. A worker that our launcher started itself ends when ``wait4`` says so; one that
+    bytewax's own launcher started ends, as far as anyone can tell, at its last probe, and that launcher's own CPU counts as launcher.
     """
     startup = sum(_cpu(worker["first_poll"]) for worker in workers)
     steady = sum(_cpu(worker["end_of_input"]) - _cpu(worker["first_poll"]) for worker in workers)

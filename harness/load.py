@@ -26,25 +26,10 @@ _KINDS = 256
 _TOLERANCE = 1e-4
 """Vectors of a text differ by rounding with what it is batched with."""
 _OVERTIME_S = 30.0
-_WORDS = [
-    "vector",
-    "search",
-    "stream",
-    "worker",
-    "waits",
-    "parks",
-    "spins",
-    "blocks",
-    "batch",
-    "model",
-    "pipe",
-    "service",
-    "answer",
-    "cost",
-    "core",
-    "idle",
-    "busy",
-]
+_WORDS = (
+    "vector", "search", "stream", "worker", "waits", "parks", "spins", "blocks", "batch", "model", "pipe", "service", "answer", "cost",
+    "core", "idle", "busy",
+)  # fmt: skip
 
 
 @dataclass
