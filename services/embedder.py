@@ -6,6 +6,7 @@ The model is wordllama's default of 256 dimensions, which its package carries, s
 """
 
 import asyncio
+import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -23,6 +24,9 @@ from services.wire import ErrorType, ServiceError
 
 MODEL = "wordllama/l2_supercat_256"
 MAX_INPUT_TOKENS = 512
+# Before the tokenizer is first asked. The texts of one call are too few to be shared out among threads: to wake them and
+# to wait for them takes longer than to do their work.
+os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 _QUICK_CHARACTERS = 20_000
 """Up to so many the event loop can wait for the model; beyond, a thread does."""
 
@@ -93,13 +97,14 @@ def create_app(settings: EmbedderSettings) -> FastAPI:
     app = wire.create("Embedding service", lifespan)
     limit = settings.max_client_batch_size
 
-    @app.post("/embed", **wire.EMBED_DOCUMENTATION)
     async def embed(request: Request) -> Response:
         asked = await wire.read(request)
         if len(asked.texts) > limit:
             raise ServiceError(f"batch size {len(asked.texts)} > maximum allowed batch size {limit}", ErrorType.VALIDATION)
         vectors = await app.state.embedder.embed(asked.texts, truncate=bool(asked.truncate), normalize=asked.normalize)
         return wire.answer(vectors)
+
+    wire.add_embed(app, embed)
 
     @app.get("/health", summary="200 once the model is loaded")
     async def health() -> None:

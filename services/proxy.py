@@ -17,6 +17,7 @@ from fastapi.responses import Response
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
+from yarl import URL
 
 from services import wire
 from services.batching import Batcher, Full, Guilty, Mode, Rule, Seen
@@ -40,6 +41,11 @@ class ProxySettings(BaseSettings):
     mode: Mode = Mode.ADAPTIVE
     max_queue: int = Field(1000, ge=1, description="Requests waiting and under way; beyond, clients are told to come back.")
     upstream_batch_limit: int = Field(0, ge=0, description="Inputs in an upstream call; 0: what the upstream says.")
+    max_upstream_calls: int = Field(
+        2,
+        ge=0,
+        description="Upstream calls at once: one that is served and one that is ready; 0: as many as batches leave.",
+    )
     upstream_timeout: float = Field(30.0, gt=0, description="Seconds.")
 
 
@@ -54,7 +60,9 @@ class Metrics:
         )
         self.batch_inputs = Histogram("proxy_batch_inputs", "Inputs in a batch", registry=self.registry, buckets=sizes)
         self.waits = Histogram("proxy_wait_seconds", "From request to batch", registry=self.registry)
-        self.upstream = Histogram("proxy_upstream_seconds", "Time of an upstream call", registry=self.registry)
+        self.upstream = Histogram(
+            "proxy_upstream_seconds", "Time of an upstream call, with the wait for a connection", registry=self.registry
+        )
         self.answers = Counter("proxy_answers", "Answers by status", ["status"], registry=self.registry)
         queue = Gauge("proxy_queue_length", "Requests that wait for a batch", registry=self.registry)
         queue.set_function(lambda: sum(batcher.waiting for batcher in proxy.batchers.values()))
@@ -73,14 +81,17 @@ class Proxy:
         self._settings = settings
         self._rule = Rule(settings.mode, settings.max_batch_size, settings.max_wait_time / 1000, settings.max_queue)
         self._limit = settings.upstream_batch_limit
-        self._url = settings.inference_service_url.rstrip("/")
+        url = settings.inference_service_url.rstrip("/")
+        self._embed_url, self._info_url = URL(url + wire.EMBED_PATH), URL(f"{url}/info")
         key = settings.inference_service_key
         self._headers = {"Content-Type": "application/json", **({"Authorization": f"Bearer {key}"} if key else {})}
         self.batchers: dict[tuple[bool, bool], Batcher] = {}
         self.metrics = Metrics(self)
-        # As many connections as there are calls: batches must not queue for one.
         self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=0), timeout=aiohttp.ClientTimeout(total=settings.upstream_timeout)
+            connector=aiohttp.TCPConnector(limit=settings.max_upstream_calls),
+            timeout=aiohttp.ClientTimeout(total=settings.upstream_timeout),
+            # What the upstream sets for one client is nothing to another.
+            cookie_jar=aiohttp.DummyCookieJar(),
         )
 
     async def embed(self, asked: wire.EmbedRequest) -> Sequence[Any]:
@@ -123,7 +134,7 @@ class Proxy:
     async def _call(self, texts: list[str], truncate: bool, normalize: bool) -> list[Any]:
         body = orjson.dumps({"inputs": texts, "truncate": truncate, "normalize": normalize})
         begun = time.monotonic()
-        status, content = await self._exchange("POST", "/embed", body)
+        status, content = await self._exchange("POST", self._embed_url, body)
         self.metrics.upstream.observe(time.monotonic() - begun)
         if status != 200:
             raise _error_of(status, content)
@@ -140,7 +151,7 @@ class Proxy:
 
     async def _ask_limit(self) -> int:
         """The upstream's limit of inputs in a call, asked once."""
-        status, content = await self._exchange("GET", "/info", None)
+        status, content = await self._exchange("GET", self._info_url, None)
         try:
             self._limit = int(orjson.loads(content)["max_client_batch_size"]) if status == 200 else 0
         except (orjson.JSONDecodeError, KeyError, TypeError, ValueError):
@@ -150,9 +161,9 @@ class Proxy:
             log.warning("the upstream says no max_client_batch_size; taking %d", self._limit)
         return self._limit
 
-    async def _exchange(self, method: str, path: str, body: bytes | None) -> tuple[int, bytes]:
+    async def _exchange(self, method: str, url: URL, body: bytes | None) -> tuple[int, bytes]:
         try:
-            async with self._session.request(method, self._url + path, data=body, headers=self._headers) as response:
+            async with self._session.request(method, url, data=body, headers=self._headers) as response:
                 return response.status, await response.read()
         except asyncio.TimeoutError:
             seconds = self._settings.upstream_timeout
@@ -196,9 +207,7 @@ def create_app(settings: ProxySettings) -> FastAPI:
         await app.state.proxy.close()
 
     app = wire.create("Auto-batching proxy", lifespan)
-    app.add_middleware(wire.Admission)
 
-    @app.post("/embed", **wire.EMBED_DOCUMENTATION)
     async def embed(request: Request) -> Response:
         proxy: Proxy = app.state.proxy
         try:
@@ -208,6 +217,8 @@ def create_app(settings: ProxySettings) -> FastAPI:
             raise
         proxy.metrics.answers.labels("200").inc()
         return response
+
+    wire.add_embed(app, embed)
 
     @app.get("/health", summary="200 while the proxy serves")
     async def health() -> None:
