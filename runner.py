@@ -47,7 +47,7 @@ _LOAD_EXAMPLES = """
 \b
 Examples:
   .bench/venv/bin/python runner.py load
-  .bench/venv/bin/python runner.py load --mode direct --mode proxy-adaptive --call-cost 5 --duration 10
+  .bench/venv/bin/python runner.py load --mode direct --mode proxy-adaptive --call-cost 40 --rounds 3
   .bench/venv/bin/python runner.py load --url http://127.0.0.1:8080       # a text-embeddings-inference of yours
 """
 
@@ -180,6 +180,9 @@ def load(
     call_cost: Annotated[
         float, typer.Option(metavar="MILLISECONDS", help="A fixed part of the cost of each call to our embedder.")
     ] = 0,
+    rounds: Annotated[
+        int, typer.Option(help="Loads of each mode, one mode after the other. Figures are medians of the rounds.")
+    ] = 1,
     url: Annotated[
         Optional[str], typer.Option(metavar="URL", help="Any text-embeddings-inference, instead of our embedder.")
     ] = None,
@@ -191,7 +194,7 @@ def load(
     """
     from harness.commands import load as command
 
-    options = command.LoadOptions(tuple(mode), connections, duration, inputs, call_cost, url, results)
+    options = command.LoadOptions(tuple(mode), connections, duration, inputs, call_cost, rounds, url, results)
     raise typer.Exit(command.put_load(options, Console(highlight=False)))
 
 

@@ -38,10 +38,11 @@ def main() -> None:
         threading.Timer(
             options.minutes * 30, lambda: _restart(up.pids["embedder"], up.embedder_url, python, cache.folder("logs"))
         ).start()
+        questions = load.prepare(up.url, up.url)
         begun = time.monotonic()
         statuses: Counter[str] = Counter()
         while time.monotonic() - begun < options.minutes * 60:
-            seen = load.run(up.url, up.url, connections=200, duration_s=20)
+            seen = load.run(up.url, questions, connections=200, duration_s=20)
             statuses += seen.statuses
             print(
                 f"{time.monotonic() - begun:5.0f} s: {proxy.memory_info().rss / 2**20:.1f} MiB, {proxy.num_fds()} descriptors, "

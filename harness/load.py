@@ -26,6 +26,9 @@ _KINDS = 256
 _TOLERANCE = 1e-4
 """Vectors of a text differ by rounding with what it is batched with."""
 _OVERTIME_S = 30.0
+_WARM_UP_CONNECTIONS = 8
+"""A full batch of the fixed rule: one alone would wait a second for each answer."""
+_WARM_UP_S = 1.0
 _WORDS = (
     "vector", "search", "stream", "worker", "waits", "parks", "spins", "blocks", "batch", "model", "pipe", "service", "answer", "cost",
     "core", "idle", "busy",
@@ -62,14 +65,36 @@ class Load:
         return self.answered / self.duration_s
 
 
-def run(url: str, reference_url: str, *, connections: int, duration_s: float, inputs: int = 2, seed: int = 1) -> Load:
-    """Puts a load on ``url``; vectors are checked against ``reference_url``. Raises ``HarnessError`` if that does not answer."""
+@dataclass(frozen=True)
+class Questions:
+    """What clients ask, and what is right."""
+
+    texts: Sequence[Sequence[str]]
+    """Of each kind of request."""
+    expected: Sequence[list[list[float]]]
+    """Vectors of each kind's texts."""
+
+
+def prepare(url: str, reference_url: str, *, inputs: int = 2, seed: int = 1) -> Questions:
+    """Asks ``reference_url`` what is right, and warms up the way to ``url``. Raises ``HarnessError`` if either does not answer.
+
+    Without the second, what answers for the first time is held against what has answered all those questions.
+    """
     rng = random.Random(seed)
     texts = [[" ".join(rng.choices(_WORDS, k=rng.randint(2, 12))) for _ in range(inputs)] for _ in range(_KINDS)]
+    questions = Questions(texts, [_ask(reference_url, pair) for pair in texts])
+    if url != reference_url:
+        warmed = asyncio.run(_run_ours(url, questions, _WARM_UP_CONNECTIONS, _WARM_UP_S))
+        if not warmed.answered:
+            raise HarnessError(f"{url} does not embed: {dict(warmed.statuses)}.")
+    return questions
+
+
+def run(url: str, questions: Questions, *, connections: int, duration_s: float) -> Load:
+    """Puts a load on ``url``. Raises ``HarnessError`` if oha is there and fails."""
     if shutil.which("oha"):
-        return _run_oha(url, texts[0], connections, duration_s)
-    expected = [_ask(reference_url, pair) for pair in texts]
-    return asyncio.run(_run_ours(url, texts, expected, connections, duration_s))
+        return _run_oha(url, questions.texts[0], connections, duration_s)
+    return asyncio.run(_run_ours(url, questions, connections, duration_s))
 
 
 def _ask(url: str, texts: Sequence[str]) -> list[list[float]]:
@@ -83,13 +108,11 @@ def _ask(url: str, texts: Sequence[str]) -> list[list[float]]:
         raise HarnessError(f"{url} does not embed: {error}.") from error
 
 
-async def _run_ours(
-    url: str, texts: Sequence[Sequence[str]], expected: Sequence[list[list[float]]], connections: int, duration_s: float
-) -> Load:
+async def _run_ours(url: str, questions: Questions, connections: int, duration_s: float) -> Load:
     parts = urllib.parse.urlsplit(url)
     host, port = parts.hostname or "127.0.0.1", parts.port or 80
     requests = []
-    for pair in texts:
+    for pair in questions.texts:
         body = json.dumps({"inputs": list(pair)})
         head = f"POST /embed HTTP/1.1\r\nHost: {parts.netloc}\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
         requests.append((head + body).encode())
@@ -119,7 +142,7 @@ async def _run_ours(
                     load.latencies_s.append(time.perf_counter() - sent)
                     if load.answered % CHECKED_SHARE == 0:
                         load.checked += 1
-                        load.wrong += not _are_equal(json.loads(content), expected[kind % _KINDS])
+                        load.wrong += not _are_equal(json.loads(content), questions.expected[kind % _KINDS])
             except (ConnectionError, asyncio.TimeoutError) as error:
                 load.statuses[type(error).__name__] += 1
             finally:

@@ -19,8 +19,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from harness import load
-from harness.families import embedding
 from harness.places import ROOT, Cache
 from harness.scenarios import ServicePlan
 from harness.services import Running, make_environment, running
@@ -164,19 +162,6 @@ def test_both_describe_themselves(up: Running) -> None:
         assert name in metrics
 
 
-@pytest.mark.parametrize("mode", embedding.MODES)
-def test_a_load_of_clients_gets_each_its_own_vectors(python: Path, tmp_path: Path, mode: str) -> None:
-    with running(python, embedding.plan(mode, 0), tmp_path) as found:
-        seen = load.run(found.url, found.embedder_url, connections=50, duration_s=1.0, inputs=2)
-        assert set(seen.statuses) == {"200"}
-        assert seen.checked > 0
-        assert seen.wrong == 0
-        calls = found.upstream_calls()
-        if mode == "proxy-fixed":
-            assert calls is not None
-            assert calls < seen.answered / 4, "fifty clients fill batches of eight"
-
-
 def test_fixed_mode_waits_for_company_that_does_not_come(python: Path, tmp_path: Path) -> None:
     with running(python, ServicePlan({}, FIXED), tmp_path) as found:
         begun = time.monotonic()
@@ -209,13 +194,18 @@ def test_an_upstream_that_dies_and_comes_back_costs_only_what_was_under_way(pyth
 
 
 @contextmanager
-def odd_upstream(status: int, body: bytes, delay_s: float = 0.0) -> Iterator[str]:
-    """A service that answers every call in one way."""
+def odd_upstream(status: int, body: bytes, delay_s: float = 0.0, together: list[int] | None = None) -> Iterator[str]:
+    """A service that answers every call in one way. ``together``: to each call it adds how many it is then serving."""
+    under_way: set[object] = set()
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             self.rfile.read(int(self.headers["Content-Length"]))
+            under_way.add(self)
+            if together is not None:
+                together.append(len(under_way))
             time.sleep(delay_s)
+            under_way.discard(self)
             self.send_response(status)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
@@ -256,6 +246,19 @@ def test_a_misbehaving_upstream_is_a_proper_error_for_all_who_wait(
                 assert answer[0] == expected[0]
                 assert expected[1] in answer[1]["error"]
                 assert set(answer[1]) == {"error", "error_type"}
+
+
+@pytest.mark.parametrize(("allowed", "most"), [("2", 2), ("0", 6)])
+def test_the_upstream_gets_so_many_calls_at_once_and_no_more(python: Path, tmp_path: Path, allowed: str, most: int) -> None:
+    together: list[int] = []
+    settings = {"MAX_BATCH_SIZE": "1", "UPSTREAM_BATCH_LIMIT": "1", "MAX_UPSTREAM_CALLS": allowed}
+    with (
+        odd_upstream(200, b"[[1.0]]", 0.5, together) as url,
+        running(python, ServicePlan(url, settings), tmp_path) as found,
+        ThreadPoolExecutor(6) as pool,
+    ):
+        assert list(pool.map(lambda text: embed(found.url, text), "abcdef")) == [[[1.0]]] * 6
+    assert max(together) == most
 
 
 def test_a_full_queue_says_when_to_come_back(python: Path, tmp_path: Path) -> None:
@@ -306,28 +309,3 @@ def test_services_do_not_outlive_a_harness_that_is_killed(python: Path, tmp_path
     while any(psutil.pid_exists(pid) for pid in pids):
         assert time.monotonic() < end, "still there"
         time.sleep(0.05)
-
-
-OHA = {
-    "summary": {"total": 10.0, "fastest": 0.001, "average": 0.04, "slowest": 0.2},
-    "latencyPercentiles": {"p50": 0.039, "p90": 0.05, "p99": 0.1},
-    "statusCodeDistribution": {"200": 4000, "429": 3},
-    "errorDistribution": {"aborted due to deadline": 200, "connection refused": 2},
-}
-
-
-def test_ohas_output_is_understood() -> None:
-    seen = load.parse_oha(json.dumps(OHA))
-    assert seen.statuses == {"200": 4000, "429": 3, "connection refused": 2}, (
-        "what the end of the time cut off is no failure"
-    )
-    assert seen.requests_per_s == 400
-    assert seen.percentiles_s["max"] == 0.2
-    nothing = {
-        "summary": {"total": 1.0, "fastest": None, "average": None, "slowest": None},
-        "latencyPercentiles": {"p50": None, "p90": None, "p99": None},
-        "statusCodeDistribution": {},
-        "errorDistribution": {"connection refused": 9},
-    }
-    seen = load.parse_oha(json.dumps(nothing))
-    assert (seen.success_rate, seen.percentiles_s) == (0.0, {})
