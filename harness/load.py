@@ -17,6 +17,7 @@ import urllib.request
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 from harness.errors import HarnessError
 
@@ -25,6 +26,8 @@ CHECKED_SHARE = 50
 _KINDS = 256
 _TOLERANCE = 1e-4
 """Vectors of a text differ by rounding with what it is batched with."""
+_CALL_LIMIT = 32
+"""Texts that a service takes in one call: text-embeddings-inference's default."""
 _OVERTIME_S = 30.0
 _WARM_UP_CONNECTIONS = 8
 """A full batch of the fixed rule: one alone would wait a second for each answer."""
@@ -76,25 +79,25 @@ class Questions:
 
 
 def prepare(url: str, reference_url: str, *, inputs: int = 2, seed: int = 1) -> Questions:
-    """Asks ``reference_url`` what is right, and warms up the way to ``url``. Raises ``HarnessError`` if either does not answer.
-
-    Without the second, what answers for the first time is held against what has answered all those questions.
-    """
+    """Asks ``reference_url`` what is right, and warms up the way to ``url``. Raises ``HarnessError`` if either does not answer."""
     rng = random.Random(seed)
     texts = [[" ".join(rng.choices(_WORDS, k=rng.randint(2, 12))) for _ in range(inputs)] for _ in range(_KINDS)]
-    questions = Questions(texts, [_ask(reference_url, pair) for pair in texts])
-    if url != reference_url:
-        warmed = asyncio.run(_run_ours(url, questions, _WARM_UP_CONNECTIONS, _WARM_UP_S))
-        if not warmed.answered:
-            raise HarnessError(f"{url} does not embed: {dict(warmed.statuses)}.")
+    together = max(1, _CALL_LIMIT // inputs)
+    expected = []
+    for start in range(0, _KINDS, together):
+        vectors = iter(_ask(reference_url, [text for kind in texts[start : start + together] for text in kind]))
+        expected += [list(islice(vectors, inputs)) for _ in texts[start : start + together]]
+    questions = Questions(texts, expected)
+    warmed = run_ours(url, questions, _WARM_UP_CONNECTIONS, _WARM_UP_S)
+    if not warmed.answered:
+        raise HarnessError(f"{url} does not embed: {dict(warmed.statuses)}.")
     return questions
 
 
 def run(url: str, questions: Questions, *, connections: int, duration_s: float) -> Load:
     """Puts a load on ``url``. Raises ``HarnessError`` if oha is there and fails."""
-    if shutil.which("oha"):
-        return _run_oha(url, questions.texts[0], connections, duration_s)
-    return asyncio.run(_run_ours(url, questions, connections, duration_s))
+    put = run_oha if shutil.which("oha") else run_ours
+    return put(url, questions, connections, duration_s)
 
 
 def _ask(url: str, texts: Sequence[str]) -> list[list[float]]:
@@ -106,6 +109,11 @@ def _ask(url: str, texts: Sequence[str]) -> list[list[float]]:
             return vectors
     except OSError as error:
         raise HarnessError(f"{url} does not embed: {error}.") from error
+
+
+def run_ours(url: str, questions: Questions, connections: int, duration_s: float) -> Load:
+    """Our client's load: each connection sends its next request when it has the answer."""
+    return asyncio.run(_run_ours(url, questions, connections, duration_s))
 
 
 async def _run_ours(url: str, questions: Questions, connections: int, duration_s: float) -> Load:
@@ -230,11 +238,11 @@ def _percentiles(latencies_s: Sequence[float]) -> Mapping[str, float]:
     }  # fmt: skip
 
 
-def _run_oha(url: str, texts: Sequence[str], connections: int, duration_s: float) -> Load:
+def run_oha(url: str, questions: Questions, connections: int, duration_s: float) -> Load:
     """The published command. All its requests have the same texts, so nothing can be checked."""
     command = [
         "oha", "--no-tui", "--output-format", "json", "-c", str(connections), "-z", f"{duration_s:g}s", "--latency-correction",
-        "-m", "POST", "-d", json.dumps({"inputs": list(texts)}), "-H", "Content-Type: application/json", f"{url}/embed",
+        "-m", "POST", "-d", json.dumps({"inputs": list(questions.texts[0])}), "-H", "Content-Type: application/json", f"{url}/embed",
     ]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=duration_s + 60)
     if done.returncode != 0:

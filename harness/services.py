@@ -90,7 +90,7 @@ def running(python: Path, plan: ServicePlan, logs: Path) -> Iterator[Running]:
 
 @contextmanager
 def _serve(python: Path, name: str, settings: Mapping[str, str], logs: Path) -> Iterator[tuple[int, str]]:
-    port = _free_port()
+    port = free_port()
     log = logs / f"service-{name}.log"
     environment = {
         **{key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "BENCH_"))},
@@ -132,7 +132,8 @@ def _until_ready(process: subprocess.Popen[bytes], url: str, name: str, log: Pat
     raise HarnessError(f"The service {name} {how}. The end of {log}:\n{tail(log)}")
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port that nobody listens on just now."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
