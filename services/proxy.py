@@ -87,6 +87,8 @@ class Proxy:
         self._headers = {"Content-Type": "application/json", **({"Authorization": f"Bearer {key}"} if key else {})}
         self.batchers: dict[tuple[bool, bool], Batcher] = {}
         self.metrics = Metrics(self)
+        # The connector's limit is not strictly first come, first served: a batch that is ready just as a connection is free
+        # takes it. docs/embedding.md says what that does.
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=settings.max_upstream_calls),
             timeout=aiohttp.ClientTimeout(total=settings.upstream_timeout),

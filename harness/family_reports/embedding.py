@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
 from harness.charts import style
+from harness.families.embedding import MODES
 from harness.family_reports.table import FamilyTable
 from harness.results import Contents, Record
 
@@ -31,7 +32,10 @@ def figures(contents: Contents) -> Mapping[str, Figure]:
 
 
 def _worker_tables(records: Sequence[Record]) -> list[FamilyTable]:
+    known = list(MODES)
     ours = {record.scenario.removeprefix(_PREFIX): record for record in records if record.scenario.startswith(_PREFIX)}
+    # A folder is read in the order of its files' names.
+    ours = dict(sorted(ours.items(), key=lambda found: known.index(found[0]) if found[0] in known else len(known)))
     made = []
     for label in next(iter(ours.values())).context.labels if ours else ():
         found = {mode: record for mode, record in ours.items() if record.of(label)}
