@@ -10,10 +10,12 @@ while the control does, too, was stopped by the machine.
 """
 
 import argparse
+import atexit
 import csv
 import os
 import resource
 import shlex
+import shutil
 import statistics
 import subprocess
 import sys
@@ -170,6 +172,7 @@ def _put_model_program_on_path() -> None:
     program = vw.program()
     if len(program) > 1:
         folder = Path(tempfile.mkdtemp(prefix="bench-vw-"))
+        atexit.register(shutil.rmtree, folder)
         shim = folder / "vw"
         shim.write_text(f'#!/bin/sh\nexec {shlex.join(program)} "$@"\n')
         shim.chmod(0o755)

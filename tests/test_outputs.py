@@ -291,9 +291,22 @@ def test_a_device_that_is_killed_loses_nothing_uncounted(whose: str, tmp_path: P
             regular.send(b"x")
     assert regular.stats().total == regular.stats().sent + regular.stats().dropped
     regular.close()
-    server.process.wait()
-    server.process.stdin.close()  # type: ignore[union-attr]
-    server.process.stdout.close()  # type: ignore[union-attr]
+    server.close()
+
+
+def test_a_device_goes_with_whoever_started_it_and_leaves_nothing() -> None:
+    program = (
+        "import sys, time; sys.path.insert(0, sys.argv[1])\n"
+        "from outputs.device import Server\n"
+        "print(Server('passthrough').address, flush=True)\ntime.sleep(600)\n"
+    )
+    owner = subprocess.Popen([sys.executable, "-c", program, str(DATAFLOWS)], stdout=subprocess.PIPE, text=True)
+    assert owner.stdout is not None
+    folder = Path(owner.stdout.readline().strip()).parent
+    assert folder.exists()
+    owner.kill()
+    owner.communicate()
+    until(lambda: not folder.exists())
 
 
 def test_producers_in_several_processes_share_a_device(tmp_path: Path) -> None:

@@ -84,9 +84,20 @@ def start_reader(output: str) -> "tuple[int, int]":
             view = view[os.write(target, view) :]
 
 
+def remove(address: str) -> None:
+    """Takes away the socket and the folder made for it: whoever made it may have been killed."""
+    try:
+        os.unlink(address)
+        os.rmdir(os.path.dirname(address))
+    except OSError:
+        pass
+
+
 if __name__ == "__main__":
     try:
         main()
     except BrokenPipeError:
         # The reader is gone: so are we, and whoever waits for an answer meets the end of its connection.
         sys.exit(1)
+    finally:
+        remove(sys.argv[2])
