@@ -1,14 +1,16 @@
 """A load of clients: what is put on a service, and what is kept of it."""
 
+import io
 import json
 import math
 from collections import Counter
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from harness import load
-from harness.commands.load import ModeLoad, summarize
+from harness.commands.load import LoadOptions, ModeLoad, put_load, summarize
 from harness.errors import HarnessError
 from harness.families import embedding
 from harness.family_reports.embedding import tables
@@ -71,6 +73,25 @@ def test_the_fastest_answer_is_held_against_directs_of_the_same_round() -> None:
     assert rows["fastest, ms"] == ("10.0", "11.0")
     assert rows["… of each round"] == ("1.0–20.0", "9.0–30.0")
     assert [row[1:] for row in table.rows if row[0] == "… against direct"][1] == ("× 1.00", "× 1.50")
+
+
+def test_finished_rounds_are_kept_when_a_later_one_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    order: list[str] = []
+
+    def one(mode: str, *_others: object) -> ModeLoad:
+        order.append(mode)
+        if len(order) == 4:
+            raise HarnessError("the service died")
+        return _round(0.010, 10)
+
+    monkeypatch.setattr("harness.commands.load._one", one)
+    monkeypatch.setattr("harness.services.make_environment", lambda *_: Path("python"))
+    options = LoadOptions(("direct", "proxy-adaptive"), 1, 1.0, 2, 0.0, 3, None, tmp_path)
+    with pytest.raises(HarnessError, match="the service died"):
+        put_load(options, Console(file=io.StringIO()))
+    assert order == ["direct", "proxy-adaptive", "proxy-adaptive", "direct"], "each round begins with another mode"
+    kept = json.loads((tmp_path / "load.json").read_text())["modes"]
+    assert {mode: load["rounds"] for mode, load in kept.items()} == {"direct": 1, "proxy-adaptive": 1}
 
 
 def test_a_load_kept_by_an_earlier_version_is_still_shown() -> None:

@@ -65,6 +65,14 @@ def put_load(options: LoadOptions, output: Console) -> ExitCode:
                     f"for {options.duration_s:g} s"
                 )
                 done[mode].append(_one(mode, options, python, cache))
+            # What has been measured is kept, whatever becomes of the next round.
+            _keep(done, options)
+    charts.show_families(options.folder, results.LOAD_NAME, output)
+    failed = any(one.load.success_rate < 1 or one.load.wrong for rounds in done.values() for one in rounds)
+    return ExitCode.FAILED if failed else ExitCode.OK
+
+
+def _keep(done: Mapping[str, Sequence[ModeLoad]], options: LoadOptions) -> None:
     options.folder.mkdir(parents=True, exist_ok=True)
     data = {
         "options": {**asdict(options), "folder": None},
@@ -72,9 +80,6 @@ def put_load(options: LoadOptions, output: Console) -> ExitCode:
         "modes": {mode: summarize(rounds) for mode, rounds in done.items()},
     }
     results.write_safely(options.folder / results.LOAD_NAME, json.dumps(data, indent=1))
-    charts.show_families(options.folder, results.LOAD_NAME, output)
-    failed = any(one.load.success_rate < 1 or one.load.wrong for rounds in done.values() for one in rounds)
-    return ExitCode.FAILED if failed else ExitCode.OK
 
 
 def _check(options: LoadOptions) -> None:
