@@ -30,20 +30,24 @@ HAPROXY = """
 global
     nbthread 1
 defaults
-    mode http
+    mode {mode}
     timeout connect 5s
     timeout queue 60s
     timeout client 60s
     timeout server 60s
-    http-reuse always
+    {reuse}
 frontend clients
     bind 127.0.0.1:{port}
     default_backend service
 backend service
-    server embedder {upstream} maxconn {calls}
+    server embedder {upstream} {limit}
 """
-CALLS_AT_ONCE = 2
-"""Our proxy's own default."""
+VARIANTS = {
+    # With as many calls at once as our proxy makes.
+    "haproxy": {"mode": "http", "reuse": "http-reuse always", "limit": "maxconn 2"},
+    # Bytes only: it reads no HTTP, and each client has a connection of its own to the service.
+    "haproxy-tcp": {"mode": "tcp", "reuse": "", "limit": ""},
+}
 
 
 def main() -> None:
@@ -55,7 +59,7 @@ def main() -> None:
     options = parser.parse_args()
     cache = Cache()
     python = services.make_environment(cache, print)
-    routes = ["direct", "proxy-adaptive", *(["haproxy"] if shutil.which("haproxy") else [])]
+    routes = ["direct", "proxy-adaptive", *(VARIANTS if shutil.which("haproxy") else [])]
     for cost in options.call_cost:
         for client in ["ours", *(["oha"] if shutil.which("oha") else [])]:
             fastest_ms: dict[str, list[float]] = {route: [] for route in routes}
@@ -73,7 +77,7 @@ def main() -> None:
 
 
 def _fastest_ms(route: str, cost_ms: float, client: str, python: Path, logs: Path, options: argparse.Namespace) -> float:
-    mode = "direct" if route == "haproxy" else route
+    mode = "direct" if route in VARIANTS else route
     with services.running(python, embedding.plan(mode, cost_ms), logs) as up, _before(up.url, route) as url:
         questions = load.prepare(url, up.embedder_url)
         put = load.run_oha if client == "oha" else load.run_ours
@@ -86,12 +90,12 @@ def _fastest_ms(route: str, cost_ms: float, client: str, python: Path, logs: Pat
 @contextmanager
 def _before(url: str, route: str) -> Iterator[str]:
     """HAProxy before a service, if that is the route."""
-    if route != "haproxy":
+    if route not in VARIANTS:
         yield url
         return
     port = services.free_port()
     with tempfile.NamedTemporaryFile("w", suffix=".cfg") as configuration:
-        configuration.write(HAPROXY.format(port=port, upstream=urlsplit(url).netloc, calls=CALLS_AT_ONCE))
+        configuration.write(HAPROXY.format(port=port, upstream=urlsplit(url).netloc, **VARIANTS[route]))
         configuration.flush()
         process = subprocess.Popen(["haproxy", "-f", configuration.name], stderr=subprocess.DEVNULL)
         try:
