@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from harness import services
 from harness.environments import Facts
 from harness.measure import Measurement
 from harness.places import ROOT, Cache
@@ -33,6 +34,12 @@ def cache(tmp_path: Path) -> Cache:
 @pytest.fixture
 def repository(repository_folder: tuple[Path, dict[str, str]], cache: Cache) -> Repository:
     return Repository(str(repository_folder[0]), cache)
+
+
+@pytest.fixture(scope="session")
+def services_python() -> Path:
+    """The Python that the services run on."""
+    return services.make_environment(Cache(), lambda _what: None)
 
 
 @pytest.fixture

@@ -15,17 +15,17 @@ from harness.errors import HarnessError
 from harness.families import embedding
 from harness.family_reports.embedding import tables
 from harness.load import Load
-from harness.places import Cache
 from harness.results import Contents
-from harness.services import make_environment, running
+from harness.services import running
 
 
 @pytest.mark.integration
 @pytest.mark.parametrize("mode", embedding.MODES)
-def test_a_load_of_clients_gets_each_its_own_vectors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: str) -> None:
+def test_a_load_of_clients_gets_each_its_own_vectors(
+    services_python: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: str
+) -> None:
     monkeypatch.setattr("harness.load.shutil.which", lambda _name: None)
-    python = make_environment(Cache(), lambda _what: None)
-    with running(python, embedding.plan(mode, 0), tmp_path) as found:
+    with running(services_python, embedding.plan(mode, 0), tmp_path) as found:
         questions = load.prepare(found.url, found.embedder_url, inputs=2)
         before = found.upstream_calls()
         seen = load.run(found.url, questions, connections=50, duration_s=1.0)
@@ -40,7 +40,7 @@ def test_a_load_of_clients_gets_each_its_own_vectors(tmp_path: Path, monkeypatch
 
 
 def test_a_service_that_is_not_there_is_named() -> None:
-    with pytest.raises(HarnessError, match=r"http://127.0.0.1:9 does not embed"):
+    with pytest.raises(HarnessError, match=r"http://127.0.0.1:9/info does not answer"):
         load.prepare("http://127.0.0.1:9", "http://127.0.0.1:9")
 
 
