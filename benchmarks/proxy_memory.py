@@ -38,7 +38,7 @@ def main() -> None:
         threading.Timer(
             options.minutes * 30, lambda: _restart(up.pids["embedder"], up.embedder_url, python, cache.folder("logs"))
         ).start()
-        questions = load.prepare(up.url, up.url)
+        questions = load.prepare(up.url, up.embedder_url)
         begun = time.monotonic()
         statuses: Counter[str] = Counter()
         while time.monotonic() - begun < options.minutes * 60:

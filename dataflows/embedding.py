@@ -14,10 +14,8 @@ from support import api, items, probe
 URL_VARIABLE = "BENCH_SERVICE_URL"
 MAX_WORKERS = 16
 _TIMEOUT_S = 60.0
-_WORDS = (
-    "vector", "search", "stream", "worker", "waits", "parks", "spins", "blocks", "batch", "model", "pipe", "service", "answer", "cost",
-    "core", "idle", "busy",
-)  # fmt: skip
+with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "words.txt"), encoding="utf-8") as _file:
+    _WORDS = _file.read().split()
 
 
 def get_flow(

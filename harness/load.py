@@ -19,23 +19,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
+from harness import services
+from harness.connection import Connection
 from harness.errors import HarnessError
+from harness.places import DATAFLOWS
 
 CHECKED_SHARE = 50
 """One answer in so many is checked."""
 _KINDS = 256
 _TOLERANCE = 1e-4
 """Vectors of a text differ by rounding with what it is batched with."""
-_CALL_LIMIT = 32
-"""Texts that a service takes in one call: text-embeddings-inference's default."""
 _OVERTIME_S = 30.0
 _WARM_UP_CONNECTIONS = 8
 """A full batch of the fixed rule: one alone would wait a second for each answer."""
 _WARM_UP_S = 1.0
-_WORDS = (
-    "vector", "search", "stream", "worker", "waits", "parks", "spins", "blocks", "batch", "model", "pipe", "service", "answer", "cost",
-    "core", "idle", "busy",
-)  # fmt: skip
+_WORDS_FILE = DATAFLOWS / "words.txt"
+"""The worker's texts are made of these, too."""
 
 
 @dataclass
@@ -81,8 +80,10 @@ class Questions:
 def prepare(url: str, reference_url: str, *, inputs: int = 2, seed: int = 1) -> Questions:
     """Asks ``reference_url`` what is right, and warms up the way to ``url``. Raises ``HarnessError`` if either does not answer."""
     rng = random.Random(seed)
-    texts = [[" ".join(rng.choices(_WORDS, k=rng.randint(2, 12))) for _ in range(inputs)] for _ in range(_KINDS)]
-    together = max(1, _CALL_LIMIT // inputs)
+    words = _WORDS_FILE.read_text().split()
+    texts = [[" ".join(rng.choices(words, k=rng.randint(2, 12))) for _ in range(inputs)] for _ in range(_KINDS)]
+    limit = services.describe(reference_url).get("max_client_batch_size")
+    together = max(1, limit // inputs) if isinstance(limit, int) else 1
     expected = []
     for start in range(0, _KINDS, together):
         vectors = iter(_ask(reference_url, [text for kind in texts[start : start + together] for text in kind]))
@@ -133,7 +134,7 @@ async def _run_ours(url: str, questions: Questions, connections: int, duration_s
         kind = number
         while time.perf_counter() < end:
             try:
-                _, connection = await loop.create_connection(_Connection, host, port)
+                _, connection = await loop.create_connection(Connection, host, port)
             except OSError as error:
                 load.statuses[type(error).__name__] += 1
                 await asyncio.sleep(0.1)
@@ -166,52 +167,6 @@ async def _run_ours(url: str, questions: Questions, connections: int, duration_s
     load.duration_s = time.perf_counter() - begun
     load.percentiles_s = _percentiles(load.latencies_s)
     return load
-
-
-class _Connection(asyncio.Protocol):
-    """One request at a time over one kept connection. The least that HTTP/1.1 takes: a client that computes would be measured too."""
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
-        self._buffer = bytearray()
-        self._body_begins = self._needed = 0
-        self._answer: asyncio.Future[tuple[str, bytes]] | None = None
-        self._lost: Exception | None = None
-
-    async def exchange(self, request: bytes) -> tuple[str, bytes]:
-        """Status and body. Raises ``ConnectionError``."""
-        if self._lost is not None:
-            raise self._lost
-        self._answer = asyncio.get_running_loop().create_future()
-        self._transport.write(request)
-        return await self._answer
-
-    def data_received(self, data: bytes) -> None:
-        self._buffer += data
-        if not self._needed:
-            end = self._buffer.find(b"\r\n\r\n")
-            if end < 0:
-                return
-            self._body_begins = end + 4
-            for line in bytes(self._buffer[:end]).lower().split(b"\r\n"):
-                if line.startswith(b"content-length:"):
-                    self._needed = self._body_begins + int(line[15:])
-        if self._needed and len(self._buffer) >= self._needed and self._answer is not None:
-            status = self._buffer[9:12].decode()
-            body = bytes(self._buffer[self._body_begins : self._needed])
-            del self._buffer[: self._needed]
-            self._needed = 0
-            if not self._answer.done():
-                self._answer.set_result((status, body))
-
-    def connection_lost(self, error: Exception | None) -> None:
-        self._lost = ConnectionResetError("closed by the service") if not isinstance(error, ConnectionError) else error
-        if self._answer is not None and not self._answer.done():
-            self._answer.set_exception(self._lost)
-
-    def close(self) -> None:
-        self._transport.close()
 
 
 def _are_equal(vectors: object, expected: list[list[float]]) -> bool:
