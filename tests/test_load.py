@@ -16,6 +16,7 @@ from harness.families import embedding
 from harness.family_reports.embedding import tables
 from harness.load import Load
 from harness.results import Contents
+from harness.scenarios import ServicePlan
 from harness.services import running
 
 
@@ -37,6 +38,13 @@ def test_a_load_of_clients_gets_each_its_own_vectors(
             assert before is not None
             assert after is not None
             assert 0 < after - before < seen.answered / 4, "fifty clients fill batches of eight"
+
+
+@pytest.mark.integration
+def test_a_service_is_asked_no_more_at_once_than_it_takes(services_python: Path, tmp_path: Path) -> None:
+    with running(services_python, ServicePlan({"MAX_CLIENT_BATCH_SIZE": "5"}, None), tmp_path) as found:
+        questions = load.prepare(found.url, found.embedder_url, inputs=2)
+    assert [len(vectors) for vectors in questions.expected] == [2] * len(questions.texts)
 
 
 def test_a_service_that_is_not_there_is_named() -> None:
