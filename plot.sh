@@ -3,6 +3,6 @@
 set -euo pipefail
 BENCH_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 export BENCH_PROGRAM=./plot.sh
-# shellcheck source=harness/setup.sh
-source "$BENCH_ROOT/harness/setup.sh" "$BENCH_ROOT/requirements.txt"
+# shellcheck source=waitbench/setup.sh
+source "$BENCH_ROOT/waitbench/setup.sh" "$BENCH_ROOT/requirements.txt"
 exec "$bench_python" "$BENCH_ROOT/runner.py" plot "$@"

@@ -10,10 +10,10 @@ import typer
 from rich.console import Console
 from typer.exceptions import TyperException
 
-from harness import places
-from harness.errors import ExitCode, HarnessError
-from harness.origins import OriginChoice
-from harness.repository import DEFAULT_LOCATION
+from waitbench.environments.origins import OriginChoice
+from waitbench.environments.repository import DEFAULT_LOCATION
+from waitbench.model.errors import ExitCode, HarnessError
+from waitbench.system import places
 
 app = typer.Typer(
     help="Measures the CPU that stream-processing workers use while they wait, across revisions of bytewax.",
@@ -141,8 +141,8 @@ def compare(
     as_json: Annotated[bool, typer.Option("--json", help="The comparison as JSON on stdout, progress on stderr.")] = False,
 ) -> None:
     """Build an environment for each revision, measure them side by side, tabulate, chart."""
-    from harness.commands import compare as command
-    from harness.commands.preparation import Request
+    from waitbench.cli import compare as command
+    from waitbench.cli.preparation import Request
 
     request = Request(
         tuple(revisions or ()), tuple(scenario), tuple(settings), topology, processes, workers, dataflow, origin, python,
@@ -161,7 +161,7 @@ def plot(
     formats: Annotated[list[str], typer.Option("--format", "-f", metavar="png|svg", help="Repeatable.")] = ["png"],
 ) -> None:
     """Draw the charts of a folder of results."""
-    from harness.commands import charts
+    from waitbench.cli import charts
 
     charts.plot(results, formats, Console(highlight=False))
 
@@ -192,7 +192,7 @@ def load(
 
     With oha on PATH it makes the load; else a small client of ours, which also checks a sample of the answers.
     """
-    from harness.commands import load as command
+    from waitbench.families.embedding import command
 
     options = command.LoadOptions(tuple(mode), connections, duration, inputs, call_cost, rounds, url, results)
     raise typer.Exit(command.put_load(options, Console(highlight=False)))
@@ -210,7 +210,7 @@ def paged_output(
     / "paged-output",
 ) -> None:
     """Write messages one by one and in pages, side by side: the published tables, load shedding, memory, CPU."""
-    from harness.commands import paged_output as command
+    from waitbench.families.paged_output import command
 
     options = command.PagingOptions(repetitions, largest, results)
     raise typer.Exit(command.paged_output(options, Console(highlight=False)))
@@ -224,7 +224,7 @@ def report(
     ] = None,
 ) -> None:
     """Print the tables of a folder of results."""
-    from harness.commands import charts
+    from waitbench.cli import charts
 
     charts.report(results, markdown, Console(highlight=False))
 
@@ -232,7 +232,7 @@ def report(
 @app.command()
 def scenarios() -> None:
     """List the scenarios, and what each is for."""
-    from harness.commands import charts
+    from waitbench.cli import charts
 
     charts.list_scenarios(Console(highlight=False))
 
@@ -260,8 +260,8 @@ def calibrate(
 
     Comparisons that are in the results folder already are kept and counted, so a stopped calibration goes on where it was.
     """
-    from harness.commands import calibrate as command
-    from harness.commands.preparation import Request
+    from waitbench.cli import calibrate as command
+    from waitbench.cli.preparation import Request
 
     request = Request(
         (revision,), tuple(scenario), tuple(settings), topology, processes, workers, None, origin, python, repo, results,

@@ -4,12 +4,12 @@
 set -euo pipefail
 BENCH_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 export BENCH_PROGRAM=./test.sh
-# shellcheck source=harness/setup.sh
-source "$BENCH_ROOT/harness/setup.sh" "$BENCH_ROOT/requirements-dev.txt"
+# shellcheck source=waitbench/setup.sh
+source "$BENCH_ROOT/waitbench/setup.sh" "$BENCH_ROOT/requirements-dev.txt"
 cd "$BENCH_ROOT"
 bin=$(dirname "$bench_python")
 "$bin/ruff" check .
 "$bin/ruff" format --check .
 "$bin/mypy"
-"$bin/shellcheck" --external-sources ./*.sh harness/*.sh .ci/run
+"$bin/shellcheck" --external-sources ./*.sh waitbench/*.sh .ci/run
 exec "$bench_python" -m pytest "$@"

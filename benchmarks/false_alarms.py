@@ -17,7 +17,7 @@ import numpy
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from harness import sequential
+from waitbench.analysis import sequential
 
 QUESTIONS = 16
 MARGIN = math.log(1.1)

@@ -22,9 +22,10 @@ from urllib.parse import urlsplit
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from harness import load, services  # noqa: E402
-from harness.families import embedding  # noqa: E402
-from harness.places import Cache  # noqa: E402
+from waitbench.execution import services  # noqa: E402
+from waitbench.families.embedding import load  # noqa: E402
+from waitbench.families.embedding import scenarios as embedding  # noqa: E402
+from waitbench.system.places import Cache  # noqa: E402
 
 HAPROXY = """
 global

@@ -17,7 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from harness.statistics import geometric_mean, mean  # noqa: E402
+from waitbench.analysis.statistics import geometric_mean, mean  # noqa: E402
 
 
 def main() -> None:

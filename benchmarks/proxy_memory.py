@@ -21,10 +21,10 @@ sys.path.insert(0, str(ROOT))
 
 import psutil  # noqa: E402
 
-from harness import load  # noqa: E402
-from harness.families import embedding  # noqa: E402
-from harness.places import Cache  # noqa: E402
-from harness.services import make_environment, running  # noqa: E402
+from waitbench.execution.services import make_environment, running  # noqa: E402
+from waitbench.families.embedding import load  # noqa: E402
+from waitbench.families.embedding import scenarios as embedding  # noqa: E402
+from waitbench.system.places import Cache  # noqa: E402
 
 
 def main() -> None:

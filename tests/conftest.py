@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from harness import services
-from harness.environments import Facts
-from harness.measure import Measurement
-from harness.places import ROOT, Cache
-from harness.repository import Repository
-from harness.results import Context, Record
 from tests import standin
+from waitbench.environments.repository import Repository
+from waitbench.environments.virtualenvs import Facts
+from waitbench.execution import services
+from waitbench.execution.measure import Measurement
+from waitbench.store.results import Context, Record
+from waitbench.system.places import ROOT, Cache
 
 Compare = Callable[..., subprocess.CompletedProcess[str]]
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from harness.accounting import UNBALANCED, marks_of, metrics_of
-from harness.hyperfine import Timing
+from waitbench.execution.accounting import UNBALANCED, marks_of, metrics_of
+from waitbench.execution.hyperfine import Timing
 
 
 def used(user_s: float, system_s: float = 0.0, **more: Any) -> dict[str, Any]:

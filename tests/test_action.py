@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import yaml
 
-from harness.places import ROOT
 from tests import standin
+from waitbench.system.places import ROOT
 
 ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text())
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from harness.places import ROOT
+from waitbench.system.places import ROOT
 
 sys.path.insert(0, str(ROOT))
 

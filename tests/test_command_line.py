@@ -14,9 +14,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from harness.places import ROOT
 from tests import standin
 from tests.conftest import Compare
+from waitbench.system.places import ROOT
 
 
 def rows(folder: Path) -> list[dict[str, str]]:

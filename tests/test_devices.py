@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.places import DATAFLOWS
 from tests.waiting import until
+from waitbench.system.places import DATAFLOWS
 
 sys.path.insert(0, str(DATAFLOWS))
 

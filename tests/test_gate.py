@@ -12,14 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from harness import gate, gate_report, sequential
-from harness.commands import verdicts
-from harness.errors import ExitCode, UsageError
-from harness.gate import GateVerdict
-from harness.measure import Outcome
-from harness.results import Record
-from harness.statistics import Verdict
 from tests.conftest import make_record, times
+from waitbench.analysis import gate, sequential
+from waitbench.analysis.gate import GateVerdict
+from waitbench.analysis.statistics import Verdict
+from waitbench.cli import verdicts
+from waitbench.execution.measure import Outcome
+from waitbench.model.errors import ExitCode, UsageError
+from waitbench.reporting import gate as gate_report
+from waitbench.store.results import Record
 
 
 @pytest.mark.parametrize(
@@ -227,7 +228,7 @@ def test_json_follows_its_documented_schema(failing: GateVerdict) -> None:
 
 
 def test_detectable_changes_shrink_with_rounds_and_are_found_that_often() -> None:
-    from harness.commands.calibrate import detectable_change, false_alarm_interval
+    from waitbench.cli.calibrate import detectable_change, false_alarm_interval
 
     changes = [detectable_change(0.05, count, 0.10, 0.001) for count in (5, 10, 20)]
     assert changes == sorted(changes, reverse=True)

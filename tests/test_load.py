@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from harness import load
-from harness.commands.load import LoadOptions, ModeLoad, put_load, summarize
-from harness.errors import HarnessError
-from harness.families import embedding
-from harness.family_reports.embedding import tables
-from harness.load import Load
-from harness.results import Contents
-from harness.scenarios import ServicePlan
-from harness.services import running
+from waitbench.execution.services import running
+from waitbench.families.embedding import load
+from waitbench.families.embedding import scenarios as embedding
+from waitbench.families.embedding.command import LoadOptions, ModeLoad, put_load, summarize
+from waitbench.families.embedding.load import Load
+from waitbench.families.embedding.report import tables
+from waitbench.model.errors import HarnessError
+from waitbench.model.scenario import ServicePlan
+from waitbench.store.results import Contents
 
 
 @pytest.mark.integration
@@ -25,7 +25,7 @@ from harness.services import running
 def test_a_load_of_clients_gets_each_its_own_vectors(
     services_python: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: str
 ) -> None:
-    monkeypatch.setattr("harness.load.shutil.which", lambda _name: None)
+    monkeypatch.setattr("waitbench.families.embedding.load.shutil.which", lambda _name: None)
     with running(services_python, embedding.plan(mode, 0), tmp_path) as found:
         questions = load.prepare(found.url, found.embedder_url, inputs=2)
         before = found.upstream_calls()
@@ -92,8 +92,8 @@ def test_finished_rounds_are_kept_when_a_later_one_fails(tmp_path: Path, monkeyp
             raise HarnessError("the service died")
         return _round(0.010, 10)
 
-    monkeypatch.setattr("harness.commands.load._one", one)
-    monkeypatch.setattr("harness.services.make_environment", lambda *_: Path("python"))
+    monkeypatch.setattr("waitbench.families.embedding.command._one", one)
+    monkeypatch.setattr("waitbench.execution.services.make_environment", lambda *_: Path("python"))
     options = LoadOptions(("direct", "proxy-adaptive"), 1, 1.0, 2, 0.0, 3, None, tmp_path)
     with pytest.raises(HarnessError, match="the service died"):
         put_load(options, Console(file=io.StringIO()))

@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from harness import interpreters, origins
-from harness.errors import UsageError
-from harness.index import Index
-from harness.interpreters import Interpreter
-from harness.origins import Origin, OriginChoice, Recipe, choose
-from harness.places import Cache
-from harness.repository import Repository
-from harness.revisions import resolve
 from tests import standin
+from waitbench.environments import interpreters, origins
+from waitbench.environments.index import Index
+from waitbench.environments.interpreters import Interpreter
+from waitbench.environments.origins import Origin, OriginChoice, Recipe, choose
+from waitbench.environments.repository import Repository
+from waitbench.environments.revisions import resolve
+from waitbench.model.errors import UsageError
+from waitbench.system.places import Cache
 
 PYTHONS = tuple(Interpreter(f"/python{v}", f"{v}.1") for v in ("3.13", "3.12", "3.11", "3.10", "3.9"))
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.places import DATAFLOWS
 from tests.waiting import until
+from waitbench.system.places import DATAFLOWS
 
 sys.path.insert(0, str(DATAFLOWS))
 

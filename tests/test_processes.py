@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from harness import processes
-from harness.errors import HarnessError
-from harness.guard import Guard
+from waitbench.execution.guard import Guard
+from waitbench.model.errors import HarnessError
+from waitbench.system import processes
 
 
 def start(code: str, **options: float) -> processes.Finished:

@@ -18,10 +18,10 @@ from pathlib import Path
 import psutil
 import pytest
 
-from harness.places import ROOT
-from harness.scenarios import ServicePlan
-from harness.services import running
 from tests.asking import ask, embed
+from waitbench.execution.services import running
+from waitbench.model.scenario import ServicePlan
+from waitbench.system.places import ROOT
 
 pytestmark = pytest.mark.integration
 
@@ -159,7 +159,7 @@ def test_a_terminated_proxy_answers_what_it_has_accepted(services_python: Path, 
 def test_services_do_not_outlive_a_harness_that_is_killed(services_python: Path, tmp_path: Path) -> None:
     program = (
         "import sys, time; sys.path.insert(0, sys.argv[1])\n"
-        "from pathlib import Path\nfrom harness.scenarios import ServicePlan\nfrom harness.services import running\n"
+        "from pathlib import Path\nfrom waitbench.model.scenario import ServicePlan\nfrom waitbench.execution.services import running\n"
         "with running(Path(sys.argv[2]), ServicePlan({}, {}), Path(sys.argv[3])) as up:\n"
         "    print(*up.pids.values(), flush=True)\n    time.sleep(600)\n"
     )

@@ -9,12 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from harness import families, plan, report, selection, statistics
-from harness.errors import UsageError
-from harness.measure import Outcome
-from harness.scenarios import Topology
-from harness.statistics import Estimate, Verdict
 from tests.conftest import make_record, times
+from waitbench import families
+from waitbench.analysis import statistics
+from waitbench.analysis.statistics import Estimate, Verdict
+from waitbench.execution import plan
+from waitbench.execution.measure import Outcome
+from waitbench.families import selection
+from waitbench.model.errors import UsageError
+from waitbench.model.scenario import Topology
+from waitbench.reporting import report
 
 
 def test_the_eight_scenarios_of_the_input_families_are_there() -> None:

@@ -10,17 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from harness import environments
-from harness.environments import Environment
-from harness.errors import HarnessError
-from harness.hyperfine import locate
-from harness.index import Index
-from harness.origins import OriginChoice, choose
-from harness.places import ROOT, Cache
-from harness.repository import Repository
-from harness.revisions import resolve
 from tests import standin
 from tests.conftest import Compare
+from waitbench.environments import virtualenvs as environments
+from waitbench.environments.index import Index
+from waitbench.environments.origins import OriginChoice, choose
+from waitbench.environments.repository import Repository
+from waitbench.environments.revisions import resolve
+from waitbench.environments.virtualenvs import Environment
+from waitbench.execution.hyperfine import locate
+from waitbench.model.errors import HarnessError
+from waitbench.system.places import ROOT, Cache
 
 pytestmark = pytest.mark.integration
 

@@ -6,12 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from harness import charts, results, statistics
-from harness.charts import bars
-from harness.errors import HarnessError, UsageError
-from harness.hyperfine import Timing, parse_export
-from harness.measure import Outcome
 from tests.conftest import make_record, times
+from waitbench.analysis import statistics
+from waitbench.execution.hyperfine import Timing, parse_export
+from waitbench.execution.measure import Outcome
+from waitbench.model.errors import HarnessError, UsageError
+from waitbench.reporting import charts
+from waitbench.reporting.charts import bars
+from waitbench.store import results
 
 EXPORT_1 = """{"results": [{"command": "x", "mean": 0.5, "stddev": null, "median": 0.5, "user": 0.25, "system": 0.125,
  "min": 0.5, "max": 0.5, "times": [0.5], "memory_usage_byte": [1048576], "exit_codes": [3]}]}"""
@@ -71,7 +73,7 @@ def test_a_full_disk_leaves_the_file_before_it_untouched(tmp_path: Path, monkeyp
     def full(_descriptor: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("harness.results.os.fsync", full)
+    monkeypatch.setattr("waitbench.store.results.os.fsync", full)
     record.add(make_record({"a": [times(9, 9, 9)]}).measurements[0])
     with pytest.raises(HarnessError, match="No space left on device"):
         results.write(record, tmp_path)

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from harness.errors import UsageError
-from harness.places import Cache
-from harness.repository import Repository
-from harness.revisions import Checkout, Commit, Release, WheelFile, resolve
 from tests import standin
+from waitbench.environments.repository import Repository
+from waitbench.environments.revisions import Checkout, Commit, Release, WheelFile, resolve
+from waitbench.model.errors import UsageError
+from waitbench.system.places import Cache
 
 
 @pytest.mark.parametrize("text", ["v0.16.0", "0.16.0"])

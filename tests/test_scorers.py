@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from harness.places import DATAFLOWS, ROOT
+from waitbench.system.places import DATAFLOWS, ROOT
 
 sys.path.insert(0, str(DATAFLOWS))
 

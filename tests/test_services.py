@@ -10,9 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from harness.scenarios import ServicePlan
-from harness.services import Running, running
 from tests.asking import ask, close_to, embed
+from waitbench.execution.services import Running, running
+from waitbench.model.scenario import ServicePlan
 
 pytestmark = pytest.mark.integration
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from harness import hyperfine
-from harness.builds import _hint
-from harness.errors import HarnessError
-from harness.places import ROOT, Cache
 from tests.conftest import Compare
+from waitbench.environments.builds import _hint
+from waitbench.execution import hyperfine
+from waitbench.model.errors import HarnessError
+from waitbench.system.places import ROOT, Cache
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def make_venv(tmp_path: Path, refused: str) -> subprocess.CompletedProcess[str]:
     python = tmp_path / "python"
     python.write_text(f'#!/bin/sh\ncase "$2" in {refused}) exit 1 ;; esac\nexec {sys.executable} "$@"\n')
     python.chmod(0o755)
-    functions = (ROOT / "harness" / "setup.sh").read_text().rpartition("\nbench_setup ")[0]
+    functions = (ROOT / "waitbench" / "setup.sh").read_text().rpartition("\nbench_setup ")[0]
     script = f'{functions}\nset -euo pipefail\nBENCH_PROGRAM=test bench_make_venv "$1" "$2"'
     command = ["bash", "-c", script, "bash", str(python), str(tmp_path / "venv")]
     return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, env={"PATH": "/usr/bin:/bin"})
@@ -62,7 +62,7 @@ def test_a_python_with_neither_is_told_what_to_install(tmp_path: Path) -> None:
 
 
 def test_without_apt_and_cargo_hyperfine_is_asked_for_in_plain_words(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("harness.hyperfine.shutil.which", lambda _name: None)
+    monkeypatch.setattr("waitbench.execution.hyperfine.shutil.which", lambda _name: None)
     with pytest.raises(HarnessError, match=r"no apt-get; no cargo.*Install hyperfine ≥ 1\.13.*something else"):
         hyperfine.locate(cache, lambda _what: None)
 

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.places import DATAFLOWS
+from waitbench.system.places import DATAFLOWS
 
 LAUNCH = DATAFLOWS / "support" / "launch.py"
 

@@ -1,0 +1,1 @@
+"""Records -> answers. Pure."""

@@ -1,0 +1,1 @@
+"""Environment x Scenario -> Measurement or Outcome: runs, one after the other."""

@@ -1,0 +1,1 @@
+"""Family ``embedding``: workers that wait for a service."""

@@ -1,0 +1,1 @@
+"""Families ``partitioned`` and ``dynamic``: workers that wait for their input."""

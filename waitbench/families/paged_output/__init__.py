@@ -1,0 +1,1 @@
+"""Family ``paged-output``: workers that wait for their output device."""

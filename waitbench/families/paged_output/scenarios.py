@@ -1,0 +1,46 @@
+"""Family ``paged-output``: workers that wait for their output device, message by message or in pages."""
+
+from collections.abc import Mapping
+
+from waitbench.model.scenario import Family, Parameters, Samples, Scenario, Topology
+from waitbench.system.places import DATAFLOWS
+
+_ITEMS = "items_per_worker"
+
+
+def _items(parameters: Parameters, topology: Topology) -> int:
+    return int(parameters[_ITEMS]) * min(topology.worker_count, 16)
+
+
+def _lasts_s(parameters: Parameters) -> float:
+    return 0.7 + int(parameters[_ITEMS]) * (8e-5 if parameters["output"] == "regular" else 1e-5)
+
+
+def _metrics_of(_samples: Samples, totals: Mapping[str, float]) -> Mapping[str, float]:
+    names = ("messages_sent", "messages_dropped", "bytes_held_peak")
+    return {name: totals[name] for name in names if name in totals}
+
+
+FAMILY = Family("paged-output", _items, _lasts_s, metrics_of=_metrics_of, quick={_ITEMS: "10000"})
+
+_OUTPUTS = {
+    "regular": "each message waits for the device's acknowledgement",
+    "paged": "messages gather into pages behind a buffer",
+}
+_DEVICES = {"noop": "a process that only acknowledges", "passthrough": "one that hands on through a pipe to a reader"}
+
+SCENARIOS = tuple(
+    Scenario(
+        name=f"paged-output-{output}-{device}",
+        purpose=f"20,000 messages of 25 bytes; {how}; the device is {what}",
+        family=FAMILY,
+        module=DATAFLOWS / "paged_output.py",
+        parameters={
+            "output": output, "page_size": 4096, "buffer": 40_000, "overflow": "block", "device": device, _ITEMS: 20_000,
+            "message_bytes": 25, "seed": 1,
+        },
+        by_default=False,
+    )
+    for device, what in _DEVICES.items()
+    for output, how in _OUTPUTS.items()
+)  # fmt: skip

@@ -1,0 +1,1 @@
+"""Family ``scoring``: workers that wait for a model."""

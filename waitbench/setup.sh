@@ -1,0 +1,65 @@
+# Sourced by compare.sh, plot.sh and test.sh: the harness's own virtualenv, made when it is missing or out of date.
+# Usage: source waitbench/setup.sh REQUIREMENTS_FILE; afterwards "$bench_python" is its interpreter.
+# shellcheck shell=bash
+
+bench_say() { printf '%s\n' "$*" >&2; }
+
+bench_die() {
+  bench_say "$BENCH_PROGRAM: $*"
+  exit 3
+}
+
+# The first Python >= 3.10 on PATH; one that a version manager's shim cannot start does not count.
+bench_find_python() {
+  local name
+  for name in "${BENCH_PYTHON:-python3}" python3.13 python3.12 python3.11 python3.10 python3.14 python; do
+    if "$name" -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null; then
+      command -v "$name"
+      return
+    fi
+  done
+  bench_die "Python >= 3.10 is needed to run the harness (not for the revisions). Install one, or set BENCH_PYTHON."
+}
+
+# Python's own venv, or virtualenv where a distribution has split venv off.
+bench_make_venv() {
+  local python=$1 folder=$2
+  rm -rf "$folder"
+  "$python" -m venv "$folder" >/dev/null 2>&1 && return
+  rm -rf "$folder"
+  "$python" -m virtualenv --quiet "$folder" 2>/dev/null && return
+  rm -rf "$folder"
+  command -v virtualenv >/dev/null && virtualenv --quiet --python "$python" "$folder" && return
+  # No venv, no virtualenv, but pip: a virtualenv of our own, used once.
+  "$python" -m pip install --quiet --target "$folder.virtualenv" virtualenv \
+    && PYTHONPATH="$folder.virtualenv" "$python" -m virtualenv --quiet "$folder" \
+    && rm -rf "$folder.virtualenv" && return
+  bench_die "no virtualenv can be made with $python. Install its venv module (Debian: apt install python3-venv) or virtualenv."
+}
+
+bench_setup() {
+  local requirements=$1 folder=$BENCH_ROOT/.bench/venv wanted stamp
+  bench_python=$folder/bin/python
+  wanted=$(cat "$BENCH_ROOT"/requirements*.txt | cksum)
+  stamp=$folder/$(basename "$requirements").stamp
+  [[ -x $bench_python && -f $stamp && $(cat "$stamp") == "$wanted" ]] && return
+  mkdir -p "$BENCH_ROOT/.bench"
+  # Two scripts started at once must not build the same folder.
+  exec 9>"$BENCH_ROOT/.bench/setup.lock"
+  if command -v flock >/dev/null; then flock 9; fi
+  if [[ ! (-f $stamp && $(cat "$stamp") == "$wanted") ]]; then
+    if ! "$bench_python" -m pip --version >/dev/null 2>&1; then
+      local python
+      python=$(bench_find_python) || exit 3
+      bench_say "Setting up the harness in .bench/venv with $("$python" --version) (once, about a minute) ..."
+      bench_make_venv "$python" "$folder"
+    fi
+    bench_say "Installing $(basename "$requirements") ..."
+    "$bench_python" -m pip install --quiet --disable-pip-version-check --requirement "$requirements" \
+      || bench_die "the harness's libraries could not be installed; see above."
+    printf '%s' "$wanted" >"$stamp"
+  fi
+  exec 9>&-
+}
+
+bench_setup "$1"

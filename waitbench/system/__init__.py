@@ -1,0 +1,1 @@
+"""The machine and the operating system: places, processes, files, what else runs."""

@@ -1,0 +1,65 @@
+"""What a comparison ran on, so that it can be repeated and its figures judged."""
+
+import gzip
+import os
+import platform
+import re
+import subprocess
+from pathlib import Path
+
+import psutil
+
+from waitbench.system.places import ROOT
+
+
+def describe() -> dict[str, object]:
+    """The machine, its kernel, and this harness, for the result files."""
+    return {
+        "harness": _harness_version(),
+        "kernel": f"{platform.system()} {platform.release()}",
+        "architecture": platform.machine(),
+        "cpu": _cpu_model(),
+        "cpus": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        "memory_bytes": psutil.virtual_memory().total,
+        "clock_ticks_per_second": os.sysconf("SC_CLK_TCK"),
+        "cpu_accounting": _cpu_accounting(),
+        "frequency_governor": _read(Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")),
+    }
+
+
+def _harness_version() -> str | None:
+    described = subprocess.run(
+        ["git", "-C", str(ROOT), "describe", "--always", "--dirty", "--abbrev=40", "--", "."],
+        capture_output=True, text=True, timeout=30, check=False,
+    )  # fmt: skip
+    if described.returncode != 0:
+        described = subprocess.run(
+            ["git", "-C", str(ROOT), "rev-parse", "HEAD"], capture_output=True, text=True, timeout=30, check=False
+        )
+    return described.stdout.strip() or None
+
+
+def _cpu_model() -> str:
+    match = re.search(r"^model name\s*:\s*(.+)$", _read(Path("/proc/cpuinfo")) or "", re.MULTILINE)
+    return match[1] if match else platform.processor()
+
+
+def _cpu_accounting() -> str | None:
+    """How the kernel splits CPU time into user and system: ``tick`` means sampled, so short runs prove little."""
+    try:
+        config = gzip.decompress(Path("/proc/config.gz").read_bytes()).decode("utf-8", "replace")
+    except (OSError, gzip.BadGzipFile):
+        config = _read(Path(f"/boot/config-{platform.release()}")) or ""
+    if "CONFIG_VIRT_CPU_ACCOUNTING_GEN=y" in config or "CONFIG_VIRT_CPU_ACCOUNTING_NATIVE=y" in config:
+        return "exact"
+    if "CONFIG_TICK_CPU_ACCOUNTING=y" in config:
+        rate = re.search(r"^CONFIG_HZ=(\d+)$", config, re.MULTILINE)
+        return f"tick {rate[1]} Hz" if rate else "tick"
+    return None
+
+
+def _read(path: Path) -> str | None:
+    try:
+        return path.read_text().strip()
+    except OSError:
+        return None
