@@ -1,4 +1,7 @@
-"""What is measured: each metric's name for people, its key in files, and its unit. The only list of them."""
+"""Metrics: each quantity's name for people, its key in files, its unit.
+
+What only a family measures is in its folder.
+"""
 
 from dataclasses import dataclass
 
@@ -30,7 +33,7 @@ METRICS = (
     Metric("system", "time_system", "second", "system time"),
     Metric("cpu", "time_cpu", "second", "CPU time"),
     Metric("rss", "memory_peak_resident", "byte", "peak memory"),
-    # Where the CPU time went. The five add up to what the launcher saw; see harness/accounting.py.
+    # Where the CPU time went. The five add up to what the launcher saw: execution/accounting.py.
     Metric("cpu-startup", "time_cpu_startup", "second", "start-up CPU"),
     Metric("steady", "time_cpu_steady", "second", "the workers' steady CPU"),
     Metric("cpu-shutdown", "time_cpu_shutdown", "second", "shutdown CPU"),
@@ -47,22 +50,6 @@ METRICS = (
     Metric("latency", "item_latency_p99", "second", "lateness at p99"),
     Metric("latency-p50", "item_latency_p50", "second", "median lateness"),
     Metric("latency-max", "item_latency_max", "second", "greatest lateness"),
-    # A family's own.
-    Metric("lines", "lines_per_call", "count", "lines per call"),
-    Metric("call-time", "call_time_p99", "second", "call time at p99"),
-    Metric("call-time-max", "call_time_max", "second", "longest call"),
-    Metric("call-user", "call_user", "second", "the worker's user time per call"),
-    Metric("call-system", "call_system", "second", "the worker's system time per call"),
-    Metric("model-user", "call_model_user", "second", "the model's user time per call"),
-    Metric("model-system", "call_model_system", "second", "the model's system time per call"),
-    Metric("request-time", "request_latency_p99", "second", "request time at p99"),
-    Metric("request-time-p50", "request_latency_p50", "second", "median request time"),
-    Metric("proxy-cpu", "service_cpu_proxy", "second", "the proxy's CPU"),
-    Metric("embedder-cpu", "service_cpu_embedder", "second", "the embedder's CPU"),
-    Metric("upstream-calls", "upstream_calls", "count", "upstream calls"),
-    Metric("sent", "messages_sent", "count", "messages sent"),
-    Metric("dropped", "messages_dropped", "count", "messages dropped"),
-    Metric("bytes-held", "bytes_held_peak", "byte", "bytes held at most"),
     # What else the machine did meanwhile.
     Metric("foreign-cpu", "machine_foreign_cpu", "second", "CPU of others"),
     Metric("steal", "machine_steal", "second", "steal time"),
@@ -71,5 +58,7 @@ METRICS = (
     Metric("items-in", "items_in", "count", "items in"),
     Metric("items", "items_out", "count", "items out"),
 )
+
+"""What every run may give, whatever its family."""
 
 BY_NAME = {metric.name: metric for metric in METRICS}

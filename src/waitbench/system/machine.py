@@ -1,6 +1,7 @@
 """What a comparison ran on, so that it can be repeated and its figures judged."""
 
 import gzip
+import hashlib
 import os
 import platform
 import re
@@ -13,13 +14,14 @@ from waitbench.system.places import ROOT
 
 
 def describe() -> dict[str, object]:
-    """The machine, its kernel, and this harness, for the result files."""
+    """The machine, its kernel, and the sources of this package, for the result files."""
     return {
+        "fingerprint": fingerprint(),
         "harness": _harness_version(),
         "kernel": f"{platform.system()} {platform.release()}",
         "architecture": platform.machine(),
         "cpu": _cpu_model(),
-        "cpus": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        "cpus": _cpus(),
         "memory_bytes": psutil.virtual_memory().total,
         "clock_ticks_per_second": os.sysconf("SC_CLK_TCK"),
         "cpu_accounting": _cpu_accounting(),
@@ -27,16 +29,32 @@ def describe() -> dict[str, object]:
     }
 
 
+def fingerprint() -> str:
+    """Tells machines apart without naming them: 12 hex digits, the same in every sitting on one."""
+    identity = _read(Path("/etc/machine-id")) or platform.node()
+    what = (identity, platform.machine(), _cpu_model(), str(_cpus()))
+    return hashlib.sha256("\0".join(what).encode()).hexdigest()[:12]
+
+
+def _cpus() -> int | None:
+    """CPUs that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count()
+
+
 def _harness_version() -> str | None:
-    described = subprocess.run(
-        ["git", "-C", str(ROOT), "describe", "--always", "--dirty", "--abbrev=40", "--", "."],
-        capture_output=True, text=True, timeout=30, check=False,
-    )  # fmt: skip
-    if described.returncode != 0:
-        described = subprocess.run(
-            ["git", "-C", str(ROOT), "rev-parse", "HEAD"], capture_output=True, text=True, timeout=30, check=False
+    git = ["git", "-C", str(ROOT)]
+    for question in (
+        ["describe", "--always", "--dirty", "--abbrev=40", "--", "."],
+        ["rev-parse", "HEAD"],
+    ):
+        answer = subprocess.run(
+            [*git, *question], capture_output=True, text=True, timeout=30, check=False
         )
-    return described.stdout.strip() or None
+        if answer.returncode == 0:
+            return answer.stdout.strip() or None
+    return None
 
 
 def _cpu_model() -> str:
@@ -45,12 +63,15 @@ def _cpu_model() -> str:
 
 
 def _cpu_accounting() -> str | None:
-    """How the kernel splits CPU time into user and system: ``tick`` means sampled, so short runs prove little."""
+    """How the kernel splits CPU time into user and system: ``tick`` means by samples."""
     try:
         config = gzip.decompress(Path("/proc/config.gz").read_bytes()).decode("utf-8", "replace")
     except (OSError, gzip.BadGzipFile):
         config = _read(Path(f"/boot/config-{platform.release()}")) or ""
-    if "CONFIG_VIRT_CPU_ACCOUNTING_GEN=y" in config or "CONFIG_VIRT_CPU_ACCOUNTING_NATIVE=y" in config:
+    if (
+        "CONFIG_VIRT_CPU_ACCOUNTING_GEN=y" in config
+        or "CONFIG_VIRT_CPU_ACCOUNTING_NATIVE=y" in config
+    ):
         return "exact"
     if "CONFIG_TICK_CPU_ACCOUNTING=y" in config:
         rate = re.search(r"^CONFIG_HZ=(\d+)$", config, re.MULTILINE)

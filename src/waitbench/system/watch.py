@@ -1,17 +1,15 @@
-"""What else the machine did during a run. Read before and after it, so that watching costs nothing while it is on.
+"""What else the machine did during a run. Read before and after it: watching costs the run nothing.
 
-CPU of others is what ``/proc/stat`` counted as busy, less what the run itself used: both are in ticks (10 ms), so short runs are
-given a tolerance. Steal is what a hypervisor took. Pressure is the time in which some task waited for a CPU
-(``/proc/pressure/cpu``, Linux ≥ 4.20); a run with more busy threads than CPUs causes it itself, so it is recorded but not judged.
+CPU of others is what ``/proc/stat`` counted as busy, less what the run itself used: both are in
+ticks (10 ms), so short runs are given a tolerance. Steal is what a hypervisor took. Pressure is the
+time in which some task waited for a CPU (``/proc/pressure/cpu``, Linux ≥ 4.20); a run with more
+busy threads than CPUs causes it itself, so it is recorded but not judged.
 """
 
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-
-DISTURBED = "disturbed"
-"""The mark of a run during which the machine did something else."""
 
 FOREIGN_CORES = 0.10
 STEAL_CORES = 0.05
@@ -35,12 +33,14 @@ class Reading:
             return None
         tick = os.sysconf("SC_CLK_TCK")
         # user, nice, system, idle, iowait, irq, softirq, steal; guest time is within user.
-        user, nice, system, _idle, _iowait, irq, softirq, steal = (int(field) / tick for field in fields[:8])
+        user, nice, system, _idle, _iowait, irq, softirq, steal = (
+            int(field) / tick for field in fields[:8]
+        )
         return cls(user + nice + system + irq + softirq, steal, _pressure_s())
 
 
 def observed(before: Reading | None, after: Reading | None, run_cpu_s: float) -> dict[str, float]:
-    """What the machine did between two readings, by key as in result files. Empty where nothing can be read."""
+    """What the machine did between two readings, by key; empty where nothing can be read."""
     if before is None or after is None:
         return {}
     seen = {
@@ -58,7 +58,9 @@ def is_disturbed(metrics: Mapping[str, float]) -> bool:
     real_s = metrics["time_wall_clock"]
     tolerated_s = TICKS_TOLERATED / os.sysconf("SC_CLK_TCK")
     foreign, steal = metrics.get("machine_foreign_cpu", 0.0), metrics.get("machine_steal", 0.0)
-    return foreign > FOREIGN_CORES * real_s + tolerated_s or steal > STEAL_CORES * real_s + tolerated_s
+    return (
+        foreign > FOREIGN_CORES * real_s + tolerated_s or steal > STEAL_CORES * real_s + tolerated_s
+    )
 
 
 def _pressure_s() -> float | None:

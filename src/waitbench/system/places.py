@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent.parent
+PACKAGE = Path(__file__).resolve().parent.parent
+ROOT = PACKAGE.parent.parent
 DATAFLOWS = ROOT / "dataflows"
 SERVICES = ROOT / "services"
 RESULTS = ROOT / "results"
@@ -11,7 +12,7 @@ RESULTS = ROOT / "results"
 
 @dataclass(frozen=True)
 class Cache:
-    """The folder that git ignores: environments, wheels, tools, logs. Safe to delete when nothing runs."""
+    """The folder that git ignores: environments, wheels, tools, logs. Safe to delete at rest."""
 
     root: Path = ROOT / ".bench"
 

@@ -1,4 +1,4 @@
-"""Starting programs: an argument list, a time limit, a process group of their own, and nothing left behind."""
+"""Starting programs: argument lists, time limits, process groups, and nothing left behind."""
 
 import os
 import signal
@@ -23,9 +23,10 @@ _live: set[int] = set()
 
 @dataclass(frozen=True)
 class Finished:
-    """How a program ended. ``returncode`` is ``None`` when its time limit passed and it was killed."""
+    """How a program ended."""
 
     returncode: int | None
+    """``None`` when its time limit passed and it was killed."""
     leftovers: int
     """Processes of its group that were still alive after it, and were killed."""
 
@@ -44,18 +45,25 @@ def run(
     cwd: Path | None = None,
     on_start: Callable[[int], None] = lambda _group: None,
 ) -> Finished:
-    """Runs a program to its end or its time limit, then makes sure that its whole process group is gone.
+    """Runs a program to its end or its time limit; then its whole process group is gone.
 
-    The caller's thread blocks without polling, so that nothing of the harness runs meanwhile. Any exception (Ctrl-C among
-    them) kills the group before it travels on. ``on_start`` is told the group as soon as there is one.
+    The caller's thread blocks without polling, so that nothing of the harness runs meanwhile. Any
+    exception (Ctrl-C among them) kills the group before it travels on. ``on_start`` is told the
+    group as soon as there is one.
     """
     process = subprocess.Popen(
-        list(arguments), stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr, env=env, cwd=cwd, start_new_session=True
+        list(arguments),
+        stdin=subprocess.DEVNULL,
+        stdout=stdout,
+        stderr=stderr,
+        env=env,
+        cwd=cwd,
+        start_new_session=True,
     )
     _live.add(process.pid)
     try:
         on_start(process.pid)
-        # Popen.wait with a timeout polls, up to 20 times a second; a thread blocked in waitpid does not.
+        # Popen.wait with a timeout polls, up to 20 times a second; a thread in waitpid does not.
         waiter = threading.Thread(target=process.wait, daemon=True)
         waiter.start()
         waiter.join(time_limit_s)
@@ -80,11 +88,19 @@ def run_logged(
     Raises ``HarnessError`` with the end of that log, where it is, and what ``hint`` makes of it.
     """
     with log.open("ab") as file:
-        finished = run(arguments, stdout=file, stderr=file, time_limit_s=_STEP_TIME_LIMIT_S, env=env, cwd=cwd)
+        finished = run(
+            arguments, stdout=file, stderr=file, time_limit_s=_STEP_TIME_LIMIT_S, env=env, cwd=cwd
+        )
     if finished.returncode != 0:
-        reason = f"still running after {_STEP_TIME_LIMIT_S} s" if finished.timed_out else f"exit {finished.returncode}"
+        reason = (
+            f"still running after {_STEP_TIME_LIMIT_S} s"
+            if finished.timed_out
+            else f"exit {finished.returncode}"
+        )
         program = Path(arguments[0]).name
-        raise HarnessError(f"{program} failed ({reason}). The end of {log}:\n{tail(log)}{hint(log)}")
+        raise HarnessError(
+            f"{program} failed ({reason}). The end of {log}:\n{tail(log)}{hint(log)}"
+        )
 
 
 def kill_all() -> None:
@@ -94,7 +110,7 @@ def kill_all() -> None:
 
 
 def kill_group(group: int) -> int:
-    """Kills every process of a group; returns how many there were. Zombies do not count: they cost nothing."""
+    """Kills every process of a group; returns how many there were, without zombies."""
     try:
         os.killpg(group, 0)
     except ProcessLookupError:
@@ -106,7 +122,7 @@ def kill_group(group: int) -> int:
         os.killpg(group, signal.SIGKILL)
     except (ProcessLookupError, PermissionError):
         return 0
-    # Not psutil's own wait: it would reap our children, and take their exit codes from those who wait for them.
+    # Not psutil's own wait: it would reap our children, and take their exit codes from others.
     end = time.monotonic() + _GONE_WITHIN_S
     while any(_is_alive_in(member, group) for member in members) and time.monotonic() < end:
         time.sleep(0.005)

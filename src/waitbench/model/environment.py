@@ -1,0 +1,130 @@
+"""Environments: a virtualenv with one revision installed, and all that determines one."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+from waitbench.model.revision import Revision
+
+
+class Origin(str, Enum):
+    """Where a revision's code comes from."""
+
+    WHEEL = "wheel"
+    """A wheel of the package index."""
+    SOURCE = "source"
+    """The repository, built here."""
+    CHECKOUT = "checkout"
+    """A folder, built here."""
+    FILE = "file"
+    """A wheel on disk."""
+
+    @property
+    def is_built_here(self) -> bool:
+        return self in (Origin.SOURCE, Origin.CHECKOUT)
+
+
+class OriginChoice(str, Enum):
+    """What ``--origin`` takes."""
+
+    AUTO = "auto"
+    WHEEL = "wheel"
+    SOURCE = "source"
+    MIXED = "mixed"
+
+
+@dataclass(frozen=True)
+class Interpreter:
+    """One CPython."""
+
+    executable: str
+    version: str
+    """Such as ``3.10.13``."""
+
+    @property
+    def minor(self) -> tuple[int, int]:
+        """Such as ``(3, 10)``."""
+        major, minor = self.version.split(".")[:2]
+        return int(major), int(minor)
+
+    @property
+    def minor_text(self) -> str:
+        return "{}.{}".format(*self.minor)
+
+    @property
+    def tag(self) -> str:
+        """Such as ``cp310``."""
+        return "cp{}{}".format(*self.minor)
+
+
+@dataclass(frozen=True)
+class Toolchain:
+    """What compiles a source build besides the Python."""
+
+    compiler: str
+    """Its name and version, or ``none``."""
+    flags: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class EnvironmentSpec:
+    """All that determines one environment."""
+
+    revision: Revision
+    origin: Origin
+    python: Interpreter
+    commit: str | None
+    """Full id, where the code comes from git."""
+    commit_date: str | None
+    """ISO 8601, of the committer, where there is a commit."""
+    wheel: Path | None
+    """The wheel to install, where there is one already."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Facts:
+    """What is known of an environment, kept in it as ``environment.json`` and in result files."""
+
+    python: str
+    """Version of the interpreter."""
+    package_version: str
+    """As the package says; builds between two releases all carry the earlier one's."""
+    extensions: Mapping[str, str]
+    """SHA-256 of each compiled extension, by its path in the package."""
+    package_sha256: str
+    """Over all files of the package, compiled or not."""
+    requirements: tuple[str, ...]
+    """What is installed, as ``name==version``."""
+    compiler: str | None
+    """Of builds made here."""
+    capabilities: frozenset[str]
+    """What its sources and sinks can do; see ``model.scenario.CAPABILITIES``."""
+    details: Mapping[str, str] = field(default_factory=dict)
+    """What only the engine itself understands, such as where this version keeps its launcher."""
+
+    def as_plain(self) -> dict[str, Any]:
+        """These facts as JSON takes them."""
+        return {**asdict(self), "capabilities": sorted(self.capabilities)}
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any]) -> "Facts":
+        """Facts out of JSON; what this version does not know is ignored. Raises ``TypeError``."""
+        known = {name: value for name, value in plain.items() if name in cls.__dataclass_fields__}
+        known["requirements"] = tuple(known.get("requirements", ()))
+        known["capabilities"] = frozenset(known.get("capabilities", ()))
+        return cls(**known)
+
+
+@dataclass(frozen=True)
+class Environment:
+    """A virtualenv with one revision installed."""
+
+    folder: Path
+    engine: str
+    facts: Facts
+
+    @property
+    def python(self) -> Path:
+        return self.folder / "bin" / "python"

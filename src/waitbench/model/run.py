@@ -1,0 +1,117 @@
+"""Runs: what is planned, and what came of it, a number or a reason why there is none."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from waitbench.model.scenario import Scenario
+
+WARM_UP = 0
+"""The number of the round whose figures are not kept."""
+
+FAILED = "failed"
+TIMED_OUT = "timed-out"
+LOST_ITEMS = "lost-items"
+NOT_BUILT = "not-built"
+"""The outcome of a revision that has no environment."""
+NOT_SUPPORTED = "not-supported"
+"""The outcome of a scenario that needs what a revision cannot do: said, but no failure."""
+DISTURBED = "disturbed"
+"""The mark of a run while the machine did something else; the outcome of a repeated one."""
+HARMLESS = frozenset({NOT_SUPPORTED, DISTURBED})
+"""Outcomes that do not make a comparison fail."""
+
+UNBALANCED = "unbalanced"
+"""The mark of a run whose workers and launcher do not add up to hyperfine's total."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlannedRun:
+    """One run of one revision."""
+
+    scenario: Scenario
+    label: str
+    round: int
+    """1 and up; 0 is the warm-up."""
+    position: int
+    """Its place within the round, from 0."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Timing:
+    """What hyperfine says of one run; times in seconds, over all processes that it waited for."""
+
+    real_s: float
+    user_s: float
+    system_s: float
+    rss_bytes: float | None
+    """Largest peak of any one process; ``None`` before hyperfine 1.19."""
+    exit_code: int | None
+
+    @property
+    def cpu_s(self) -> float:
+        return self.user_s + self.system_s
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measurement:
+    """A run that passed its checks."""
+
+    label: str
+    round: int
+    position: int
+    started_at: str
+    """ISO 8601, UTC."""
+    metrics: Mapping[str, float]
+    """By the metric's key in files, in its unit."""
+    marks: tuple[str, ...] = ()
+    """What is odd about it: ``unbalanced``, ``disturbed``."""
+    samples: tuple[Mapping[str, float], ...] = field(default=(), repr=False)
+    """What the workload observed besides, such as each of its calls; see the family."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """A run that gave no measurement."""
+
+    label: str
+    round: int
+    position: int
+    started_at: str
+    reason: str
+    """``failed``, ``timed-out``, ``lost-items``, ``not-built``; and the harmless ones."""
+    message: str
+    log: str = ""
+    """The end of what the run printed."""
+
+
+Result = Measurement | Outcome
+
+
+@dataclass(frozen=True)
+class ThreadSample:
+    """One thread in one interval of a run that was sampled for its timeline."""
+
+    label: str
+    time_s: float
+    """Since the run began, at the end of the interval."""
+    process: str
+    """Such as ``worker 0`` or ``launcher``."""
+    thread: str
+    """Its name and number within the process, such as ``python 0``."""
+    share: float
+    """Of one CPU, 0 to 1."""
+
+
+def set_aside(measurement: Measurement) -> Outcome:
+    """The outcome that a disturbed measurement becomes when its round is repeated."""
+    metrics = measurement.metrics
+    others_s = metrics["machine_foreign_cpu"] + metrics["machine_steal"]
+    return Outcome(
+        label=measurement.label,
+        round=measurement.round,
+        position=measurement.position,
+        started_at=measurement.started_at,
+        reason=DISTURBED,
+        message=f"others used {others_s:.2f} s of CPU during this round of "
+        f"{metrics['time_wall_clock']:.2f} s runs",
+    )

@@ -1,0 +1,148 @@
+"""Scenarios: a dataflow with fixed parameters, and what to expect of a run of it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from waitbench.model.metrics import METRICS, Metric
+
+Value = int | float | bool | str
+Parameters = Mapping[str, Value]
+Samples = Sequence[Mapping[str, float]]
+"""What a workload observed besides: one mapping each, such as a call's time and lines."""
+
+NEXT_AWAKE = "next-awake"
+CAPABILITIES = {NEXT_AWAKE: "say when a source is to be asked next"}
+"""What an environment may be able to do, each with the end of a sentence: "it cannot …"."""
+
+MOST_READING_WORKERS = 16
+"""Workers that read input in the families with a source a worker: more would only add start-up."""
+
+
+@dataclass(frozen=True)
+class Topology:
+    """How the processes of a run are started."""
+
+    kind: str
+    """One of the engine's.
+
+    ``single``: one process; ``cluster``: N of them, as in production; ``launcher``: its own.
+    """
+    processes: int = 1
+    workers: int = 1
+    """Worker threads of each process."""
+
+    @property
+    def worker_count(self) -> int:
+        return self.processes * self.workers
+
+    @property
+    def reading_workers(self) -> int:
+        """Workers that have a source, where each of the first so many has one."""
+        return min(self.worker_count, MOST_READING_WORKERS)
+
+    def __str__(self) -> str:
+        plural = "es" if self.processes != 1 else ""
+        processes = "" if self.kind == "single" else f", {self.processes} process{plural}"
+        return self.kind + processes + (f" × {self.workers} workers" if self.workers > 1 else "")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Service:
+    """One server that a run needs, started before it and stopped after it."""
+
+    name: str
+    """A module of ``services/``."""
+    settings: Mapping[str, str]
+    """By environment variable."""
+    upstream_variable: str | None = None
+    """The environment variable that tells it where the service before it is."""
+    counters: Callable[[str], Mapping[str, float]] = field(default=lambda _url: {})
+    """Reads counters of its own from its URL; their rises during a run are metrics, by key."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServicePlan:
+    """Servers that stand one behind the other; workloads talk to the last."""
+
+    services: tuple[Service, ...]
+    url: str | None = None
+    """Where somebody else's is that stands before the first of ours."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Family:
+    """What the scenarios of one dataflow module have in common."""
+
+    name: str
+    items: Callable[[Parameters, Topology], int | None]
+    """How many items must come out of a run; ``None`` where nobody knows."""
+    lasts_s: Callable[[Parameters], float]
+    """Roughly how long a run takes; never a measurement."""
+    metrics: tuple[Metric, ...] = ()
+    """What it measures beyond what every run gives."""
+    metrics_of: Callable[[Samples, Mapping[str, float]], Mapping[str, float]] = field(
+        default=lambda _samples, _totals: {}
+    )
+    """A run's own metrics, by key, out of its samples and totals: dataflows/support/probe.py."""
+    requirements: tuple[str, ...] = ()
+    """Packages that its workloads need besides the engine, pinned, as pip takes them."""
+    assets: Path | None = None
+    """A program that makes what its workloads read, such as a model, in the folder it is given."""
+    services: Callable[[Parameters], ServicePlan] | None = None
+    """The servers of a run; their CPU is not the run's."""
+    waits: Callable[[Parameters], bool] = field(default=lambda _parameters: False)
+    """Whether a run's input makes the workers wait: items are due over time, or it is silent."""
+    quick: Mapping[str, str] = field(default_factory=dict)
+    """Settings that shorten its scenarios for the gate."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scenario:
+    """One dataflow with fixed parameters."""
+
+    name: str
+    purpose: str
+    family: Family
+    module: Path
+    call: str = "get_flow"
+    """The function in the module; or, for a user's dataflow, all of what follows its ``:``."""
+    parameters: Parameters = field(default_factory=dict)
+    by_default: bool = True
+    """Whether it runs when no ``--scenario`` is given."""
+    needs: frozenset[str] = frozenset()
+    """Capabilities without which a revision cannot run it."""
+    is_own: bool = True
+    """Whether it is one of ours, which report what they do; a user's dataflow need not."""
+
+    @property
+    def waits(self) -> bool:
+        """Whether its input makes the workers wait."""
+        return self.family.waits(self.parameters)
+
+    @property
+    def metrics(self) -> tuple[Metric, ...]:
+        """Everything that a run of it may give."""
+        return (*METRICS, *self.family.metrics)
+
+    @property
+    def import_string(self) -> str:
+        """What the engine is given to run, such as ``…/flow.py:get_flow(long_input=True)``."""
+        if not self.is_own:
+            return f"{self.module}:{self.call}"
+        arguments = ", ".join(f"{name}={value!r}" for name, value in self.parameters.items())
+        return f"{self.module}:{self.call}({arguments})"
+
+    def expected_items(self, topology: Topology) -> int | None:
+        """How many items must come out of a run; ``None`` where nobody knows."""
+        return self.family.items(self.parameters, topology)
+
+    @property
+    def expected_s(self) -> float:
+        """Roughly how long a run takes, for the time left and the time limit; not a measurement."""
+        return self.family.lasts_s(self.parameters)
+
+    @property
+    def time_limit_s(self) -> float:
+        """After this a run counts as hung."""
+        return 30 + 5 * self.expected_s

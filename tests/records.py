@@ -1,0 +1,97 @@
+"""Records made by hand, for tests of what reads, judges and draws them."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from waitbench.model.environment import Facts
+from waitbench.model.record import Contestant, Context, Record
+from waitbench.model.run import Measurement, Outcome
+
+Runs = Sequence[Mapping[str, float]]
+AT = "2026-01-01T00:00:00+00:00"
+
+
+def facts(**changes: Any) -> Facts:
+    """What is known of an environment that never was."""
+    known: dict[str, Any] = {
+        "python": "3.10.1",
+        "package_version": "0.0.1",
+        "extensions": {},
+        "package_sha256": "",
+        "requirements": (),
+        "compiler": None,
+        "capabilities": frozenset(),
+    }
+    return Facts(**{**known, **changes})
+
+
+def contestant(label: str, **changes: Any) -> Contestant:
+    """A revision whose code differs from that of every other label."""
+    known = facts(package_sha256=label, extensions={"x.so": label})
+    return Contestant(
+        **{"label": label, "text": label, "origin": "wheel", "facts": known, **changes}
+    )
+
+
+def context(labels: Sequence[str], **changes: Any) -> Context:
+    """The context of a comparison of these labels, the baseline first."""
+    known: dict[str, Any] = {
+        "engine": "standin",
+        "revisions": tuple(map(contestant, labels)),
+        "topology": "single",
+        "mixed_origins": False,
+        "hyperfine_version": "1.20.0",
+        "machine": {"kernel": "Linux"},
+        "started_at": AT,
+        "argv": ("compare",),
+    }
+    return Context(**{**known, **changes})
+
+
+def make_record(
+    runs: Mapping[str, Runs], *, scenario: str = "waiting", waits: bool = True, **changes: Any
+) -> Record:
+    """A record with the given metrics: a list of runs for each label, values by key for each."""
+    record = Record(
+        scenario=scenario,
+        family="standin",
+        parameters={"partitions": 2},
+        context=context(list(runs), **changes),
+        waits=waits,
+    )
+    for position, (label, values) in enumerate(runs.items()):
+        for number, metrics in enumerate(values, 1):
+            record.add(measurement(label, number, metrics, position=position))
+    return record
+
+
+def measurement(
+    label: str, number: int, metrics: Mapping[str, float], *, position: int = 0, **changes: Any
+) -> Measurement:
+    """A run of round ``number``."""
+    return Measurement(
+        label=label, round=number, position=position, started_at=AT, metrics=metrics, **changes
+    )
+
+
+def outcome(label: str, number: int, reason: str, *, message: str = "", log: str = "") -> Outcome:
+    """A run without a measurement."""
+    return Outcome(
+        label=label,
+        round=number,
+        position=0,
+        started_at=AT,
+        reason=reason,
+        message=message,
+        log=log,
+    )
+
+
+def times(real: float, user: float, system: float) -> dict[str, float]:
+    """The metrics of one run, in seconds."""
+    return {
+        "time_wall_clock": real,
+        "time_user": user,
+        "time_system": system,
+        "time_cpu": user + system,
+    }

@@ -1,0 +1,161 @@
+"""The rooms of the package: what may know what, and how long a module may be."""
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from waitbench import engines, families
+from waitbench.system.places import PACKAGE, ROOT
+
+MODULES = sorted(PACKAGE.rglob("*.py"))
+ENGINE_LIST = PACKAGE / "engines" / "__init__.py"
+FAMILY_LIST = PACKAGE / "families" / "__init__.py"
+"""The two lists: the only general modules that name what they list."""
+MOST_LINES = 250
+MOST_ROOMS = 10
+
+
+def words_of(path: Path) -> Iterator[str]:
+    """Every identifier, string and comment of a module, in lower case."""
+    yield path.read_text("utf-8").lower()
+
+
+def module_id(path: Path) -> str:
+    return str(path.relative_to(PACKAGE))
+
+
+@pytest.mark.parametrize("path", MODULES, ids=module_id)
+def test_only_its_own_modules_know_an_engine_by_name(path: Path) -> None:
+    name = engines.DEFAULT.name
+    is_help_text = path.parent.name == "cli"
+    if path == ENGINE_LIST or module_id(path).startswith(f"engines/{name}"):
+        return
+    text = "\n".join(without_help(path)) if is_help_text else "\n".join(words_of(path))
+    assert name not in text
+
+
+def without_help(path: Path) -> Iterator[str]:
+    """What a module of the command line says outside its examples and its options' help."""
+    tree = ast.parse(path.read_text("utf-8"))
+    help_texts = {
+        id(part)
+        for node in ast.walk(tree)
+        if (isinstance(node, ast.keyword) and node.arg == "help")
+        or (
+            isinstance(node, ast.Assign)
+            and isinstance(node.targets[0], ast.Name)
+            and node.targets[0].id == "EXAMPLES"
+        )
+        for part in ast.walk(node)
+    }
+    for node in ast.walk(tree):
+        if id(node) in help_texts:
+            continue
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value.lower()
+        elif isinstance(node, ast.Name):
+            yield node.id.lower()
+        elif isinstance(node, (ast.Attribute, ast.alias)):
+            yield (node.attr if isinstance(node, ast.Attribute) else node.name).lower()
+
+
+def family_names() -> set[str]:
+    """Names of families, and of their folders."""
+    named = {scenario.family.name for scenario in families.ALL}
+    folders = {path.name for path in (PACKAGE / "families").iterdir() if path.is_dir()}
+    # "input" is also an English word, which any module may use.
+    return (named | {name.replace("-", "_") for name in named} | folders) - {
+        "input",
+        "__pycache__",
+    }
+
+
+@pytest.mark.parametrize("path", MODULES, ids=module_id)
+def test_only_its_own_folder_knows_a_family_by_name(path: Path) -> None:
+    if path == FAMILY_LIST:
+        return
+    folder = path.relative_to(PACKAGE).parts
+    if folder[0] == "families" and len(folder) > 2:
+        return
+    text = "\n".join(without_help(path) if path.parent.name == "cli" else words_of(path))
+    # Whole words: "dynamic" is one, "dynamically" is not.
+    words = set("".join(c if c.isalnum() or c in "_-" else " " for c in text).split())
+    assert not words & family_names()
+
+
+@pytest.mark.parametrize("path", MODULES, ids=module_id)
+def test_no_module_is_long(path: Path) -> None:
+    assert len(path.read_text("utf-8").splitlines()) <= MOST_LINES
+
+
+def test_there_are_at_most_ten_rooms() -> None:
+    rooms = [path for path in PACKAGE.iterdir() if (path / "__init__.py").exists()]
+    modules = [path for path in PACKAGE.glob("*.py") if path.name != "__init__.py"]
+    assert len(rooms) + len(modules) <= MOST_ROOMS
+
+
+def test_reading_a_result_file_does_not_load_the_build_system() -> None:
+    code = (
+        "import sys; from waitbench.store import comparisons;"
+        "print(*sorted(name for name in sys.modules if name.startswith('waitbench.')))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={"PYTHONPATH": str(PACKAGE.parent)},
+    )
+    rooms = {name.split(".")[1] for name in done.stdout.split()}
+    assert rooms == {"model", "system", "store"}
+
+
+def test_the_help_of_a_command_loads_no_drawing() -> None:
+    code = "import sys; sys.argv = ['runner.py']; import runner; print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    loaded = set(done.stdout.split())
+    assert not loaded & {"matplotlib", "pandas", "scipy.stats"}
+
+
+def test_a_forbidden_import_is_found(tmp_path: Path) -> None:
+    """The contracts of pyproject.toml hold, and break when an import is added against them."""
+
+    def lint() -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [Path(sys.executable).with_name("lint-imports"), "--no-cache"],
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=copy,
+            env={"PYTHONPATH": str(copy / PACKAGE.parent.relative_to(ROOT)), "PATH": "/usr/bin"},
+        )
+
+    copy = tmp_path / "copy"
+    package = copy / PACKAGE.relative_to(ROOT)
+    for path in MODULES:
+        target = package / path.relative_to(PACKAGE)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(path.read_bytes())
+    (copy / "pyproject.toml").write_bytes((ROOT / "pyproject.toml").read_bytes())
+    clean = lint()
+    assert clean.returncode == 0, clean.stdout + clean.stderr
+    for lower, upper in (
+        ("model/run.py", "waitbench.system.watch"),
+        ("store/folders.py", "waitbench.execution.plan"),
+        ("analysis/statistics.py", "waitbench.store.folders"),
+        ("reporting/tables.py", "waitbench.families"),
+        ("families/selection.py", "waitbench.cli.options"),
+        ("engines/cargo.py", "waitbench.environments.index"),
+    ):
+        path = package / lower
+        before = path.read_text()
+        path.write_text(f"{before}\nimport {upper}\n")
+        broken = lint()
+        path.write_text(before)
+        assert (broken.returncode, "BROKEN" in broken.stdout) == (1, True), f"{lower} -> {upper}"
