@@ -1,26 +1,38 @@
-"""Families -> assets: what workloads read besides their input, such as a trained model. Made once, before any run."""
+"""Families -> assets: what workloads read besides their input, such as a trained model."""
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from filelock import FileLock
 
-from waitbench.environments.virtualenvs import Environment
+from waitbench.model.environment import Environment
 from waitbench.model.scenario import Scenario
 from waitbench.system.places import Cache
 from waitbench.system.processes import run_logged
 
 FOLDER_VARIABLE = "BENCH_ASSETS_DIR"
-"""Environment variable by which a workload learns where they are."""
+"""The environment variable that tells a workload where they are."""
 
 
 def folder(cache: Cache) -> Path:
-    """Where they are kept. Programs name their files by all that determines them, so that an old one is never taken for a new one."""
+    """Where they are kept.
+
+    Programs name their files by all that determines them, so that an old one is never taken for a
+    new one.
+    """
     return cache.folder("assets")
 
 
-def make(chosen: Iterable[Scenario], environment: Environment, cache: Cache, say: Callable[[str], None]) -> None:
-    """Runs each family's program, which returns at once if it has nothing to do. Raises ``HarnessError`` if one fails."""
+def make(
+    chosen: Iterable[Scenario],
+    environment: Environment,
+    cache: Cache,
+    say: Callable[[str], None],
+) -> None:
+    """Runs each family's program, which returns at once if it has nothing to do.
+
+    Raises ``HarnessError`` if one fails.
+    """
     programs = {s.family.name: s.family.assets for s in chosen if s.family.assets is not None}
     for family, program in programs.items():
         say(f"{family}: making what its workloads read, unless it is there")

@@ -1,7 +1,8 @@
-"""Kills the run in flight if the harness dies without a chance to (kill -9): a spinning worker would burn a core for ever.
+"""Kills the run in flight if the harness dies without a chance to (kill -9).
 
-A small program of its own, blocked in ``read`` on a pipe from the harness, so it costs nothing while it waits. Each line is
-the process group of the run in flight, or 0 for none; the end of the pipe means that the harness is gone.
+Else a spinning worker would burn a core for ever. A small program of its own, blocked in ``read``
+on a pipe from the harness, so it costs nothing while it waits. Each line is the process group of
+the run in flight, or 0 for none; the end of the pipe means that the harness is gone.
 """
 
 import os
@@ -17,7 +18,10 @@ class Guard:
 
     def __enter__(self) -> "Guard":
         self._process = subprocess.Popen(
-            [sys.executable, "-I", "-S", __file__], stdin=subprocess.PIPE, text=True, start_new_session=True
+            [sys.executable, "-I", "-S", __file__],
+            stdin=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
         )
         return self
 

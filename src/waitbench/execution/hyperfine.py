@@ -1,8 +1,8 @@
-"""hyperfine, the benchmark program: found or installed, called for one run, its two export formats read.
+"""hyperfine, the benchmark program: located or installed, called for one run, its exports read.
 
-It is not on the Python index: the package of that name there is a physics library. From 1.13 on it has
-``--output inherit``, which this harness needs. Both lines (1.x and 2.x) export JSON, of different shapes; 1.x gives user
-and system time only as a mean over its runs, hence one run a call.
+It is not on the Python index: the package of that name there is a physics library. From 1.13 on it
+has ``--output inherit``, which waitbench needs. Both lines (1.x and 2.x) export JSON, of different
+shapes; 1.x gives user and system time only as a mean over its runs, hence one run a call.
 """
 
 import json
@@ -19,6 +19,7 @@ from filelock import FileLock
 from packaging.version import Version
 
 from waitbench.model.errors import HarnessError
+from waitbench.model.run import Timing
 from waitbench.system.places import Cache
 from waitbench.system.processes import run_logged
 
@@ -37,81 +38,81 @@ class Hyperfine:
     def arguments(self, command: Sequence[str], export: Path) -> list[str]:
         """The argument list that runs ``command`` once, without a shell, and exports JSON.
 
-        A command that fails is hyperfine's business only in the export: it is judged here, with its log.
+        A command that fails is hyperfine's business only in the export: it is judged elsewhere,
+        with its log.
         """
         return [
-            self.path, "--runs", "1", "--warmup", "0", "--shell", "none", "--ignore-failure", "--style", "none",
-            "--output", "inherit", "--export-json", str(export), "--", join(command),
+            self.path, "--runs", "1", "--warmup", "0", "--shell", "none", "--ignore-failure",
+            "--style", "none", "--output", "inherit", "--export-json", str(export), "--",
+            join(command),
         ]  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Timing:
-    """What hyperfine says of one run; times in seconds, over all processes that the run waited for."""
-
-    real_s: float
-    user_s: float
-    system_s: float
-    rss_bytes: float | None
-    """Largest peak of any one process; ``None`` before hyperfine 1.19."""
-    exit_code: int | None
-
-
 def parse_export(text: str) -> Timing:
-    """Reads the export of one run, of hyperfine 1.x or 2.x. Raises ``HarnessError`` for anything else."""
+    """Reads the export of one run, of hyperfine 1.x or 2.x. Raises ``HarnessError``."""
     try:
         (result,) = json.loads(text)["results"]
         if "measurements" in result:
             return _parse_2(result)
         return _parse_1(result)
     except (ValueError, KeyError, IndexError, TypeError) as error:
-        raise HarnessError(f"hyperfine's export cannot be read ({error!r}): {text[:200]!r}") from error
+        raise HarnessError(
+            f"hyperfine's export cannot be read ({error!r}): {text[:200]!r}"
+        ) from error
 
 
 def _parse_1(result: dict[str, Any]) -> Timing:
     (real,) = result["times"]
     memory = result.get("memory_usage_byte")
     exit_codes = result.get("exit_codes") or [None]
-    return Timing(real, result["user"], result["system"], float(memory[0]) if memory else None, exit_codes[0])
+    return Timing(
+        real_s=real,
+        user_s=result["user"],
+        system_s=result["system"],
+        rss_bytes=float(memory[0]) if memory else None,
+        exit_code=exit_codes[0],
+    )
 
 
 def _parse_2(result: dict[str, Any]) -> Timing:
     (run,) = result["measurements"]
     memory = run.get("memory_peak_resident")
     return Timing(
-        run["time_wall_clock"]["value"],
-        run["time_user"]["value"],
-        run["time_system"]["value"],
-        float(memory["value"]) if memory else None,
-        run.get("exit_code"),
+        real_s=run["time_wall_clock"]["value"],
+        user_s=run["time_user"]["value"],
+        system_s=run["time_system"]["value"],
+        rss_bytes=float(memory["value"]) if memory else None,
+        exit_code=run.get("exit_code"),
     )
 
 
 def locate(cache: Cache, say: Callable[[str], None]) -> Hyperfine:
-    """hyperfine from PATH if it is new enough, else from the cache, else installed there without root."""
+    """hyperfine from PATH if new enough, else from the cache, else installed there without root."""
     own = cache.root / "tools" / "bin" / "hyperfine"
     for path in filter(None, (shutil.which("hyperfine"), str(own) if own.exists() else None)):
-        found = _ask(path)
+        found = _program_at(path)
         if found is not None:
             return found
     with FileLock(cache.lock_file("tools")):
         if not own.exists():
             _install(own, cache, say)
-    found = _ask(str(own))
+    found = _program_at(str(own))
     if found is None:
         raise HarnessError(f"{own} does not run. Delete it and try again. {_INSTRUCTION}")
     return found
 
 
 _INSTRUCTION = (
-    f"Install hyperfine ≥ {OLDEST} yourself (apt install hyperfine, brew install hyperfine, cargo install hyperfine); "
-    "the Python package of that name is something else."
+    f"Install hyperfine ≥ {OLDEST} yourself (apt install hyperfine, brew install hyperfine, "
+    "cargo install hyperfine); the Python package of that name is something else."
 )
 
 
-def _ask(path: str) -> Hyperfine | None:
+def _program_at(path: str) -> Hyperfine | None:
     try:
-        asked = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=30, check=False)
+        asked = subprocess.run(
+            [path, "--version"], capture_output=True, text=True, timeout=30, check=False
+        )
     except OSError:
         return None
     match = re.match(r"hyperfine (\d+\.\d+\.\d+)", asked.stdout)
@@ -122,7 +123,10 @@ def _install(own: Path, cache: Cache, say: Callable[[str], None]) -> None:
     own.parent.mkdir(parents=True, exist_ok=True)
     log = cache.folder("logs") / "hyperfine.log"
     failures = []
-    for needed, what, install in (("apt-get", "Debian's archive", _from_apt), ("cargo", "source", _from_cargo)):
+    for needed, what, install in (
+        ("apt-get", "Debian's archive", _from_apt),
+        ("cargo", "source", _from_cargo),
+    ):
         if shutil.which(needed) is None:
             failures.append(f"no {needed}")
             continue
@@ -132,14 +136,23 @@ def _install(own: Path, cache: Cache, say: Callable[[str], None]) -> None:
             return
         except HarnessError as error:
             failures.append(f"{needed}: {str(error).splitlines()[-1]}")
-    raise HarnessError(f"hyperfine is missing and could not be set up ({'; '.join(failures)}). {_INSTRUCTION}")
+    raise HarnessError(
+        f"hyperfine is missing and could not be set up ({'; '.join(failures)}). {_INSTRUCTION}"
+    )
 
 
 def _from_apt(own: Path, cache: Cache, log: Path) -> None:
     folder = cache.folder("tools/apt")
     (folder / "lists" / "partial").mkdir(parents=True, exist_ok=True)
     # Lists of our own: the system's may be empty, and only root may update them.
-    options = ["-o", f"Dir::State::Lists={folder / 'lists'}", "-o", f"Dir::Cache={folder}", "-o", "APT::Sandbox::User="]
+    options = [
+        "-o",
+        f"Dir::State::Lists={folder / 'lists'}",
+        "-o",
+        f"Dir::Cache={folder}",
+        "-o",
+        "APT::Sandbox::User=",
+    ]
     run_logged(["apt-get", *options, "update"], log)
     run_logged(["apt-get", *options, "download", "hyperfine"], log, cwd=folder)
     package = next(folder.glob("hyperfine_*.deb"), None)
@@ -147,7 +160,7 @@ def _from_apt(own: Path, cache: Cache, log: Path) -> None:
         raise HarnessError("apt-get downloaded nothing")
     run_logged(["dpkg-deb", "--extract", str(package), str(folder / "unpacked")], log)
     unpacked = folder / "unpacked" / "usr" / "bin" / "hyperfine"
-    if _ask(str(unpacked)) is None:
+    if _program_at(str(unpacked)) is None:
         raise HarnessError(f"the archive's hyperfine is older than {OLDEST}")
     shutil.copy(unpacked, own)
     shutil.rmtree(folder)
@@ -155,5 +168,15 @@ def _from_apt(own: Path, cache: Cache, log: Path) -> None:
 
 def _from_cargo(own: Path, _cache: Cache, log: Path) -> None:
     run_logged(
-        ["cargo", "install", "hyperfine", "--version", CARGO_VERSION, "--locked", "--root", str(own.parent.parent)], log
+        [
+            "cargo",
+            "install",
+            "hyperfine",
+            "--version",
+            CARGO_VERSION,
+            "--locked",
+            "--root",
+            str(own.parent.parent),
+        ],
+        log,
     )

@@ -1,32 +1,19 @@
 """What runs, and in which order. Pure: no clock, no files."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 
+from waitbench.model.run import WARM_UP, PlannedRun
 from waitbench.model.scenario import Scenario
 
-WARM_UP = 0
-"""The number of the round whose figures are not kept."""
 
-
-@dataclass(frozen=True)
-class PlannedRun:
-    """One run of one revision."""
-
-    scenario: Scenario
-    label: str
-    round: int
-    """1 and up; 0 is the warm-up."""
-    position: int
-    """Its place within the round, from 0."""
-
-
-def schedule(scenarios: Sequence[Scenario], labels: Sequence[str], rounds: int) -> tuple[PlannedRun, ...]:
+def schedule(
+    scenarios: Sequence[Scenario], labels: Sequence[str], rounds: int
+) -> tuple[PlannedRun, ...]:
     """Every run of a comparison, in order.
 
-    Scenarios one after the other; within each a warm-up round and then ``rounds`` rounds; within each round every revision
-    once, the order turned by one place from round to round. So a drift of the machine hits all revisions alike, and none
-    is always the one that runs after a noisy other.
+    Scenarios one after the other; within each a warm-up round and then ``rounds`` rounds; within
+    each round every revision once, the order turned by one place from round to round. So a drift of
+    the machine hits all revisions alike, and none is always the one that runs after a noisy other.
     """
     return tuple(
         run
@@ -40,15 +27,24 @@ def one_round(scenario: Scenario, labels: Sequence[str], number: int) -> tuple[P
     """Every revision once, in the order that this round has."""
     shift = number % len(labels)
     order = [*labels[shift:], *labels[:shift]]
-    return tuple(PlannedRun(scenario, label, number, position) for position, label in enumerate(order))
+    return tuple(
+        PlannedRun(scenario=scenario, label=label, round=number, position=position)
+        for position, label in enumerate(order)
+    )
 
 
-def missing(plan: Sequence[PlannedRun], done: Collection[tuple[str, str, int]]) -> tuple[PlannedRun, ...]:
+def missing(
+    plan: Sequence[PlannedRun], done: Collection[tuple[str, str, int]]
+) -> tuple[PlannedRun, ...]:
     """What is left of a plan when the runs ``(scenario, label, round)`` of ``done`` are kept.
 
     A warm-up is left only where a measured run of the same scenario and revision is.
     """
-    left = [run for run in plan if run.round != WARM_UP and (run.scenario.name, run.label, run.round) not in done]
+    left = [
+        run
+        for run in plan
+        if run.round != WARM_UP and (run.scenario.name, run.label, run.round) not in done
+    ]
     cold = {(run.scenario.name, run.label) for run in left}
     wanted = {(run.scenario.name, run.label, run.round) for run in left}
     return tuple(

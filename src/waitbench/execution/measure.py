@@ -1,0 +1,183 @@
+"""One planned run -> a Measurement, or an Outcome that says why there is none."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from waitbench.execution.accounting import marks_of, metrics_of
+from waitbench.execution.bench import Bench, ReadyRun
+from waitbench.execution.hyperfine import Hyperfine, parse_export
+from waitbench.execution.services import Running
+from waitbench.model.errors import HarnessError
+from waitbench.model.run import (
+    DISTURBED,
+    FAILED,
+    LOST_ITEMS,
+    NOT_SUPPORTED,
+    TIMED_OUT,
+    Measurement,
+    Outcome,
+    PlannedRun,
+    Result,
+    Timing,
+)
+from waitbench.model.scenario import Scenario
+from waitbench.system.processes import tail
+from waitbench.system.watch import Reading, is_disturbed, observed
+
+_SERVICE_CPU = "service_cpu_"
+"""The key of a service's CPU time, before its name."""
+
+
+class _NoMeasurement(Exception):
+    """Why a run does not count."""
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
+@dataclass(frozen=True)
+class Measurer:
+    """Measures planned runs, one at a time."""
+
+    hyperfine: Hyperfine
+    bench: Bench
+
+    def measure(self, planned: PlannedRun) -> Result:
+        """Runs it once. Whatever a workload does is an outcome, never an exception."""
+        started_at = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
+
+        def outcome(reason: str, message: str, log: str = "") -> Outcome:
+            return Outcome(
+                label=planned.label,
+                round=planned.round,
+                position=planned.position,
+                started_at=started_at,
+                reason=reason,
+                message=message,
+                log=log,
+            )
+
+        missing = self.bench.what_is_missing(planned.scenario, planned.label)
+        if missing is not None:
+            return outcome(NOT_SUPPORTED, missing)
+        try:
+            with self.bench.prepare(planned.scenario, planned.label) as ready:
+                try:
+                    observation = self._observe(planned.scenario, ready)
+                except _NoMeasurement as why:
+                    log = (
+                        tail(ready.folder / "stdout", 10) + "\n" + tail(ready.folder / "stderr", 20)
+                    )
+                    return outcome(why.reason, str(why), log.strip())
+        except HarnessError as error:  # a service that does not start
+            return outcome(FAILED, str(error).splitlines()[0], str(error))
+        return Measurement(
+            label=planned.label,
+            round=planned.round,
+            position=planned.position,
+            started_at=started_at,
+            metrics=observation.metrics,
+            marks=observation.marks,
+            samples=observation.samples,
+        )
+
+    def _observe(self, scenario: Scenario, ready: ReadyRun) -> "_Observation":
+        """Runs it, and gathers what everyone saw of it. Raises ``_NoMeasurement``."""
+        begun = _readings(ready.services)
+        before = Reading.now()
+        timing = self._time(ready)
+        after = Reading.now()
+        of_services = {key: value - begun[key] for key, value in _readings(ready.services).items()}
+        launched = json.loads(ready.launched_file.read_text())
+        reports = [json.loads(path.read_text()) for path in sorted(ready.probes.glob("*.json"))]
+        _require_complete(reports, scenario.expected_items(self.bench.topology))
+        metrics = metrics_of(timing, launched, reports) | of_services
+        services_cpu_s = sum(v for key, v in of_services.items() if key.startswith(_SERVICE_CPU))
+        metrics |= observed(before, after, metrics["time_cpu"] + services_cpu_s)
+        samples = tuple(sample for report in reports for sample in report["samples"])
+        metrics |= scenario.family.metrics_of(samples, _totals(reports))
+        marks = marks_of(timing, launched) + ((DISTURBED,) if is_disturbed(metrics) else ())
+        return _Observation(metrics, marks, samples)
+
+    def _time(self, ready: ReadyRun) -> Timing:
+        """Has hyperfine run it once. Raises ``_NoMeasurement``."""
+        export, stderr_file = ready.folder / "export.json", ready.folder / "stderr"
+        with (ready.folder / "stdout").open("wb") as stdout, stderr_file.open("wb") as stderr:
+            command = self.hyperfine.arguments(ready.command, export)
+            finished = ready.carry_out(command, stdout=stdout, stderr=stderr)
+        if finished.timed_out:
+            limit = f"{ready.time_limit_s:g} s"
+            raise _NoMeasurement(
+                TIMED_OUT, f"still running after {limit}; killed with all its processes"
+            )
+        if finished.returncode != 0 or not export.exists():
+            raise _NoMeasurement(FAILED, f"hyperfine ended with exit code {finished.returncode}")
+        timing = parse_export(export.read_text())
+        if timing.exit_code != 0:
+            raise _NoMeasurement(
+                FAILED,
+                f"the dataflow ended with exit code {timing.exit_code}{_last_words(stderr_file)}",
+            )
+        if finished.leftovers:
+            raise _NoMeasurement(
+                FAILED,
+                f"{finished.leftovers} processes still ran after the dataflow's end; killed",
+            )
+        return timing
+
+
+@dataclass(frozen=True)
+class _Observation:
+    metrics: Mapping[str, float]
+    marks: tuple[str, ...]
+    samples: tuple[Mapping[str, float], ...]
+
+
+def _readings(services: Running | None) -> dict[str, float]:
+    """What the services have used and counted so far, by the metric's key."""
+    if services is None:
+        return {}
+    used = {f"{_SERVICE_CPU}{name}": seconds for name, seconds in services.cpu_s().items()}
+    return used | services.counters()
+
+
+def _require_complete(reports: Sequence[Mapping[str, Any]], expected: int | None) -> None:
+    """Every item that went in must have come out. Raises ``_NoMeasurement``."""
+    items_in = sum(report["items_in"] for report in reports)
+    items_out = sum(report["items_out"] for report in reports)
+    if expected is None:
+        if items_in != items_out:
+            raise _NoMeasurement(LOST_ITEMS, f"{items_in} items went in, {items_out} came out")
+        return
+    if not reports or items_in != expected or items_out != expected:
+        raise _NoMeasurement(
+            LOST_ITEMS, f"{expected} items expected, {items_in} went in, {items_out} came out"
+        )
+    # Items are numbered from 0, so their sum is known; it catches one lost and another doubled.
+    due = expected * (expected - 1) // 2
+    for key in ("ident_sum_in", "ident_sum_out"):
+        if sum(report[key] for report in reports) != due:
+            raise _NoMeasurement(
+                LOST_ITEMS, f"{expected} items came out, but not the {expected} that were due"
+            )
+
+
+def _totals(reports: Sequence[Mapping[str, Any]]) -> Mapping[str, float]:
+    """What the processes of a run add up to."""
+    names = {name for report in reports for name in report["totals"]}
+    return {name: sum(report["totals"].get(name, 0.0) for report in reports) for name in names}
+
+
+def _last_words(stderr: Path) -> str:
+    """The line of a traceback that says what happened; the whole is in the log."""
+    lines = [
+        line
+        for line in tail(stderr, 40).splitlines()
+        if line.strip() and "Ignoring non-zero exit code" not in line
+    ]
+    return f": {lines[-1].strip()[:200]}" if lines else ""

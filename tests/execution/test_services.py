@@ -1,0 +1,135 @@
+"""Services of a plan: started in order, told of each other, watched, ended."""
+
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from urllib.request import urlopen
+
+import psutil
+import pytest
+
+from tests.waiting import until
+from waitbench.execution import services
+from waitbench.execution.services import Running, running
+from waitbench.model.errors import HarnessError
+from waitbench.model.scenario import Service, ServicePlan
+
+PYTHON = Path(sys.executable)
+ECHO = """
+import json, os, sys
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+class Handler(BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(json.dumps(dict(os.environ)).encode())
+
+print("about to serve", file=sys.stderr, flush=True)
+HTTPServer((os.environ["IP"], int(os.environ["PORT"])), Handler).serve_forever()
+"""
+"""A service that answers everything with its environment."""
+
+
+@pytest.fixture(autouse=True)
+def services_of_the_test(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Services ``first``, ``second`` and ``broken``, instead of the project's own."""
+    folder = tmp_path / "root" / "services"
+    folder.mkdir(parents=True)
+    for name, program in (
+        ("__init__", ""),
+        ("first", ECHO),
+        ("second", ECHO),
+        ("broken", "raise SystemExit('no model')"),
+    ):
+        (folder / f"{name}.py").write_text(program)
+    monkeypatch.setattr(services, "ROOT", tmp_path / "root")
+
+
+def first(**settings: str) -> Service:
+    return Service(name="first", settings=settings, counters=lambda _url: {"calls": 3.0})
+
+
+def second(**settings: str) -> Service:
+    return Service(name="second", settings=settings, upstream_variable="UPSTREAM")
+
+
+def environment_of(url: str) -> Mapping[str, str]:
+    with urlopen(url, timeout=30) as response:
+        found: Mapping[str, str] = json.load(response)
+        return found
+
+
+def test_each_service_is_told_of_the_one_before_it_and_clients_go_to_the_last(
+    tmp_path: Path,
+) -> None:
+    plan = ServicePlan(services=(first(), second()))
+    with running(PYTHON, plan, tmp_path) as up:
+        assert [server.service.name for server in up.servers] == ["first", "second"]
+        assert up.urls == tuple(server.url for server in up.servers)
+        assert up.url == up.urls[1]
+        assert environment_of(up.url)["UPSTREAM"] == up.urls[0]
+        assert "UPSTREAM" not in environment_of(up.urls[0])
+
+
+def test_somebody_elses_service_stands_before_the_first_of_ours(tmp_path: Path) -> None:
+    plan = ServicePlan(services=(second(),), url="http://example.org:81/")
+    with running(PYTHON, plan, tmp_path) as up:
+        assert up.urls == ("http://example.org:81", up.servers[0].url)
+        assert environment_of(up.url)["UPSTREAM"] == "http://example.org:81"
+
+
+def test_with_somebody_elses_alone_nothing_is_started(tmp_path: Path) -> None:
+    plan = ServicePlan(services=(), url="http://example.org")
+    with running(PYTHON, plan, tmp_path) as up:
+        assert up == Running((), ("http://example.org",))
+        assert (up.cpu_s(), up.counters()) == ({}, {})
+
+
+def test_settings_reach_a_service_and_what_would_change_it_by_chance_does_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    monkeypatch.setenv("BENCH_PROBE_DIR", "/nowhere")
+    monkeypatch.setenv("MODE", "of the user")
+    with running(PYTHON, ServicePlan(services=(first(MODE="ours"),)), tmp_path) as up:
+        found = environment_of(up.url)
+    assert found["MODE"] == "ours"
+    assert "PYTHONDONTWRITEBYTECODE" not in found
+    assert "BENCH_PROBE_DIR" not in found
+
+
+def test_cpu_and_counters_are_kept_by_name(tmp_path: Path) -> None:
+    plan = ServicePlan(services=(first(), second()))
+    with running(PYTHON, plan, tmp_path) as up:
+        used = up.cpu_s()
+        assert set(used) == {"first", "second"}
+        assert min(used.values()) > 0, "each has started a Python"
+        assert up.counters() == {"calls": 3.0}
+
+
+def test_all_services_end_with_the_block_even_by_an_error(tmp_path: Path) -> None:
+    plan = ServicePlan(services=(first(), second()))
+    pids = []
+    with pytest.raises(ZeroDivisionError), running(PYTHON, plan, tmp_path) as up:
+        pids += [server.pid for server in up.servers]
+        raise ZeroDivisionError
+    assert len(pids) == 2
+    assert not any(map(psutil.pid_exists, pids))
+
+
+def test_a_service_that_does_not_start_is_quoted_and_those_before_it_end(tmp_path: Path) -> None:
+    plan = ServicePlan(services=(first(), Service(name="broken", settings={})))
+    with (
+        pytest.raises(HarnessError, match=r"service broken ended with exit code 1.*\n.*no model"),
+        running(PYTHON, plan, tmp_path),
+    ):
+        pytest.fail("never gets here")
+    own = psutil.Process()
+    until(lambda: not any("services.first" in child.cmdline() for child in own.children()))
+
+
+def test_what_a_service_says_is_in_its_log(tmp_path: Path) -> None:
+    with running(PYTHON, ServicePlan(services=(first(),)), tmp_path):
+        assert "about to serve" in (tmp_path / "service-first.log").read_text()
