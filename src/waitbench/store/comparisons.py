@@ -1,0 +1,205 @@
+"""Comparisons <-> folders. Every finished run is on the disk before the next one starts.
+
+While a comparison is measured, its runs are lines of a journal for each scenario; when it is
+finished, they are in ``<scenario>.json``. A reader takes both, the journal last, so that it does
+not matter where between the two a crash falls.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from waitbench.model.errors import UsageError
+from waitbench.model.record import Context, Record
+from waitbench.model.run import NOT_BUILT, Result
+from waitbench.store import csv_files, earlier, journal, timelines
+from waitbench.store.exports import plain_export, read_export
+from waitbench.store.formats import FORMAT, format_of, plain_comparison, read_context
+from waitbench.store.plain import Plain, parse, reading, take
+from waitbench.system import files
+
+COMPARISON_NAME = "comparison.json"
+MEASURE_FIRST = "Measure first: ./compare.sh v0.16.0 v0.16.1"
+
+_RESERVED = ("comparison", "verdict")
+"""Stems of files that are no scenario's, in a folder that holds scenarios."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Contents:
+    """What a results folder holds."""
+
+    folder: Path
+    context: Context | None = None
+    """``None`` where nothing was compared."""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """What else the comparison was begun with; see ``begin``."""
+    records: Sequence[Record] = ()
+    """In the order in which the comparison began them."""
+    documents: Mapping[str, Plain] = field(default_factory=dict)
+    """The content of all other JSON files, such as a verdict, by name without the suffix."""
+    timelines: Mapping[str, Path] = field(default_factory=dict)
+    """The files of sampled threads, by scenario; see ``store.timelines``."""
+
+
+def begin(
+    folder: Path,
+    context: Context,
+    settings: Mapping[str, object] | None = None,
+    *,
+    kind: str = "comparison",
+) -> None:
+    """Writes what holds for a whole comparison; ``settings`` are plain data for who reads it.
+
+    Raises ``HarnessError`` when the disk refuses.
+    """
+    _write_json(folder / COMPARISON_NAME, plain_comparison(context, settings or {}, kind))
+
+
+def append(folder: Path, record: Record, result: Result) -> None:
+    """Keeps one run of a scenario. A later result of the same run replaces the earlier one.
+
+    The run is on the disk when this returns, and the cost does not depend on the runs before it.
+    Raises ``HarnessError`` when the disk refuses.
+    """
+    journal.append(_journal_path(folder, record), record, result)
+
+
+def finish(folder: Path, records: Sequence[Record]) -> None:
+    """Writes the files that people and their tools read, then removes the journals.
+
+    Raises ``HarnessError`` when the disk refuses; what was kept before is still there then.
+    """
+    for record in records:
+        # A user's own dataflow may have any name.
+        suffix = "-scenario" if record.scenario in _RESERVED else ""
+        _write_json(folder / f"{record.scenario}{suffix}.json", plain_export(record))
+        csv_files.write_samples(folder, record)
+    given = {record.scenario: record for record in records}
+    # A comparison that was resumed for some of its scenarios keeps the rows of the others.
+    all_of_them = [given.get(record.scenario, record) for record in resume(folder).records]
+    csv_files.write_runs(folder, all_of_them)
+    for record in records:
+        _journal_path(folder, record).unlink(missing_ok=True)
+
+
+def write_document(folder: Path, name: str, content: Mapping[str, object]) -> None:
+    """Writes a JSON file beside those of the scenarios; ``name`` is its kind and its file's stem.
+
+    Raises ``HarnessError`` when the disk refuses.
+    """
+    _write_json(folder / f"{name}.json", {"format": FORMAT, "kind": name, **content})
+
+
+def read(folder: Path) -> Contents:
+    """Whatever there is in a results folder, of this format or an earlier one.
+
+    Raises ``UsageError`` where there is nothing, or a file that is not one of ours.
+    """
+    if not folder.is_dir():
+        raise UsageError(f"There is no folder {str(folder)!r}. {MEASURE_FIRST}")
+    contents = resume(folder)
+    if not contents.records and not contents.documents:
+        raise UsageError(f"{str(folder)!r} holds no results. {MEASURE_FIRST}")
+    return contents
+
+
+def resume(folder: Path) -> Contents:
+    """What ``read`` gives, but a comparison that has no run yet, or was not begun, is no error.
+
+    Raises ``UsageError`` for a file that is not one of ours.
+    """
+    context, settings = _read_comparison(folder / COMPARISON_NAME)
+    # Before the files that take their place: a comparison may be finished while it is read.
+    journalled = list(_read_journals(folder, context))
+    records, documents = _read_files(folder, context)
+    for newer in journalled:
+        older = records.get(newer.scenario)
+        records[newer.scenario] = newer if older is None else journal.joined(older, newer)
+    # Format 1 has its scenarios in the order of their files' names.
+    in_order = sorted(records.values(), key=_first_start) if context else list(records.values())
+    return Contents(
+        folder=folder,
+        context=context or (in_order[0].context if in_order else None),
+        settings=settings,
+        records=tuple(in_order),
+        documents=documents,
+        timelines={
+            path.name.removesuffix(timelines.SUFFIX): path
+            for path in sorted(folder.glob(f"*{timelines.SUFFIX}"))
+        },
+    )
+
+
+def _read_comparison(path: Path) -> tuple[Context | None, Mapping[str, object]]:
+    if not path.exists():
+        return None, {}
+    with reading(path):
+        data = parse(path.read_bytes())
+        format_of(data)
+        return read_context(data), take(data, "settings", dict)
+
+
+def _read_files(
+    folder: Path, context: Context | None
+) -> tuple[dict[str, Record], dict[str, Plain]]:
+    """The records of a folder by scenario, and its documents by name."""
+    records, documents = {}, {}
+    for path in sorted(folder.glob("*.json")):
+        if path.name == COMPARISON_NAME:
+            continue
+        with reading(path):
+            data = parse(path.read_bytes())
+            record = _read_record(data, context)
+        if record is None:
+            documents[path.stem] = data
+        else:
+            csv_files.add_samples(folder, record)
+            records[record.scenario] = record
+    return records, documents
+
+
+def _read_record(data: Plain, context: Context | None) -> Record | None:
+    """The record in a file; ``None`` where it holds a document."""
+    metadata = data.get("metadata")
+    if isinstance(metadata, dict) and "format" in metadata:
+        format_of(metadata)
+        return read_export(data, _needed(context))
+    if earlier.is_scenario(data):
+        return earlier.read_record(data)
+    if "format" in data or earlier.is_document(data):
+        format_of(data)
+        return None
+    raise ValueError("it names no format")
+
+
+def _read_journals(folder: Path, context: Context | None) -> Iterator[Record]:
+    for path in sorted(folder.glob(f"*{journal.SUFFIX}")):
+        with reading(path):
+            record = journal.read(path, _needed(context))
+        if record is not None:
+            yield record
+
+
+def _needed(context: Context | None) -> Context:
+    if context is None:
+        raise UsageError(f"there is no {COMPARISON_NAME} beside it.")
+    return context
+
+
+def _first_start(record: Record) -> tuple[bool, str, str]:
+    """Orders scenarios by when the first run of each began; those without a run come last."""
+    starts = [run.started_at for run in record.measurements]
+    # What was not built has the time at which the whole comparison began.
+    starts += [run.started_at for run in record.outcomes if run.reason != NOT_BUILT]
+    return not starts, min(starts, default=""), record.scenario
+
+
+def _journal_path(folder: Path, record: Record) -> Path:
+    return folder / f"{record.scenario}{journal.SUFFIX}"
+
+
+def _write_json(path: Path, data: object) -> None:
+    files.write_text(path, json.dumps(data, indent=1))

@@ -1,0 +1,170 @@
+"""Where comparisons are kept: a folder each, never overwritten; ``latest`` leads to the last."""
+
+import hashlib
+import os
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime, timezone
+from itertools import count
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from waitbench.model.errors import UsageError
+from waitbench.store import comparisons
+from waitbench.store.comparisons import MEASURE_FIRST
+from waitbench.system.places import RESULTS, Cache
+
+LATEST = "latest"
+
+_MOST_BYTES = 120
+"""The most that a name may take, without the number behind it. File systems allow 255."""
+
+
+def utc_now() -> datetime:
+    """The time, by the system's clock."""
+    return datetime.now(timezone.utc)
+
+
+def new_folder(
+    requested: Path | None,
+    labels: Sequence[str] = (),
+    kind: str = "comparison",
+    *,
+    store: Path = RESULTS,
+    clock: Callable[[], datetime] = utc_now,
+) -> Path:
+    """An empty folder for what is about to be measured: the requested one, or a fresh one.
+
+    A fresh one is named after the time and the labels of a comparison, or the ``kind`` of anything
+    else, and ``latest`` leads to it. Raises ``UsageError`` where the requested one holds anything;
+    nothing in it is touched.
+    """
+    if requested is not None:
+        return _claim(requested)
+    latest = store / LATEST
+    if latest.exists() and not latest.is_symlink():
+        raise UsageError(f"{str(latest)!r} is not a link of waitbench's own: move it away.")
+    name = _name(clock(), labels if kind == "comparison" and labels else (kind,))
+    with _explained(store):
+        store.mkdir(parents=True, exist_ok=True)
+        folder = _create_first_free(store, name)
+        _lead_to(latest, folder)
+    return folder
+
+
+def existing_folder(requested: Path | None, *, store: Path = RESULTS) -> Path:
+    """The folder to read from: the requested one, or the latest. Raises ``UsageError``."""
+    if requested is not None:
+        if not requested.is_dir():
+            raise UsageError(f"There is no folder {str(requested)!r}. {MEASURE_FIRST}")
+        return requested
+    latest = store / LATEST
+    if not latest.is_dir():
+        raise UsageError(f"There are no results yet. {MEASURE_FIRST}")
+    return latest.resolve()
+
+
+def resumed_folder(
+    requested: Path | None,
+    labels: Sequence[str] = (),
+    *,
+    store: Path = RESULTS,
+    clock: Callable[[], datetime] = utc_now,
+) -> Path:
+    """The folder of the comparison to continue: the requested one, or the latest.
+
+    Where there is none, or it is empty, the comparison is a new one. Raises ``UsageError`` where it
+    holds anything but a comparison of ours; nothing in it is touched.
+    """
+    folder = requested
+    if folder is None:
+        latest = store / LATEST
+        if not latest.is_dir():
+            return new_folder(None, labels, store=store, clock=clock)
+        folder = latest.resolve()
+    with _explained(folder):
+        is_begun = folder.is_dir() and any(folder.iterdir())
+    if not is_begun:
+        return _claim(folder)
+    if comparisons.resume(folder).context is None:
+        raise UsageError(
+            f"{str(folder)!r} does not hold a comparison, so it cannot be resumed. "
+            "Name another folder with --results."
+        )
+    return folder
+
+
+@contextmanager
+def exclusive(folder: Path, cache: Cache) -> Iterator[None]:
+    """Keeps a second comparison out of a folder, which is created if it is not there.
+
+    Raises ``UsageError`` where another one is at work in it.
+    """
+    with _explained(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    key = hashlib.sha256(os.fsencode(folder.resolve())).hexdigest()[:16]
+    lock = FileLock(cache.lock_file(f"results-{key}"), timeout=0)
+    try:
+        lock.acquire()
+    except Timeout as error:
+        raise UsageError(
+            f"Another comparison is writing to {str(folder)!r}. "
+            "Wait for it, or name another folder with --results."
+        ) from error
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _claim(folder: Path) -> Path:
+    """A folder that the user named, once it is there and known to be empty."""
+    with _explained(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        is_empty = not any(folder.iterdir())
+    if not is_empty:
+        raise UsageError(
+            f"--results {str(folder)!r} is not empty, and nothing in it is overwritten. "
+            "Name a folder that is empty or not there yet. "
+            "A comparison that it holds is continued by compare's --resume."
+        )
+    return folder
+
+
+def _create_first_free(store: Path, name: str) -> Path:
+    """The folder of this name, or with the first suffix that is not taken."""
+    for number in count(1):
+        folder = store / (name if number == 1 else f"{name}-{number}")
+        try:
+            folder.mkdir()
+        except FileExistsError:
+            continue
+        return folder
+    raise AssertionError  # count has no end
+
+
+def _lead_to(latest: Path, folder: Path) -> None:
+    """Makes a link lead to a folder beside it, with no moment at which there is no link."""
+    link = folder.with_name(f".{LATEST}.{folder.name}")
+    link.symlink_to(folder.name)
+    link.replace(latest)
+
+
+def _name(at: datetime, words: Sequence[str]) -> str:
+    """A name for a folder, safe on every file system, however odd the words are."""
+    safe = [re.sub(r"[^\w.+]+", "-", word).strip("-.") for word in words]
+    name = "-".join([f"{at.astimezone(timezone.utc):%Y%m%dT%H%M%SZ}", *filter(None, safe)])
+    return name.encode()[:_MOST_BYTES].decode(errors="ignore").rstrip("-.")
+
+
+@contextmanager
+def _explained(folder: Path) -> Iterator[None]:
+    """Says what the system has against a folder. Raises ``UsageError``."""
+    try:
+        yield
+    except OSError as error:
+        raise UsageError(
+            f"--results {str(folder)!r} is not a folder that can be written to: {error.strerror}."
+        ) from error

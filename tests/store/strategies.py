@@ -1,0 +1,97 @@
+"""Strategies for records, with labels and numbers as odd as they may be."""
+
+from hypothesis import strategies as st
+
+from waitbench.model.environment import Facts
+from waitbench.model.metrics import METRICS, Metric
+from waitbench.model.record import Contestant, Context, Record
+from waitbench.model.run import Measurement, Outcome
+
+texts = st.text(max_size=20)
+# Not a carriage return, which Python's csv module does not quote.
+characters = st.characters(exclude_categories=["Cs"], exclude_characters="\0\r")
+labels = st.text(characters, min_size=1)
+numbers = st.floats(0, 1e9) | st.integers(0, 2**60)
+keys = st.text("abcdefgh_", min_size=1)
+times = {"time_wall_clock": numbers, "time_user": numbers, "time_system": numbers}
+
+OWN_METRIC = Metric("own", "own_metric", "byte", "a family's own")
+
+facts = st.builds(
+    Facts,
+    python=texts,
+    package_version=texts,
+    extensions=st.dictionaries(texts, texts, max_size=2),
+    package_sha256=texts,
+    requirements=st.lists(texts, max_size=2).map(tuple),
+    compiler=st.none() | texts,
+    capabilities=st.frozensets(texts, max_size=2),
+    details=st.dictionaries(texts, texts, max_size=2),
+)
+contestants = st.builds(
+    Contestant,
+    label=labels,
+    text=texts,
+    origin=texts,
+    commit=st.none() | texts,
+    commit_date=st.none() | texts,
+    facts=st.none() | facts,
+)
+contexts = st.builds(
+    Context,
+    engine=st.none() | texts,
+    revisions=st.lists(contestants, min_size=1, max_size=3, unique_by=lambda r: r.label).map(tuple),
+    topology=texts,
+    mixed_origins=st.booleans(),
+    hyperfine_version=texts,
+    machine=st.dictionaries(texts, st.none() | texts | st.integers(), max_size=2),
+    started_at=texts,
+    argv=st.lists(texts, max_size=2).map(tuple),
+    waitbench=st.none() | texts,
+)
+
+
+@st.composite
+def records(draw: st.DrawFn) -> Record:
+    """A record whose measurements stand as its file has them: by revision, then by round."""
+    context = draw(contexts)
+    record = Record(
+        scenario="waiting",
+        family=draw(st.none() | texts),
+        parameters=draw(st.dictionaries(texts, texts | st.booleans() | numbers, max_size=2)),
+        context=context,
+        waits=draw(st.booleans()),
+        metrics=(*METRICS, OWN_METRIC),
+        launcher_cpu_s=draw(st.dictionaries(texts, numbers, max_size=2)),
+    )
+    for position, label in enumerate(context.labels):
+        for number in range(1, draw(st.integers(0, 2)) + 1):
+            at = draw(texts)
+            values = draw(st.fixed_dictionaries(times, optional={OWN_METRIC.key: numbers}))
+            marks = tuple(draw(st.lists(texts, max_size=2)))
+            # Whole numbers below a billion stand in CSV as they are.
+            sample = st.dictionaries(keys, st.integers(0, 10**9 - 1).map(float), min_size=1)
+            record.add(
+                Measurement(
+                    label=label,
+                    round=number,
+                    position=position,
+                    started_at=at,
+                    metrics=values,
+                    marks=marks,
+                    samples=tuple(draw(st.lists(sample, max_size=2))),
+                )
+            )
+    for number in range(draw(st.integers(0, 2))):
+        record.add(
+            Outcome(
+                label=draw(labels),
+                round=number,
+                position=draw(st.integers(0, 3)),
+                started_at=draw(texts),
+                reason=draw(texts),
+                message=draw(texts),
+                log=draw(texts),
+            )
+        )
+    return record

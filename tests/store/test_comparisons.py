@@ -1,0 +1,233 @@
+"""Comparisons in folders: complete after every run, whatever happens between two writes."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from tests.records import context, make_record, measurement, outcome, times
+from tests.store import strategies
+from tests.store.keeping import SAMPLE, keep, recorded, results_of, sorted_runs
+from tests.store.test_journal import no_file_above
+from waitbench.model.errors import HarnessError, UsageError
+from waitbench.model.record import Context, Record
+from waitbench.model.run import DISTURBED, NOT_BUILT, Measurement, ThreadSample
+from waitbench.store import comparisons, csv_files, journal, timelines
+from waitbench.system import files
+from waitbench.system.places import ROOT
+
+
+@pytest.fixture
+def record() -> Record:
+    return recorded()
+
+
+def test_every_run_is_there_before_the_next_one_starts(tmp_path: Path, record: Record) -> None:
+    comparisons.begin(tmp_path, record.context)
+    for number, result in enumerate(results_of(record), 1):
+        comparisons.append(tmp_path, record, result)
+        (read,) = comparisons.read(tmp_path).records
+        assert results_of(read) == results_of(record)[:number]
+
+
+def test_a_finished_comparison_is_read_as_it_was_kept(tmp_path: Path, record: Record) -> None:
+    keep(tmp_path, record)
+    (before,) = comparisons.read(tmp_path).records
+    assert before == record
+    comparisons.finish(tmp_path, [record])
+    (after,) = comparisons.read(tmp_path).records
+    assert after == sorted_runs(record)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "comparison.json", "runs.csv", "waiting.json", "waiting.samples.csv",
+    ]  # fmt: skip
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(strategies.records())
+def test_whatever_a_record_holds_it_survives_a_round_trip(record: Record) -> None:
+    with TemporaryDirectory() as name:
+        comparisons.begin(Path(name), record.context)
+        comparisons.finish(Path(name), [record])
+        contents = comparisons.read(Path(name))
+        assert (contents.context, contents.records) == (record.context, (record,))
+
+
+def test_a_measurement_set_aside_is_an_outcome_before_and_after_the_end(
+    tmp_path: Path, record: Record
+) -> None:
+    keep(tmp_path, record)
+    disturbed = outcome("a", 1, DISTURBED)
+    record.replace(record.measurements[0], disturbed)
+    comparisons.append(tmp_path, record, disturbed)
+    assert comparisons.read(tmp_path).records == (record,)
+    comparisons.finish(tmp_path, [record])
+    assert comparisons.read(tmp_path).records == (sorted_runs(record),)
+
+
+def crash_at(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lets the process "die" at the ``number``-th change that it makes to the folder, from 0."""
+    left = [number]
+
+    def dying(change: Callable[..., None]) -> Callable[..., None]:
+        def changed(*arguments: Any, **named: Any) -> None:
+            if left[0] == 0:
+                raise KeyboardInterrupt
+            left[0] -= 1
+            change(*arguments, **named)
+
+        return changed
+
+    monkeypatch.setattr(files, "write_text", dying(files.write_text))
+    monkeypatch.setattr(Path, "unlink", dying(Path.unlink))
+
+
+@pytest.mark.parametrize("number", range(6))
+def test_a_crash_at_any_moment_of_the_end_loses_nothing(
+    number: int, tmp_path: Path, record: Record, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = make_record({"a": [times(1, 1, 1)], "b": []}, scenario="other")
+    for one in (record, other):
+        keep(tmp_path, one)
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        crash_at(number, patch)
+        comparisons.finish(tmp_path, [record, other])
+    read = {found.scenario: sorted_runs(found) for found in comparisons.read(tmp_path).records}
+    assert read == {"waiting": sorted_runs(record), "other": other}
+
+
+def test_the_end_makes_six_changes() -> None:
+    """As many as the crashes above: two files, samples, the table, and two journals."""
+    with TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
+        record = make_record({"a": [times(1, 1, 1)]})
+        record.add(measurement("a", 2, times(1, 1, 1), samples=(SAMPLE,)))
+        other = make_record({"a": [times(1, 1, 1)]}, scenario="other")
+        for one in (record, other):
+            keep(Path(name), one)
+        crash_at(6, patch)
+        comparisons.finish(Path(name), [record, other])
+
+
+def test_a_comparison_that_is_finished_while_it_is_read_is_read_whole(
+    tmp_path: Path, record: Record, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keep(tmp_path, record)
+    read = journal.read
+
+    def finish_after(path: Path, context: Context) -> Record | None:
+        found = read(path, context)
+        monkeypatch.setattr(journal, "read", read)
+        comparisons.finish(tmp_path, [record])
+        return found
+
+    monkeypatch.setattr(journal, "read", finish_after)
+    (found,) = comparisons.read(tmp_path).records
+    assert sorted_runs(found) == sorted_runs(record)
+
+
+def test_a_comparison_that_is_resumed_continues_what_is_there(
+    tmp_path: Path, record: Record
+) -> None:
+    keep(tmp_path, record)
+    comparisons.finish(tmp_path, [record])
+    comparisons.begin(tmp_path, record.context)
+    later = measurement("a", 3, times(3, 1, 1), samples=(SAMPLE,))
+    record.add(later)
+    comparisons.append(tmp_path, record, later)
+    for _ in ("before the end", "after it"):
+        (read,) = comparisons.read(tmp_path).records
+        assert sorted_runs(read) == sorted_runs(record)
+        comparisons.finish(tmp_path, [record])
+
+
+def test_scenarios_that_were_not_resumed_keep_their_rows(tmp_path: Path, record: Record) -> None:
+    other = make_record({"a": [times(1, 1, 1)], "b": []}, scenario="other")
+    for one in (record, other):
+        keep(tmp_path, one)
+        comparisons.finish(tmp_path, [one])
+    rows = (tmp_path / csv_files.RUNS_NAME).read_text().splitlines()
+    assert sorted({row.split(",")[0] for row in rows[1:]}) == ["other", "waiting"]
+
+
+def test_scenarios_are_read_in_the_order_in_which_they_began(tmp_path: Path) -> None:
+    not_built = outcome("b", 0, NOT_BUILT)
+    begun = {"z": "2026-01-01T00:00:01", "a": "2026-01-01T00:00:02", "never": None}
+    for name, at in begun.items():
+        record = make_record({"a": [], "b": []}, scenario=name)
+        record.add(not_built)
+        if at is not None:
+            record.add(
+                Measurement(label="a", round=1, position=0, started_at=at, metrics=times(1, 1, 1))
+            )
+        keep(tmp_path, record)
+    for _ in ("before the end", "after it"):
+        read = comparisons.read(tmp_path).records
+        assert [record.scenario for record in read] == ["z", "a", "never"]
+        comparisons.finish(tmp_path, read)
+
+
+def test_settings_come_back_as_they_were_given(tmp_path: Path) -> None:
+    comparisons.begin(tmp_path, context(["a"]), {"rounds": 3, "gate": None})
+    contents = comparisons.resume(tmp_path)
+    assert (contents.context, contents.settings) == (context(["a"]), {"rounds": 3, "gate": None})
+
+
+def test_documents_are_read_by_name(tmp_path: Path) -> None:
+    comparisons.write_document(tmp_path, "load", {"modes": {}})
+    contents = comparisons.read(tmp_path)
+    assert contents.documents == {"load": {"format": 2, "kind": "load", "modes": {}}}
+    assert (contents.context, contents.records) == (None, ())
+
+
+def test_timelines_are_found_by_their_scenario(tmp_path: Path, record: Record) -> None:
+    keep(tmp_path, record)
+    path = tmp_path / f"waiting{timelines.SUFFIX}"
+    timelines.write(
+        path, [ThreadSample(label="a", time_s=1, process="worker 0", thread="x 0", share=0.5)]
+    )
+    assert comparisons.read(tmp_path).timelines == {"waiting": path}
+
+
+def test_a_dataflow_of_the_users_may_be_called_comparison(tmp_path: Path) -> None:
+    record = make_record({"a": [times(1, 1, 1)]}, scenario="comparison")
+    keep(tmp_path, record)
+    comparisons.finish(tmp_path, [record])
+    contents = comparisons.read(tmp_path)
+    assert (contents.context, contents.records) == (record.context, (record,))
+
+
+def test_a_full_disk_leaves_everything_as_it_was(tmp_path: Path, record: Record) -> None:
+    keep(tmp_path, record)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    with no_file_above(100), pytest.raises(HarnessError, match=r"waiting\.json cannot be written"):
+        comparisons.finish(tmp_path, [record])
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_a_folder_that_is_not_there_says_what_to_do(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"no folder '.*missing'.* Measure first: \./compare\.sh"):
+        comparisons.read(tmp_path / "missing")
+
+
+def test_a_folder_without_results_says_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "photo.png").write_bytes(b"")
+    with pytest.raises(UsageError, match=r"holds no results\. Measure first"):
+        comparisons.read(tmp_path)
+    comparisons.begin(tmp_path, context(["a"]))
+    with pytest.raises(UsageError, match=r"holds no results\. Measure first"):
+        comparisons.read(tmp_path)
+
+
+def test_reading_loads_neither_what_measures_nor_what_draws() -> None:
+    program = "import sys, waitbench.store.comparisons; print('\\n'.join(sys.modules))"
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    loaded = done.stdout.split()
+    rooms = {name.split(".")[1] for name in loaded if name.startswith("waitbench.")}
+    assert rooms == {"model", "store", "system"}
+    assert not {"numpy", "scipy", "pandas", "matplotlib", "typer", "rich"} & set(loaded)

@@ -1,0 +1,193 @@
+"""Folders of comparisons: nothing is ever overwritten, nothing of anybody else's is touched."""
+
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.records import context
+from waitbench.model.errors import UsageError
+from waitbench.store import comparisons
+from waitbench.store.folders import (
+    LATEST,
+    exclusive,
+    existing_folder,
+    new_folder,
+    resumed_folder,
+)
+from waitbench.system.places import Cache
+
+FIXTURES = Path(__file__).parent.parent / "fixtures" / "format-1"
+NAME = "20261121T120501Z-v0.16.0-v0.16.1"
+
+
+def noon() -> datetime:
+    return datetime(2026, 11, 21, 12, 5, 1, tzinfo=timezone.utc)
+
+
+def fresh(store: Path, *labels: str, kind: str = "comparison") -> Path:
+    return new_folder(None, labels, kind, store=store, clock=noon)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_a_fresh_folder_is_named_after_the_time_the_baseline_and_the_candidates(
+    tmp_path: Path,
+) -> None:
+    folder = fresh(tmp_path / "results", "v0.16.0", "v0.16.1")
+    assert folder == tmp_path / "results" / NAME
+    assert contents(folder) == {}
+
+
+@pytest.mark.parametrize(
+    ("labels", "kind", "name"),
+    [
+        (("v1",), "load", "20261121T120501Z-load"),
+        ((), "comparison", "20261121T120501Z-comparison"),
+        (("a/../../b", "./c", "d e\n"), "comparison", "20261121T120501Z-a-..-..-b-c-d-e"),
+        (("ветка", "🦆"), "comparison", "20261121T120501Z-ветка"),
+    ],
+)
+def test_names_are_safe(labels: tuple[str, ...], kind: str, name: str, tmp_path: Path) -> None:
+    assert fresh(tmp_path, *labels, kind=kind).name == name
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.text(max_size=100), min_size=1, max_size=9))
+def test_whatever_the_labels_are_the_folder_is_in_the_store_and_its_name_is_short(
+    labels: list[str],
+) -> None:
+    with TemporaryDirectory() as name:
+        folder = fresh(Path(name), *labels)
+        assert (folder.parent, folder.is_dir()) == (Path(name), True)
+        assert folder.name.startswith("20261121T120501Z")
+        assert len(folder.name.encode()) < 200
+
+
+def test_the_time_in_a_name_is_utc(tmp_path: Path) -> None:
+    east = timezone(timedelta(hours=9))
+    folder = new_folder(None, ["a"], store=tmp_path, clock=lambda: noon().astimezone(east))
+    assert folder.name == "20261121T120501Z-a"
+
+
+def test_a_name_that_is_taken_gets_a_suffix(tmp_path: Path) -> None:
+    folders = [fresh(tmp_path, "v0.16.0", "v0.16.1") for _ in range(3)]
+    assert [folder.name for folder in folders] == [NAME, f"{NAME}-2", f"{NAME}-3"]
+
+
+def test_many_claims_at_once_get_a_folder_each(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(16) as pool:
+        folders = list(pool.map(lambda _: fresh(tmp_path, "a"), range(64)))
+    assert len(set(folders)) == 64
+    assert (tmp_path / LATEST).resolve() in folders
+
+
+def test_latest_leads_to_the_last_and_moves_with_the_store(tmp_path: Path) -> None:
+    for label in ("a", "b"):
+        folder = fresh(tmp_path / "results", label)
+        assert existing_folder(None, store=tmp_path / "results") == folder
+    moved = (tmp_path / "results").rename(tmp_path / "moved")
+    assert existing_folder(None, store=moved) == moved / folder.name
+    assert not [path for path in moved.iterdir() if path.name.startswith(".")]
+
+
+def test_a_folder_of_somebody_elses_called_latest_is_not_replaced(tmp_path: Path) -> None:
+    (tmp_path / LATEST).mkdir()
+    with pytest.raises(UsageError, match="latest' is not a link of waitbench's own"):
+        fresh(tmp_path, "a")
+    assert [path.name for path in tmp_path.iterdir()] == [LATEST]
+
+
+def test_a_requested_folder_may_be_absent_or_empty(tmp_path: Path) -> None:
+    requested = tmp_path / "a" / "b"
+    for _ in ("absent", "empty"):
+        assert new_folder(requested, ["v1"], store=tmp_path / "results") == requested
+        assert contents(requested) == {}
+    assert not (tmp_path / "results").exists()
+
+
+def test_a_requested_folder_that_holds_anything_is_refused_and_not_touched(tmp_path: Path) -> None:
+    (tmp_path / "package.json").write_text("{}")
+    (tmp_path / "photo.png").write_bytes(b"photo")
+    before = contents(tmp_path)
+    with pytest.raises(UsageError, match="is not empty, and nothing in it is overwritten"):
+        new_folder(tmp_path, ["v1"])
+    with pytest.raises(UsageError, match=r"package\.json' is not a result file"):
+        resumed_folder(tmp_path)
+    assert contents(tmp_path) == before
+
+
+def test_a_folder_without_any_json_is_not_resumed_either(tmp_path: Path) -> None:
+    (tmp_path / "photo.png").write_bytes(b"photo")
+    with pytest.raises(UsageError, match="does not hold a comparison, so it cannot be resumed"):
+        resumed_folder(tmp_path)
+
+
+def test_a_request_that_is_a_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("text")
+    for claim in (new_folder, resumed_folder):
+        with pytest.raises(UsageError, match="not a folder that can be written to: File exists"):
+            claim(tmp_path / "file")
+    with pytest.raises(UsageError, match="There is no folder"):
+        existing_folder(tmp_path / "file")
+
+
+def test_without_results_a_reader_is_told_to_measure_first(tmp_path: Path) -> None:
+    for requested in (None, tmp_path / "missing"):
+        with pytest.raises(UsageError, match=r"Measure first: \./compare\.sh v0\.16\.0 v0\.16\.1"):
+            existing_folder(requested, store=tmp_path)
+
+
+def test_a_latest_whose_folder_was_deleted_is_none(tmp_path: Path) -> None:
+    fresh(tmp_path, "a").rmdir()
+    with pytest.raises(UsageError, match="no results yet"):
+        existing_folder(None, store=tmp_path)
+    assert resumed_folder(None, ["b"], store=tmp_path, clock=noon).name == "20261121T120501Z-b"
+
+
+def test_a_comparison_of_ours_is_resumed_whether_it_has_runs_or_not(tmp_path: Path) -> None:
+    folder = fresh(tmp_path, "a")
+    comparisons.begin(folder, context(["a"]))
+    assert resumed_folder(folder) == folder
+    assert resumed_folder(None, store=tmp_path) == folder
+
+
+def test_a_comparison_of_format_1_is_resumed() -> None:
+    assert resumed_folder(FIXTURES / "waiting") == FIXTURES / "waiting"
+
+
+def test_what_another_command_left_is_not_resumed(tmp_path: Path) -> None:
+    folder = fresh(tmp_path, kind="load")
+    comparisons.write_document(folder, "load", {"modes": {}})
+    for requested in (None, folder):
+        with pytest.raises(UsageError, match="does not hold a comparison"):
+            resumed_folder(requested, store=tmp_path)
+
+
+def test_an_absent_or_empty_folder_is_begun_where_it_is_to_be_resumed(tmp_path: Path) -> None:
+    requested = tmp_path / "a"
+    for _ in ("absent", "empty"):
+        assert resumed_folder(requested) == requested
+        assert contents(requested) == {}
+
+
+def test_a_second_comparison_is_kept_out_by_whatever_path_it_comes(tmp_path: Path) -> None:
+    cache, folder = Cache(tmp_path / "cache"), tmp_path / "results"
+    (tmp_path / "link").symlink_to(folder)
+    with exclusive(folder, cache):
+        for same in (folder, tmp_path / "cache" / ".." / "results", tmp_path / "link"):
+            with (
+                pytest.raises(UsageError, match="Another comparison is writing to"),
+                exclusive(same, cache),
+            ):
+                pass
+        with exclusive(tmp_path / "other", cache):
+            pass
+    with exclusive(folder, cache):
+        pass

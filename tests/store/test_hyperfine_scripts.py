@@ -1,0 +1,117 @@
+"""Hyperfine's own scripts, of both lines, as released: they read our files like its own."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.records import make_record, times
+from waitbench.store import comparisons
+
+VERSIONS = ("1.20.0", "2.0.0")
+DRAWING = [
+    (version, f"plot_{name}.py")
+    for version in VERSIONS
+    for name in ("benchmark_comparison", "histogram", "parametrized", "progression", "whisker")
+    # It wants each parameter as an object, where that of 1.x wants a string: no file suits both.
+    if (version, name) != ("2.0.0", "parametrized")
+]
+
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.skipif(shutil.which("cargo") is None, reason="the scripts come by cargo"),
+]
+
+
+def run(*command: object, folder: Path) -> str:
+    done = subprocess.run(
+        [str(part) for part in command],
+        cwd=folder, capture_output=True, text=True, timeout=300, check=False,
+        env={**os.environ, "MPLBACKEND": "agg"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def scripts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The folder of the scripts of each version, out of the released crates."""
+    crate = tmp_path_factory.mktemp("crate")
+    (crate / "src").mkdir()
+    (crate / "src" / "lib.rs").touch()
+    dependencies = "".join(
+        f'of_{number} = {{ package = "hyperfine", version = "={version}" }}\n'
+        for number, version in enumerate(VERSIONS)
+    )
+    (crate / "Cargo.toml").write_text(
+        f'[package]\nname = "scripts"\nversion = "0.0.0"\n[dependencies]\n{dependencies}'
+    )
+    about = run("rustc", "--version", "--verbose", folder=crate)
+    platform = next(line for line in about.splitlines() if line.startswith("host: "))[6:]
+    run("cargo", "fetch", "--target", platform, folder=crate)
+    sources = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo")) / "registry" / "src"
+    found = {version: list(sources.glob(f"*/hyperfine-{version}/scripts")) for version in VERSIONS}
+    return {version: folders[0] for version, folders in found.items()}
+
+
+@pytest.fixture
+def export(tmp_path: Path) -> Path:
+    """A file of ours, of two revisions and as many rounds as there are without ``--rounds``."""
+    reals = (1.0, 1.5, 1.25, 1.25, 1.25)
+    record = make_record(
+        {
+            "v1": [times(real, 0.5, real / 8) for real in reals],
+            "v2": [times(real + 1, 1.5, real / 8) for real in reals],
+        }
+    )
+    comparisons.begin(tmp_path, record.context)
+    comparisons.finish(tmp_path, [record])
+    return tmp_path / "waiting.json"
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_its_statistics_are_ours(version: str, scripts: dict[str, Path], export: Path) -> None:
+    script = scripts[version] / "advanced_statistics.py"
+    said = run(sys.executable, script, export, folder=export.parent)
+    lines = [" ".join(line.split()) for line in said.splitlines()]
+    for figure in ("runs: 5", "mean: 1.250 s", "mean: 2.250 s", "median: 1.250 s", "max: 2.500 s"):
+        assert figure in lines
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_its_t_test_compares_our_revisions(
+    version: str, scripts: dict[str, Path], export: Path
+) -> None:
+    said = run(sys.executable, scripts[version] / "welch_ttest.py", export, folder=export.parent)
+    assert "v1" in said
+    assert "v2" in said
+    assert "p = " in said
+
+
+@pytest.mark.parametrize(("version", "name"), DRAWING)
+def test_its_charts_are_drawn(
+    version: str, name: str, scripts: dict[str, Path], export: Path
+) -> None:
+    chart = export.with_suffix(".svg")
+    run(sys.executable, scripts[version] / name, export, "-o", chart, folder=export.parent)
+    assert "<svg" in chart.read_text()
+
+
+@pytest.mark.parametrize(
+    ("metric", "means"),
+    [
+        ("time_user", ["0.500 s", "1.500 s"]),
+        ("time_system", ["0.156 s", "0.156 s"]),
+        ("time_cpu", ["0.656 s", "1.656 s"]),
+    ],
+)
+def test_those_of_hyperfine_2_take_our_other_metrics_too(
+    metric: str, means: list[str], scripts: dict[str, Path], export: Path
+) -> None:
+    script = scripts["2.0.0"] / "advanced_statistics.py"
+    said = run(sys.executable, script, export, "--metric", metric, folder=export.parent)
+    lines = [" ".join(line.split()) for line in said.splitlines()]
+    assert [line for line in lines if line.startswith("mean:")] == [f"mean: {m}" for m in means]
