@@ -1,8 +1,9 @@
 """Measurements -> a Comparison: estimates and paired ratios with intervals, and what they mean.
 
-The estimate of a revision is the mean of its runs. The ratio of a candidate to the baseline is the geometric mean of the ratios
-within each round: pairing within rounds removes what the machine did to both. Intervals are Student's t, for ratios on their
-logarithms: exact if those are normal, and honest about how few rounds there are.
+The estimate of a revision is the mean of its runs. The ratio of a candidate to the baseline is the
+geometric mean of the ratios within each round: pairing within rounds removes what the machine did
+to both. Intervals are Student's t, for ratios on their logarithms: exact if those are normal, and
+honest about how few rounds there are.
 """
 
 import math
@@ -10,15 +11,16 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from statistics import stdev
 
-from scipy import stats
-
-from waitbench.model.metrics import BY_NAME, Metric
-from waitbench.store.results import Record
+from waitbench.analysis.distributions import t_quantile
+from waitbench.model.metrics import Metric
+from waitbench.model.record import Record
+from waitbench.model.run import NOT_SUPPORTED
 
 CONFIDENCE = 0.95
 MARGIN = 0.05
-"""Ratios within 1 / 1.05 … 1.05 count as the same. The check has margins of its own: see gate.py."""
+"""Ratios within 1 / 1.05 … 1.05 count as the same. The gate has margins of its own."""
 
 
 class Verdict(str, Enum):
@@ -41,7 +43,7 @@ class Estimate:
 
     @property
     def verdict(self) -> Verdict:
-        """For a ratio to the baseline."""
+        """What a ratio to the baseline says."""
         if self.low is None or self.high is None:
             return Verdict.UNCLEAR
         if self.low >= 1 / (1 + MARGIN) and self.high <= 1 + MARGIN:
@@ -51,11 +53,13 @@ class Estimate:
         return Verdict.SLOWER if self.low > 1 else Verdict.UNCLEAR
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Row:
     """One revision in one scenario."""
 
     label: str
+    runs: tuple[Mapping[str, float], ...]
+    """What each run gave, by the metric's name; in order of rounds."""
     estimates: Mapping[str, Estimate]
     """By the metric's name; empty where no run gave a measurement."""
     ratios: Mapping[str, Estimate]
@@ -64,42 +68,64 @@ class Row:
     """Number of runs without a measurement, by reason."""
     marks: Mapping[str, int]
     """Number of runs that count but are odd, by mark."""
+    unsupported: str | None
+    """Why this revision cannot run the scenario, where it cannot."""
     identical_to: str | None
     """An earlier revision with the same compiled extensions."""
     launcher_cpu_s: float | None
-    """What bytewax's own launcher would have added, where it was asked for."""
+    """What the engine's own launcher would have added, where it was asked for."""
+
+    def values(self, name: str) -> tuple[float, ...]:
+        """What the runs that have this metric gave, in order of rounds."""
+        return tuple(run[name] for run in self.runs if name in run)
 
     @property
     def moved_to_system(self) -> bool:
         """System time rose while total CPU fell: a spin that became sleep is not a regression."""
         system, cpu = self.ratios.get("system"), self.ratios.get("cpu")
-        return bool(system and cpu and system.verdict is Verdict.SLOWER and cpu.verdict is Verdict.FASTER)
+        return bool(
+            system and cpu and system.verdict is Verdict.SLOWER and cpu.verdict is Verdict.FASTER
+        )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Comparison:
     """All revisions in one scenario."""
 
     scenario: str
+    engine: str | None
+    """``None`` where the file does not say."""
     topology: str
     mixed_origins: bool
     waits: bool
     """Whether there was anything to wait for: items due over time, or silence."""
+    metrics: tuple[Metric, ...]
+    """Everything that the rows may hold."""
     rows: tuple[Row, ...]
     """The baseline first."""
 
+    @property
+    def baseline(self) -> Row:
+        return self.rows[0]
 
-def compare(record: Record, metrics: Sequence[Metric] = tuple(BY_NAME.values())) -> Comparison:
+    @property
+    def rounds(self) -> int:
+        """The most that any revision has measurements of."""
+        counts = (estimate.count for row in self.rows for estimate in row.estimates.values())
+        return max(counts, default=0)
+
+
+def compare(record: Record) -> Comparison:
     """Compares every revision of a scenario with the first."""
-    labels = record.context.labels
-    rows = tuple(_row(label, labels[0], record, metrics) for label in labels)
     context = record.context
     return Comparison(
-        record.scenario,
-        context.topology,
-        context.mixed_origins,
-        any(record.parameters.get(name) for name in ("long_input", "idle")),
-        rows,
+        scenario=record.scenario,
+        engine=context.engine,
+        topology=context.topology,
+        mixed_origins=context.mixed_origins,
+        waits=record.waits,
+        metrics=record.metrics,
+        rows=tuple(_row(label, record) for label in context.labels),
     )
 
 
@@ -117,13 +143,16 @@ def mean(values: Sequence[float]) -> Estimate:
     """The mean of values that cannot be negative, with its t interval."""
     centre = math.fsum(values) / len(values)
     half = _half_width(values)
-    return Estimate(
-        centre, None if half is None else max(0.0, centre - half), None if half is None else centre + half, len(values)
-    )
+    if half is None:
+        return Estimate(centre, None, None, len(values))
+    return Estimate(centre, max(0.0, centre - half), centre + half, len(values))
 
 
 def log_ratios(pairs: Sequence[tuple[float, float]], metric: Metric) -> list[float]:
-    """The logarithm of candidate to baseline for each pair; see ``Metric.floor`` for what is next to nothing."""
+    """The logarithm of candidate to baseline for each pair.
+
+    What is next to nothing counts as ``Metric.floor``.
+    """
     return [math.log(max(ours, metric.floor) / max(theirs, metric.floor)) for theirs, ours in pairs]
 
 
@@ -131,33 +160,48 @@ def geometric_mean(logs: Sequence[float]) -> Estimate:
     """The geometric mean of ratios, given as logarithms, with its t interval on these."""
     centre = math.fsum(logs) / len(logs)
     half = _half_width(logs)
-    low, high = (None, None) if half is None else (math.exp(centre - half), math.exp(centre + half))
-    return Estimate(math.exp(centre), low, high, len(logs))
+    if half is None:
+        return Estimate(math.exp(centre), None, None, len(logs))
+    return Estimate(math.exp(centre), math.exp(centre - half), math.exp(centre + half), len(logs))
 
 
 def _half_width(values: Sequence[float]) -> float | None:
     if len(values) < 2:
         return None
-    return float(stats.sem(values)) * float(stats.t.ppf((1 + CONFIDENCE) / 2, len(values) - 1))
+    standard_error = stdev(values) / math.sqrt(len(values))
+    return standard_error * t_quantile((1 + CONFIDENCE) / 2, len(values) - 1)
 
 
-def _row(label: str, baseline: str, record: Record, metrics: Sequence[Metric]) -> Row:
+def _row(label: str, record: Record) -> Row:
     runs = record.of(label)
     estimates, ratios = {}, {}
-    for metric in metrics:
+    for metric in record.metrics:
         values = [run.metrics[metric.key] for run in runs if metric.key in run.metrics]
         if values:
             estimates[metric.name] = mean(values)
         pairs = paired(record, label, metric)
-        if pairs and label != baseline:
+        if pairs and label != record.context.labels[0]:
             ratios[metric.name] = geometric_mean(log_ratios(pairs, metric))
-    failures = Counter(outcome.reason for outcome in record.outcomes if outcome.label == label)
-    marks = Counter(mark for run in runs for mark in run.marks)
-    return Row(label, estimates, ratios, failures, marks, _identical(label, record), record.launcher_cpu_s.get(label))
+    outcomes = [outcome for outcome in record.outcomes if outcome.label == label]
+    reasons = {outcome.reason: outcome.message for outcome in outcomes}
+    return Row(
+        label=label,
+        runs=tuple(
+            {m.name: run.metrics[m.key] for m in record.metrics if m.key in run.metrics}
+            for run in runs
+        ),
+        estimates=estimates,
+        ratios=ratios,
+        failures=Counter(outcome.reason for outcome in outcomes),
+        marks=Counter(mark for run in runs for mark in run.marks),
+        unsupported=reasons.get(NOT_SUPPORTED),
+        identical_to=_identical(label, record),
+        launcher_cpu_s=record.launcher_cpu_s.get(label),
+    )
 
 
 def _identical(label: str, record: Record) -> str | None:
-    extensions = {str(r["label"]): r.get("extensions") for r in record.context.revisions}
+    extensions = {r.label: r.facts.extensions if r.facts else {} for r in record.context.revisions}
     for earlier, hashes in extensions.items():
         if earlier == label:
             return None

@@ -1,0 +1,115 @@
+"""Comparisons of a revision with itself -> what the gate is worth on this machine."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import variance
+
+from waitbench.analysis import gate, sequential
+from waitbench.analysis.criteria import Criterion
+from waitbench.analysis.distributions import noncentral_t_above, rate_interval, t_quantile
+from waitbench.analysis.statistics import CONFIDENCE, log_ratios, paired
+from waitbench.model.metrics import Metric
+from waitbench.model.record import Record
+
+POWER = 0.95
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sensitivity:
+    """What the gate would find of one metric in one scenario."""
+
+    scenario: str
+    metric: str
+    spread: float
+    """Standard deviation of the logarithm of one round's ratio; NaN where no rounds were paired."""
+    by_rounds: Mapping[int, float]
+    """The smallest ratio found slower with a chance of ``POWER``, by the rounds of a look."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Calibration:
+    """What comparisons of a revision with itself say about the gate."""
+
+    comparisons: int
+    false_alarms: int
+    low: float
+    high: float
+    """The exact 95 % interval of the rate of false alarms."""
+    sensitivities: tuple[Sensitivity, ...]
+
+
+def calibrate(
+    comparisons: Sequence[Sequence[Record]], criteria: Sequence[Criterion], most_rounds: int
+) -> Calibration:
+    """Sums up at least one comparison, each given as the records of the same scenarios.
+
+    In each, the second label is the same revision as the first.
+    """
+    verdicts = [
+        gate.conclude(records, criteria, most_rounds, strict=False) for records in comparisons
+    ]
+    alarms = sum(bool(verdict.failures) for verdict in verdicts)
+    low, high = false_alarm_interval(alarms, len(verdicts))
+    looks = sequential.looks_until(most_rounds)
+    error = sequential.level(verdicts[0].hypotheses, len(looks))
+    sensitivities = []
+    for scenario in [record.scenario for record in comparisons[0]]:
+        ours = [r for records in comparisons for r in records if r.scenario == scenario]
+        for criterion in criteria:
+            spread = spread_of(ours, criterion.metric)
+            found = {
+                look: detectable_change(spread, look, criterion.margin, error) for look in looks
+            }
+            sensitivities.append(
+                Sensitivity(
+                    scenario=scenario,
+                    metric=criterion.metric.name,
+                    spread=spread,
+                    by_rounds=found,
+                )
+            )
+    return Calibration(
+        comparisons=len(verdicts),
+        false_alarms=alarms,
+        low=low,
+        high=high,
+        sensitivities=tuple(sensitivities),
+    )
+
+
+def false_alarm_interval(alarms: int, comparisons: int) -> tuple[float, float]:
+    """The exact 95 % interval of a rate of false alarms."""
+    return rate_interval(alarms, comparisons, CONFIDENCE)
+
+
+def detectable_change(spread: float, rounds: int, margin: float, error: float) -> float:
+    """The smallest ratio found slower with a chance of ``POWER`` at a look after so many rounds.
+
+    ``spread`` is the standard deviation of the logarithm of one round's ratio. The bound lies above
+    the margin when a noncentral t variable exceeds its critical value; the noncentrality that gives
+    the power is found by bisection.
+    """
+    critical = t_quantile(1 - error, rounds - 1)
+    low, high = 0.0, critical + 10 * math.sqrt(1 + critical**2)
+    for _ in range(60):
+        middle = (low + high) / 2
+        if noncentral_t_above(critical, rounds - 1, middle) < POWER:
+            low = middle
+        else:
+            high = middle
+    return math.exp(math.log1p(margin) + high * spread / math.sqrt(rounds))
+
+
+def spread_of(records: Sequence[Record], metric: Metric) -> float:
+    """The standard deviation of a round's log ratio within comparisons; NaN without two rounds.
+
+    Pooled: each comparison has a centre of its own, and counts by its rounds.
+    """
+    squares, freedom = 0.0, 0
+    for record in records:
+        logs = log_ratios(paired(record, record.context.labels[1], metric), metric)
+        if len(logs) > 1:
+            squares += variance(logs) * (len(logs) - 1)
+            freedom += len(logs) - 1
+    return math.sqrt(squares / freedom) if freedom else math.nan

@@ -1,0 +1,94 @@
+"""Bounds that hold for all looks together."""
+
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from waitbench.analysis import sequential
+
+
+def test_nothing_trimmed_is_students_t() -> None:
+    values = [0.1, 0.2, 0.3, 0.4, 0.6, 0.7, 0.9]
+    found = sequential.bounds(values[::-1], 0.01)
+    half = stats.t.ppf(0.99, 6) * stats.sem(values)
+    centre = sum(values) / 7
+    assert found.standard_error == pytest.approx(stats.sem(values))
+    assert (found.low, found.centre, found.high) == pytest.approx(
+        (centre - half, centre, centre + half)
+    )
+
+
+@pytest.mark.parametrize(("count", "share"), [(8, 1 / 8), (10, 0.1), (19, 1 / 19), (25, 0.08)])
+def test_trimmed_bounds_are_those_of_yuen_as_scipy_has_them(count: int, share: float) -> None:
+    # From eight rounds on a tenth at each end, at least one. The other sample adds no variance.
+    values = [0.01 * n**1.5 + (0.5 if n == 7 else 0) for n in range(count)]
+    found = sequential.bounds(values, 0.025)
+    reference = stats.ttest_ind(values, [0.0] * count, trim=share + 1e-9, equal_var=False)
+    assert found.centre == pytest.approx(stats.trim_mean(values, share + 1e-9))
+    assert found.centre / found.standard_error == pytest.approx(reference.statistic)
+    kept = count - 2 * int((share + 1e-9) * count)
+    half = found.standard_error * stats.t.ppf(0.975, kept - 1)
+    assert (found.low, found.high) == pytest.approx((found.centre - half, found.centre + half))
+
+
+@given(st.lists(st.floats(-3, 3), min_size=2, max_size=40), st.floats(1e-6, 0.2))
+def test_bounds_enclose_the_centre_and_mirror_when_the_revisions_change_places(
+    logs: list[float], error: float
+) -> None:
+    found = sequential.bounds(logs, error)
+    mirrored = sequential.bounds([-value for value in logs], error)
+    assert found.low <= found.centre <= found.high
+    assert mirrored.low == pytest.approx(-found.high, abs=1e-9)
+
+
+def test_one_spike_among_ten_rounds_hardly_moves_the_bounds() -> None:
+    calm = [0.01, -0.02, 0.0, 0.015, -0.01, 0.02, -0.005, 0.005, 0.01, -0.015]
+    before, after = sequential.bounds(calm, 0.01), sequential.bounds([*calm[:-1], 3.0], 0.01)
+    assert after.high < before.high + 0.05
+
+
+@pytest.mark.parametrize(("of", "freedom"), [(7, 6), (8, 5), (20, 15), (30, 23), (1, 1)])
+def test_bounds_to_come_shrink_with_the_root_of_the_rounds(of: int, freedom: int) -> None:
+    found = sequential.bounds([0.1, 0.2, 0.4, 0.5, 0.6], 0.01)
+    expected = found.standard_error * (5 / of) ** 0.5 * stats.t.ppf(1 - 0.003, freedom)
+    assert found.half_width_after(5, of, 0.003) == pytest.approx(expected)
+
+
+def test_bounds_after_the_rounds_that_there_are_are_those_that_there_are() -> None:
+    found = sequential.bounds([0.1, 0.2, 0.4, 0.5, 0.6], 0.01)
+    assert found.half_width_after(5, 5, 0.01) == pytest.approx((found.high - found.low) / 2)
+
+
+def test_the_last_look_is_at_the_last_round() -> None:
+    assert sequential.looks_until(3) == (3,)
+    assert sequential.looks_until(10) == (3, 4, 5, 6, 8, 10)
+    assert sequential.looks_until(33)[-2:] == (30, 33)
+    assert sequential.FEWEST_ROUNDS == 3
+
+
+def test_the_errors_of_all_looks_add_up_to_what_is_allowed() -> None:
+    looks = sequential.looks_until(30)
+    assert sequential.level(16, len(looks)) * 16 * len(looks) == pytest.approx(0.05)
+
+
+def test_simulated_comparisons_without_a_change_fail_in_fewer_than_5_per_cent() -> None:
+    """A short, seeded form of benchmarks/false_alarms.py; with margin 0 every error shows."""
+    source = random.Random(7)
+    looks = sequential.looks_until(20)
+    error = sequential.level(4, len(looks))
+    alarms = 0
+    for _ in range(300):
+        hypotheses = [[_noise(source) for _ in range(20)] for _ in range(4)]
+        alarms += any(
+            sequential.bounds(logs[:look], error).low > 0 for logs in hypotheses for look in looks
+        )
+    assert alarms <= 15
+
+
+def _noise(source: random.Random) -> float:
+    """5 % of normal noise, and one in twenty with a spike."""
+    spike = source.choice((-1, 1)) * source.expovariate(1) if source.random() < 0.05 else 0.0
+    return source.gauss(0, 0.05) + spike

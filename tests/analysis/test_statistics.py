@@ -1,0 +1,186 @@
+"""Estimates, paired ratios, and what their intervals say."""
+
+import math
+
+import pytest
+
+from tests.records import contestant, facts, make_record, measurement, outcome, times
+from waitbench.analysis import statistics
+from waitbench.analysis.statistics import Estimate, Verdict
+from waitbench.model.metrics import BY_NAME, METRICS, Metric
+
+T_2 = 4.302652729911275
+"""The 97.5 % quantile of Student's t with 2 degrees of freedom."""
+
+
+def test_ratios_are_paired_within_rounds() -> None:
+    # The machine drifts tenfold; within each round the candidate takes exactly half.
+    base = [times(n, n, n) for n in (1.0, 3.0, 10.0)]
+    record = make_record({"a": base, "b": [times(n / 2, n / 2, 1) for n in (1.0, 3.0, 10.0)]})
+    ratio = statistics.compare(record).rows[1].ratios["user"]
+    assert (ratio.value, ratio.low, ratio.high) == pytest.approx((0.5, 0.5, 0.5))
+    assert ratio.count == 3
+    assert ratio.verdict is Verdict.FASTER
+
+
+def test_a_round_counts_only_where_both_have_it() -> None:
+    record = make_record({"a": [times(1, 1, 1)] * 2, "b": []})
+    for number, metrics in ((3, {"time_user": 9.0}), (2, {"time_user": 4.0}), (1, {"other": 1.0})):
+        record.add(measurement("b", number, metrics))
+    assert statistics.paired(record, "b", BY_NAME["user"]) == [(1, 4)]
+    assert statistics.paired(record, "b", BY_NAME["real"]) == []
+
+
+def test_intervals_are_students_t() -> None:
+    mean = statistics.mean([10.0, 20.0, 30.0])
+    half = T_2 * 10 / math.sqrt(3)
+    # The lower end would be negative: a time cannot be.
+    assert (mean.value, mean.low, mean.count) == (20.0, 0.0, 3)
+    assert mean.high == pytest.approx(20 + half, rel=1e-9)
+    assert statistics.mean([101.0, 102.0, 103.0]).low == pytest.approx(102 - half / 10, rel=1e-9)
+    ratio = statistics.geometric_mean([1, 2, 3])
+    assert ratio.value == pytest.approx(math.exp(2))
+    assert ratio.count == 3
+    assert ratio.low == pytest.approx(math.exp(2 - half / 10), rel=1e-9)
+    assert ratio.high == pytest.approx(math.exp(2 + half / 10), rel=1e-9)
+
+
+def test_two_runs_have_an_interval() -> None:
+    found = statistics.mean([101.0, 103.0])
+    # The 97.5 % quantile of Student's t with 1 degree of freedom is 12.7062.
+    assert (found.low, found.high) == pytest.approx((102 - 12.7062, 102 + 12.7062), abs=1e-4)
+
+
+def test_one_run_has_no_interval_and_is_unclear() -> None:
+    assert statistics.mean([3.0]) == Estimate(3.0, None, None, 1)
+    ratio = statistics.geometric_mean([math.log(0.5)])
+    assert ratio == Estimate(0.5, None, None, 1)
+    assert ratio.verdict is Verdict.UNCLEAR
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "verdict"),
+    [
+        (0.5, 0.6, "faster"),
+        (0.5, 1.0, "unclear"),
+        (1.2, 1.4, "slower"),
+        (1.0, 1.4, "unclear"),
+        (1.01, 1.051, "slower"),
+        (0.94, 0.99, "faster"),
+        (0.9, 1.2, "unclear"),
+        (0.98, 1.03, "same"),
+        (1.01, 1.04, "same"),
+        (1 / 1.05, 1.05, "same"),
+    ],
+)
+def test_an_interval_gives_the_verdict(low: float, high: float, verdict: str) -> None:
+    assert Estimate((low + high) / 2, low, high, 5).verdict.value == verdict
+
+
+def test_an_interval_without_an_end_is_unclear() -> None:
+    assert Estimate(0.5, None, 0.6, 5).verdict is Verdict.UNCLEAR
+    assert Estimate(0.5, 0.4, None, 5).verdict is Verdict.UNCLEAR
+
+
+def test_what_is_next_to_nothing_counts_as_a_metrics_floor() -> None:
+    record = make_record({"a": [times(1, 1, 0)] * 3, "b": [times(1, 1, 0.002)] * 3})
+    assert statistics.compare(record).rows[1].ratios["system"].value == pytest.approx(2)
+    assert statistics.log_ratios([(0.002, 0.0)], BY_NAME["system"]) == [
+        pytest.approx(math.log(0.5))
+    ]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "moved"),
+    [
+        ((5.2, 0.09), (0.12, 0.39), True),  # less in all
+        ((5.2, 0.09), (5.2, 0.39), False),  # not less in all
+        ((5.2, 0.39), (0.12, 0.09), False),  # system time fell too
+    ],
+)
+def test_time_that_moved_from_user_to_system_is_recognised(
+    before: tuple[float, float], after: tuple[float, float], moved: bool
+) -> None:
+    runs = {
+        label: [times(5, user + i / 100, system + i / 1000) for i in range(5)]
+        for label, (user, system) in (("old", before), ("new", after))
+    }
+    assert statistics.compare(make_record(runs)).rows[1].moved_to_system is moved
+
+
+def test_without_total_cpu_nothing_is_said_to_have_moved() -> None:
+    system = [{"time_system": 1 + i / 100} for i in range(5)]
+    record = make_record({"a": system, "b": [{"time_system": 2 + i / 100} for i in range(5)]})
+    assert not statistics.compare(record).rows[1].moved_to_system
+
+
+def test_a_comparison_has_what_the_record_says_of_the_scenario() -> None:
+    record = make_record(
+        {"a": [times(1, 1, 1)] * 2, "b": [times(2, 1, 1)] * 3},
+        scenario="other", waits=False, mixed_origins=True, topology="cluster", engine="another",
+    )  # fmt: skip
+    comparison = statistics.compare(record)
+    assert (comparison.scenario, comparison.waits, comparison.mixed_origins) == (
+        "other",
+        False,
+        True,
+    )
+    assert (comparison.topology, comparison.engine) == ("cluster", "another")
+    assert comparison.metrics == METRICS
+    assert comparison.baseline.label == "a"
+    assert comparison.rounds == 3
+    assert [row.label for row in comparison.rows] == ["a", "b"]
+    assert statistics.compare(make_record({"a": [], "b": []})).rounds == 0
+
+
+def test_a_row_has_its_runs_in_order_of_rounds() -> None:
+    record = make_record({"a": []})
+    for number in (3, 1, 2):
+        record.add(measurement("a", number, times(number, 1, 1) if number > 1 else {}))
+    (row,) = statistics.compare(record).rows
+    assert row.values("real") == (2, 3)
+    assert row.estimates["real"].value == 2.5
+    assert [run.get("real") for run in row.runs] == [None, 2, 3]
+    assert row.ratios == {}
+
+
+def test_metrics_that_only_a_family_has_are_compared_like_all_others() -> None:
+    record = make_record({"a": [{"calls": 4.0}] * 2, "b": [{"calls": 8.0}] * 2})
+    record.metrics = (Metric("calls", "calls", "count", "calls"),)
+    row = statistics.compare(record).rows[1]
+    assert list(row.estimates) == ["calls"]
+    assert row.ratios["calls"].value == pytest.approx(2)
+
+
+def test_runs_without_a_measurement_are_counted_by_reason_and_marks_by_mark() -> None:
+    record = make_record({"a": [times(1, 1, 1)], "b": []})
+    for number, reason in enumerate(("failed", "failed", "timed-out"), 1):
+        record.add(outcome("b", number, reason, message="why"))
+    record.add(measurement("b", 4, times(1, 1, 1), marks=("disturbed", "unbalanced")))
+    record.add(measurement("b", 5, times(1, 1, 1), marks=("disturbed",)))
+    record.launcher_cpu_s["b"] = 1.5
+    first, second = statistics.compare(record).rows
+    assert (first.failures, first.marks, first.launcher_cpu_s) == ({}, {}, None)
+    assert second.failures == {"failed": 2, "timed-out": 1}
+    assert second.marks == {"disturbed": 2, "unbalanced": 1}
+    assert second.launcher_cpu_s == 1.5
+    assert second.unsupported is None
+
+
+def test_a_revision_that_cannot_run_a_scenario_says_why() -> None:
+    record = make_record({"a": [times(1, 1, 1)], "b": []})
+    record.add(outcome("b", 0, "not-supported", message="it cannot wait"))
+    assert [row.unsupported for row in statistics.compare(record).rows] == [None, "it cannot wait"]
+
+
+def test_a_build_is_identical_to_the_first_with_the_same_extensions() -> None:
+    labels = ("a", "b", "c", "d", "e", "f")
+    hashes = [{"x": "1"}, {"x": "2"}, {"x": "1"}, {"x": "1"}, {}, {}]
+    revisions = [
+        contestant(label, facts=facts(extensions=extensions))
+        for label, extensions in zip(labels, hashes, strict=True)
+    ]
+    revisions[5] = contestant("f", facts=None)
+    record = make_record({label: [] for label in labels}, revisions=tuple(revisions))
+    found = [row.identical_to for row in statistics.compare(record).rows]
+    assert found == [None, None, "a", "a", None, None]
