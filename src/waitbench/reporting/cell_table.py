@@ -1,14 +1,17 @@
-"""A table as data, and its two forms: on a console and in Markdown."""
+"""A table of plain cells as data, and its two forms: on a console and in Markdown."""
 
 from dataclasses import dataclass
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
+
+from waitbench.reporting import markdown
 
 
 @dataclass(frozen=True)
-class FamilyTable:
-    """The first column names the row; the others are numbers, as text. ``notes`` are sentences below."""
+class CellTable:
+    """The first column names the row; the others are numbers, as text. ``notes`` are sentences."""
 
     title: str
     header: tuple[str, ...]
@@ -21,29 +24,18 @@ class FamilyTable:
         for place, name in enumerate(self.header):
             # Folded at its hyphen, so that five columns fit 80 characters.
             table.add_column(
-                name.replace("-", "-\n", 1) if len(name) > 10 else name,
+                Text(name.replace("-", "-\n", 1) if len(name) > 10 else name),
                 justify="right" if place else "left",
                 no_wrap=place == 0,
             )
         for row in self.rows:
-            table.add_row(*row)
+            table.add_row(*map(Text, row))
         console.print(table)
         for note in self.notes:
             console.print(note, highlight=False, markup=False)
         console.print()
 
     def as_markdown(self) -> str:
-        lines = [
-            f"**{self.title}**",
-            "",
-            _line(self.header),
-            _line(["---", *["---:"] * (len(self.header) - 1)]),
-            *(_line(row) for row in self.rows),
-            "",
-            *self.notes,
-        ]
-        return "\n".join(lines).rstrip() + "\n"
-
-
-def _line(cells: tuple[str, ...] | list[str]) -> str:
-    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+        lines = markdown.table(self.header, self.rows, numbers_from=1)
+        text = "\n".join([f"**{self.title}**", "", *lines, "", *self.notes])
+        return text.rstrip() + "\n"

@@ -1,0 +1,56 @@
+"""Comparisons -> charts, as PNG or SVG files. Needs no display. One module a kind of picture."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from matplotlib.figure import Figure
+
+from waitbench.analysis.statistics import Comparison
+from waitbench.model.run import ThreadSample
+from waitbench.reporting.charts import timeline, times, tradeoff
+from waitbench.system.files import write_with
+
+OVERVIEW_NAME = "overview"
+
+
+def draw_all(
+    comparisons: Sequence[Comparison],
+    timelines: Mapping[str, Sequence[ThreadSample]],
+    folder: Path,
+    formats: Sequence[str],
+) -> list[Path]:
+    """Writes every chart there is data for, in every format. Returns the files.
+
+    ``<scenario>``: real, user and system time; ``overview``: the same for all;
+    ``<scenario>-tradeoff``: CPU against latency, where items are due over time;
+    ``<scenario>-timeline``: CPU share of each thread, where it was sampled.
+    Raises ``HarnessError`` when the disk refuses.
+    """
+    figures: dict[str, Figure] = {}
+    for comparison in comparisons:
+        scenario = comparison.scenario
+        figures[scenario] = times.draw(comparison)
+        if tradeoff.has_data(comparison):
+            figures[f"{scenario}-tradeoff"] = tradeoff.draw(comparison)
+        if timelines.get(scenario):
+            labels = [row.label for row in comparison.rows]
+            figures[f"{scenario}-timeline"] = timeline.draw(
+                scenario, comparison.topology, labels, timelines[scenario]
+            )
+    if len(comparisons) > 1:
+        figures[OVERVIEW_NAME] = times.draw_overview(comparisons)
+    return [
+        save(figure, folder, name, form) for name, figure in figures.items() for form in formats
+    ]
+
+
+def save(figure: Figure, folder: Path, name: str, file_format: str) -> Path:
+    """Writes one chart. Raises ``HarnessError`` when the disk refuses."""
+    path = folder / f"{name}.{file_format}"
+    # No date in the file: the same figures give the same bytes.
+    metadata = {"Date": None} if file_format == "svg" else {"Software": None}
+    write_with(
+        path,
+        lambda partial: figure.savefig(partial, format=file_format, dpi=150, metadata=metadata),
+    )
+    return path

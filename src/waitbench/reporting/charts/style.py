@@ -1,0 +1,72 @@
+"""What all charts share: a revision keeps one colour and one marker everywhere."""
+
+from collections.abc import Sequence
+
+import matplotlib
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from waitbench.reporting.style import shorten
+
+matplotlib.use("Agg")
+# Labels are data: a dollar sign in one is not mathematics.
+matplotlib.rcParams.update(
+    {"text.parse_math": False, "svg.fonttype": "none", "svg.hashsalt": "charts"}
+)
+
+GREY = "#555555"
+
+_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#999999", "#F0E442")
+"""Okabe and Ito's palette, which colour-blind readers can tell apart (jfly.uni-koeln.de/color)."""
+_MARKERS = ("o", "s", "^", "D")
+
+_MOST_COLUMNS = 4
+_MOST_CHARACTERS = 64
+_LEGEND_ROW_INCHES = 0.22
+
+
+def colour(number: int) -> str:
+    """The colour of the revision with this place in the comparison."""
+    return _COLOURS[number % len(_COLOURS)]
+
+
+def marker(number: int) -> str:
+    """The marker of that revision; beyond the eighth colours repeat, with another marker."""
+    return _MARKERS[number // len(_COLOURS) % len(_MARKERS)]
+
+
+def title(figure: Figure, axes: Axes | None, heading: str, explanation: str) -> None:
+    """A bold heading, and in grey what is shown."""
+    figure.suptitle(heading, fontsize=13, fontweight="bold")
+    if axes is not None:
+        axes.set_title(explanation, fontsize=9, color=GREY)
+
+
+def tidy(axes: Axes) -> None:
+    """No frame above and to the right, and a quiet grid behind the data."""
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(alpha=0.25)
+    axes.set_axisbelow(True)
+
+
+def legend(figure: Figure, labels: Sequence[str]) -> None:
+    """Names all revisions, in order, below the figure, which grows by what that takes.
+
+    In as many columns as fit. The markers are made here and not taken from the axes, because
+    matplotlib leaves out what begins with an underscore, and because a revision may have no run.
+    """
+    handles = [
+        Line2D([], [], linestyle="none", marker=marker(number), color=colour(number))
+        for number in range(len(labels))
+    ]
+    texts = [shorten(label, _MOST_CHARACTERS) for label in labels]
+    for columns in range(min(len(labels), _MOST_COLUMNS), 0, -1):
+        drawn = figure.legend(
+            handles, texts, loc="outside lower center", ncols=columns, frameon=False
+        )
+        if columns == 1 or drawn.get_window_extent().width < figure.bbox.width:
+            break
+        drawn.remove()
+    rows = -(-len(labels) // columns)
+    figure.set_figheight(figure.get_figheight() + _LEGEND_ROW_INCHES * rows)

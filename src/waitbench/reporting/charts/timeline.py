@@ -1,0 +1,83 @@
+"""CPU share of every thread over time: spinning is a block, parking is a line."""
+
+from collections.abc import Sequence
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from waitbench.model.run import ThreadSample
+from waitbench.reporting.charts import style
+
+_QUIET = 0.02
+"""Threads that never use more than this share are left out; their number is said."""
+_MOST_ROWS = 24
+_MOST_COLUMNS = 3
+_ROW_INCHES = 0.42
+_FEWEST_ROWS = 3
+
+Points = list[tuple[float, float]]
+"""Seconds since the run began, and the share of a CPU up to then."""
+
+
+def draw(
+    scenario: str, topology: str, labels: Sequence[str], samples: Sequence[ThreadSample]
+) -> Figure:
+    """One panel for each sampled revision; in it one row a thread, 0 to 100 % of a CPU high."""
+    sampled = {sample.label for sample in samples}
+    panels = [
+        (number, label, _threads(label, samples))
+        for number, label in enumerate(labels)
+        if label in sampled
+    ]
+    columns = min(len(panels), _MOST_COLUMNS)
+    lines = -(-len(panels) // columns)
+    rows = max(_FEWEST_ROWS, *(len(threads) for _, _, threads in panels))
+    figure = Figure(
+        figsize=(5.2 * columns + 1.2, 0.6 + (1 + _ROW_INCHES * rows) * lines), layout="constrained"
+    )
+    grid = figure.subplots(lines, columns, squeeze=False, sharex=True)
+    end = max(sample.time_s for sample in samples)
+    for axes, (number, label, threads) in zip(grid.flat, panels, strict=False):
+        _draw_threads(axes, threads, style.colour(number))
+        axes.set_xlim(0, end)
+        axes.set_xlabel("seconds since the run began")
+        axes.tick_params(labelbottom=True)
+        axes.set_title(_heading(label, len(threads), samples), fontsize=10)
+    for axes in list(grid.flat)[len(panels) :]:
+        axes.set_visible(False)
+    style.title(figure, None, f"{scenario} · {topology} · share of one CPU, by thread", "")
+    return figure
+
+
+def _threads(label: str, samples: Sequence[ThreadSample]) -> dict[str, Points]:
+    """Points of each thread worth a row, in order of process and thread."""
+    points: dict[str, Points] = {}
+    for sample in samples:
+        if sample.label == label:
+            name = f"{sample.process} · {sample.thread}"
+            points.setdefault(name, []).append((sample.time_s, sample.share))
+    used = {name: [share for _, share in series] for name, series in points.items()}
+    loud = [name for name, shares in used.items() if max(shares) > _QUIET]
+    busiest = sorted(loud, key=lambda name: -sum(used[name]))[:_MOST_ROWS]
+    return {name: points[name] for name in sorted(busiest)}
+
+
+def _draw_threads(axes: Axes, threads: dict[str, Points], colour: str) -> None:
+    bases = list(range(len(threads) - 1, -1, -1))
+    for base, points in zip(bases, threads.values(), strict=True):
+        times = [time_s for time_s, _ in points]
+        tops = [base + 0.92 * share for _, share in points]
+        axes.fill_between(times, base, tops, step="pre", color=colour, linewidth=0.6)
+        axes.axhline(base, color="#BBBBBB", linewidth=0.5)
+    axes.set_yticks([base + 0.4 for base in bases], list(threads), fontsize=7)
+    axes.tick_params(axis="y", length=0)
+    axes.set_ylim(-0.05, max(len(threads), 1))
+    axes.spines[["top", "right", "left"]].set_visible(False)
+
+
+def _heading(label: str, shown: int, samples: Sequence[ThreadSample]) -> str:
+    """The label, and how many threads have no row."""
+    hidden = len({(s.process, s.thread) for s in samples if s.label == label}) - shown
+    if not hidden:
+        return label
+    return f"{label} (quiet threads not shown: {hidden})"

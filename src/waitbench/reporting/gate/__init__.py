@@ -1,0 +1,1 @@
+"""A GateVerdict -> wherever it is read. One module a form."""

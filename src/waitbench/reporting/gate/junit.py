@@ -1,0 +1,27 @@
+"""The gate's verdict as JUnit's XML, which continuous integration shows as tests."""
+
+from xml.etree import ElementTree
+
+from waitbench.analysis.gate import GateVerdict
+from waitbench.reporting.gate.texts import ratio_text, verdict_text
+
+
+def render(verdict: GateVerdict) -> str:
+    """One test case a judgement. Unclear ones are skipped tests, unless they fail."""
+    suite = ElementTree.Element("testsuite", name="cpu-usage", tests=str(len(verdict.judgements)))
+    suite.set("failures", str(len(verdict.failures)))
+    skipped = 0
+    for judgement in verdict.judgements:
+        name = f"{judgement.label} {judgement.criterion}"
+        case = ElementTree.SubElement(suite, "testcase", classname=judgement.scenario, name=name)
+        text = f"{ratio_text(judgement)}: {verdict_text(judgement)}"
+        if judgement in verdict.failures:
+            ElementTree.SubElement(case, "failure", message=text)
+        elif judgement.is_open:
+            skipped += 1
+            ElementTree.SubElement(case, "skipped", message=text)
+        else:
+            ElementTree.SubElement(case, "system-out").text = text
+    suite.set("skipped", str(skipped))
+    ElementTree.indent(suite)
+    return ElementTree.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"

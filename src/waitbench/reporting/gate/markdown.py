@@ -1,0 +1,40 @@
+"""The gate's verdict as Markdown, for a job's summary or a comment."""
+
+from waitbench.analysis.gate import GateVerdict
+from waitbench.analysis.judging import Judgement
+from waitbench.analysis.sequential import ALPHA
+from waitbench.reporting.gate.texts import headline, ratio_text, remarks, verdict_text
+from waitbench.reporting.markdown import escape, table
+
+_HEADER = ("scenario", "revision", "criterion", "ratio (bounds)", "rounds", "verdict")
+
+
+def render(verdict: GateVerdict) -> str:
+    """The headline, a table of the judgements, and the remarks."""
+    rows = [
+        _cells(judgement, fails=judgement in verdict.failures) for judgement in verdict.judgements
+    ]
+    lines = [
+        f"### {escape(headline(verdict))}",
+        "",
+        *table(_HEADER, rows, numbers_from=len(_HEADER)),
+        "",
+        *(f"* {escape(remark)}" for remark in remarks(verdict)),
+        "",
+        f"Bounds hold for all {verdict.hypotheses} hypotheses and all looks together, "
+        f"with {ALPHA:.0%} error.",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _cells(judgement: Judgement, *, fails: bool) -> tuple[str, ...]:
+    emphasis = "**" if fails else ""
+    return (
+        judgement.scenario,
+        judgement.label,
+        str(judgement.criterion),
+        ratio_text(judgement),
+        str(judgement.rounds),
+        f"{emphasis}{verdict_text(judgement)}{emphasis}",
+    )

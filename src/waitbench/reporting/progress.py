@@ -1,0 +1,145 @@
+"""How far a comparison is: a live bar on a terminal, plain lines elsewhere."""
+
+import time
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from types import TracebackType
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
+
+from waitbench.model.run import WARM_UP, Measurement, Outcome, PlannedRun, Result
+
+
+class PreparationLog:
+    """Says what is being set up, a line a step; on a terminal with a spinner while entered."""
+
+    def __init__(self, console: Console, *, quiet: bool) -> None:
+        self._console = console
+        self._quiet = quiet
+        self._status: AbstractContextManager[Any] = (
+            console.status("setting up") if console.is_terminal and not quiet else nullcontext()
+        )
+
+    def __enter__(self) -> "PreparationLog":
+        self._status.__enter__()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._status.__exit__(kind, value, traceback)
+
+    def __call__(self, label: str, what: str) -> None:
+        if not self._quiet:
+            self._console.print(f"{label}: {what} …", highlight=False, markup=False)
+
+    def about(self, what: str) -> None:
+        """Says a step that is not for one revision in particular."""
+        if not self._quiet:
+            self._console.print(f"{what} …", highlight=False, markup=False)
+
+
+class RunProgress:
+    """Shows runs as they end.
+
+    The time left is the expected time of what is left, scaled by what was seen.
+    """
+
+    def __init__(self, console: Console, *, quiet: bool) -> None:
+        self._left: list[PlannedRun] = []
+        self._total = 0
+        self._console = console
+        self._quiet = quiet
+        self._expected_s = self._seen_s = 0.0
+        self._begun = time.monotonic()
+        # Refreshed by hand: while a worker's idleness is measured, nothing here may wake up.
+        self._bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=None),
+            TaskProgressColumn(),
+            TextColumn("{task.fields[left]}"),
+            console=console,
+            auto_refresh=False,
+            expand=True,
+            disable=quiet or not console.is_terminal,
+        )
+        self._task = self._bar.add_task("measuring", total=0, left="")
+
+    def __enter__(self) -> "RunProgress":
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._bar.stop()
+
+    def extend(self, runs: Sequence[PlannedRun]) -> None:
+        """More runs will follow those known so far."""
+        self._left += runs
+        self._total += len(runs)
+        more_s = sum(run.scenario.expected_s for run in runs)
+        self._bar.update(self._task, total=(self._bar.tasks[0].total or 0) + more_s)
+
+    def about(self, what: str) -> None:
+        """Says something that is done between runs."""
+        if not self._quiet:
+            self._console.print(f"{what} …", highlight=False, markup=False)
+
+    def begin(self, planned: PlannedRun) -> None:
+        """A run is about to start."""
+        self._begun = time.monotonic()
+        what = f"{planned.scenario.name} · {_round(planned)} · {planned.label}"
+        self._bar.update(
+            self._task, description=what, left=_human(self._time_left_s()), refresh=True
+        )
+
+    def end(self, planned: PlannedRun, result: Result) -> None:
+        """The run that began is over."""
+        if isinstance(result, Measurement):  # one that hung says nothing of how long others take
+            self._expected_s += planned.scenario.expected_s
+            self._seen_s += time.monotonic() - self._begun
+        self.skip(planned)
+        if self._quiet or (self._console.is_terminal and isinstance(result, Measurement)):
+            return
+        number = f"[{self._total - len(self._left)}/{self._total}]"
+        text = (
+            f"{number} {planned.scenario.name} {_round(planned)} {planned.label}: {_brief(result)}"
+        )
+        left = "" if self._console.is_terminal else f" ({_human(self._time_left_s())})"
+        self._console.print(text + left, highlight=False, markup=False, soft_wrap=True)
+
+    def skip(self, planned: PlannedRun) -> None:
+        """The next run of the plan will not take place, or has."""
+        self._left.remove(planned)
+        self._bar.update(self._task, advance=planned.scenario.expected_s)
+
+    def _time_left_s(self) -> float:
+        pace = self._seen_s / self._expected_s if self._expected_s else 1.0
+        return pace * sum(planned.scenario.expected_s for planned in self._left)
+
+
+def _round(planned: PlannedRun) -> str:
+    return "warm-up" if planned.round == WARM_UP else f"round {planned.round}"
+
+
+def _brief(result: Result) -> str:
+    if isinstance(result, Outcome):
+        return f"{result.reason}: {result.message}"
+    times = (("real", "time_wall_clock"), ("user", "time_user"), ("system", "time_system"))
+    return ", ".join(f"{name} {result.metrics[key]:.2f} s" for name, key in times)
+
+
+def _human(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s left"
+    minutes = round(seconds / 60)
+    return f"{minutes} min left" if minutes < 90 else f"{minutes / 60:.1f} h left"

@@ -1,0 +1,137 @@
+"""A Comparison -> what a person would say of each candidate, warnings included."""
+
+from waitbench.analysis.statistics import Comparison, Estimate, Row, Verdict
+from waitbench.model.metrics import BY_NAME, Metric
+from waitbench.model.run import DISTURBED, HARMLESS, UNBALANCED
+
+_TOLD = ("system", "cpu", "real")
+_TOO_WIDE = 10
+"""An unclear interval whose ends are further apart than this factor is not worth reading out."""
+_NEXT_TO_NOTHING_MS = 0.05
+"""A difference of lateness below this shows as 0.0."""
+
+
+def sentences(comparison: Comparison) -> list[str]:
+    """Says of each revision what changed, what it bought, and what to be wary of."""
+    said = []
+    for row in comparison.rows:
+        if row.ratios:
+            said += _about_change(row, comparison.baseline)
+            said += _about_waiting(row, comparison.baseline) if comparison.waits else []
+        said += _warnings(row, comparison.engine)
+    if comparison.mixed_origins:
+        said.append(
+            "Mixed origins: these revisions were built by different compilers; part of a "
+            "difference may be theirs."
+        )
+    return said
+
+
+def count_repeated(runs: int) -> str:
+    """How many runs of disturbed rounds were made again, in words."""
+    counted = "1 run was" if runs == 1 else f"{runs} runs were"
+    return f"{counted} repeated because the machine did something else meanwhile"
+
+
+def _about_change(row: Row, baseline: Row) -> list[str]:
+    parts = [_phrase(BY_NAME[name], row.ratios[name]) for name in _TOLD if name in row.ratios]
+    said = [f"{row.label} against {baseline.label}: {', '.join(parts)}."]
+    if row.moved_to_system:
+        said.append(
+            f"{row.label}: CPU time moved from user to system: less in all, so the rise of system "
+            "time alone is no regression."
+        )
+    return said
+
+
+def _about_waiting(row: Row, baseline: Row) -> list[str]:
+    """What the workers spend while they wait, and what that does to the items."""
+    steady = row.ratios.get("steady")
+    if steady is None or steady.low is None:
+        return []
+    late = _about_lateness(row, baseline)
+    return [f"{row.label}: {_about_spending(steady)}{f'; {late}' if late else ''}."]
+
+
+def _about_spending(steady: Estimate) -> str:
+    if steady.verdict is Verdict.UNCLEAR:
+        return "CPU while waiting is unclear"
+    if steady.verdict is Verdict.SAME:
+        return "workers spend about as much CPU while waiting"
+    return f"workers spend {_factor(steady.value, 'less', 'more')} CPU while waiting"
+
+
+def _about_lateness(row: Row, baseline: Row) -> str | None:
+    ours, theirs = row.estimates.get("latency"), baseline.estimates.get("latency")
+    ratio = row.ratios.get("latency")
+    if ours is None or theirs is None or ratio is None:
+        return None
+    difference_ms = (ours.value - theirs.value) * 1000
+    if ratio.verdict is Verdict.UNCLEAR:
+        both = f"{theirs.value * 1000:.1f} and {ours.value * 1000:.1f} ms at p99"
+        return f"whether items are later is unclear ({both})"
+    if ratio.verdict is Verdict.SAME or abs(difference_ms) < _NEXT_TO_NOTHING_MS:
+        return "items arrive no later at p99"
+    direction = "later" if difference_ms > 0 else "earlier"
+    return f"items arrive {abs(difference_ms):.1f} ms {direction} at p99"
+
+
+def _warnings(row: Row, engine: str | None) -> list[str]:
+    said = []
+    if row.unsupported is not None:
+        said.append(f"{row.label}: not supported: {row.unsupported}.")
+    counts = ", ".join(
+        f"{count} × {reason}"
+        for reason, count in sorted(row.failures.items())
+        if reason not in HARMLESS
+    )
+    if counts:
+        said.append(f"{row.label}: runs without a measurement: {counts}.")
+    repeated = row.failures.get(DISTURBED, 0)
+    if repeated:
+        said.append(f"{row.label}: {count_repeated(repeated)}.")
+    if UNBALANCED in row.marks:
+        said.append(
+            f"{row.label}: in {row.marks[UNBALANCED]} of {len(row.runs)} runs the CPU of workers "
+            "and launcher does not add up to hyperfine's total."
+        )
+    if row.identical_to:
+        said.append(
+            f"{row.label}: identical build: its compiled code is that of {row.identical_to}."
+        )
+    if row.launcher_cpu_s is not None:
+        said.append(
+            f"{row.label}: {engine or 'the engine'}'s own launcher would have added "
+            f"{row.launcher_cpu_s:.2f} s of CPU (one extra run)."
+        )
+    return said
+
+
+def _phrase(metric: Metric, ratio: Estimate) -> str:
+    if ratio.verdict is Verdict.SAME:
+        return f"{metric.title} unchanged"
+    factor = _factor(ratio.value, "lower", "higher")
+    if ratio.low is None or ratio.high is None:
+        return f"{metric.title} {factor} (one round: no interval)"
+    if ratio.verdict is Verdict.UNCLEAR and ratio.high / ratio.low > _TOO_WIDE:
+        return f"{metric.title} too noisy to compare in {ratio.count} rounds"
+    if ratio.verdict is Verdict.UNCLEAR:
+        interval = f"95 % CI {ratio.low:.2f}–{ratio.high:.2f}"
+        return f"{metric.title} unclear (ratio {ratio.value:.2f}, {interval})"
+    if _size(ratio.value) >= 2:
+        low, high = sorted((_size(ratio.low), _size(ratio.high)))
+        return f"{metric.title} {factor} (95 % CI {low:.3g}–{high:.3g})"
+    low, high = sorted((abs(ratio.low - 1) * 100, abs(ratio.high - 1) * 100))
+    return f"{metric.title} {factor} (95 % CI {low:.0f}–{high:.0f} %)"
+
+
+def _factor(ratio: float, below: str, above: str) -> str:
+    """How far a ratio is from 1, as a factor from 2 on, else in per cent; and where to."""
+    direction = below if ratio < 1 else above
+    if _size(ratio) >= 2:
+        return f"{_size(ratio):.3g}× {direction}"
+    return f"{abs(ratio - 1) * 100:.0f} % {direction}"
+
+
+def _size(ratio: float) -> float:
+    return max(ratio, 1 / ratio)

@@ -1,0 +1,106 @@
+"""A Comparison -> the tables of one scenario, with its sentences below."""
+
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from waitbench.analysis.statistics import Comparison, Estimate, Row
+from waitbench.model.metrics import BY_NAME, Metric
+from waitbench.reporting.sentences import sentences
+from waitbench.reporting.style import STYLES
+
+WHOLE_RUN = ("real", "user", "system", "cpu")
+"""The first table; total CPU stands beside system time, since a fix can move user time there."""
+WAITING = ("steady", "polls-per-item", "latency")
+"""The second table: what the workers spent while they waited, and what that bought."""
+SPLIT = {
+    "cpu-startup": "start",
+    "steady": "steady",
+    "cpu-shutdown": "stop",
+    "cpu-helpers": "helpers",
+    "cpu-launcher": "launch",
+}
+"""Where the CPU time of a run went; helpers only where a workload starts programs of its own."""
+
+_HEADINGS = {"steady": "steady CPU", "polls-per-item": "polls/item", "latency": "late, p99"}
+
+
+def print_comparison(comparison: Comparison, console: Console) -> None:
+    """Prints the tables of one scenario, then its sentences."""
+    # Not the table's own title, which would be folded to the table's width.
+    console.print(Text(_title(comparison), style="bold"))
+    console.print(_table(comparison, WHOLE_RUN))
+    waiting = [name for name in WAITING if any(name in row.estimates for row in comparison.rows)]
+    if waiting:
+        console.print(_table(comparison, waiting, split=True))
+    for sentence in sentences(comparison):
+        console.print(Text(sentence))
+    console.print()
+
+
+def format_value(value: float, metric: Metric) -> str:
+    """A value with its unit, as a person writes it."""
+    if metric.unit == "second":
+        if value < 0.1 and metric.key.startswith("item_latency"):
+            return f"{value * 1000:.2f} ms"
+        return f"{value:.3f} s" if value < 10 else f"{value:.2f} s"
+    if metric.unit == "byte":
+        return f"{value / 2**20:.1f} MiB"
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def _title(comparison: Comparison) -> str:
+    rounds = "1 round" if comparison.rounds == 1 else f"{comparison.rounds} rounds"
+    return f"{comparison.scenario} · {comparison.topology} · {rounds}"
+
+
+def _table(comparison: Comparison, metrics: Sequence[str], *, split: bool = False) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0), collapse_padding=True)
+    table.add_column("revision", no_wrap=True, overflow="ellipsis", min_width=7)
+    for name in metrics:
+        table.add_column(_HEADINGS.get(name, name), no_wrap=True)
+    parts = [name for name in SPLIT if name != "cpu-helpers" or _has_helpers(comparison)]
+    if split:
+        half = len(parts) // 2
+        names = [SPLIT[name] for name in parts]
+        table.add_column("/".join(names[:half]) + "/\n" + "/".join(names[half:]), no_wrap=True)
+    for row in comparison.rows:
+        cells = [
+            _cell(row.estimates.get(name), BY_NAME[name], row.ratios.get(name)) for name in metrics
+        ]
+        table.add_row(Text(row.label), *cells, *([_split(row, parts)] if split else []))
+    return table
+
+
+def _has_helpers(comparison: Comparison) -> bool:
+    helpers = (row.estimates.get("cpu-helpers") for row in comparison.rows)
+    return any(estimate is not None and estimate.value > 0 for estimate in helpers)
+
+
+def _split(row: Row, names: Sequence[str]) -> Text:
+    """Where the CPU time of a run went, in per cent."""
+    parts = [row.estimates[name].value for name in names if name in row.estimates]
+    if len(parts) < len(names) or not sum(parts):
+        return Text("–")
+    return Text("/".join(f"{max(part, 0) / sum(parts) * 100:.0f}" for part in parts) + " %")
+
+
+def _cell(estimate: Estimate | None, metric: Metric, ratio: Estimate | None) -> Text:
+    """The estimate, and below it the ratio to the baseline, each with half its interval."""
+    if estimate is None:
+        return Text("–")
+    text = Text(format_value(estimate.value, metric))
+    text.append(_plus_minus(estimate), style="dim")
+    if ratio is not None:
+        text.append(f"\n× {ratio.value:.3g}", style=STYLES[ratio.verdict])
+        text.append(_plus_minus(ratio), style="dim")
+    return text
+
+
+def _plus_minus(estimate: Estimate) -> str:
+    if estimate.high is None or not estimate.value:
+        return ""
+    percent = (estimate.high / estimate.value - 1) * 100
+    return f" ±{percent:.0f} %" if percent < 300 else " ±>300 %"

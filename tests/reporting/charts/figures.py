@@ -1,0 +1,62 @@
+"""Comparisons to draw, and what a drawn figure holds."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import PathCollection
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+
+from tests.records import make_record, times
+from waitbench.analysis import statistics
+from waitbench.analysis.statistics import Comparison
+from waitbench.model.run import ThreadSample
+
+Runs = Sequence[Mapping[str, float]]
+
+
+def compared(runs: Mapping[str, Runs], **changes: Any) -> Comparison:
+    return statistics.compare(make_record(runs, **changes))
+
+
+def steady_runs(count: int, factor: float = 1.0) -> list[dict[str, float]]:
+    """Runs that differ a little, with what the trade-off needs."""
+    return [
+        {
+            **times(5 + n / 10, factor * (2 + n / 10), factor * (0.5 + n / 100)),
+            "item_latency_p99": 0.001 * (n + 1),
+            "cpu_share_steady": factor * (0.5 + n / 100),
+        }
+        for n in range(count)
+    ]
+
+
+def points(axes: Axes) -> list[tuple[float, float]]:
+    """The places of all dots of a panel."""
+    found = [drawn for drawn in axes.collections if isinstance(drawn, PathCollection)]
+    return [(x, y) for drawn in found for x, y in np.asarray(drawn.get_offsets()).tolist()]
+
+
+def bands(axes: Axes) -> list[tuple[float, float]]:
+    """The ends of all bands of a panel."""
+    found = [patch for patch in axes.patches if isinstance(patch, Rectangle)]
+    return [(patch.get_y(), patch.get_y() + patch.get_height()) for patch in found]
+
+
+def notes(axes: Axes) -> list[str]:
+    return [text.get_text() for text in axes.texts]
+
+
+def legend_of(figure: Figure) -> list[str]:
+    (legend,) = figure.legends
+    return [text.get_text() for text in legend.get_texts()]
+
+
+def samples(label: str, threads: Mapping[str, float], steps: int = 4) -> list[ThreadSample]:
+    return [
+        ThreadSample(label, step / 2, "worker 0", thread, share)
+        for step in range(1, steps + 1)
+        for thread, share in threads.items()
+    ]

@@ -1,0 +1,43 @@
+"""Charts as files."""
+
+from pathlib import Path
+
+import pytest
+from matplotlib.figure import Figure
+
+from tests.reporting.charts.figures import compared, samples, steady_runs
+from waitbench.model.errors import HarnessError
+from waitbench.reporting import charts
+from waitbench.reporting.charts import times as times_chart
+
+
+def test_every_chart_that_there_is_data_for_is_written_in_every_format(tmp_path: Path) -> None:
+    waiting = compared({"a": steady_runs(2)})
+    other = compared({"a": steady_runs(2)}, scenario="other", waits=False)
+    sampled = {"waiting": samples("a", {"python 0": 0.5}), "other": []}
+    files = charts.draw_all([waiting, other], sampled, tmp_path, ["png", "svg"])
+    names = ("waiting", "waiting-tradeoff", "waiting-timeline", "other", "overview")
+    assert files == [tmp_path / f"{name}.{form}" for name in names for form in ("png", "svg")]
+    for path in files:
+        start = path.read_bytes()[:8]
+        assert start == (b"\x89PNG\r\n\x1a\n" if path.suffix == ".png" else b"<?xml ve")
+
+
+def test_one_scenario_has_no_overview(tmp_path: Path) -> None:
+    files = charts.draw_all([compared({"a": steady_runs(2)}, waits=False)], {}, tmp_path, ["svg"])
+    assert [path.name for path in files] == ["waiting.svg"]
+
+
+@pytest.mark.parametrize("file_format", ["png", "svg"])
+def test_the_same_figures_give_the_same_bytes(file_format: str, tmp_path: Path) -> None:
+    comparison = compared({"a": steady_runs(2), "b": steady_runs(3)})
+    contents = []
+    for name in ("first", "second"):
+        path = charts.save(times_chart.draw(comparison), tmp_path, name, file_format)
+        contents.append(path.read_bytes())
+    assert contents[0] == contents[1]
+
+
+def test_a_chart_that_cannot_be_written_is_an_error_that_names_it(tmp_path: Path) -> None:
+    with pytest.raises(HarnessError, match=r"missing/chart\.svg cannot be written"):
+        charts.save(Figure(), tmp_path / "missing", "chart", "svg")

@@ -1,0 +1,164 @@
+"""What is said of a scenario in words."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from tests.records import contestant, facts, make_record, measurement, outcome, times
+from waitbench.analysis import statistics
+from waitbench.model.record import Record
+from waitbench.reporting.sentences import sentences
+
+
+def said(record: Record) -> list[str]:
+    return sentences(statistics.compare(record))
+
+
+def test_a_change_is_said_as_a_person_would_say_it() -> None:
+    before = [times(5.4, 5.0, 0.48 + i / 1000) for i in range(5)]
+    after = [times(5.4, 0.1, 0.02 + i / 20000) for i in range(5)]
+    assert said(make_record({"old": before, "new": after})) == [
+        "new against old: system time 24× lower (95 % CI 24–24), "
+        "CPU time 45.6× lower (95 % CI 45.6–45.7), real time unchanged."
+    ]
+
+
+def test_a_change_below_a_factor_of_two_is_said_in_per_cent() -> None:
+    before = [times(1, 1, 0.40 + i / 1000) for i in range(5)]
+    after = [times(1, 1, 0.60 + i / 1000) for i in range(5)]
+    (sentence,) = said(make_record({"old": before, "new": after}))
+    assert sentence.startswith("new against old: system time 50 % higher (95 % CI 50–50 %), ")
+
+
+def test_what_is_unclear_is_said_with_its_interval_or_as_too_noisy() -> None:
+    before = [times(1, 1, 0.1)] * 3
+    after = [times(real, 1, system) for real, system in ((1.0, 0.01), (1.2, 5), (1.4, 0.1))]
+    (sentence,) = said(make_record({"old": before, "new": after}))
+    assert "system time too noisy to compare in 3 rounds" in sentence
+    assert "real time unclear (ratio 1.19, 95 % CI 0.78–1.81)" in sentence
+
+
+def test_one_round_has_no_interval() -> None:
+    (sentence,) = said(make_record({"old": [times(1, 1, 1)], "new": [times(3, 1, 1)]}))
+    assert sentence.endswith("real time 3× higher (one round: no interval).")
+
+
+def test_time_that_moved_from_user_to_system_is_no_regression() -> None:
+    before = [times(5, 5.2 + i / 100, 0.09) for i in range(5)]
+    after = [times(5, 0.12, 0.39 + i / 100) for i in range(5)]
+    assert said(make_record({"old": before, "new": after}))[1] == (
+        "new: CPU time moved from user to system: less in all, so the rise of system time alone "
+        "is no regression."
+    )
+
+
+def waiting_runs(steady: float, late_ms: Sequence[float]) -> list[dict[str, float]]:
+    return [
+        {
+            **times(5, 1, 1),
+            "time_cpu_steady": steady * (1 + i / 100),
+            "item_latency_p99": ms / 1000,
+        }
+        for i, ms in enumerate(late_ms)
+    ]
+
+
+CALM_MS = (1.0, 1.1, 0.9, 1.0, 1.05)
+
+
+@pytest.mark.parametrize(
+    ("steady", "late_ms", "expected"),
+    [
+        (0.1, [1.6, 1.7, 1.5, 1.6, 1.65], "workers spend 31× less CPU while waiting; "
+         "items arrive 0.6 ms later at p99"),
+        (4.0, [0.5, 0.6, 0.5, 0.6, 0.55], "workers spend 29 % more CPU while waiting; "
+         "items arrive 0.5 ms earlier at p99"),
+        (3.1, CALM_MS, "workers spend about as much CPU while waiting; "
+         "items arrive no later at p99"),
+        (0.1, [0.5, 9, 0.4, 3, 1], "workers spend 31× less CPU while waiting; "
+         "whether items are later is unclear (1.0 and 2.8 ms at p99)"),
+    ],
+)  # fmt: skip
+def test_what_waiting_costs_is_said_with_what_it_does_to_the_items(
+    steady: float, late_ms: Sequence[float], expected: str
+) -> None:
+    record = make_record({"old": waiting_runs(3.1, CALM_MS), "new": waiting_runs(steady, late_ms)})
+    assert said(record)[1] == f"new: {expected}."
+
+
+def test_without_lateness_only_cpu_is_said() -> None:
+    runs = {
+        label: [{**times(5, 1, 1), "time_cpu_steady": value} for value in values]
+        for label, values in (("old", (1.0, 1.0, 1.0)), ("new", (0.3, 3.0, 1.0)))
+    }
+    assert said(make_record(runs))[1] == "new: CPU while waiting is unclear."
+
+
+def test_nothing_is_said_of_waiting_where_there_is_nothing_to_wait_for() -> None:
+    runs = {label: waiting_runs(steady, CALM_MS) for label, steady in (("old", 3.1), ("new", 0.1))}
+    assert len(said(make_record(runs, waits=False))) == 1
+    assert len(said(make_record(runs))) == 2
+    once = {label: found[:1] for label, found in runs.items()}
+    assert len(said(make_record(once))) == 1, "one round says nothing"
+
+
+def warnings(record: Record) -> list[str]:
+    return [sentence for sentence in said(record) if not sentence.startswith("b against a")]
+
+
+def pair(**changes: Any) -> Record:
+    return make_record({"a": [times(1, 1, 1)] * 2, "b": [times(1, 1, 1)] * 2}, **changes)
+
+
+def test_without_anything_odd_there_is_no_warning() -> None:
+    assert warnings(pair()) == []
+
+
+def test_runs_without_a_measurement_are_counted_by_reason() -> None:
+    record = pair()
+    for reason in ("timed-out", "failed", "failed"):
+        record.add(outcome("b", 1, reason))
+    assert warnings(record) == ["b: runs without a measurement: 2 × failed, 1 × timed-out."]
+
+
+def test_runs_of_repeated_rounds_are_no_failures_but_are_said() -> None:
+    record = pair()
+    record.add(outcome("b", 1, "disturbed"))
+    because = "repeated because the machine did something else meanwhile."
+    assert warnings(record) == [f"b: 1 run was {because}"]
+    record.add(outcome("b", 2, "disturbed"))
+    assert warnings(record) == [f"b: 2 runs were {because}"]
+
+
+def test_what_a_revision_lacks_is_said_and_is_no_failed_run() -> None:
+    record = make_record({"a": [times(1, 1, 1)], "b": []})
+    record.add(outcome("b", 0, "not-supported", message="it cannot wait"))
+    assert warnings(record) == ["b: not supported: it cannot wait."]
+
+
+def test_cpu_that_does_not_add_up_is_said() -> None:
+    record = pair()
+    record.add(measurement("b", 3, times(1, 1, 1), marks=("unbalanced",)))
+    assert warnings(record) == [
+        "b: in 1 of 3 runs the CPU of workers and launcher does not add up to hyperfine's total."
+    ]
+
+
+def test_identical_builds_and_mixed_origins_are_said() -> None:
+    same = facts(extensions={"x.so": "same"})
+    revisions = (contestant("a", facts=same), contestant("b", facts=same))
+    assert warnings(pair(revisions=revisions, mixed_origins=True)) == [
+        "b: identical build: its compiled code is that of a.",
+        "Mixed origins: these revisions were built by different compilers; part of a difference "
+        "may be theirs.",
+    ]
+
+
+@pytest.mark.parametrize(("engine", "whose"), [("standin", "standin"), (None, "the engine")])
+def test_the_cost_of_the_engines_own_launcher_is_said(engine: str | None, whose: str) -> None:
+    record = pair(engine=engine)
+    record.launcher_cpu_s["b"] = 1.234
+    assert warnings(record) == [
+        f"b: {whose}'s own launcher would have added 1.23 s of CPU (one extra run)."
+    ]

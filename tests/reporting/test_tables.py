@@ -1,0 +1,94 @@
+"""The tables of one scenario."""
+
+import pytest
+
+from tests.records import make_record, times
+from tests.reporting.printing import lines_of
+from waitbench.analysis import statistics
+from waitbench.model.metrics import BY_NAME
+from waitbench.model.record import Record
+from waitbench.reporting.tables import format_value, print_comparison
+
+WAITING = {
+    "time_cpu_startup": 0.1,
+    "time_cpu_steady": 0.6,
+    "time_cpu_shutdown": 0.1,
+    "time_cpu_helpers": 0.0,
+    "time_cpu_launcher": 0.2,
+    "polls_per_item": 1234.5,
+    "item_latency_p99": 0.0042,
+}
+
+
+def printed(record: Record) -> list[str]:
+    return lines_of(lambda console: print_comparison(statistics.compare(record), console))
+
+
+def test_a_cell_holds_the_estimate_and_the_ratio_each_with_half_its_interval() -> None:
+    runs = {
+        "a": [times(1, 1, 0.25)] * 3,
+        "b": [times(n, 2, 0.25 + n / 100) for n in (1.9, 2.0, 2.1)],
+    }
+    lines = printed(make_record(runs, topology="cluster"))
+    assert lines[:5] == [
+        "waiting · cluster · 3 rounds",
+        "revision  real           user          system        cpu",
+        "a         1.000 s ±0 %   1.000 s ±0 %  0.250 s ±0 %  1.250 s ±0 %",
+        "b         2.000 s ±12 %  2.000 s ±0 %  0.270 s ±1 %  2.270 s ±0 %",
+        "          × 2 ±13 %      × 2 ±0 %      × 1.08 ±1 %   × 1.82 ±0 %",
+    ]
+    assert len(lines) > 5
+
+
+def test_the_second_table_shows_what_the_workers_did_and_where_cpu_went() -> None:
+    lines = printed(make_record({"a": [{**times(1, 1, 1), **WAITING}], "b": []}))
+    assert lines[4:8] == [
+        "                                             start/steady/",
+        "revision  steady CPU  polls/item  late, p99  stop/launch",
+        "a         0.600 s     1,234       4.20 ms    10/60/10/20 %",
+        "b         –           –           –          –",
+    ]
+
+
+def test_helpers_have_a_part_where_a_workload_starts_any() -> None:
+    with_helpers = {**times(1, 1, 1), **WAITING, "time_cpu_helpers": 1.0}
+    lines = printed(make_record({"a": [{**times(1, 1, 1), **WAITING}], "b": [with_helpers]}))
+    assert any(line.endswith("stop/helpers/launch") for line in lines)
+    parts = [line.split()[-2] for line in lines if line.endswith(" %") and "/" in line]
+    assert parts == ["10/60/10/0/20", "5/30/5/50/10"]
+
+
+def test_one_round_is_no_plural_and_has_no_interval() -> None:
+    lines = printed(make_record({"a": [times(1, 1, 1)]}))
+    assert lines[0] == "waiting · single · 1 round"
+    assert lines[2].split() == ["a", "1.000", "s", "1.000", "s", "1.000", "s", "2.000", "s"]
+
+
+def test_an_interval_that_is_wider_than_anyone_reads_is_cut_short() -> None:
+    lines = printed(make_record({"a": [times(1, 1, 0.001), times(1, 1, 0.5)]}))
+    assert "±>300 %" in lines[2]
+
+
+@pytest.mark.parametrize("labels", [("v0.16.0", "v0.16.1"), ("a" * 40, "[red]b[/red]")])
+def test_the_tables_fit_80_columns(labels: tuple[str, str]) -> None:
+    runs = [{**times(123.4 + i, 99.9 + i, 0.001 * i), **WAITING} for i in range(4)]
+    lines = printed(make_record({labels[0]: runs, labels[1]: runs}))
+    assert max(map(len, lines)) <= 80
+    assert any(line.startswith(labels[1]) for line in lines), "labels are data, not markup"
+    assert any("…" in line for line in lines) is (len(labels[0]) == 40)
+
+
+@pytest.mark.parametrize(
+    ("value", "name", "text"),
+    [
+        (0.0123, "real", "0.012 s"),
+        (12.345, "real", "12.35 s"),
+        (0.0123, "latency", "12.30 ms"),
+        (0.123, "latency", "0.123 s"),
+        (3 * 2**20, "rss", "3.0 MiB"),
+        (1234.5, "polls", "1,234"),
+        (1.2345, "polls-per-item", "1.23"),
+    ],
+)
+def test_a_value_has_its_unit(value: float, name: str, text: str) -> None:
+    assert format_value(value, BY_NAME[name]) == text
