@@ -1,31 +1,34 @@
-"""Family ``partitioned``: a source with a fixed number of partitions, shared out over the workers."""
+"""Family ``partitioned``: a source with a fixed number of partitions, shared out over workers."""
+
+from typing import Any
 
 from support import api, items
 
 
 def get_flow(
-    long_input=False,
-    heavy_map=False,
-    scheduled=False,
-    partitions=16,
-    items_per_partition=20,
-    interval=0.25,
-    burst=1,
-    idle=0.0,
-    heaviness=40_000,
-    seed=1,
-):
+    long_input: bool = False,
+    heavy_map: bool = False,
+    scheduled: bool = False,
+    partitions: int = 16,
+    items_per_partition: int = 20,
+    interval: float = 0.25,
+    burst: int = 1,
+    idle: float = 0.0,
+    heaviness: int = 40_000,
+    seed: int = 1,
+) -> Any:
     """A dataflow of ``partitions`` × ``items_per_partition`` random digits.
 
-    ``long_input`` makes ``burst`` items of each partition due every ``interval`` seconds and answers "nothing yet" until then;
-    ``scheduled`` also tells bytewax when to ask next; ``idle`` is silence in seconds before the input ends;
-    ``heavy_map`` adds a step that fills and sorts a list of ``heaviness`` integers for each item.
+    ``long_input`` makes ``burst`` items of each partition due every ``interval`` seconds, and the
+    source answers "nothing yet" until then; ``scheduled`` also tells bytewax when to ask next;
+    ``idle`` is silence in seconds before the input ends; ``heavy_map`` adds a step that fills and
+    sorts a list of ``heaviness`` integers for each item.
     """
     parts = ["part-%03d" % number for number in range(partitions)]
     schedule = items.Schedule(interval if long_input else 0, burst, idle)
     reader = items.ScheduledReader if scheduled else items.Reader
 
-    def build_reader(part):
+    def build_reader(part: str) -> items.Reader:
         return reader(parts.index(part) * items_per_partition, items_per_partition, schedule, seed)
 
     return api.build_dataflow(

@@ -1,10 +1,12 @@
-"""Family ``scoring``: a worker that has a model score as many candidates as it can for each context, within a limit."""
+"""Family ``scoring``: a worker that has a model score as many candidates as a limit allows."""
 
 import atexit
 import os
 import resource
 import sys
 import threading
+from pathlib import Path
+from typing import Any, Callable, Dict, Tuple, Union
 
 from scorers import vw
 from scorers.blocking import BlockingScorer
@@ -13,33 +15,36 @@ from scorers.nonblocking import NonblockingScorer
 from scorers.problem import CANDIDATES, CONTEXTS, Problem
 from support import api, items, probe
 
-TRANSPORTS = {
+Scorer = Union[InProcessScorer, BlockingScorer, NonblockingScorer]
+Scored = Tuple[int, int, int, float]
+"""``(ident, due_ns, predicted lines, seconds taken)``."""
+
+TRANSPORTS: Dict[str, Callable[[Path], Scorer]] = {
     "inprocess": lambda model: InProcessScorer([*vw.arguments(model), "--no_stdin"]),
     "blocking": lambda model: BlockingScorer(vw.command(model)),
     "nonblocking-spin": lambda model: NonblockingScorer(vw.command(model), parks=False),
     "nonblocking-park": lambda model: NonblockingScorer(vw.command(model), parks=True),
 }
-MAX_WORKERS = 16
 _OPENS_WITHIN_S = 60.0
 
 
 def get_flow(
-    transport="nonblocking-park", timeout_ms=10.0, calls_per_worker=300, candidates=CANDIDATES, interval=0.0, seed=1
-):
-    """A dataflow in which each of the first 16 workers reads ``calls_per_worker`` contexts and has them scored.
+    transport: str = "nonblocking-park",
+    timeout_ms: float = 10.0,
+    calls_per_worker: int = 300,
+    candidates: int = CANDIDATES,
+    interval: float = 0.0,
+    seed: int = 1,
+) -> Any:
+    """A dataflow in which each of the first 16 workers has ``calls_per_worker`` contexts scored.
 
-    ``transport`` is one of ``TRANSPORTS``; ``timeout_ms`` the limit of a call; ``candidates`` how many there are to score; a
-    context is due every ``interval`` seconds, or all at once.
+    ``transport`` is one of ``TRANSPORTS``; ``timeout_ms`` is the limit of a call, ``candidates``
+    how many there are to score; a context is due every ``interval`` seconds, or all are at once.
     """
     if transport not in TRANSPORTS:
         raise ValueError("transport %r is none of: %s" % (transport, ", ".join(TRANSPORTS)))
     problem = Problem(candidates, seed)
-    schedule = items.Schedule(interval)
-
-    def build_reader(worker_index, _worker_count):
-        count = calls_per_worker if worker_index < MAX_WORKERS else 0
-        return items.Reader(worker_index * calls_per_worker, count, schedule, seed)
-
+    build_reader = items.reader_of_each_worker(calls_per_worker, items.Schedule(interval), seed)
     return api.build_dataflow(
         "scoring",
         api.dynamic_source(build_reader),
@@ -49,16 +54,16 @@ def get_flow(
 
 
 class Scoring:
-    """The step: a context's item becomes ``(ident, due_ns, predicted lines, time taken)``. Each worker has its own model."""
+    """The step: a context's item becomes what came of its call. Each worker has its own model."""
 
-    def __init__(self, transport, problem, limit_s):
+    def __init__(self, transport: str, problem: Problem, limit_s: float) -> None:
         self._transport = transport
         self._problem = problem
         self._candidates = [candidate.encode() for candidate in problem.candidates]
         self._limit_s = limit_s
         self._own = threading.local()
 
-    def __call__(self, item):
+    def __call__(self, item: items.Item) -> Scored:
         ident, due_ns, _ = item
         scorer = getattr(self._own, "scorer", None) or self._open()
         context = self._problem.context(ident % CONTEXTS).encode()
@@ -77,36 +82,45 @@ class Scoring:
         )
         return ident, due_ns, len(predictions), call.total_s
 
-    def _open(self):
-        """Starts this worker's model and waits until it answers, so that no call pays for its start."""
+    def _open(self) -> Scorer:
+        """Starts this worker's model, and waits for its first answer: no call pays for that."""
         scorer = self._own.scorer = TRANSPORTS[self._transport](vw.model_file())
         scorer.score(self._problem.context(0).encode(), self._candidates[:1], _OPENS_WITHIN_S)
-        process = getattr(scorer, "process", None)
-        started = (0.0, 0.0) if process is None else _used(process.pid)
-
-        def close():
-            scorer.close()
-            if process is not None:
-                probe.add(helper_user_s=process.user_s, helper_system_s=process.system_s)
-                probe.add(model_user_s=process.user_s - started[0], model_system_s=process.system_s - started[1])
-
-        atexit.register(close)
+        atexit.register(_closing(scorer))
         return scorer
 
 
 class ScoresWriter:
-    """One line a call to stdout: which context, how many lines, in which time."""
+    """Writes one line a call to stdout: which context, how many lines, in which time."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._probe = probe.sink()
 
-    def write(self, scored):
+    def write(self, scored: Scored) -> None:
         ident, due_ns, lines, taken_s = scored
         sys.stdout.write("%d %d %.6f\n" % (ident, lines, taken_s))
         self._probe.got(ident, due_ns)
 
 
-def _used(pid):
+def _closing(scorer: Scorer) -> Callable[[], None]:
+    """A function that ends a scorer, and reports the CPU time of its model process, if it has one.
+
+    What the model's start took counts as the worker's helper, but not as the model's own.
+    """
+    if isinstance(scorer, InProcessScorer):
+        return scorer.close
+    process = scorer.process
+    user_s, system_s = _used(process.pid)
+
+    def close() -> None:
+        scorer.close()
+        probe.add(helper_user_s=process.user_s, helper_system_s=process.system_s)
+        probe.add(model_user_s=process.user_s - user_s, model_system_s=process.system_s - system_s)
+
+    return close
+
+
+def _used(pid: int) -> Tuple[float, float]:
     """User and system time of a process so far, in seconds."""
     with open("/proc/%d/stat" % pid) as file:
         fields = file.read().rpartition(")")[2].split()

@@ -1,8 +1,9 @@
-"""Gathering requests into batches. Pure asyncio: no HTTP, so that every rule can be tried without a network.
+"""Gathering requests into batches. Pure asyncio, no HTTP: rules can be tried without a network.
 
-Two rules. ``fixed``: a batch leaves when ``max_batch_size`` requests wait, or ``max_wait_s`` have passed since the first of them
-came. ``adaptive``: that, and also at once whenever nothing is under way upstream. To wait is worth something only while the
-upstream is busy anyway: what comes meanwhile travels together when it is free. So no request leaves later than by the fixed rule.
+Two rules. ``fixed``: a batch leaves when ``max_batch_size`` requests wait, or ``max_wait_s`` have
+passed since the first of them came. ``adaptive``: that, and also at once whenever nothing is under
+way upstream. To wait is worth something only while the upstream is busy anyway: what comes
+meanwhile travels together when it is free. So no request leaves later than by the fixed rule.
 """
 
 import asyncio
@@ -14,7 +15,10 @@ from typing import Any
 
 Vector = list[float]
 Call = Callable[[list[str]], Awaitable[Sequence[Any]]]
-"""Sends texts upstream; gives a vector for each, in order. What it raises goes to everyone in the batch."""
+"""Sends texts upstream; gives a vector for each, in order.
+
+What it raises goes to everyone in the batch.
+"""
 
 
 class Mode(str, Enum):
@@ -29,7 +33,7 @@ class Full(Exception):
 
 
 class Guilty(Exception):
-    """The upstream refuses the texts themselves: one request's fault, and not that of those it travels with."""
+    """The upstream refuses the texts themselves: the fault of one request, not of its company."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +55,7 @@ class Seen:
     requests: int
     inputs: int
     waited_s: list[float]
-    """Of each request, from when it came to when the batch left."""
+    """How long each request waited, from when it came to when the batch left."""
 
 
 @dataclass(eq=False)
@@ -64,7 +68,9 @@ class _Waiting:
 class Batcher:
     """Requests in, slices of batches out. All its methods run in one event loop."""
 
-    def __init__(self, rule: Rule, call: Call, observe: Callable[[Seen], None] = lambda _seen: None) -> None:
+    def __init__(
+        self, rule: Rule, call: Call, observe: Callable[[Seen], None] = lambda _seen: None
+    ) -> None:
         self._rule = rule
         self._call = call
         self._observe = observe
@@ -80,8 +86,9 @@ class Batcher:
         return len(self._queue)
 
     async def submit(self, texts: list[str]) -> Sequence[Any]:
-        """The vectors of these texts. Raises ``Full`` at once when too much is held, and whatever the upstream's call raises.
+        """The vectors of these texts.
 
+        Raises ``Full`` at once when too much is held, and whatever the upstream's call raises.
         Cancelling it costs the others nothing: a request that has not left yet never will.
         """
         if self._held >= self._rule.max_held:
@@ -128,20 +135,22 @@ class Batcher:
             return
         self._under_way += 1
         now = time.monotonic()
-        self._observe(Seen(len(batch), sum(len(w.texts) for w in batch), [now - w.came_at for w in batch]))
+        self._observe(
+            Seen(len(batch), sum(len(w.texts) for w in batch), [now - w.came_at for w in batch])
+        )
         task = asyncio.get_running_loop().create_task(self._carry(batch))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
     async def _carry(self, batch: list[_Waiting]) -> None:
         try:
-            await self._ask(batch)
+            await self._answer(batch)
         finally:
             self._under_way -= 1
             if self._queue and not self._under_way and self._rule.mode is Mode.ADAPTIVE:
                 self._send()
 
-    async def _ask(self, batch: list[_Waiting]) -> None:
+    async def _answer(self, batch: list[_Waiting]) -> None:
         try:
             vectors = await self._call([text for waiting in batch for text in waiting.texts])
         except Guilty as error:
@@ -149,11 +158,16 @@ class Batcher:
                 _give(batch[0], error)
                 return
             # Whose fault it is, only asking one by one can tell.
-            await asyncio.gather(*(self._ask([waiting]) for waiting in batch))
+            await asyncio.gather(*(self._answer([waiting]) for waiting in batch))
             return
         except BaseException as error:
             for waiting in batch:
-                _give(waiting, error if isinstance(error, Exception) else ConnectionError("the proxy is stopping"))
+                _give(
+                    waiting,
+                    error
+                    if isinstance(error, Exception)
+                    else ConnectionError("the proxy is stopping"),
+                )
             if not isinstance(error, Exception):
                 raise
             return

@@ -1,8 +1,11 @@
-"""An embedding service with text-embeddings-inference's ``/embed``, ``/health`` and ``/info``, on a real model.
+"""An embedding service with the interface of text-embeddings-inference, on a real model.
+
+It answers ``/embed``, ``/health`` and ``/info``.
 
     python -m services.embedder            # settings: environment or .env, see .env.example
 
-The model is wordllama's default of 256 dimensions, which its package carries, so nothing is downloaded.
+The model is wordllama's default of 256 dimensions, which its package carries, so nothing is
+downloaded.
 """
 
 import asyncio
@@ -24,8 +27,8 @@ from services.wire import ErrorType, ServiceError
 
 MODEL = "wordllama/l2_supercat_256"
 MAX_INPUT_TOKENS = 512
-# Before the tokenizer is first asked. The texts of one call are too few to be shared out among threads: to wake them and
-# to wait for them takes longer than to do their work.
+# Before the tokenizer is first asked. The texts of one call are too few to be shared out among
+# threads: to wake them and to wait for them takes longer than to do their work.
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 _QUICK_CHARACTERS = 20_000
 """Up to so many the event loop can wait for the model; beyond, a thread does."""
@@ -37,10 +40,12 @@ class EmbedderSettings(BaseSettings):
     model_config = SettingsConfigDict(env_file=".env", extra="ignore")
 
     ip: str = "127.0.0.1"
-    port: int = Field(8080, ge=0, le=65535)
-    max_client_batch_size: int = Field(32, ge=1)
+    port: int = Field(default=8080, ge=0, le=65535)
+    max_client_batch_size: int = Field(default=32, ge=1)
     call_cost_ms: float = Field(
-        0.0, ge=0, description="A fixed part of each call's cost, during which nothing else is served."
+        default=0.0,
+        ge=0,
+        description="A fixed part of each call's cost, during which nothing else is served.",
     )
     log_level: str = "error"
 
@@ -51,22 +56,27 @@ class Embedder:
     def __init__(self, settings: EmbedderSettings) -> None:
         # Its tokenizer is not where the package itself looks for it, but where it looks in a cache.
         package = Path(wordllama.__file__).parent
-        self._model: Any = wordllama.WordLlama.load(cache_dir=package, dim=256, disable_download=True)
+        self._model: Any = wordllama.WordLlama.load(
+            cache_dir=package, dim=256, disable_download=True
+        )
         self._cost_s = settings.call_cost_ms / 1000
         self._one_at_a_time = asyncio.Lock()
 
     async def embed(self, texts: list[str], *, truncate: bool, normalize: bool) -> Any:
-        """An array of shape (texts, 256), float32. Raises ``ServiceError`` for a text that is too long."""
+        """The vectors of texts: float32, of shape (texts, 256).
+
+        Raises ``ServiceError`` for a text that is too long.
+        """
         texts = [self._fitting(text, truncate=truncate) for text in texts]
         if self._cost_s:
             async with self._one_at_a_time:
                 await asyncio.sleep(self._cost_s)
-                return self._ask(texts, normalize)
+                return self._compute(texts, normalize)
         if sum(map(len, texts)) > _QUICK_CHARACTERS:
-            return await asyncio.to_thread(self._ask, texts, normalize)
-        return self._ask(texts, normalize)
+            return await asyncio.to_thread(self._compute, texts, normalize)
+        return self._compute(texts, normalize)
 
-    def _ask(self, texts: list[str], normalize: bool) -> Any:
+    def _compute(self, texts: list[str], normalize: bool) -> Any:
         vectors = self._model.embed(texts, norm=normalize)
         if not np.isfinite(vectors).all():
             raise ServiceError("the model has no vector for one of the inputs", ErrorType.TOKENIZER)
@@ -81,7 +91,9 @@ class Embedder:
             return text
         if not truncate:
             raise ServiceError(
-                f"`inputs` must have less than {MAX_INPUT_TOKENS} tokens. Given: {len(encoded.ids)}", ErrorType.VALIDATION
+                f"`inputs` must have less than {MAX_INPUT_TOKENS} tokens. "
+                f"Given: {len(encoded.ids)}",
+                ErrorType.VALIDATION,
             )
         return text[: encoded.offsets[MAX_INPUT_TOKENS - 1][1]]
 
@@ -100,17 +112,20 @@ def create_app(settings: EmbedderSettings) -> FastAPI:
     async def embed(request: Request) -> Response:
         asked = await wire.read(request)
         if len(asked.texts) > limit:
-            raise ServiceError(f"batch size {len(asked.texts)} > maximum allowed batch size {limit}", ErrorType.VALIDATION)
-        vectors = await app.state.embedder.embed(asked.texts, truncate=bool(asked.truncate), normalize=asked.normalize)
+            raise ServiceError(
+                f"batch size {len(asked.texts)} > maximum allowed batch size {limit}",
+                ErrorType.VALIDATION,
+            )
+        vectors = await app.state.embedder.embed(
+            asked.texts, truncate=bool(asked.truncate), normalize=asked.normalize
+        )
         return wire.answer(vectors)
 
     wire.add_embed(app, embed)
 
-    @app.get("/health", summary="200 once the model is loaded")
     async def health() -> None:
-        return None
+        """Says by answering at all that the service is up."""
 
-    @app.get("/info", summary="The model, and the limits")
     async def info() -> dict[str, str | int]:
         return {
             "model_id": MODEL,
@@ -120,6 +135,8 @@ def create_app(settings: EmbedderSettings) -> FastAPI:
             "version": wordllama.__version__,
         }
 
+    app.add_api_route("/health", health, summary="200 once the model is loaded")
+    app.add_api_route("/info", info, summary="The model, and the limits")
     return app
 
 

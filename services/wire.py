@@ -1,4 +1,7 @@
-"""What travels: requests, answers and errors in the shapes of text-embeddings-inference, and their OpenAPI description."""
+"""What travels: requests, answers and errors in the shapes of text-embeddings-inference.
+
+And how OpenAPI describes them.
+"""
 
 import os
 import signal
@@ -37,7 +40,9 @@ class EmbedRequest(BaseModel):
             ]
         },
     )
-    truncate: bool | None = Field(False, description="Cut inputs that are too long, instead of refusing them.")
+    truncate: bool | None = Field(
+        False, description="Cut inputs that are too long, instead of refusing them."
+    )
     normalize: bool = Field(True, description="Whether vectors have length 1.")
 
     @property
@@ -70,7 +75,11 @@ class ServiceError(Exception):
     """An answer that is an error: what is wrong, and its HTTP status."""
 
     def __init__(
-        self, message: str, kind: ErrorType, status: int | None = None, headers: dict[str, str] | None = None
+        self,
+        message: str,
+        kind: ErrorType,
+        status: int | None = None,
+        headers: dict[str, str] | None = None,
     ) -> None:
         super().__init__(message)
         self.kind = kind
@@ -92,14 +101,21 @@ class ErrorBody(BaseModel):
 
 def answer(vectors: Any) -> Response:
     """``vectors`` is a list of lists, or an array of floats."""
-    return Response(orjson.dumps(vectors, option=orjson.OPT_SERIALIZE_NUMPY), media_type="application/json")
+    return Response(
+        orjson.dumps(vectors, option=orjson.OPT_SERIALIZE_NUMPY), media_type="application/json"
+    )
 
 
 async def read(request: Request) -> EmbedRequest:
-    """The request's body. Raises ``ServiceError`` for one that is too large, or no request for embeddings."""
+    """Reads a request's body.
+
+    Raises ``ServiceError`` for one that is too large, or is not a request for embeddings.
+    """
     kind = request.headers.get("content-type", "")
     if kind.split(";")[0].strip().lower() not in ("application/json", ""):
-        raise ServiceError(f"Content-Type {kind!r} is not application/json", ErrorType.VALIDATION, 415)
+        raise ServiceError(
+            f"Content-Type {kind!r} is not application/json", ErrorType.VALIDATION, 415
+        )
     declared = request.headers.get("content-length", "0")
     if declared.isdigit() and int(declared) > MAX_BODY_BYTES:
         raise _too_large()
@@ -114,7 +130,9 @@ async def read(request: Request) -> EmbedRequest:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
         where = ".".join(map(str, first["loc"]))
         status = 400 if first["type"] == "json_invalid" else 422
-        raise ServiceError(f"{where + ': ' if where else ''}{first['msg']}", ErrorType.VALIDATION, status) from None
+        raise ServiceError(
+            f"{where + ': ' if where else ''}{first['msg']}", ErrorType.VALIDATION, status
+        ) from None
     if not all(found.texts) or not found.texts:
         raise ServiceError("`inputs` cannot be empty", ErrorType.EMPTY)
     return found
@@ -125,10 +143,11 @@ def _too_large() -> ServiceError:
 
 
 class ShortWay:
-    """ASGI middleware that answers ``POST /embed`` itself, and leaves everything else to the framework.
+    """ASGI middleware that answers ``POST /embed`` itself, and leaves the rest to the framework.
 
-    What FastAPI does around a handler (routing, dependencies, exit stacks) costs more than the handler here, and with two hundred
-    clients at once every request waits for it: without it the proxy answers half as many requests again in a second.
+    What FastAPI does around a handler (routing, dependencies, exit stacks) costs more than the
+    handler here, and with two hundred clients at once every request waits for it: without it the
+    proxy answers half as many requests again in a second.
     """
 
     def __init__(self, app: Any, embed: Handler) -> None:
@@ -147,7 +166,10 @@ class ShortWay:
 
 
 def add_embed(app: FastAPI, embed: Handler) -> None:
-    """Serves ``POST /embed`` by ``embed``, which may raise ``ServiceError``, and describes it in the application's OpenAPI."""
+    """Serves ``POST /embed`` by ``embed``, and describes it in the application's OpenAPI.
+
+    ``embed`` may raise ``ServiceError``.
+    """
     app.add_middleware(ShortWay, embed=embed)
     app.add_api_route(EMBED_PATH, embed, methods=["POST"], **EMBED_DOCUMENTATION)
 
@@ -156,22 +178,25 @@ def create(title: str, lifespan: Any) -> FastAPI:
     """An application whose errors all have the one shape."""
     app = FastAPI(title=title, version="1", lifespan=lifespan)
 
-    @app.exception_handler(HTTPException)
-    async def _theirs(_request: Request, error: HTTPException) -> Response:
-        return ServiceError(str(error.detail), ErrorType.VALIDATION, error.status_code, dict(error.headers or {})).response
+    async def answer_for_framework(_request: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException), "registered for these alone"
+        return ServiceError(
+            str(error.detail), ErrorType.VALIDATION, error.status_code, dict(error.headers or {})
+        ).response
 
-    @app.exception_handler(Exception)
-    async def _unforeseen(_request: Request, error: Exception) -> Response:
+    async def answer_for_bug(_request: Request, error: Exception) -> Response:
         return ServiceError(f"{type(error).__name__}: {error}", ErrorType.BACKEND, 500).response
 
+    app.add_exception_handler(HTTPException, answer_for_framework)
+    app.add_exception_handler(Exception, answer_for_bug)
     return app
 
 
 def serve(app: FastAPI, ip: str, port: int, log_level: str) -> None:
     """Serves until it is terminated; then drains what it has accepted.
 
-    With ``EXIT_WITH_STDIN`` set it ends when its standard input does: so it cannot outlive a program that has started it,
-    however that one ends.
+    With ``EXIT_WITH_STDIN`` set it ends when its standard input does: so it cannot outlive a
+    program that has started it, however that one ends.
     """
     if os.environ.get("EXIT_WITH_STDIN"):
 
@@ -189,7 +214,7 @@ EMBED_DOCUMENTATION: dict[str, Any] = {
     "responses": {
         status: {"model": ErrorBody, "description": description}
         for status, description in (
-            (400, "No JSON, or no inputs"),
+            (400, "Not JSON, or no inputs"),
             (413, "Too many inputs, or too long ones"),
             (415, "Not application/json"),
             (422, "JSON, but not a request for embeddings"),
@@ -199,7 +224,10 @@ EMBED_DOCUMENTATION: dict[str, Any] = {
         )
     },
     "openapi_extra": {
-        "requestBody": {"required": True, "content": {"application/json": {"schema": EmbedRequest.model_json_schema()}}}
+        "requestBody": {
+            "required": True,
+            "content": {"application/json": {"schema": EmbedRequest.model_json_schema()}},
+        }
     },
 }
-"""Of ``POST /embed``, for FastAPI: the body is read by ``read``, which is faster, so it is described here."""
+"""What FastAPI is told of ``POST /embed``; its body is read by ``read``, which is faster."""

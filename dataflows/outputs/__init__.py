@@ -1,1 +1,1 @@
-"""Ways to hand messages to an output device that acknowledges each write: one by one, or gathered into pages."""
+"""Ways to hand messages to a device that acknowledges each write: one by one, or in pages."""

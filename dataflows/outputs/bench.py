@@ -1,4 +1,6 @@
-"""One run of one way to write: messages as fast as possible, until the last is acknowledged or shed. Prints JSON.
+"""One run of one way to write: messages as fast as possible, until the last is done with.
+
+A message is done with when it is acknowledged or shed. Prints JSON.
 
 python bench.py '{"output": "paged", "device": "noop", "messages": 100000, "message_bytes": 25}'
 """
@@ -9,12 +11,14 @@ import random
 import resource
 import sys
 import time
+from typing import Dict, Union
 
 if __name__ == "__main__":
     sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 from outputs.device import Server
-from outputs.writers import BUFFER, PAGE_SIZE, PagedWriter, RegularWriter
+from outputs.settings import BUFFER, PAGE_SIZE
+from outputs.writers import PagedWriter, RegularWriter
 
 _KINDS = 1000
 
@@ -23,13 +27,29 @@ def main() -> None:
     print(json.dumps(run(**json.loads(sys.argv[1]))))
 
 
-def run(output, device, messages, message_bytes, page_size=PAGE_SIZE, buffer=BUFFER, overflow="drop-newest", idle_s=0.0):
-    """Seconds, CPU seconds of this process, and the writer's counts. With ``idle_s``: of an idle writer, for so long."""
+def run(
+    output: str,
+    device: str,
+    messages: int,
+    message_bytes: int,
+    page_size: int = PAGE_SIZE,
+    buffer: int = BUFFER,
+    overflow: str = "drop-newest",
+    idle_s: float = 0.0,
+) -> Dict[str, float]:
+    """Measures seconds, CPU seconds of this process, and the writer's counts.
+
+    With ``idle_s``, the writer is idle for so long first, and that is measured too.
+    """
     rng = random.Random(1)
     lines = [bytes(rng.choices(range(97, 123), k=message_bytes - 1)) + b"\n" for _ in range(_KINDS)]
     server = Server(device)
     connection = server.connect()
-    writer = RegularWriter(connection) if output == "regular" else PagedWriter(connection, page_size, buffer, overflow)
+    writer: Union[RegularWriter, PagedWriter] = (
+        RegularWriter(connection)
+        if output == "regular"
+        else PagedWriter(connection, page_size, buffer, overflow)
+    )
     if idle_s:
         writer.send(lines[0])
         time.sleep(0.2)
@@ -38,7 +58,7 @@ def run(output, device, messages, message_bytes, page_size=PAGE_SIZE, buffer=BUF
     send = writer.send
     for number in range(messages):
         send(lines[number % _KINDS])
-    if output == "paged":
+    if isinstance(writer, PagedWriter):
         writer.flush()
     seconds, after = time.perf_counter() - begun, resource.getrusage(resource.RUSAGE_SELF)
     stats = writer.stats()

@@ -1,7 +1,10 @@
-"""Output devices. ``write`` returns when the device has acknowledged what it was given, as a remote log or a terminal does.
+"""Output devices, which acknowledge what they are given, as a remote log or a terminal does.
 
-``noop`` is a process that acknowledges and does nothing; ``passthrough`` one that hands everything on through a real pipe to
-a reader process first; ``file`` a file. Any number of processes may connect to one server: each write arrives whole.
+``write`` returns when the device has acknowledged.
+
+``noop`` is a process that acknowledges and does nothing; ``passthrough`` one that hands everything
+on through a real pipe to a reader process first; ``file`` a file. Any number of processes may
+connect to one server: each write arrives whole.
 """
 
 import os
@@ -37,14 +40,18 @@ class Connection:
             raise DeviceError("no output device at %s: %s" % (address, error)) from error
 
     def write(self, data: bytes) -> None:
-        """Raises ``DeviceError``, after which nothing is known of ``data``."""
+        """Hands on ``data``. Raises ``DeviceError``, after which nothing is known of it."""
         try:
             self._socket.sendall(HEADER.pack(len(data)) + data)
             answer = self._socket.recv(1)
         except OSError as error:
             raise DeviceError("the output device does not answer: %s" % error) from error
         if answer != ACKNOWLEDGEMENT:
-            raise DeviceError("the output device is gone" if not answer else "the output device answered %r" % answer)
+            raise DeviceError(
+                "the output device is gone"
+                if not answer
+                else "the output device answered %r" % answer
+            )
 
     def close(self) -> None:
         self._socket.close()
@@ -69,7 +76,10 @@ class FileDevice:
 
 
 class Server:
-    """A device of its own process, and the reader behind it if it has one. ``connect`` as often as there are producers."""
+    """A device in a process of its own, and the reader behind it if it has one.
+
+    Each producer needs a connection of its own.
+    """
 
     def __init__(self, kind: str, output: str = os.devnull) -> None:
         """``output`` is where the reader of ``passthrough`` puts what it reads."""
@@ -79,7 +89,9 @@ class Server:
         self.address = os.path.join(self._folder, "socket")
         program = os.path.join(os.path.dirname(os.path.abspath(__file__)), "server.py")
         self.process = subprocess.Popen(
-            [sys.executable, "-I", "-S", program, kind, self.address, output], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+            [sys.executable, "-I", "-S", program, kind, self.address, output],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
         )
         assert self.process.stdout is not None, "asked for"
         ready = self.process.stdout.readline()

@@ -2,8 +2,9 @@
 
     python server.py KIND SOCKET OUTPUT
 
-Reads frames (4 bytes of length, then that many) from every connection and answers each with one byte when it is dealt with.
-Prints the reader's process id, or 0, when it can be connected to; ends when its standard input does.
+Reads frames (4 bytes of length, then that many) from every connection and answers each with one
+byte when it is dealt with. Prints the reader's process id, or 0, when it can be connected to; ends
+when its standard input does.
 """
 
 import os
@@ -11,6 +12,7 @@ import selectors
 import socket
 import struct
 import sys
+from typing import Dict
 
 HEADER = struct.Struct("!I")
 ACKNOWLEDGEMENT = b"\x06"
@@ -26,7 +28,7 @@ def main() -> None:
     selector.register(listener, selectors.EVENT_READ)
     selector.register(sys.stdin.fileno(), selectors.EVENT_READ)
     print(reader, flush=True)
-    unread = {}
+    unread: Dict[socket.socket, bytearray] = {}
     while True:
         for key, _ in selector.select():
             if key.fileobj is listener:
@@ -38,10 +40,12 @@ def main() -> None:
                     os.close(pipe)
                     os.waitpid(reader, 0)
                 return
-            elif not serve(key.fileobj, unread[key.fileobj], pipe):
-                selector.unregister(key.fileobj)
-                del unread[key.fileobj]
-                key.fileobj.close()
+            else:
+                assert isinstance(key.fileobj, socket.socket), "registered above"
+                if not serve(key.fileobj, unread[key.fileobj], pipe):
+                    selector.unregister(key.fileobj)
+                    del unread[key.fileobj]
+                    key.fileobj.close()
 
 
 def serve(connection: socket.socket, buffer: bytearray, pipe: int) -> bool:
@@ -97,7 +101,8 @@ if __name__ == "__main__":
     try:
         main()
     except BrokenPipeError:
-        # The reader is gone: so are we, and whoever waits for an answer meets the end of its connection.
+        # The reader is gone: so are we, and whoever waits for an answer meets the end of its
+        # connection.
         sys.exit(1)
     finally:
         remove(sys.argv[2])

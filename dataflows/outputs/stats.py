@@ -16,5 +16,5 @@ class Stats:
     in_flight: int
     """In the buffer, or in a page under way."""
     bytes_held: int
-    """Of the messages in flight."""
+    """The size of the messages in flight."""
     bytes_held_peak: int

@@ -1,62 +1,37 @@
-"""Two ways to hand messages to a device: ``RegularWriter``, one by one, and ``PagedWriter``, gathered into pages.
+"""Two ways to hand messages to a device: ``RegularWriter``, one by one, ``PagedWriter``, in pages.
 
 Both count what they are given, and nothing is ever lost without being counted.
 """
 
-import os
 import threading
 import time
 from collections import deque
 from typing import Any, Deque, Optional, Union
 
 from .device import DeviceError
+from .settings import BUFFER, OVERFLOWS, PAGE_SIZE, validate
 from .stats import Stats
 
-OVERFLOWS = ("drop-newest", "drop-oldest", "block")
-PAGE_SIZE = 4096
-BUFFER = 40_000
 _YIELD_S = 0.000_001
 
 Message = Union[str, bytes]
 
 
-class SettingError(ValueError):
-    """A setting that makes no sense, by name."""
-
-
-def check(page_size: Any = PAGE_SIZE, buffer: Any = BUFFER, overflow: Any = OVERFLOWS[0], encoding: Any = "utf-8") -> None:
-    """Raises ``SettingError`` for the first setting that makes no sense."""
-    for name, value in (("page_size", page_size), ("buffer", buffer)):
-        if isinstance(value, bool) or not isinstance(value, int):
-            raise SettingError("%s %r: must be a whole number" % (name, value))
-        if value < 1:
-            raise SettingError("%s %r: must be at least 1" % (name, value))
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    if page_size > memory:
-        raise SettingError("page_size %d: more than the %d bytes of memory that this machine has" % (page_size, memory))
-    # The queue's own pointers, without any message.
-    if buffer > memory // 8:
-        raise SettingError("buffer %d: more entries than this machine's memory could point to" % buffer)
-    if overflow not in OVERFLOWS:
-        raise SettingError("overflow %r is none of: %s" % (overflow, ", ".join(OVERFLOWS)))
-    try:
-        "".encode(encoding)
-    except (LookupError, TypeError):
-        raise SettingError("encoding %r is not known" % (encoding,)) from None
-
-
 class RegularWriter:
-    """Each message is a write of its own, and waits for its acknowledgement. Any number of threads."""
+    """Writes each message on its own, and waits for its acknowledgement. Any number of threads."""
 
     def __init__(self, device: Any, encoding: str = "utf-8") -> None:
-        check(encoding=encoding)
+        validate(encoding=encoding)
         self._device = device
         self._encoding = encoding
         self._lock = threading.Lock()
         self._total = self._sent = self._dropped = self._held = self._peak = 0
 
     def send(self, message: Message) -> bool:
-        """Returns when it is acknowledged. Raises ``DeviceError``; the message counts as dropped then."""
+        """Returns when the message is acknowledged.
+
+        Raises ``DeviceError``; the message counts as dropped then.
+        """
         data = message.encode(self._encoding) if isinstance(message, str) else message
         with self._lock:
             self._total += 1
@@ -83,12 +58,14 @@ class RegularWriter:
 class PagedWriter:
     """Messages go into a bounded buffer; a thread sends them on in pages, in order.
 
-    A page never has more than ``page_size`` bytes, unless a single message has: that one goes alone, after the page before it. A
-    page leaves as soon as the device is free, full or not, so nothing waits for company; while the device is busy messages gather.
+    A page never has more than ``page_size`` bytes, unless a single message has: that one goes
+    alone, after the page before it. A page leaves as soon as the device is free, full or not, so
+    nothing waits for company; while the device is busy messages gather.
 
-    With the buffer full, ``overflow`` says what gives way: the message that comes (``drop-newest``), the one that has waited longest
-    (``drop-oldest``), or the producer, who waits (``block``). Any number of threads may send; producers in other processes
-    have a writer and a connection of their own. The thread sleeps on a condition while there is nothing to send.
+    With the buffer full, ``overflow`` says what gives way: the message that comes
+    (``drop-newest``), the one that has waited longest (``drop-oldest``), or the producer, who waits
+    (``block``). Any number of threads may send; producers in other processes have a writer and a
+    connection of their own. The thread sleeps on a condition while there is nothing to send.
     """
 
     def __init__(
@@ -99,7 +76,7 @@ class PagedWriter:
         overflow: str = OVERFLOWS[0],
         encoding: str = "utf-8",
     ) -> None:
-        check(page_size, buffer, overflow, encoding)
+        validate(page_size, buffer, overflow, encoding)
         self._device = device
         self._page_size = page_size
         self._buffer = buffer
@@ -124,7 +101,10 @@ class PagedWriter:
         return self._error
 
     def send(self, message: Message) -> bool:
-        """Returns whether the message was taken; ``False`` if it was dropped, now or because the device has failed."""
+        """Returns whether the message was taken.
+
+        Otherwise it was dropped, for want of room or because the device has failed.
+        """
         data = message.encode(self._encoding) if isinstance(message, str) else message
         with self._lock:
             if self._closing:
@@ -144,17 +124,22 @@ class PagedWriter:
                 self._filled.notify()
             crowded = len(queue) * 2 > self._buffer and self._overflow != "block"
         if crowded:
-            # To shed because the device is slow is what was asked for; to shed because this thread would not let go of
-            # the interpreter for the 5 ms of its turn is not. A sleep gives it away.
+            # To shed because the device is slow is what was asked for; to shed because this thread
+            # would not let go of the interpreter for the 5 ms of its turn is not. A sleep gives it
+            # away.
             time.sleep(_YIELD_S)
         return True
 
     def configure(
-        self, page_size: Optional[int] = None, buffer: Optional[int] = None, overflow: Optional[str] = None
+        self,
+        page_size: Optional[int] = None,
+        buffer: Optional[int] = None,
+        overflow: Optional[str] = None,
     ) -> None:
         """Changes settings while running. Raises ``SettingError``, and changes nothing then.
 
-        A buffer that has become too small sheds by the rule in force, except under ``block``, where it drains.
+        A buffer that has become too small sheds by the rule in force, except under ``block``, where
+        it drains.
         """
         with self._lock:
             wanted = (
@@ -162,10 +147,12 @@ class PagedWriter:
                 self._buffer if buffer is None else buffer,
                 self._overflow if overflow is None else overflow,
             )
-            check(*wanted)
+            validate(*wanted)
             self._page_size, self._buffer, self._overflow = wanted
             while len(self._queue) > self._buffer and self._overflow != "block":
-                gone = self._queue.popleft() if self._overflow == "drop-oldest" else self._queue.pop()
+                gone = (
+                    self._queue.popleft() if self._overflow == "drop-oldest" else self._queue.pop()
+                )
                 self._bytes -= len(gone)
                 self._dropped += 1
             self._emptied.notify_all()
@@ -182,7 +169,10 @@ class PagedWriter:
                 self._emptied.wait()
 
     def close(self) -> None:
-        """Sends what is in the buffer, then closes the device. Messages sent meanwhile raise ``ValueError``."""
+        """Sends what is in the buffer, then closes the device.
+
+        Messages sent meanwhile raise ``ValueError``.
+        """
         with self._lock:
             self._closing = True
             self._filled.notify()
@@ -198,7 +188,12 @@ class PagedWriter:
             self._bytes -= len(self._queue.popleft())
             self._dropped += 1
             return True
-        while len(self._queue) >= self._buffer and self._overflow == "block" and self._error is None and not self._closing:
+        while (
+            len(self._queue) >= self._buffer
+            and self._overflow == "block"
+            and self._error is None
+            and not self._closing
+        ):
             self._emptied.wait()
         return self._error is None and not self._closing and len(self._queue) < self._buffer
 

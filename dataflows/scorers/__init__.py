@@ -1,1 +1,1 @@
-"""Ways to have a model score lines within a time limit: in this process, or in another one behind pipes."""
+"""Ways to have a model score lines within a time limit: in this process, or behind pipes."""

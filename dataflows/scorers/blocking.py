@@ -11,8 +11,11 @@ from .process import ModelProcess, parse
 BATCH = 48
 """Lines that are handed over at once."""
 READS_LATER_S = 0.00012
-"""The model has a batch in reserve, so there is time to let predictions gather: a reader that blocks for the first of them is woken
-for nearly each, and on few cores takes from the model what it needs for that."""
+"""How long predictions may gather before they are read; the model has a batch in reserve.
+
+A reader that blocks for the first of them is woken for nearly each, and on few cores takes from the
+model what it needs for that.
+"""
 STALL_S = 30.0
 """A model that lets a call wait so long counts as hung."""
 
@@ -20,12 +23,17 @@ STALL_S = 30.0
 class BlockingScorer:
     """Writes batches, and reads the predictions of one while the model works on the next.
 
-    The limit is looked at between batches, so a call overruns by what the model does with up to two of them, and by any
-    stall of the model. A call leaves nothing behind. With ``write_only`` it can only train, and reads nothing.
+    The limit is looked at between batches, so a call overruns by what the model does with up to two
+    of them, and by any stall of the model. A call leaves nothing behind. With ``write_only`` it can
+    only train, and reads nothing.
     """
 
     def __init__(
-        self, command: Sequence[str], batch: int = BATCH, write_only: bool = False, stall_s: float = STALL_S
+        self,
+        command: Sequence[str],
+        batch: int = BATCH,
+        write_only: bool = False,
+        stall_s: float = STALL_S,
     ) -> None:
         self._process = ModelProcess(command, blocking=True, reads=not write_only)
         self._batch = batch
@@ -38,8 +46,13 @@ class BlockingScorer:
     def process(self) -> ModelProcess:
         return self._process
 
-    def score(self, context: bytes, candidates: Sequence[bytes], limit_s: float) -> Tuple[List[float], Call]:
-        """Predictions for as many of the first candidates as the limit allows, in order. Raises ``ModelError``."""
+    def score(
+        self, context: bytes, candidates: Sequence[bytes], limit_s: float
+    ) -> Tuple[List[float], Call]:
+        """Predictions for as many of the first candidates as the limit allows, in order.
+
+        Raises ``ModelError``.
+        """
         if self._write_only:
             raise ValueError("a write-only scorer can train, not predict")
         begun = time.perf_counter()
@@ -119,7 +132,8 @@ class BlockingScorer:
 class _Watchdog:
     """Kills a model that keeps a call waiting for too long: a blocking read cannot end by itself.
 
-    A context manager around each call. Its thread sleeps for ``limit_s`` at a time, however many calls there are.
+    A context manager around each call. Its thread sleeps for ``limit_s`` at a time, however many
+    calls there are.
     """
 
     def __init__(self, process: ModelProcess, limit_s: float) -> None:

@@ -10,7 +10,7 @@ class Call:
     pending_before: int = 0
     """Lines of earlier calls whose predictions were still to come when this call began."""
     pending_after: int = 0
-    """Of those, how many were still to come after the clean-up: their predictions are thrown away as they arrive."""
+    """How many of those were still to come after the clean-up; they are thrown away on arrival."""
     cleanup_s: float = 0.0
     prepare_s: float = 0.0
     """From the call's begin to its first line, the clean-up included."""

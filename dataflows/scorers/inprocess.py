@@ -14,7 +14,9 @@ class InProcessScorer:
 
         self._model: Any = Workspace(" ".join(arguments))
 
-    def score(self, context: bytes, candidates: Sequence[bytes], limit_s: float) -> Tuple[List[float], Call]:
+    def score(
+        self, context: bytes, candidates: Sequence[bytes], limit_s: float
+    ) -> Tuple[List[float], Call]:
         """Predictions for as many of the first candidates as the limit allows, in order."""
         begun = time.perf_counter()
         deadline = begun + limit_s

@@ -2,17 +2,19 @@
 
 What it takes besides ``O_NONBLOCK``:
 
-* **Little in flight.** A line handed over cannot be taken back, so what is in the pipes at the limit is work done for nothing,
-  and it stands in the way of the next call. Only about a millisecond of the model's work is ever in flight, by a
-  running estimate of how long the model takes for a byte; it starts pessimistic. And no line is sent that would not come
-  back in time.
-* **Whose prediction is it?** A model answers in order, so counting is enough: the first predictions of a call belong to the
-  lines that earlier calls left behind, and are thrown away. A line that was half written at the limit is finished first by
-  the next call; lines not begun are taken back. So a new call need not wait until the old lines are done.
-* **Waiting.** ``parks=False`` tries again at once when there is nothing to read and no room to write, as the loop
-  does that made this project's subject: a whole core for waiting. ``parks=True`` sleeps until about half of what is in
-  flight should be done, then in ``select`` with the time that is left. One wake-up then brings dozens of predictions;
-  waiting for the first byte alone would be one wake-up for each.
+* **Little in flight.** A line handed over cannot be taken back, so what is in the pipes at the
+  limit is work done for nothing, and it stands in the way of the next call. Only about a
+  millisecond of the model's work is ever in flight, by a running estimate of how long the model
+  takes for a byte; it starts pessimistic. And no line is sent that would not come back in time.
+* **Whose prediction is it?** A model answers in order, so counting is enough: the first predictions
+  of a call belong to the lines that earlier calls left behind, and are thrown away. A line that was
+  half written at the limit is finished first by the next call; lines not begun are taken back. So a
+  new call need not wait until the old lines are done.
+* **Waiting.** ``parks=False`` tries again at once when there is nothing to read and no room to
+  write, as the loop does that made this project's subject: a whole core for waiting. ``parks=True``
+  sleeps until about half of what is in flight should be done, then in ``select`` with the time that
+  is left. One wake-up then brings dozens of predictions; waiting for the first byte alone would be
+  one wake-up for each.
 """
 
 import os
@@ -22,21 +24,28 @@ from typing import List, Sequence, Tuple
 
 from .blocking import STALL_S
 from .call import Call
+from .pace import Pace
 from .process import ModelProcess, parse
 
 WINDOW_S = 0.001
 """How much of the model's work is in flight at most, by estimate."""
 FEWEST, MOST = 8, 400
-"""Lines in flight that are allowed whatever the estimate: some must be, for the model's speed to be known; and an estimate that
-is far too good must not fill the pipes."""
+"""Bounds of the lines in flight, whatever the estimate.
+
+Some must be, for the model's speed to be known; and an estimate that is far too good must not fill
+the pipes.
+"""
 SPARE_S = 0.0003
 """Lines that would come back so close to the limit, by estimate, are not sent."""
 RETURN_S = 0.0002
 """A call stops this long before its limit: it has to return, too."""
 SHORTEST_NAP_S = 0.00005
-"""Linux wakes sleepers up to 50 µs late (timerslack); below this a nap is no nap."""
+"""Linux wakes sleepers up to 50 µs late (timerslack), so a shorter nap is not worth taking."""
 NICENESS = 5
-"""Of the model process: where there are fewer cores than threads that want to run, the one that has promised a time comes first."""
+"""How nice the model process is to others.
+
+Where more threads want to run than there are cores, the one that has promised a time comes first.
+"""
 
 
 class NonblockingScorer:
@@ -52,9 +61,9 @@ class NonblockingScorer:
         self._in_flight = 0
         """Lines sent, or in ``_unsent``, whose predictions have not come."""
         self._stale = 0
-        """Of these, lines of earlier calls."""
+        """How many of these are lines of earlier calls."""
         self._tail = b""
-        self._pace = _Pace()
+        self._pace = Pace()
         self._line_bytes = 1
         self._progress_at = time.perf_counter()
         """When anything last came, or a call found nothing pending."""
@@ -63,8 +72,13 @@ class NonblockingScorer:
     def process(self) -> ModelProcess:
         return self._process
 
-    def score(self, context: bytes, candidates: Sequence[bytes], limit_s: float) -> Tuple[List[float], Call]:
-        """Predictions for as many of the first candidates as the limit allows, in order. Raises ``ModelError``."""
+    def score(
+        self, context: bytes, candidates: Sequence[bytes], limit_s: float
+    ) -> Tuple[List[float], Call]:
+        """Predictions for as many of the first candidates as the limit allows, in order.
+
+        Raises ``ModelError``.
+        """
         clock = time.perf_counter
         begun = clock()
         end = begun + limit_s - RETURN_S
@@ -92,10 +106,12 @@ class NonblockingScorer:
             elif sent < count:
                 window, allowed = self._allowed(left)
                 if not sent:
-                    # However slow the model was thought to be: only by asking can a call learn that it no longer is.
+                    # However slow the model was thought to be: only by asking can a call learn that
+                    # it no longer is.
                     allowed = max(allowed, 1)
                 room = min(allowed - self._in_flight, count - sent)
-                # Half a window at a time, except where fewer are left to send, or there is time for fewer.
+                # Half a window at a time, except where fewer are left to send, or there is time for
+                # fewer.
                 if room > 0 and room >= min(window // 2, count - sent, max(allowed // 2, 1)):
                     if not self._in_flight:
                         self._pace.begin(now)
@@ -120,7 +136,7 @@ class NonblockingScorer:
         self._process.close()
 
     def _allowed(self, left_s: float) -> Tuple[int, int]:
-        """How many lines may be in flight: by the window alone, and with what can come back in time."""
+        """How many lines may be in flight: by the window alone, and of these, back in time."""
         line_s = self._pace.byte_s * self._line_bytes
         if not line_s:
             return FEWEST, FEWEST
@@ -128,14 +144,20 @@ class NonblockingScorer:
         return window, min(window, int((left_s - SPARE_S) / line_s))
 
     def _park(self, left_s: float, napped: bool) -> bool:
-        """Waits until there is something to do, at most for the time left. Returns whether it was by a nap."""
+        """Waits until there is something to do, at most for the time left.
+
+        Returns whether it was by a nap.
+        """
         if left_s <= 0:
             return False
-        # No nap after one that brought nothing, when the estimate is worth nothing; and none with few lines in flight, when
-        # there are few wake-ups to save, and the lines' speed is worth knowing exactly.
+        # No nap after one that brought nothing, when the estimate is worth nothing; and none with
+        # few lines in flight, when there are few wake-ups to save, and the lines' speed is worth
+        # knowing exactly.
         nap_s = 0.0
         if not napped and self._in_flight > FEWEST:
-            nap_s = min(left_s, WINDOW_S / 2, self._in_flight / 2 * self._pace.byte_s * self._line_bytes)
+            nap_s = min(
+                left_s, WINDOW_S / 2, self._in_flight / 2 * self._pace.byte_s * self._line_bytes
+            )
         if nap_s > SHORTEST_NAP_S:
             time.sleep(nap_s)
             return True
@@ -144,7 +166,10 @@ class NonblockingScorer:
         return False
 
     def _clean_up(self, now: float) -> None:
-        """What the call before left behind: the rest of a line, and predictions that nobody waits for any more."""
+        """Clears what the call before left behind.
+
+        That is the rest of a line, and predictions that nobody waits for any more.
+        """
         self._stale = self._in_flight
         if not self._in_flight:
             self._progress_at = now
@@ -179,7 +204,10 @@ class NonblockingScorer:
         return True
 
     def _receive(self, predictions: List[float]) -> bool:
-        """Reads what has come, past the predictions for lines of earlier calls. Returns whether anything has."""
+        """Reads what has come, past the predictions for lines of earlier calls.
+
+        Returns whether anything has.
+        """
         try:
             data = os.read(self._process.from_model, 1 << 16)
         except BlockingIOError:
@@ -205,41 +233,3 @@ class NonblockingScorer:
         except ValueError:
             predictions += [parse(line, self._process) for line in lines]
         return True
-
-
-class _Pace:
-    """A running estimate of the model's time for one byte of a line: short contexts make short lines.
-
-    A model answers in bursts, so it is judged by at least half a millisecond at a time, or by all there was to do.
-    """
-
-    _JUDGED_S = 0.0005
-    _WEIGHT = 0.5
-    _KNOWN_BYTES = 32_768
-    """What is less than this, and was all there was to do, is mostly the way there and back."""
-
-    def __init__(self) -> None:
-        self.byte_s = 0.0
-        """Seconds; 0 while nothing is known."""
-        self._since = self._busy_s = 0.0
-        self._bytes = 0
-
-    def begin(self, now: float) -> None:
-        """Work has begun after a pause, or what was seen so far says nothing."""
-        self._since = now
-        self._busy_s = 0.0
-        self._bytes = 0
-
-    def learn(self, now: float, done: int, *, drained: bool) -> None:
-        """So many more bytes are done; ``drained`` if nothing is left to do."""
-        self._busy_s += now - self._since
-        self._since = now
-        self._bytes += done
-        if not self._bytes or not (drained or self._busy_s >= self._JUDGED_S):
-            return
-        sample = self._busy_s / self._bytes
-        weight = self._WEIGHT * min(1.0, self._bytes / self._KNOWN_BYTES) if self.byte_s else 1.0
-        self.byte_s += weight * (sample - self.byte_s)
-        # A model that was starting, or was stopped by something, is soon known to be quick again.
-        self.byte_s = min(self.byte_s, 8 * sample)
-        self.begin(now)

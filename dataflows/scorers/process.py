@@ -14,17 +14,22 @@ _ENDS_WITHIN_S = 10.0
 
 
 class ModelError(Exception):
-    """A model process that died, hung, or answered what is no prediction. Says which, with its last words."""
+    """A model process died, hung, or answered with something else than predictions.
+
+    Says which, with its last words.
+    """
 
 
 class ModelProcess:
     """A program that reads a line on stdin and writes a prediction line on stdout for each.
 
-    ``to_model`` and ``from_model`` are file descriptors. stderr goes to a file, so that a model that complains much cannot
-    block, and so that its last words are there when it has died.
+    ``to_model`` and ``from_model`` are file descriptors. stderr goes to a file, so that a model
+    that complains much cannot block, and so that its last words are there when it has died.
     """
 
-    def __init__(self, command: Sequence[str], *, blocking: bool, reads: bool = True, niceness: int = 0) -> None:
+    def __init__(
+        self, command: Sequence[str], *, blocking: bool, reads: bool = True, niceness: int = 0
+    ) -> None:
         self.command = list(command)
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 -- as long as the process
         try:
@@ -36,7 +41,9 @@ class ModelProcess:
                 bufsize=0,
             )
         except OSError as error:
-            raise ModelError("the model process %r cannot be started: %s" % (self.command[0], error)) from error
+            raise ModelError(
+                "the model process %r cannot be started: %s" % (self.command[0], error)
+            ) from error
         if niceness:
             # Of its first thread, and of all that it will start.
             os.setpriority(os.PRIO_PROCESS, self._process.pid, niceness)
@@ -45,7 +52,8 @@ class ModelProcess:
         self.from_model = self._process.stdout.fileno() if self._process.stdout else -1
         for descriptor in (self.to_model, self.from_model):
             if descriptor >= 0:
-                # Room for a whole batch of long lines, so that one write hands it over. Refused, it stays as it is.
+                # Room for a whole batch of long lines, so that one write hands it over. Refused, it
+                # stays as it is.
                 try:
                     fcntl.fcntl(descriptor, _SET_PIPE_SIZE, _PIPE_BYTES)
                 except OSError:
@@ -65,14 +73,23 @@ class ModelProcess:
             self._process.kill()
 
     def failure(self, what: str) -> ModelError:
-        """An error that names the process, what is wrong with it, how it ended if it has, and its last words."""
+        """An error that names the process and what is wrong with it.
+
+        It also says how the process ended, if it has, and its last words.
+        """
         state = self._ended(0.5)
         how = "is running" if state is None else "ended with exit code %d" % state
         words = self._last_words()
-        return ModelError("model process %d (%s): %s. It %s; %s" % (self.pid, " ".join(self.command[:3]), what, how, words))
+        return ModelError(
+            "model process %d (%s): %s. It %s; %s"
+            % (self.pid, " ".join(self.command[:3]), what, how, words)
+        )
 
     def close(self) -> None:
-        """Ends its input, reads what is left of its output, and waits for it; kills it if it does not end."""
+        """Ends its input, reads the rest of its output, and waits for it to end.
+
+        Kills it if it does not.
+        """
         process = self._process
         if process.stdin is not None and not process.stdin.closed:
             process.stdin.close()
@@ -94,7 +111,10 @@ class ModelProcess:
                 return
 
     def _ended(self, within_s: Optional[float]) -> Optional[int]:
-        """Its exit code (below zero: the signal), or ``None`` if it still runs. Keeps the CPU time it used."""
+        """Its exit code (below zero: the signal), or ``None`` if it still runs.
+
+        Keeps the CPU time that it used.
+        """
         process = self._process
         end = None if within_s is None else time.monotonic() + within_s
         while process.returncode is None:
@@ -118,8 +138,11 @@ class ModelProcess:
 
 
 def parse(line: bytes, process: ModelProcess) -> float:
-    """A prediction: a number, then perhaps the line's tag. Raises ``ModelError`` for anything else."""
+    """Reads a prediction: a number, then perhaps the line's tag.
+
+    Raises ``ModelError`` for anything else.
+    """
     try:
         return float(line.split(None, 1)[0])
     except (ValueError, IndexError):
-        raise process.failure("%r is no prediction" % line[:80]) from None
+        raise process.failure("%r is not a prediction" % line[:80]) from None

@@ -23,21 +23,24 @@ FOLDER_VARIABLE = "BENCH_ASSETS_DIR"
 """Environment variable that says where the model is, or is to be."""
 
 LEARNING = [
-    "--loss_function", "logistic", "--link", "logistic", "--l2", "1e-6", "-l", "0.1", "--bit_precision", "22",
+    "--loss_function", "logistic", "--link", "logistic", "--l2", "1e-6", "-l", "0.1",
+    "--bit_precision", "22",
     *(part for pair in INTERACTIONS for part in ("-q", pair)), "--holdout_off", "--quiet",
 ]  # fmt: skip
 SHOWN_PER_CONTEXT = 300
-"""Of a context's candidates, how many the model sees: enough to learn the groups' taste, and trained in seconds."""
+"""How many of a context's candidates the model sees: it learns the groups' taste in seconds."""
 
 
 def program() -> List[str]:
     """``vw`` where PATH has one; else our own, of the Python package."""
     installed = shutil.which("vw")
-    return [installed] if installed else [sys.executable, str(Path(__file__).with_name("server.py"))]
+    return (
+        [installed] if installed else [sys.executable, str(Path(__file__).with_name("server.py"))]
+    )
 
 
 def arguments(model: Path) -> List[str]:
-    """What the program is told in order to score: the model, and not to learn from what it is asked."""
+    """What the program is told in order to score: the model, and not to learn from questions."""
     return ["-i", str(model), "-t", "--quiet"]
 
 
@@ -47,16 +50,24 @@ def command(model: Path) -> List[str]:
 
 
 def model_file() -> Path:
-    """The trained model, in the folder that the environment names, or in one for temporary files. Trains it if need be."""
+    """The trained model, in the folder that the environment names, or in a temporary one.
+
+    Trains it if it is not there.
+    """
     default = os.path.join(tempfile.gettempdir(), "bench-assets-%d" % os.getuid())
     return train(Path(os.environ.get(FOLDER_VARIABLE, default)))
 
 
 def train(folder: Path) -> Path:
-    """Trains on each context with some of its candidates, by the program that will score. Raises ``ModelError``."""
-    recipe = repr((LEARNING, SHOWN_PER_CONTEXT, program()[0] if shutil.which("vw") else "package"))
+    """Trains on each context with some of its candidates, by the program that will score.
+
+    Raises ``ModelError``.
+    """
+    settings = repr(
+        (LEARNING, SHOWN_PER_CONTEXT, program()[0] if shutil.which("vw") else "package")
+    )
     source = Path(__file__).with_name("problem.py").read_bytes()
-    model = folder / ("scoring-%s.vw" % hashlib.sha256(recipe.encode() + source).hexdigest()[:16])
+    model = folder / ("scoring-%s.vw" % hashlib.sha256(settings.encode() + source).hexdigest()[:16])
     if model.exists():
         return model
     folder.mkdir(parents=True, exist_ok=True)
@@ -68,7 +79,9 @@ def train(folder: Path) -> Path:
         # Another part of the candidates for each context, so that all are seen.
         first = number * SHOWN_PER_CONTEXT % (len(candidates) - SHOWN_PER_CONTEXT + 1)
         shown = slice(first, first + SHOWN_PER_CONTEXT)
-        scorer.train(problem.context(number).encode(), candidates[shown], problem.labels(number)[shown])
+        scorer.train(
+            problem.context(number).encode(), candidates[shown], problem.labels(number)[shown]
+        )
     scorer.close()
     if not partial.exists():
         raise scorer.process.failure("left no model")

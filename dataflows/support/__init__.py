@@ -1,1 +1,1 @@
-"""What every workload shares. Runs inside a revision's own virtualenv: standard library and bytewax only."""
+"""What all workloads share. Runs in a revision's own environment: standard library and bytewax."""

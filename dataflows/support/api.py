@@ -3,21 +3,22 @@
 ==========  =====================================================================
 generation  how it differs
 ==========  =====================================================================
-0.16        ``next()`` returns one item or ``None``; classes ``PartitionedInput``, ``StatelessSink``, …
+0.16        ``next()`` returns one item or ``None``; classes ``PartitionedInput``, …
 0.17        ``next_batch()`` returns a list; ``next_awake()`` may say when to be asked again
-0.18        classes renamed (``FixedPartitionedSource``, …); ``next_batch(sched)``, ``build(now, …)``;
-            operators are functions of ``bytewax.operators``
+0.18        classes renamed (``FixedPartitionedSource``, …); ``next_batch(sched)``;
+            ``build(now, …)``; operators are functions of ``bytewax.operators``
 0.19 and    ``next_batch()``; ``build(step_id, …)``
 later
 ==========  =====================================================================
 
-They are told apart by what they have, never by a version string: builds from git between two releases all
-carry the number of the earlier one.
+They are told apart by what they have, never by a version string: builds from git between two
+releases all carry the number of the earlier one.
 
-A workload is written against three small things of ours. A *reader* has ``next_item()``, which returns one item,
-``None`` for "nothing yet", or raises ``StopIteration`` at the end of its input; it may have ``next_awake()``,
-which returns an aware ``datetime`` or ``None``. A *writer* has ``write(item)``. A *step* is a function of one
-item. Every generation gets at most one item per poll, so that polls per item compare across generations.
+A workload is written against three small things of ours. A *reader* has ``next_item()``, which
+returns one item, ``None`` for "nothing yet", or raises ``StopIteration`` at the end of its input;
+it may have ``next_awake()``, which returns an aware ``datetime`` or ``None``. A *writer* has
+``write(item)``. A *step* is a function of one item. Every generation gets at most one item per
+poll, so that polls per item compare across generations.
 """
 
 import inspect
@@ -46,7 +47,8 @@ class _Polled:
     def __init__(self, reader: Any) -> None:
         self._reader = reader
         self._probe = probe.source()
-        # Bound once: these run on every poll, up to some hundred thousand times a second in a spinning release.
+        # Bound once: these run on every poll, up to some hundred thousand times a second in a
+        # spinning release.
         self._next_item = reader.next_item
         if hasattr(reader, "next_awake"):
             self.next_awake = reader.next_awake
@@ -77,14 +79,18 @@ class _Polled:
         return None
 
 
-# bytewax's own methods come first in the order of resolution unless ours are named first; the base class comes
-# second so that bytewax's isinstance checks hold and its default ``next_awake`` serves readers that have none.
+# bytewax's own methods come first in the order of resolution unless ours are named first; the base
+# class comes second so that bytewax's isinstance checks hold and its default ``next_awake`` serves
+# readers that have none.
 _StatefulPolled: Any = type("_StatefulPolled", (_Polled, _StatefulSource), {})
 _StatelessPolled: Any = type("_StatelessPolled", (_Polled, _StatelessSource), {})
 
 
 def partitioned_source(parts: Sequence[str], build_reader: Callable[[str], Any]) -> Any:
-    """A source of fixed partitions; ``build_reader(part)`` is called once for each, on the worker that has it."""
+    """A source of fixed partitions.
+
+    ``build_reader(part)`` is called once for each, on the worker that has it.
+    """
 
     class Source(_PartitionedSource):  # type: ignore[misc]
         def list_parts(self) -> Any:
@@ -98,7 +104,10 @@ def partitioned_source(parts: Sequence[str], build_reader: Callable[[str], Any])
 
 
 def dynamic_source(build_reader: Callable[[int, int], Any]) -> Any:
-    """A source that every worker reads; ``build_reader(worker_index, worker_count)`` is called once on each."""
+    """A source that every worker reads.
+
+    ``build_reader(worker_index, worker_count)`` is called once on each.
+    """
 
     class Source(_DynamicSource):  # type: ignore[misc]
         def build(self, *args: Any) -> Any:
@@ -128,8 +137,10 @@ def sink(build_writer: Callable[[], Any]) -> Any:
     return Sink()
 
 
-def build_dataflow(name: str, source: Any, steps: Sequence[Tuple[str, Callable[[Any], Any]]], output: Any) -> Any:
-    """A straight dataflow: ``source``, then each ``(name, function)`` of ``steps``, then ``output``."""
+def build_dataflow(
+    name: str, source: Any, steps: Sequence[Tuple[str, Callable[[Any], Any]]], output: Any
+) -> Any:
+    """A straight dataflow: a source, each ``(name, function)`` of ``steps``, and an output."""
     if "flow_id" in inspect.signature(Dataflow).parameters:
         import bytewax.operators as op
 

@@ -1,8 +1,8 @@
 """A histogram of durations with a bounded relative error, in the standard library only.
 
-Log-linear buckets after HdrHistogram (G. Tene, hdrhistogram.org): below 128 every integer has a bucket; above, each power of
-two is divided into 64. A bucket is at most 1/64 of its values wide and stands for its middle, so a value read back is within
-0.8 % of the one recorded.
+Log-linear buckets after HdrHistogram (G. Tene, hdrhistogram.org): below 128 every integer has a
+bucket; above, each power of two is divided into 64. A bucket is at most 1/64 of its values wide and
+stands for its middle, so a value read back is within 0.8 % of the one recorded.
 """
 
 from typing import Dict, List, Tuple

@@ -1,24 +1,29 @@
 """The items of the input workloads: when they are due, what is done to them, where they go.
 
-An item is ``(ident, due_ns, digit)``: a number unique within the run, the time on the monotonic clock at which it was
-due, and a random decimal digit. The last step before the output turns it into a small string that carries all three.
+An item is ``(ident, due_ns, digit)``: a number unique within the run, the time on the monotonic
+clock at which it was due, and a random decimal digit. The last step before the output turns it into
+a small string that carries all three.
 """
 
 import random
 import sys
 import time
 from datetime import datetime, timedelta, timezone
-from typing import Any, Callable, List, Optional, Tuple
+from typing import Any, Callable, List, Optional, Tuple, Type
 
 from . import probe
 
 Item = Tuple[int, int, int]
 
+MOST_READING_WORKERS = 16
+"""How many workers have a source of their own at most: more would only add start-up."""
+
 
 class Schedule:
     """When each item of a source is due, in ns after its first poll.
 
-    ``interval_s`` apart, ``burst`` at a time; for 0 all at once. ``idle_s`` is silence at the end, before the input ends.
+    ``interval_s`` apart, ``burst`` at a time; for 0 all at once. ``idle_s`` is silence at the end,
+    before the input ends.
     """
 
     def __init__(self, interval_s: float = 0.0, burst: int = 1, idle_s: float = 0.0) -> None:
@@ -27,15 +32,15 @@ class Schedule:
         self.idle_ns = int(idle_s * 1e9)
 
     def due_ns(self, number: int) -> int:
-        """Of the item with this number, from 0."""
+        """When the item with this number, from 0, is due."""
         return self.interval_ns * (number // self.burst + 1)
 
 
 class Reader:
-    """``count`` items with identities from ``first_ident``, by a schedule that is fixed at the first poll.
+    """``count`` items with identities from ``first_ident``, by a schedule.
 
-    So an item that is late does not delay those behind it. Asked before the next item is due, it answers ``None``, as a source
-    without news must.
+    The schedule is fixed at the first poll, so an item that is late does not delay those behind it.
+    Asked before the next item is due, it answers ``None``, as a source without news must.
     """
 
     def __init__(self, first_ident: int, count: int, schedule: Schedule, seed: int) -> None:
@@ -63,7 +68,7 @@ class Reader:
         return (self._first_ident + number, due, self._digit(10))
 
     def _set_due(self) -> None:
-        """Of the next item, or of the end of the input."""
+        """Sets when the next item, or the end of the input, is due."""
         assert self._start_ns is not None, "set at the first poll"
         schedule = self._schedule
         if self._number < self._count:
@@ -88,8 +93,24 @@ class ScheduledReader(Reader):
         return datetime.now(timezone.utc) + timedelta(microseconds=-(-wait_ns // 1000))
 
 
+def reader_of_each_worker(
+    count: int, schedule: Schedule, seed: int, kind: Type[Reader] = Reader
+) -> Callable[[int, int], Reader]:
+    """What ``api.dynamic_source`` takes: a reader of ``count`` items for each worker that reads.
+
+    The first ``MOST_READING_WORKERS`` do; the input of the others is empty.
+    """
+
+    def build_reader(worker_index: int, _worker_count: int) -> Reader:
+        if worker_index >= MOST_READING_WORKERS:
+            return Reader(0, 0, Schedule(), seed)
+        return kind(worker_index * count, count, schedule, seed)
+
+    return build_reader
+
+
 def heavy(heaviness: int) -> Callable[[Item], Item]:
-    """A step that fills and sorts a list of ``heaviness`` integers for each item, then passes the item on."""
+    """A step that fills and sorts a list of ``heaviness`` integers for each item it passes on."""
 
     def work(item: Item) -> Item:
         state = item[0]
@@ -105,7 +126,9 @@ def heavy(heaviness: int) -> Callable[[Item], Item]:
 
 def steps(heavy_map: bool, heaviness: int) -> List[Tuple[str, Callable[[Any], Any]]]:
     """What is done to each item between source and sink."""
-    first: List[Tuple[str, Callable[[Any], Any]]] = [("heavy", heavy(heaviness))] if heavy_map else []
+    first: List[Tuple[str, Callable[[Any], Any]]] = (
+        [("heavy", heavy(heaviness))] if heavy_map else []
+    )
     return [*first, ("to_text", to_text)]
 
 
@@ -115,7 +138,7 @@ def to_text(item: Item) -> str:
 
 
 class StdoutWriter:
-    """Writes one line an item to stdout, as bytewax's own standard-output sink does, and counts it."""
+    """Writes one line an item to stdout, as bytewax's own sink for it does, and counts it."""
 
     def __init__(self) -> None:
         self._probe = probe.sink()

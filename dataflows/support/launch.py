@@ -2,17 +2,20 @@
 
     python -I -S launch.py REPORT PROCESSES COMMAND...
 
-Runs on the revision's own interpreter with the standard library only, and polls nothing while the workers run: bytewax's own
-launcher looks at its children every millisecond, which can cost more than the workers it starts.
+Runs on the revision's own interpreter with the standard library only, and polls nothing while the
+workers run: an engine's own launcher may look at its children every millisecond, which can cost
+more than the workers it starts.
 
-With PROCESSES above 1 each process is given ``-i I -a ADDRESSES``, as in production. Ports are taken outside the
-kernel's range for outgoing connections and are locked for the life of the run, so that two runs at once cannot
-meet. A process starts when the one before it listens: a bytewax process that finds its peer not yet listening
-sleeps for a second, and whether it does would be chance.
+With PROCESSES above 1 they are a cluster, as in production: an argument ``{index}`` is each
+process's number, ``{addresses}`` is where all of them listen, ``HOST:PORT;…``. Ports are taken
+outside the kernel's range for outgoing connections and are locked for the life of the run, so that
+two runs at once cannot meet. A process starts when the one before it listens: a bytewax process
+that finds its peer not yet listening sleeps for a second, and whether it does would be chance.
 
-REPORT receives JSON: ``launcher`` (this process) and ``children``, each with ``pid``, ``exit_code``, ``user_s``, ``system_s``,
-``rss_bytes``, ``switches_voluntary`` and ``switches_involuntary``. A child's figures include its descendants, if it waited for
-them. The exit code is that of the first child that failed, 128 + N for one killed by signal N.
+REPORT receives JSON: ``launcher`` (this process) and ``children``, each with ``pid``,
+``exit_code``, ``user_s``, ``system_s``, ``rss_bytes``, ``switches_voluntary`` and
+``switches_involuntary``. A child's figures include its descendants, if it waited for them. The exit
+code is that of the first child that failed, 128 + N for one killed by signal N.
 """
 
 from __future__ import annotations
@@ -26,7 +29,7 @@ import sys
 import time
 
 SPAWNED_VARIABLE = "BENCH_SPAWNED_NS"
-"""Environment variable that tells a worker when, on the monotonic clock, it was started."""
+"""The environment variable that tells a worker when it was started, on the monotonic clock."""
 
 _PORTS = range(12_000, 32_000)
 _LISTENING_WITHIN_S = 30.0
@@ -50,8 +53,8 @@ def main(arguments: list[str]) -> int:
     for index in range(processes):
         if failed:
             break
-        own = ["-i", str(index), "-a", addresses] if processes > 1 else []
-        running.append(_spawn(command + own))
+        filled = {"{index}": str(index), "{addresses}": addresses}
+        running.append(_spawn([filled.get(argument, argument) for argument in command]))
         # The last process listens to nobody.
         if index < processes - 1:
             failed = _until_listening(ports[index], running, children)
@@ -62,7 +65,10 @@ def main(arguments: list[str]) -> int:
     del held
     import json
 
-    report = {"launcher": _usage(os.getpid(), 0, resource.getrusage(resource.RUSAGE_SELF)), "children": children}
+    report = {
+        "launcher": _usage(os.getpid(), 0, resource.getrusage(resource.RUSAGE_SELF)),
+        "children": children,
+    }
     with open(report_path + ".part", "w", encoding="utf-8") as file:
         json.dump(report, file)
     os.replace(report_path + ".part", report_path)
@@ -70,7 +76,7 @@ def main(arguments: list[str]) -> int:
 
 
 def reserve_ports(count: int) -> tuple[list[object], list[int]]:
-    """``count`` free loopback ports, and the locks that keep other launchers off them until they are closed."""
+    """``count`` free loopback ports, and the locks that keep others off them until closed."""
     folder = os.path.join(os.environ.get("TMPDIR", "/tmp"), "bench-ports-%d" % os.getuid())
     os.makedirs(folder, exist_ok=True)
     held: list[object] = []
@@ -128,7 +134,10 @@ def _until_listening(port: int, running: list[int], children: list[dict[str, obj
 
 
 def _is_listening(port: int) -> bool | None:
-    """``None`` where the system cannot say. Connecting would tell too, but the worker would take it for a peer."""
+    """``None`` where the system cannot say.
+
+    Connecting would tell too, but the worker would take it for a peer.
+    """
     try:
         with open("/proc/net/tcp", encoding="ascii") as file:
             lines = file.readlines()[1:]
@@ -140,7 +149,10 @@ def _is_listening(port: int) -> bool | None:
 
 
 def _reap(running: list[int], children: list[dict[str, object]], options: int) -> int:
-    """Waits for a child to end (or looks once, with WNOHANG). Kills the rest and returns its exit code if it failed."""
+    """Waits for a child to end (or looks once, with WNOHANG).
+
+    Kills the rest and returns its exit code if it failed.
+    """
     pid, status, used = os.wait4(-1, options)
     if pid == 0 or pid not in running:
         return 0
@@ -176,5 +188,5 @@ def _usage(pid: int, exit_code: int, used: resource.struct_rusage) -> dict[str, 
 if __name__ == "__main__":
     exit_code = main(sys.argv[1:])
     sys.stdout.flush()
-    # Not sys.exit: an interpreter's teardown comes after the report, so its CPU would be missing from it.
+    # Not sys.exit: a teardown comes after the report, so its CPU would be missing from it.
     os._exit(exit_code)

@@ -1,11 +1,12 @@
-"""What one process of a workload observes of itself, written to a side channel when the process ends.
+"""What one process of a workload observes of itself, written to a side channel at its end.
 
-The harness sets ``BENCH_PROBE_DIR``; each process then leaves ``process-<pid>.json`` there. Without the variable
-nothing is written, so a dataflow can be run by hand. stdout is not used: bytewax writes log lines to it, and the lines
-of several processes interleave.
+The harness sets ``BENCH_PROBE_DIR``; each process then leaves ``process-<pid>.json`` there. Without
+the variable nothing is written, so a dataflow can be run by hand. stdout is not used: bytewax
+writes log lines to it, and the lines of several processes interleave.
 
-Workers of one process are threads and share this module; each source and each sink therefore counts in an object of its own,
-so that no count is lost to a race, and the sums are taken once, at the end.
+Workers of one process are threads and share this module; each source and each sink therefore counts
+in an object of its own, so that no count is lost to a race, and the sums are taken once, at the
+end.
 
 ``BENCH_PROBE=off`` leaves the counting out, to find what it costs: see benchmarks/probe_cost.py.
 """
@@ -27,7 +28,8 @@ ENABLED = os.environ.get("BENCH_PROBE") != "off"
 class SourceCounters:
     """Counts of one source: polls, items, and the sum of the items' identities.
 
-    The sum tells a lost item and a doubled one apart from a correct run, which a count alone cannot.
+    The sum tells a lost item and a doubled one apart from a correct run, which a count alone
+    cannot.
     """
 
     __slots__ = ("ident_sum", "items", "polls")
@@ -39,7 +41,10 @@ class SourceCounters:
 
 
 class SinkCounters:
-    """Counts of one sink, and how late its items were: from when each was due to when the sink got it, in ns."""
+    """Counts of one sink, and how late its items were.
+
+    Lateness is the time from when an item was due to when the sink got it, in ns.
+    """
 
     __slots__ = ("ident_sum", "items", "lateness")
 
@@ -78,13 +83,19 @@ def sink() -> SinkCounters:
 
 
 def sample(**values: float) -> None:
-    """One observation of whatever this workload looks at, such as a call; a row of ``<scenario>.samples.csv``."""
+    """Keeps one observation of whatever this workload looks at, such as a call.
+
+    It becomes a row of ``<scenario>.samples.csv``.
+    """
     _samples.append(values)
 
 
 def add(**values: float) -> None:
-    """Adds to this process's totals, at its end: no lock. ``helper_user_s`` and ``helper_system_s`` are known to the harness:
-    the CPU time of programs that the worker has started and waited for."""
+    """Adds to this process's totals. To be called at its end: there is no lock.
+
+    ``helper_user_s`` and ``helper_system_s`` are known to the harness: the CPU time of programs
+    that the worker has started and waited for.
+    """
     for name, value in values.items():
         _totals[name] = _totals.get(name, 0.0) + value
 
@@ -103,7 +114,7 @@ def end_of_input() -> None:
 
 
 def _now() -> Dict[str, Any]:
-    """The monotonic clock, and the CPU time of the whole process with its threads so far, in seconds."""
+    """The monotonic clock, and the CPU time of the process with its threads so far, in seconds."""
     used = resource.getrusage(resource.RUSAGE_SELF)
     return {"monotonic_ns": time.monotonic_ns(), "user_s": used.ru_utime, "system_s": used.ru_stime}
 

@@ -1,0 +1,76 @@
+"""The families of workloads: one folder each, and the only list of them.
+
+A family's folder holds everything of its own: scenarios, metrics, services, tables, charts, a
+command. Whoever wants any of that asks here, and need not know which families there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from waitbench.families import embedding, paged_output, scoring
+from waitbench.families import input as input_families
+from waitbench.families.base import Command, FamilyModule
+from waitbench.model import metrics
+from waitbench.model.metrics import Metric
+from waitbench.model.record import Record
+from waitbench.model.scenario import Scenario
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from waitbench.reporting.cell_table import CellTable
+    from waitbench.store.comparisons import Contents
+
+_MODULES: tuple[FamilyModule, ...] = (
+    input_families.MODULE,
+    scoring.MODULE,
+    embedding.MODULE,
+    paged_output.MODULE,
+)
+
+ALL: tuple[Scenario, ...] = tuple(s for module in _MODULES for s in module.scenarios)
+"""Every scenario there is, in the order in which they run."""
+
+METRICS: tuple[Metric, ...] = tuple(
+    dict.fromkeys((*metrics.METRICS, *(m for s in ALL for m in s.family.metrics)))
+)
+"""Everything that a run of any scenario may give: what all have, then what only a family has."""
+
+_FAMILY_OF_SCENARIO = {scenario.name: scenario.family.name for scenario in ALL}
+
+
+def family_of(record: Record) -> str | None:
+    """The name of a record's family.
+
+    Files written before families were recorded are taken to hold what the scenario of that name is
+    today; ``None`` where there is no such scenario, as with a user's own dataflow.
+    """
+    return record.family or _FAMILY_OF_SCENARIO.get(record.scenario)
+
+
+def tables(contents: Contents) -> list[CellTable]:
+    """The tables of every family that has left anything in a results folder."""
+    return [t for module in _MODULES for t in module.tables(_of_module(contents, module))]
+
+
+def figures(contents: Contents) -> Mapping[str, Figure]:
+    """The charts of every family that has left anything in a results folder, by file name."""
+    return {
+        name: figure
+        for module in _MODULES
+        for name, figure in module.figures(_of_module(contents, module)).items()
+    }
+
+
+def commands() -> tuple[Command, ...]:
+    """The commands that only one family has."""
+    # Not a constant: typer takes longer to import than all families.
+    return tuple(module.command() for module in _MODULES if module.command)
+
+
+def _of_module(contents: Contents, module: FamilyModule) -> Contents:
+    names = {scenario.family.name for scenario in module.scenarios}
+    return replace(contents, records=tuple(r for r in contents.records if family_of(r) in names))

@@ -1,0 +1,49 @@
+"""What the folder of a family offers to everything else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from waitbench.model.scenario import Parameters, Scenario, Topology
+
+if TYPE_CHECKING:
+    # Every command imports all families; what only a report needs takes a second to import.
+    from matplotlib.figure import Figure
+
+    from waitbench.reporting.cell_table import CellTable
+    from waitbench.store.comparisons import Contents
+
+
+@dataclass(frozen=True, kw_only=True)
+class Command:
+    """A command of the command line that only one family has."""
+
+    name: str
+    function: Callable[..., None]
+    """Its parameters are typer's, its docstring is the command's help."""
+    epilog: str
+    """Examples, shown below the help."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FamilyModule:
+    """All that one folder offers. What a function here needs is imported when it is called."""
+
+    scenarios: tuple[Scenario, ...]
+    """In the order in which they run."""
+    tables: Callable[[Contents], Sequence[CellTable]] = field(default=lambda _contents: ())
+    """What it says of a folder of which it is shown its own records, beyond what all have."""
+    figures: Callable[[Contents], Mapping[str, Figure]] = field(default=lambda _contents: {})
+    """Its charts of the same, by the name of their file."""
+    command: Callable[[], Command] | None = None
+
+
+def on_each_reading_worker(parameter: str) -> Callable[[Parameters, Topology], int]:
+    """Counts the items of a run in which every worker that reads has ``parameter`` items."""
+
+    def items(parameters: Parameters, topology: Topology) -> int:
+        return int(parameters[parameter]) * topology.reading_workers
+
+    return items

@@ -1,0 +1,144 @@
+"""What is kept of a load: figures of each mode, in ``load.json``."""
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import median
+
+from waitbench.families.embedding.traffic import Load
+from waitbench.store import comparisons
+from waitbench.store.comparisons import Contents
+from waitbench.store.plain import (
+    Plain,
+    as_number,
+    reading,
+    take,
+    take_mapping,
+    take_numbers,
+    take_optional,
+)
+from waitbench.system import machine
+
+KIND = "load"
+"""The name of the file, and the kind of results folder that ``load`` makes."""
+_MOST_LATENCIES = 2000
+
+
+@dataclass(frozen=True)
+class ModeLoad:
+    """What came of one load on one mode."""
+
+    load: Load
+    cpu_s: Mapping[str, float]
+    """CPU time while the load lasted, by service."""
+    upstream_calls: int | None
+    """``None`` without a proxy."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModeFigures:
+    """All loads on one mode. Rates and latencies are medians of the rounds, the rest their sums."""
+
+    client: str
+    duration_s: float
+    statuses: Mapping[str, int]
+    success_rate: float
+    requests_per_s: float
+    percentiles_s: Mapping[str, float]
+    checked: int
+    wrong: int
+    cpu_s: Mapping[str, float]
+    upstream_calls: int
+    latencies_s: Sequence[float]
+    """A part of all rounds' latencies, sorted, to the tenth of a millisecond."""
+    rounds: int = 1
+    fastest_s: Sequence[float | None] = ()
+    """The fastest answer of each round, in their order."""
+
+    @property
+    def answered(self) -> int:
+        return self.statuses.get("200", 0)
+
+
+Modes = Mapping[str, ModeFigures]
+"""By mode, in the order in which they were asked for."""
+
+
+def summarize(rounds: Sequence[ModeLoad]) -> ModeFigures:
+    """The figures of a mode, out of one load of each round."""
+    loads = [one.load for one in rounds]
+    statuses = sum((load.statuses for load in loads), Counter[str]())
+    latencies_s = sorted(latency_s for load in loads for latency_s in load.latencies_s)
+    every = max(1, len(latencies_s) // _MOST_LATENCIES)
+    return ModeFigures(
+        client=loads[0].client,
+        rounds=len(loads),
+        duration_s=math.fsum(load.duration_s for load in loads),
+        statuses=dict(statuses),
+        success_rate=statuses["200"] / max(1, statuses.total()),
+        requests_per_s=median(load.requests_per_s for load in loads),
+        percentiles_s={
+            name: median(load.percentiles_s[name] for load in loads)
+            for name in loads[0].percentiles_s
+            if all(name in load.percentiles_s for load in loads)
+        },
+        # It is decided in the first milliseconds of a load, so that one of them says little.
+        fastest_s=[load.percentiles_s.get("min") for load in loads],
+        checked=sum(load.checked for load in loads),
+        wrong=sum(load.wrong for load in loads),
+        cpu_s={name: math.fsum(one.cpu_s[name] for one in rounds) for name in rounds[0].cpu_s},
+        upstream_calls=sum(
+            one.load.answered if one.upstream_calls is None else one.upstream_calls
+            for one in rounds
+        ),
+        # A chart of the distribution needs no more.
+        latencies_s=[round(latency_s, 4) for latency_s in latencies_s][::every],
+    )
+
+
+def keep(folder: Path, options: Mapping[str, object], modes: Modes) -> None:
+    """Writes ``load.json``. Raises ``HarnessError`` when the disk refuses."""
+    comparisons.write_document(
+        folder,
+        KIND,
+        {
+            "options": options,
+            "machine": machine.describe(),
+            "modes": {mode: asdict(figures) for mode, figures in modes.items()},
+        },
+    )
+
+
+def loads(contents: Contents) -> Modes:
+    """What ``keep`` left in a results folder; nothing where there was no load.
+
+    Raises ``UsageError`` for a file that is not one of ours.
+    """
+    document = contents.documents.get(KIND)
+    if document is None:
+        return {}
+    with reading(contents.folder / f"{KIND}.json"):
+        modes: dict[str, Plain] = take_mapping(document, "modes", dict)
+        return {mode: _figures(plain) for mode, plain in modes.items()}
+
+
+def _figures(plain: Plain) -> ModeFigures:
+    fastest_s = take_optional(plain, "fastest_s", list) or []
+    return ModeFigures(
+        client=take(plain, "client", str),
+        duration_s=as_number(plain["duration_s"]),
+        statuses=take_mapping(plain, "statuses", int),
+        success_rate=as_number(plain["success_rate"]),
+        requests_per_s=as_number(plain["requests_per_s"]),
+        percentiles_s=take_numbers(plain, "percentiles_s"),
+        checked=take(plain, "checked", int),
+        wrong=take(plain, "wrong", int),
+        cpu_s=take_numbers(plain, "cpu_s"),
+        upstream_calls=take(plain, "upstream_calls", int),
+        latencies_s=[as_number(latency_s) for latency_s in take(plain, "latencies_s", list)],
+        # The first loads had one round, and did not say so.
+        rounds=take_optional(plain, "rounds", int) or 1,
+        fastest_s=[None if each_s is None else as_number(each_s) for each_s in fastest_s],
+    )

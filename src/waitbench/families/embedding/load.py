@@ -1,0 +1,117 @@
+"""Request -> many clients at once on an embedding service, in one mode after the other."""
+
+import shutil
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from rich.console import Console
+
+from waitbench.execution import services
+from waitbench.families import presenting
+from waitbench.families.embedding import charts, client, endpoints, kept, oha, scenarios, tables
+from waitbench.families.embedding.kept import ModeLoad
+from waitbench.families.embedding.traffic import Load, Questions, make_questions
+from waitbench.model.errors import ExitCode, HarnessError, UsageError
+from waitbench.reporting.progress import PreparationLog
+from waitbench.store import folders
+from waitbench.system.places import Cache
+
+_WARM_UP_CONNECTIONS = 8
+"""A full batch of the fixed rule: one alone would wait a second for each answer."""
+_WARM_UP_S = 1.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadOptions:
+    """What load to put on what."""
+
+    modes: tuple[str, ...]
+    connections: int
+    duration_s: float
+    inputs: int
+    call_cost_ms: float
+    rounds: int
+    """Loads of each mode."""
+    url: str | None
+    """Somebody else's service, instead of our embedder."""
+
+
+def put_load(options: LoadOptions, results: Path | None, output: Console) -> ExitCode:
+    """Loads one mode after the other; prints the tables, keeps the figures.
+
+    Raises ``UsageError`` before anything is created, ``HarnessError`` where a service fails.
+    """
+    _validate(options)
+    cache = Cache()
+    modes = options.modes or tuple(scenarios.MODES)
+    done: dict[str, list[ModeLoad]] = {mode: [] for mode in modes}
+    with PreparationLog(output, quiet=False) as log:
+        python = services.make_environment(cache, log.about)
+        folder = folders.new_folder(results, kind=kept.KIND)
+        for number in range(options.rounds):
+            turn = number % len(modes)
+            for mode in modes[turn:] + modes[:turn]:
+                log.about(
+                    f"round {number + 1} of {options.rounds}, {mode}: {options.connections} "
+                    f"connections for {options.duration_s:g} s"
+                )
+                done[mode].append(_load_mode(mode, options, python, cache))
+            # What has been measured is kept, whatever becomes of the next round.
+            figures = {mode: kept.summarize(rounds) for mode, rounds in done.items()}
+            kept.keep(folder, asdict(options), figures)
+    presenting.show(tables.load_tables(figures), charts.figures(figures), folder, kept.KIND, output)
+    failed = any(each.success_rate < 1 or each.wrong for each in figures.values())
+    return ExitCode.FAILED if failed else ExitCode.OK
+
+
+def prepare(url: str, reference_url: str, *, inputs: int = 2) -> Questions:
+    """Asks ``reference_url`` what is right, and warms up the way to ``url``.
+
+    Raises ``HarnessError`` if either does not answer.
+    """
+    questions = make_questions(reference_url, inputs)
+    warmed = client.put(url, questions, _WARM_UP_CONNECTIONS, _WARM_UP_S)
+    if not warmed.answered:
+        raise HarnessError(f"{url} does not embed: {dict(warmed.statuses)}.")
+    return questions
+
+
+def put(url: str, questions: Questions, connections: int, duration_s: float) -> Load:
+    """Puts a load on ``url``: by oha where it is installed, else by our client.
+
+    Raises ``HarnessError`` if oha is there and fails.
+    """
+    put_by: Callable[[str, Questions, int, float], Load]
+    put_by = oha.put if shutil.which("oha") else client.put
+    return put_by(url, questions, connections, duration_s)
+
+
+def _validate(options: LoadOptions) -> None:
+    for mode in options.modes:
+        if mode not in scenarios.MODES:
+            raise UsageError(f"--mode {mode!r} is none of: {', '.join(scenarios.MODES)}.")
+    for name, number in (
+        ("--connections", options.connections),
+        ("--duration", options.duration_s),
+        ("--inputs", options.inputs),
+        ("--rounds", options.rounds),
+    ):
+        if not number > 0:
+            raise UsageError(f"{name} {number:g}: must be above zero.")
+    if not options.call_cost_ms >= 0:
+        raise UsageError(f"--call-cost {options.call_cost_ms:g}: must not be negative.")
+    if options.url is not None:
+        endpoints.describe(options.url)
+
+
+def _load_mode(mode: str, options: LoadOptions, python: Path, cache: Cache) -> ModeLoad:
+    plan = scenarios.plan(mode, call_cost_ms=options.call_cost_ms, url=options.url)
+    with services.running(python, plan, cache.folder("logs")) as up:
+        questions = prepare(up.url, up.urls[0], inputs=options.inputs)
+        cpu_before, counted_before = up.cpu_s(), up.counters()
+        load = put(up.url, questions, options.connections, options.duration_s)
+        cpu_s = {name: used - cpu_before[name] for name, used in up.cpu_s().items()}
+        counted = {key: count - counted_before[key] for key, count in up.counters().items()}
+    calls = counted.get(scenarios.UPSTREAM_CALLS)
+    return ModeLoad(load, cpu_s, None if calls is None else int(calls))

@@ -1,0 +1,142 @@
+"""How long a request takes, and what it costs whom: directly and in each mode of the proxy."""
+
+from collections.abc import Callable, Sequence
+from statistics import fmean, median
+
+from waitbench.families.embedding.kept import ModeFigures, Modes
+from waitbench.families.embedding.scenarios import FAMILY, SCENARIOS, UPSTREAM_CALLS
+from waitbench.model.quantiles import quantile
+from waitbench.model.record import Record
+from waitbench.model.run import Measurement
+from waitbench.reporting.cell_table import CellTable
+
+_NONE = "–"
+_ORDER = {scenario.name: place for place, scenario in enumerate(SCENARIOS)}
+_Row = tuple[str, ...]
+
+
+def tables(records: Sequence[Record], modes: Modes) -> list[CellTable]:
+    """A worker's requests by mode, one at a time, for each revision; and a load of many clients."""
+    return worker_tables(records) + load_tables(modes)
+
+
+def worker_tables(records: Sequence[Record]) -> list[CellTable]:
+    """A worker's requests by mode, one at a time: a table for each revision."""
+    # Folders of the first format are read in the order of their files' names.
+    ordered = sorted(records, key=lambda record: _ORDER.get(record.scenario, len(_ORDER)))
+    labels = ordered[0].context.labels if ordered else ()
+    return [_worker_table(label, [r for r in ordered if r.of(label)]) for label in labels]
+
+
+def load_tables(modes: Modes) -> list[CellTable]:
+    """The published table, percentiles, and what the load cost; none without a load."""
+    if not modes:
+        return []
+
+    def row(name: str, cell: Callable[[ModeFigures], str]) -> _Row:
+        return (name, *(cell(mode) for mode in modes.values()))
+
+    def percentile(name: str, key: str) -> _Row:
+        return row(name, lambda mode: _milliseconds(mode, key))
+
+    direct = modes.get("direct")
+    rows = (
+        row("success rate", lambda mode: f"{mode.success_rate:.2%}"),
+        row("requests per second", lambda mode: f"{mode.requests_per_s:,.1f}"),
+        row("… against direct", lambda mode: _rate_against(direct, mode)),
+        percentile("fastest, ms", "min"),
+        row("… of each round", _fastest_of_rounds),
+        row("… against direct", lambda mode: _fastest_against(direct, mode)),
+        percentile("average, ms", "mean"),
+        percentile("50 %, ms", "50%"),
+        percentile("90 %, ms", "90%"),
+        percentile("99 %, ms", "99%"),
+        percentile("slowest, ms", "max"),
+        row(
+            "upstream calls/request",
+            lambda mode: f"{mode.upstream_calls / max(1, mode.answered):.3f}",
+        ),
+        row("proxy's CPU, ms/request", lambda mode: _cpu(mode, "proxy")),
+        row("embedder's CPU, ms/request", lambda mode: _cpu(mode, "embedder")),
+        row("answers checked, wrong", lambda mode: f"{mode.checked:,}, {mode.wrong}"),
+    )
+    rounds = max(mode.rounds for mode in modes.values())
+    notes = (f"Medians of {rounds} loads each, one mode after the other.",) if rounds > 1 else ()
+    return [CellTable("embedding · many clients at once", ("", *modes), rows, notes)]
+
+
+def _worker_table(label: str, records: Sequence[Record]) -> CellTable:
+    runs = [record.of(label) for record in records]
+    taken_ms = [[s["taken_s"] * 1000 for run in each for s in run.samples] for each in runs]
+
+    def times(name: str, statistic: Callable[[Sequence[float]], float]) -> _Row:
+        return (name, *(f"{statistic(values):.2f}" if values else _NONE for values in taken_ms))
+
+    def cpu(name: str, key: str) -> _Row:
+        return (f"{name} CPU, ms/request", *(_per_request(each, key, 1000, _NONE) for each in runs))
+
+    return CellTable(
+        f"embedding · {label} · one request at a time",
+        ("", *(record.scenario.removeprefix(f"{FAMILY.name}-") for record in records)),
+        (
+            ("requests", *(f"{len(values):,}" for values in taken_ms)),
+            (
+                "requests per second",
+                *(f"{1000 / fmean(values):,.0f}" if values else _NONE for values in taken_ms),
+            ),
+            times("fastest, ms", min),
+            times("average, ms", fmean),
+            times("50 %, ms", lambda values: quantile(values, 0.50)),
+            times("90 %, ms", lambda values: quantile(values, 0.90)),
+            times("99 %, ms", lambda values: quantile(values, 0.99)),
+            times("slowest, ms", max),
+            cpu("worker's", "time_cpu_steady"),
+            cpu("proxy's", "service_cpu_proxy"),
+            cpu("embedder's", "service_cpu_embedder"),
+            # Without a proxy, each request is a call.
+            (
+                "upstream calls/request",
+                *(_per_request(each, UPSTREAM_CALLS, 1, "1") for each in runs),
+            ),
+        ),
+        (
+            "Waiting for company gains nothing for a worker that sends its next request "
+            "when it has the answer.",
+        ),
+    )
+
+
+def _per_request(runs: Sequence[Measurement], key: str, factor: float, without: str) -> str:
+    """A metric by request, times ``factor``; ``without`` where a run does not have it."""
+    requests = sum(len(run.samples) for run in runs)
+    if not requests or any(key not in run.metrics for run in runs):
+        return without
+    return f"{sum(run.metrics[key] for run in runs) / requests * factor:.3g}"
+
+
+def _milliseconds(mode: ModeFigures, key: str) -> str:
+    return f"{mode.percentiles_s[key] * 1000:,.1f}" if key in mode.percentiles_s else _NONE
+
+
+def _rate_against(direct: ModeFigures | None, mode: ModeFigures) -> str:
+    if direct is None or not direct.requests_per_s:
+        return _NONE
+    return f"× {mode.requests_per_s / direct.requests_per_s:.2f}"
+
+
+def _fastest_of_rounds(mode: ModeFigures) -> str:
+    """The range, where there is one."""
+    known = [fastest for fastest in mode.fastest_s if fastest is not None]
+    return f"{min(known) * 1000:,.1f}–{max(known) * 1000:,.1f}" if len(known) > 1 else _NONE
+
+
+def _fastest_against(direct: ModeFigures | None, mode: ModeFigures) -> str:
+    """The median of the rounds' own ratios: a round's loads share the state of the machine."""
+    pairs = zip(mode.fastest_s, direct.fastest_s if direct else (), strict=False)
+    ratios = [mine / directly for mine, directly in pairs if mine is not None and directly]
+    return f"× {median(ratios):.2f}" if ratios else _NONE
+
+
+def _cpu(mode: ModeFigures, service: str) -> str:
+    used_s = mode.cpu_s.get(service)
+    return _NONE if used_s is None else f"{used_s / max(1, mode.answered) * 1000:.3f}"

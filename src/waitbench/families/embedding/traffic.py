@@ -1,0 +1,97 @@
+"""What clients ask of an embedding service, and what they saw."""
+
+import json
+import math
+import random
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+
+from waitbench.families.embedding import endpoints
+from waitbench.system.places import DATAFLOWS
+
+KINDS = 256
+"""Different requests; each client sends one after the other."""
+_TOLERANCE = 1e-4
+"""By so much the vectors of a text may differ with what it is batched with: rounding."""
+_WORDS_FILE = DATAFLOWS / "words.txt"
+"""The worker's texts are made of these, too."""
+
+
+@dataclass(frozen=True)
+class Questions:
+    """What clients ask, and what is right.
+
+    Each kind of request has texts of its own: with equal texts nobody would notice vectors that
+    were handed to the wrong client.
+    """
+
+    texts: Sequence[Sequence[str]]
+    """The texts of each kind of request."""
+    expected: Sequence[Sequence[Sequence[float]]]
+    """The vectors of each kind's texts."""
+
+    def is_answered_by(self, content: bytes, kind: int) -> bool:
+        """Whether the body of an answer holds the vectors of a kind's texts."""
+        try:
+            vectors = json.loads(content)
+            return all(
+                math.isclose(a, b, abs_tol=_TOLERANCE)
+                for vector, right in zip(vectors, self.expected[kind], strict=True)
+                for a, b in zip(vector, right, strict=True)
+            )
+        except (ValueError, TypeError):
+            # Not JSON, or of another shape.
+            return False
+
+
+@dataclass
+class Load:
+    """What came of a load. Grows while it lasts; times in seconds."""
+
+    client: str
+    duration_s: float
+    latencies_s: list[float] = field(default_factory=list)
+    """The times of answers with status 200, in no order. oha gives percentiles only: none there."""
+    statuses: Counter[str] = field(default_factory=Counter)
+    """Status codes, and names of errors of the connection."""
+    checked: int = 0
+    wrong: int = 0
+    """How many of the checked answers had other vectors than the texts'."""
+    percentiles_s: Mapping[str, float] = field(default_factory=dict)
+    """``min``, ``mean``, ``50%``, ``90%``, ``99%``, ``max``."""
+
+    @property
+    def answered(self) -> int:
+        return self.statuses["200"]
+
+    @property
+    def success_rate(self) -> float:
+        total = self.statuses.total()
+        return self.answered / total if total else 0.0
+
+    @property
+    def requests_per_s(self) -> float:
+        return self.answered / self.duration_s
+
+
+def make_questions(reference_url: str, inputs: int, seed: int = 1) -> Questions:
+    """Random texts, ``inputs`` a request, and what the service at ``reference_url`` says of them.
+
+    Raises ``HarnessError`` where it does not answer.
+    """
+    rng = random.Random(seed)
+    words = _WORDS_FILE.read_text("utf-8").split()
+    texts = [
+        [" ".join(rng.choices(words, k=rng.randint(2, 12))) for _ in range(inputs)]
+        for _ in range(KINDS)
+    ]
+    limit = endpoints.describe(reference_url).get("max_client_batch_size")
+    together = max(1, limit // inputs) if isinstance(limit, int) else 1
+    expected: list[list[list[float]]] = []
+    for start in range(0, KINDS, together):
+        asked = texts[start : start + together]
+        vectors = iter(endpoints.embed(reference_url, [text for kind in asked for text in kind]))
+        expected += [list(islice(vectors, inputs)) for _ in asked]
+    return Questions(texts, expected)

@@ -1,0 +1,121 @@
+"""The scenarios of the input families, and what to expect of a run of each."""
+
+from waitbench.families.base import on_each_reading_worker
+from waitbench.model.scenario import (
+    NEXT_AWAKE,
+    Family,
+    Parameters,
+    Scenario,
+    Topology,
+    Value,
+)
+from waitbench.system.places import DATAFLOWS
+
+_PER_PARTITION = "items_per_partition"
+_PER_WORKER = "items_per_worker"
+
+
+def _in_all_partitions(parameters: Parameters, _topology: Topology) -> int:
+    return int(parameters["partitions"]) * int(parameters[_PER_PARTITION])
+
+
+def _lasts_s(sources: int, items_each: int, parameters: Parameters) -> float:
+    """The time of the input's schedule, or of the work on all items, whichever is longer."""
+    waiting_s = float(parameters["idle"])
+    if parameters["long_input"]:
+        waiting_s += items_each / float(parameters["burst"]) * float(parameters["interval"])
+    working_s = 0.0
+    if parameters["heavy_map"]:
+        working_s = sources * items_each * float(parameters["heaviness"]) * 4e-7
+    return 0.5 + max(waiting_s, working_s)
+
+
+def _waits(parameters: Parameters) -> bool:
+    return bool(parameters["long_input"] or parameters["idle"])
+
+
+_QUICK = {
+    _PER_PARTITION: "8",
+    _PER_WORKER: "8",
+    "interval": "0.125",
+    "heaviness": "20000",
+    "idle": "1",
+}
+"""About 1 s of waiting a run."""
+
+_PARTITIONED = Family(
+    name="partitioned",
+    items=_in_all_partitions,
+    lasts_s=lambda p: _lasts_s(int(p["partitions"]), int(p[_PER_PARTITION]), p),
+    waits=_waits,
+    quick=_QUICK,
+)
+_DYNAMIC = Family(
+    name="dynamic",
+    items=on_each_reading_worker(_PER_WORKER),
+    # Workers read and work side by side.
+    lasts_s=lambda p: _lasts_s(1, int(p[_PER_WORKER]), p),
+    waits=_waits,
+    quick=_QUICK,
+)
+_SOURCES: tuple[tuple[Family, str, str, dict[str, Value]], ...] = (
+    (_PARTITIONED, _PER_PARTITION, "16 partitions", {"partitions": 16}),
+    (_DYNAMIC, _PER_WORKER, "a source on each of the first 16 workers", {}),
+)
+"""Family, the parameter that counts a source's items, what its sources are, own parameters."""
+
+_COMMON: dict[str, Value] = {
+    "long_input": False, "heavy_map": False, "scheduled": False, "interval": 0.25, "burst": 1,
+    "idle": 0.0, "heaviness": 40_000, "seed": 1,
+}  # fmt: skip
+_LONG: dict[str, Value] = {"long_input": True}
+_KINDS: tuple[tuple[str, int, dict[str, Value], str], ...] = (
+    ("", 20, {}, "20 items each, all at once: start-up, polling without waiting, shutdown"),
+    (
+        "-long-input",
+        20,
+        _LONG,
+        "20 items each, one due per 0.25 s: what a worker spends while it waits",
+    ),
+    (
+        "-heavy-map",
+        20,
+        {"heavy_map": True},
+        "20 items each, heavy work on every one: all CPU should be used",
+    ),
+    (
+        "-long-input-heavy-map",
+        20,
+        {**_LONG, "heavy_map": True},
+        "one item due per 0.25 s and heavy work: waiting and working",
+    ),
+    (
+        "-scheduled",
+        20,
+        {**_LONG, "scheduled": True},
+        "as long-input, but the source says when to be asked next (from 0.17)",
+    ),
+    ("-idle", 0, {"idle": 5.0}, "no item at all for 5 s: the cost of an idle second"),
+    (
+        "-burst",
+        40,
+        {**_LONG, "interval": 1.25, "burst": 10},
+        "10 items at once after 1.25 s of silence: latency after parking",
+    ),
+)
+"""End of the name, items of each source, what differs from the common parameters, purpose."""
+_DEFAULT_KINDS = ("", "-long-input", "-heavy-map", "-long-input-heavy-map")
+
+SCENARIOS = tuple(
+    Scenario(
+        name=family.name + suffix,
+        purpose=f"{sources}; {purpose}",
+        family=family,
+        module=DATAFLOWS / f"{family.name}.py",
+        parameters={**_COMMON, **own, counted_by: count, **parameters},
+        by_default=suffix in _DEFAULT_KINDS,
+        needs=frozenset({NEXT_AWAKE}) if "scheduled" in parameters else frozenset(),
+    )
+    for family, counted_by, sources, own in _SOURCES
+    for suffix, count, parameters, purpose in _KINDS
+)

@@ -1,0 +1,44 @@
+"""``paged-output``: messages one by one and in pages, both sides in one sitting."""
+
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+
+from waitbench.families.base import Command
+
+_EXAMPLES = """
+\b
+Examples:
+  ./waitbench paged-output
+  ./waitbench paged-output --repetitions 3 --largest 100000
+"""
+
+
+def paged_output(
+    repetitions: Annotated[
+        int, typer.Option(help="Runs of each side of each row; medians are shown.")
+    ] = 5,
+    largest: Annotated[
+        Optional[int], typer.Option(metavar="MESSAGES", help="No rows with more messages.")
+    ] = None,
+    results: Annotated[
+        Optional[Path],
+        typer.Option(
+            metavar="FOLDER", help="Where the figures go. Default: a new folder under results/."
+        ),
+    ] = None,
+) -> None:
+    """Write messages one by one and in pages, side by side.
+
+    The published tables, load shedding, memory, CPU.
+    """
+    from rich.console import Console
+
+    from waitbench.families.paged_output.remake import PagingOptions, remake_tables
+
+    options = PagingOptions(repetitions=repetitions, largest=largest)
+    raise typer.Exit(remake_tables(options, results, Console(highlight=False)))
+
+
+COMMAND = Command(name="paged-output", function=paged_output, epilog=_EXAMPLES)

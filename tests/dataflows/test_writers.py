@@ -1,0 +1,243 @@
+"""Writing to a device one by one and in pages: order, counts, bounds, settings, failures."""
+
+import threading
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from outputs.device import DeviceError
+from outputs.settings import OVERFLOWS, SettingError
+from outputs.writers import PagedWriter
+
+from tests.waiting import until
+
+
+class Recorder:
+    """A device that keeps what it is given, and can be held up or made to fail."""
+
+    def __init__(self) -> None:
+        self.pages: list[bytes] = []
+        self.free = threading.Event()
+        self.free.set()
+        self.fails_after: int | None = None
+        self.closed = False
+
+    def write(self, data: bytes) -> None:
+        self.free.wait(30)
+        if self.fails_after is not None and len(self.pages) >= self.fails_after:
+            raise DeviceError("out of paper")
+        self.pages.append(data)
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def held_up() -> Recorder:
+    device = Recorder()
+    device.free.clear()
+    return device
+
+
+def adds_up(writer: PagedWriter) -> None:
+    stats = writer.stats()
+    assert stats.total == stats.sent + stats.dropped + stats.in_flight
+
+
+MESSAGES = st.lists(st.binary(max_size=40), max_size=80)
+
+
+@settings(deadline=None)
+@given(MESSAGES, st.integers(1, 64), st.integers(1, 100))
+def test_pages_keep_order_and_size_and_nothing_is_lost(
+    messages: list[bytes], page_size: int, buffer: int
+) -> None:
+    device = Recorder()
+    writer = PagedWriter(device, page_size, buffer, "block")
+    assert all(writer.send(message) for message in messages)
+    writer.close()
+    assert b"".join(device.pages) == b"".join(messages)
+    largest = max(map(len, messages), default=0)
+    for page in device.pages:
+        assert len(page) <= page_size or page in messages, (
+            "a message that is larger than a page goes alone"
+        )
+    stats = writer.stats()
+    assert (stats.total, stats.sent, stats.dropped, stats.in_flight) == (
+        len(messages),
+        len(messages),
+        0,
+        0,
+    )
+    assert stats.bytes_held == 0
+    assert stats.bytes_held_peak <= buffer * largest + max(page_size, largest)
+    assert device.closed
+
+
+def test_a_message_too_large_goes_alone_after_the_page_before_it() -> None:
+    device = held_up()
+    writer = PagedWriter(device, page_size=10)
+    writer.send(b"first")
+    until(lambda: writer.stats().in_flight == 1 and not writer._queue)
+    for message in (b"aaa", b"bbb", b"x" * 25, b"ccc"):
+        writer.send(message)
+    device.free.set()
+    writer.close()
+    assert device.pages == [b"first", b"aaabbb", b"x" * 25, b"ccc"]
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.lists(
+        st.tuples(st.integers(1, 30), st.integers(0, 40), st.sampled_from(OVERFLOWS)),
+        min_size=1,
+        max_size=6,
+    ),
+    st.integers(0, 20) | st.none(),
+    st.integers(1, 3),
+)
+def test_whatever_happens_every_message_is_sent_or_counted_as_dropped(
+    phases: list[tuple[int, int, str]], fails_after: int | None, producers: int
+) -> None:
+    device = Recorder()
+    device.fails_after = fails_after
+    writer = PagedWriter(device, page_size=16, buffer=5)
+
+    def produce(name: int, count: int) -> None:
+        for number in range(count):
+            writer.send(b"%d:%d;" % (name, number))
+
+    total = 0
+    for buffer, count, overflow in phases:
+        writer.configure(page_size=8 + buffer, buffer=buffer, overflow=overflow)
+        threads = [
+            threading.Thread(target=produce, args=(name, count)) for name in range(producers)
+        ]
+        for thread in threads:
+            thread.start()
+        adds_up(writer)
+        for thread in threads:
+            thread.join(20)
+            assert not thread.is_alive(), "a producer waits for ever"
+        total += count * producers
+        adds_up(writer)
+    writer.close()
+    stats = writer.stats()
+    assert stats.total == total == stats.sent + stats.dropped
+    assert stats.in_flight == stats.bytes_held == 0
+    arrived = b"".join(device.pages).count(b";")
+    assert arrived == stats.sent
+
+
+@pytest.mark.parametrize(("overflow", "kept"), [("drop-newest", b"0123"), ("drop-oldest", b"6789")])
+def test_a_full_buffer_sheds_by_its_rule(overflow: str, kept: bytes) -> None:
+    device = held_up()
+    writer = PagedWriter(device, buffer=4, overflow=overflow)
+    writer.send(b"x")
+    until(lambda: not writer._queue)
+    taken = [writer.send(b"%d" % number) for number in range(10)]
+    assert taken == ([True] * 4 + [False] * 6 if overflow == "drop-newest" else [True] * 10)
+    assert writer.stats().dropped == 6
+    device.free.set()
+    writer.close()
+    assert b"".join(device.pages) == b"x" + kept
+
+
+def test_blocking_makes_the_producer_wait_and_lets_it_go_on() -> None:
+    device = held_up()
+    writer = PagedWriter(device, buffer=2, overflow="block")
+    producer = threading.Thread(
+        target=lambda: [writer.send(b"%d" % number) for number in range(10)]
+    )
+    producer.start()
+    # Nobody else waits for room.
+    until(lambda: len(writer._queue) == 2 and len(writer._emptied._waiters) == 1)  # type: ignore[attr-defined]
+    assert writer.stats().total < 10, (
+        "some under way, two in the buffer, and a producer that waits with the next"
+    )
+    assert producer.is_alive()
+    device.free.set()
+    producer.join(20)
+    writer.close()
+    assert b"".join(device.pages) == b"0123456789"
+
+
+def test_a_buffer_made_smaller_sheds_what_no_longer_fits() -> None:
+    device = held_up()
+    writer = PagedWriter(device, buffer=100)
+    writer.send(b"x")
+    until(lambda: not writer._queue)
+    for number in range(10):
+        writer.send(b"%d" % number)
+    writer.configure(buffer=3)
+    stats = writer.stats()
+    assert (stats.total, stats.dropped, stats.in_flight) == (11, 7, 4)
+    device.free.set()
+    writer.close()
+    assert b"".join(device.pages) == b"x012"
+
+
+def test_after_the_device_has_failed_everything_counts_as_dropped() -> None:
+    device = Recorder()
+    device.fails_after = 0
+    writer = PagedWriter(device, buffer=10, overflow="block")
+    writer.send(b"a")
+    until(lambda: writer.error is not None)
+    assert not any(writer.send(b"b") for _ in range(50)), "a dead device blocks nobody"
+    writer.flush()
+    writer.close()
+    stats = writer.stats()
+    assert (stats.total, stats.sent, stats.dropped) == (51, 0, 51)
+    assert "out of paper" in str(writer.error)
+
+
+def test_a_closed_writer_takes_nothing() -> None:
+    writer = PagedWriter(Recorder())
+    writer.close()
+    with pytest.raises(ValueError, match="closed"):
+        writer.send(b"late")
+    assert writer.stats().total == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("page_size", 0),
+        ("page_size", -1),
+        ("page_size", "4096"),
+        ("page_size", 1.5),
+        ("page_size", None),
+        ("page_size", True),
+        ("page_size", 1 << 60),
+        ("buffer", 0),
+        ("buffer", -5),
+        ("buffer", "many"),
+        ("buffer", 1 << 60),
+        ("overflow", "drop"),
+        ("overflow", None),
+        ("encoding", "utf-7000"),
+        ("encoding", 8),
+    ],
+)
+def test_bad_settings_are_refused_by_name_before_anything_starts(name: str, value: object) -> None:
+    threads = threading.active_count()
+    with pytest.raises(SettingError, match=name):
+        PagedWriter(Recorder(), **{name: value})  # type: ignore[arg-type]
+    assert threading.active_count() == threads
+    if name == "encoding" or value is None:
+        return
+    writer = PagedWriter(Recorder())
+    with pytest.raises(SettingError, match=name):
+        writer.configure(**{name: value})  # type: ignore[arg-type]
+    assert writer.send(b"as before")
+    writer.close()
+
+
+def test_text_is_encoded_as_was_asked_for() -> None:
+    device = Recorder()
+    writer = PagedWriter(device, encoding="latin-1")
+    writer.send("é")
+    with pytest.raises(UnicodeEncodeError):
+        writer.send("✓")
+    writer.close()
+    assert device.pages == [b"\xe9"]
+    assert writer.stats().total == 1, "what cannot be encoded never was a message"

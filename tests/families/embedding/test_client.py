@@ -1,0 +1,79 @@
+"""Our client of a service that is not there, that fails, and that answers wrongly."""
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from waitbench.families.embedding import client
+from waitbench.families.embedding.traffic import KINDS, Questions
+
+QUESTIONS = Questions([["a"]] * KINDS, [[[1.0, 2.0]]] * KINDS)
+
+
+@contextmanager
+def service(status: int, body: object) -> Iterator[str]:
+    """A service that answers everything in one way."""
+    content = json.dumps(body).encode()
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+        # In one write: the second of two would wait for the client's acknowledgement of the first.
+        wbufsize = 1 << 16
+
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+@pytest.fixture(autouse=True)
+def one_answer_in_three_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client, "_CHECKED_SHARE", 3)
+
+
+def test_right_answers_are_timed_and_a_part_of_them_is_checked() -> None:
+    with service(200, [[1.0, 2.0]]) as url:
+        load = client.put(url, QUESTIONS, 2, 0.5)
+    assert set(load.statuses) == {"200"}
+    assert load.answered == len(load.latencies_s) > 3
+    assert load.checked == load.answered // 3
+    assert load.wrong == 0
+    percentiles = load.percentiles_s
+    assert list(percentiles) == ["min", "mean", "50%", "90%", "99%", "max"]
+    assert percentiles["min"] <= percentiles["50%"] <= percentiles["99%"] <= percentiles["max"]
+
+
+def test_vectors_of_other_texts_are_counted_as_wrong() -> None:
+    with service(200, [[2.0, 1.0]]) as url:
+        load = client.put(url, QUESTIONS, 2, 0.5)
+    assert load.wrong == load.checked > 0
+
+
+def test_errors_of_the_service_are_counted_by_status_and_not_timed() -> None:
+    with service(503, {"error": "busy"}) as url:
+        load = client.put(url, QUESTIONS, 2, 0.2)
+    assert set(load.statuses) == {"503"}
+    assert (load.latencies_s, load.percentiles_s, load.success_rate) == ([], {}, 0.0)
+
+
+def test_a_service_that_is_not_there_is_counted_by_the_error() -> None:
+    load = client.put("http://127.0.0.1:9", QUESTIONS, 1, 0.15)
+    assert set(load.statuses) == {"ConnectionRefusedError"}

@@ -1,0 +1,125 @@
+"""Tables of requests for embeddings: what is in each cell."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.families.embedding.loads import one_load
+from tests.records import context, measurement
+from waitbench.families.embedding import scenarios
+from waitbench.families.embedding.kept import Modes, summarize
+from waitbench.families.embedding.tables import load_tables, worker_tables
+from waitbench.model.record import Record
+from waitbench.reporting.cell_table import CellTable
+
+
+def rows_of(table: CellTable) -> dict[str, tuple[str, ...]]:
+    return {row[0]: row[1:] for row in table.rows}
+
+
+def worker(mode: str, *taken_ms: float, **metrics: float) -> Record:
+    record = Record(
+        scenario=f"embedding-{mode}", family="embedding", parameters={}, context=context(["a"])
+    )
+    samples = tuple({"taken_s": taken / 1000, "inputs": 2.0} for taken in taken_ms)
+    record.add(measurement("a", 1, metrics, samples=samples))
+    return record
+
+
+def test_a_workers_requests_are_described_by_mode_in_the_familys_order() -> None:
+    records = [
+        worker(
+            "proxy-adaptive",
+            *range(1, 102),
+            time_cpu_steady=0.202,
+            service_cpu_proxy=0.101,
+            service_cpu_embedder=0.303,
+            upstream_calls=50.5,
+        ),
+        worker("direct", 4, 6, time_cpu_steady=0.001, service_cpu_embedder=0.002),
+    ]
+    (table,) = worker_tables(records)
+    assert table.title == "embedding · a · one request at a time"
+    assert table.header == ("", "direct", "proxy-adaptive")
+    assert rows_of(table) == {
+        "requests": ("2", "101"),
+        "requests per second": ("200", "20"),
+        "fastest, ms": ("4.00", "1.00"),
+        "average, ms": ("5.00", "51.00"),
+        "50 %, ms": ("5.00", "51.00"),
+        "90 %, ms": ("5.80", "91.00"),
+        "99 %, ms": ("5.98", "100.00"),
+        "slowest, ms": ("6.00", "101.00"),
+        "worker's CPU, ms/request": ("0.5", "2"),
+        "proxy's CPU, ms/request": ("–", "1"),
+        "embedder's CPU, ms/request": ("1", "3"),
+        "upstream calls/request": ("1", "0.5"),
+    }
+
+
+def test_runs_without_a_request_are_dashes() -> None:
+    (table,) = worker_tables([worker("direct")])
+    assert rows_of(table)["requests"] == ("0",)
+    assert rows_of(table)["99 %, ms"] == ("–",)
+
+
+def test_a_load_is_described_by_mode_and_held_against_direct() -> None:
+    modes: Modes = {
+        "direct": summarize([one_load(0.010, 100)]),
+        "proxy-adaptive": summarize([one_load(0.020, 250, failed=50, upstream_calls=50)]),
+    }
+    (table,) = load_tables(modes)
+    assert table.header == ("", "direct", "proxy-adaptive")
+    assert table.rows == (
+        ("success rate", "100.00%", "83.33%"),
+        ("requests per second", "10.0", "25.0"),
+        ("… against direct", "× 1.00", "× 2.50"),
+        ("fastest, ms", "10.0", "20.0"),
+        ("… of each round", "–", "–"),
+        ("… against direct", "× 1.00", "× 2.00"),
+        ("average, ms", "500.0", "500.0"),
+        ("50 %, ms", "500.0", "500.0"),
+        ("90 %, ms", "600.0", "600.0"),
+        ("99 %, ms", "700.0", "700.0"),
+        ("slowest, ms", "1,000.0", "1,000.0"),
+        ("upstream calls/request", "1.000", "0.200"),
+        ("proxy's CPU, ms/request", "–", "2.000"),
+        ("embedder's CPU, ms/request", "10.000", "4.000"),
+        ("answers checked, wrong", "2, 0", "2, 0"),
+    )
+    assert table.notes == ()
+
+
+def test_the_fastest_answer_is_held_against_directs_of_the_same_round() -> None:
+    modes: Modes = {
+        "direct": summarize([one_load(0.010, 10), one_load(0.020, 10), one_load(0.001, 10)]),
+        "proxy-adaptive": summarize(
+            [one_load(0.011, 10), one_load(0.030, 10), one_load(0.009, 10)]
+        ),
+    }
+    (table,) = load_tables(modes)
+    assert rows_of(table)["fastest, ms"] == ("10.0", "11.0")
+    assert rows_of(table)["… of each round"] == ("1.0–20.0", "9.0–30.0")
+    assert table.rows[5] == ("… against direct", "× 1.00", "× 1.50")
+    assert table.notes == ("Medians of 3 loads each, one mode after the other.",)
+
+
+def test_without_direct_and_without_rounds_there_is_nothing_to_hold_against() -> None:
+    earlier = replace(summarize([one_load(0.010, 10)]), fastest_s=(), rounds=1)
+    (table,) = load_tables({"proxy-fixed": earlier})
+    assert [row for row in table.rows if row[0].startswith("…")] == [
+        ("… against direct", "–"),
+        ("… of each round", "–"),
+        ("… against direct", "–"),
+    ]
+
+
+def test_without_a_load_there_is_no_table() -> None:
+    assert load_tables({}) == []
+
+
+def test_metrics_of_a_run_are_quantiles_of_its_requests() -> None:
+    samples = [{"taken_s": taken / 100} for taken in range(1, 102)]
+    found = scenarios.FAMILY.metrics_of(samples, {})
+    assert found == pytest.approx({"request_latency_p50": 0.51, "request_latency_p99": 1.0})
+    assert scenarios.FAMILY.metrics_of([], {}) == {}

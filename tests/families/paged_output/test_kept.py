@@ -1,0 +1,32 @@
+"""What is kept of the published tables, remade, and read again."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.families.paged_output.rows import measured
+from waitbench.families.paged_output import kept
+from waitbench.families.paged_output.kept import Paging
+from waitbench.model.errors import UsageError
+from waitbench.store import comparisons
+
+
+def test_what_is_kept_comes_back(tmp_path: Path) -> None:
+    paging = Paging([measured(published_speedup=2.0), measured("passthrough", dropped=7)], 0.01)
+    kept.keep(tmp_path, paging)
+    data = json.loads((tmp_path / "paging.json").read_text())
+    assert (data["format"], data["kind"]) == (2, "paging")
+    assert kept.paging(comparisons.read(tmp_path)) == paging
+
+
+def test_a_folder_without_it_has_nothing(tmp_path: Path) -> None:
+    comparisons.write_document(tmp_path, "load", {"modes": {}})
+    assert kept.paging(comparisons.read(tmp_path)) is None
+
+
+@pytest.mark.parametrize("rows", ["7", "[7]", '[{"row": {}}]', '[{"row": {"device": 1}}]'])
+def test_a_file_that_is_not_of_this_kind_is_named(tmp_path: Path, rows: str) -> None:
+    (tmp_path / "paging.json").write_text(f'{{"format": 2, "idle_share": 0.1, "rows": {rows}}}')
+    with pytest.raises(UsageError, match=r"paging\.json' is not a result file of waitbench"):
+        kept.paging(comparisons.read(tmp_path))

@@ -1,0 +1,121 @@
+"""The list of families: all scenarios, metrics, tables and commands, wherever they come from."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from tests.records import make_record
+from waitbench import families
+from waitbench.families import selection
+from waitbench.model import metrics
+from waitbench.model.scenario import NEXT_AWAKE, Scenario
+from waitbench.store.comparisons import Contents
+from waitbench.system.places import ROOT
+
+
+def test_scenarios_have_names_of_their_own_and_a_purpose() -> None:
+    names = [scenario.name for scenario in families.ALL]
+    assert len(set(names)) == len(names) == 26
+    assert all(scenario.purpose for scenario in families.ALL)
+
+
+def test_eight_scenarios_of_the_input_families_run_by_default() -> None:
+    kinds = ("", "-long-input", "-heavy-map", "-long-input-heavy-map")
+    assert [scenario.name for scenario in families.ALL if scenario.by_default] == [
+        family + kind for family in ("partitioned", "dynamic") for kind in kinds
+    ]
+
+
+def test_scenarios_that_wait_or_need_something_say_so() -> None:
+    def names(chosen: list[Scenario]) -> set[str]:
+        return {s.name.removeprefix("partitioned-").removeprefix("dynamic-") for s in chosen}
+
+    assert names([s for s in families.ALL if s.waits]) == {
+        "long-input", "long-input-heavy-map", "scheduled", "idle", "burst",
+    }  # fmt: skip
+    assert names([s for s in families.ALL if s.needs]) == {"scheduled"}
+    assert all(s.needs <= {NEXT_AWAKE} for s in families.ALL)
+
+
+def test_a_setting_can_make_a_scenario_wait() -> None:
+    for setting in ("idle=2", "long_input=true"):
+        (chosen,) = selection.select(["dynamic"], [setting])
+        assert chosen.waits
+    (chosen,) = selection.select(["dynamic-burst"], ["long_input=false"])
+    assert not chosen.waits
+
+
+@pytest.mark.parametrize("scenario", families.ALL, ids=lambda scenario: scenario.name)
+def test_a_workload_takes_all_parameters_of_its_scenarios(scenario: Scenario) -> None:
+    tree = ast.parse(scenario.module.read_text("utf-8"))
+    (function,) = (
+        node
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef) and node.name == scenario.call
+    )
+    assert set(scenario.parameters) == {argument.arg for argument in function.args.args}
+
+
+def test_metrics_are_those_of_all_and_of_each_family_without_doubles() -> None:
+    for field in ("name", "key"):
+        values = [getattr(metric, field) for metric in families.METRICS]
+        assert len(set(values)) == len(values)
+    assert families.METRICS[: len(metrics.METRICS)] == metrics.METRICS
+    keys = {metric.key for metric in families.METRICS}
+    assert {"lines_per_call", "service_cpu_proxy", "upstream_calls", "bytes_held_peak"} <= keys
+
+
+def test_the_family_of_an_old_record_is_that_of_the_scenario_with_its_name() -> None:
+    record = make_record({"a": []}, scenario="dynamic-idle")
+    assert families.family_of(record) == "standin"
+    record.family = None
+    assert families.family_of(record) == "dynamic"
+    record.scenario = "flow"
+    assert families.family_of(record) is None
+
+
+def test_tables_are_made_of_a_familys_own_records_whatever_their_scenarios_are_called() -> None:
+    named_alike = make_record({"a": [{}]}, scenario="embedding-direct")
+    own = make_record({"a": [{}]}, scenario="something-else")
+    own.family = "embedding"
+    contents = Contents(folder=Path(), records=(named_alike, own))
+    (table,) = families.tables(contents)
+    assert table.title == "embedding · a · one request at a time"
+    assert table.header == ("", "something-else")
+
+
+def test_a_folder_without_anything_of_a_family_has_no_tables_and_no_charts() -> None:
+    contents = Contents(folder=Path(), records=(make_record({"a": [{}]}),))
+    assert families.tables(contents) == []
+    assert families.figures(contents) == {}
+
+
+def test_commands_of_families_have_help_and_examples() -> None:
+    app = typer.Typer()
+
+    @app.callback()
+    def _several() -> None:
+        """Keeps typer from taking the only command for the program."""
+
+    for command in families.commands():
+        app.command(command.name, epilog=command.epilog)(command.function)
+    assert [command.name for command in families.commands()] == ["load", "paged-output"]
+    for command in families.commands():
+        shown = CliRunner().invoke(app, [command.name, "--help"])
+        assert shown.exit_code == 0
+        assert "--results" in shown.output
+        assert f"./waitbench {command.name}" in shown.output
+
+
+def test_importing_the_families_imports_nothing_heavy() -> None:
+    heavy = ("matplotlib", "numpy", "rich", "scipy", "typer", "urllib.request")
+    program = f"import sys; import waitbench.families; print(*(set({heavy!r}) & set(sys.modules)))"
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == []

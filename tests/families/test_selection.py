@@ -1,0 +1,131 @@
+"""Names, settings and files of the user -> scenarios."""
+
+from pathlib import Path
+
+import pytest
+
+from waitbench import families
+from waitbench.families import selection
+from waitbench.model.errors import UsageError
+from waitbench.model.scenario import Topology
+
+
+def test_without_a_name_the_default_scenarios_run() -> None:
+    chosen = selection.select([], [])
+    assert chosen == tuple(scenario for scenario in families.ALL if scenario.by_default)
+
+
+def test_globs_select_and_settings_apply_where_they_exist() -> None:
+    chosen = selection.select(["partitioned*", "dynamic"], ["interval=0.5", "partitions=4"])
+    assert {s.parameters["interval"] for s in chosen} == {0.5}
+    partitioned = [s for s in chosen if s.name.startswith("partitioned")]
+    assert [s.parameters["partitions"] for s in partitioned] == [4] * 7
+    assert "partitions=4" in partitioned[0].import_string
+    (other,) = (s for s in chosen if s not in partitioned)
+    assert "partitions" not in other.parameters
+
+
+@pytest.mark.parametrize("pattern", ["nothing", "", "PARTITIONED", "partitioned-"])
+def test_a_glob_without_a_match_names_all_scenarios(pattern: str) -> None:
+    names = ", ".join(scenario.name for scenario in families.ALL)
+    with pytest.raises(UsageError) as raised:
+        selection.select(["dynamic", pattern], [])
+    assert str(raised.value) == f"--scenario {pattern!r} matches none of: {names}."
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ("partitions", "--set 'partitions' is not NAME=VALUE, such as --set interval=0.1"),
+        ("partitions=0", "--set partitions=0: must be above zero and below 10⁹."),
+        ("partitions=-1", "--set partitions=-1: must be above zero and below 10⁹."),
+        ("partitions=x", "--set partitions=x: not a int, such as 16."),
+        ("interval=nan", "--set interval=nan: must be above zero and below 10⁹."),
+        ("long_input=2", "--set long_input=2: not a bool, such as False."),
+    ],
+)
+def test_a_bad_setting_is_refused_with_what_would_be_right(setting: str, message: str) -> None:
+    with pytest.raises(UsageError) as raised:
+        selection.select(["partitioned"], [setting])
+    assert str(raised.value) == message
+
+
+def test_an_unknown_setting_names_those_there_are() -> None:
+    with pytest.raises(
+        UsageError, match=r"^--set nothing: no selected .* have: burst, .*, seed\.$"
+    ):
+        selection.select(["partitioned"], ["nothing=1"])
+
+
+def test_quick_shortens_every_scenario_as_its_own_family_says() -> None:
+    # Families share names of parameters: one family's short run must not be another's long one.
+    whole, quick = (selection.select(["*"], [], quick=flag) for flag in (False, True))
+    assert [scenario.name for scenario in quick] == [scenario.name for scenario in families.ALL]
+    for before, after in zip(whole, quick, strict=True):
+        assert after.expected_s <= before.expected_s, after.name
+        assert after.expected_s < 25, after.name
+        for name, text in after.family.quick.items():
+            if before.parameters.get(name):
+                assert float(after.parameters[name]) == float(text), (after.name, name)
+            else:
+                assert after.parameters.get(name) == before.parameters.get(name), "0 is none"
+    by_name = {scenario.name: scenario.parameters for scenario in quick}
+    assert by_name["dynamic-long-input"]["items_per_worker"] == 8
+    assert by_name["paged-output-paged-noop"]["items_per_worker"] == 10_000
+
+
+def test_settings_win_over_quick_ones() -> None:
+    (scenario,) = selection.select(["dynamic"], ["items_per_worker=77"], quick=True)
+    assert scenario.parameters["items_per_worker"] == 77
+
+
+def test_expected_items_follow_the_topology() -> None:
+    partitioned, dynamic = selection.select(["partitioned", "dynamic"], [])
+    assert partitioned.expected_items(Topology("launcher", 4)) == 320
+    found = [dynamic.expected_items(Topology("launcher", count)) for count in (1, 4, 16, 20)]
+    assert found == [20, 80, 320, 320]
+
+
+@pytest.mark.parametrize(
+    ("call", "code"),
+    [
+        ("", "flow = 1"),
+        (":other", "other: int = 1"),
+        (":get_flow(1)", "def get_flow(n):\n    return n"),
+        (":imported", "from elsewhere import imported"),
+        (":anything", "from elsewhere import *"),
+    ],
+)
+def test_a_dataflow_of_the_users_own_is_a_scenario(call: str, code: str, tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text(code)
+    scenario = selection.of_user(f"{path}{call}")
+    assert (scenario.name, scenario.is_own) == ("mine", False)
+    assert scenario.import_string == f"{path}:{call.removeprefix(':') or 'flow'}"
+    assert scenario.expected_items(Topology("single")) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "call", "message"),
+    [
+        ("missing.py", "", "there is no Python file"),
+        ("mine.txt", "", "there is no Python file"),
+        ("broken.py", "", "does not parse: line 1: "),
+        ("mine.py", ":1 +", "'1 +' is not a name or a call, such as flow or get_flow(1)."),
+        ("mine.py", ":a.b", "'a.b' is not a name or a call, such as flow or get_flow(1)."),
+        ("mine.py", ":other", "does not define 'other' at its top level."),
+    ],
+)
+def test_a_file_that_cannot_be_a_dataflow_is_refused(
+    name: str, call: str, message: str, tmp_path: Path
+) -> None:
+    for made, code in (
+        ("mine.py", "flow = 1"),
+        ("mine.txt", "flow = 1"),
+        ("broken.py", "flow = ("),
+    ):
+        (tmp_path / made).write_text(code)
+    with pytest.raises(UsageError) as raised:
+        selection.of_user(f"{tmp_path / name}{call}")
+    assert str(raised.value).startswith("--dataflow ")
+    assert message in str(raised.value)

@@ -1,1 +1,0 @@
-"""Family ``embedding``: workers that wait for a service."""

@@ -1,1 +1,0 @@
-"""Families ``partitioned`` and ``dynamic``: workers that wait for their input."""

@@ -1,1 +1,0 @@
-"""Family ``paged-output``: workers that wait for their output device."""

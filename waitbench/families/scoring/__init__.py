@@ -1,1 +1,0 @@
-"""Family ``scoring``: workers that wait for a model."""
