@@ -1,15 +1,17 @@
 #!/usr/bin/env bash
-# The project's own tests: linters, types, unit tests, then integration tests with real bytewax, hyperfine and git.
+# The project's own tests: linters, types, imports, unit tests, then integration tests with real
+# bytewax, hyperfine and git.
 # ./test.sh [PYTEST ARGUMENTS], e.g. ./test.sh -m 'not integration' for the quick ones only.
 set -euo pipefail
 BENCH_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 export BENCH_PROGRAM=./test.sh
-# shellcheck source=waitbench/setup.sh
-source "$BENCH_ROOT/waitbench/setup.sh" "$BENCH_ROOT/requirements-dev.txt"
+# shellcheck source=src/setup.sh
+source "$BENCH_ROOT/src/setup.sh" "$BENCH_ROOT/requirements-dev.txt"
 cd "$BENCH_ROOT"
 bin=$(dirname "$bench_python")
 "$bin/ruff" check .
 "$bin/ruff" format --check .
 "$bin/mypy"
-"$bin/shellcheck" --external-sources ./*.sh waitbench/*.sh .ci/run
+"$bin/lint-imports"
+"$bin/shellcheck" --external-sources ./*.sh ./waitbench src/*.sh benchmarks/*.sh .ci/run
 exec "$bench_python" -m pytest "$@"

@@ -1,5 +1,5 @@
-# Sourced by compare.sh, plot.sh and test.sh: the harness's own virtualenv, made when it is missing or out of date.
-# Usage: source waitbench/setup.sh REQUIREMENTS_FILE; afterwards "$bench_python" is its interpreter.
+# Sourced by ./waitbench and test.sh: the project's own virtualenv, made when it is missing or out of date.
+# Usage: source src/setup.sh REQUIREMENTS_FILE; afterwards "$bench_python" is its interpreter.
 # shellcheck shell=bash
 
 bench_say() { printf '%s\n' "$*" >&2; }
@@ -18,7 +18,7 @@ bench_find_python() {
       return
     fi
   done
-  bench_die "Python >= 3.10 is needed to run the harness (not for the revisions). Install one, or set BENCH_PYTHON."
+  bench_die "Python >= 3.10 is needed to run waitbench (not for the revisions). Install one, or set BENCH_PYTHON."
 }
 
 # Python's own venv, or virtualenv where a distribution has split venv off.
@@ -40,7 +40,7 @@ bench_make_venv() {
 bench_setup() {
   local requirements=$1 folder=$BENCH_ROOT/.bench/venv wanted stamp
   bench_python=$folder/bin/python
-  wanted=$(cat "$BENCH_ROOT"/requirements*.txt | cksum)
+  wanted=$(cat "$BENCH_ROOT"/requirements*.txt "$BENCH_ROOT/src/setup.sh" | cksum)
   stamp=$folder/$(basename "$requirements").stamp
   [[ -x $bench_python && -f $stamp && $(cat "$stamp") == "$wanted" ]] && return
   mkdir -p "$BENCH_ROOT/.bench"
@@ -51,12 +51,14 @@ bench_setup() {
     if ! "$bench_python" -m pip --version >/dev/null 2>&1; then
       local python
       python=$(bench_find_python) || exit 3
-      bench_say "Setting up the harness in .bench/venv with $("$python" --version) (once, about a minute) ..."
+      bench_say "Setting up waitbench in .bench/venv with $("$python" --version) (once, about a minute) ..."
       bench_make_venv "$python" "$folder"
     fi
     bench_say "Installing $(basename "$requirements") ..."
     "$bench_python" -m pip install --quiet --disable-pip-version-check --requirement "$requirements" \
-      || bench_die "the harness's libraries could not be installed; see above."
+      || bench_die "the libraries could not be installed; see above."
+    # Tools and benchmarks import the package from where it is: it is not installed.
+    printf '%s\n' "$BENCH_ROOT/src" "$BENCH_ROOT" >"$(echo "$folder"/lib/python3*/site-packages)/waitbench.pth"
     printf '%s' "$wanted" >"$stamp"
   fi
   exec 9>&-

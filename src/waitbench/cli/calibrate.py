@@ -1,0 +1,162 @@
+"""``calibrate``: compares a revision with itself, many times: what is the gate worth here?"""
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+from rich.console import Console
+
+from waitbench.analysis import calibration
+from waitbench.cli import gating, options
+from waitbench.cli.gating import VERDICT_NAME, Gate
+from waitbench.cli.keeper import Keeper
+from waitbench.cli.preparation import Prepared, prepare
+from waitbench.cli.request import Request, validate
+from waitbench.execution.guard import Guard
+from waitbench.execution.measure import Measurer
+from waitbench.execution.session import Session
+from waitbench.model.environment import OriginChoice
+from waitbench.model.errors import ExitCode, UsageError
+from waitbench.reporting import calibration as reporting
+from waitbench.reporting.progress import PreparationLog, RunProgress
+from waitbench.store import comparisons, folders
+from waitbench.system.places import Cache
+
+EXAMPLES = """
+\b
+Examples:
+  ./waitbench calibrate v0.21.1
+  ./waitbench calibrate v0.21.1 --comparisons 40 --fail-on cpu:5% -s 'partitioned*'
+"""
+
+SUMMARY_NAME = "calibration"
+
+
+def calibrate(
+    revision: Annotated[str, typer.Argument(metavar="REVISION")],
+    number: Annotated[
+        int, typer.Option("--comparisons", help="How often to compare it with itself.")
+    ] = 20,
+    fail_on: options.FailOn = ["system:10%", "cpu:10%"],
+    max_rounds: options.MostRounds = 10,
+    full: options.Full = False,
+    scenario: options.Scenarios = [],
+    settings: options.Settings = [],
+    processes: options.Processes = 1,
+    workers: options.Workers = 1,
+    topology: options.TopologyKind = None,
+    origin: options.Origin = OriginChoice.AUTO,
+    python: options.Python = None,
+    repo: options.Repo = None,
+    results: Annotated[
+        Optional[Path],
+        typer.Option(metavar="FOLDER", help="Where they go. Default: .bench/calibration."),
+    ] = None,
+    time_limit: options.TimeLimit = None,
+    quiet: options.Quiet = False,
+) -> None:
+    """Compare a revision with itself many times: the gate's false alarms here, and what it finds.
+
+    Comparisons that are in the results folder already are kept and counted, so a stopped
+    calibration goes on where it was.
+    """
+    text = revision.partition("=")[2] or revision
+    request = Request(
+        revisions=(f"A={text}", f"B={text}"),
+        scenarios=tuple(scenario),
+        settings=tuple(settings),
+        topology=topology,
+        processes=processes,
+        workers=workers,
+        origin=origin,
+        python=python,
+        repo=repo,
+        time_limit_s=time_limit,
+        argv=tuple(sys.argv[1:]),
+    )
+    gate = Gate(
+        criteria=gating.read_criteria(fail_on, max_rounds), most_rounds=max_rounds, full=full
+    )
+    folder = results or Cache().folder("calibration")
+    calibrating = Calibrating(gate=gate, number=number, folder=folder, quiet=quiet)
+    raise typer.Exit(calibrating.calibrate(request, Console(highlight=False)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Calibrating:
+    """A number of comparisons of a revision, as ``A``, with itself, as ``B``."""
+
+    gate: Gate
+    number: int
+    folder: Path
+    quiet: bool
+
+    def calibrate(self, request: Request, output: Console) -> ExitCode:
+        """Makes the comparisons that are missing, and says what all of them show."""
+        if self.number < 1:
+            raise UsageError(f"--comparisons {self.number}: must be at least 1.")
+        if not self.gate.is_on:
+            raise UsageError("calibrate needs a criterion, such as --fail-on cpu:10%.")
+        say = PreparationLog(output, quiet=self.quiet)
+        valid = validate(request, say, quick=not self.gate.full)
+        with folders.exclusive(self.folder, valid.cache):
+            prepared = prepare(valid, output, say)
+            if prepared.errors:
+                return ExitCode.FAILED
+            self._require_same(prepared)
+            with Guard() as guard:
+                measurer = prepared.measurer(guard.watch)
+                for number in range(1, self.number + 1):
+                    one = self.folder / f"comparison-{number:03d}"
+                    if not (one / f"{VERDICT_NAME}.json").exists():
+                        self._compare_once(prepared, measurer, one, output)
+            self._report(output)
+        return ExitCode.OK
+
+    def _require_same(self, prepared: Prepared) -> None:
+        for earlier in self._finished():
+            context = comparisons.read(earlier).context
+            if context is None or context.identity != prepared.context.identity:
+                raise UsageError(
+                    f"{str(self.folder)!r} holds a calibration of something else; name another "
+                    "--results."
+                )
+
+    def _compare_once(
+        self, prepared: Prepared, measurer: Measurer, folder: Path, output: Console
+    ) -> None:
+        folder.mkdir(exist_ok=True)
+        for left in folder.glob("*.runs.jsonl"):
+            left.unlink()  # of a comparison that was interrupted: it is made anew
+        records = prepared.new_records()
+        comparisons.begin(folder, prepared.context)
+        with RunProgress(output, quiet=self.quiet or not output.is_terminal) as progress:
+            session = Session(measurer, records, Keeper(folder, progress))
+            session.carry_out_until(
+                self.gate.settles(1, len(records)),
+                prepared.request.scenarios,
+                prepared.labels,
+                self.gate.most_rounds,
+                self.gate.budget_s,
+            )
+        comparisons.finish(folder, list(records.values()))
+        verdict = self.gate.conclude(records.values())
+        gating.publish(verdict, self.gate, folder, None)
+        if not self.quiet:
+            outcome = "false alarm" if verdict.failures else "pass"
+            output.print(f"{folder.name} of {self.number}: {outcome}", highlight=False)
+
+    def _finished(self) -> list[Path]:
+        found = self.folder.glob(f"comparison-*/{VERDICT_NAME}.json")
+        return sorted(path.parent for path in found)
+
+    def _report(self, output: Console) -> None:
+        records = [comparisons.read(path).records for path in self._finished()]
+        found = calibration.calibrate(records, self.gate.criteria, self.gate.most_rounds)
+        reporting.print_calibration(found, output)
+        comparisons.write_document(self.folder, SUMMARY_NAME, reporting.plain(found))
+        output.print(
+            f"Raw data in {self.folder}: {SUMMARY_NAME}.json, comparison-*/", soft_wrap=True
+        )

@@ -1,0 +1,136 @@
+"""``compare``: the main job, as it is typed."""
+
+import sys
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+
+from waitbench.cli import gating, options
+from waitbench.cli.comparing import Comparing, Output
+from waitbench.cli.extras import Extras
+from waitbench.cli.gating import Gate
+from waitbench.cli.request import Request
+from waitbench.model.environment import OriginChoice
+
+EXAMPLES = """
+\b
+Examples:
+  ./compare.sh v0.16.0 v0.16.1
+  ./compare.sh v0.16.0 2fa6676c --scenario 'partitioned*'
+  ./compare.sh main my-branch ~/src/bytewax --rounds 10
+  ./compare.sh before=main after=./bytewax --origin source
+  ./compare.sh A=v0.21.1 B=v0.21.1            # a revision with itself: how noisy is this machine?
+  ./compare.sh v0.16.0 v0.16.1 --processes 2 --timeline
+  ./compare.sh v0.20.1 v0.21.1 --dataflow examples/basic.py:flow
+  ./compare.sh main my-branch --fail-on system:10% --fail-on cpu:5% --junit cpu.xml    # the gate
+"""
+
+
+def compare(
+    revisions: Annotated[
+        Optional[list[str]],
+        typer.Argument(
+            metavar="REVISION...",
+            help="The baseline, then the candidates: a release, commit, branch, tag, checkout "
+            "folder, .whl file, or LABEL=REVISION.",
+        ),
+    ] = None,
+    scenario: options.Scenarios = [],
+    rounds: Annotated[
+        int, typer.Option(help="Runs of each revision in each scenario, after one warm-up.")
+    ] = 5,
+    processes: options.Processes = 1,
+    workers: options.Workers = 1,
+    topology: options.TopologyKind = None,
+    dataflow: Annotated[
+        Optional[str],
+        typer.Option(
+            metavar="FILE.py:CALL", help="Measure a dataflow of yours, instead of the scenarios."
+        ),
+    ] = None,
+    settings: options.Settings = [],
+    fail_on: options.FailOn = [],
+    max_rounds: options.MostRounds = 30,
+    budget: Annotated[
+        float,
+        typer.Option(
+            metavar="SECONDS", help="Of the gate: no new round after this much measuring."
+        ),
+    ] = 1800,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Of the gate: an unclear verdict fails too.")
+    ] = False,
+    full: options.Full = False,
+    markdown: Annotated[
+        Optional[Path],
+        typer.Option(metavar="FILE", help="Of the gate: the verdict as Markdown."),
+    ] = None,
+    junit: Annotated[
+        Optional[Path],
+        typer.Option(metavar="FILE", help="Of the gate: the verdict as JUnit XML."),
+    ] = None,
+    timeline: Annotated[
+        bool,
+        typer.Option(
+            "--timeline", help="One extra run of each revision, drawn as CPU share over time."
+        ),
+    ] = False,
+    launcher_cost: Annotated[
+        bool,
+        typer.Option(
+            "--launcher-cost",
+            help="One extra run of each under the engine's own launcher: what it adds.",
+        ),
+    ] = False,
+    origin: options.Origin = OriginChoice.AUTO,
+    python: options.Python = None,
+    repo: options.Repo = None,
+    results: options.NewResults = None,
+    time_limit: options.TimeLimit = None,
+    resume: Annotated[
+        bool,
+        typer.Option(
+            "--resume", help="Continue an interrupted comparison: that of --results, or the latest."
+        ),
+    ] = False,
+    plot: Annotated[bool, typer.Option("--plot/--no-plot", help="Draw charts at the end.")] = True,
+    quiet: options.Quiet = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="The comparison as JSON on stdout, progress on stderr.")
+    ] = False,
+) -> None:
+    """Build an environment for each revision, measure them side by side, tabulate, chart."""
+    request = Request(
+        revisions=tuple(revisions or ()),
+        scenarios=tuple(scenario),
+        settings=tuple(settings),
+        topology=topology,
+        processes=processes,
+        workers=workers,
+        dataflow=dataflow,
+        origin=origin,
+        python=python,
+        repo=repo,
+        time_limit_s=time_limit,
+        argv=tuple(sys.argv[1:]),
+    )
+    gate = Gate(
+        criteria=gating.read_criteria(fail_on, max_rounds),
+        most_rounds=max_rounds,
+        budget_s=budget,
+        strict=strict,
+        full=full,
+        markdown=markdown,
+        junit=junit,
+    )
+    comparing = Comparing(
+        gate=gate,
+        rounds=rounds,
+        extras=Extras(timeline=timeline, launcher_cost=launcher_cost),
+        results=results,
+        resume=resume,
+        plot=plot,
+        output=Output(quiet=quiet, as_json=as_json),
+    )
+    raise typer.Exit(comparing.compare(request))

@@ -1,0 +1,192 @@
+"""One comparison from a request to its exit code: calls the stations in order."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+
+from waitbench.analysis import statistics
+from waitbench.cli import drawing, gating
+from waitbench.cli.extras import Extras, ExtrasAtWork
+from waitbench.cli.gating import Gate
+from waitbench.cli.keeper import Keeper
+from waitbench.cli.preparation import Prepared, prepare
+from waitbench.cli.request import Request, validate
+from waitbench.execution import plan
+from waitbench.execution.guard import Guard
+from waitbench.execution.session import Session
+from waitbench.families import tables as family_tables
+from waitbench.model.errors import ExitCode, UsageError
+from waitbench.model.record import Record
+from waitbench.model.run import HARMLESS
+from waitbench.reporting import plain, sentences, summary, tables
+from waitbench.reporting.gate import plain as plain_verdict
+from waitbench.reporting.progress import PreparationLog, RunProgress
+from waitbench.store import comparisons, folders
+
+
+@dataclass(frozen=True, kw_only=True)
+class Output:
+    """Where things are said, and how much."""
+
+    quiet: bool
+    as_json: bool
+
+    @property
+    def answers(self) -> Console:
+        return Console(highlight=False)
+
+    @property
+    def progress(self) -> Console:
+        return Console(stderr=True, highlight=False) if self.as_json else self.answers
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparing:
+    """One comparison from request to exit code."""
+
+    gate: Gate
+    rounds: int
+    extras: Extras
+    results: Path | None
+    resume: bool
+    plot: bool
+    output: Output
+
+    def compare(self, request: Request) -> ExitCode:
+        """The main job. Raises ``HarnessError``."""
+        self._validate(request)
+        progress = self.output.progress
+        say = PreparationLog(progress, quiet=self.output.quiet)
+        valid = validate(request, say, quick=self.gate.is_on and not self.gate.full)
+        self.gate.require_budget(valid)
+        # A folder that the user named is looked at before anything is built for it; a new one is
+        # made when there is something to put into it.
+        claimed = self._claim(valid.labels) if self.results or self.resume else None
+        prepared = prepare(valid, progress, say)
+        folder = claimed or self._claim(prepared.request.labels)
+        with folders.exclusive(folder, valid.cache):
+            if not self.resume:
+                # Somebody may have begun and ended in it since; nothing of theirs is overwritten.
+                folders.new_folder(folder)
+            records = self._begin(prepared, folder)
+            self._measure(prepared, records, folder, progress)
+            comparisons.finish(folder, list(records.values()))
+            contents = comparisons.read(folder)
+            drawn = drawing.draw(contents, ("png",)) if self.plot else []
+            code = self._conclude(list(records.values()), folder)
+        if not self.output.as_json:
+            charts = f", {len(drawn)} charts (*.png)" if drawn else ""
+            self.output.answers.print(
+                f"Results in {folder}: *.json, runs.csv{charts}", soft_wrap=True
+            )
+        return code
+
+    def _validate(self, request: Request) -> None:
+        if self.rounds < 1:
+            raise UsageError(f"--rounds {self.rounds}: must be at least 1.")
+        if not self.gate.budget_s > 0:
+            raise UsageError(f"--budget {self.gate.budget_s:g}: must be above zero seconds.")
+        if self.gate.is_on and len(request.revisions) < 2:
+            raise UsageError(
+                "--fail-on compares candidates with a baseline: name at least two revisions."
+            )
+
+    def _claim(self, labels: Sequence[str]) -> Path:
+        if self.resume:
+            return folders.resumed_folder(self.results, labels)
+        return folders.new_folder(self.results, labels)
+
+    def _begin(self, prepared: Prepared, folder: Path) -> dict[str, Record]:
+        """New records, with the runs of before where a comparison is resumed."""
+        records = prepared.new_records()
+        if self.resume:
+            for earlier in comparisons.resume(folder).records:
+                if earlier.scenario in records:
+                    _continue(records[earlier.scenario], earlier)
+        comparisons.begin(folder, prepared.context, self._settings(prepared))
+        return records
+
+    def _settings(self, prepared: Prepared) -> dict[str, object]:
+        """What was asked for besides, for the result files."""
+        gate = self.gate
+        return {
+            "scenarios": [scenario.name for scenario in prepared.request.scenarios],
+            "rounds": None if gate.is_on else self.rounds,
+            "time_limit_s": prepared.request.time_limit_s,
+            "gate": gate.as_settings() if gate.is_on else None,
+        }
+
+    def _measure(
+        self, prepared: Prepared, records: Mapping[str, Record], folder: Path, progress: Console
+    ) -> None:
+        request, labels = prepared.request, prepared.labels
+        with Guard() as guard, RunProgress(progress, quiet=self.output.quiet) as bar:
+            measurer = prepared.measurer(guard.watch)
+            extras = self.extras.at_work(request, measurer, folder, bar)
+            keeper = Keeper(folder, bar, lambda record: self._sum_up(record, extras))
+            session = Session(measurer, records, keeper)
+            if not labels:
+                return
+            if self.gate.is_on:
+                settled = self.gate.settles(len(request.labels) - 1, len(records))
+                session.carry_out_until(
+                    settled, request.scenarios, labels, self.gate.most_rounds, self.gate.budget_s
+                )
+            else:
+                done = {
+                    (record.scenario, run.label, run.round)
+                    for record in records.values()
+                    for run in record.measurements
+                }
+                planned = plan.schedule(request.scenarios, labels, self.rounds)
+                session.carry_out(plan.missing(planned, done))
+
+    def _sum_up(self, record: Record, extras: ExtrasAtWork) -> None:
+        """What is left to do when a scenario is done: extra runs, then its tables."""
+        extras.add(record)
+        comparison, answers = statistics.compare(record), self.output.answers
+        if self.output.as_json:
+            return
+        if not self.output.quiet:
+            tables.print_comparison(comparison, answers)
+            return
+        for sentence in sentences.sentences(comparison):
+            text = f"{comparison.scenario}: {sentence}"
+            answers.print(text, highlight=False, markup=False, soft_wrap=True)
+
+    def _conclude(self, records: Sequence[Record], folder: Path) -> ExitCode:
+        """Says what the comparison means. Returns the exit code."""
+        compared = [statistics.compare(record) for record in records]
+        answers = self.output.answers
+        said = not self.output.as_json and not self.output.quiet
+        if said:
+            for table in family_tables(comparisons.read(folder)):
+                table.print_to(answers)
+            summary.print_summary(compared, answers)
+        code, verdict = ExitCode.OK, None
+        if self.gate.is_on:
+            verdict = self.gate.conclude(records)
+            gating.publish(verdict, self.gate, folder, None if self.output.as_json else answers)
+            code = verdict.exit_code
+        if self.output.as_json:
+            data: object = plain.plain(compared)
+            if verdict is not None:
+                data = {"comparisons": data, "verdict": plain_verdict.plain(verdict)}
+            answers.print_json(data=data)
+        failed = any(o.reason not in HARMLESS for record in records for o in record.outcomes)
+        return ExitCode.FAILED if failed else code
+
+
+def _continue(record: Record, earlier: Record) -> None:
+    """Adds the measurements of an interrupted comparison. Raises ``UsageError`` for another one."""
+    if earlier.context.identity != record.context.identity or dict(earlier.parameters) != dict(
+        record.parameters
+    ):
+        raise UsageError(
+            f"The results of {record.scenario} are of another comparison (revisions, Python, "
+            "topology or parameters differ), so it cannot be resumed. Repeat the command as it "
+            "was, or leave out --resume."
+        )
+    record.measurements += earlier.measurements

@@ -1,0 +1,27 @@
+"""Draws whatever a folder of results has data for."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from waitbench import families
+from waitbench.analysis import statistics
+from waitbench.store import timelines
+from waitbench.store.comparisons import Contents
+
+FORMATS = ("png", "svg")
+
+
+def draw(contents: Contents, formats: Sequence[str]) -> list[Path]:
+    """Writes every chart there is data for into the folder. Returns the files."""
+    # Here, not above: matplotlib takes a second to import, which no error message should wait for.
+    from waitbench.reporting import charts
+
+    compared = [statistics.compare(record) for record in contents.records]
+    sampled = {scenario: timelines.read(path) for scenario, path in contents.timelines.items()}
+    drawn = charts.draw_all(compared, sampled, contents.folder, formats)
+    of_families = families.figures(contents)
+    return drawn + [
+        charts.save(figure, contents.folder, name, form)
+        for name, figure in of_families.items()
+        for form in formats
+    ]

@@ -1,0 +1,85 @@
+"""Options that several commands have."""
+
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+
+from waitbench.model.environment import OriginChoice
+
+Scenarios = Annotated[
+    list[str],
+    typer.Option("--scenario", "-s", metavar="GLOB", help="Only these scenarios; repeatable."),
+]
+Settings = Annotated[
+    list[str],
+    typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the scenarios; repeatable."),
+]
+Processes = Annotated[int, typer.Option("--processes", "-p", help="Processes of each run.")]
+Workers = Annotated[int, typer.Option("--workers", "-w", help="Worker threads of each process.")]
+TopologyKind = Annotated[
+    Optional[str],
+    typer.Option(
+        "--topology",
+        metavar="KIND",
+        help="single: one process. cluster: N processes, as in production. launcher: the engine's "
+        "own launcher of N. Default: single, or cluster for more than one process.",
+    ),
+]
+Origin = Annotated[
+    OriginChoice,
+    typer.Option(
+        help="wheel: from the package index. source: built here. auto: wheels if all revisions "
+        "have one."
+    ),
+]
+Python = Annotated[
+    Optional[str],
+    typer.Option(metavar="VERSION|PATH", help="Instead of the newest that fits all revisions."),
+]
+Repo = Annotated[
+    Optional[str],
+    typer.Option(
+        metavar="URL|FOLDER",
+        help="Where commits, branches and tags are. Default: BYTEWAX_REPO, or bytewax on GitHub.",
+    ),
+]
+NewResults = Annotated[
+    Optional[Path],
+    typer.Option(
+        "--results",
+        metavar="FOLDER",
+        help="Where results and charts go: a folder that is empty or not there yet. Default: a new "
+        "one in results/.",
+    ),
+]
+KeptResults = Annotated[
+    Optional[Path],
+    typer.Argument(metavar="[RESULTS]", help="A folder of results. Default: results/latest."),
+]
+TimeLimit = Annotated[
+    Optional[float],
+    typer.Option(metavar="SECONDS", help="Kill a run after this. Default: by scenario."),
+]
+FailOn = Annotated[
+    list[str],
+    typer.Option(
+        "--fail-on",
+        metavar="METRIC:PCT%[,FLOOR][,alone]",
+        help="The gate: exit 1 if a candidate's metric rose by more, such as system:10% or "
+        "cpu:5%,20ms; repeatable. Rounds are added until the verdicts are settled.",
+    ),
+]
+MostRounds = Annotated[
+    int,
+    typer.Option("--max-rounds", help="Of the gate: give up on a verdict after so many rounds."),
+]
+Full = Annotated[
+    bool,
+    typer.Option(
+        "--full", help="Of the gate: scenarios of full length, instead of about 1 s of waiting."
+    ),
+]
+Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", help="No progress, no table: only the sentences.")
+]

@@ -1,0 +1,43 @@
+"""``report``: the tables of a folder of results."""
+
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+from rich.console import Console
+
+from waitbench import families
+from waitbench.analysis import statistics
+from waitbench.cli import options
+from waitbench.reporting import summary, tables
+from waitbench.store import comparisons, folders
+from waitbench.system import files
+
+EXAMPLES = """
+\b
+Examples:
+  ./waitbench report
+  ./waitbench report docs/samples/scoring --markdown scoring.md
+"""
+
+
+def report(
+    results: options.KeptResults = None,
+    markdown: Annotated[
+        Optional[Path],
+        typer.Option(metavar="FILE", help="The tables that only a family has, as Markdown."),
+    ] = None,
+) -> None:
+    """Print the tables of a folder of results."""
+    output = Console(highlight=False)
+    contents = comparisons.read(folders.existing_folder(results))
+    compared = [statistics.compare(record) for record in contents.records]
+    for comparison in compared:
+        tables.print_comparison(comparison, output)
+    of_families = families.tables(contents)
+    for table in of_families:
+        table.print_to(output)
+    if compared:
+        summary.print_summary(compared, output)
+    if markdown is not None:
+        files.write_text(markdown, "\n".join(table.as_markdown() for table in of_families))

@@ -1,0 +1,125 @@
+"""What the user typed -> a Request, validated and resolved. Nothing is built yet."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from waitbench.engines.base import Engine
+from waitbench.environments import revisions
+from waitbench.environments.origins import Chooser
+from waitbench.environments.repository import Repository
+from waitbench.families import selection
+from waitbench.model.environment import EnvironmentSpec, OriginChoice
+from waitbench.model.errors import UsageError
+from waitbench.model.scenario import Scenario, Topology
+from waitbench.reporting.progress import PreparationLog
+from waitbench.system.places import Cache
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """What to measure, as typed."""
+
+    revisions: tuple[str, ...]
+    scenarios: tuple[str, ...]
+    settings: tuple[str, ...]
+    topology: str | None
+    processes: int
+    workers: int
+    dataflow: str | None = None
+    origin: OriginChoice
+    python: str | None
+    repo: str | None
+    time_limit_s: float | None
+    argv: tuple[str, ...]
+    """For the result files."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ValidRequest:
+    """A request that makes sense, resolved."""
+
+    engine: Engine
+    scenarios: tuple[Scenario, ...]
+    topology: Topology
+    repository: Repository
+    specs: tuple[EnvironmentSpec, ...]
+    cache: Cache
+    time_limit_s: float | None
+    argv: tuple[str, ...]
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Those of the revisions, the baseline's first."""
+        return tuple(spec.revision.label for spec in self.specs)
+
+    @property
+    def round_s(self) -> float:
+        """Roughly how long one round of every scenario takes."""
+        return sum(scenario.expected_s for scenario in self.scenarios) * len(self.specs)
+
+
+def validate(request: Request, say: PreparationLog, *, quick: bool) -> ValidRequest:
+    """Validates and resolves a request; ``quick`` shortens the scenarios.
+
+    Raises ``UsageError``; creates nothing but entries of the cache.
+    """
+    engine = revisions.engine_of(request.revisions)
+    topology = _topology(request, engine)
+    chosen = _scenarios(request, quick=quick)
+    if request.time_limit_s is not None and not request.time_limit_s > 0:
+        raise UsageError(f"--time-limit {request.time_limit_s:g}: must be above zero.")
+    cache = Cache()
+    location = request.repo or os.environ.get(engine.repository_variable) or engine.repository
+    repository = Repository(location, cache, say.about)
+    with say:
+        named = revisions.resolve(request.revisions, repository)
+        chooser = Chooser(engine, repository, cache)
+        specs = chooser.choose(named, request.origin, request.python)
+    return ValidRequest(
+        engine=engine,
+        scenarios=chosen,
+        topology=topology,
+        repository=repository,
+        specs=specs,
+        cache=cache,
+        time_limit_s=request.time_limit_s,
+        argv=request.argv,
+    )
+
+
+def _topology(request: Request, engine: Engine) -> Topology:
+    for name, number in (("--processes", request.processes), ("--workers", request.workers)):
+        if number < 1:
+            raise UsageError(f"{name} {number}: must be at least 1.")
+    kind = request.topology or ("single" if request.processes == 1 else "cluster")
+    if kind not in engine.topologies:
+        raise UsageError(f"--topology {kind!r} is not one of: {', '.join(engine.topologies)}.")
+    if kind == "single" and request.processes > 1:
+        others: Sequence[str] = [other for other in engine.topologies if other != "single"]
+        raise UsageError(
+            "--topology single is one process. For more, leave it out"
+            + "".join(f", or say --topology {other}" for other in others[-1:])
+            + "."
+        )
+    return Topology(kind, request.processes, request.workers)
+
+
+def _scenarios(request: Request, *, quick: bool) -> tuple[Scenario, ...]:
+    if request.dataflow is None:
+        return selection.select(request.scenarios, request.settings, quick=quick)
+    if request.settings:
+        raise UsageError(
+            "--set changes this project's scenarios; parameters of your own dataflow go into its "
+            "call."
+        )
+    own = selection.of_user(request.dataflow)
+    if not request.scenarios:
+        return (own,)
+    return (*selection.select(request.scenarios, (), quick=quick), own)
+
+
+def results_path(text: Path | None) -> Path | None:
+    """A results folder as typed, with ``~`` for home."""
+    return text.expanduser() if text is not None else None

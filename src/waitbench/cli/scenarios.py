@@ -1,0 +1,17 @@
+"""``scenarios``: what there is to run."""
+
+from rich.console import Console
+from rich.table import Table
+
+from waitbench import families
+
+
+def scenarios() -> None:
+    """List the scenarios, and what each is for."""
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    table.add_column("scenario", no_wrap=True)
+    table.add_column("what it is for")
+    for scenario in families.ALL:
+        note = "" if scenario.by_default else " [only when named]"
+        table.add_row(scenario.name, scenario.purpose + note)
+    Console(highlight=False).print(table, markup=False)

@@ -1,0 +1,112 @@
+"""Bad input: one sentence, exit 2, nothing created."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Compare
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ([], "No revision given"),
+        (["--rounds", "0", "v0.16.0"], "--rounds 0"),
+        (["--rounds", "-3", "v0.16.0"], "--rounds -3"),
+        (["--rounds", "x", "v0.16.0"], "--rounds"),
+        (["--processes", "0", "v0.16.0"], "--processes 0"),
+        (["--processes", "2", "--topology", "single", "v0.16.0"], "one process"),
+        (["--topology", "ring", "v0.16.0"], "--topology 'ring'"),
+        (["--topology", "cluster", "standin@r0.0.1"], "--topology 'cluster' is not one of: single"),
+        (["--time-limit", "0", "v0.16.0"], "--time-limit 0"),
+        (["--scenario", "nothing", "v0.16.0"], "matches none of"),
+        (["--set", "partitions=0", "v0.16.0"], "--set partitions=0"),
+        (["--python", "2.4", "v0.16.0"], "no such CPython"),
+        (["--origin", "moon", "v0.16.0"], "moon"),
+        (["--no-such-option", "v0.16.0"], "--no-such-option"),
+        (["--repo", "/no/such", "v0.16.0"], "neither a folder nor a URL"),
+        (["v0.16.0; touch x"], "is not a revision"),
+        (["$(touch x)"], "is not a revision"),
+        (["../.."], "is not a checkout of bytewax"),
+        (["nobody@v1"], "there is no engine 'nobody'"),
+        (["v0.16.0", "standin@r0.0.1"], "a comparison is of one engine"),
+        (["--", "-v"], "starts with a dash"),
+        (["v0.16.0", "v0.16.0"], "label them"),
+        (["no.whl"], "no wheel file"),
+        (["--fail-on", "speed:10%", "v0.16.0", "v0.16.1"], "no metric 'speed'"),
+        (["--fail-on", "cpu:10%", "v0.16.0"], "at least two revisions"),
+        (["--fail-on", "cpu:10%", "--max-rounds", "2", "v0.16.0", "v0.16.1"], "at least 3"),
+        (["--budget", "0", "v0.16.0"], "--budget 0"),
+    ],
+)
+def test_bad_input_is_one_sentence_on_stderr_exit_2_and_nothing_created(
+    arguments: list[str], says: str, run_compare: Compare, tmp_path: Path
+) -> None:
+    done = run_compare(*arguments)
+    assert done.returncode == 2, done
+    assert says in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "results").exists()
+    assert not Path("x").exists()
+
+
+def test_a_folder_of_the_users_is_never_touched(run_compare: Compare, tmp_path: Path) -> None:
+    theirs = tmp_path / "theirs"
+    theirs.mkdir()
+    files = {"package.json": "{}", "photo.png": "not really", "runs.csv": "a,b\n"}
+    for name, text in files.items():
+        (theirs / name).write_text(text)
+    for more in ([], ["--resume"]):
+        done = run_compare("v0.16.0", "--results", theirs, *more)
+        assert done.returncode == 2, done.stdout + done.stderr
+        assert str(theirs) in done.stderr
+        assert {path.name: path.read_text() for path in theirs.iterdir()} == files
+
+
+def test_help_shows_examples_and_scenarios_are_listed(run_compare: Compare) -> None:
+    done = run_compare("--help")
+    assert done.returncode == 0
+    assert "./compare.sh v0.16.0 v0.16.1" in done.stdout
+    listed = run_compare(command="scenarios")
+    assert "partitioned-long-input-heavy-map" in listed.stdout
+
+
+def test_plot_of_a_folder_without_results_says_what_to_do(
+    run_compare: Compare, tmp_path: Path
+) -> None:
+    for folder in (tmp_path, tmp_path / "none"):
+        done = run_compare(folder, command="plot")
+        assert (done.returncode, "Measure first" in done.stderr) == (2, True)
+    done = run_compare(tmp_path, "--format", "gif", command="plot")
+    assert (done.returncode, "gif" in done.stderr) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        ("none.py:flow", "there is no Python file"),
+        (":flow", "there is no Python file"),
+        ("broken.py:flow", "does not parse: line 1"),
+        ("good.py:other", "does not define 'other'"),
+        ("good.py:get_flow(", "is not a name or a call"),
+        ("good.py:a.b", "is not a name or a call"),
+        ("good.py:flow; import os", "is not a name or a call"),
+    ],
+)
+def test_an_own_dataflow_is_validated_as_far_as_a_file_can_be(
+    call: str, says: str, run_compare: Compare, tmp_path: Path
+) -> None:
+    (tmp_path / "good.py").write_text("flow = 1\ndef get_flow(n): ...\n")
+    (tmp_path / "broken.py").write_text("def flow(:\n")
+    done = run_compare("v0.16.0", "--dataflow", f"{tmp_path}/{call}")
+    assert (done.returncode, says in done.stderr, "Traceback" in done.stderr) == (2, True, False), (
+        done.stderr
+    )
+
+
+def test_parameters_of_an_own_dataflow_go_into_its_call(
+    run_compare: Compare, tmp_path: Path
+) -> None:
+    (tmp_path / "good.py").write_text("flow = 1\n")
+    done = run_compare("v0.16.0", "--dataflow", f"{tmp_path}/good.py", "--set", "partitions=1")
+    assert (done.returncode, "--set" in done.stderr) == (2, True)

@@ -1,0 +1,54 @@
+"""What a newcomer does first: a fresh clone, and only the README's commands."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from waitbench.system.places import ROOT
+
+pytestmark = pytest.mark.integration
+
+
+def git(folder: Path, *arguments: str) -> str:
+    command = ["git", "-C", str(folder), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def test_a_fresh_clone_measures_twice_and_its_work_tree_stays_clean(tmp_path: Path) -> None:
+    clone = tmp_path / "clone"
+    git(tmp_path, "clone", "--quiet", str(ROOT), str(clone))
+    (clone / ".bench").mkdir()
+    # The virtualenv of this very test: making one takes a minute, and test.sh itself tests that.
+    (clone / ".bench" / "venv").symlink_to(Path(sys.executable).parent.parent)
+
+    def run(*command: str) -> str:
+        done = subprocess.run(
+            [clone / command[0], *command[1:]],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+            env={**os.environ, "COLUMNS": "80"},
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    quick = ("-s", "partitioned-long-input", "--rounds", "1", "--set", "items_per_partition=4")
+    run("compare.sh", "v0.16.0", "v0.16.1", *quick)
+    assert "partitioned-long-input.png" in run("plot.sh")
+    run("compare.sh", "v0.16.0", "v0.16.1", *quick, "--no-plot")
+    folders = sorted(path for path in (clone / "results").iterdir() if path.is_dir())
+    latest = clone / "results" / "latest"
+    kept = [path for path in folders if not path.is_symlink()]
+    assert len(kept) == 2
+    assert latest.resolve() == kept[1]
+    for folder in kept:
+        assert json.loads((folder / "comparison.json").read_text())["engine"] == "bytewax"
+        assert (folder / "partitioned-long-input.json").exists()
+    assert "v0.16.1 against v0.16.0" in run("waitbench", "report")
+    assert git(clone, "status", "--porcelain") == ""

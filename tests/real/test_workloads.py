@@ -1,0 +1,173 @@
+"""Real releases under real hyperfine: the workloads on every generation of the API."""
+
+import csv
+import json
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Compare
+
+pytestmark = pytest.mark.integration
+
+RELEASES = ["v0.16.0", "v0.16.1", "v0.17.2", "v0.18.2", "v0.19.1", "v0.21.1"]
+
+
+def test_the_workloads_run_on_every_generation_of_the_api(
+    run_compare: Compare, tmp_path: Path
+) -> None:
+    quick = ["--set", "interval=0.01", "--set", "heaviness=100", "--rounds", "1", "--no-plot"]
+    done = run_compare(*RELEASES, *quick, timeout=580)
+    assert done.returncode == 0, done.stdout + done.stderr
+    files = sorted((tmp_path / "results").glob("*.json"))
+    files.remove(tmp_path / "results" / "comparison.json")
+    assert len(files) == 8
+    for path in files:
+        data = json.loads(path.read_text())
+        assert [result["command"] for result in data["results"]] == RELEASES, path.name
+
+
+def test_the_fix_of_the_spinning_workers_shows_in_every_topology(
+    run_compare: Compare, tmp_path: Path
+) -> None:
+    for topology in (["--topology", "single"], ["--topology", "launcher", "--processes", "2"]):
+        results = tmp_path / topology[1]
+        done = run_compare(
+            "v0.16.0", "v0.16.1", "-s", "partitioned-long-input", "--rounds", "1", "--no-plot",
+            "--set", "items_per_partition=8", *topology, "--results", results,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        data = json.loads((results / "partitioned-long-input.json").read_text())
+        before, after = (result["summary"] for result in data["results"])
+        # No assertion on a time: polls are what the fix changed, and no noise changes them tenfold.
+        assert before["polls"]["mean"] > 10 * after["polls"]["mean"]
+
+
+OWN_DATAFLOW = """
+import bytewax.operators as op
+from bytewax.connectors.stdio import StdOutSink
+from bytewax.dataflow import Dataflow
+from bytewax.testing import TestingSource
+
+def get_flow(n):
+    flow = Dataflow("own")
+    items = op.input("in", flow, TestingSource(range(n)))
+    op.output("out", op.map("text", items, str), StdOutSink())
+    return flow
+
+nothing = 1
+raises = lambda: None
+if __name__ != "__main__" and "raise" in __file__:
+    raise ValueError("on purpose")
+"""
+
+
+def test_an_own_dataflow_is_measured_unchanged_or_said_why_not(
+    run_compare: Compare, tmp_path: Path
+) -> None:
+    own, raising = tmp_path / "own.py", tmp_path / "raise_on_import.py"
+    for path in (own, raising):
+        path.write_text(OWN_DATAFLOW)
+    done = run_compare("v0.21.1", "--dataflow", f"{own}:get_flow(5)", "--rounds", "1", "--no-plot")
+    assert done.returncode == 0, done.stdout + done.stderr
+    data = json.loads((tmp_path / "results" / "own.json").read_text())
+    assert data["results"][0]["summary"]["time_cpu"]["mean"] > 0
+    for name, text, says in (
+        ("nothing", f"{own}:nothing", "valid Bytewax dataflow"),
+        ("raising", f"{raising}:get_flow(5)", "ValueError: on purpose"),
+    ):
+        options = ["--rounds", "1", "--no-plot", "--results", tmp_path / name]
+        done = run_compare("v0.21.1", "--dataflow", text, *options)
+        assert done.returncode == 3
+        assert says in done.stdout, done.stdout
+
+
+def test_scheduled_idle_and_burst_work_and_what_a_revision_cannot_do_is_no_error(
+    run_compare: Compare, tmp_path: Path
+) -> None:
+    quick = ["--set", "interval=0.05", "--set", "idle=0.5", "--rounds", "1", "--no-plot"]
+    kinds = ["--scenario", "*-scheduled", "--scenario", "*-idle", "--scenario", "*-burst"]
+    done = run_compare("v0.16.2", "v0.17.2", "v0.18.2", "v0.21.1", *quick, *kinds, timeout=580)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "v0.16.2: not supported" in done.stdout
+    for family in ("partitioned", "dynamic"):
+        scheduled = json.loads((tmp_path / "results" / f"{family}-scheduled.json").read_text())
+        assert [result["command"] for result in scheduled["results"]] == [
+            "v0.17.2",
+            "v0.18.2",
+            "v0.21.1",
+        ]
+        plain = json.loads((tmp_path / "results" / f"{family}-idle.json").read_text())
+        # Asked only when there is something: a few polls an item, not one a millisecond.
+        assert all(
+            result["summary"]["polls_per_item"]["mean"] < 10 for result in scheduled["results"]
+        )
+        assert all(result["summary"]["items_out"]["mean"] == 0 for result in plain["results"])
+
+
+def test_sixteen_processes_work_and_two_comparisons_do_not_fight_over_ports(
+    run_compare: Compare, tmp_path: Path
+) -> None:
+    options = [
+        "--processes",
+        "16",
+        "--scenario",
+        "dynamic-long-input",
+        "--rounds",
+        "1",
+        "--no-plot",
+    ]
+    options += ["--set", "interval=0.05", "--set", "items_per_worker=5"]
+    with ThreadPoolExecutor() as pool:
+        both = [
+            pool.submit(run_compare, "v0.16.1", "v0.21.1", *options, "--results", tmp_path / name)
+            for name in ("one", "two")
+        ]
+        for done in both:
+            assert done.result().returncode == 0, done.result().stdout + done.result().stderr
+
+
+def test_a_timeline_and_the_launchers_cost_are_extra_runs(
+    run_compare: Compare, tmp_path: Path
+) -> None:
+    done = run_compare(
+        "v0.16.1", "-s", "partitioned-idle", "--set", "idle=1", "--rounds", "1", "-p", "2",
+        "--timeline", "--launcher-cost",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "own launcher would have added" in done.stdout
+    assert (tmp_path / "results" / "partitioned-idle-timeline.png").stat().st_size > 1000
+    with (tmp_path / "results" / "partitioned-idle-timeline.csv").open() as file:
+        times = sorted({float(row["time_s"]) for row in csv.DictReader(file)})
+    assert len(times) >= 10 * (times[-1] - times[0]), "ten samples a second at least"
+
+
+@pytest.mark.parametrize(
+    "topology", [["single"], ["cluster", "--processes", "2"], ["launcher", "--processes", "2"]]
+)
+def test_the_gate_finds_the_fix_reversed_and_passes_the_fix(
+    topology: list[str], run_compare: Compare, tmp_path: Path
+) -> None:
+    options = [
+        "--topology",
+        *topology,
+        "-s",
+        "partitioned-long-input",
+        "--fail-on",
+        "system:10%",
+        "--fail-on",
+        "cpu:10%",
+    ]
+    undone = run_compare(
+        "v0.16.1", "v0.16.0", *options, "--no-plot", "--junit", tmp_path / "junit.xml"
+    )
+    assert undone.returncode == 1, undone.stdout + undone.stderr
+    assert "FAIL" in undone.stdout
+    assert "<failure" in (tmp_path / "junit.xml").read_text()
+    verdict = json.loads((tmp_path / "results" / "verdict.json").read_text())
+    assert max(judgement["rounds"] for judgement in verdict["judgements"]) < 30
+    done = run_compare(
+        "v0.16.0", "v0.16.1", *options, "--no-plot", "--results", tmp_path / "the-fix"
+    )
+    assert (done.returncode, "faster" in done.stdout) == (0, True), done.stdout + done.stderr

@@ -1,1 +1,0 @@
-"""Text -> Revision -> Environment: what was named, resolved, built and installed."""
