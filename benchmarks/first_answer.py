@@ -1,31 +1,30 @@
-"""The fastest answer of a load: directly, through our proxy, and through HAProxy, which only passes on.
+"""The fastest answer of a load: directly, through our proxy, and through HAProxy.
 
     sudo apt-get install haproxy
     .bench/venv/bin/python benchmarks/first_answer.py --rounds 10
 
-It is decided in the first milliseconds, when all clients connect at once, so loads are short and many, in turned order. HAProxy
-is written in C and does not gather: what it takes is what any process between costs here. oha makes the load too, where it is installed.
+It is decided in the first milliseconds, when all clients connect at once, so loads are short and
+many, in turned order. HAProxy is written in C, gathers nothing and only passes on: what it takes is
+what any process in between costs here. oha makes the load too, where it is installed. Kept output:
+docs/trials/first-answer.txt, and for ``--call-cost 0`` first-answer-bare.txt.
 """
 
-import argparse
 import shutil
-import statistics
 import subprocess
-import sys
-import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
+from tempfile import NamedTemporaryFile
 from urllib.parse import urlsplit
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
-
-from waitbench.execution import services  # noqa: E402
-from waitbench.families.embedding import load  # noqa: E402
-from waitbench.families.embedding import scenarios as embedding  # noqa: E402
-from waitbench.system.places import Cache  # noqa: E402
+from benchmarks.common import command_line, in_turn
+from waitbench.execution import services
+from waitbench.families.embedding import client, load, oha, scenarios
+from waitbench.families.embedding.traffic import Load, Questions
+from waitbench.system.places import Cache
 
 HAPROXY = """
 global
@@ -49,58 +48,99 @@ VARIANTS = {
     # Bytes only: it reads no HTTP, and each client has a connection of its own to the service.
     "haproxy-tcp": {"mode": "tcp", "reuse": "", "limit": ""},
 }
+STARTS_WITHIN_S = 0.3
+"""After this HAProxy listens."""
+
+Put = Callable[[str, Questions, int, float], Load]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trial:
+    """What all routes have in common: the client, its load, the service and where that runs."""
+
+    put: Put
+    call_cost_ms: float
+    connections: int
+    duration_s: float
+    python: Path
+    """What runs the services."""
+    logs: Path
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = command_line(__doc__)
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--duration", type=float, default=1.5, help="seconds of each load")
     parser.add_argument("--connections", type=int, default=200)
-    parser.add_argument("--call-cost", type=float, nargs="+", default=[0, 5, 40], help="milliseconds")
+    parser.add_argument(
+        "--call-cost", type=float, nargs="+", default=[0, 5, 40], help="milliseconds"
+    )
     options = parser.parse_args()
     cache = Cache()
     python = services.make_environment(cache, print)
+    clients: dict[str, Put] = {"ours": client.put}
+    if shutil.which("oha"):
+        clients["oha"] = oha.put
+    for cost_ms in options.call_cost:
+        for name, put in clients.items():
+            trial = Trial(
+                put=put,
+                call_cost_ms=cost_ms,
+                connections=options.connections,
+                duration_s=options.duration,
+                python=python,
+                logs=cache.folder("logs"),
+            )
+            compare_routes(trial, options.rounds, f"call cost {cost_ms:g} ms, {name:4}")
+
+
+def compare_routes(trial: Trial, rounds: int, title: str) -> None:
+    """Puts a load on every route in each round, and prints what the fastest answers took."""
     routes = ["direct", "proxy-adaptive", *(VARIANTS if shutil.which("haproxy") else [])]
-    for cost in options.call_cost:
-        for client in ["ours", *(["oha"] if shutil.which("oha") else [])]:
-            fastest_ms: dict[str, list[float]] = {route: [] for route in routes}
-            for number in range(options.rounds):
-                turn = number % len(routes)
-                for route in routes[turn:] + routes[:turn]:
-                    fastest_ms[route].append(_fastest_ms(route, cost, client, python, cache.folder("logs"), options))
-            for route, values in fastest_ms.items():
-                ratio = statistics.median(a / b for a, b in zip(values, fastest_ms["direct"], strict=True))
-                print(
-                    f"call cost {cost:g} ms, {client:4} {route:14} median {statistics.median(values):5.1f} ms, "
-                    f"{min(values):.1f}-{max(values):.1f}; against direct x {ratio:.2f}",
-                    flush=True,
-                )
+    fastest_ms: dict[str, list[float]] = {route: [] for route in routes}
+    for number in range(rounds):
+        for route in in_turn(routes, number):
+            fastest_ms[route].append(time_fastest_ms(trial, route))
+    for route, values in fastest_ms.items():
+        pairs = zip(values, fastest_ms["direct"], strict=True)
+        ratio = median(value / direct for value, direct in pairs)
+        print(
+            f"{title} {route:14} median {median(values):5.1f} ms, "
+            f"{min(values):.1f}-{max(values):.1f}; against direct x {ratio:.2f}",
+            flush=True,
+        )
 
 
-def _fastest_ms(route: str, cost_ms: float, client: str, python: Path, logs: Path, options: argparse.Namespace) -> float:
+def time_fastest_ms(trial: Trial, route: str) -> float:
+    """The milliseconds that the fastest answer of one load took."""
     mode = "direct" if route in VARIANTS else route
-    with services.running(python, embedding.plan(mode, cost_ms), logs) as up, _before(up.url, route) as url:
-        questions = load.prepare(url, up.embedder_url)
-        put = load.run_oha if client == "oha" else load.run_ours
-        seen = put(url, questions, options.connections, options.duration)
+    plan = scenarios.plan(mode, call_cost_ms=trial.call_cost_ms)
+    with (
+        services.running(trial.python, plan, trial.logs) as up,
+        _entrance(up.url, route) as url,
+    ):
+        questions = load.prepare(url, up.urls[0])
+        seen = trial.put(url, questions, trial.connections, trial.duration_s)
     if seen.success_rate < 1:
         raise SystemExit(f"{route}: {dict(seen.statuses)}")
     return seen.percentiles_s["min"] * 1000
 
 
 @contextmanager
-def _before(url: str, route: str) -> Iterator[str]:
-    """HAProxy before a service, if that is the route."""
+def _entrance(url: str, route: str) -> Iterator[str]:
+    """Where clients go: to a service itself, or to HAProxy in front of it, as the route has it."""
     if route not in VARIANTS:
         yield url
         return
     port = services.free_port()
-    with tempfile.NamedTemporaryFile("w", suffix=".cfg") as configuration:
-        configuration.write(HAPROXY.format(port=port, upstream=urlsplit(url).netloc, **VARIANTS[route]))
+    with NamedTemporaryFile("w", suffix=".cfg") as configuration:
+        configuration.write(
+            HAPROXY.format(port=port, upstream=urlsplit(url).netloc, **VARIANTS[route])
+        )
         configuration.flush()
         process = subprocess.Popen(["haproxy", "-f", configuration.name], stderr=subprocess.DEVNULL)
         try:
-            time.sleep(0.3)
+            time.sleep(STARTS_WITHIN_S)
             yield f"http://127.0.0.1:{port}"
         finally:
             process.kill()

@@ -1,64 +1,84 @@
-"""Memory of the proxy under a long load, and what its clients see when the service behind it is killed and started again.
+"""Memory of the proxy under a long load, and what clients see when the service behind it is killed.
 
     .bench/venv/bin/python benchmarks/proxy_memory.py --minutes 10
 
-Half-way the embedding service is killed (SIGKILL) and started again two seconds later.
+Half-way the embedding service is killed (SIGKILL), and started again two seconds later. Kept
+output: docs/trials/proxy-memory.txt.
 """
 
-import argparse
 import os
 import signal
 import subprocess
-import sys
 import threading
 import time
-import urllib.parse
 from collections import Counter
 from pathlib import Path
+from urllib.parse import urlsplit
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+import psutil
 
-import psutil  # noqa: E402
+from benchmarks.common import command_line
+from waitbench.execution import services
+from waitbench.execution.services import Server
+from waitbench.families.embedding import load, scenarios
+from waitbench.system.places import ROOT, Cache
 
-from waitbench.execution.services import make_environment, running  # noqa: E402
-from waitbench.families.embedding import load  # noqa: E402
-from waitbench.families.embedding import scenarios as embedding  # noqa: E402
-from waitbench.system.places import Cache  # noqa: E402
+CONNECTIONS = 200
+LOAD_S = 20
+"""How long each of the loads lasts that make up the long one."""
+DOWN_S = 2
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = command_line(__doc__)
     parser.add_argument("--minutes", type=float, default=10)
     options = parser.parse_args()
     cache = Cache()
-    python = make_environment(cache, print)
-    with running(python, embedding.plan("proxy-adaptive", 0), cache.folder("logs")) as up:
-        proxy = psutil.Process(up.pids["proxy"])
-        threading.Timer(
-            options.minutes * 30, lambda: _restart(up.pids["embedder"], up.embedder_url, python, cache.folder("logs"))
-        ).start()
-        questions = load.prepare(up.url, up.embedder_url)
+    logs = cache.folder("logs")
+    python = services.make_environment(cache, print)
+    plan = scenarios.plan("proxy-adaptive")
+    with services.running(python, plan, logs) as up:
+        servers = {server.service.name: server for server in up.servers}
+        embedder, proxy = servers["embedder"], psutil.Process(servers["proxy"].pid)
+        restart = threading.Timer(options.minutes * 30, restart_service, (embedder, python, logs))
+        # A load that fails ends the benchmark at once.
+        restart.daemon = True
+        restart.start()
+        questions = load.prepare(up.url, embedder.url)
         begun = time.monotonic()
         statuses: Counter[str] = Counter()
         while time.monotonic() - begun < options.minutes * 60:
-            seen = load.run(up.url, questions, connections=200, duration_s=20)
+            seen = load.put(up.url, questions, CONNECTIONS, LOAD_S)
             statuses += seen.statuses
             print(
-                f"{time.monotonic() - begun:5.0f} s: {proxy.memory_info().rss / 2**20:.1f} MiB, {proxy.num_fds()} descriptors, "
-                f"{dict(seen.statuses)}, {seen.wrong} of {seen.checked} wrong",
+                f"{time.monotonic() - begun:5.0f} s: {proxy.memory_info().rss / 2**20:.1f} MiB, "
+                f"{proxy.num_fds()} descriptors, {dict(seen.statuses)}, "
+                f"{seen.wrong} of {seen.checked} wrong",
                 flush=True,
             )
     print(f"in all: {dict(statuses)}")
 
 
-def _restart(pid: int, url: str, python: Path, logs: Path) -> None:
-    os.kill(pid, signal.SIGKILL)
+def restart_service(server: Server, python: Path, logs: Path) -> None:
+    """Kills a service, and starts it again on the same port. The new one ends with this program."""
+    os.kill(server.pid, signal.SIGKILL)
     print("the service was killed", flush=True)
-    time.sleep(2)
-    port = str(urllib.parse.urlsplit(url).port)
-    environment = {**os.environ, "PORT": port, "PYTHONPATH": str(ROOT), "EXIT_WITH_STDIN": "1"}
-    subprocess.Popen([python, "-m", "services.embedder"], cwd=logs, env=environment, stdin=subprocess.PIPE)
+    time.sleep(DOWN_S)
+    environment = {
+        **os.environ,
+        **server.service.settings,
+        "PORT": str(urlsplit(server.url).port),
+        "PYTHONPATH": str(ROOT),
+        "EXIT_WITH_STDIN": "1",
+    }
+    # Nobody closes the other end of the pipe before this program ends.
+    stdin, _ = os.pipe()
+    subprocess.Popen(
+        [str(python), "-m", f"services.{server.service.name}"],
+        cwd=logs,
+        env=environment,
+        stdin=stdin,
+    )
     print("the service was started again", flush=True)
 
 

@@ -1,42 +1,44 @@
-"""Our ways to ask a model against the published package's, in one process, on the same model program, turn by turn.
+r"""Our ways to ask a model against the published package's, on the same model program, in turn.
 
-    .bench/venv/bin/python -m virtualenv .bench/peers
-    .bench/peers/bin/pip install vowpalwabbit==9.11.9 subwabbit==2.1.0
-    .bench/peers/bin/python benchmarks/scoring_peers.py --calls 1000 --output .bench/peers/calls.csv
+    .bench/venv/bin/python -m pip install --no-deps --target .bench/peers subwabbit==2.1.0
+    PYTHONPATH=dataflows:.bench/peers .bench/venv/bin/python benchmarks/scoring_peers.py \
+        --calls 1000 --output .bench/peers/calls.csv
 
-Each transport has a model process of its own. They take turns, a block of calls each, in turned order, so that the machine's
-drift hits all alike. A control process that only sleeps a millisecond at a time notes how late it wakes: a call that overruns
-while the control does, too, was stopped by the machine.
+It also needs what ./test.sh installs. Each transport has a model process of its own. They take
+turns, a block of calls each, in turned order, so that the machine's drift hits all alike. A control
+process that only sleeps a millisecond at a time notes how late it wakes: a call that overruns while
+the control does, too, was stopped by the machine. Kept output: docs/trials/scoring-peers.txt.
 """
 
-import argparse
-import atexit
 import csv
-import os
 import resource
-import shlex
-import shutil
-import statistics
 import subprocess
 import sys
-import tempfile
 import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
+from statistics import fmean, median
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "dataflows"))
+from scorers import vw
+from scorers.problem import CANDIDATES, CONTEXTS, Problem
 
-from scorers import vw  # noqa: E402
-from scorers.blocking import BlockingScorer  # noqa: E402
-from scorers.inprocess import InProcessScorer  # noqa: E402
-from scorers.nonblocking import NonblockingScorer  # noqa: E402
-from scorers.problem import CONTEXTS, Problem  # noqa: E402
+from benchmarks import scoring_transports
+from benchmarks.common import command_line, in_turn
+from benchmarks.scoring_transports import Candidates, ReadyCall, Transport
+from waitbench.execution import assets
+from waitbench.model.quantiles import quantile
+from waitbench.system.places import Cache
 
 BLOCK = 25
 """Calls of one transport before it is the next one's turn."""
+WARM_UP_CANDIDATES = 40
+WARM_UP_LIMIT_S = 60.0
+LATE_S = 0.002
+"""A call that overruns its limit by more is late."""
 
 CONTROL = """
-import sys, time
+import time
 last = time.monotonic()
 while True:
     time.sleep(0.001)
@@ -47,136 +49,121 @@ while True:
 """
 
 
-class Peer:
-    """One of subwabbit's classes behind our interface."""
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """One call."""
 
-    def __init__(self, model_class, model):
-        import subwabbit
-
-        self._model = model_class(subwabbit.VowpalWabbitDummyFormatter(), vw.arguments(model))
-
-    def score(self, context, candidates, limit_s):
-        return list(self._model.predict(context, candidates, timeout=limit_s)), None
-
-    def close(self):
-        self._model.close()
+    transport: str
+    call: int
+    """Its number, from 0; equal numbers ask about equal contexts."""
+    begun: float
+    """On the monotonic clock, in seconds."""
+    taken_s: float
+    lines: int
+    pending_before: int | None
+    """Lines of earlier calls that were still to be answered; ``None`` where nobody counts them."""
+    cpu_s: float
+    """CPU time of the calling thread."""
+    stall_s: float = 0.0
+    """The longest that the control process could not run during the call."""
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = command_line(__doc__)
     parser.add_argument("--calls", type=int, default=1000)
     parser.add_argument("--timeout-ms", type=float, default=10.0)
-    parser.add_argument("--candidates", type=int, default=3000)
-    parser.add_argument("--only", nargs="*", help="These transports.")
-    parser.add_argument("--output", type=Path)
+    parser.add_argument("--candidates", type=int, default=CANDIDATES)
+    parser.add_argument("--only", nargs="*", help="these transports")
+    parser.add_argument("--output", type=Path, help="a CSV file with a row a call")
     options = parser.parse_args()
-    _put_model_program_on_path()
-    rows = run(options)
+    limit_s = options.timeout_ms / 1000
+    model = vw.train(assets.folder(Cache()))
+    with scoring_transports.running(model, options.only) as transports:
+        rows = call_in_turn(transports, Problem(options.candidates), options.calls, limit_s)
     if options.output:
-        with options.output.open("w", newline="") as file:
-            writer = csv.DictWriter(file, list(rows[0]))
-            writer.writeheader()
-            writer.writerows(rows)
-    report(rows, options.timeout_ms / 1000)
+        write(options.output, rows)
+    report(rows, limit_s)
 
 
-def run(options) -> list[dict]:
-    """A row a call."""
-    from subwabbit import VowpalWabbitNonBlockingProcess, VowpalWabbitProcess
-
-    model = vw.train(ROOT / ".bench" / "assets")
-    makers = {
-        "inprocess": lambda: InProcessScorer([*vw.arguments(model), "--no_stdin"]),
-        "blocking": lambda: BlockingScorer(vw.command(model)),
-        "subwabbit-blocking": lambda: Peer(VowpalWabbitProcess, model),
-        "nonblocking-spin": lambda: NonblockingScorer(vw.command(model), parks=False),
-        "nonblocking-park": lambda: NonblockingScorer(vw.command(model), parks=True),
-        "subwabbit-nonblocking": lambda: Peer(VowpalWabbitNonBlockingProcess, model),
-    }
-    names = [name for name in makers if not options.only or name in options.only]
-    scorers = {name: makers[name]() for name in names}
-    problem = Problem(options.candidates)
-    as_text = problem.candidates
-    as_bytes = [candidate.encode() for candidate in as_text]
-    for name, scorer in scorers.items():
-        peer = name.startswith("subwabbit")
-        scorer.score(*((problem.context(0), as_text[:40]) if peer else (problem.context(0).encode(), as_bytes[:40])), 60.0)
-    control = subprocess.Popen([sys.executable, "-c", CONTROL], stdout=subprocess.PIPE, text=True)
+def call_in_turn(
+    transports: Mapping[str, Transport], problem: Problem, calls: int, limit_s: float
+) -> list[Row]:
+    """Makes ``calls`` calls over every transport, while the control process looks on."""
+    candidates = Candidates.of(problem.candidates)
+    few = Candidates.of(problem.candidates[:WARM_UP_CANDIDATES])
+    for transport in transports.values():
+        transport.ready_call(problem.context(0), few, WARM_UP_LIMIT_S)()
     rows = []
-    for block, first in enumerate(range(0, options.calls, BLOCK)):
-        turn = block % len(names)
-        for name in names[turn:] + names[:turn]:
-            peer = name.startswith("subwabbit")
-            for number in range(first, min(first + BLOCK, options.calls)):
-                context = problem.context(number % CONTEXTS)
-                arguments = (context, as_text) if peer else (context.encode(), as_bytes)
-                used = resource.getrusage(resource.RUSAGE_THREAD)
-                begun = time.monotonic()
-                predictions, call = scorers[name].score(*arguments, options.timeout_ms / 1000)
-                ended = time.monotonic()
-                after = resource.getrusage(resource.RUSAGE_THREAD)
-                rows.append(
-                    {
-                        "transport": name,
-                        "call": number,
-                        "begun": begun,
-                        "taken_s": ended - begun,
-                        "lines": len(predictions),
-                        "pending_before": call.pending_before if call else None,
-                        "cpu_s": after.ru_utime - used.ru_utime + after.ru_stime - used.ru_stime,
-                    }
-                )
-    control.terminate()
-    stalls = [tuple(map(float, line.split())) for line in control.communicate()[0].splitlines()]
-    for row in rows:
-        row["stall_s"] = max(
-            (late - early for early, late in stalls if early < row["begun"] + row["taken_s"] and late > row["begun"]),
-            default=0.0,
-        )
-    for scorer in scorers.values():
-        scorer.close()
-    return rows
+    control = subprocess.Popen([sys.executable, "-c", CONTROL], stdout=subprocess.PIPE, text=True)
+    try:
+        for block, first in enumerate(range(0, calls, BLOCK)):
+            for name in in_turn(list(transports), block):
+                for number in range(first, min(first + BLOCK, calls)):
+                    context = problem.context(number % CONTEXTS)
+                    call = transports[name].ready_call(context, candidates, limit_s)
+                    rows.append(time_call(name, number, call))
+    finally:
+        control.terminate()
+        noted, _ = control.communicate()
+    stalls = [(float(early), float(late)) for early, late in map(str.split, noted.splitlines())]
+    return [replace(row, stall_s=_longest_within(row, stalls)) for row in rows]
 
 
-def report(rows: list[dict], limit_s: float) -> None:
-    columns = (
-        "transport",
-        "calls",
-        "p50 ms",
-        "p99 ms",
-        "max ms",
-        "lines",
-        "no lines",
-        "… after leftovers",
-        "CPU ms",
-        "> limit + 2 ms (stalled)",
+def time_call(transport: str, number: int, call: ReadyCall) -> Row:
+    """Makes a call; returns what it took and gave."""
+    before = resource.getrusage(resource.RUSAGE_THREAD)
+    begun = time.monotonic()
+    predictions, observed = call()
+    ended = time.monotonic()
+    after = resource.getrusage(resource.RUSAGE_THREAD)
+    return Row(
+        transport=transport,
+        call=number,
+        begun=begun,
+        taken_s=ended - begun,
+        lines=len(predictions),
+        pending_before=observed.pending_before if observed else None,
+        cpu_s=after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime,
     )
-    print("  ".join(f"{name:>21}" if place == 0 else f"{name:>8}" for place, name in enumerate(columns)))
-    for name in dict.fromkeys(row["transport"] for row in rows):
-        calls = [row for row in rows if row["transport"] == name]
-        taken = sorted(row["taken_s"] * 1000 for row in calls)
-        late = [row for row in calls if row["taken_s"] > limit_s + 0.002]
-        stalled = sum(row["stall_s"] > (row["taken_s"] - limit_s) / 2 for row in late)
-        after_leftovers = sum(row["lines"] == 0 and bool(row["pending_before"]) for row in calls)
-        told = "–" if calls[0]["pending_before"] is None else str(after_leftovers)
-        lines = statistics.fmean(row["lines"] for row in calls)
+
+
+def write(path: Path, rows: Sequence[Row]) -> None:
+    """Writes a CSV file with a row a call."""
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, [field.name for field in fields(Row)])
+        writer.writeheader()
+        writer.writerows(asdict(row) for row in rows)
+
+
+def report(rows: Sequence[Row], limit_s: float) -> None:
+    """Prints a line for each transport."""
+    heads = (
+        "calls", "p50 ms", "p99 ms", "max ms", "lines", "no lines", "… after leftovers", "CPU ms",
+        "> limit + 2 ms (stalled)",
+    )  # fmt: skip
+    print("  ".join([f"{'transport':>21}", *(f"{head:>8}" for head in heads)]))
+    for name in dict.fromkeys(row.transport for row in rows):
+        calls = [row for row in rows if row.transport == name]
+        taken_ms = [row.taken_s * 1000 for row in calls]
+        empty = [row for row in calls if row.lines == 0]
+        after_leftovers = str(sum(bool(row.pending_before) for row in empty))
+        if calls[0].pending_before is None:
+            after_leftovers = "–"
+        late = [row for row in calls if row.taken_s > limit_s + LATE_S]
+        stalled = sum(row.stall_s > (row.taken_s - limit_s) / 2 for row in late)
         print(
-            f"{name:>21}  {len(calls):>8}  {statistics.median(taken):>8.3f}  {taken[int(0.99 * len(taken))]:>8.3f}  {taken[-1]:>8.3f}  "
-            f"{lines:>8.1f}  {sum(row['lines'] == 0 for row in calls):>8}  {told:>17}  "
-            f"{statistics.fmean(row['cpu_s'] for row in calls) * 1000:>8.3f}  {len(late)} ({stalled})"
+            f"{name:>21}  {len(calls):>8}  {median(taken_ms):>8.3f}  "
+            f"{quantile(taken_ms, 0.99):>8.3f}  {max(taken_ms):>8.3f}  "
+            f"{fmean(row.lines for row in calls):>8.1f}  {len(empty):>8}  {after_leftovers:>17}  "
+            f"{fmean(row.cpu_s for row in calls) * 1000:>8.3f}  {len(late)} ({stalled})"
         )
 
 
-def _put_model_program_on_path() -> None:
-    """Both sides run the program that is called ``vw``: this machine's, or ours under that name."""
-    program = vw.program()
-    if len(program) > 1:
-        folder = Path(tempfile.mkdtemp(prefix="bench-vw-"))
-        atexit.register(shutil.rmtree, folder)
-        shim = folder / "vw"
-        shim.write_text(f'#!/bin/sh\nexec {shlex.join(program)} "$@"\n')
-        shim.chmod(0o755)
-        os.environ["PATH"] = f"{folder}{os.pathsep}{os.environ['PATH']}"
+def _longest_within(row: Row, stalls: Sequence[tuple[float, float]]) -> float:
+    """The longest of some stalls, each from when to when, that falls into a call."""
+    ended = row.begun + row.taken_s
+    within = (late - early for early, late in stalls if early < ended and late > row.begun)
+    return max(within, default=0.0)
 
 
 if __name__ == "__main__":
