@@ -1,9 +1,52 @@
-"""A tiny package that stands in for bytewax where the harness, not bytewax, is tested."""
+"""A second engine: a tiny package that stands in where waitbench, not an engine, is tested."""
 
+import os
+import re
 import subprocess
 import textwrap
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path
+
+from waitbench.engines.base import Builder, ReadSource, Start, Traits
+from waitbench.engines.cargo import CargoBuilder
+from waitbench.model.environment import Environment, Interpreter
+from waitbench.model.scenario import Scenario, Topology
+
+
+class StandIn:
+    """The engine; its revisions are named ``standin@…``."""
+
+    name = "standin"
+    package = "stand-in"
+    module = "standin"
+    repository = "https://example.org/standin.git"
+    repository_variable = "STANDIN_REPO"
+    topologies: tuple[str, ...] = ("single",)
+    smoke_test = "import standin.run"
+    not_inherited: tuple[str, ...] = ("STANDIN_",)
+    builder: Builder = CargoBuilder("standin", {})
+
+    def version_of(self, name: str) -> str | None:
+        return name.removeprefix("r") if re.fullmatch(r"r\d+\.\d+\.\d+", name) else None
+
+    def tag_of(self, version: str) -> str:
+        return f"release-{version}"
+
+    def supports(self, python: Interpreter, read: ReadSource) -> bool:
+        return read("pyproject.toml") is not None
+
+    def traits(self, package: Path) -> Traits:
+        return Traits(details={"greeting": (package / "greeting.txt").read_text()})
+
+    def start(self, environment: Environment, scenario: Scenario, _topology: Topology) -> Start:
+        greeting = environment.facts.details["greeting"]
+        arguments = (str(environment.python), "-m", "standin.run", scenario.import_string, greeting)
+        return Start(arguments=arguments, processes=1)
+
+    def role(self, arguments: Sequence[str]) -> str | None:
+        return "stand-in" if "standin.run" in arguments else None
+
 
 RUN_MODULE = '''
 """Pretends to run a dataflow: reports the items that the import string promises, or misbehaves."""
@@ -12,8 +55,10 @@ import json, os, re, sys, time
 BEHAVIOUR = {behaviour!r}
 
 def main():
+    assert sys.argv[2] == "hello", "what the engine found in the package comes back at the start"
     numbers = dict(re.findall(r"(\\w+)=(\\d+)\\b", sys.argv[1]))
-    items = int(numbers.get("partitions", 1)) * int(numbers.get("items_per_partition", numbers.get("items_per_worker", 0)))
+    each = int(numbers.get("items_per_partition", numbers.get("items_per_worker", 0)))
+    items = int(numbers.get("partitions", 1)) * each
     if BEHAVIOUR == "hang":
         os.fork()
         while True:
@@ -35,9 +80,10 @@ def main():
     if BEHAVIOUR == "double":
         ident_sum += 1
     report = dict(pid=os.getpid(), polls=items, items_in=items, items_out=items)
-    report.update(ident_sum_in=ident_sum, ident_sum_out=ident_sum, first_poll=None, end_of_input=None)
-    report.update(samples=[], totals={{}})
-    with open(os.path.join(os.environ["BENCH_PROBE_DIR"], "process-%d.json" % os.getpid()), "w") as file:
+    report.update(ident_sum_in=ident_sum, ident_sum_out=ident_sum)
+    report.update(first_poll=None, end_of_input=None, samples=[], totals={{}})
+    path = os.path.join(os.environ["BENCH_PROBE_DIR"], "process-%d.json" % os.getpid())
+    with open(path, "w") as file:
         json.dump(report, file)
 
 if __name__ == "__main__":
@@ -48,11 +94,12 @@ CARGO_MAIN = 'fn main() {{ println!("{text}"); }}\n'
 
 
 def write_package(folder: Path, behaviour: str = "ok") -> None:
-    """The package's Python files, into ``folder``/bytewax."""
-    package = folder / "bytewax"
+    """The package's Python files, into ``folder``/standin."""
+    package = folder / "standin"
     package.mkdir(parents=True, exist_ok=True)
-    (package / "__init__.py").write_text("raise RuntimeError('broken on purpose')\n" if behaviour == "broken" else "")
-    (package / "dataflow.py").write_text("")
+    broken = "raise RuntimeError('broken on purpose')\n"
+    (package / "__init__.py").write_text(broken if behaviour == "broken" else "")
+    (package / "greeting.txt").write_text("hello")
     (package / "run.py").write_text(RUN_MODULE.format(behaviour=behaviour))
 
 
@@ -60,28 +107,41 @@ def write_wheel(folder: Path, behaviour: str = "ok", version: str = "0.0.1") -> 
     """A wheel of the stand-in, for any Python."""
     folder.mkdir(parents=True, exist_ok=True)
     write_package(folder / "sources", behaviour)
-    path = folder / f"bytewax-{version}-py3-none-any.whl"
-    info = f"bytewax-{version}.dist-info"
+    path = folder / f"stand_in-{version}-py3-none-any.whl"
+    info = f"stand_in-{version}.dist-info"
     with zipfile.ZipFile(path, "w") as archive:
-        for file in sorted((folder / "sources" / "bytewax").iterdir()):
-            archive.write(file, f"bytewax/{file.name}")
-        archive.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: bytewax\nVersion: {version}\n")
-        archive.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        for file in sorted((folder / "sources" / "standin").iterdir()):
+            archive.write(file, f"standin/{file.name}")
+        archive.writestr(
+            f"{info}/METADATA", f"Metadata-Version: 2.1\nName: stand-in\nVersion: {version}\n"
+        )
+        archive.writestr(
+            f"{info}/WHEEL",
+            "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+        )
         archive.writestr(f"{info}/RECORD", "")
     return path
+
+
+def revision(folder: Path, behaviour: str = "ok", label: str = "") -> str:
+    """A wheel of the stand-in, as a user would name it on the command line."""
+    named = f"standin@{write_wheel(folder, behaviour)}"
+    return f"{label}={named}" if label else named
 
 
 def git(folder: Path, *arguments: str) -> str:
     """Runs git with an identity and dates of its own; returns what it prints."""
     environment = {
-        "PATH": "/usr/bin:/bin:/usr/local/bin", "HOME": str(folder), "GIT_CONFIG_NOSYSTEM": "1",
+        "PATH": os.environ["PATH"], "HOME": str(folder), "GIT_CONFIG_NOSYSTEM": "1",
         "GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@example.org", "GIT_COMMITTER_NAME": "a",
         "GIT_COMMITTER_EMAIL": "a@example.org",
         # Old, and equal for all commits: the very thing that misleads cargo.
         "GIT_AUTHOR_DATE": "2020-01-01T00:00:00Z", "GIT_COMMITTER_DATE": "2020-01-01T00:00:00Z",
     }  # fmt: skip
     command = ["git", "-C", str(folder), *arguments]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout.strip()
+    return subprocess.run(
+        command, env=environment, capture_output=True, text=True, check=True
+    ).stdout.strip()
 
 
 def write_sources(folder: Path, text: str = "one") -> None:
@@ -89,11 +149,13 @@ def write_sources(folder: Path, text: str = "one") -> None:
     write_package(folder / "pysrc")
     (folder / "src").mkdir(exist_ok=True)
     (folder / "src" / "main.rs").write_text(CARGO_MAIN.format(text=text))
-    (folder / "Cargo.toml").write_text('[package]\nname = "bytewax"\nversion = "0.0.1"\nedition = "2021"\n')
+    (folder / "Cargo.toml").write_text(
+        '[package]\nname = "stand-in"\nversion = "0.0.1"\nedition = "2021"\n'
+    )
     (folder / "pyproject.toml").write_text(
         textwrap.dedent("""
         [project]
-        name = "bytewax"
+        name = "stand-in"
         version = "0.0.1"
         requires-python = ">=3.9"
         [build-system]
@@ -102,12 +164,13 @@ def write_sources(folder: Path, text: str = "one") -> None:
         [tool.maturin]
         bindings = "bin"
         python-source = "pysrc"
+        module-name = "standin"
         """)
     )
 
 
 def write_repository(folder: Path) -> dict[str, str]:
-    """A repository with two commits that differ in their Rust code, a tag and a branch; returns their full ids."""
+    """A repository of two commits with different Rust code, a tag and a branch; returns ids."""
     folder.mkdir(parents=True)
     git(folder, "init", "--quiet", "--initial-branch", "main")
     commits = {}
@@ -116,6 +179,6 @@ def write_repository(folder: Path) -> dict[str, str]:
         git(folder, "add", "--all")
         git(folder, "commit", "--quiet", "--message", text)
         commits[text] = git(folder, "rev-parse", "HEAD")
-    git(folder, "tag", "v0.0.1", commits["one"])
+    git(folder, "tag", "release-0.0.1", commits["one"])
     git(folder, "branch", "feature/two", commits["two"])
     return commits

@@ -1,0 +1,32 @@
+"""What is under test. The only list of engines; all else asks one through ``base.Engine``."""
+
+from pathlib import Path
+
+from waitbench.engines.base import Engine
+from waitbench.engines.bytewax import Bytewax
+from waitbench.model.errors import UsageError
+
+DEFAULT: Engine = Bytewax()
+"""Whose revisions are named without a prefix."""
+
+_known: dict[str, Engine] = {DEFAULT.name: DEFAULT}
+
+
+def register(engine: Engine) -> None:
+    """Adds an engine; its revisions are named ``NAME@REVISION``."""
+    _known[engine.name] = engine
+
+
+def named(name: str) -> Engine:
+    """The engine of that name. Raises ``KeyError``."""
+    return _known[name]
+
+
+def split(text: str) -> tuple[Engine, str]:
+    """Splits ``NAME@REVISION``; the default engine needs no name. Raises ``UsageError``."""
+    name, at, revision = text.partition("@")
+    if not at or Path(text).exists():
+        return DEFAULT, text
+    if name not in _known:
+        raise UsageError(f"{text!r}: there is no engine {name!r}. There are: {', '.join(_known)}.")
+    return _known[name], revision

@@ -1,0 +1,90 @@
+"""bytewax: everything that the harness knows of it, besides the workloads in dataflows/."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from packaging.version import InvalidVersion, Version
+
+from waitbench.engines import pyo3
+from waitbench.engines.base import ADDRESSES, INDEX, Builder, ReadSource, Start, Traits
+from waitbench.engines.cargo import CargoBuilder
+from waitbench.model.environment import Environment, Interpreter
+from waitbench.model.scenario import NEXT_AWAKE, Scenario, Topology
+
+_RELEASE = re.compile(r"v?\d+(\.\d+)+((a|b|rc|\.dev|\.post|-alpha\.|-beta\.|-rc\.)\d+)?")
+
+_LAUNCHER_MODULE = "launcher_module"
+"""The detail that names the module whose ``-p N`` starts a local cluster: it has moved."""
+
+
+class Bytewax:
+    """https://github.com/bytewax/bytewax, from 0.16 on."""
+
+    name = "bytewax"
+    package = "bytewax"
+    module = "bytewax"
+    repository = "https://github.com/bytewax/bytewax.git"
+    repository_variable = "BYTEWAX_REPO"
+    topologies: tuple[str, ...] = ("single", "cluster", "launcher")
+    smoke_test = "import bytewax.run, bytewax.dataflow"
+    not_inherited: tuple[str, ...] = ("BYTEWAX_", "__BYTEWAX")
+    builder: Builder = CargoBuilder(
+        "bytewax",
+        {
+            r"sasl|gssapi": "libsasl2-dev",
+            r"openssl|libssl": "libssl-dev pkg-config",
+            r"protoc\b|protobuf": "protobuf-compiler",
+            r"is `cmake` not installed|cmake.*not found|No such file.*cmake": "cmake",
+            r"linker `cc` not found|gcc.*not found|g\+\+.*not found": "build-essential",
+            r"Python\.h|python-config": "python3-dev",
+        },
+    )
+
+    def version_of(self, name: str) -> str | None:
+        if not _RELEASE.fullmatch(name):
+            return None
+        try:
+            return str(Version(name.removeprefix("v")))
+        except InvalidVersion:
+            return None
+
+    def tag_of(self, version: str) -> str:
+        return f"v{version}"
+
+    def supports(self, python: Interpreter, read: ReadSource) -> bool:
+        return pyo3.supports(python, read)
+
+    def traits(self, package: Path) -> Traits:
+        run_module, inputs_module = (_text(package / name) for name in ("run.py", "inputs.py"))
+        launcher = "bytewax.run" if '"--processes"' in run_module else "bytewax.testing"
+        schedules = "def next_awake" in inputs_module
+        return Traits(
+            capabilities=frozenset({NEXT_AWAKE} if schedules else ()),
+            details={_LAUNCHER_MODULE: launcher},
+        )
+
+    def start(self, environment: Environment, scenario: Scenario, topology: Topology) -> Start:
+        launched = topology.kind == "launcher"
+        module = environment.facts.details[_LAUNCHER_MODULE] if launched else "bytewax.run"
+        # -w always: 0.18's launcher raises TypeError without it.
+        arguments = ["-m", module, scenario.import_string, "-w", str(topology.workers)]
+        if launched:
+            arguments += ["-p", str(topology.processes)]
+        # A cluster of one is started without addresses, as a single process is.
+        processes = topology.processes if topology.kind == "cluster" else 1
+        if processes > 1:
+            arguments += ["-i", INDEX, "-a", ADDRESSES]
+        return Start(
+            arguments=(str(environment.python), *arguments),
+            processes=processes,
+        )
+
+    def role(self, arguments: Sequence[str]) -> str | None:
+        if "-i" in arguments[:-1]:
+            return f"worker {arguments[arguments.index('-i') + 1]}"
+        return None
+
+
+def _text(path: Path) -> str:
+    return path.read_text("utf-8") if path.exists() else ""

@@ -1,0 +1,1 @@
+"""Text -> Revision -> Environment: what was named, resolved, built and installed."""

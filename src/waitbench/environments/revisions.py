@@ -1,0 +1,164 @@
+"""What the user named -> a Revision: validated, and resolved to something that can be installed."""
+
+import hashlib
+import re
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
+
+from waitbench import engines
+from waitbench.engines.base import Engine
+from waitbench.environments.repository import Repository, git
+from waitbench.model.errors import UsageError
+from waitbench.model.revision import Checkout, Commit, Release, Revision, Source, WheelFile
+
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./+-]*")
+_LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9 _./+-]{0,39}")
+
+
+def engine_of(texts: Sequence[str]) -> Engine:
+    """The engine whose revisions these are. Raises ``UsageError`` if they are of several."""
+    named = {engine.name: engine for engine, _ in map(engines.split, map(_without_label, texts))}
+    if len(named) > 1:
+        raise UsageError(
+            f"These are revisions of {' and '.join(named)}: a comparison is of one engine."
+        )
+    return next(iter(named.values()), engines.DEFAULT)
+
+
+def resolve(texts: Sequence[str], repository: Repository) -> tuple[Revision, ...]:
+    """Resolves what the user named, in order. Raises ``UsageError`` at the first that cannot be."""
+    if not texts:
+        raise UsageError(
+            "No revision given. Name at least one, such as: ./compare.sh v0.16.0 v0.16.1"
+        )
+    revisions = tuple(_resolve(text, repository) for text in texts)
+    seen: set[str] = set()
+    for revision in revisions:
+        if revision.label in seen:
+            raise UsageError(
+                f"Two revisions are called {revision.label!r}. To compare a revision with itself, "
+                f"label them: A={revision.text} B={revision.text}"
+            )
+        seen.add(revision.label)
+    return revisions
+
+
+def _resolve(text: str, repository: Repository) -> Revision:
+    label, named = _split_label(text)
+    engine, name = engines.split(named)
+    if not name or any(ord(character) < 32 for character in name):
+        raise UsageError(f"{text!r} does not name a revision.")
+    if name.startswith("-"):
+        raise UsageError(f"{name!r} is not a revision: it starts with a dash.")
+    path = Path(name)
+    source: Source
+    if name.endswith(".whl"):
+        label, source = label or path.name.split("-cp")[0], _wheel_file(path, engine)
+    elif path.is_dir():
+        label, source = label or path.resolve().name, _checkout(path, engine)
+    else:
+        label, source = label or named, _release_or_commit(name, engine, repository)
+    return Revision(label=label, text=named, engine=engine.name, source=source)
+
+
+def _without_label(text: str) -> str:
+    return _split_label(text)[1]
+
+
+def _split_label(text: str) -> tuple[str | None, str]:
+    if "=" not in text or Path(text).exists():
+        return None, text
+    label, _, name = text.partition("=")
+    if not _LABEL.fullmatch(label):
+        raise UsageError(
+            f"{label!r} is not a label: letters, digits, spaces and . _ / + - only, beginning with "
+            "a letter or digit, 40 characters at most."
+        )
+    return label, name
+
+
+def _release_or_commit(name: str, engine: Engine, repository: Repository) -> Source:
+    if (
+        not _NAME.fullmatch(name)
+        or ".." in name
+        or "//" in name
+        or name.endswith((".lock", "/", "."))
+    ):
+        raise UsageError(
+            f"{name!r} is not a revision. Name a release (v0.16.1), a commit (7 or more hex "
+            f"digits), a branch, a tag, a folder with a checkout of {engine.name}, or a wheel file."
+        )
+    version = engine.version_of(name)
+    if version is not None:
+        return Release(version)
+    commit = repository.find_commit(name)
+    if commit is None:
+        raise UsageError(
+            f"{repository.location} has no commit, branch or tag {name!r}. If it is in a fork, "
+            "name the fork with --repo URL; a commit of a deleted branch may be gone for good."
+        )
+    return Commit(commit)
+
+
+def _wheel_file(path: Path, engine: Engine) -> WheelFile:
+    if not path.is_file():
+        raise UsageError(f"There is no wheel file {str(path)!r}.")
+    try:
+        name, _, _, _ = parse_wheel_filename(path.name)
+        with zipfile.ZipFile(path) as archive:
+            damaged = archive.testzip()
+            has_metadata = any(
+                entry.endswith(".dist-info/METADATA") for entry in archive.namelist()
+            )
+    except (InvalidWheelFilename, zipfile.BadZipFile, OSError) as error:
+        raise UsageError(f"{str(path)!r} is not a readable wheel: {error}") from error
+    if damaged or not has_metadata:
+        raise UsageError(
+            f"{str(path)!r} is a damaged wheel: {damaged or 'its METADATA'} cannot be read."
+        )
+    if name != canonicalize_name(engine.package):
+        raise UsageError(f"{str(path)!r} is a wheel of {name}, not of {engine.package}.")
+    return WheelFile(path.resolve(), hashlib.sha256(path.read_bytes()).hexdigest())
+
+
+def _checkout(folder: Path, engine: Engine) -> Checkout:
+    folder = folder.resolve()
+    if not _declares(folder / "pyproject.toml", engine.package):
+        raise UsageError(
+            f"{str(folder)!r} is not a checkout of {engine.name}: no pyproject.toml there names "
+            f"{engine.package}."
+        )
+    files = _files_of(folder)
+    digest = hashlib.sha256()
+    for name in files:
+        content = (folder / name).read_bytes()
+        digest.update(f"{name}\0{len(content)}\0".encode())
+        digest.update(content)
+    return Checkout(
+        folder=folder,
+        fingerprint=digest.hexdigest(),
+        commit=git(folder, "rev-parse", "HEAD"),
+        files=tuple(files),
+    )
+
+
+def _declares(pyproject: Path, package: str) -> bool:
+    if not pyproject.is_file():
+        return False
+    declaration = rf"""^name\s*=\s*["']{re.escape(package)}["']"""
+    return re.search(declaration, pyproject.read_text("utf-8", "replace"), re.MULTILINE) is not None
+
+
+def _files_of(folder: Path) -> list[str]:
+    options = ("--cached", "--others", "--exclude-standard", "--deduplicate")
+    listed = git(folder, "ls-files", "-z", *options, ".")
+    if listed is None:
+        skipped = {".git", "target", "__pycache__", ".venv"}
+        paths = (p for p in folder.rglob("*") if not skipped & set(p.relative_to(folder).parts))
+        names = [str(path.relative_to(folder)) for path in paths]
+    else:
+        names = [name for name in listed.split("\0") if name]
+    return sorted(name for name in names if (folder / name).is_file())

@@ -1,0 +1,143 @@
+"""EnvironmentSpecs -> Environments: virtualenvs with one revision each, cached."""
+
+import hashlib
+import json
+import shutil
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from filelock import FileLock
+
+from waitbench.engines.base import Engine
+from waitbench.environments.builds import Workshop
+from waitbench.environments.repository import Repository
+from waitbench.model.environment import Environment, EnvironmentSpec, Facts, Toolchain
+from waitbench.model.errors import HarnessError
+from waitbench.system import files
+from waitbench.system.places import Cache
+from waitbench.system.processes import kill_all, run_logged
+
+_LAYOUT = "3"
+"""The layout of ``environment.json``; with another one, environments of before are unknown."""
+
+_EXTENSION_SUFFIXES = (".so", ".pyd", ".dylib")
+
+Made = Mapping[str, Environment | HarnessError]
+"""An environment, or the reason why there is none, by label."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Maker:
+    """Makes the environments of an engine's revisions."""
+
+    engine: Engine
+    repository: Repository
+    cache: Cache
+    requirements: tuple[str, ...] = ()
+    """Packages that the workloads need besides the engine, pinned."""
+    say: Callable[[str, str], None] = lambda _label, _what: None
+    """Told of each step: the label, and what is being done."""
+
+    def make_all(self, specs: Sequence[EnvironmentSpec]) -> Made:
+        """Makes what is missing. Installations run side by side, compilations in turn."""
+        toolchain = None
+        if any(spec.origin.is_built_here for spec in specs):
+            toolchain = self.engine.builder.toolchain()
+
+        def attempt(spec: EnvironmentSpec) -> Environment | HarnessError:
+            try:
+                return self._make(spec, toolchain)
+            except HarnessError as error:
+                return error
+
+        with ThreadPoolExecutor(max_workers=4) as pool:
+            try:
+                made = list(pool.map(attempt, specs))
+            except BaseException:
+                # Ctrl-C reaches this thread only: the others wait for compilers for minutes.
+                pool.shutdown(wait=False, cancel_futures=True)
+                kill_all()
+                raise
+        return {spec.revision.label: result for spec, result in zip(specs, made, strict=True)}
+
+    def _make(self, spec: EnvironmentSpec, toolchain: Toolchain | None) -> Environment:
+        key = self._key(spec, toolchain)
+        folder = self.cache.folder("environments") / key
+        facts_file = folder / "environment.json"
+        with FileLock(self.cache.lock_file(f"environment-{key}")):
+            if not facts_file.exists():
+                # Never begun, or interrupted half-way.
+                shutil.rmtree(folder, ignore_errors=True)
+                log = self.cache.folder("logs") / f"{key}.log"
+                log.unlink(missing_ok=True)
+                wheel = spec.wheel or self._build(spec, toolchain, log)
+                self.say(spec.revision.label, "installing")
+                self._install(spec, wheel, folder, log)
+                facts = self._facts(spec, toolchain, folder)
+                files.write_text(facts_file, json.dumps(facts.as_plain(), indent=1))
+            return Environment(
+                folder, self.engine.name, Facts.from_plain(json.loads(facts_file.read_text()))
+            )
+
+    def _build(self, spec: EnvironmentSpec, toolchain: Toolchain | None, log: Path) -> Path:
+        assert toolchain is not None, "what has no wheel is built here"
+        workshop = Workshop(
+            builder=self.engine.builder,
+            toolchain=toolchain,
+            repository=self.repository,
+            cache=self.cache,
+        )
+        return workshop.build_wheel(spec, log, lambda what: self.say(spec.revision.label, what))
+
+    def _install(self, spec: EnvironmentSpec, wheel: Path, folder: Path, log: Path) -> None:
+        base = spec.python.executable
+        run_logged([sys.executable, "-m", "virtualenv", "--python", base, str(folder)], log)
+        python = str(folder / "bin" / "python")
+        packages = (str(wheel), *self.requirements)
+        run_logged([python, "-m", "pip", "install", "--no-input", *packages], log)
+        run_logged([python, "-I", "-c", self.engine.smoke_test], log)
+
+    def _key(self, spec: EnvironmentSpec, toolchain: Toolchain | None) -> str:
+        what = [_LAYOUT, self.engine.name, spec.origin.value]
+        what += [spec.python.executable, spec.python.version]
+        if spec.wheel is not None:
+            what.append(hashlib.sha256(spec.wheel.read_bytes()).hexdigest())
+        else:
+            what += [spec.commit or "", spec.revision.source.identity, repr(toolchain)]
+        what += sorted(self.requirements)
+        digest = hashlib.sha256("\0".join(what).encode()).hexdigest()
+        return f"{spec.python.tag}-{digest[:16]}"
+
+    def _facts(self, spec: EnvironmentSpec, toolchain: Toolchain | None, folder: Path) -> Facts:
+        package = next(folder.glob(f"lib/python*/site-packages/{self.engine.module}"), None)
+        if package is None:
+            raise HarnessError(
+                f"{spec.revision.label} did not install a package {self.engine.module}."
+            )
+        digests = {
+            str(path.relative_to(package)): hashlib.sha256(path.read_bytes()).hexdigest()
+            for path in sorted(package.rglob("*"))
+            if path.is_file() and path.suffix != ".pyc"
+        }
+        installed = sorted(path.stem for path in package.parent.glob("*.dist-info"))
+        prefix = f"{self.engine.package.replace('-', '_')}-"
+        traits = self.engine.traits(package)
+        return Facts(
+            python=spec.python.version,
+            package_version=next(n for n in installed if n.startswith(prefix)).split("-")[1],
+            extensions={
+                name: digest
+                for name, digest in digests.items()
+                if name.endswith(_EXTENSION_SUFFIXES)
+            },
+            package_sha256=hashlib.sha256(json.dumps(digests).encode()).hexdigest(),
+            requirements=tuple(
+                name.replace("-", "==", 1) for name in installed if not name.startswith("pip-")
+            ),
+            compiler=toolchain.compiler if toolchain and spec.wheel is None else None,
+            capabilities=traits.capabilities,
+            details=traits.details,
+        )

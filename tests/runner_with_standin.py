@@ -1,0 +1,16 @@
+"""The command line with one more engine: what a user of that engine would run."""
+
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT), str(ROOT / "src")]
+
+import runner
+from tests.standin import StandIn
+from waitbench import engines
+
+engines.register(StandIn())
+
+if __name__ == "__main__":
+    sys.exit(runner.main())

@@ -1,0 +1,57 @@
+"""The seam for engines is real: another engine goes all the way, and no general module knows it."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests import standin
+from tests.conftest import Compare
+from waitbench.system.places import PACKAGE
+
+pytestmark = pytest.mark.integration
+
+
+def test_another_engine_is_compared_gated_charted_and_reported(
+    run_compare: Compare, tmp_path: Path
+) -> None:
+    quick = standin.revision(tmp_path / "quick", label="quick")
+    slow = standin.revision(tmp_path / "slow", "burn 0.5", label="slow")
+    gate = ["--fail-on", "cpu:20%", "--max-rounds", "6", "--junit", tmp_path / "junit.xml"]
+    done = run_compare(quick, slow, "-s", "dynamic", *gate, "--timeline")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "FAIL (cpu:20%): slow in dynamic" in done.stdout
+    assert "<failure" in (tmp_path / "junit.xml").read_text()
+    results = tmp_path / "results"
+    comparison = json.loads((results / "comparison.json").read_text())
+    assert comparison["engine"] == "standin"
+    facts = comparison["revisions"][0]["environment"]
+    assert (facts["package_version"], facts["details"]) == ("0.0.1", {"greeting": "hello"})
+    assert json.loads((results / "verdict.json").read_text())["passed"] is False
+    timeline = (results / "dynamic-timeline.csv").read_text()
+    assert "stand-in" in timeline, "the engine says which process plays which role"
+    assert (results / "dynamic-timeline.png").exists()
+    charts = run_compare(results, "--format", "svg", command="plot")
+    assert (charts.returncode, "dynamic.svg" in charts.stdout) == (0, True), charts.stderr
+    assert "slow" in (results / "dynamic.svg").read_text()
+    report = run_compare(results, command="report")
+    assert (report.returncode, "slow against quick" in report.stdout) == (0, True), report.stderr
+    passed = run_compare(
+        slow, quick, "-s", "dynamic", "--fail-on", "cpu:20%", "--results", tmp_path / "reversed"
+    )
+    assert (passed.returncode, "PASS" in passed.stdout) == (0, True), passed.stdout
+
+
+def test_a_launcher_that_an_engine_does_not_have_is_not_asked_for(
+    run_compare: Compare, tmp_path: Path
+) -> None:
+    wheel = standin.revision(tmp_path / "w")
+    done = run_compare(wheel, "-s", "dynamic", "--launcher-cost")
+    assert (done.returncode, "standin has no launcher" in done.stderr) == (2, True), done.stderr
+
+
+def test_no_general_module_knows_the_other_engine() -> None:
+    for path in PACKAGE.rglob("*.py"):
+        text = path.read_text("utf-8")
+        assert "standin" not in text, path
+        assert "stand-in" not in text, path
