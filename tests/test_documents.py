@@ -1,0 +1,59 @@
+"""What the documents promise is there."""
+
+import re
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Compare
+from waitbench.system.places import ROOT
+
+DOCUMENTS = sorted(
+    path for pattern in ("*.md", "docs/**/*.md", "results/README.md") for path in ROOT.glob(pattern)
+)
+WIDEST = 120
+
+
+@pytest.mark.parametrize(
+    "command", ["compare", "plot", "report", "calibrate", "load", "paged-output"]
+)
+def test_the_documents_name_every_option(command: str, run_compare: Compare) -> None:
+    shown = run_compare("--help", command=command).stdout
+    readme = (ROOT / "docs" / "command-line.md").read_text()
+    options = set(re.findall(r"(?<![\w-])(--[a-z][a-z-]+)", shown.partition("Examples")[0])) - {
+        "--help"
+    }
+    assert len(options) > (20 if command == "compare" else 0)
+    assert [
+        option
+        for option in sorted(options)
+        if f"`{option}" not in readme and f"{option} " not in readme
+    ] == []
+
+
+def test_the_example_for_pandas_prints_a_row_for_every_scenario() -> None:
+    text = (ROOT / "docs" / "results.md").read_text("utf-8")
+    (example,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(example)],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=ROOT,
+    )
+    assert "partitioned-long-input" in done.stdout
+    assert len(done.stdout.splitlines()) == 1 + 1 + 8
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_document_names_only_files_that_exist_and_is_narrow(document: Path) -> None:
+    text = document.read_text("utf-8")
+    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", text):
+        if "://" not in target:
+            assert (document.parent / target).exists(), target
+    wide = [line for line in text.splitlines() if len(line) > WIDEST]
+    assert wide == []
+    assert "@@" not in text
