@@ -1,0 +1,60 @@
+"""Files that are written whole or not at all."""
+
+from pathlib import Path
+
+import pytest
+
+from waitbench.model.errors import HarnessError
+from waitbench.system import files
+
+
+def full(_descriptor: int) -> None:
+    raise OSError(28, "No space left on device")
+
+
+def test_a_file_is_replaced_whole(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    for text in ("one", "two – and more"):
+        files.write_text(path, text)
+        assert path.read_text("utf-8") == text
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_full_disk_leaves_what_was_there_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "file"
+    files.write_text(path, "before")
+    monkeypatch.setattr("waitbench.system.files.os.fsync", full)
+    with pytest.raises(HarnessError, match=r"No space left on device.*is untouched"):
+        files.write_text(path, "after")
+    assert path.read_text() == "before"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_writer_that_fails_half_way_leaves_what_was_there(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_text("before")
+
+    def write_half(partial: Path) -> None:
+        partial.write_text("ha")
+        raise OSError(5, "Input/output error")
+
+    with pytest.raises(HarnessError, match="Input/output error"):
+        files.write_with(path, write_half)
+    assert path.read_text() == "before"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_folder_that_is_not_there_is_said(tmp_path: Path) -> None:
+    with pytest.raises(HarnessError, match=r"none.file cannot be written: No such file"):
+        files.write_text(tmp_path / "none" / "file", "text")
+    with pytest.raises(HarnessError, match=r"none.file cannot be added to: No such file"):
+        files.append_line(tmp_path / "none" / "file", "line")
+
+
+def test_lines_are_added_at_the_end(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    for line in ("one", "two"):
+        files.append_line(path, line)
+    assert path.read_text() == "one\ntwo\n"

@@ -1,0 +1,100 @@
+"""What else the machine did during a run."""
+
+import os
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+
+from waitbench.system import watch
+from waitbench.system.watch import Reading, is_disturbed, observed
+
+TICK = os.sysconf("SC_CLK_TCK")
+TOLERATED_S = watch.TICKS_TOLERATED / TICK
+
+
+class Files:
+    """Stands in for ``Path``: files with given contents, and no others."""
+
+    contents: ClassVar[dict[str, str]] = {}
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def read_text(self) -> str:
+        try:
+            return self.contents[self._path]
+        except KeyError as error:
+            raise FileNotFoundError(self._path) from error
+
+
+@pytest.fixture
+def files(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    monkeypatch.setattr(watch, "Path", Files)
+    monkeypatch.setattr(Files, "contents", {})
+    return Files.contents
+
+
+def stat(**ticks: int) -> str:
+    names = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
+    fields = [str(ticks.get(name, 0)) for name in names]
+    # Guest time comes last, and is within user.
+    return f"cpu  {' '.join(fields)} 900 900\ncpu0 1 2 3\n"
+
+
+def test_busy_is_all_but_idling_and_what_a_hypervisor_took(files: dict[str, str]) -> None:
+    files["/proc/stat"] = stat(
+        user=100, nice=20, system=30, idle=5000, iowait=6000, irq=4, softirq=6, steal=7
+    )
+    files["/proc/pressure/cpu"] = (
+        "some avg10=0.00 avg60=0.00 avg300=0.00 total=2500000\nfull avg10=0.00 total=9\n"
+    )
+    assert Reading.now() == Reading(160 / TICK, 7 / TICK, 2.5)
+
+
+def test_a_system_that_tells_nothing_is_not_watched(files: dict[str, str]) -> None:
+    assert Reading.now() is None
+    assert observed(None, None, 1.0) == {}
+    files["/proc/stat"] = stat(user=100)
+    reading = Reading.now()
+    assert reading == Reading(100 / TICK, 0.0, None), "a kernel without pressure"
+    assert "machine_pressure" not in observed(reading, reading, 0.0)
+
+
+def test_this_very_machine_is_read_where_it_can_be() -> None:
+    reading = Reading.now()
+    if Path("/proc/stat").exists():
+        assert reading is not None
+        assert reading.busy_s > 0
+
+
+def test_what_the_run_did_not_use_was_used_by_others() -> None:
+    seen = observed(Reading(10.0, 1.0, 4.0), Reading(13.0, 1.5, 4.25), 2.0)
+    assert seen["machine_foreign_cpu"] == pytest.approx(1.0)
+    assert seen["machine_steal"] == pytest.approx(0.5)
+    assert seen["machine_pressure"] == pytest.approx(0.25)
+    assert seen["machine_load"] >= 0
+
+
+def test_ticks_that_fell_short_are_no_debt_of_others() -> None:
+    seen = observed(Reading(10.0, 0.0, None), Reading(11.0, 0.0, None), 1.02)
+    assert seen["machine_foreign_cpu"] == 0
+
+
+@pytest.mark.parametrize("real_s", [0.1, 5.0])
+@pytest.mark.parametrize(
+    ("key", "cores"),
+    [("machine_foreign_cpu", watch.FOREIGN_CORES), ("machine_steal", watch.STEAL_CORES)],
+)
+def test_a_run_is_disturbed_beyond_a_share_of_its_time_and_some_ticks(
+    key: str, cores: float, real_s: float
+) -> None:
+    limit_s = cores * real_s + TOLERATED_S
+    assert not is_disturbed({"time_wall_clock": real_s, key: limit_s - 0.001})
+    assert is_disturbed({"time_wall_clock": real_s, key: limit_s + 0.001})
+
+
+def test_pressure_and_load_are_not_judged() -> None:
+    assert not is_disturbed(
+        {"time_wall_clock": 1.0, "machine_pressure": 99.0, "machine_load": 99.0}
+    )
