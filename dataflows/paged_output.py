@@ -29,9 +29,9 @@ def get_flow(
     ``drop-newest`` or ``drop-oldest``.
     """
     if output not in ("regular", "paged"):
-        raise ValueError("output %r is none of: regular, paged" % (output,))
+        raise ValueError("output %r is not one of: regular, paged" % (output,))
     if device not in KINDS:
-        raise ValueError("device %r is none of: %s" % (device, ", ".join(KINDS)))
+        raise ValueError("device %r is not one of: %s" % (device, ", ".join(KINDS)))
     if message_bytes < 12:
         raise ValueError(
             "message_bytes %r: must be at least 12, for the item's number" % (message_bytes,)

@@ -42,7 +42,7 @@ def get_flow(
     how many there are to score; a context is due every ``interval`` seconds, or all are at once.
     """
     if transport not in TRANSPORTS:
-        raise ValueError("transport %r is none of: %s" % (transport, ", ".join(TRANSPORTS)))
+        raise ValueError("transport %r is not one of: %s" % (transport, ", ".join(TRANSPORTS)))
     problem = Problem(candidates, seed)
     build_reader = items.reader_of_each_worker(calls_per_worker, items.Schedule(interval), seed)
     return api.build_dataflow(

@@ -84,7 +84,7 @@ class Server:
     def __init__(self, kind: str, output: str = os.devnull) -> None:
         """``output`` is where the reader of ``passthrough`` puts what it reads."""
         if kind not in ("noop", "passthrough"):
-            raise ValueError("device %r is none of: noop, passthrough" % kind)
+            raise ValueError("device %r is not one of: noop, passthrough" % kind)
         self._folder = tempfile.mkdtemp(prefix="bench-device-")
         self.address = os.path.join(self._folder, "socket")
         program = os.path.join(os.path.dirname(os.path.abspath(__file__)), "server.py")

@@ -37,7 +37,7 @@ def validate(
             "buffer %d: more entries than this machine's memory could point to" % buffer
         )
     if overflow not in OVERFLOWS:
-        raise SettingError("overflow %r is none of: %s" % (overflow, ", ".join(OVERFLOWS)))
+        raise SettingError("overflow %r is not one of: %s" % (overflow, ", ".join(OVERFLOWS)))
     try:
         "".encode(encoding)
     except (LookupError, TypeError):

@@ -55,20 +55,20 @@ def compare(
     budget: Annotated[
         float,
         typer.Option(
-            metavar="SECONDS", help="Of the gate: no new round after this much measuring."
+            metavar="SECONDS", help="The gate begins no new round after this much measuring."
         ),
     ] = 1800,
     strict: Annotated[
-        bool, typer.Option("--strict", help="Of the gate: an unclear verdict fails too.")
+        bool, typer.Option("--strict", help="An unclear verdict fails the gate too.")
     ] = False,
     full: options.Full = False,
     markdown: Annotated[
         Optional[Path],
-        typer.Option(metavar="FILE", help="Of the gate: the verdict as Markdown."),
+        typer.Option(metavar="FILE", help="Write the gate's verdict as Markdown."),
     ] = None,
     junit: Annotated[
         Optional[Path],
-        typer.Option(metavar="FILE", help="Of the gate: the verdict as JUnit XML."),
+        typer.Option(metavar="FILE", help="Write the gate's verdict as JUnit XML."),
     ] = None,
     timeline: Annotated[
         bool,

@@ -72,12 +72,12 @@ FailOn = Annotated[
 ]
 MostRounds = Annotated[
     int,
-    typer.Option("--max-rounds", help="Of the gate: give up on a verdict after so many rounds."),
+    typer.Option("--max-rounds", help="The gate gives up on a verdict after so many rounds."),
 ]
 Full = Annotated[
     bool,
     typer.Option(
-        "--full", help="Of the gate: scenarios of full length, instead of about 1 s of waiting."
+        "--full", help="The gate runs scenarios of full length, not of about 1 s of waiting."
     ),
 ]
 Quiet = Annotated[

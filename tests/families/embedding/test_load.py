@@ -151,7 +151,7 @@ def test_a_load_with_a_failed_request_fails(
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"modes": ("sideways",)}, "--mode 'sideways' is none of: direct, proxy-fixed"),
+        ({"modes": ("sideways",)}, "--mode 'sideways' is not one of: direct, proxy-fixed"),
         ({"connections": 0}, "--connections 0: must be above zero"),
         ({"duration_s": -1.5}, r"--duration -1\.5: must be above zero"),
         ({"duration_s": float("nan")}, "--duration nan: must be above zero"),

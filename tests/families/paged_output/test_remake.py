@@ -118,5 +118,5 @@ def test_a_real_row_is_measured_on_a_real_device() -> None:
 
 
 def test_a_program_that_fails_is_quoted() -> None:
-    with pytest.raises(HarnessError, match="is none of: noop, passthrough"):
+    with pytest.raises(HarnessError, match="is not one of: noop, passthrough"):
         paging.measure([Row(device="tape", messages=1, message_bytes=25)], 1, lambda _: None)

@@ -90,7 +90,7 @@ def put(url: str, questions: Questions, connections: int, duration_s: float) -> 
 def _validate(options: LoadOptions) -> None:
     for mode in options.modes:
         if mode not in scenarios.MODES:
-            raise UsageError(f"--mode {mode!r} is none of: {', '.join(scenarios.MODES)}.")
+            raise UsageError(f"--mode {mode!r} is not one of: {', '.join(scenarios.MODES)}.")
     for name, number in (
         ("--connections", options.connections),
         ("--duration", options.duration_s),
