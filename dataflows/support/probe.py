@@ -22,7 +22,25 @@ from .histogram import Histogram
 
 DIRECTORY_VARIABLE = "BENCH_PROBE_DIR"
 SPAWNED_VARIABLE = "BENCH_SPAWNED_NS"
+TRACEPOINT_VARIABLE = "BENCH_SYSTEM_CALLS_TRACEPOINT"
+"""The environment variable that says what to count system calls by, where the machine allows it."""
 ENABLED = os.environ.get("BENCH_PROBE") != "off"
+
+
+def _open_counter() -> Optional[int]:
+    """The counter of this process's system calls; it counts in threads that start from now on."""
+    tracepoint = os.environ.get(TRACEPOINT_VARIABLE)
+    if not tracepoint or not ENABLED:
+        return None
+    from . import counting
+
+    try:
+        return counting.open_counter(int(tracepoint))
+    except OSError:
+        return None  # absent, never wrong
+
+
+_counter = _open_counter()
 
 
 class SourceCounters:
@@ -114,9 +132,27 @@ def end_of_input() -> None:
 
 
 def _now() -> Dict[str, Any]:
-    """The monotonic clock, and the CPU time of the process with its threads so far, in seconds."""
+    """The monotonic clock, and what the whole process with its threads has used so far.
+
+    CPU time in seconds, and the number of times that a thread gave up its CPU to wait. System
+    calls are those since the workload was loaded, ``None`` where they cannot be counted.
+    """
     used = resource.getrusage(resource.RUSAGE_SELF)
-    return {"monotonic_ns": time.monotonic_ns(), "user_s": used.ru_utime, "system_s": used.ru_stime}
+    return {
+        "monotonic_ns": time.monotonic_ns(),
+        "user_s": used.ru_utime,
+        "system_s": used.ru_stime,
+        "switches_voluntary": used.ru_nvcsw,
+        "system_calls": _system_calls(),
+    }
+
+
+def _system_calls() -> Optional[int]:
+    if _counter is None:
+        return None
+    from . import counting
+
+    return counting.read_counter(_counter)
 
 
 def report() -> Dict[str, Any]:

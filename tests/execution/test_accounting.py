@@ -16,6 +16,14 @@ def used(user_s: float, system_s: float = 0.0, **more: Any) -> dict[str, Any]:
     return {"user_s": user_s, "system_s": system_s, **more}
 
 
+def at(
+    seconds: float, user_s: float, system_s: float = 0.0, *, waited: int, calls: int | None = None
+) -> dict[str, Any]:
+    """What a probe saw at one moment."""
+    seen = {"switches_voluntary": waited, "system_calls": calls}
+    return used(user_s, system_s, monotonic_ns=round(seconds * 1e9), **seen)
+
+
 def child(pid: int, user_s: float, system_s: float) -> dict[str, Any]:
     more = {
         "rss_bytes": 1000 * pid,
@@ -29,8 +37,8 @@ def child(pid: int, user_s: float, system_s: float) -> dict[str, Any]:
 def worker(pid: int, **more: Any) -> dict[str, Any]:
     report = {
         "pid": pid, "polls": 100, "items_in": 5, "items_out": 5, "spawned_ns": 0, "totals": {},
-        "first_poll": used(0.1, monotonic_ns=200_000_000),
-        "end_of_input": used(0.5, 0.1, monotonic_ns=5_200_000_000),
+        "first_poll": at(0.2, 0.1, waited=40, calls=None),
+        "end_of_input": at(5.2, 0.5, 0.1, waited=5040, calls=None),
         "exit": used(0.55, 0.1),
         "lateness_ns": [[1_000_000, 4], [9_000_000, 1]], "lateness_max_ns": 9_100_000,
     }  # fmt: skip
@@ -122,6 +130,7 @@ def test_a_run_gives_every_metric_by_its_key() -> None:
             "time_cpu_launcher": 0.02,
             "polls": 100,
             "polls_per_item": 20,
+            "wakeups": 5000,
             "items_in": 5,
             "items_out": 5,
             "cpu_share_steady": 0.1,
@@ -141,13 +150,13 @@ def test_a_worker_that_stopped_before_the_end_of_its_input_is_no_worker() -> Non
 
 
 def test_a_worker_whose_steady_phase_took_no_time_has_no_share() -> None:
-    at_once = worker(1, end_of_input=used(0.5, 0.1, monotonic_ns=200_000_000))
+    at_once = worker(1, end_of_input=at(0.2, 0.5, 0.1, waited=40))
     launched = {"launcher": used(0.01), "children": [child(1, 1, 0)]}
     assert metrics_of(timing(1, 1.01, 0), launched, [at_once])["cpu_share_steady"] == 0
 
 
 def test_a_share_is_known_of_a_steady_phase_below_a_second() -> None:
-    short = worker(1, end_of_input=used(0.5, 0.1, monotonic_ns=700_000_000))
+    short = worker(1, end_of_input=at(0.7, 0.5, 0.1, waited=40))
     launched = {"launcher": used(0.01), "children": [child(1, 1, 0)]}
     assert metrics_of(timing(1, 1.01, 0), launched, [short])["cpu_share_steady"] == pytest.approx(1)
 
@@ -156,3 +165,33 @@ def test_the_allowed_difference_grows_with_the_total() -> None:
     launched = {"launcher": used(0.0), "children": [child(1, 10.0, 0.0)]}
     assert marks_of(timing(1, 10.1, 0), launched) == ()
     assert marks_of(timing(1, 10.3, 0), launched) == (UNBALANCED,)
+
+
+def test_wake_ups_and_calls_are_those_between_first_poll_and_end_of_input() -> None:
+    launched = {"launcher": used(0), "children": [child(1, 1, 0), child(2, 1, 0)]}
+    counted = [
+        worker(
+            pid,
+            first_poll=at(0.2, 0.1, waited=10 * pid, calls=100 * pid),
+            end_of_input=at(5.2, 0.5, 0.1, waited=1000, calls=7000),
+        )
+        for pid in (1, 2)
+    ]
+    metrics = metrics_of(timing(1, 2, 0), launched, counted)
+    assert metrics["wakeups"] == 2 * 1000 - 30
+    assert metrics["system_calls"] == 2 * 7000 - 300
+
+
+@pytest.mark.parametrize("lacking", ["first_poll", "end_of_input"])
+def test_a_count_that_one_worker_lacks_is_absent_rather_than_that_of_the_others(
+    lacking: str,
+) -> None:
+    launched = {"launcher": used(0), "children": [child(1, 1, 0), child(2, 1, 0)]}
+    whole = {
+        "first_poll": at(0.2, 0.1, waited=10, calls=100),
+        "end_of_input": at(5.2, 0.5, waited=1000, calls=7000),
+    }
+    part = {**whole, lacking: {**whole[lacking], "system_calls": None}}
+    metrics = metrics_of(timing(1, 2, 0), launched, [worker(1, **whole), worker(2, **part)])
+    assert "system_calls" not in metrics
+    assert metrics["wakeups"] == 2 * 990

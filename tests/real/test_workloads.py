@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Compare
+from waitbench.system.counters import find_system_calls
 
 pytestmark = pytest.mark.integration
 
@@ -171,3 +172,24 @@ def test_the_gate_finds_the_fix_reversed_and_passes_the_fix(
         "v0.16.0", "v0.16.1", *options, "--no-plot", "--results", tmp_path / "the-fix"
     )
     assert (done.returncode, "faster" in done.stdout) == (0, True), done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("topology", [["single"], ["cluster", "-p", "2"], ["launcher", "-p", "2"]])
+def test_what_waiting_consists_of_is_counted_in_every_topology(
+    topology: list[str], run_compare: Compare, tmp_path: Path
+) -> None:
+    done = run_compare(
+        "v0.16.1", "v0.21.1", "--topology", *topology, "-s", "partitioned-long-input",
+        "--set", "items_per_partition=4", "--rounds", "1", "--no-plot",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    counter = find_system_calls()
+    data = json.loads((tmp_path / "results" / "partitioned-long-input.json").read_text())
+    for result in data["results"]:
+        # A parked worker wakes about a thousand times a second, and each time asks the kernel.
+        wakeups = result["summary"]["wakeups"]["mean"]
+        assert wakeups > 100
+        calls = result["summary"].get("system_calls", {}).get("mean")
+        assert (calls is None) == (counter.tracepoint is None)
+        assert calls is None or calls > wakeups
+    assert ("system calls are not counted" in done.stdout) == bool(counter.reason)

@@ -50,6 +50,30 @@ def test_the_second_table_shows_what_the_workers_did_and_where_cpu_went() -> Non
     ]
 
 
+COUNTED = {"wakeups": 5000, "system_calls": 12345, "polls": 80000}
+
+
+def test_the_third_table_shows_what_waiting_consists_of() -> None:
+    one, two = ({key: n * count for key, count in COUNTED.items()} for n in (1, 2))
+    runs = {label: [{**times(1, 1, 1), **more}] * 2 for label, more in (("a", one), ("b", two))}
+    lines = [" ".join(line.split()) for line in printed(make_record(runs))]
+    assert lines[5:9] == [
+        "revision wake-ups system calls polls",
+        "a 5,000 ±0 % 12,345 ±0 % 80,000 ±0 %",
+        "b 10,000 ±0 % 24,690 ±0 % 160,000 ±0 %",
+        "× 2 ±0 % × 2 ±0 % × 2 ±0 %",
+    ]
+
+
+@pytest.mark.parametrize("waits", [True, False])
+def test_counts_are_shown_only_where_there_was_waiting_and_more_than_polls(waits: bool) -> None:
+    polls = [{**times(1, 1, 1), "polls": 80000.0}]
+    calls = [{**times(1, 1, 1), **COUNTED}]
+    assert not any("wake-ups" in line for line in printed(make_record({"a": polls})))
+    shown = any("wake-ups" in line for line in printed(make_record({"a": calls}, waits=waits)))
+    assert shown == waits
+
+
 def test_helpers_have_a_part_where_a_workload_starts_any() -> None:
     with_helpers = {**times(1, 1, 1), **WAITING, "time_cpu_helpers": 1.0}
     lines = printed(make_record({"a": [{**times(1, 1, 1), **WAITING}], "b": [with_helpers]}))

@@ -21,6 +21,7 @@ from waitbench.model.record import Contestant, Context, Record
 from waitbench.model.run import NOT_BUILT, WARM_UP, Outcome
 from waitbench.reporting.progress import PreparationLog
 from waitbench.system import machine
+from waitbench.system.counters import Counter, find_system_calls
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +36,8 @@ class Prepared:
     """Why the others could not be made."""
     context: Context
     services_python: Path | None
+    system_calls: Counter
+    """What counts them, or why nothing can."""
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -50,6 +53,7 @@ class Prepared:
             watch=watch,
             time_limit_s=self.request.time_limit_s,
             services_python=self.services_python,
+            tracepoint=self.system_calls.tracepoint,
         )
         return Measurer(self.hyperfine, bench)
 
@@ -97,6 +101,9 @@ def prepare(request: ValidRequest, progress: Console, say: PreparationLog) -> Pr
         progress.print(
             f"{label}: {error}", style="red", highlight=False, markup=False, soft_wrap=True
         )
+    system_calls = find_system_calls()
+    if system_calls.reason:
+        say.note(f"system calls are not counted: {system_calls.reason} ({system_calls.remedy})")
     context = Context(
         engine=request.engine.name,
         revisions=tuple(
@@ -105,7 +112,7 @@ def prepare(request: ValidRequest, progress: Console, say: PreparationLog) -> Pr
         topology=str(request.topology),
         mixed_origins=origins.is_mixed(request.specs),
         hyperfine_version=hyperfine.version,
-        machine=machine.describe(),
+        machine={**machine.describe(), "system_calls": system_calls.reason or "counted"},
         started_at=datetime.now(timezone.utc).isoformat(timespec="seconds"),
         argv=request.argv,
         waitbench=VERSION,
@@ -117,6 +124,7 @@ def prepare(request: ValidRequest, progress: Console, say: PreparationLog) -> Pr
         errors=errors,
         context=context,
         services_python=services_python,
+        system_calls=system_calls,
     )
 
 

@@ -89,6 +89,7 @@ def _behaviour(workers: Sequence[Mapping[str, Any]]) -> dict[str, float]:
             cpu / s for cpu, s in zip(steady_cpu, steady_s, strict=True) if s > 0
         ),
     }
+    behaviour |= _counted(workers)
     if items:
         behaviour["polls_per_item"] = polls / items
     started = [
@@ -99,6 +100,19 @@ def _behaviour(workers: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     if started:
         behaviour["time_startup"] = max(started)
     return behaviour
+
+
+def _counted(workers: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    """What waiting consisted of: counts between the first poll and the end of input.
+
+    A count that some worker could not take is left out, rather than be that of the others.
+    """
+    counted = {}
+    for key, name in (("wakeups", "switches_voluntary"), ("system_calls", "system_calls")):
+        ends = [(worker["first_poll"][name], worker["end_of_input"][name]) for worker in workers]
+        if all(count is not None for pair in ends for count in pair):
+            counted[key] = sum(last - first for first, last in ends)
+    return counted
 
 
 def _lateness(workers: Sequence[Mapping[str, Any]]) -> dict[str, float]:

@@ -18,6 +18,8 @@ from waitbench.system.processes import Finished, run
 
 PROBE_DIRECTORY = "BENCH_PROBE_DIR"
 """The environment variable that tells a workload where to report: dataflows/support/probe.py."""
+TRACEPOINT = "BENCH_SYSTEM_CALLS_TRACEPOINT"
+"""The environment variable that tells a workload what to count system calls by."""
 
 _LAUNCH = DATAFLOWS / "support" / "launch.py"
 _NOT_INHERITED = ("PYTHON", "BENCH_", "VIRTUAL_ENV", "RUST_LOG", "RUST_BACKTRACE")
@@ -86,6 +88,8 @@ class Bench:
     """Instead of the scenario's own."""
     services_python: Path | None = None
     """What runs the services, where a scenario needs any."""
+    tracepoint: int | None = None
+    """What system calls are counted by, where this machine allows it."""
 
     def what_is_missing(self, scenario: Scenario, label: str) -> str | None:
         """Why a revision cannot run a scenario, to end a sentence; ``None`` if it can."""
@@ -136,6 +140,8 @@ class Bench:
     ) -> dict[str, str]:
         dropped = (*_NOT_INHERITED, *engines.named(environment.engine).not_inherited)
         kept = {name: value for name, value in os.environ.items() if not name.startswith(dropped)}
+        if self.tracepoint is not None:
+            kept[TRACEPOINT] = str(self.tracepoint)
         return {
             **kept,
             PROBE_DIRECTORY: str(folder / "probes"),

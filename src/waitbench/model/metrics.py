@@ -43,6 +43,8 @@ METRICS = (
     Metric("share", "cpu_share_steady", "core", "CPU per waiting second"),
     Metric("startup", "time_startup", "second", "start-up"),
     Metric("polls", "polls", "count", "polls"),
+    Metric("wakeups", "wakeups", "count", "wake-ups while waiting"),
+    Metric("syscalls", "system_calls", "count", "system calls while waiting"),
     Metric("polls-per-item", "polls_per_item", "count", "polls per item"),
     Metric("switches", "context_switches_voluntary", "count", "voluntary context switches"),
     Metric("preemptions", "context_switches_involuntary", "count", "involuntary context switches"),

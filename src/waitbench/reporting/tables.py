@@ -15,6 +15,8 @@ WHOLE_RUN = ("real", "user", "system", "cpu")
 """The first table; total CPU stands beside system time, since a fix can move user time there."""
 WAITING = ("steady", "polls-per-item", "latency")
 """The second table: what the workers spent while they waited, and what that bought."""
+CONSISTS_OF = ("wakeups", "syscalls", "polls")
+"""The third table: what waiting consists of, counted where the machine allows it."""
 SPLIT = {
     "cpu-startup": "start",
     "steady": "steady",
@@ -24,7 +26,13 @@ SPLIT = {
 }
 """Where the CPU time of a run went; helpers only where a workload starts programs of its own."""
 
-_HEADINGS = {"steady": "steady CPU", "polls-per-item": "polls/item", "latency": "late, p99"}
+_HEADINGS = {
+    "steady": "steady CPU",
+    "polls-per-item": "polls/item",
+    "latency": "late, p99",
+    "wakeups": "wake-ups",
+    "syscalls": "system calls",
+}
 
 
 def print_comparison(comparison: Comparison, console: Console) -> None:
@@ -32,12 +40,21 @@ def print_comparison(comparison: Comparison, console: Console) -> None:
     # Not the table's own title, which would be folded to the table's width.
     console.print(Text(_title(comparison), style="bold"))
     console.print(_table(comparison, WHOLE_RUN))
-    waiting = [name for name in WAITING if any(name in row.estimates for row in comparison.rows)]
+    waiting = _known(comparison, WAITING)
     if waiting:
         console.print(_table(comparison, waiting, split=True))
+    # Polls alone are in the table above, by item.
+    consists_of = _known(comparison, CONSISTS_OF)
+    if comparison.waits and len(consists_of) > 1:
+        console.print(_table(comparison, consists_of))
     for sentence in sentences(comparison):
         console.print(Text(sentence))
     console.print()
+
+
+def _known(comparison: Comparison, names: Sequence[str]) -> list[str]:
+    """Those of the metrics that some revision has."""
+    return [name for name in names if any(name in row.estimates for row in comparison.rows)]
 
 
 def format_value(value: float, metric: Metric) -> str:

@@ -1,0 +1,70 @@
+"""Whether system calls can be counted here, and what would mend it."""
+
+from pathlib import Path
+
+import pytest
+
+from waitbench.system import counters
+from waitbench.system.counters import Counter, find_system_calls
+
+
+@pytest.fixture
+def tracing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A tracing file system as it would look, mounted."""
+    folder = tmp_path / "tracing"
+    entry = folder / "events" / "raw_syscalls" / "sys_enter" / "id"
+    entry.parent.mkdir(parents=True)
+    entry.write_text("443\n")
+    mounts = tmp_path / "mounts"
+    mounts.write_text(f"proc /proc proc rw 0 0\ntracefs {folder} tracefs rw,nosuid 0 0\n")
+    monkeypatch.setattr(counters, "_MOUNTS", mounts)
+    return folder
+
+
+def test_a_counter_that_works_is_taken(tracing: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[int] = []
+
+    def works(tracepoint: int) -> str:
+        tried.append(tracepoint)
+        return ""
+
+    monkeypatch.setattr(counters, "_try", works)
+    assert find_system_calls() == Counter(tracepoint=443)
+    assert tried == [443]
+
+
+def test_a_tracing_file_system_that_is_not_mounted_can_be(tracing: Path) -> None:
+    counters._MOUNTS.write_text("proc /proc proc rw 0 0\n")
+    found = find_system_calls()
+    assert found.tracepoint is None
+    assert "not mounted" in found.reason
+    assert found.remedy.startswith("sudo mount -t tracefs")
+    counters._MOUNTS.unlink()
+    assert "not mounted" in find_system_calls().reason
+
+
+@pytest.mark.parametrize("text", [None, "", "garbage"])
+def test_an_event_that_cannot_be_read_is_named(text: str | None, tracing: Path) -> None:
+    entry = tracing / "events" / "raw_syscalls" / "sys_enter" / "id"
+    if text is None:
+        entry.unlink()
+    else:
+        entry.write_text(text)
+    found = find_system_calls()
+    assert found.tracepoint is None
+    assert str(entry) in found.reason
+    assert found.remedy
+
+
+def test_a_kernel_that_refuses_is_quoted_with_what_would_mend_it(tracing: Path) -> None:
+    # No kernel has an event of this number.
+    (tracing / "events" / "raw_syscalls" / "sys_enter" / "id").write_text(str(2**31))
+    found = find_system_calls()
+    assert found.tracepoint is None
+    assert found.reason.startswith("the kernel does not count for this user: ")
+    assert "perf_event_paranoid=-1" in found.remedy
+
+
+def test_this_machine_says_one_or_the_other() -> None:
+    found = find_system_calls()
+    assert (found.tracepoint is None) == bool(found.reason) == bool(found.remedy)
