@@ -11,7 +11,7 @@ import typer
 from typer.exceptions import TyperException
 
 from waitbench import families
-from waitbench.cli import calibrate, compare, plot, report, scenarios
+from waitbench.cli import calibrate, compare, doctor, plot, report, scenarios
 from waitbench.families.base import Command
 from waitbench.model.errors import ExitCode, HarnessError
 
@@ -21,6 +21,7 @@ COMMANDS = (
     Command(name="report", function=report.report, epilog=report.EXAMPLES),
     Command(name="scenarios", function=scenarios.scenarios, epilog=""),
     Command(name="calibrate", function=calibrate.calibrate, epilog=calibrate.EXAMPLES),
+    Command(name="doctor", function=doctor.doctor, epilog=""),
     *families.commands(),
 )
 

@@ -88,11 +88,10 @@ def _parse_2(result: dict[str, Any]) -> Timing:
 
 def locate(cache: Cache, say: Callable[[str], None]) -> Hyperfine:
     """hyperfine from PATH if new enough, else from the cache, else installed there without root."""
-    own = cache.root / "tools" / "bin" / "hyperfine"
-    for path in filter(None, (shutil.which("hyperfine"), str(own) if own.exists() else None)):
-        found = _program_at(path)
-        if found is not None:
-            return found
+    found = installed(cache)
+    if found is not None:
+        return found
+    own = _own_program(cache)
     with FileLock(cache.lock_file("tools")):
         if not own.exists():
             _install(own, cache, say)
@@ -100,6 +99,20 @@ def locate(cache: Cache, say: Callable[[str], None]) -> Hyperfine:
     if found is None:
         raise HarnessError(f"{own} does not run. Delete it and try again. {_INSTRUCTION}")
     return found
+
+
+def installed(cache: Cache) -> Hyperfine | None:
+    """hyperfine from PATH if new enough, else from the cache; ``None`` if there is none yet."""
+    own = _own_program(cache)
+    for path in filter(None, (shutil.which("hyperfine"), str(own) if own.exists() else None)):
+        found = _program_at(path)
+        if found is not None:
+            return found
+    return None
+
+
+def _own_program(cache: Cache) -> Path:
+    return cache.root / "tools" / "bin" / "hyperfine"
 
 
 _INSTRUCTION = (
