@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
+import runner
 from tests.conftest import Compare
+from waitbench.system.counters import Counter
 
 
 @pytest.mark.parametrize(
@@ -110,3 +112,15 @@ def test_parameters_of_an_own_dataflow_go_into_its_call(
     (tmp_path / "good.py").write_text("flow = 1\n")
     done = run_compare("v0.16.0", "--dataflow", f"{tmp_path}/good.py", "--set", "partitions=1")
     assert (done.returncode, "--set" in done.stderr) == (2, True)
+
+
+@pytest.mark.parametrize("asks", [["--system-calls"], ["--fail-on", "syscalls:10%"]])
+def test_system_calls_that_cannot_be_counted_are_not_promised(
+    asks: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lacking = Counter(tracepoint=None, reason="it is not mounted", remedy="sudo mount it")
+    monkeypatch.setattr("waitbench.cli.request.find_system_calls", lambda: lacking)
+    monkeypatch.setattr("sys.argv", ["runner.py", "compare", "v0.16.0", "v0.16.1", *asks])
+    assert runner.main() == 2
+    said = capsys.readouterr().err
+    assert "cannot be counted here: it is not mounted. This would mend it: sudo mount it" in said

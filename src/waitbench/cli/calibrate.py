@@ -63,6 +63,7 @@ def calibrate(
     calibration goes on where it was.
     """
     text = revision.partition("=")[2] or revision
+    criteria = gating.read_criteria(fail_on, max_rounds)
     request = Request(
         revisions=(f"A={text}", f"B={text}"),
         scenarios=tuple(scenario),
@@ -74,11 +75,10 @@ def calibrate(
         python=python,
         repo=repo,
         time_limit_s=time_limit,
+        system_calls=gating.need_system_calls(criteria),
         argv=tuple(sys.argv[1:]),
     )
-    gate = Gate(
-        criteria=gating.read_criteria(fail_on, max_rounds), most_rounds=max_rounds, full=full
-    )
+    gate = Gate(criteria=criteria, most_rounds=max_rounds, full=full)
     folder = results or Cache().folder("calibration")
     calibrating = Calibrating(gate=gate, number=number, folder=folder, quiet=quiet)
     raise typer.Exit(calibrating.calibrate(request, Console(highlight=False)))

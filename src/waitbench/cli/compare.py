@@ -83,6 +83,7 @@ def compare(
             help="One extra run of each under the engine's own launcher: what it adds.",
         ),
     ] = False,
+    system_calls: options.SystemCalls = False,
     origin: options.Origin = OriginChoice.AUTO,
     python: options.Python = None,
     repo: options.Repo = None,
@@ -101,6 +102,7 @@ def compare(
     ] = False,
 ) -> None:
     """Build an environment for each revision, measure them side by side, tabulate, chart."""
+    criteria = gating.read_criteria(fail_on, max_rounds)
     request = Request(
         revisions=tuple(revisions or ()),
         scenarios=tuple(scenario),
@@ -113,10 +115,11 @@ def compare(
         python=python,
         repo=repo,
         time_limit_s=time_limit,
+        system_calls=system_calls or gating.need_system_calls(criteria),
         argv=tuple(sys.argv[1:]),
     )
     gate = Gate(
-        criteria=gating.read_criteria(fail_on, max_rounds),
+        criteria=criteria,
         most_rounds=max_rounds,
         budget_s=budget,
         strict=strict,

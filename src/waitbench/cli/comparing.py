@@ -115,6 +115,7 @@ class Comparing:
             "scenarios": [scenario.name for scenario in prepared.request.scenarios],
             "rounds": None if gate.is_on else self.rounds,
             "time_limit_s": prepared.request.time_limit_s,
+            "system_calls": prepared.request.tracepoint is not None,
             "gate": gate.as_settings() if gate.is_on else None,
         }
 

@@ -14,6 +14,7 @@ from waitbench.analysis.gate import GateVerdict
 from waitbench.cli.request import ValidRequest
 from waitbench.families import METRICS
 from waitbench.model.errors import UsageError
+from waitbench.model.metrics import SYSTEM_CALLS
 from waitbench.model.record import Record
 from waitbench.reporting.gate import annotations, console, junit, markdown, plain
 from waitbench.store import comparisons
@@ -85,6 +86,11 @@ def read_criteria(texts: Sequence[str], most_rounds: int) -> tuple[Criterion, ..
         fewest = sequential.FEWEST_ROUNDS
         raise UsageError(f"--max-rounds {most_rounds}: must be at least {fewest}, the first look.")
     return found
+
+
+def need_system_calls(found: Sequence[Criterion]) -> bool:
+    """Whether a criterion is about system calls, which are counted only when asked for."""
+    return any(criterion.metric.key == SYSTEM_CALLS for criterion in found)
 
 
 def publish(verdict: GateVerdict, asked: Gate, folder: Path, output: Console | None) -> None:

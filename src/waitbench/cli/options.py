@@ -57,6 +57,14 @@ KeptResults = Annotated[
     Optional[Path],
     typer.Argument(metavar="[RESULTS]", help="A folder of results. Default: results/latest."),
 ]
+SystemCalls = Annotated[
+    bool,
+    typer.Option(
+        "--system-calls",
+        help="Count the workers' system calls too, where the kernel allows it. Counting costs CPU: "
+        "up to a tenth of the steady phase.",
+    ),
+]
 TimeLimit = Annotated[
     Optional[float],
     typer.Option(metavar="SECONDS", help="Kill a run after this. Default: by scenario."),

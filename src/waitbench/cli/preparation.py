@@ -21,7 +21,6 @@ from waitbench.model.record import Contestant, Context, Record
 from waitbench.model.run import NOT_BUILT, WARM_UP, Outcome
 from waitbench.reporting.progress import PreparationLog
 from waitbench.system import machine
-from waitbench.system.counters import Counter, find_system_calls
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,8 +35,6 @@ class Prepared:
     """Why the others could not be made."""
     context: Context
     services_python: Path | None
-    system_calls: Counter
-    """What counts them, or why nothing can."""
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -53,7 +50,7 @@ class Prepared:
             watch=watch,
             time_limit_s=self.request.time_limit_s,
             services_python=self.services_python,
-            tracepoint=self.system_calls.tracepoint,
+            tracepoint=self.request.tracepoint,
         )
         return Measurer(self.hyperfine, bench)
 
@@ -101,9 +98,6 @@ def prepare(request: ValidRequest, progress: Console, say: PreparationLog) -> Pr
         progress.print(
             f"{label}: {error}", style="red", highlight=False, markup=False, soft_wrap=True
         )
-    system_calls = find_system_calls()
-    if system_calls.reason:
-        say.note(f"system calls are not counted: {system_calls.reason} ({system_calls.remedy})")
     context = Context(
         engine=request.engine.name,
         revisions=tuple(
@@ -112,7 +106,7 @@ def prepare(request: ValidRequest, progress: Console, say: PreparationLog) -> Pr
         topology=str(request.topology),
         mixed_origins=origins.is_mixed(request.specs),
         hyperfine_version=hyperfine.version,
-        machine={**machine.describe(), "system_calls": system_calls.reason or "counted"},
+        machine=machine.describe(),
         started_at=datetime.now(timezone.utc).isoformat(timespec="seconds"),
         argv=request.argv,
         waitbench=VERSION,
@@ -124,7 +118,6 @@ def prepare(request: ValidRequest, progress: Console, say: PreparationLog) -> Pr
         errors=errors,
         context=context,
         services_python=services_python,
-        system_calls=system_calls,
     )
 
 

@@ -14,6 +14,7 @@ from waitbench.model.environment import EnvironmentSpec, OriginChoice
 from waitbench.model.errors import UsageError
 from waitbench.model.scenario import Scenario, Topology
 from waitbench.reporting.progress import PreparationLog
+from waitbench.system.counters import find_system_calls
 from waitbench.system.places import Cache
 
 
@@ -32,6 +33,8 @@ class Request:
     python: str | None
     repo: str | None
     time_limit_s: float | None
+    system_calls: bool = False
+    """Whether to count those of the workers."""
     argv: tuple[str, ...]
     """For the result files."""
 
@@ -47,6 +50,8 @@ class ValidRequest:
     specs: tuple[EnvironmentSpec, ...]
     cache: Cache
     time_limit_s: float | None
+    tracepoint: int | None
+    """What to count system calls by, if they are to be counted."""
     argv: tuple[str, ...]
 
     @property
@@ -70,6 +75,7 @@ def validate(request: Request, say: PreparationLog, *, quick: bool) -> ValidRequ
     chosen = _scenarios(request, quick=quick)
     if request.time_limit_s is not None and not request.time_limit_s > 0:
         raise UsageError(f"--time-limit {request.time_limit_s:g}: must be above zero.")
+    tracepoint = _tracepoint() if request.system_calls else None
     cache = Cache()
     location = request.repo or os.environ.get(engine.repository_variable) or engine.repository
     repository = Repository(location, cache, say.about)
@@ -85,6 +91,7 @@ def validate(request: Request, say: PreparationLog, *, quick: bool) -> ValidRequ
         specs=specs,
         cache=cache,
         time_limit_s=request.time_limit_s,
+        tracepoint=tracepoint,
         argv=request.argv,
     )
 
@@ -104,6 +111,16 @@ def _topology(request: Request, engine: Engine) -> Topology:
             + "."
         )
     return Topology(kind, request.processes, request.workers)
+
+
+def _tracepoint() -> int:
+    counter = find_system_calls()
+    if counter.tracepoint is None:
+        raise UsageError(
+            f"System calls cannot be counted here: {counter.reason}. This would mend it: "
+            f"{counter.remedy}"
+        )
+    return counter.tracepoint
 
 
 def _scenarios(request: Request, *, quick: bool) -> tuple[Scenario, ...]:

@@ -8,6 +8,7 @@ end of its input, and at its exit). Their sums must add up, and where they do no
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from waitbench.model.metrics import SYSTEM_CALLS
 from waitbench.model.quantiles import weighted_quantile
 from waitbench.model.run import UNBALANCED, Timing
 
@@ -108,7 +109,7 @@ def _counted(workers: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     A count that some worker could not take is left out, rather than be that of the others.
     """
     counted = {}
-    for key, name in (("wakeups", "switches_voluntary"), ("system_calls", "system_calls")):
+    for key, name in (("wakeups", "switches_voluntary"), (SYSTEM_CALLS, "system_calls")):
         ends = [(worker["first_poll"][name], worker["end_of_input"][name]) for worker in workers]
         if all(count is not None for pair in ends for count in pair):
             counted[key] = sum(last - first for first, last in ends)

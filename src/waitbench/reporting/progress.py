@@ -38,11 +38,6 @@ class PreparationLog:
         if not self._quiet:
             self._console.print(f"{label}: {what} …", highlight=False, markup=False)
 
-    def note(self, what: str) -> None:
-        """Says something that is not a step."""
-        if not self._quiet:
-            self._console.print(what, highlight=False, markup=False, soft_wrap=True)
-
     def about(self, what: str) -> None:
         """Says a step that is not for one revision in particular."""
         if not self._quiet:
