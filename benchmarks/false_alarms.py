@@ -92,7 +92,9 @@ def heavy_tails(random: Generator, shape: Shape) -> Logs:
 def spikes(random: Generator, shape: Shape) -> Logs:
     """5 % of noise, and one run in twenty twice as long or more."""
     hit = random.random(shape) < 0.05
-    return random.normal(0, 0.05, shape) + hit * numpy.log1p(random.exponential(1.0, shape))
+    noise: Logs = random.normal(0, 0.05, shape)
+    late: Logs = numpy.where(hit, numpy.log1p(random.exponential(1.0, shape)), 0.0)
+    return numpy.add(noise, late)
 
 
 def drift(random: Generator, shape: Shape) -> Logs:

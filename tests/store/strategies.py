@@ -7,7 +7,8 @@ from waitbench.model.metrics import METRICS, Metric
 from waitbench.model.record import Contestant, Context, Record
 from waitbench.model.run import Measurement, Outcome
 
-texts = st.text(max_size=20)
+# Not the character 0, which the csv module of Python 3.10 cannot read.
+texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=20)
 # Not a carriage return, which Python's csv module does not quote.
 characters = st.characters(exclude_categories=["Cs"], exclude_characters="\0\r")
 labels = st.text(characters, min_size=1)
