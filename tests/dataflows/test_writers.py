@@ -46,7 +46,6 @@ def adds_up(writer: PagedWriter) -> None:
 MESSAGES = st.lists(st.binary(max_size=40), max_size=80)
 
 
-@settings(deadline=None)
 @given(MESSAGES, st.integers(1, 64), st.integers(1, 100))
 def test_pages_keep_order_and_size_and_nothing_is_lost(
     messages: list[bytes], page_size: int, buffer: int
@@ -85,7 +84,7 @@ def test_a_message_too_large_goes_alone_after_the_page_before_it() -> None:
     assert device.pages == [b"first", b"aaabbb", b"x" * 25, b"ccc"]
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     st.lists(
         st.tuples(st.integers(1, 30), st.integers(0, 40), st.sampled_from(OVERFLOWS)),

@@ -47,7 +47,7 @@ def test_a_finished_comparison_is_read_as_it_was_kept(tmp_path: Path, record: Re
     ]  # fmt: skip
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow])
 @given(strategies.records())
 def test_whatever_a_record_holds_it_survives_a_round_trip(record: Record) -> None:
     with TemporaryDirectory() as name:

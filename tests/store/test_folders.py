@@ -58,7 +58,7 @@ def test_names_are_safe(labels: tuple[str, ...], kind: str, name: str, tmp_path:
     assert fresh(tmp_path, *labels, kind=kind).name == name
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(st.text(max_size=100), min_size=1, max_size=9))
 def test_whatever_the_labels_are_the_folder_is_in_the_store_and_its_name_is_short(
     labels: list[str],
