@@ -1,6 +1,5 @@
 """Comparisons in the background, and what they leave behind."""
 
-import json
 import subprocess
 import time
 from contextlib import suppress
@@ -10,6 +9,8 @@ import psutil
 import pytest
 
 from tests.conftest import program
+from waitbench.model.run import Measurement
+from waitbench.store import comparisons
 
 
 def start(*arguments: object) -> subprocess.Popen[str]:
@@ -19,17 +20,19 @@ def start(*arguments: object) -> subprocess.Popen[str]:
     )
 
 
-def kept_runs(folder: Path, scenario: str) -> list[dict[str, object]]:
-    """The runs that are on disk, finished comparison or not."""
-    journal = folder / f"{scenario}.runs.jsonl"
-    if not journal.exists():
+def kept_runs(folder: Path, scenario: str) -> list[Measurement]:
+    """The measurements that are on disk and stand, whether or not the comparison is finished."""
+    if not (folder / "comparison.json").exists():
         return []
-    lines = [json.loads(line) for line in journal.read_text().splitlines() if line.strip()]
-    return [line for line in lines if "label" in line]
+    records = comparisons.resume(folder).records
+    return [run for r in records if r.scenario == scenario for run in r.measurements]
 
 
 def wait_for_runs(folder: Path, scenario: str, count: int) -> None:
-    """Blocks until so many runs are on disk; fails after a minute."""
+    """Blocks until so many runs are on disk; fails after a minute.
+
+    Those of a round that is repeated, because the machine did something else, do not count.
+    """
     end = time.monotonic() + 60
     while time.monotonic() < end:
         if len(kept_runs(folder, scenario)) >= count:
