@@ -3,7 +3,6 @@
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from waitbench.engines.base import Engine
 from waitbench.environments import revisions
@@ -135,8 +134,3 @@ def _scenarios(request: Request, *, quick: bool) -> tuple[Scenario, ...]:
     if not request.scenarios:
         return (own,)
     return (*selection.select(request.scenarios, (), quick=quick), own)
-
-
-def results_path(text: Path | None) -> Path | None:
-    """A results folder as typed, with ``~`` for home."""
-    return text.expanduser() if text is not None else None
