@@ -27,15 +27,17 @@ fi
 copy=$BENCH_ROOT/.bench/mutants
 rm -rf "$copy"
 mkdir -p "$copy"
-cp -r src tests "$copy"
+# The tool takes a file's path for its module's name: no src/ before it.
+modules=("${modules[@]#src/}")
+cp -r src/waitbench tests "$copy"
 cd "$copy"
 # What all tests share needs the tools of the whole suite; these tests do not.
 rm tests/conftest.py
 # The tool leaves properties alone: their bodies move to methods, which it does change.
-find src/waitbench/analysis -name '*.py' -exec sed -i -z -E \
+find waitbench/analysis -name '*.py' -exec sed -i -z -E \
   's/(    @property\n    def )(\w+)\(self\)/\1\2(self):\n        return self.read_\2()\n\n    def read_\2(self)/g' {} +
 {
-  printf '[mutmut]\nsource_paths=src/waitbench\n'
+  printf '[mutmut]\nsource_paths=waitbench\n'
   printf 'only_mutate=\n'
   printf '    %s\n' "${modules[@]}"
   printf 'also_copy=\n    tests\n'
