@@ -20,8 +20,9 @@ from statistics import median
 from tempfile import NamedTemporaryFile
 from urllib.parse import urlsplit
 
-from benchmarks.common import command_line, in_turn
+from benchmarks.common import command_line
 from waitbench.execution import services
+from waitbench.execution.plan import in_turn
 from waitbench.families.embedding import client, load, oha, scenarios
 from waitbench.families.embedding.traffic import Load, Questions
 from waitbench.system.places import Cache

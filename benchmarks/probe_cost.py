@@ -14,9 +14,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-from benchmarks.common import command_line, in_turn
+from benchmarks.common import command_line
 from waitbench.analysis.statistics import geometric_mean, log_ratios, mean
 from waitbench.execution.bench import PROBE_DIRECTORY
+from waitbench.execution.plan import in_turn
 from waitbench.model.metrics import BY_NAME
 from waitbench.system.places import DATAFLOWS
 

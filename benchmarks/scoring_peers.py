@@ -24,9 +24,10 @@ from scorers import vw
 from scorers.problem import CANDIDATES, CONTEXTS, Problem
 
 from benchmarks import scoring_transports
-from benchmarks.common import command_line, in_turn
+from benchmarks.common import command_line
 from benchmarks.scoring_transports import Candidates, ReadyCall, Transport
 from waitbench.execution import assets
+from waitbench.execution.plan import in_turn
 from waitbench.model.quantiles import quantile
 from waitbench.system.places import Cache
 

@@ -6,31 +6,26 @@ Each run is on the disk when it counts, so the time is mostly the disk's; name a
 that results are kept on. Bytes are all that the process reads and writes.
 """
 
-import argparse
 import random
-import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
-
-from waitbench.model.metrics import METRICS  # noqa: E402
-from waitbench.model.record import Contestant, Context, Record  # noqa: E402
-from waitbench.model.run import Measurement  # noqa: E402
-from waitbench.store import comparisons  # noqa: E402
+from benchmarks.common import command_line
+from waitbench.model.metrics import METRICS
+from waitbench.model.record import Contestant, Context, Record
+from waitbench.model.run import Measurement
+from waitbench.store import comparisons
+from waitbench.system.places import Cache
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = command_line(__doc__)
     parser.add_argument("--runs", type=int, default=1000)
     parser.add_argument("--samples", type=int, default=300, help="samples of each run")
-    parser.add_argument("--folder", type=Path, default=ROOT / ".bench")
+    parser.add_argument("--folder", type=Path, default=Cache().root)
     options = parser.parse_args()
     with TemporaryDirectory(dir=options.folder) as name:
         folder = Path(name)

@@ -14,12 +14,13 @@ from dataclasses import replace
 
 from rich.console import Console
 
-from benchmarks.common import command_line, in_turn
+from benchmarks.common import command_line
 from waitbench.analysis.statistics import geometric_mean, log_ratios
 from waitbench.cli.preparation import prepare
 from waitbench.cli.request import Request, validate
 from waitbench.execution.guard import Guard
 from waitbench.execution.measure import Measurer
+from waitbench.execution.plan import in_turn
 from waitbench.model.environment import OriginChoice
 from waitbench.model.metrics import BY_NAME
 from waitbench.model.run import DISTURBED, Measurement, Outcome, PlannedRun

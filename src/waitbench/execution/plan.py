@@ -1,9 +1,12 @@
 """What runs, and in which order. Pure: no clock, no files."""
 
 from collections.abc import Collection, Sequence
+from typing import TypeVar
 
 from waitbench.model.run import WARM_UP, PlannedRun
 from waitbench.model.scenario import Scenario
+
+_Contestant = TypeVar("_Contestant")
 
 
 def schedule(
@@ -25,12 +28,16 @@ def schedule(
 
 def one_round(scenario: Scenario, labels: Sequence[str], number: int) -> tuple[PlannedRun, ...]:
     """Every revision once, in the order that this round has."""
-    shift = number % len(labels)
-    order = [*labels[shift:], *labels[:shift]]
     return tuple(
         PlannedRun(scenario=scenario, label=label, round=number, position=position)
-        for position, label in enumerate(order)
+        for position, label in enumerate(in_turn(labels, number))
     )
+
+
+def in_turn(contestants: Sequence[_Contestant], number: int) -> list[_Contestant]:
+    """The order of round ``number``: turned by one place from round to round."""
+    shift = number % len(contestants)
+    return [*contestants[shift:], *contestants[:shift]]
 
 
 def missing(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from waitbench.execution import services
+from waitbench.execution import plan, services
 from waitbench.families import presenting
 from waitbench.families.embedding import charts, client, endpoints, kept, oha, scenarios, tables
 from waitbench.families.embedding.kept import ModeLoad
@@ -50,8 +50,7 @@ def put_load(options: LoadOptions, results: Path | None, output: Console) -> Exi
         python = services.make_environment(cache, log.about)
         folder = folders.new_folder(results, kind=kept.KIND)
         for number in range(options.rounds):
-            turn = number % len(modes)
-            for mode in modes[turn:] + modes[:turn]:
+            for mode in plan.in_turn(modes, number):
                 log.about(
                     f"round {number + 1} of {options.rounds}, {mode}: {options.connections} "
                     f"connections for {options.duration_s:g} s"
@@ -106,8 +105,8 @@ def _validate(options: LoadOptions) -> None:
 
 
 def _load_mode(mode: str, options: LoadOptions, python: Path, cache: Cache) -> ModeLoad:
-    plan = scenarios.plan(mode, call_cost_ms=options.call_cost_ms, url=options.url)
-    with services.running(python, plan, cache.folder("logs")) as up:
+    servers = scenarios.plan(mode, call_cost_ms=options.call_cost_ms, url=options.url)
+    with services.running(python, servers, cache.folder("logs")) as up:
         questions = prepare(up.url, up.urls[0], inputs=options.inputs)
         cpu_before, counted_before = up.cpu_s(), up.counters()
         load = put(up.url, questions, options.connections, options.duration_s)
