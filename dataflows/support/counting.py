@@ -4,22 +4,17 @@ A counting event on the tracepoint that every system call passes (``perf_event_o
 page), inherited by every thread and process that the counted one starts. The kernel adds one to a
 number at each call; nothing is sampled, and nothing else runs.
 
-    python counting.py TRACEPOINT     # counts one call of its own, or says why it cannot
+    python -m support.counting TRACEPOINT     # counts one call of its own, or says why it cannot
 """
 
-import ctypes
 import os
-import platform
 import struct
 import sys
 from typing import List
 
-_PERF_EVENT_OPEN = {"x86_64": 298, "aarch64": 241}
-"""The system call's number, by architecture."""
-_TYPE_TRACEPOINT = 2
+from .perf_event import TYPE_TRACEPOINT, open_event
+
 _INHERIT = 1 << 1
-_CLOSE_ON_EXEC = 8
-_ATTRIBUTE_BYTES = 128
 
 
 def open_counter(tracepoint: int) -> int:
@@ -27,26 +22,7 @@ def open_counter(tracepoint: int) -> int:
 
     Returns the descriptor to read from. Raises ``OSError`` where the kernel does not allow it.
     """
-    number = _PERF_EVENT_OPEN.get(platform.machine())
-    if number is None:
-        raise OSError(38, "no counter is known on %s" % platform.machine())
-    # struct perf_event_attr: type, size, config, period, sample_type, read_format, flags, …
-    attribute = struct.pack(
-        "IIQQQQQ", _TYPE_TRACEPOINT, _ATTRIBUTE_BYTES, tracepoint, 0, 0, 0, _INHERIT
-    ).ljust(_ATTRIBUTE_BYTES, b"\0")
-    kernel = ctypes.CDLL(None, use_errno=True)
-    this_thread, any_cpu, no_group = 0, -1, -1
-    descriptor = kernel.syscall(
-        number,
-        ctypes.create_string_buffer(attribute, _ATTRIBUTE_BYTES),
-        this_thread,
-        any_cpu,
-        no_group,
-        _CLOSE_ON_EXEC,
-    )
-    if descriptor < 0:
-        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
-    return int(descriptor)
+    return open_event(TYPE_TRACEPOINT, tracepoint, _INHERIT)
 
 
 def read_counter(descriptor: int) -> int:

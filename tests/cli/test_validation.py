@@ -6,7 +6,8 @@ import pytest
 
 import runner
 from tests.conftest import Compare
-from waitbench.system.counters import Counter
+from waitbench.model.instruments import Instruments
+from waitbench.system.instruments import Counter
 
 
 @pytest.mark.parametrize(
@@ -114,13 +115,20 @@ def test_parameters_of_an_own_dataflow_go_into_its_call(
     assert (done.returncode, "--set" in done.stderr) == (2, True)
 
 
-@pytest.mark.parametrize("asks", [["--system-calls"], ["--fail-on", "syscalls:10%"]])
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        ([], "cannot be counted here: it is not mounted. This would mend it: sudo mount it"),
+        (["--no-instruments"], "leave out --no-instruments"),
+    ],
+)
 def test_system_calls_that_cannot_be_counted_are_not_promised(
-    asks: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    more: list[str], says: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     lacking = Counter(tracepoint=None, reason="it is not mounted", remedy="sudo mount it")
     monkeypatch.setattr("waitbench.cli.request.find_system_calls", lambda: lacking)
-    monkeypatch.setattr("sys.argv", ["runner.py", "compare", "v0.16.0", "v0.16.1", *asks])
+    monkeypatch.setattr("waitbench.cli.request.find_instruments", Instruments)
+    asks = ["compare", "v0.16.0", "v0.16.1", "--fail-on", "syscalls:10%", *more]
+    monkeypatch.setattr("sys.argv", ["runner.py", *asks])
     assert runner.main() == 2
-    said = capsys.readouterr().err
-    assert "cannot be counted here: it is not mounted. This would mend it: sudo mount it" in said
+    assert says in capsys.readouterr().err

@@ -9,7 +9,7 @@ import threading
 import pytest
 from support import counting
 
-from waitbench.system.counters import find_system_calls
+from waitbench.system.instruments import find_system_calls
 from waitbench.system.places import DATAFLOWS
 
 COUNTER = find_system_calls()
@@ -51,7 +51,8 @@ def calls_of_a_thread(tracepoint: int, calls: int) -> int:
 
 def test_what_the_kernel_refuses_is_said() -> None:
     done = subprocess.run(
-        [sys.executable, "-I", "-S", str(DATAFLOWS / "support" / "counting.py"), str(2**31)],
+        [sys.executable, "-S", "-m", "support.counting", str(2**31)],
+        env={**os.environ, "PYTHONPATH": str(DATAFLOWS)},
         capture_output=True,
         text=True,
         check=False,
@@ -64,8 +65,8 @@ def test_what_the_kernel_refuses_is_said() -> None:
 def test_an_architecture_without_a_known_number_is_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("support.counting.platform.machine", lambda: "abacus")
-    with pytest.raises(OSError, match="no counter is known on abacus"):
+    monkeypatch.setattr("support.perf_event.platform.machine", lambda: "abacus")
+    with pytest.raises(OSError, match="no perf_event_open is known on abacus"):
         counting.open_counter(1)
 
 

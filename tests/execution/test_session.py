@@ -177,18 +177,43 @@ def test_one_failure_after_a_good_run_is_not_given_up() -> None:
     assert [run.round for run in record.of("b")] == [1, 4]
 
 
+@dataclass
+class Wishes:
+    """A guide that decides by the records so far."""
+
+    settled: Callable[[Record], bool]
+    seen: Callable[[Record], bool] = lambda _record: True
+    """Whether instruments have shown enough."""
+    over: Callable[[], bool] = lambda: False
+    records: dict[str, Record] = field(default_factory=dict)
+
+    def wants_more(self, scenario: str) -> bool:
+        return not self.settled(self.records[scenario])
+
+    def wants_instruments(self, scenario: str) -> bool:
+        return not self.seen(self.records[scenario])
+
+    def is_over(self) -> bool:
+        return self.over()
+
+
 def run_until(
-    made: Made, settled: Callable[[Record], bool], most_rounds: int, budget_s: float, *names: str
+    made: Made, wishes: Wishes, most_rounds: int, budget_s: float, *groups: Sequence[str]
 ) -> dict[str, Record]:
-    at_work, chosen, records = make_session(made, *names)
-    at_work.carry_out_until(settled, chosen, ["a", "b"], most_rounds, budget_s)
-    return records
+    names = [name for group in groups for name in group]
+    at_work, chosen, wishes.records = make_session(made, *names)
+    by_name = {one.name: one for one in chosen}
+    in_groups = [[by_name[name] for name in group] for group in groups]
+    at_work.carry_out_until(wishes, in_groups, ["a", "b"], most_rounds, budget_s)
+    return wishes.records
 
 
 def test_rounds_are_added_until_each_scenario_is_settled_in_turns() -> None:
     enough = {"one": 2, "two": 4}
     made = Made()
-    records = run_until(made, lambda r: len(r.of("a")) >= enough[r.scenario], 9, 1e9, "one", "two")
+    records = run_until(
+        made, Wishes(lambda r: len(r.of("a")) >= enough[r.scenario]), 9, 1e9, ("one", "two")
+    )
     assert {name: len(record.of("b")) for name, record in records.items()} == enough
     rounds = [(name, number) for name, number, label in made.runs if label == "a" and number]
     assert rounds == [("one", 1), ("two", 1), ("one", 2), ("two", 2), ("two", 3), ("two", 4)]
@@ -198,7 +223,7 @@ def test_rounds_are_added_until_each_scenario_is_settled_in_turns() -> None:
 
 def test_rounds_end_at_the_most_that_were_allowed() -> None:
     made = Made()
-    records = run_until(made, lambda _record: False, 3, 1e9, "one")
+    records = run_until(made, Wishes(lambda _record: False), 3, 1e9, ("one",))
     assert len(records["one"].of("a")) == 3
     assert made.told("complete") == ["one"]
 
@@ -212,7 +237,7 @@ def test_no_round_begins_that_would_exceed_the_budget(monkeypatch: pytest.Monkey
 
     made = Made(clock=pass_time)
     # The warm-up takes 20 s, each round 20 s: after the fourth of all rounds, 100 s are spent.
-    records = run_until(made, lambda _record: False, 30, 115.0, "one", "two")
+    records = run_until(made, Wishes(lambda _record: False), 30, 115.0, ("one", "two"))
     assert [len(records[name].of("a")) for name in ("one", "two")] == [2, 2]
     assert made.told("complete") == ["one", "two"]
     assert now[0] <= 115
@@ -222,19 +247,122 @@ def test_what_a_resumed_comparison_has_is_not_measured_again() -> None:
     made = Made()
     at_work, chosen, records = make_session(made, "one")
     records["one"].add(measurement("a", 1, times(1, 1, 0)))
-    at_work.carry_out_until(lambda r: len(r.of("b")) >= 2, chosen, ["a", "b"], 9, 1e9)
+    wishes = Wishes(lambda r: len(r.of("b")) >= 2, lambda _record: False, records=records)
+    at_work.carry_out_until(wishes, [chosen], ["a", "b"], 2, 1e9)
+    assert made.runs.count(("one", 1, "b")) == 2, "one of them instrumented"
     assert ("one", 1, "a") not in made.runs
     assert ("one", 1, "b") in made.runs
 
 
 def test_a_scenario_that_is_settled_from_the_start_runs_not_at_all() -> None:
     made = Made()
-    run_until(made, lambda _record: True, 9, 1e9, "one")
+    run_until(made, Wishes(lambda _record: True), 9, 1e9, ("one",))
     assert (made.runs, made.told("complete")) == ([], ["one"])
 
 
 def test_a_scenario_in_which_everything_fails_ends() -> None:
     made = Made(failing(TIMED_OUT))
-    run_until(made, lambda _record: False, 9, 1e9, "one")
+    run_until(made, Wishes(lambda _record: False), 9, 1e9, ("one",))
     assert len(made.runs) == 2
     assert made.told("complete") == ["one"]
+
+
+def test_one_group_comes_after_the_other_and_none_takes_more_than_its_share(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = [0.0]
+    monkeypatch.setattr("waitbench.execution.session.time.monotonic", lambda: now[0])
+
+    def pass_time() -> None:
+        now[0] += LASTS_S
+
+    made = Made(clock=pass_time)
+    # The warm-up takes 20 s, each round 20 s; 100 s are left for two groups.
+    records = run_until(made, Wishes(lambda _record: False), 30, 120.0, ("one",), ("two",))
+    assert [len(records[name].of("a")) for name in ("one", "two")] == [2, 3]
+    assert [name for name, _, _ in made.runs] == ["one"] * 6 + ["two"] * 6
+
+
+def test_nothing_more_is_measured_when_the_guide_says_that_it_is_over() -> None:
+    made = Made()
+    wishes = Wishes(lambda _record: False, over=lambda: len(made.runs) >= 4)
+    run_until(made, wishes, 9, 1e9, ("one", "two"), ("three",))
+    assert [name for name, _, _ in made.runs] == ["one"] * 4
+    assert sorted(made.told("complete")) == ["one", "three", "two"]
+
+
+def seen(planned: PlannedRun) -> Result:
+    metrics = {"system_calls": 100 * planned.round, "system_share_steady": 0.25}
+    return measurement(planned.label, planned.round, metrics)
+
+
+def timed(planned: PlannedRun) -> Result:
+    metrics = {**times(1, 1, 0), "time_cpu_steady": 0.4}
+    return measurement(planned.label, planned.round, metrics)
+
+
+def test_what_instruments_see_goes_to_the_timed_run_of_the_same_round() -> None:
+    made = Made(lambda planned, _before: (seen if planned.instrumented else timed)(planned))
+    enough = Wishes(lambda r: len(r.of("b")) >= 3, lambda r: len(r.of("b")) >= 2)
+    record = run_until(made, enough, 9, 1e9, ("one",))["one"]
+    calls = [run.metrics.get("system_calls") for run in record.of("b")]
+    assert calls == [100, 200, None]
+    first = record.of("a")[0].metrics
+    assert first["time_system_steady"] == pytest.approx(0.25 * 0.4)
+    assert first["time_user_steady"] == pytest.approx(0.75 * 0.4)
+    assert "system_share_steady" not in first
+    # Both revisions are observed before either is timed.
+    rounds = [label for _, number, label in made.runs if number == 1]
+    assert rounds in (["a", "b", "a", "b"], ["b", "a", "b", "a"])
+    assert len(made.told("keep")) == 6, "an instrumented run by itself is not kept"
+
+
+def test_a_repeated_round_keeps_what_instruments_saw() -> None:
+    def disturb_once(planned: PlannedRun, before: int) -> Result:
+        if planned.instrumented:
+            return seen(planned)
+        return disturbed(planned) if before == 1 else timed(planned)
+
+    made = Made(disturb_once)
+    record = run_until(
+        made, Wishes(lambda r: bool(r.of("b")), lambda _record: False), 9, 1e9, ("one",)
+    )["one"]
+    assert [run.metrics["system_calls"] for run in record.measurements] == [100, 100]
+    assert len(record.outcomes) == 2
+
+
+def test_a_disturbed_instrumented_run_is_repeated_and_its_last_attempt_counts() -> None:
+    def always_disturbed(planned: PlannedRun, before: int) -> Result:
+        if not planned.instrumented:
+            return timed(planned)
+        metrics = {"system_calls": 100 + before}
+        return measurement(planned.label, planned.round, metrics, marks=(DISTURBED,))
+
+    made = Made(always_disturbed)
+    record = run_until(
+        made, Wishes(lambda r: bool(r.of("b")), lambda _record: False), 9, 1e9, ("one",)
+    )["one"]
+    assert made.runs.count(("one", 1, "a")) == 1 + session.MOST_REPEATS + 1
+    last = 100 + session.MOST_REPEATS
+    assert [run.metrics["system_calls"] for run in record.measurements] == [last, last]
+    assert record.outcomes == []
+
+
+def test_an_instrumented_run_that_fails_is_an_outcome() -> None:
+    def fail_observed(planned: PlannedRun, before: int) -> Result:
+        return failing(FAILED)(planned, before) if planned.instrumented else timed(planned)
+
+    record = run_until(
+        Made(fail_observed), Wishes(lambda r: bool(r.of("b")), lambda _record: False), 9, 1e9,
+        ("one",),
+    )["one"]  # fmt: skip
+    assert [outcome.reason for outcome in record.outcomes] == [FAILED, FAILED]
+    assert [run.label for run in record.measurements] == ["b", "a"]
+
+
+def test_an_instrumented_warm_up_gives_what_it_sees_to_the_first_round() -> None:
+    made = Made(lambda planned, _before: (seen if planned.instrumented else timed)(planned))
+    at_work, chosen, records = make_session(made, "one")
+    at_work.carry_out(plan.schedule(chosen, ["a", "b"], 2, instrumented=True))
+    calls = [run.metrics.get("system_calls") for run in records["one"].of("a")]
+    assert calls == [0, None]

@@ -5,7 +5,21 @@ from typing import Annotated, Optional
 
 import typer
 
+from waitbench.analysis.criteria import DEFAULTS, Scope
 from waitbench.model.environment import OriginChoice
+
+
+def _defaults() -> str:
+    """The gate's default criteria, in a sentence."""
+    groups = {
+        scope: ", ".join(str(one) for one in DEFAULTS if one.scope is scope)
+        for scope in (Scope.WAITING, Scope.WORKING)
+    }
+    return (
+        f"In scenarios that wait: {groups[Scope.WAITING]} (the last two where the machine lets "
+        f"them be measured); in those that work: {groups[Scope.WORKING]}."
+    )
+
 
 Scenarios = Annotated[
     list[str],
@@ -57,12 +71,12 @@ KeptResults = Annotated[
     Optional[Path],
     typer.Argument(metavar="[RESULTS]", help="A folder of results. Default: results/latest."),
 ]
-SystemCalls = Annotated[
+Instruments = Annotated[
     bool,
     typer.Option(
-        "--system-calls",
-        help="Count the workers' system calls too, where the kernel allows it. Counting costs CPU: "
-        "up to a tenth of the steady phase.",
+        "--instruments/--no-instruments",
+        help="Count system calls and sample the clock, where the kernel allows it, in runs of "
+        "which no time is taken.",
     ),
 ]
 TimeLimit = Annotated[
@@ -73,14 +87,28 @@ FailOn = Annotated[
     list[str],
     typer.Option(
         "--fail-on",
-        metavar="METRIC:PCT%[,FLOOR][,alone]",
-        help="The gate: exit 1 if a candidate's metric rose by more, such as system:10% or "
-        "cpu:5%,20ms; repeatable. Rounds are added until the verdicts are settled.",
+        metavar="METRIC:PCT%[,FLOOR][,alone][,together]",
+        help="The gate with a criterion of your own, besides those of --gate if that is given: "
+        "exit 1 if a candidate's metric rose by more, such as system:10% or cpu:5%,20ms; "
+        "repeatable. 'together' judges all scenarios by their mean, 'alone' does not excuse a rise "
+        "of what explains CPU time where CPU time fell.",
     ),
+]
+GateDefaults = Annotated[
+    bool,
+    typer.Option(
+        "--gate",
+        help="The gate: exit 1 if a candidate costs more, else 0. Rounds are added until every "
+        f"question is settled. {_defaults()}",
+    ),
+]
+FailFast = Annotated[
+    bool,
+    typer.Option("--fail-fast", help="The gate measures no more as soon as anything has failed."),
 ]
 MostRounds = Annotated[
     int,
-    typer.Option("--max-rounds", help="The gate gives up on a verdict after so many rounds."),
+    typer.Option("--max-rounds", help="The gate leaves a question open after so many rounds."),
 ]
 Full = Annotated[
     bool,

@@ -50,7 +50,7 @@ class Prepared:
             watch=watch,
             time_limit_s=self.request.time_limit_s,
             services_python=self.services_python,
-            tracepoint=self.request.tracepoint,
+            instruments=self.request.instruments,
         )
         return Measurer(self.hyperfine, bench)
 
@@ -64,6 +64,7 @@ class Prepared:
                 parameters=scenario.parameters,
                 context=self.context,
                 waits=scenario.waits,
+                works=scenario.works,
                 metrics=scenario.metrics,
             )
             for label, error in self.errors.items():

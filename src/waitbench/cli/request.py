@@ -11,9 +11,11 @@ from waitbench.environments.repository import Repository
 from waitbench.families import selection
 from waitbench.model.environment import EnvironmentSpec, OriginChoice
 from waitbench.model.errors import UsageError
+from waitbench.model.instruments import Instruments
+from waitbench.model.metrics import SYSTEM_CALLS
 from waitbench.model.scenario import Scenario, Topology
 from waitbench.reporting.progress import PreparationLog
-from waitbench.system.counters import find_system_calls
+from waitbench.system.instruments import find_instruments, find_system_calls
 from waitbench.system.places import Cache
 
 
@@ -32,8 +34,10 @@ class Request:
     python: str | None
     repo: str | None
     time_limit_s: float | None
-    system_calls: bool = False
-    """Whether to count those of the workers."""
+    instrumented: bool = True
+    """Whether to make instrumented runs too, where this machine allows any instrument."""
+    required_metrics: frozenset[str] = frozenset()
+    """Keys of the metrics that the runs must give."""
     argv: tuple[str, ...]
     """For the result files."""
 
@@ -49,8 +53,8 @@ class ValidRequest:
     specs: tuple[EnvironmentSpec, ...]
     cache: Cache
     time_limit_s: float | None
-    tracepoint: int | None
-    """What to count system calls by, if they are to be counted."""
+    instruments: Instruments
+    """What observes instrumented runs; none, if there are to be no such runs."""
     argv: tuple[str, ...]
 
     @property
@@ -74,7 +78,7 @@ def validate(request: Request, say: PreparationLog, *, quick: bool) -> ValidRequ
     chosen = _scenarios(request, quick=quick)
     if request.time_limit_s is not None and not request.time_limit_s > 0:
         raise UsageError(f"--time-limit {request.time_limit_s:g}: must be above zero.")
-    tracepoint = _tracepoint() if request.system_calls else None
+    instruments = _instruments(request)
     cache = Cache()
     location = request.repo or os.environ.get(engine.repository_variable) or engine.repository
     repository = Repository(location, cache, say.about)
@@ -90,7 +94,7 @@ def validate(request: Request, say: PreparationLog, *, quick: bool) -> ValidRequ
         specs=specs,
         cache=cache,
         time_limit_s=request.time_limit_s,
-        tracepoint=tracepoint,
+        instruments=instruments,
         argv=request.argv,
     )
 
@@ -112,14 +116,19 @@ def _topology(request: Request, engine: Engine) -> Topology:
     return Topology(kind, request.processes, request.workers)
 
 
-def _tracepoint() -> int:
-    counter = find_system_calls()
-    if counter.tracepoint is None:
+def _instruments(request: Request) -> Instruments:
+    found = find_instruments() if request.instrumented else Instruments()
+    if SYSTEM_CALLS in request.required_metrics - found.keys:
+        if not request.instrumented:
+            raise UsageError(
+                "System calls are counted in instrumented runs only: leave out --no-instruments."
+            )
+        counter = find_system_calls()
         raise UsageError(
             f"System calls cannot be counted here: {counter.reason}. This would mend it: "
             f"{counter.remedy}"
         )
-    return counter.tracepoint
+    return found
 
 
 def _scenarios(request: Request, *, quick: bool) -> tuple[Scenario, ...]:

@@ -6,14 +6,18 @@ end of its input, and at its exit). Their sums must add up, and where they do no
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from waitbench.model.metrics import SYSTEM_CALLS
+from waitbench.model.metrics import SAMPLED, SYSTEM_CALLS, SYSTEM_STEADY, USER_STEADY
 from waitbench.model.quantiles import weighted_quantile
-from waitbench.model.run import UNBALANCED, Timing
+from waitbench.model.run import UNBALANCED, Measurement, Timing
 
 TOLERANCE = 0.02
 TOLERANCE_S = 0.005
+
+_SYSTEM_SHARE = "system_share_steady"
+"""The key of what an instrumented run says of the workers' steady CPU; it goes no further."""
 
 
 def metrics_of(
@@ -34,10 +38,47 @@ def metrics_of(
         "context_switches_voluntary": sum(child["switches_voluntary"] for child in children),
         "context_switches_involuntary": sum(child["switches_involuntary"] for child in children),
     }
-    workers = [report for report in reports if report["first_poll"] and report["end_of_input"]]
+    workers = _workers(reports)
     if workers:
         metrics |= _split(launched, workers) | _behaviour(workers) | _lateness(workers)
     return metrics
+
+
+def instrumented_metrics(
+    launched: Mapping[str, Any], reports: Sequence[Mapping[str, Any]]
+) -> dict[str, float]:
+    """What an instrumented run gives: counts, and the share of steady CPU that is system time.
+
+    What some instrument could not observe of every worker is absent, rather than be that of others.
+    """
+    workers = _workers(reports)
+    metrics: dict[str, float] = {}
+    calls = _counted(workers, "system_calls")
+    if calls is not None:
+        metrics[SYSTEM_CALLS] = calls
+    clock = launched["clock"]
+    samples = clock and clock["samples"]
+    steady_s = sum(_steady_cpu(workers))
+    if samples and steady_s > 0:
+        user, system = (_samples_of(mode, samples, workers) for mode in ("user", "system"))
+        if user + system:
+            sampled_s = (user + system) * clock["period_ns"] / 1e9
+            metrics[_SYSTEM_SHARE] = system / (user + system)
+            metrics[SAMPLED] = sampled_s / steady_s
+    return metrics
+
+
+def merged(timed: Measurement, instrumented: Measurement) -> Measurement:
+    """The measurement of a timed run, with what the instrumented run beside it gives.
+
+    The split is that of the instrumented run, the sum is that of the timed one: instruments cost
+    CPU, and no time is taken from a run that has them.
+    """
+    given = dict(instrumented.metrics)
+    share, steady = given.pop(_SYSTEM_SHARE, None), timed.metrics.get("time_cpu_steady")
+    if share is not None and steady is not None:
+        given |= {USER_STEADY: (1 - share) * steady, SYSTEM_STEADY: share * steady}
+    return replace(timed, metrics={**timed.metrics, **given})
 
 
 def marks_of(timing: Timing, launched: Mapping[str, Any]) -> tuple[str, ...]:
@@ -45,6 +86,25 @@ def marks_of(timing: Timing, launched: Mapping[str, Any]) -> tuple[str, ...]:
     total = timing.cpu_s
     seen = _cpu(launched["launcher"]) + sum(map(_cpu, launched["children"]))
     return (UNBALANCED,) if abs(total - seen) > max(TOLERANCE * total, TOLERANCE_S) else ()
+
+
+def _workers(reports: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The reports of processes that polled a source to its end."""
+    return [report for report in reports if report["first_poll"] and report["end_of_input"]]
+
+
+def _steady_cpu(workers: Sequence[Mapping[str, Any]]) -> list[float]:
+    """The CPU seconds of each worker between its first poll and the end of its input."""
+    return [_cpu(worker["end_of_input"]) - _cpu(worker["first_poll"]) for worker in workers]
+
+
+def _samples_of(mode: str, samples: Mapping[str, Any], workers: Sequence[Mapping[str, Any]]) -> int:
+    """The samples of the workers in a mode, between first poll and end of input."""
+    return sum(
+        worker["first_poll"]["monotonic_ns"] <= at <= worker["end_of_input"]["monotonic_ns"]
+        for worker in workers
+        for at in samples.get(str(worker["pid"]), {}).get(mode, ())
+    )
 
 
 def _split(launched: Mapping[str, Any], workers: Sequence[Mapping[str, Any]]) -> dict[str, float]:
@@ -56,7 +116,7 @@ def _split(launched: Mapping[str, Any], workers: Sequence[Mapping[str, Any]]) ->
     far as anyone can tell, at its last probe, and that launcher's own CPU counts as launcher.
     """
     startup = sum(_cpu(worker["first_poll"]) for worker in workers)
-    steady = sum(_cpu(worker["end_of_input"]) - _cpu(worker["first_poll"]) for worker in workers)
+    steady = sum(_steady_cpu(workers))
     children = {child["pid"]: child for child in launched["children"]}
     own = [worker for worker in workers if worker["pid"] in children]
     ended = sum(
@@ -81,16 +141,19 @@ def _behaviour(workers: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     steady_s = [
         (w["end_of_input"]["monotonic_ns"] - w["first_poll"]["monotonic_ns"]) / 1e9 for w in workers
     ]
-    steady_cpu = [_cpu(worker["end_of_input"]) - _cpu(worker["first_poll"]) for worker in workers]
     behaviour: dict[str, float] = {
         "polls": polls,
         "items_in": sum(worker["items_in"] for worker in workers),
         "items_out": items,
         "cpu_share_steady": sum(
-            cpu / s for cpu, s in zip(steady_cpu, steady_s, strict=True) if s > 0
+            cpu / s for cpu, s in zip(_steady_cpu(workers), steady_s, strict=True) if s > 0
         ),
     }
-    behaviour |= _counted(workers)
+    wakeups = _counted(workers, "switches_voluntary")
+    if wakeups is not None:
+        behaviour["wakeups"] = wakeups
+    for key, name in ((USER_STEADY, "user_s"), (SYSTEM_STEADY, "system_s")):
+        behaviour[key] = sum(w["end_of_input"][name] - w["first_poll"][name] for w in workers)
     if items:
         behaviour["polls_per_item"] = polls / items
     started = [
@@ -103,17 +166,18 @@ def _behaviour(workers: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     return behaviour
 
 
-def _counted(workers: Sequence[Mapping[str, Any]]) -> dict[str, float]:
-    """What waiting consisted of: counts between the first poll and the end of input.
+def _counted(workers: Sequence[Mapping[str, Any]], name: str) -> int | None:
+    """What the workers counted between first poll and end of input.
 
-    A count that some worker could not take is left out, rather than be that of the others.
+    ``None`` where one of them could not.
     """
-    counted = {}
-    for key, name in (("wakeups", "switches_voluntary"), (SYSTEM_CALLS, "system_calls")):
-        ends = [(worker["first_poll"][name], worker["end_of_input"][name]) for worker in workers]
-        if all(count is not None for pair in ends for count in pair):
-            counted[key] = sum(last - first for first, last in ends)
-    return counted
+    total = 0
+    for worker in workers:
+        first, last = worker["first_poll"][name], worker["end_of_input"][name]
+        if first is None or last is None:
+            return None
+        total += last - first
+    return total
 
 
 def _lateness(workers: Sequence[Mapping[str, Any]]) -> dict[str, float]:

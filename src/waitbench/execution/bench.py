@@ -4,7 +4,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
@@ -12,6 +12,7 @@ from waitbench import engines
 from waitbench.execution import assets
 from waitbench.execution.services import URL_VARIABLE, Running, running
 from waitbench.model.environment import Environment
+from waitbench.model.instruments import Instruments
 from waitbench.model.scenario import CAPABILITIES, Scenario, Topology
 from waitbench.system.places import DATAFLOWS, Cache
 from waitbench.system.processes import Finished, run
@@ -20,6 +21,10 @@ PROBE_DIRECTORY = "BENCH_PROBE_DIR"
 """The environment variable that tells a workload where to report: dataflows/support/probe.py."""
 TRACEPOINT = "BENCH_SYSTEM_CALLS_TRACEPOINT"
 """The environment variable that tells a workload what to count system calls by."""
+CLOCK_SAMPLER = "BENCH_CLOCK_SAMPLER_NS"
+"""The environment variable that has our launcher sample the clock, with the period as its value."""
+SAMPLING_PERIOD_NS = 97_003
+"""Time on a CPU between two samples: a prime, so that no regular work keeps in step with it."""
 
 _LAUNCH = DATAFLOWS / "support" / "launch.py"
 _NOT_INHERITED = ("PYTHON", "BENCH_", "VIRTUAL_ENV", "RUST_LOG", "RUST_BACKTRACE")
@@ -88,8 +93,8 @@ class Bench:
     """Instead of the scenario's own."""
     services_python: Path | None = None
     """What runs the services, where a scenario needs any."""
-    tracepoint: int | None = None
-    """What system calls are counted by, where this machine allows it."""
+    instruments: Instruments = field(default_factory=Instruments)
+    """What observes instrumented runs."""
 
     def what_is_missing(self, scenario: Scenario, label: str) -> str | None:
         """Why a revision cannot run a scenario, to end a sentence; ``None`` if it can."""
@@ -99,7 +104,9 @@ class Bench:
         return f"it cannot {' or '.join(CAPABILITIES[name] for name in missing)}"
 
     @contextmanager
-    def prepare(self, scenario: Scenario, label: str) -> Iterator[ReadyRun]:
+    def prepare(
+        self, scenario: Scenario, label: str, *, instrumented: bool = False
+    ) -> Iterator[ReadyRun]:
         """Makes a run ready, cleans up behind it. Raises ``HarnessError`` if a service fails."""
         folder = self.cache.folder("runs") / str(os.getpid())
         shutil.rmtree(folder, ignore_errors=True)
@@ -109,7 +116,8 @@ class Bench:
                 yield ReadyRun(
                     folder=folder,
                     command=self._command(scenario, self.environments[label], folder),
-                    variables=self._variables(folder, self.environments[label], services),
+                    variables=self._variables(folder, self.environments[label], services)
+                    | (self._instruments() if instrumented else {}),
                     time_limit_s=self.time_limit_s or scenario.time_limit_s,
                     services=services,
                     watch=self.watch,
@@ -140,8 +148,6 @@ class Bench:
     ) -> dict[str, str]:
         dropped = (*_NOT_INHERITED, *engines.named(environment.engine).not_inherited)
         kept = {name: value for name, value in os.environ.items() if not name.startswith(dropped)}
-        if self.tracepoint is not None:
-            kept[TRACEPOINT] = str(self.tracepoint)
         return {
             **kept,
             PROBE_DIRECTORY: str(folder / "probes"),
@@ -153,3 +159,12 @@ class Bench:
             "PYTHONHASHSEED": "0",
             "PYTHONPYCACHEPREFIX": str(self.cache.folder("pycache")),
         }
+
+    def _instruments(self) -> dict[str, str]:
+        """The variables that switch on what observes a run."""
+        variables = {}
+        if self.instruments.tracepoint is not None:
+            variables[TRACEPOINT] = str(self.instruments.tracepoint)
+        if self.instruments.sampler:
+            variables[CLOCK_SAMPLER] = str(SAMPLING_PERIOD_NS)
+        return variables

@@ -7,7 +7,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from waitbench.execution.accounting import marks_of, metrics_of
+from waitbench.execution.accounting import instrumented_metrics, marks_of, metrics_of
 from waitbench.execution.bench import Bench, ReadyRun
 from waitbench.execution.hyperfine import Hyperfine, parse_export
 from waitbench.execution.services import Running
@@ -24,7 +24,6 @@ from waitbench.model.run import (
     Result,
     Timing,
 )
-from waitbench.model.scenario import Scenario
 from waitbench.system.processes import tail
 from waitbench.system.watch import Reading, is_disturbed, observed
 
@@ -66,9 +65,11 @@ class Measurer:
         if missing is not None:
             return outcome(NOT_SUPPORTED, missing)
         try:
-            with self.bench.prepare(planned.scenario, planned.label) as ready:
+            with self.bench.prepare(
+                planned.scenario, planned.label, instrumented=planned.instrumented
+            ) as ready:
                 try:
-                    observation = self._observe(planned.scenario, ready)
+                    observation = self._observe(planned, ready)
                 except _NoMeasurement as why:
                     log = (
                         tail(ready.folder / "stdout", 10) + "\n" + tail(ready.folder / "stderr", 20)
@@ -86,8 +87,9 @@ class Measurer:
             samples=observation.samples,
         )
 
-    def _observe(self, scenario: Scenario, ready: ReadyRun) -> "_Observation":
+    def _observe(self, planned: PlannedRun, ready: ReadyRun) -> "_Observation":
         """Runs it, and gathers what everyone saw of it. Raises ``_NoMeasurement``."""
+        scenario = planned.scenario
         begun = _readings(ready.services)
         before = Reading.now()
         timing = self._time(ready)
@@ -99,10 +101,13 @@ class Measurer:
         metrics = metrics_of(timing, launched, reports) | of_services
         services_cpu_s = sum(v for key, v in of_services.items() if key.startswith(_SERVICE_CPU))
         metrics |= observed(before, after, metrics["time_cpu"] + services_cpu_s)
+        disturbed = (DISTURBED,) if is_disturbed(metrics) else ()
+        if planned.instrumented:
+            return _Observation(instrumented_metrics(launched, reports), disturbed, ())
+        metrics = {k: v for k, v in metrics.items() if k not in self.bench.instruments.keys}
         samples = tuple(sample for report in reports for sample in report["samples"])
         metrics |= scenario.family.metrics_of(samples, _totals(reports))
-        marks = marks_of(timing, launched) + ((DISTURBED,) if is_disturbed(metrics) else ())
-        return _Observation(metrics, marks, samples)
+        return _Observation(metrics, marks_of(timing, launched) + disturbed, samples)
 
     def _time(self, ready: ReadyRun) -> Timing:
         """Has hyperfine run it once. Raises ``_NoMeasurement``."""

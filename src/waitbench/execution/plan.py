@@ -10,26 +10,40 @@ _Contestant = TypeVar("_Contestant")
 
 
 def schedule(
-    scenarios: Sequence[Scenario], labels: Sequence[str], rounds: int
+    scenarios: Sequence[Scenario], labels: Sequence[str], rounds: int, *, instrumented: bool = False
 ) -> tuple[PlannedRun, ...]:
     """Every run of a comparison, in order.
 
     Scenarios one after the other; within each a warm-up round and then ``rounds`` rounds; within
     each round every revision once, the order turned by one place from round to round. So a drift of
     the machine hits all revisions alike, and none is always the one that runs after a noisy other.
+    Warm-ups may be instrumented: no time is taken from them anyway.
     """
     return tuple(
         run
         for scenario in scenarios
         for number in range(WARM_UP, rounds + 1)
-        for run in one_round(scenario, labels, number)
+        for run in one_round(
+            scenario, labels, number, instrumented=instrumented and number == WARM_UP
+        )
     )
 
 
-def one_round(scenario: Scenario, labels: Sequence[str], number: int) -> tuple[PlannedRun, ...]:
-    """Every revision once, in the order that this round has."""
+def one_round(
+    scenario: Scenario, labels: Sequence[str], number: int, *, instrumented: bool = False
+) -> tuple[PlannedRun, ...]:
+    """Every revision once, in the order that this round has.
+
+    Only a scenario of ours can be instrumented: its workers say when they wait.
+    """
     return tuple(
-        PlannedRun(scenario=scenario, label=label, round=number, position=position)
+        PlannedRun(
+            scenario=scenario,
+            label=label,
+            round=number,
+            position=position,
+            instrumented=instrumented and scenario.is_own,
+        )
         for position, label in enumerate(in_turn(labels, number))
     )
 

@@ -1,12 +1,13 @@
 """Carries out a plan: one run after the other, each kept before the next begins."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Protocol
 
 from waitbench.execution import plan
+from waitbench.execution.accounting import merged
 from waitbench.execution.measure import Measurer
 from waitbench.model.record import Record
 from waitbench.model.run import (
@@ -22,6 +23,20 @@ from waitbench.model.run import (
     set_aside,
 )
 from waitbench.model.scenario import Scenario
+
+
+class Guide(Protocol):
+    """Who decides which rounds are still worth making."""
+
+    def wants_more(self, scenario: str) -> bool:
+        """Whether more rounds of a scenario would change anything that matters."""
+
+    def wants_instruments(self, scenario: str) -> bool:
+        """Whether what only instrumented runs give would."""
+
+    def is_over(self) -> bool:
+        """Whether nothing more need be measured at all."""
+
 
 GIVE_UP_AFTER = 2
 """Failed runs of one revision in one scenario, without a good one before, until it is given up.
@@ -64,6 +79,8 @@ class Session:
     records: Mapping[str, Record]
     """By scenario; these grow."""
     observer: Observer
+    instrumented: dict[tuple[str, str], Measurement] = field(default_factory=dict)
+    """What an instrumented run gave to the next timed one, by scenario and label."""
 
     def carry_out(self, runs: Sequence[PlannedRun]) -> None:
         """Runs what a plan says, scenario by scenario, round by round."""
@@ -75,44 +92,58 @@ class Session:
 
     def carry_out_until(
         self,
-        settled: Callable[[Record], bool],
-        chosen: Sequence[Scenario],
+        guide: Guide,
+        groups: Sequence[Sequence[Scenario]],
         labels: Sequence[str],
         most_rounds: int,
         budget_s: float,
     ) -> None:
-        """Adds rounds to each scenario until it is settled, or its rounds or the budget are spent.
+        """Adds rounds to each scenario until the guide wants no more, or the budget is spent.
 
-        Scenarios take turns, so that a budget that runs out leaves all of them with about as many
-        rounds. There is one warm-up of each revision for all scenarios.
+        One group comes after the other. Within a group scenarios take turns, so that a budget that
+        runs out leaves all of them with about as many rounds; no group takes more than an equal
+        share of the time that is left. There is one warm-up of each revision for all scenarios.
         """
         begun = time.monotonic()
-        unsettled = []
-        for scenario in chosen:
-            if settled(self.records[scenario.name]):
+        first = next((one for group in groups for one in group if guide.wants_more(one.name)), None)
+        if first is not None:
+            self._extend(plan.one_round(first, labels, WARM_UP))
+        for number, group in enumerate(groups):
+            spent_s = time.monotonic() - begun
+            share_s = (budget_s - spent_s) / (len(groups) - number)
+            unsettled = list(group)
+            self._take_turns(guide, unsettled, labels, most_rounds, share_s)
+            for scenario in unsettled:
                 self.observer.complete(self.records[scenario.name])
-            else:
-                unsettled.append(scenario)
-        if unsettled:
-            self._extend(plan.one_round(unsettled[0], labels, WARM_UP))
+
+    def _take_turns(
+        self,
+        guide: Guide,
+        unsettled: list[Scenario],
+        labels: Sequence[str],
+        most_rounds: int,
+        budget_s: float,
+    ) -> None:
+        """Adds rounds to scenarios in turn; those that are complete leave ``unsettled``."""
+        begun = time.monotonic()
         for number in range(1, most_rounds + 1):
             for scenario in list(unsettled):
+                if guide.is_over():
+                    return
                 record = self.records[scenario.name]
                 # A resumed comparison has some rounds already.
-                one_round = plan.one_round(scenario, labels, number)
-                missing = [run for run in one_round if not _is_done(run, record)]
-                if time.monotonic() - begun + len(missing) * scenario.expected_s > budget_s:
-                    self._complete(unsettled)
-                    return
-                self._extend(missing)
-                if settled(record) or all(_is_hopeless(run, record) for run in missing):
+                timed = plan.one_round(scenario, labels, number)
+                missing = [run for run in timed if not _is_done(run, record)]
+                if guide.wants_more(scenario.name):
+                    if guide.wants_instruments(scenario.name):
+                        missing = _instrumented(missing) + missing
+                    if time.monotonic() - begun + len(missing) * scenario.expected_s > budget_s:
+                        return
+                    self._extend(missing)
+                # Another scenario's round may have settled what is judged of both together.
+                if not guide.wants_more(scenario.name) or _are_hopeless(timed, record):
                     unsettled.remove(scenario)
                     self.observer.complete(record)
-        self._complete(unsettled)
-
-    def _complete(self, chosen: Sequence[Scenario]) -> None:
-        for scenario in chosen:
-            self.observer.complete(self.records[scenario.name])
 
     def _extend(self, runs: Sequence[PlannedRun]) -> None:
         self.observer.extend(runs)
@@ -120,35 +151,77 @@ class Session:
 
     def _round(self, runs: Sequence[PlannedRun]) -> None:
         """One round of one scenario, again if the machine was disturbed."""
+        for run in runs:
+            if run.instrumented:
+                self._run_instrumented(run)
+        timed = [run for run in runs if not run.instrumented]
         for attempt in range(1 + MOST_REPEATS):
-            made = [result for run in runs if isinstance(result := self._run(run), Measurement)]
-            if runs[:1] and runs[0].round == WARM_UP:
-                return
+            made = [result for run in timed if isinstance(result := self._run(run), Measurement)]
             if attempt == MOST_REPEATS or not any(DISTURBED in one.marks for one in made):
-                return
-            record = self.records[runs[0].scenario.name]
+                break
+            if timed[0].round == WARM_UP:
+                break
+            record = self.records[timed[0].scenario.name]
             for measurement in made:
                 outcome = set_aside(measurement)
                 record.replace(measurement, outcome)
                 self.observer.keep(record, outcome)
-            self.observer.extend(runs)
+            self.observer.extend(timed)
+        for run in timed:
+            self.instrumented.pop((run.scenario.name, run.label), None)
 
     def _run(self, planned: PlannedRun) -> Result | None:
         record = self.records[planned.scenario.name]
-        if _is_hopeless(planned, record):
+        result = self._measure(planned)
+        if isinstance(result, Measurement):
+            seen = self.instrumented.get((planned.scenario.name, planned.label))
+            result = merged(result, seen) if seen else result
+        if isinstance(result, Outcome) or (result and planned.round != WARM_UP):
+            record.add(result)
+            self.observer.keep(record, result)
+        if result is not None:
+            self.observer.end(planned, result)
+        return result
+
+    def _run_instrumented(self, planned: PlannedRun) -> None:
+        """Observes a revision; what that gives belongs to its next timed run."""
+        for attempt in range(1 + MOST_REPEATS):
+            if attempt:
+                self.observer.extend([planned])
+            result = self._measure(planned)
+            if result is None:
+                return
+            self.observer.end(planned, result)
+            if isinstance(result, Outcome):
+                record = self.records[planned.scenario.name]
+                record.add(result)
+                self.observer.keep(record, result)
+                return
+            # The last attempt counts, as it does of timed runs; counts suffer least.
+            if DISTURBED not in result.marks or attempt == MOST_REPEATS:
+                self.instrumented[planned.scenario.name, planned.label] = result
+                return
+
+    def _measure(self, planned: PlannedRun) -> Result | None:
+        """One run; ``None`` where it is not worth to be tried again."""
+        if _is_hopeless(planned, self.records[planned.scenario.name]):
             self.observer.skip(planned)
             return None
         self.observer.begin(planned)
-        result = self.measurer.measure(planned)
-        if planned.round != WARM_UP or isinstance(result, Outcome):
-            record.add(result)
-            self.observer.keep(record, result)
-        self.observer.end(planned, result)
-        return result
+        return self.measurer.measure(planned)
+
+
+def _instrumented(runs: Sequence[PlannedRun]) -> list[PlannedRun]:
+    """The same runs, observed. Only in a scenario of ours do workers say when they wait."""
+    return [replace(run, instrumented=True) for run in runs if run.scenario.is_own]
 
 
 def _is_done(planned: PlannedRun, record: Record) -> bool:
     return any(run.round == planned.round for run in record.of(planned.label))
+
+
+def _are_hopeless(runs: Sequence[PlannedRun], record: Record) -> bool:
+    return all(_is_hopeless(run, record) for run in runs)
 
 
 def _is_hopeless(planned: PlannedRun, record: Record) -> bool:

@@ -17,6 +17,11 @@ class Metric:
     unit: str
     title: str
     """In charts and sentences."""
+    explains: str | None = None
+    """The name of the cost that it explains; ``None`` for a cost, and for what is neither.
+
+    What explains a cost is a regression only where that cost did not certainly fall.
+    """
 
     @property
     def floor(self) -> float:
@@ -28,26 +33,35 @@ class Metric:
 
 
 SYSTEM_CALLS = "system_calls"
-"""The key of what only some runs have: counting it costs CPU."""
+"""The key of what only instrumented runs can count; see model/instruments.py."""
+USER_STEADY = "time_user_steady"
+SYSTEM_STEADY = "time_system_steady"
+"""The keys of the split of the workers' steady CPU: sampled where the machine allows it, else by
+the kernel's ticks."""
+SAMPLED = "cpu_sampled_share"
+"""The key of what the samples of an instrumented run add up to, of the CPU that was used."""
 
 METRICS = (
     Metric("real", "time_wall_clock", "second", "real time"),
     Metric("user", "time_user", "second", "user time"),
-    Metric("system", "time_system", "second", "system time"),
+    Metric("system", "time_system", "second", "system time", explains="cpu"),
     Metric("cpu", "time_cpu", "second", "CPU time"),
     Metric("rss", "memory_peak_resident", "byte", "peak memory"),
     # Where the CPU time went. The five add up to what the launcher saw: execution/accounting.py.
     Metric("cpu-startup", "time_cpu_startup", "second", "start-up CPU"),
     Metric("steady", "time_cpu_steady", "second", "the workers' steady CPU"),
+    Metric("steady-user", USER_STEADY, "second", "steady user time", explains="steady"),
+    Metric("steady-system", SYSTEM_STEADY, "second", "steady system time", explains="steady"),
+    Metric("sampled", SAMPLED, "share", "samples against exact CPU"),
     Metric("cpu-shutdown", "time_cpu_shutdown", "second", "shutdown CPU"),
     Metric("cpu-helpers", "time_cpu_helpers", "second", "CPU of programs that workers started"),
     Metric("cpu-launcher", "time_cpu_launcher", "second", "the launcher's CPU"),
     # What the workers did.
     Metric("share", "cpu_share_steady", "core", "CPU per waiting second"),
     Metric("startup", "time_startup", "second", "start-up"),
-    Metric("polls", "polls", "count", "polls"),
-    Metric("wakeups", "wakeups", "count", "wake-ups while waiting"),
-    Metric("syscalls", SYSTEM_CALLS, "count", "system calls while waiting"),
+    Metric("polls", "polls", "count", "polls", explains="steady"),
+    Metric("wakeups", "wakeups", "count", "wake-ups while waiting", explains="steady"),
+    Metric("syscalls", SYSTEM_CALLS, "count", "system calls while waiting", explains="steady"),
     Metric("polls-per-item", "polls_per_item", "count", "polls per item"),
     Metric("switches", "context_switches_voluntary", "count", "voluntary context switches"),
     Metric("preemptions", "context_switches_involuntary", "count", "involuntary context switches"),

@@ -65,12 +65,19 @@ class Record:
     context: Context
     waits: bool = False
     """Whether the scenario's input makes the workers wait."""
+    works: bool = False
+    """Whether the scenario has heavy work to do, whose CPU dwarfs that of any waiting."""
     metrics: tuple[Metric, ...] = METRICS
     """Everything that its runs may hold."""
     measurements: list[Measurement] = field(default_factory=list)
     outcomes: list[Outcome] = field(default_factory=list)
     launcher_cpu_s: dict[str, float] = field(default_factory=dict)
     """What the engine's own launcher spent in one extra run, by label; empty unless asked for."""
+
+    @property
+    def mostly_waits(self) -> bool:
+        """Whether what its workers use in the steady phase is what waiting costs."""
+        return self.waits and not self.works
 
     def add(self, result: Result) -> None:
         if isinstance(result, Measurement):

@@ -34,6 +34,8 @@ class PlannedRun:
     """1 and up; 0 is the warm-up."""
     position: int
     """Its place within the round, from 0."""
+    instrumented: bool = False
+    """Whether it is observed by what costs CPU; no time is taken from it then."""
 
 
 @dataclass(frozen=True, kw_only=True)

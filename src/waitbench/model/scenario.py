@@ -93,6 +93,8 @@ class Family:
     """The servers of a run; their CPU is not the run's."""
     waits: Callable[[Parameters], bool] = field(default=lambda _parameters: False)
     """Whether a run's input makes the workers wait: items are due over time, or it is silent."""
+    works: Callable[[Parameters], bool] = field(default=lambda _parameters: False)
+    """Whether a run has heavy work to do, whose CPU dwarfs that of any waiting."""
     quick: Mapping[str, str] = field(default_factory=dict)
     """Settings that shorten its scenarios for the gate."""
 
@@ -119,6 +121,11 @@ class Scenario:
     def waits(self) -> bool:
         """Whether its input makes the workers wait."""
         return self.family.waits(self.parameters)
+
+    @property
+    def works(self) -> bool:
+        """Whether it has heavy work to do, whose CPU dwarfs that of any waiting."""
+        return self.family.works(self.parameters)
 
     @property
     def metrics(self) -> tuple[Metric, ...]:

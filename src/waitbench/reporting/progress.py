@@ -9,6 +9,7 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
+from waitbench.model.metrics import SYSTEM_CALLS
 from waitbench.model.run import WARM_UP, Measurement, Outcome, PlannedRun, Result
 
 
@@ -128,14 +129,18 @@ class RunProgress:
 
 
 def _round(planned: PlannedRun) -> str:
-    return "warm-up" if planned.round == WARM_UP else f"round {planned.round}"
+    name = "warm-up" if planned.round == WARM_UP else f"round {planned.round}"
+    return f"{name}, instrumented" if planned.instrumented else name
 
 
 def _brief(result: Result) -> str:
     if isinstance(result, Outcome):
         return f"{result.reason}: {result.message}"
     times = (("real", "time_wall_clock"), ("user", "time_user"), ("system", "time_system"))
-    return ", ".join(f"{name} {result.metrics[key]:.2f} s" for name, key in times)
+    said = [f"{name} {result.metrics[key]:.2f} s" for name, key in times if key in result.metrics]
+    if SYSTEM_CALLS in result.metrics:
+        said.append(f"{result.metrics[SYSTEM_CALLS]:,.0f} system calls while waiting")
+    return ", ".join(said) or "done"
 
 
 def _human(seconds: float) -> str:

@@ -36,6 +36,7 @@ def read_record(data: Plain) -> Record:
         parameters=parameters,
         context=read_context(_today(take(metadata, "comparison", dict))),
         waits=any(parameters.get(name) for name in ("long_input", "idle")),
+        works=bool(parameters.get("heavy_map")),
         metrics=(*METRICS, *_other_metrics(data)),
         launcher_cpu_s=take_numbers(metadata, "launcher_cpu_s"),
     )

@@ -86,6 +86,7 @@ def plain_scenario(record: Record) -> dict[str, Any]:
         "scenario": record.scenario,
         "family": record.family,
         "waits": record.waits,
+        "works": record.works,
         "parameters": dict(record.parameters),
         "metrics": [asdict(metric) for metric in record.metrics],
         "launcher_cpu_s": dict(record.launcher_cpu_s),
@@ -100,6 +101,7 @@ def read_scenario(data: Plain, context: Context) -> Record:
         parameters=take(data, "parameters", dict),
         context=context,
         waits=take(data, "waits", bool),
+        works=take_optional(data, "works", bool) or False,
         metrics=tuple(_read_metric(metric) for metric in take_objects(data, "metrics")),
         launcher_cpu_s=take_numbers(data, "launcher_cpu_s"),
     )
@@ -180,4 +182,10 @@ def _read_facts(data: Plain) -> Facts:
 
 
 def _read_metric(data: Plain) -> Metric:
-    return Metric(*(take(data, name, str) for name in ("name", "key", "unit", "title")))
+    return Metric(
+        name=take(data, "name", str),
+        key=take(data, "key", str),
+        unit=take(data, "unit", str),
+        title=take(data, "title", str),
+        explains=take_optional(data, "explains", str),
+    )

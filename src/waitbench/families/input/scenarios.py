@@ -34,6 +34,10 @@ def _waits(parameters: Parameters) -> bool:
     return bool(parameters["long_input"] or parameters["idle"])
 
 
+def _works(parameters: Parameters) -> bool:
+    return bool(parameters["heavy_map"])
+
+
 _QUICK = {
     _PER_PARTITION: "8",
     _PER_WORKER: "8",
@@ -48,6 +52,7 @@ _PARTITIONED = Family(
     items=_in_all_partitions,
     lasts_s=lambda p: _lasts_s(int(p["partitions"]), int(p[_PER_PARTITION]), p),
     waits=_waits,
+    works=_works,
     quick=_QUICK,
 )
 _DYNAMIC = Family(
@@ -56,6 +61,7 @@ _DYNAMIC = Family(
     # Workers read and work side by side.
     lasts_s=lambda p: _lasts_s(1, int(p[_PER_WORKER]), p),
     waits=_waits,
+    works=_works,
     quick=_QUICK,
 )
 _SOURCES: tuple[tuple[Family, str, str, dict[str, Value]], ...] = (

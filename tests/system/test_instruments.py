@@ -1,11 +1,19 @@
-"""Whether system calls can be counted here, and what would mend it."""
+"""Which instruments can be used here, and what would mend it."""
 
+import errno
+import os
 from pathlib import Path
 
 import pytest
 
-from waitbench.system import counters
-from waitbench.system.counters import Counter, find_system_calls
+from waitbench.model.instruments import Instruments
+from waitbench.system import instruments
+from waitbench.system.instruments import (
+    Counter,
+    find_instruments,
+    find_sampler,
+    find_system_calls,
+)
 
 
 @pytest.fixture
@@ -17,29 +25,29 @@ def tracing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     entry.write_text("443\n")
     mounts = tmp_path / "mounts"
     mounts.write_text(f"proc /proc proc rw 0 0\ntracefs {folder} tracefs rw,nosuid 0 0\n")
-    monkeypatch.setattr(counters, "_MOUNTS", mounts)
+    monkeypatch.setattr(instruments, "_MOUNTS", mounts)
     return folder
 
 
 def test_a_counter_that_works_is_taken(tracing: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    tried: list[int] = []
+    tried: list[tuple[str, ...]] = []
 
-    def works(tracepoint: int) -> str:
-        tried.append(tracepoint)
+    def works(*arguments: str) -> str:
+        tried.append(arguments)
         return ""
 
-    monkeypatch.setattr(counters, "_try", works)
+    monkeypatch.setattr(instruments, "_try", works)
     assert find_system_calls() == Counter(tracepoint=443)
-    assert tried == [443]
+    assert tried == [("counting", "443")]
 
 
 def test_a_tracing_file_system_that_is_not_mounted_can_be(tracing: Path) -> None:
-    counters._MOUNTS.write_text("proc /proc proc rw 0 0\n")
+    instruments._MOUNTS.write_text("proc /proc proc rw 0 0\n")
     found = find_system_calls()
     assert found.tracepoint is None
     assert "not mounted" in found.reason
     assert found.remedy.startswith("sudo mount -t tracefs")
-    counters._MOUNTS.unlink()
+    instruments._MOUNTS.unlink()
     assert "not mounted" in find_system_calls().reason
 
 
@@ -66,5 +74,25 @@ def test_a_kernel_that_refuses_is_quoted_with_what_would_mend_it(tracing: Path) 
 
 
 def test_this_machine_says_one_or_the_other() -> None:
-    found = find_system_calls()
+    found, sampler = find_system_calls(), find_sampler()
     assert (found.tracepoint is None) == bool(found.reason) == bool(found.remedy)
+    assert sampler.allowed != bool(sampler.reason) == bool(sampler.remedy)
+    expected = Instruments(tracepoint=found.tracepoint, sampler=sampler.allowed)
+    assert find_instruments() == expected
+
+
+@pytest.mark.parametrize(
+    ("refused", "remedy"),
+    [
+        (errno.EACCES, "sudo sysctl kernel.perf_event_paranoid=1"),
+        (errno.EPERM, "for this container"),
+    ],
+)
+def test_a_refused_sampler_names_what_refuses_it(
+    refused: int, remedy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(instruments, "_try", lambda *_: os.strerror(refused))
+    found = find_sampler()
+    assert not found.allowed
+    assert os.strerror(refused) in found.reason
+    assert remedy in found.remedy
