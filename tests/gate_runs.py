@@ -3,15 +3,18 @@
 from collections.abc import Sequence
 
 from tests.records import make_record, times
-from waitbench.analysis import criteria, gate
+from waitbench.analysis import gate
+from waitbench.analysis.criteria import parse
 from waitbench.analysis.gate import GateVerdict
-from waitbench.model.metrics import METRICS
+from waitbench.model.metrics import BY_NAME, METRICS
 from waitbench.model.record import Record
 
 WOBBLE = (0.0, 0.01, -0.01, 0.005, -0.005, 0.012, -0.008, 0.003, 0.0, -0.004)
 
 Rounds = Sequence[tuple[float, float]]
 """User and system seconds of each."""
+Ratio = float | Sequence[float]
+"""Of candidate to baseline: in all rounds, or in each."""
 
 
 def rounds(user: float, system: float, count: int = 10) -> Rounds:
@@ -38,8 +41,35 @@ def record_of(base: Rounds, candidate: Rounds, scenario: str = "waiting") -> Rec
     return make_record(runs, scenario=scenario)
 
 
+def counted(scenario: str, /, **ratios: Ratio) -> Record:
+    """Ten rounds that have metrics of these names, by the ratio of the candidate to the baseline.
+
+    All but the baseline wobbles a little.
+    """
+    by_name = {name.replace("_", "-"): ratio for name, ratio in ratios.items()}
+    base = [{BY_NAME[name].key: 100.0 for name in by_name} for _ in WOBBLE]
+    candidate = [
+        {
+            BY_NAME[name].key: 100.0 * _ratio_of(ratio, number) * (1 + wobble / 2)
+            for name, ratio in by_name.items()
+        }
+        for number, wobble in enumerate(WOBBLE)
+    ]
+    return make_record({"base": base, "new": candidate}, scenario=scenario)
+
+
+def working(record: Record) -> Record:
+    """The same, of a scenario that does not wait."""
+    record.waits = False
+    return record
+
+
 def verdict_of(
-    record: Record, *texts: str, strict: bool = False, most_rounds: int = 10
+    *records: Record, criteria: Sequence[str], strict: bool = False, most_rounds: int = 10
 ) -> GateVerdict:
-    """What the gate says of one scenario."""
-    return gate.conclude([record], criteria.parse(texts, METRICS), most_rounds, strict=strict)
+    """What the gate says of some scenarios."""
+    return gate.conclude(records, parse(criteria, METRICS), most_rounds, strict=strict)
+
+
+def _ratio_of(ratio: Ratio, number: int) -> float:
+    return ratio if isinstance(ratio, float) else ratio[number]

@@ -20,7 +20,7 @@ def test_another_engine_is_compared_gated_charted_and_reported(
     gate = ["--fail-on", "cpu:20%", "--max-rounds", "6", "--junit", tmp_path / "junit.xml"]
     done = run_compare(quick, slow, "-s", "dynamic", *gate, "--timeline")
     assert done.returncode == 1, done.stdout + done.stderr
-    assert "FAIL (cpu:20%): slow in dynamic" in done.stdout
+    assert "FAIL: slow: cpu in dynamic" in done.stdout
     assert "<failure" in (tmp_path / "junit.xml").read_text()
     results = tmp_path / "results"
     comparison = json.loads((results / "comparison.json").read_text())

@@ -6,12 +6,13 @@ import random
 import pytest
 from scipy import stats
 
-from tests.gate_runs import WOBBLE, noisy, record_of, rounds, scaled
-from tests.records import make_record, times
-from waitbench.analysis import calibration, criteria, sequential
-from waitbench.model.metrics import BY_NAME, METRICS
+from tests.gate_runs import WOBBLE, counted, noisy, record_of, rounds, scaled
+from waitbench.analysis import calibration, sequential
+from waitbench.analysis.criteria import parse
+from waitbench.analysis.sequential import Errors
+from waitbench.model.metrics import METRICS
 
-CRITERIA = criteria.parse(["system:10%", "cpu:20%"], METRICS)
+CRITERIA = parse(["system:10%", "cpu:20%"], METRICS)
 
 
 def test_detectable_changes_shrink_with_rounds_towards_the_margin() -> None:
@@ -23,11 +24,12 @@ def test_detectable_changes_shrink_with_rounds_towards_the_margin() -> None:
 @pytest.mark.parametrize(("rounds_", "margin", "error"), [(5, 0.10, 0.001), (3, 0.0, 0.01)])
 def test_a_detectable_change_is_found_that_often(rounds_: int, margin: float, error: float) -> None:
     change = calibration.detectable_change(0.05, rounds_, margin, error)
+    errors = Errors(alarm=error, clear=error)
     source = random.Random(3)
     found = 0
     for _ in range(1500):
         logs = [source.gauss(math.log(change), 0.05) for _ in range(rounds_)]
-        found += sequential.bounds(logs, error).low > math.log1p(margin)
+        found += sequential.bounds(logs, errors).low > math.log1p(margin)
     assert found / 1500 == pytest.approx(0.95, abs=0.017)
 
 
@@ -48,23 +50,13 @@ def test_a_rate_of_false_alarms_has_its_exact_interval() -> None:
 
 
 def test_spreads_are_pooled_over_comparisons_by_their_rounds() -> None:
-    def record(*logs: float) -> object:
-        return make_record({
-            "A": [times(1, 1, 0)] * len(logs),
-            "B": [times(1, math.exp(log), 0) for log in logs],
-        })  # fmt: skip
-
     # Variances 0.02 with 1 degree of freedom and 0.01 with 2, each around a centre of its own.
-    found = calibration.spread_of(
-        [record(0.1, 0.3), record(1.0, 1.1, 1.2), record(9.0)],  # type: ignore[list-item]
-        BY_NAME["user"],
-    )
+    found = calibration.spread_of([[0.1, 0.3], [1.0, 1.1, 1.2], [9.0]])
     assert found == pytest.approx(math.sqrt((0.02 + 2 * 0.01) / 3))
 
 
 def test_without_two_rounds_there_is_no_spread() -> None:
-    record = make_record({"A": [times(1, 1, 1)], "B": [times(1, 1, 1)]})
-    assert math.isnan(calibration.spread_of([record], BY_NAME["user"]))
+    assert math.isnan(calibration.spread_of([[0.1], []]))
 
 
 def test_a_calibration_sums_up_all_comparisons() -> None:
@@ -78,11 +70,13 @@ def test_a_calibration_sums_up_all_comparisons() -> None:
     found = calibration.calibrate(comparisons, CRITERIA, 10)
     assert (found.comparisons, found.false_alarms) == (3, 1)
     assert (found.low, found.high) == calibration.false_alarm_interval(1, 3)
-    places = [(sensitivity.scenario, sensitivity.metric) for sensitivity in found.sensitivities]
-    assert places == [("one", "system"), ("one", "cpu"), ("two", "system"), ("two", "cpu")]
+    places = [(sensitivity.place, sensitivity.criterion) for sensitivity in found.sensitivities]
+    assert places == [
+        ("one", "system:10%"), ("one", "cpu:20%"), ("two", "system:10%"), ("two", "cpu:20%"),
+    ]  # fmt: skip
 
 
-def test_each_scenario_and_metric_has_a_sensitivity_of_its_own() -> None:
+def test_each_question_has_a_sensitivity_of_its_own() -> None:
     calm, other = rounds(1, 0.5), rounds(1, 0.5)[::-1]
     records = [record_of(calm, other, "one"), record_of(calm, noisy(10), "two")]
     one, cpu, two, _ = calibration.calibrate([records], CRITERIA, 10).sensitivities
@@ -91,12 +85,23 @@ def test_each_scenario_and_metric_has_a_sensitivity_of_its_own() -> None:
     assert one.spread == pytest.approx(spread)
     assert two.spread > 10 * spread
     assert list(one.by_rounds) == [3, 4, 5, 6, 8, 10]
-    # Four hypotheses, six looks.
-    error = 0.05 / 4 / 6
+    error = sequential.errors_at(5, sequential.looks_until(10), 4).alarm
     assert one.by_rounds[5] == pytest.approx(calibration.detectable_change(spread, 5, 0.10, error))
     assert cpu.by_rounds[5] == pytest.approx(
         calibration.detectable_change(cpu.spread, 5, 0.20, error)
     )
+
+
+def test_scenarios_together_have_the_spread_of_their_mean() -> None:
+    source = random.Random(7)
+    records = [
+        counted(name, cpu=[math.exp(source.gauss(0, 0.1)) for _ in range(10)])
+        for name in ("one", "two", "three", "four")
+    ]
+    criteria = parse(["cpu:10%,together", "cpu:10%"], METRICS)
+    together, *each = calibration.calibrate([records], criteria, 10).sensitivities
+    assert together.place == "4 scenarios together"
+    assert together.spread < min(one.spread for one in each)
 
 
 def test_a_comparison_that_stays_unclear_is_no_false_alarm() -> None:

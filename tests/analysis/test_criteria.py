@@ -2,8 +2,11 @@
 
 import pytest
 
+from tests.records import make_record
 from waitbench.analysis import criteria
+from waitbench.analysis.criteria import DEFAULTS, Scope
 from waitbench.model.errors import UsageError
+from waitbench.model.instruments import Instruments
 from waitbench.model.metrics import METRICS, Metric
 
 
@@ -11,6 +14,8 @@ from waitbench.model.metrics import METRICS, Metric
     ("text", "name", "margin", "floor", "alone"),
     [
         ("system:10%", "system", 0.10, 0.0, False),
+        ("wakeups:5%,alone", "wakeups", 0.05, 0.0, True),
+        ("steady:0.07%", "steady", 0.0007, 0.0, False),
         (" real:5% ", "real", 0.05, 0.0, False),
         ("polls:50%", "polls", 0.50, 0.0, False),
         ("polls-per-item:9999%", "polls-per-item", 99.99, 0.0, False),
@@ -33,14 +38,14 @@ def test_criteria_are_read(text: str, name: str, margin: float, floor: float, al
     assert (criterion.margin, criterion.floor) == pytest.approx((margin, floor))
 
 
-FORM = r"^--fail-on '{}' is not METRIC:PERCENT%, such as system:10%, or system:10%,20ms, or "
+FORM = r"^--fail-on '{}' is not METRIC:PERCENT%, such as steady:10%, or system:10%,20ms, or "
 MARGIN = r"^--fail-on '{}': the margin must be 0 % or more, and below 10,000 %\.$"
-PERCENT = r"^--fail-on '{}': '{}' is not a number of per cent, such as system:10%"
+PERCENT = r"^--fail-on '{}': '{}' is not a number of per cent, such as steady:10%"
 ALONE = (
-    r"^--fail-on '{}': 'alone' is for system time, "
-    r"which is otherwise judged together with total CPU\.$"
+    r"^--fail-on '{}': 'alone' is for what explains a cost, and is otherwise judged with it: "
+    r"system \(cpu\), .*wakeups \(steady\).*\. cpu explains none\.$"
 )
-FLOOR = r"^--fail-on '{}': '{}' is neither a floor, such as 20ms or 5MiB, nor 'alone'\.$"
+FLOOR = r"^--fail-on '{}': '{}' is neither a floor for {}, such as {}, nor 'alone' or 'together'\.$"
 
 
 @pytest.mark.parametrize(
@@ -51,9 +56,15 @@ FLOOR = r"^--fail-on '{}': '{}' is neither a floor, such as 20ms or 5MiB, nor 'a
         *((text, MARGIN.format(text)) for text in ("system:-5%", "system:nan%", "system:inf%")),
         ("system:10000%", MARGIN.format("system:10000%")),
         ("system:x%", PERCENT.format("system:x%", "x")),
-        ("system:10%,x", FLOOR.format("system:10%,x", "x")),
-        ("system:10%,20 parsecs", FLOOR.format("system:10%,20 parsecs", "20 parsecs")),
-        ("system:10%,1ms!", FLOOR.format("system:10%,1ms!", "1ms!")),
+        ("system:10%,x", FLOOR.format("system:10%,x", "x", "system", "20ms")),
+        (
+            "system:10%,20 parsecs",
+            FLOOR.format("system:10%,20 parsecs", "20 parsecs", "system", "20ms"),
+        ),
+        ("system:10%,1ms!", FLOOR.format("system:10%,1ms!", "1ms!", "system", "20ms")),
+        ("system:10%,5MiB", FLOOR.format("system:10%,5MiB", "5MiB", "system", "20ms")),
+        ("rss:10%,5ms", FLOOR.format("rss:10%,5ms", "5ms", "rss", "20B")),
+        ("polls:10%,5ms", FLOOR.format("polls:10%,5ms", "5ms", "polls", "20")),
         ("cpu:10%,alone", ALONE.format("cpu:10%,alone")),
     ],
 )
@@ -75,17 +86,80 @@ def test_an_unknown_metric_names_those_there_are() -> None:
     ("text", "shown"),
     [
         ("system:10%", "system:10%"),
-        ("system:2.5%,20ms,alone", "system:2.5%,0.02 second,alone"),
-        ("rss:20%,5MiB", "rss:20%,5.24288e+06 byte"),
+        ("system:2.5%, alone,20ms", "system:2.5%,20ms,alone"),
+        ("cpu:10%,together,1.5s", "cpu:10%,1.5s,together"),
+        ("wakeups:7%,together,alone", "wakeups:7%,alone,together"),
+        ("startup:1%,7us", "startup:1%,7us"),
+        ("startup:1%,0.25us", "startup:1%,0.25us"),
+        ("rss:20%,5MiB", "rss:20%,5MiB"),
+        ("rss:20%,5000000", "rss:20%,4882.8125KiB"),
+        ("rss:20%,1000", "rss:20%,1000B"),
+        ("polls:1%,1234567", "polls:1%,1234567"),
         ("cpu:0%", "cpu:0%"),
     ],
 )
 def test_a_criterion_shows_as_it_would_be_written(text: str, shown: str) -> None:
-    assert str(criteria.parse([text], METRICS)[0]) == shown
+    (criterion,) = criteria.parse([text], METRICS)
+    assert str(criterion) == shown
+    assert criteria.parse([shown], METRICS) == (criterion,)
 
 
 @pytest.mark.parametrize(
-    ("text", "may_move"), [("system:1%", True), ("system:1%,alone", False), ("cpu:1%", False)]
+    ("text", "cost"),
+    [
+        ("system:1%", "cpu"),
+        ("system:1%,alone", None),
+        ("wakeups:1%", "steady"),
+        ("cpu:1%", None),
+        ("rss:1%", None),
+    ],
 )
-def test_only_system_time_may_be_forgiven_for_less_cpu(text: str, may_move: bool) -> None:
-    assert criteria.parse([text], METRICS)[0].may_move is may_move
+def test_what_explains_a_cost_is_judged_with_it_unless_alone(text: str, cost: str | None) -> None:
+    assert criteria.parse([text], METRICS)[0].cost == cost
+
+
+def test_together_is_said_and_concerns_every_scenario() -> None:
+    one, other = criteria.parse(["cpu:1%,together", "cpu:1%"], METRICS)
+    assert (one.together, one.scope) == (True, Scope.EVERY)
+    assert (other.together, other.scope) == (False, Scope.EVERY)
+
+
+def test_a_scope_holds_the_scenarios_of_its_group() -> None:
+    waiting = make_record({"a": [], "b": []})
+    working = make_record({"a": [], "b": []}, waits=False)
+    both = make_record({"a": [], "b": []})
+    both.works = True
+    held = {scope: [scope.holds(record) for record in (waiting, working, both)] for scope in Scope}
+    assert held == {
+        Scope.EVERY: [True, True, True],
+        Scope.WAITING: [True, False, False],
+        Scope.WORKING: [False, True, True],
+    }
+
+
+def test_the_defaults_are_about_what_waits_and_what_works() -> None:
+    assert [(str(criterion), criterion.scope.value) for criterion in DEFAULTS] == [
+        ("steady:10%,together", "waiting"),
+        ("steady:25%", "waiting"),
+        ("wakeups:5%", "waiting"),
+        ("syscalls:5%", "waiting"),
+        ("steady-system:25%,together", "waiting"),
+        ("cpu:10%,together", "working"),
+        ("cpu:25%", "working"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("instruments", "lacking"),
+    [
+        (Instruments(), ["syscalls", "steady-system"]),
+        (Instruments(tracepoint=0), ["steady-system"]),
+        (Instruments(sampler=True), ["syscalls"]),
+        (Instruments(tracepoint=17, sampler=True), []),
+    ],
+)
+def test_what_needs_an_instrument_is_measured_finely_with_it(
+    instruments: Instruments, lacking: list[str]
+) -> None:
+    found = [c.metric.name for c in DEFAULTS if not criteria.is_measured_finely(c, instruments)]
+    assert found == lacking

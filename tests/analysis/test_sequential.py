@@ -8,11 +8,14 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from waitbench.analysis import sequential
+from waitbench.analysis.sequential import Errors
+
+ONE_IN_100 = Errors(alarm=0.01, clear=0.01)
 
 
 def test_nothing_trimmed_is_students_t() -> None:
     values = [0.1, 0.2, 0.3, 0.4, 0.6, 0.7, 0.9]
-    found = sequential.bounds(values[::-1], 0.01)
+    found = sequential.bounds(values[::-1], ONE_IN_100)
     half = stats.t.ppf(0.99, 6) * stats.sem(values)
     centre = sum(values) / 7
     assert found.standard_error == pytest.approx(stats.sem(values))
@@ -25,7 +28,7 @@ def test_nothing_trimmed_is_students_t() -> None:
 def test_trimmed_bounds_are_those_of_yuen_as_scipy_has_them(count: int, share: float) -> None:
     # From eight rounds on a tenth at each end, at least one. The other sample adds no variance.
     values = [0.01 * n**1.5 + (0.5 if n == 7 else 0) for n in range(count)]
-    found = sequential.bounds(values, 0.025)
+    found = sequential.bounds(values, Errors(alarm=0.025, clear=0.025))
     reference = stats.ttest_ind(values, [0.0] * count, trim=share + 1e-9, equal_var=False)
     assert found.centre == pytest.approx(stats.trim_mean(values, share + 1e-9))
     assert found.centre / found.standard_error == pytest.approx(reference.statistic)
@@ -38,28 +41,31 @@ def test_trimmed_bounds_are_those_of_yuen_as_scipy_has_them(count: int, share: f
 def test_bounds_enclose_the_centre_and_mirror_when_the_revisions_change_places(
     logs: list[float], error: float
 ) -> None:
-    found = sequential.bounds(logs, error)
-    mirrored = sequential.bounds([-value for value in logs], error)
+    errors = Errors(alarm=error, clear=error)
+    found = sequential.bounds(logs, errors)
+    mirrored = sequential.bounds([-value for value in logs], errors)
     assert found.low <= found.centre <= found.high
     assert mirrored.low == pytest.approx(-found.high, abs=1e-9)
 
 
 def test_one_spike_among_ten_rounds_hardly_moves_the_bounds() -> None:
     calm = [0.01, -0.02, 0.0, 0.015, -0.01, 0.02, -0.005, 0.005, 0.01, -0.015]
-    before, after = sequential.bounds(calm, 0.01), sequential.bounds([*calm[:-1], 3.0], 0.01)
+    before = sequential.bounds(calm, ONE_IN_100)
+    after = sequential.bounds([*calm[:-1], 3.0], ONE_IN_100)
     assert after.high < before.high + 0.05
 
 
 @pytest.mark.parametrize(("of", "freedom"), [(7, 6), (8, 5), (20, 15), (30, 23), (1, 1)])
 def test_bounds_to_come_shrink_with_the_root_of_the_rounds(of: int, freedom: int) -> None:
-    found = sequential.bounds([0.1, 0.2, 0.4, 0.5, 0.6], 0.01)
+    found = sequential.bounds([0.1, 0.2, 0.4, 0.5, 0.6], ONE_IN_100)
     expected = found.standard_error * (5 / of) ** 0.5 * stats.t.ppf(1 - 0.003, freedom)
     assert found.half_width_after(5, of, 0.003) == pytest.approx(expected)
 
 
 def test_bounds_after_the_rounds_that_there_are_are_those_that_there_are() -> None:
-    found = sequential.bounds([0.1, 0.2, 0.4, 0.5, 0.6], 0.01)
-    assert found.half_width_after(5, 5, 0.01) == pytest.approx((found.high - found.low) / 2)
+    found = sequential.bounds([0.1, 0.2, 0.4, 0.5, 0.6], Errors(alarm=0.001, clear=0.01))
+    assert found.half_width_after(5, 5, 0.001) == pytest.approx(found.centre - found.low)
+    assert found.half_width_after(5, 5, 0.01) == pytest.approx(found.high - found.centre)
 
 
 def test_the_last_look_is_at_the_last_round() -> None:
@@ -69,23 +75,43 @@ def test_the_last_look_is_at_the_last_round() -> None:
     assert sequential.FEWEST_ROUNDS == 3
 
 
-def test_the_errors_of_all_looks_add_up_to_what_is_allowed() -> None:
+def test_the_alarms_of_all_hypotheses_at_all_looks_share_what_is_allowed() -> None:
     looks = sequential.looks_until(30)
-    assert sequential.level(16, len(looks)) * 16 * len(looks) == pytest.approx(0.05)
+    errors = [sequential.errors_at(look, looks, 15).alarm for look in looks]
+    assert 15 * sum(errors) == pytest.approx(0.05)
 
 
-def test_simulated_comparisons_without_a_change_fail_in_fewer_than_5_per_cent() -> None:
+def test_each_hypothesis_may_be_cleared_wrongly_as_often_as_if_it_were_the_only_one() -> None:
+    looks = sequential.looks_until(30)
+    errors = [sequential.errors_at(look, looks, 15).clear for look in looks]
+    assert sum(errors) == pytest.approx(0.05)
+    assert sequential.errors_at(3, looks, 1).alarm == pytest.approx(errors[0])
+
+
+def test_there_is_no_error_to_spend_between_looks() -> None:
+    with pytest.raises(ValueError, match="7 is none of the looks"):
+        sequential.errors_at(7, sequential.looks_until(30), 1)
+
+
+def test_simulated_comparisons_err_in_fewer_than_5_per_cent() -> None:
     """A short, seeded form of benchmarks/false_alarms.py; with margin 0 every error shows."""
     source = random.Random(7)
     looks = sequential.looks_until(20)
-    error = sequential.level(4, len(looks))
     alarms = 0
+    cleared = [0, 0, 0, 0]
     for _ in range(300):
-        hypotheses = [[_noise(source) for _ in range(20)] for _ in range(4)]
-        alarms += any(
-            sequential.bounds(logs[:look], error).low > 0 for logs in hypotheses for look in looks
-        )
+        below, above = set(), set()
+        for n in range(4):
+            logs = [_noise(source) for _ in range(20)]
+            for look in looks:
+                found = sequential.bounds(logs[:look], sequential.errors_at(look, looks, 4))
+                below |= {n} if found.low > 0 else set()
+                above |= {n} if found.high < 0 else set()
+        alarms += bool(below)
+        for n in above:
+            cleared[n] += 1
     assert alarms <= 15
+    assert 0 < max(cleared) <= 15
 
 
 def _noise(source: random.Random) -> float:

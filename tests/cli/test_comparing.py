@@ -125,7 +125,7 @@ def test_calibration_counts_what_it_has_and_goes_on(run_compare: Compare, tmp_pa
     assert summary["comparisons"] == 2
     assert f"False alarms: {summary['false_alarms']} of 2" in done.stdout
     (change,) = summary["changes"]
-    assert (change["scenario"], change["metric"]) == ("dynamic", "cpu")
+    assert (change["place"], change["criterion"]) == ("dynamic", "cpu:100%")
     kept = (folder / "comparison-001" / "dynamic.json").read_bytes()
     # One more: the two that are there are kept and counted.
     more = run_compare(wheel, "--comparisons", "3", *options, command="calibrate")

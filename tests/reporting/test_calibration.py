@@ -13,8 +13,8 @@ FOUND = Calibration(
     high=0.132,
     sensitivities=(
         Sensitivity(
-            scenario="waiting",
-            metric="system",
+            place="waiting",
+            criterion="system:10%",
             spread=0.05,
             by_rounds={3: 11.0, 5: 10.0, 8: 3.0, 10: 1.26, 12: 1.2},
         ),
@@ -30,8 +30,8 @@ def test_the_rate_and_what_would_be_found_are_shown() -> None:
     )
     assert lines[2:] == [
         "Smallest rise found 95% of the time",
-        "scenario  metric  5 rounds  10 rounds  12 rounds",
-        "waiting   system   > 900 %       +26%       +20%",
+        "scenario  criterion   5 rounds  10 rounds  12 rounds",
+        "waiting   system:10%   > 900 %       +26%       +20%",
     ]
 
 
@@ -40,5 +40,6 @@ def test_plain_data_keep_every_look() -> None:
     assert (data["comparisons"], data["false_alarms"]) == (40, 1)
     assert data["interval"] == [0.0006, 0.132]
     (change,) = data["changes"]
-    assert (change["scenario"], change["metric"], change["spread"]) == ("waiting", "system", 0.05)
+    assert (change["place"], change["criterion"]) == ("waiting", "system:10%")
+    assert change["spread"] == 0.05
     assert change["by_rounds"] == {"3": 11.0, "5": 10.0, "8": 3.0, "10": 1.26, "12": 1.2}

@@ -5,11 +5,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import variance
 
-from waitbench.analysis import gate, sequential
+from waitbench.analysis import gate, questions
 from waitbench.analysis.criteria import Criterion
 from waitbench.analysis.distributions import noncentral_t_above, rate_interval, t_quantile
-from waitbench.analysis.statistics import CONFIDENCE, log_ratios, paired
-from waitbench.model.metrics import Metric
+from waitbench.analysis.judging import Schedule, schedule
+from waitbench.analysis.questions import Question
+from waitbench.analysis.statistics import CONFIDENCE
 from waitbench.model.record import Record
 
 POWER = 0.95
@@ -17,10 +18,12 @@ POWER = 0.95
 
 @dataclass(frozen=True, kw_only=True)
 class Sensitivity:
-    """What the gate would find of one metric in one scenario."""
+    """What the gate would find by one criterion."""
 
-    scenario: str
-    metric: str
+    place: str
+    """The scenario, or how many of them together."""
+    criterion: str
+    """As a user writes it."""
     spread: float
     """Standard deviation of the logarithm of one round's ratio; NaN where no rounds were paired."""
     by_rounds: Mapping[int, float]
@@ -51,30 +54,30 @@ def calibrate(
     ]
     alarms = sum(bool(verdict.failures) for verdict in verdicts)
     low, high = false_alarm_interval(alarms, len(verdicts))
-    looks = sequential.looks_until(most_rounds)
-    error = sequential.level(verdicts[0].hypotheses, len(looks))
-    sensitivities = []
-    for scenario in [record.scenario for record in comparisons[0]]:
-        ours = [r for records in comparisons for r in records if r.scenario == scenario]
-        for criterion in criteria:
-            spread = spread_of(ours, criterion.metric)
-            found = {
-                look: detectable_change(spread, look, criterion.margin, error) for look in looks
-            }
-            sensitivities.append(
-                Sensitivity(
-                    scenario=scenario,
-                    metric=criterion.metric.name,
-                    spread=spread,
-                    by_rounds=found,
-                )
-            )
+    # The same questions are asked in each comparison.
+    asked = list(zip(*(questions.ask(records, criteria) for records in comparisons), strict=True))
+    when = schedule(len(asked), most_rounds)
     return Calibration(
         comparisons=len(verdicts),
         false_alarms=alarms,
         low=low,
         high=high,
-        sensitivities=tuple(sensitivities),
+        sensitivities=tuple(_sensitivity(same, when) for same in asked),
+    )
+
+
+def _sensitivity(asked: Sequence[Question], when: Schedule) -> Sensitivity:
+    """What the gate would find, from the same question in several comparisons."""
+    criterion = asked[0].criterion
+    spread = spread_of([[one.log for one in q.rounds(criterion.metric)] for q in asked])
+    return Sensitivity(
+        place=asked[0].place,
+        criterion=str(criterion),
+        spread=spread,
+        by_rounds={
+            look: detectable_change(spread, look, criterion.margin, when.errors(look).alarm)
+            for look in when.looks
+        },
     )
 
 
@@ -101,14 +104,13 @@ def detectable_change(spread: float, rounds: int, margin: float, error: float) -
     return math.exp(math.log1p(margin) + high * spread / math.sqrt(rounds))
 
 
-def spread_of(records: Sequence[Record], metric: Metric) -> float:
+def spread_of(comparisons: Sequence[Sequence[float]]) -> float:
     """The standard deviation of a round's log ratio within comparisons; NaN without two rounds.
 
     Pooled: each comparison has a centre of its own, and counts by its rounds.
     """
     squares, freedom = 0.0, 0
-    for record in records:
-        logs = log_ratios(paired(record, record.context.labels[1], metric), metric)
+    for logs in comparisons:
         if len(logs) > 1:
             squares += variance(logs) * (len(logs) - 1)
             freedom += len(logs) - 1

@@ -1,25 +1,38 @@
-"""What a candidate must not do, as a user writes it: criteria such as ``system:10%``."""
+"""What a candidate must not do: the gate's defaults, and what users write, as ``system:10%``."""
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum
 
 from waitbench.model.errors import UsageError
-from waitbench.model.metrics import Metric
+from waitbench.model.instruments import Instruments
+from waitbench.model.metrics import BY_NAME, Metric
+from waitbench.model.record import Record
 
-_UNITS = {
-    "s": 1.0,
-    "ms": 1e-3,
-    "us": 1e-6,
-    "µs": 1e-6,
-    "b": 1.0,
-    "kib": 2.0**10,
-    "mib": 2.0**20,
-    "": 1.0,
-}
+_EXAMPLE = "such as steady:10%, or system:10%,20ms, or wakeups:5%,alone, or cpu:10%,together"
 _CRITERION = re.compile(r"(?P<metric>[a-z0-9-]+):(?P<percent>[^%,]*)%(?P<rest>(,[^,]*)*)")
-_FLOOR = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>[a-zµ]*)")
-_EXAMPLE = "such as system:10%, or system:10%,20ms, or system:10%,alone"
+_FLOOR = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>[a-z]*)")
+_UNITS: dict[str, dict[str, float]] = {
+    "second": {"s": 1.0, "ms": 1e-3, "us": 1e-6},
+    "byte": {"MiB": 2.0**20, "KiB": 2.0**10, "B": 1.0},
+}
+"""How a floor may be written for a metric of this unit, besides as a bare number; large first."""
+_DIGITS = ".12g"
+"""Enough to read back what was written."""
+
+
+class Scope(str, Enum):
+    """The scenarios that a criterion is about."""
+
+    EVERY = "every"
+    WAITING = "waiting"
+    """Those whose workers mostly wait."""
+    WORKING = "working"
+    """The others."""
+
+    def holds(self, record: Record) -> bool:
+        return self is Scope.EVERY or record.mostly_waits is (self is Scope.WAITING)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,20 +45,48 @@ class Criterion:
     floor: float = 0.0
     """A rise of the mean below this, in the metric's unit, never fails."""
     alone: bool = False
-    """Judge system time without regard to total CPU."""
+    """Judge what explains a cost without regard to that cost."""
+    together: bool = False
+    """Judge all scenarios by their mean within each round, rather than each by itself."""
+    scope: Scope = Scope.EVERY
 
     @property
-    def may_move(self) -> bool:
-        """Whether a rise may be forgiven because total CPU fell by more."""
-        return self.metric.name == "system" and not self.alone
+    def cost(self) -> str | None:
+        """The name of the metric whose certain fall excuses a rise; ``None`` if nothing does."""
+        return None if self.alone else self.metric.explains
 
     def __str__(self) -> str:
-        floor = f",{self.floor:g} {self.metric.unit}" if self.floor else ""
-        return f"{self.metric.name}:{self.margin * 100:g}%{floor}{',alone' * self.alone}"
+        """The text that ``parse`` makes this of; the scope is not in it."""
+        floor = f",{_floor_text(self.floor, self.metric)}" if self.floor else ""
+        flags = ",alone" * self.alone + ",together" * self.together
+        return f"{self.metric.name}:{self.margin * 100:{_DIGITS}}%{floor}{flags}"
+
+
+DEFAULTS = (
+    Criterion(metric=BY_NAME["steady"], margin=0.10, together=True, scope=Scope.WAITING),
+    Criterion(metric=BY_NAME["steady"], margin=0.25, scope=Scope.WAITING),
+    Criterion(metric=BY_NAME["wakeups"], margin=0.05, scope=Scope.WAITING),
+    Criterion(metric=BY_NAME["syscalls"], margin=0.05, scope=Scope.WAITING),
+    Criterion(metric=BY_NAME["steady-system"], margin=0.25, together=True, scope=Scope.WAITING),
+    Criterion(metric=BY_NAME["cpu"], margin=0.10, together=True, scope=Scope.WORKING),
+    Criterion(metric=BY_NAME["cpu"], margin=0.25, scope=Scope.WORKING),
+)
+"""What the gate asks unless told otherwise.
+
+Of one scenario, 10 % of CPU time cannot be settled in minutes, but of all of a group together they
+can. Counts vary less, so that their margin is narrower: a rise of 10 % is to be found.
+"""
+
+_INSTRUMENTED = Instruments(tracepoint=0, sampler=True).keys
+
+
+def is_measured_finely(criterion: Criterion, instruments: Instruments) -> bool:
+    """Whether a machine with these instruments gives what a default criterion is about."""
+    return criterion.metric.key not in _INSTRUMENTED - instruments.keys
 
 
 def parse(texts: Sequence[str], metrics: Sequence[Metric]) -> tuple[Criterion, ...]:
-    """Reads ``METRIC:PERCENT%[,FLOOR][,alone]``, the names being those of ``metrics``.
+    """Reads ``METRIC:PERCENT%[,FLOOR][,alone][,together]``; the metrics are those given.
 
     Raises ``UsageError`` that says what would be right.
     """
@@ -57,19 +98,20 @@ def _criterion(text: str, metrics: Sequence[Metric]) -> Criterion:
     if match is None:
         raise UsageError(f"--fail-on {text!r} is not METRIC:PERCENT%, {_EXAMPLE}.")
     metric = _metric(match["metric"], text, metrics)
-    floor, alone = 0.0, False
-    for part in filter(None, match["rest"].split(",")):
-        if part.strip() == "alone":
-            alone = True
-        else:
-            floor = _floor(part.strip(), text)
-    if alone and metric.name != "system":
+    parts = [part.strip() for part in match["rest"].split(",") if part.strip()]
+    floors = [_floor(part, text, metric) for part in parts if part not in ("alone", "together")]
+    if "alone" in parts and metric.explains is None:
         raise UsageError(
-            f"--fail-on {text!r}: 'alone' is for system time, which is otherwise judged together "
-            "with total CPU."
+            f"--fail-on {text!r}: 'alone' is for what explains a cost, and is otherwise judged "
+            f"with it: {_explanations(metrics)}. {metric.name} explains none."
         )
-    margin = _margin(match["percent"], text)
-    return Criterion(metric=metric, margin=margin, floor=floor, alone=alone)
+    return Criterion(
+        metric=metric,
+        margin=_margin(match["percent"], text),
+        floor=floors[-1] if floors else 0.0,
+        alone="alone" in parts,
+        together="together" in parts,
+    )
 
 
 def _metric(name: str, text: str, metrics: Sequence[Metric]) -> Metric:
@@ -78,6 +120,10 @@ def _metric(name: str, text: str, metrics: Sequence[Metric]) -> Metric:
         names = ", ".join(metric.name for metric in metrics)
         raise UsageError(f"--fail-on {text!r}: there is no metric {name!r}. There are: {names}.")
     return found
+
+
+def _explanations(metrics: Sequence[Metric]) -> str:
+    return ", ".join(f"{m.name} ({m.explains})" for m in metrics if m.explains is not None)
 
 
 def _margin(percent: str, text: str) -> float:
@@ -92,10 +138,26 @@ def _margin(percent: str, text: str) -> float:
     return margin
 
 
-def _floor(part: str, text: str) -> float:
-    match = _FLOOR.fullmatch(part.lower())
-    if match is None or match["unit"] not in _UNITS:
+def _floor(part: str, text: str, metric: Metric) -> float:
+    units = {name.lower(): size for name, size in _UNITS.get(metric.unit, {}).items()} | {"": 1.0}
+    match = _FLOOR.fullmatch(part.lower().replace("µ", "u"))
+    if match is None or match["unit"] not in units:
         raise UsageError(
-            f"--fail-on {text!r}: {part!r} is neither a floor, such as 20ms or 5MiB, nor 'alone'."
+            f"--fail-on {text!r}: {part!r} is neither a floor for {metric.name}, such as "
+            f"{_floor_text(0.02 if metric.unit == 'second' else 20, metric)}, nor 'alone' or "
+            "'together'."
         )
-    return float(match["number"]) * _UNITS[match["unit"]]
+    return float(match["number"]) * units[match["unit"]]
+
+
+def _floor_text(floor: float, metric: Metric) -> str:
+    """A floor in the largest unit that it can be read back from."""
+    units = _UNITS.get(metric.unit, {"": 1.0})
+    numbers = {name: f"{floor / size:{_DIGITS}}" for name, size in units.items()}
+    exact = [
+        name
+        for name, size in units.items()
+        if floor >= size and float(numbers[name]) * size == floor
+    ]
+    name = exact[0] if exact else list(units)[-1]
+    return f"{numbers[name]}{name}"

@@ -3,11 +3,12 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from waitbench.analysis import questions
 from waitbench.analysis.criteria import Criterion
-from waitbench.analysis.judging import Judgement, judge
+from waitbench.analysis.judging import Judgement, judge, schedule
 from waitbench.model.errors import ExitCode
 from waitbench.model.record import Record
-from waitbench.model.run import DISTURBED, NOT_SUPPORTED
+from waitbench.model.run import DISTURBED
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,8 +17,9 @@ class GateVerdict:
 
     criteria: tuple[Criterion, ...]
     judgements: tuple[Judgement, ...]
+    """Those about several scenarios together first."""
     strict: bool
-    """Whether unclear counts as failed."""
+    """Whether an open question counts as failed."""
     hypotheses: int
     """Number of those whose joint error is bounded."""
     most_rounds: int
@@ -25,52 +27,74 @@ class GateVerdict:
     """Runs that were repeated because the machine did something else."""
     unsupported: tuple[str, ...]
     """``label in scenario`` for what could not be judged because a revision does not have it."""
+    left_out: tuple[str, ...]
+    """Default criteria that were not asked because this machine cannot measure them; and why."""
 
     @property
     def failures(self) -> tuple[Judgement, ...]:
         return tuple(j for j in self.judgements if j.fails or (self.strict and j.is_open))
 
     @property
+    def open(self) -> tuple[Judgement, ...]:
+        return tuple(j for j in self.judgements if j.is_open)
+
+    @property
     def exit_code(self) -> ExitCode:
         return ExitCode.REGRESSION if self.failures else ExitCode.OK
 
 
-def count_hypotheses(scenarios: int, candidates: int, criteria: Sequence[Criterion]) -> int:
-    """How many judgements a comparison asks for: those whose joint error is bounded."""
-    return max(1, scenarios * candidates * len(criteria))
+def judge_all(
+    records: Iterable[Record], criteria: Sequence[Criterion], most_rounds: int
+) -> tuple[Judgement, ...]:
+    """Answers every question of a comparison but those that a revision does not support."""
+    asked = questions.ask(records, criteria)
+    when = schedule(len(asked), most_rounds)
+    return tuple(
+        judge(question, when)
+        for question in asked
+        if len(question.unsupported) < len(question.records)
+    )
+
+
+def unsettled(judgements: Sequence[Judgement]) -> tuple[Judgement, ...]:
+    """Those that more rounds could change, where that matters.
+
+    Where a candidate has failed, nothing more need be known of it.
+    """
+    failed = {(j.label, scenario) for j in judgements if has_failed(j) for scenario in j.scenarios}
+    return tuple(
+        j
+        for j in judgements
+        if not j.settled and failed.isdisjoint((j.label, scenario) for scenario in j.scenarios)
+    )
+
+
+def has_failed(judgement: Judgement) -> bool:
+    """Whether it fails, and more rounds would not excuse it."""
+    return judgement.fails and judgement.settled
 
 
 def conclude(
-    records: Iterable[Record], criteria: Sequence[Criterion], most_rounds: int, *, strict: bool
+    records: Iterable[Record],
+    criteria: Sequence[Criterion],
+    most_rounds: int,
+    *,
+    strict: bool,
+    left_out: Sequence[str] = (),
 ) -> GateVerdict:
     """Judges everything that was measured in one comparison."""
     known = tuple(records)
-    candidates = max((len(record.context.labels) - 1 for record in known), default=0)
-    hypotheses = count_hypotheses(len(known), candidates, criteria)
-    judgements = []
-    unsupported = set()
-    for record in known:
-        unable = _unable(record)
-        for judgement in judge(record, criteria, hypotheses, most_rounds):
-            if judgement.label in unable:
-                unsupported.add(f"{judgement.label} in {record.scenario}")
-            else:
-                judgements.append(judgement)
+    asked = questions.ask(known, criteria)
+    unsupported = {f"{one.label} in {name}" for one in asked for name in one.unsupported}
     return GateVerdict(
         criteria=tuple(criteria),
-        judgements=tuple(judgements),
+        judgements=judge_all(known, criteria, most_rounds),
         strict=strict,
-        hypotheses=hypotheses,
+        hypotheses=len(asked),
         most_rounds=most_rounds,
         disturbed_runs=sum(
             outcome.reason == DISTURBED for record in known for outcome in record.outcomes
         ),
         unsupported=tuple(sorted(unsupported)),
+        left_out=tuple(left_out),
     )
-
-
-def _unable(record: Record) -> set[str]:
-    """Candidates that cannot be judged: all of them where the baseline itself lacks something."""
-    labels = record.context.labels
-    lacking = {outcome.label for outcome in record.outcomes if outcome.reason == NOT_SUPPORTED}
-    return set(labels[1:]) if labels[0] in lacking else lacking

@@ -1,8 +1,11 @@
-"""A Record and criteria -> Judgements, as of the last look.
+"""A Question and the rounds so far -> a Judgement.
 
 A candidate fails a criterion when the lower bound of its ratio to the baseline lies above the
-margin. The bounds hold for all looks at all hypotheses (scenario × candidate × criterion) together;
-see sequential.py.
+margin. The bounds hold at all looks together, and for alarms at all hypotheses too: see
+sequential.py. So whatever any look says for certain stands, until a later one says otherwise for
+certain: a question that was answered is not open again because the next round was noisy.
+
+What explains a cost fails only where that cost did not certainly fall.
 """
 
 import math
@@ -11,23 +14,27 @@ from dataclasses import dataclass
 
 from waitbench.analysis import sequential
 from waitbench.analysis.criteria import Criterion
-from waitbench.analysis.sequential import Bounds
-from waitbench.analysis.statistics import Verdict, log_ratios, paired
-from waitbench.model.metrics import BY_NAME
-from waitbench.model.record import Record
+from waitbench.analysis.distributions import t_quantile
+from waitbench.analysis.questions import Question, Round
+from waitbench.analysis.sequential import Bounds, Errors
+from waitbench.analysis.statistics import Verdict
+from waitbench.model.metrics import Metric
 
-_CPU = BY_NAME["cpu"]
 _GREATEST = math.log(1e9)
 """Bounds of three rounds can be astronomic; files and tables hold numbers up to here."""
-_HOPE_UNTIL = 6
-"""Rounds after which a hypothesis may be given up."""
+_POWER = 1.645
+"""Standard errors that nineteen of twenty estimates do not fall short by."""
+_NO_HOPE = 0.05
+"""A question is given up if the rounds left would settle it, either way, with less than this."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Judgement:
-    """What is known about one criterion, for one candidate in one scenario."""
+    """What is known about one criterion, for one candidate, in the scenarios of its question."""
 
-    scenario: str
+    place: str
+    """Where, for people: the scenario, or how many of them together."""
+    scenarios: tuple[str, ...]
     label: str
     criterion: Criterion
     verdict: Verdict = Verdict.UNCLEAR
@@ -35,28 +42,41 @@ class Judgement:
     """Candidate to baseline; ``None`` with too few rounds."""
     low: float | None = None
     high: float | None = None
-    """Bounds that hold over all looks and hypotheses together."""
-    rounds: int
-    moved: bool = False
-    """System time rose beyond the margin, but total CPU fell by more."""
-    outweighed: bool = False
-    """However much system time rose, total CPU fell by more for certain: this cannot fail."""
+    """Bounds that hold over all looks together; the lower one over all hypotheses too."""
+    rounds: int = 0
+    """How many the verdict rests on."""
+    would_have_found: float | None = None
+    """The smallest rise, as a share, that such rounds find with a chance of 95 %."""
+    cost: Metric | None = None
+    """What the criterion's metric explains, where that was measured and counts."""
+    cost_ratio: float | None = None
+    cost_fell: bool = False
+    """For certain: whatever explains that cost, it cannot fail."""
+    excusable: bool = False
+    """It fails, but its cost seems to have fallen, and the rounds left would make that certain."""
     hopeless: bool = False
-    """The rounds that are left would not settle it, given the noise so far."""
+    """The rounds that are left would hardly settle it, given the noise so far."""
+    unmeasured: bool = False
+    """The runs do not have the metric."""
 
     @property
-    def settled(self) -> bool:
-        """Whether more rounds would change nothing that matters."""
-        return self.verdict is not Verdict.UNCLEAR or self.outweighed or self.hopeless
+    def fails(self) -> bool:
+        return self.verdict is Verdict.SLOWER and not self.cost_fell
+
+    @property
+    def is_forgiven(self) -> bool:
+        """Whether it would fail if its cost had not fallen."""
+        return self.verdict is Verdict.SLOWER and self.cost_fell
 
     @property
     def is_open(self) -> bool:
         """Whether there was no answer, and one would have mattered."""
-        return self.verdict is Verdict.UNCLEAR and not self.outweighed
+        return self.verdict is Verdict.UNCLEAR and not self.cost_fell
 
     @property
-    def fails(self) -> bool:
-        return self.verdict is Verdict.SLOWER and not self.moved
+    def settled(self) -> bool:
+        """Whether more rounds would change nothing that matters."""
+        return not (self.is_open or self.excusable) or self.hopeless or self.unmeasured
 
     @property
     def supported_margin(self) -> float | None:
@@ -64,68 +84,97 @@ class Judgement:
 
         ``None`` with too few rounds.
         """
-        if self.low is None or self.high is None:
+        if self.ratio is None or self.high is None:
             return None
-        return math.sqrt(self.high / self.low) - 1
+        return self.high / self.ratio - 1
 
 
-def judge(
-    record: Record, criteria: Sequence[Criterion], hypotheses: int, most_rounds: int
-) -> tuple[Judgement, ...]:
-    """Judges every candidate of a scenario by every criterion, as of the last look."""
-    return tuple(
-        _judgement(record, label, criterion, hypotheses, most_rounds)
-        for label in record.context.labels[1:]
-        for criterion in criteria
-    )
+@dataclass(frozen=True, kw_only=True)
+class Schedule:
+    """When one looks, and how many questions share the error of an alarm."""
+
+    looks: tuple[int, ...]
+    hypotheses: int
+
+    def errors(self, look: int) -> Errors:
+        return sequential.errors_at(look, self.looks, self.hypotheses)
+
+    @property
+    def last(self) -> int:
+        return self.looks[-1]
 
 
-def is_settled(judgements: Sequence[Judgement]) -> bool:
-    """Whether more rounds would not change the answer.
+@dataclass(frozen=True, kw_only=True)
+class _Answer:
+    """What one look says."""
 
-    They would not once each candidate has failed, or is settled by every criterion.
-    """
-    by_label: dict[str, list[Judgement]] = {}
-    for judgement in judgements:
-        by_label.setdefault(judgement.label, []).append(judgement)
-    return all(any(j.fails for j in of) or all(j.settled for j in of) for of in by_label.values())
+    count: int
+    found: Bounds
+    verdict: Verdict
 
 
-def _judgement(
-    record: Record, label: str, criterion: Criterion, hypotheses: int, most_rounds: int
-) -> Judgement:
-    looks = sequential.looks_until(most_rounds)
-    pairs = paired(record, label, criterion.metric)
-    # Only at looks: what came after the last one does not count yet.
-    count = max((look for look in looks if look <= len(pairs)), default=0)
-    if count < 2:
+def schedule(hypotheses: int, most_rounds: int) -> Schedule:
+    """The looks of a comparison that asks so many questions."""
+    return Schedule(looks=sequential.looks_until(most_rounds), hypotheses=hypotheses)
+
+
+def judge(question: Question, when: Schedule) -> Judgement:
+    """Answers one question, as of the last look."""
+    criterion = question.criterion
+    asked = question.narrowed()
+    about = asked or question
+    rounds = about.rounds(criterion.metric)
+    answer = _answer(rounds, criterion.margin, criterion.floor, when)
+    where = tuple(record.scenario for record in about.records)
+    cost = _answer(about.rounds(about.cost), 0, 0, when) if about.cost else None
+    cost_fell = cost is not None and cost.verdict is Verdict.FASTER
+    if answer is None:
         return Judgement(
-            scenario=record.scenario, label=label, criterion=criterion, rounds=len(pairs)
+            place=about.place,
+            scenarios=where,
+            label=question.label,
+            criterion=criterion,
+            rounds=len(rounds),
+            cost=about.cost if cost else None,
+            cost_ratio=_ratio(cost.found.centre) if cost else None,
+            cost_fell=cost_fell,
+            unmeasured=asked is None,
         )
-    pairs = pairs[:count]
-    error = sequential.level(hypotheses, len(looks))
-    found = sequential.bounds(log_ratios(pairs, criterion.metric), error)
-    before = math.fsum(theirs for theirs, _ in pairs) / count
-    rise = math.fsum(ours for _, ours in pairs) / count - before
-    verdict = _verdict(found, math.log1p(criterion.margin), above_floor=rise >= criterion.floor)
-    high = _ratio(found.high)
-    # Where time may have moved to system, its rise is weighed against the fall of the total.
-    mean_fall, certain_fall = (
-        _falls_of_cpu(record, label, count, error) if criterion.may_move else (0.0, 0.0)
-    )
+    found = answer.found
+    is_open = answer.verdict is Verdict.UNCLEAR and not cost_fell
+    rises = answer.verdict is Verdict.SLOWER
     return Judgement(
-        scenario=record.scenario,
-        label=label,
+        place=about.place,
+        scenarios=where,
+        label=question.label,
         criterion=criterion,
-        verdict=verdict,
+        verdict=answer.verdict,
         ratio=_ratio(found.centre),
         low=_ratio(found.low),
-        high=high,
-        rounds=count,
-        moved=criterion.may_move and verdict is Verdict.SLOWER and mean_fall > rise,
-        outweighed=before * (high - 1) < certain_fall,
-        hopeless=_is_hopeless(found, criterion, count, most_rounds, error),
+        high=_ratio(found.high),
+        rounds=answer.count,
+        would_have_found=_findable(found, criterion.margin) - 1,
+        cost=about.cost if cost else None,
+        cost_ratio=_ratio(cost.found.centre) if cost else None,
+        cost_fell=cost_fell,
+        excusable=rises and cost is not None and not cost_fell and _would_fall(cost, when),
+        hopeless=is_open and _is_hopeless(answer, criterion.margin, when),
     )
+
+
+def _answer(rounds: Sequence[Round], margin: float, floor: float, when: Schedule) -> _Answer | None:
+    """What the last look that is certain says; the last look, if none is."""
+    last = None
+    # Only at looks: what came after the last one does not count yet.
+    for look in reversed([look for look in when.looks if 2 <= look <= len(rounds)]):
+        found = sequential.bounds([one.log for one in rounds[:look]], when.errors(look))
+        rise = math.fsum(one.rise for one in rounds[:look]) / look
+        verdict = _verdict(found, math.log1p(margin), above_floor=rise >= floor)
+        answer = _Answer(count=look, found=found, verdict=verdict)
+        if verdict is not Verdict.UNCLEAR:
+            return answer
+        last = last or answer
+    return last
 
 
 def _verdict(found: Bounds, margin: float, *, above_floor: bool) -> Verdict:
@@ -136,26 +185,39 @@ def _verdict(found: Bounds, margin: float, *, above_floor: bool) -> Verdict:
     return Verdict.SAME if found.high <= margin else Verdict.UNCLEAR
 
 
-def _falls_of_cpu(record: Record, label: str, count: int, error: float) -> tuple[float, float]:
-    """The seconds by which total CPU fell on average, and those by which it fell for certain."""
-    pairs = paired(record, label, _CPU)[:count]
-    before = math.fsum(theirs for theirs, _ in pairs) / count
-    after = math.fsum(ours for _, ours in pairs) / count
-    found = sequential.bounds(log_ratios(pairs, _CPU), error)
-    return before - after, max(0.0, before * (1 - _ratio(found.high)))
+def _findable(found: Bounds, margin: float) -> float:
+    """The smallest ratio whose lower bound would lie above the margin, with a chance of 95 %."""
+    above = found.centre - found.low + _POWER * found.standard_error
+    return _ratio(math.log1p(margin) + above)
 
 
-def _is_hopeless(
-    found: Bounds, criterion: Criterion, count: int, most_rounds: int, error: float
-) -> bool:
-    """Whether even a centre two standard errors away would leave bounds too wide at the last look.
-
-    Giving up early never raises an alarm; it saves the rounds for hypotheses that can be settled.
-    """
-    if count < _HOPE_UNTIL or count >= most_rounds:
+def _would_fall(cost: _Answer, when: Schedule) -> bool:
+    """Whether a cost will have fallen for certain at the last look, if it goes on as it did."""
+    if cost.verdict is not Verdict.UNCLEAR or cost.count >= when.last:
         return False
-    reach = abs(found.centre - math.log1p(criterion.margin)) + 2 * found.standard_error
-    return found.half_width_after(count, most_rounds, error) > reach
+    found, clear = cost.found, when.errors(when.last).clear
+    return found.centre + found.half_width_after(cost.count, when.last, clear) < 0
+
+
+def _is_hopeless(answer: _Answer, margin: float, when: Schedule) -> bool:
+    """Whether the rounds that are left would hardly settle it, if the noise stays as it is.
+
+    That is predictive power as D. Spiegelhalter, L. Freedman and P. Blackburn have it ("Monitoring
+    clinical trials: conditional or predictive power?", Controlled Clinical Trials 7, 1986): the
+    centre at the end is as uncertain as what has been seen of it, less what will be left then.
+    Giving up never raises an alarm; it saves the rounds for questions that can be settled.
+    """
+    found, count, last = answer.found, answer.count, when.last
+    if count >= last:
+        return False
+    errors = when.errors(last)
+    uncertain = found.standard_error * math.sqrt(1 - count / last)
+    reach = uncertain * t_quantile(1 - _NO_HOPE / 2, count - 1)
+    above, limit = found.centre + reach, math.log1p(margin)
+    below = found.centre - reach
+    alarm = found.half_width_after(count, last, errors.alarm)
+    clear = found.half_width_after(count, last, errors.clear)
+    return above - alarm <= limit < below + clear
 
 
 def _ratio(log: float) -> float:

@@ -3,14 +3,23 @@
 Looking at an ordinary 95 % interval after each round, and stopping when it says what one waits for,
 is wrong far more often than 5 % of the time. Here the error is spent in parts, decided beforehand
 (K. Lan and D. DeMets, "Discrete sequential boundaries for clinical trials", Biometrika 70, 1983):
-there is a fixed list of looks, every look at every hypothesis has an equal share of the allowed
-error, and by Bonferroni's inequality the chance that any look at any hypothesis errs is at most
-their sum. That needs nothing of how the looks depend on each other.
+there is a fixed list of looks, and each has an equal share of the allowed error. By Bonferroni's
+inequality the chance that any look errs is at most the sum of the shares, and nothing need be known
+of how the looks depend on each other. Two things can go wrong, and each has an error of its own:
+
+* An alarm without a cause. The lower bounds of all hypotheses share ``ALPHA``, so the chance that
+  any of them, at any look, lies above the truth is at most ``ALPHA``: that is how often a
+  comparison without any rise beyond its margin fails.
+* A regression that is missed. The upper bounds of each hypothesis have ``ALPHA`` for themselves: a
+  rise beyond the margin is called the same, or faster, with a chance of at most ``ALPHA``. However
+  many hypotheses there are, a comparison with a real regression passes with all of them called the
+  same at most that often, since the regressed one would have to be among them. That each of several
+  regressions is recognised is less certain: one or another is missed with at most the sum.
 
 A bound at one look is Yuen's for the trimmed mean (K. Yuen, "The two-sample trimmed t for unequal
 population variances", Biometrika 61, 1974; Student's t as long as nothing is trimmed) on the
 logarithms of the paired ratios. Trimming makes a single disturbed round count for little.
-docs/statistics.md explains all this without formulas.
+docs/statistics.md explains all this without formulas, and what other ways would save.
 """
 
 import math
@@ -22,7 +31,7 @@ from waitbench.analysis.distributions import t_quantile
 ALPHA = 0.05
 """Allowed chance that a comparison without any regression fails at all.
 
-Also, that a real one is called none.
+Also, of each hypothesis by itself, that a real regression is called none.
 """
 
 LOOKS = (3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 65, 80, 100)
@@ -34,14 +43,25 @@ Further apart as they grow: each look costs error, and adds little later.
 FEWEST_ROUNDS = LOOKS[0]
 
 _TRIM_FROM = 8
+"""With fewer rounds, what trimming costs in degrees of freedom is more than what it saves."""
 _TRIM_SHARE = 0.1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Errors:
+    """The chances that the truth lies beyond a bound."""
+
+    alarm: float
+    """Below the lower bound: a candidate is said to be slower for no reason."""
+    clear: float
+    """Above the upper bound: a candidate is said to be the same or faster, and is slower."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Bounds:
     """The centre of the logarithms of some ratios, and one-sided bounds.
 
-    The truth lies beyond each with at most the chance that they were asked for.
+    The truth lies beyond each with at most the chance that it was asked for.
     """
 
     centre: float
@@ -50,7 +70,7 @@ class Bounds:
     standard_error: float
 
     def half_width_after(self, rounds: int, of: int, error: float) -> float:
-        """Half the distance of the bounds after ``of`` rounds, if noise stays as it is."""
+        """How far a bound is from the centre after ``of`` rounds, if noise stays as it is."""
         shrunk = self.standard_error * math.sqrt(rounds / of)
         return shrunk * t_quantile(1 - error, max(1, of - 2 * _cut(of) - 1))
 
@@ -60,16 +80,19 @@ def looks_until(most_rounds: int) -> tuple[int, ...]:
     return (*(look for look in LOOKS if look < most_rounds), most_rounds)
 
 
-def level(hypotheses: int, looks: int) -> float:
-    """The error that one bound of one hypothesis at one look may have."""
-    return ALPHA / hypotheses / looks
+def errors_at(look: int, looks: Sequence[int], hypotheses: int) -> Errors:
+    """The errors that the bounds of one of so many hypotheses may have at one of the looks.
 
-
-def bounds(logs: Sequence[float], error: float) -> Bounds:
-    """Bounds from at least two logarithms of paired ratios.
-
-    Each side is wrong with a chance of at most ``error``.
+    Raises ``ValueError`` if one does not look then.
     """
+    if look not in looks:
+        raise ValueError(f"{look} is none of the looks {tuple(looks)}")
+    clear = ALPHA / len(looks)
+    return Errors(alarm=clear / hypotheses, clear=clear)
+
+
+def bounds(logs: Sequence[float], errors: Errors) -> Bounds:
+    """Bounds from at least two logarithms of paired ratios, each side with an error of its own."""
     ordered = sorted(logs)
     count = len(ordered)
     cut = _cut(count)
@@ -80,9 +103,12 @@ def bounds(logs: Sequence[float], error: float) -> Bounds:
     middle = math.fsum(winsorised) / count
     squares = math.fsum((value - middle) ** 2 for value in winsorised)
     standard_error = math.sqrt(squares / (len(kept) * (len(kept) - 1)))
-    half = standard_error * t_quantile(1 - error, len(kept) - 1)
+    freedom = len(kept) - 1
     return Bounds(
-        centre=centre, low=centre - half, high=centre + half, standard_error=standard_error
+        centre=centre,
+        low=centre - standard_error * t_quantile(1 - errors.alarm, freedom),
+        high=centre + standard_error * t_quantile(1 - errors.clear, freedom),
+        standard_error=standard_error,
     )
 
 

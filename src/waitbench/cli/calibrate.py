@@ -1,7 +1,7 @@
 """``calibrate``: compares a revision with itself, many times: what is the gate worth here?"""
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Optional
 
@@ -11,9 +11,10 @@ from rich.console import Console
 from waitbench.analysis import calibration
 from waitbench.cli import gating, options
 from waitbench.cli.gating import VERDICT_NAME, Gate
+from waitbench.cli.guiding import GateGuide
 from waitbench.cli.keeper import Keeper
 from waitbench.cli.preparation import Prepared, prepare
-from waitbench.cli.request import Request, validate
+from waitbench.cli.request import Request, ValidRequest, validate
 from waitbench.execution.guard import Guard
 from waitbench.execution.measure import Measurer
 from waitbench.execution.session import Session
@@ -39,7 +40,9 @@ def calibrate(
     number: Annotated[
         int, typer.Option("--comparisons", help="How often to compare it with itself.")
     ] = 20,
-    fail_on: options.FailOn = ["system:10%", "cpu:10%"],
+    gate: options.GateDefaults = False,
+    fail_on: options.FailOn = [],
+    fail_fast: options.FailFast = False,
     max_rounds: options.MostRounds = 10,
     full: options.Full = False,
     scenario: options.Scenarios = [],
@@ -54,16 +57,24 @@ def calibrate(
         Optional[Path],
         typer.Option(metavar="FOLDER", help="Where they go. Default: .bench/calibration."),
     ] = None,
+    instruments: options.Instruments = True,
     time_limit: options.TimeLimit = None,
     quiet: options.Quiet = False,
 ) -> None:
     """Compare a revision with itself many times: the gate's false alarms here, and what it finds.
 
+    Without --fail-on, it has the criteria of --gate.
+
     Comparisons that are in the results folder already are kept and counted, so a stopped
     calibration goes on where it was.
     """
     text = revision.partition("=")[2] or revision
-    criteria = gating.read_criteria(fail_on, max_rounds)
+    asked = Gate(
+        criteria=gating.read_criteria(fail_on, max_rounds, defaults=gate or not fail_on),
+        most_rounds=max_rounds,
+        fail_fast=fail_fast,
+        full=full,
+    )
     request = Request(
         revisions=(f"A={text}", f"B={text}"),
         scenarios=tuple(scenario),
@@ -75,12 +86,12 @@ def calibrate(
         python=python,
         repo=repo,
         time_limit_s=time_limit,
-        system_calls=gating.need_system_calls(criteria),
+        instrumented=instruments,
+        required_metrics=asked.needs,
         argv=tuple(sys.argv[1:]),
     )
-    gate = Gate(criteria=criteria, most_rounds=max_rounds, full=full)
     folder = results or Cache().folder("calibration")
-    calibrating = Calibrating(gate=gate, number=number, folder=folder, quiet=quiet)
+    calibrating = Calibrating(gate=asked, number=number, folder=folder, quiet=quiet)
     raise typer.Exit(calibrating.calibrate(request, Console(highlight=False)))
 
 
@@ -97,10 +108,12 @@ class Calibrating:
         """Makes the comparisons that are missing, and says what all of them show."""
         if self.number < 1:
             raise UsageError(f"--comparisons {self.number}: must be at least 1.")
-        if not self.gate.is_on:
-            raise UsageError("calibrate needs a criterion, such as --fail-on cpu:10%.")
         say = PreparationLog(output, quiet=self.quiet)
         valid = validate(request, say, quick=not self.gate.full)
+        fitting = replace(self, gate=self.gate.on(valid.instruments))
+        return fitting._carry_out(valid, output, say)
+
+    def _carry_out(self, valid: ValidRequest, output: Console, say: PreparationLog) -> ExitCode:
         with folders.exclusive(self.folder, valid.cache):
             prepared = prepare(valid, output, say)
             if prepared.errors:
@@ -135,8 +148,8 @@ class Calibrating:
         with RunProgress(output, quiet=self.quiet or not output.is_terminal) as progress:
             session = Session(measurer, records, Keeper(folder, progress))
             session.carry_out_until(
-                self.gate.settles(1, len(records)),
-                prepared.request.scenarios,
+                GateGuide(self.gate, records, prepared.request.instruments),
+                self.gate.groups(prepared.request.scenarios),
                 prepared.labels,
                 self.gate.most_rounds,
                 self.gate.budget_s,

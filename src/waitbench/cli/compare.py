@@ -23,7 +23,9 @@ Examples:
   ./compare.sh A=v0.21.1 B=v0.21.1            # a revision with itself: how noisy is this machine?
   ./compare.sh v0.16.0 v0.16.1 --processes 2 --timeline
   ./compare.sh v0.20.1 v0.21.1 --dataflow examples/basic.py:flow
-  ./compare.sh main my-branch --fail-on system:10% --fail-on cpu:5% --junit cpu.xml    # the gate
+  ./compare.sh main my-branch --gate --junit cpu.xml    # exit 1 if the branch costs more CPU
+  ./compare.sh main my-branch --gate --fail-fast -p 2
+  ./compare.sh main my-branch --fail-on system:10% --fail-on cpu:5%,20ms
 """
 
 
@@ -50,7 +52,9 @@ def compare(
         ),
     ] = None,
     settings: options.Settings = [],
+    gate: options.GateDefaults = False,
     fail_on: options.FailOn = [],
+    fail_fast: options.FailFast = False,
     max_rounds: options.MostRounds = 30,
     budget: Annotated[
         float,
@@ -59,7 +63,7 @@ def compare(
         ),
     ] = 1800,
     strict: Annotated[
-        bool, typer.Option("--strict", help="An unclear verdict fails the gate too.")
+        bool, typer.Option("--strict", help="A question that stays open fails the gate too.")
     ] = False,
     full: options.Full = False,
     markdown: Annotated[
@@ -83,7 +87,15 @@ def compare(
             help="One extra run of each under the engine's own launcher: what it adds.",
         ),
     ] = False,
-    system_calls: options.SystemCalls = False,
+    trace: Annotated[
+        bool,
+        typer.Option(
+            "--trace",
+            help="One extra run of each revision, traced: which system calls it makes. Needs root "
+            "and bpftrace.",
+        ),
+    ] = False,
+    instruments: options.Instruments = True,
     origin: options.Origin = OriginChoice.AUTO,
     python: options.Python = None,
     repo: options.Repo = None,
@@ -102,7 +114,16 @@ def compare(
     ] = False,
 ) -> None:
     """Build an environment for each revision, measure them side by side, tabulate, chart."""
-    criteria = gating.read_criteria(fail_on, max_rounds)
+    asked = Gate(
+        criteria=gating.read_criteria(fail_on, max_rounds, defaults=gate),
+        most_rounds=max_rounds,
+        budget_s=budget,
+        strict=strict,
+        fail_fast=fail_fast,
+        full=full,
+        markdown=markdown,
+        junit=junit,
+    )
     request = Request(
         revisions=tuple(revisions or ()),
         scenarios=tuple(scenario),
@@ -115,22 +136,14 @@ def compare(
         python=python,
         repo=repo,
         time_limit_s=time_limit,
-        system_calls=system_calls or gating.need_system_calls(criteria),
+        instrumented=instruments,
+        required_metrics=asked.needs,
         argv=tuple(sys.argv[1:]),
     )
-    gate = Gate(
-        criteria=criteria,
-        most_rounds=max_rounds,
-        budget_s=budget,
-        strict=strict,
-        full=full,
-        markdown=markdown,
-        junit=junit,
-    )
     comparing = Comparing(
-        gate=gate,
+        gate=asked,
         rounds=rounds,
-        extras=Extras(timeline=timeline, launcher_cost=launcher_cost),
+        extras=Extras(timeline=timeline, launcher_cost=launcher_cost, trace=trace),
         results=results,
         resume=resume,
         plot=plot,

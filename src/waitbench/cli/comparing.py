@@ -1,7 +1,7 @@
 """One comparison from a request to its exit code: calls the stations in order."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rich.console import Console
@@ -10,9 +10,10 @@ from waitbench.analysis import statistics
 from waitbench.cli import drawing, gating
 from waitbench.cli.extras import Extras, ExtrasAtWork
 from waitbench.cli.gating import Gate
+from waitbench.cli.guiding import GateGuide
 from waitbench.cli.keeper import Keeper
 from waitbench.cli.preparation import Prepared, prepare
-from waitbench.cli.request import Request, validate
+from waitbench.cli.request import Request, ValidRequest, validate
 from waitbench.execution import plan
 from waitbench.execution.guard import Guard
 from waitbench.execution.session import Session
@@ -20,7 +21,7 @@ from waitbench.families import tables as family_tables
 from waitbench.model.errors import ExitCode, UsageError
 from waitbench.model.record import Record
 from waitbench.model.run import HARMLESS
-from waitbench.reporting import plain, sentences, summary, tables
+from waitbench.reporting import plain, sentences, summary, tables, traces
 from waitbench.reporting.gate import plain as plain_verdict
 from waitbench.reporting.progress import PreparationLog, RunProgress
 from waitbench.store import comparisons, folders
@@ -61,6 +62,10 @@ class Comparing:
         say = PreparationLog(progress, quiet=self.output.quiet)
         valid = validate(request, say, quick=self.gate.is_on and not self.gate.full)
         self.gate.require_budget(valid)
+        fitting = replace(self, gate=self.gate.on(valid.instruments))
+        return fitting._carry_out(valid, progress, say)
+
+    def _carry_out(self, valid: ValidRequest, progress: Console, say: PreparationLog) -> ExitCode:
         # A folder that the user named is looked at before anything is built for it; a new one is
         # made when there is something to put into it.
         claimed = self._claim(valid.labels) if self.results or self.resume else None
@@ -84,13 +89,15 @@ class Comparing:
         return code
 
     def _validate(self, request: Request) -> None:
+        self.extras.validate()
         if self.rounds < 1:
             raise UsageError(f"--rounds {self.rounds}: must be at least 1.")
         if not self.gate.budget_s > 0:
             raise UsageError(f"--budget {self.gate.budget_s:g}: must be above zero seconds.")
         if self.gate.is_on and len(request.revisions) < 2:
             raise UsageError(
-                "--fail-on compares candidates with a baseline: name at least two revisions."
+                "The gate (--gate, --fail-on) compares candidates with a baseline: name at least "
+                "two revisions."
             )
 
     def _claim(self, labels: Sequence[str]) -> Path:
@@ -110,12 +117,13 @@ class Comparing:
 
     def _settings(self, prepared: Prepared) -> dict[str, object]:
         """What was asked for besides, for the result files."""
-        gate = self.gate
+        gate, instruments = self.gate, prepared.request.instruments
         return {
             "scenarios": [scenario.name for scenario in prepared.request.scenarios],
             "rounds": None if gate.is_on else self.rounds,
             "time_limit_s": prepared.request.time_limit_s,
-            "system_calls": prepared.request.tracepoint is not None,
+            "instruments": sorted(instruments.keys),
+            "split": "sampled" if instruments.sampler else "ticks",
             "gate": gate.as_settings() if gate.is_on else None,
         }
 
@@ -131,9 +139,12 @@ class Comparing:
             if not labels:
                 return
             if self.gate.is_on:
-                settled = self.gate.settles(len(request.labels) - 1, len(records))
                 session.carry_out_until(
-                    settled, request.scenarios, labels, self.gate.most_rounds, self.gate.budget_s
+                    GateGuide(self.gate, records, request.instruments),
+                    self.gate.groups(request.scenarios),
+                    labels,
+                    self.gate.most_rounds,
+                    self.gate.budget_s,
                 )
             else:
                 done = {
@@ -141,17 +152,24 @@ class Comparing:
                     for record in records.values()
                     for run in record.measurements
                 }
-                planned = plan.schedule(request.scenarios, labels, self.rounds)
+                planned = plan.schedule(
+                    request.scenarios,
+                    labels,
+                    self.rounds,
+                    instrumented=bool(request.instruments.keys),
+                )
                 session.carry_out(plan.missing(planned, done))
 
     def _sum_up(self, record: Record, extras: ExtrasAtWork) -> None:
         """What is left to do when a scenario is done: extra runs, then its tables."""
-        extras.add(record)
+        more = extras.add(record)
         comparison, answers = statistics.compare(record), self.output.answers
         if self.output.as_json:
             return
         if not self.output.quiet:
             tables.print_comparison(comparison, answers)
+            for table in more:
+                table.print_to(answers)
             return
         for sentence in sentences.sentences(comparison):
             text = f"{comparison.scenario}: {sentence}"
@@ -170,6 +188,8 @@ class Comparing:
         if self.gate.is_on:
             verdict = self.gate.conclude(records)
             gating.publish(verdict, self.gate, folder, None if self.output.as_json else answers)
+            if verdict.failures and not self.extras.trace and not self.output.as_json:
+                answers.print(traces.OFFER, soft_wrap=True)
             code = verdict.exit_code
         if self.output.as_json:
             data: object = plain.plain(compared)

@@ -1,24 +1,27 @@
-"""The gate: what was asked of it, rounds until its verdicts are settled, and where these go."""
+"""The gate: what was asked of it, what this machine can answer, and where its verdict goes."""
 
 import math
 import os
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rich.console import Console
 
-from waitbench.analysis import criteria, gate, judging, sequential
-from waitbench.analysis.criteria import Criterion
+from waitbench.analysis import criteria, gate, sequential
+from waitbench.analysis.criteria import DEFAULTS, Criterion, Scope
 from waitbench.analysis.gate import GateVerdict
 from waitbench.cli.request import ValidRequest
 from waitbench.families import METRICS
 from waitbench.model.errors import UsageError
+from waitbench.model.instruments import Instruments
 from waitbench.model.metrics import SYSTEM_CALLS
 from waitbench.model.record import Record
+from waitbench.model.scenario import Scenario
 from waitbench.reporting.gate import annotations, console, junit, markdown, plain
 from waitbench.store import comparisons
 from waitbench.system import files
+from waitbench.system.instruments import find_sampler, find_system_calls
 
 VERDICT_NAME = "verdict"
 
@@ -31,40 +34,70 @@ class Gate:
     most_rounds: int
     budget_s: float = math.inf
     strict: bool = False
-    """Whether an unclear verdict fails too."""
+    """Whether an open question fails too."""
+    fail_fast: bool = False
+    """Whether to measure no more as soon as anything has failed."""
     full: bool = False
     """Whether scenarios keep their full length."""
     markdown: Path | None = None
     junit: Path | None = None
+    left_out: tuple[str, ...] = ()
+    """Sentences about default criteria that this machine cannot measure."""
 
     @property
     def is_on(self) -> bool:
         return bool(self.criteria)
 
+    @property
+    def needs(self) -> frozenset[str]:
+        """The keys of what criteria of the user's own are about: it must be measured."""
+        return frozenset(c.metric.key for c in self.criteria if c not in DEFAULTS)
+
+    def on(self, instruments: Instruments) -> "Gate":
+        """The gate of a machine with these: without the defaults that it cannot measure."""
+        lacking = [
+            criterion
+            for criterion in self.criteria
+            if criterion in DEFAULTS and not criteria.is_measured_finely(criterion, instruments)
+        ]
+        return replace(
+            self,
+            criteria=tuple(criterion for criterion in self.criteria if criterion not in lacking),
+            left_out=tuple(map(_why_left_out, lacking)),
+        )
+
+    def groups(self, scenarios: Sequence[Scenario]) -> list[Sequence[Scenario]]:
+        """The scenarios in the order in which they are measured, those that take turns together.
+
+        What mostly waits comes first: it is what this is about, and is settled sooner. What is
+        judged together is measured together.
+        """
+        waiting = [scenario for scenario in scenarios if scenario.waits and not scenario.works]
+        working = [scenario for scenario in scenarios if scenario not in waiting]
+        if any(one.together and one.scope is Scope.EVERY for one in self.criteria):
+            return [scenarios]
+        return [group for group in (waiting, working) if group]
+
     def as_settings(self) -> dict[str, object]:
         """What it is to do, for the result files."""
         return {
-            "criteria": list(map(str, self.criteria)),
+            "criteria": [
+                {"criterion": str(criterion), "scenarios": criterion.scope.value}
+                for criterion in self.criteria
+            ],
+            "left_out": list(self.left_out),
             "max_rounds": self.most_rounds,
             "budget_s": self.budget_s,
             "strict": self.strict,
+            "fail_fast": self.fail_fast,
             "full": self.full,
         }
 
-    def settles(self, candidates: int, scenarios: int) -> Callable[[Record], bool]:
-        """Tells of a record whether more rounds would change nothing that matters."""
-        hypotheses = gate.count_hypotheses(scenarios, candidates, self.criteria)
-
-        def is_settled(record: Record) -> bool:
-            return judging.is_settled(
-                judging.judge(record, self.criteria, hypotheses, self.most_rounds)
-            )
-
-        return is_settled
-
     def conclude(self, records: Iterable[Record]) -> GateVerdict:
         """Judges everything that was measured."""
-        return gate.conclude(records, self.criteria, self.most_rounds, strict=self.strict)
+        return gate.conclude(
+            records, self.criteria, self.most_rounds, strict=self.strict, left_out=self.left_out
+        )
 
     def require_budget(self, request: ValidRequest) -> None:
         """Raises ``UsageError`` for a budget in which no verdict can be reached."""
@@ -77,20 +110,16 @@ class Gate:
             )
 
 
-def read_criteria(texts: Sequence[str], most_rounds: int) -> tuple[Criterion, ...]:
-    """What ``--fail-on`` names. Raises ``UsageError``: here, so that it costs no download."""
-    if not texts:
-        return ()
-    found = criteria.parse(texts, METRICS)
-    if most_rounds < sequential.FEWEST_ROUNDS:
+def read_criteria(own: Sequence[str], most_rounds: int, *, defaults: bool) -> tuple[Criterion, ...]:
+    """The defaults, if wanted, and what ``--fail-on`` names.
+
+    Raises ``UsageError``: here, so that it costs no download.
+    """
+    found = (*(DEFAULTS if defaults else ()), *criteria.parse(own, METRICS))
+    if found and most_rounds < sequential.FEWEST_ROUNDS:
         fewest = sequential.FEWEST_ROUNDS
         raise UsageError(f"--max-rounds {most_rounds}: must be at least {fewest}, the first look.")
-    return found
-
-
-def need_system_calls(found: Sequence[Criterion]) -> bool:
-    """Whether a criterion is about system calls, which are counted only when asked for."""
-    return any(criterion.metric.key == SYSTEM_CALLS for criterion in found)
+    return tuple(dict.fromkeys(found))
 
 
 def publish(verdict: GateVerdict, asked: Gate, folder: Path, output: Console | None) -> None:
@@ -111,3 +140,11 @@ def publish(verdict: GateVerdict, asked: Gate, folder: Path, output: Console | N
         if os.environ.get("GITHUB_ACTIONS") == "true":
             for annotation in annotations.render(verdict):
                 output.print(annotation, markup=False, highlight=False, soft_wrap=True)
+
+
+def _why_left_out(criterion: Criterion) -> str:
+    calls = criterion.metric.key == SYSTEM_CALLS
+    reason = find_system_calls().reason if calls else find_sampler().reason
+    if not reason:
+        return f"{criterion}: not asked, as there were to be no instrumented runs."
+    return f"{criterion}: not measured here: {reason}; ./waitbench doctor tells what would mend it."

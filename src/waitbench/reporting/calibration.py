@@ -43,13 +43,13 @@ def _table(calibration: Calibration) -> Table:
     looks = sorted({look for s in calibration.sensitivities for look in s.by_rounds})
     shown = [look for look in looks if look in (*_SHOWN, looks[-1])]
     table = Table(box=None, padding=(0, 2, 0, 0))
-    for heading in ("scenario", "metric"):
+    for heading in ("scenario", "criterion"):
         table.add_column(heading)
     for look in shown:
         table.add_column(f"{look} rounds", justify="right")
     for sensitivity in calibration.sensitivities:
         changes = (_change(sensitivity.by_rounds[look]) for look in shown)
-        table.add_row(Text(sensitivity.scenario), Text(sensitivity.metric), *changes)
+        table.add_row(Text(sensitivity.place), Text(sensitivity.criterion), *changes)
     return table
 
 

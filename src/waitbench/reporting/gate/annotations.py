@@ -11,7 +11,7 @@ def render(verdict: GateVerdict) -> list[str]:
     for judgement in verdict.judgements:
         level = _level(judgement, fails=judgement in verdict.failures)
         if level:
-            title = f"{judgement.criterion.metric.name} in {judgement.scenario}"
+            title = f"{judgement.criterion.metric.name} in {judgement.place}"
             text = f"{judgement.label}: {ratio_text(judgement)}: {verdict_text(judgement)}"
             said.append(f"::{level} title={_escape_property(title)}::{_escape(text)}")
     return said
@@ -20,7 +20,7 @@ def render(verdict: GateVerdict) -> list[str]:
 def _level(judgement: Judgement, *, fails: bool) -> str | None:
     if fails:
         return "error"
-    if judgement.moved:
+    if judgement.is_forgiven:
         return "warning"
     return "notice" if judgement.is_open else None
 

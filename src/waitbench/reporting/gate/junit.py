@@ -7,13 +7,13 @@ from waitbench.reporting.gate.texts import ratio_text, verdict_text
 
 
 def render(verdict: GateVerdict) -> str:
-    """One test case a judgement. Unclear ones are skipped tests, unless they fail."""
+    """One test case a judgement. Open ones are skipped tests, unless they fail."""
     suite = ElementTree.Element("testsuite", name="cpu-usage", tests=str(len(verdict.judgements)))
     suite.set("failures", str(len(verdict.failures)))
     skipped = 0
     for judgement in verdict.judgements:
         name = f"{judgement.label} {judgement.criterion}"
-        case = ElementTree.SubElement(suite, "testcase", classname=judgement.scenario, name=name)
+        case = ElementTree.SubElement(suite, "testcase", classname=judgement.place, name=name)
         text = f"{ratio_text(judgement)}: {verdict_text(judgement)}"
         if judgement in verdict.failures:
             ElementTree.SubElement(case, "failure", message=text)

@@ -1,12 +1,21 @@
 """The gate's verdict as Markdown, for a job's summary or a comment."""
 
+from waitbench.analysis.calibration import POWER
 from waitbench.analysis.gate import GateVerdict
 from waitbench.analysis.judging import Judgement
 from waitbench.analysis.sequential import ALPHA
-from waitbench.reporting.gate.texts import headline, ratio_text, remarks, verdict_text
+from waitbench.reporting.gate.texts import (
+    findable_text,
+    headline,
+    ratio_text,
+    remarks,
+    verdict_text,
+)
 from waitbench.reporting.markdown import escape, table
 
-_HEADER = ("scenario", "revision", "criterion", "ratio (bounds)", "rounds", "verdict")
+_HEADER = (
+    "scenario", "revision", "criterion", "ratio (bounds)", "rounds", "verdict", "would have found",
+)  # fmt: skip
 
 
 def render(verdict: GateVerdict) -> str:
@@ -21,8 +30,9 @@ def render(verdict: GateVerdict) -> str:
         "",
         *(f"* {escape(remark)}" for remark in remarks(verdict)),
         "",
-        f"Bounds hold for all {verdict.hypotheses} hypotheses and all looks together, "
-        f"with {ALPHA:.0%} error.",
+        f"Lower bounds hold for all {verdict.hypotheses} hypotheses and all looks together, "
+        f"upper ones for all looks, each with {ALPHA:.0%} error. A rise as in the last column is "
+        f"found {POWER:.0%} of the time.",
         "",
     ]
     return "\n".join(lines)
@@ -31,10 +41,11 @@ def render(verdict: GateVerdict) -> str:
 def _cells(judgement: Judgement, *, fails: bool) -> tuple[str, ...]:
     emphasis = "**" if fails else ""
     return (
-        judgement.scenario,
+        judgement.place,
         judgement.label,
         str(judgement.criterion),
         ratio_text(judgement),
         str(judgement.rounds),
         f"{emphasis}{verdict_text(judgement)}{emphasis}",
+        findable_text(judgement),
     )

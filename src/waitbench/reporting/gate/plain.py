@@ -7,7 +7,7 @@ from waitbench.analysis.judging import Judgement
 from waitbench.analysis.sequential import ALPHA
 from waitbench.reporting.gate.texts import headline, remarks
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 
 def plain(verdict: GateVerdict) -> dict[str, Any]:
@@ -21,7 +21,9 @@ def plain(verdict: GateVerdict) -> dict[str, Any]:
         "max_rounds": verdict.most_rounds,
         "strict": verdict.strict,
         "disturbed_runs": verdict.disturbed_runs,
+        "open": len(verdict.open),
         "unsupported": list(verdict.unsupported),
+        "left_out": list(verdict.left_out),
         "judgements": [
             _judgement(judgement, fails=judgement in verdict.failures)
             for judgement in verdict.judgements
@@ -32,20 +34,27 @@ def plain(verdict: GateVerdict) -> dict[str, Any]:
 
 def _judgement(judgement: Judgement, *, fails: bool) -> dict[str, Any]:
     return {
-        "scenario": judgement.scenario,
+        "scenario": judgement.place,
+        "scenarios": list(judgement.scenarios),
         "revision": judgement.label,
         "metric": judgement.criterion.metric.name,
+        "criterion": str(judgement.criterion),
         "margin": judgement.criterion.margin,
         "floor": judgement.criterion.floor,
         "unit": judgement.criterion.metric.unit,
         "alone": judgement.criterion.alone,
+        "together": judgement.criterion.together,
         "verdict": judgement.verdict.value,
         "fails": fails,
-        "moved_to_system": judgement.moved,
-        "outweighed": judgement.outweighed,
+        "open": judgement.is_open,
+        "given_up": judgement.hopeless,
+        "cost": judgement.cost.name if judgement.cost else None,
+        "cost_ratio": judgement.cost_ratio,
+        "cost_fell": judgement.cost_fell,
         "ratio": judgement.ratio,
         "low": judgement.low,
         "high": judgement.high,
         "rounds": judgement.rounds,
         "supported_margin": judgement.supported_margin,
+        "would_have_found": judgement.would_have_found,
     }

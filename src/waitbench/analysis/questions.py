@@ -1,0 +1,121 @@
+"""Records and criteria -> the questions that the gate asks, and the rounds that answer each.
+
+A question about several scenarios together is answered by the mean of the logarithms of their
+ratios within each round that all of them share: noise falls with the root of their number. (A spike
+in one of them counts in full for that round, unless the machine was seen to be disturbed.)
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from waitbench.analysis.criteria import Criterion, Scope
+from waitbench.analysis.sequential import FEWEST_ROUNDS
+from waitbench.analysis.statistics import log_ratios
+from waitbench.model.metrics import Metric
+from waitbench.model.record import Record
+from waitbench.model.run import NOT_BUILT, NOT_SUPPORTED
+
+
+class Round(NamedTuple):
+    """What one round says of one metric; a mean, where it is about several scenarios."""
+
+    log: float
+    """The logarithm of the ratio of candidate to baseline."""
+    rise: float
+    """Candidate less baseline, in the metric's unit."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """One criterion, asked of one candidate in one scenario, or in several together."""
+
+    criterion: Criterion
+    label: str
+    records: tuple[Record, ...]
+    """Those of the scenarios."""
+
+    @property
+    def place(self) -> str:
+        """Where it is asked, for people."""
+        if not self.criterion.together or len(self.records) == 1:
+            return self.records[0].scenario
+        scope = self.criterion.scope
+        group = "" if scope is Scope.EVERY else f"{scope.value} "
+        return f"{len(self.records)} {group}scenarios together"
+
+    @property
+    def unsupported(self) -> tuple[str, ...]:
+        """The scenarios that this candidate, or the baseline, cannot run."""
+        return tuple(r.scenario for r in self.records if _has(r, self.label, NOT_SUPPORTED))
+
+    @property
+    def cost(self) -> Metric | None:
+        """What the criterion's metric explains, if a fall of that excuses its rise."""
+        metrics = self.records[0].metrics
+        return next((metric for metric in metrics if metric.name == self.criterion.cost), None)
+
+    def narrowed(self) -> "Question | None":
+        """The same question of the scenarios that answer it, or may yet; ``None`` without any."""
+        answering = tuple(r for r in self.records if _may_answer(r, self.label, self.criterion))
+        return replace(self, records=answering) if answering else None
+
+    def rounds(self, metric: Metric) -> list[Round]:
+        """The rounds in which both revisions have a metric in all scenarios, in their order."""
+        by_scenario = [_pairs(record, self.label, metric) for record in self.records]
+        shared = set(by_scenario[0]).intersection(*by_scenario[1:])
+        return [_round([of[number] for of in by_scenario], metric) for number in sorted(shared)]
+
+
+def ask(records: Iterable[Record], criteria: Sequence[Criterion]) -> tuple[Question, ...]:
+    """Every question of a comparison: first those about several scenarios together."""
+    known = tuple(records)
+    candidates = tuple(dict.fromkeys(label for r in known for label in r.context.labels[1:]))
+    pooled = [
+        Question(criterion=criterion, label=label, records=group)
+        for label in candidates
+        for criterion in criteria
+        if criterion.together and (group := tuple(filter(criterion.scope.holds, known)))
+    ]
+    single = [
+        Question(criterion=criterion, label=label, records=(record,))
+        for record in known
+        for label in record.context.labels[1:]
+        for criterion in criteria
+        if not criterion.together and criterion.scope.holds(record)
+    ]
+    return (*pooled, *single)
+
+
+def _may_answer(record: Record, label: str, criterion: Criterion) -> bool:
+    """Whether what the first look would see has the metric, or has not been measured yet."""
+    if _has(record, label, NOT_SUPPORTED) or _has(record, label, NOT_BUILT):
+        return False
+    baseline, candidate = record.of(record.context.labels[0]), record.of(label)
+    measured = {run.round for run in baseline} & {run.round for run in candidate}
+    return len(measured) < FEWEST_ROUNDS or bool(_pairs(record, label, criterion.metric))
+
+
+def _has(record: Record, label: str, reason: str) -> bool:
+    """Whether this candidate or the baseline has such an outcome."""
+    both = (record.context.labels[0], label)
+    return any(one.label in both and one.reason == reason for one in record.outcomes)
+
+
+def _pairs(record: Record, label: str, metric: Metric) -> dict[int, tuple[float, float]]:
+    """``(baseline, candidate)`` by the round, where both have the metric."""
+    baseline = {run.round: run.metrics for run in record.of(record.context.labels[0])}
+    return {
+        run.round: (baseline[run.round][metric.key], run.metrics[metric.key])
+        for run in record.of(label)
+        if metric.key in run.metrics and metric.key in baseline.get(run.round, {})
+    }
+
+
+def _round(pairs: Sequence[tuple[float, float]], metric: Metric) -> Round:
+    count = len(pairs)
+    return Round(
+        log=math.fsum(log_ratios(pairs, metric)) / count,
+        rise=math.fsum(ours - theirs for theirs, ours in pairs) / count,
+    )

@@ -1,0 +1,52 @@
+"""Who tells the session which rounds the gate still wants; see ``execution.session.Guide``."""
+
+from collections.abc import Mapping
+
+from waitbench.analysis import gate
+from waitbench.analysis.judging import Judgement
+from waitbench.cli.gating import Gate
+from waitbench.model.instruments import Instruments
+from waitbench.model.record import Record
+
+
+class GateGuide:
+    """Wants more rounds of a scenario while any question about it could be settled by them."""
+
+    def __init__(
+        self, asked: Gate, records: Mapping[str, Record], instruments: Instruments
+    ) -> None:
+        self._asked = asked
+        self._records = tuple(records.values())
+        self._instrumented = instruments.keys
+        self._seen: object = None
+        self._judgements: tuple[Judgement, ...] = ()
+        self._unsettled: tuple[Judgement, ...] = ()
+
+    def wants_more(self, scenario: str) -> bool:
+        """Whether more rounds of a scenario would change anything that matters."""
+        self._judge()
+        return any(scenario in judgement.scenarios for judgement in self._unsettled)
+
+    def wants_instruments(self, scenario: str) -> bool:
+        """Whether what only instrumented runs give would."""
+        self._judge()
+        return any(
+            scenario in judgement.scenarios and judgement.criterion.metric.key in self._instrumented
+            for judgement in self._unsettled
+        )
+
+    def is_over(self) -> bool:
+        """Whether nothing more need be measured at all."""
+        self._judge()
+        return self._asked.fail_fast and any(map(gate.has_failed, self._judgements))
+
+    def _judge(self) -> None:
+        """Judges anew, if anything was measured since the last time."""
+        seen = [(list(record.measurements), len(record.outcomes)) for record in self._records]
+        if seen == self._seen:
+            return
+        self._judgements = gate.judge_all(
+            self._records, self._asked.criteria, self._asked.most_rounds
+        )
+        self._unsettled = gate.unsettled(self._judgements)
+        self._seen = seen

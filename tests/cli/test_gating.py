@@ -1,0 +1,93 @@
+"""What the gate is asked, and what this machine can answer."""
+
+from dataclasses import replace
+
+import pytest
+
+from waitbench.analysis.criteria import DEFAULTS, parse
+from waitbench.cli import gating
+from waitbench.cli.gating import Gate
+from waitbench.families import ALL, METRICS
+from waitbench.model.errors import UsageError
+from waitbench.model.instruments import Instruments
+from waitbench.system.instruments import Counter, Sampler
+
+OWN = parse(["syscalls:5%", "cpu:10%"], METRICS)
+GATE = Gate(criteria=(*DEFAULTS, *OWN), most_rounds=10)
+
+
+@pytest.fixture
+def lacking(monkeypatch: pytest.MonkeyPatch) -> None:
+    counter = Counter(tracepoint=None, reason="it is not mounted", remedy="mount it")
+    sampler = Sampler(allowed=False, reason="the kernel refuses", remedy="ask it")
+    monkeypatch.setattr(gating, "find_system_calls", lambda: counter)
+    monkeypatch.setattr(gating, "find_sampler", lambda: sampler)
+
+
+def test_the_defaults_come_before_what_is_named_and_nothing_is_asked_twice() -> None:
+    names = ["cpu:10%", "cpu:10%"]
+    assert gating.read_criteria(names, 10, defaults=True) == (*DEFAULTS, OWN[1])
+    assert gating.read_criteria(names, 10, defaults=False) == (OWN[1],)
+    assert gating.read_criteria([], 10, defaults=True) == DEFAULTS
+    assert gating.read_criteria([], 1, defaults=False) == ()
+
+
+@pytest.mark.parametrize(("own", "defaults"), [(["cpu:10%"], False), ([], True)])
+def test_no_question_is_answered_in_fewer_rounds_than_the_first_look(
+    own: list[str], defaults: bool
+) -> None:
+    with pytest.raises(UsageError, match=r"^--max-rounds 2: must be at least 3, the first look\.$"):
+        gating.read_criteria(own, 2, defaults=defaults)
+
+
+def test_what_a_user_names_must_be_measured_and_a_default_need_not() -> None:
+    assert GATE.needs == {"system_calls", "time_cpu"}
+    assert replace(GATE, criteria=DEFAULTS).needs == frozenset()
+
+
+@pytest.mark.usefixtures("lacking")
+def test_a_default_that_cannot_be_measured_is_left_out_and_said() -> None:
+    fitting = GATE.on(Instruments())
+    left = {"syscalls:5%", "steady-system:25%,together"}
+    assert set(GATE.criteria) - set(fitting.criteria) == {c for c in DEFAULTS if str(c) in left}
+    assert set(OWN) <= set(fitting.criteria)
+    assert fitting.left_out == (
+        "syscalls:5%: not measured here: it is not mounted; ./waitbench doctor tells what would "
+        "mend it.",
+        "steady-system:25%,together: not measured here: the kernel refuses; ./waitbench doctor "
+        "tells what would mend it.",
+    )
+    assert fitting.conclude([]).left_out == fitting.left_out
+    assert fitting.as_settings()["left_out"] == list(fitting.left_out)
+
+
+def test_with_all_instruments_nothing_is_left_out() -> None:
+    assert GATE.on(Instruments(tracepoint=0, sampler=True)) == GATE
+
+
+def test_what_is_switched_off_is_not_called_impossible(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gating, "find_system_calls", lambda: Counter(tracepoint=3))
+    said = GATE.on(Instruments(sampler=True)).left_out
+    assert said == ("syscalls:5%: not asked, as there were to be no instrumented runs.",)
+
+
+def test_what_waits_is_measured_first_and_what_is_judged_together_takes_turns() -> None:
+    scenarios = [scenario for scenario in ALL if scenario.waits][:6]
+    waiting = [scenario for scenario in scenarios if not scenario.works]
+    working = [scenario for scenario in scenarios if scenario.works]
+    assert waiting
+    assert working
+    by_default = replace(GATE, criteria=DEFAULTS)
+    assert by_default.groups(scenarios) == [waiting, working]
+    assert by_default.groups(waiting) == [waiting]
+    everything = replace(GATE, criteria=parse(["cpu:10%,together"], METRICS))
+    assert everything.groups(scenarios) == [scenarios]
+
+
+def test_the_result_files_say_what_was_asked_and_of_what() -> None:
+    settings = replace(GATE, criteria=(DEFAULTS[0], OWN[1]), fail_fast=True).as_settings()
+    assert settings["criteria"] == [
+        {"criterion": "steady:10%,together", "scenarios": "waiting"},
+        {"criterion": "cpu:10%", "scenarios": "every"},
+    ]
+    assert (settings["fail_fast"], settings["max_rounds"]) == (True, 10)

@@ -1,0 +1,163 @@
+"""Which rounds the gate still wants, as records grow."""
+
+from collections.abc import Mapping
+
+import pytest
+
+from tests.records import make_record, measurement
+from waitbench.analysis import gate
+from waitbench.analysis.criteria import DEFAULTS, parse
+from waitbench.cli.gating import Gate
+from waitbench.cli.guiding import GateGuide
+from waitbench.model.instruments import Instruments
+from waitbench.model.metrics import BY_NAME, METRICS
+from waitbench.model.record import Record
+
+EVERYTHING = Instruments(tracepoint=1, sampler=True)
+
+
+def guide(
+    records: Mapping[str, Record],
+    *texts: str,
+    fail_fast: bool = False,
+    instruments: Instruments = EVERYTHING,
+) -> GateGuide:
+    criteria = parse(texts, METRICS) if texts else DEFAULTS
+    asked = Gate(criteria=criteria, most_rounds=10, fail_fast=fail_fast)
+    return GateGuide(asked, records, instruments)
+
+
+def grow(record: Record, rounds: int, label: str = "new", /, **ratios: float) -> None:
+    """Adds rounds; metrics by name, as the ratio of the candidate to the baseline."""
+    begin = len(record.of(label))
+    keys = {BY_NAME[name.replace("_", "-")].key: ratio for name, ratio in ratios.items()}
+    for number in range(begin + 1, begin + rounds + 1):
+        if not any(run.round == number for run in record.of("base")):
+            record.add(measurement("base", number, dict.fromkeys(keys, 100.0)))
+        wobble = 1 + 0.001 * (number % 3)
+        metrics = {key: 100.0 * ratio * wobble for key, ratio in keys.items()}
+        record.add(measurement(label, number, metrics))
+
+
+@pytest.fixture
+def records() -> dict[str, Record]:
+    """Two scenarios that wait and one that works, without any round."""
+    return {
+        name: make_record({"base": [], "new": []}, scenario=name, waits=name != "busy")
+        for name in ("one", "two", "busy")
+    }
+
+
+SAME = {"steady": 1.0, "wakeups": 1.0, "syscalls": 1.0, "steady_system": 1.0}
+
+
+def test_each_scenario_is_wanted_until_its_questions_are_settled(
+    records: dict[str, Record],
+) -> None:
+    asking = guide(records)
+    assert [asking.wants_more(name) for name in records] == [True] * 3
+    grow(records["busy"], 3, cpu=1.0)
+    assert [asking.wants_more(name) for name in records] == [True, True, False]
+    grow(records["one"], 3, **SAME)
+    assert [asking.wants_more(name) for name in records] == [True, True, False], (
+        "what is asked of both together is not settled"
+    )
+    grow(records["two"], 3, **SAME)
+    assert [asking.wants_more(name) for name in records] == [False] * 3
+
+
+def test_a_candidate_that_failed_somewhere_is_wanted_elsewhere(records: dict[str, Record]) -> None:
+    asking = guide(records, "cpu:10%")
+    grow(records["one"], 3, cpu=2.0)
+    assert [asking.wants_more(name) for name in records] == [False, True, True]
+    assert not asking.is_over()
+
+
+def test_what_is_asked_together_is_not_pursued_where_one_of_its_scenarios_has_failed(
+    records: dict[str, Record],
+) -> None:
+    asking = guide(records, "steady:10%,together", "wakeups:5%")
+    for name in ("one", "two", "busy"):
+        grow(records[name], 2, steady=1.0, wakeups=1.0)
+    grow(records["one"], 1, steady=1.0, wakeups=1.0)
+    assert asking.wants_more("one")
+    records["one"].measurements.clear()
+    grow(records["one"], 3, steady=1.0, wakeups=2.0)
+    assert not asking.wants_more("one")
+    assert asking.wants_more("two"), "its own wake-ups are not settled"
+    grow(records["two"], 1, steady=1.0, wakeups=1.0)
+    assert not asking.wants_more("two")
+
+
+def test_it_is_over_at_the_first_failure_only_if_asked(records: dict[str, Record]) -> None:
+    hasty, patient = guide(records, fail_fast=True), guide(records)
+    assert not hasty.is_over()
+    grow(records["one"], 3, wakeups=1.2, steady=1.0)
+    assert hasty.is_over()
+    assert not patient.is_over()
+
+
+def test_it_is_not_over_while_more_rounds_may_excuse_the_failure(
+    records: dict[str, Record],
+) -> None:
+    asking = guide(records, "wakeups:5%", fail_fast=True)
+    for steady in (0.7, 0.9, 0.8):
+        grow(records["one"], 1, wakeups=1.5, steady=steady)
+    assert not asking.is_over()
+    assert asking.wants_more("one")
+
+
+def test_another_candidate_is_wanted_where_one_has_failed() -> None:
+    record = make_record({"base": [], "new": [], "other": []}, scenario="one")
+    asking = guide({"one": record}, "cpu:10%")
+    grow(record, 3, cpu=2.0)
+    assert asking.wants_more("one")
+    grow(record, 3, "other", cpu=1.0)
+    assert not asking.wants_more("one")
+
+
+def test_instruments_are_wanted_while_what_they_count_is_not_settled(
+    records: dict[str, Record],
+) -> None:
+    asking = guide(records)
+    assert [asking.wants_instruments(name) for name in records] == [True, True, False]
+    noisy = (0.5, 2.0, 1.0)
+    for name in ("one", "two"):
+        for steady in noisy:
+            grow(records[name], 1, **{**SAME, "steady": steady})
+    assert [asking.wants_instruments(name) for name in records] == [False] * 3
+    assert [asking.wants_more(name) for name in records] == [True] * 3
+
+
+@pytest.mark.parametrize(
+    ("instruments", "wanted"),
+    [(Instruments(), False), (Instruments(tracepoint=0), True), (Instruments(sampler=True), False)],
+)
+def test_instruments_that_a_machine_lacks_are_not_wanted(
+    instruments: Instruments, wanted: bool, records: dict[str, Record]
+) -> None:
+    asking = guide(records, "syscalls:5%", "cpu:10%", instruments=instruments)
+    assert asking.wants_instruments("one") is wanted
+
+
+def test_nothing_is_judged_twice_without_anything_new(
+    records: dict[str, Record], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asking, judged, judge_all = guide(records), [], gate.judge_all
+
+    def counting(*arguments: object) -> object:
+        judged.append(arguments)
+        return judge_all(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(gate, "judge_all", counting)
+    asking.wants_more("one")
+    asking.wants_instruments("two")
+    asking.is_over()
+    assert len(judged) == 1
+    # An instrumented run's counts take the place of the measurement that they are added to.
+    grow(records["one"], 1, steady=1.0)
+    asking.wants_more("one")
+    assert len(judged) == 2
+    records["one"].measurements[-1] = measurement("new", 1, {"system_calls": 5.0})
+    asking.wants_more("one")
+    assert len(judged) == 3
