@@ -1,18 +1,22 @@
-"""Extra runs that give no figure of the comparison: timelines, and what a launcher adds."""
+"""Extra runs that give no figure of the comparison: timelines, traces, what a launcher adds."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from waitbench.cli.request import ValidRequest
-from waitbench.execution import timeline
+from waitbench.execution import timeline, tracing
 from waitbench.execution.measure import Measurer
-from waitbench.model.errors import UsageError
+from waitbench.model.errors import HarnessError, UsageError
 from waitbench.model.record import Record
 from waitbench.model.run import WARM_UP, Measurement, PlannedRun
 from waitbench.model.scenario import Scenario
+from waitbench.model.trace import Trace
+from waitbench.reporting.cell_table import CellTable
 from waitbench.reporting.progress import RunProgress
-from waitbench.store import timelines
+from waitbench.reporting.traces import tables
+from waitbench.store import timelines, traces
+from waitbench.system.tracer import find_tracer
 
 _LAUNCHER = "launcher"
 
@@ -23,6 +27,17 @@ class Extras:
 
     timeline: bool
     launcher_cost: bool
+    trace: bool = False
+
+    def validate(self) -> None:
+        """Raises ``UsageError`` where this machine does not let anything be traced."""
+        if not self.trace:
+            return
+        tracer = find_tracer()
+        if tracer.path is None:
+            raise UsageError(
+                f"--trace does not work here: {tracer.reason}. This would mend it: {tracer.remedy}"
+            )
 
     def at_work(
         self, request: ValidRequest, measurer: Measurer, folder: Path, progress: RunProgress
@@ -49,8 +64,11 @@ class ExtrasAtWork:
     folder: Path
     progress: RunProgress
 
-    def add(self, record: Record) -> None:
-        """Makes those that were asked for; what they show goes into the record and the folder."""
+    def add(self, record: Record) -> list[CellTable]:
+        """Makes those that were asked for; what they show goes into the record and the folder.
+
+        Returns the tables of what is not in the record.
+        """
         scenario, bench = self.scenarios[record.scenario], self.measurer.bench
         labels = [
             label for label in bench.environments if bench.what_is_missing(scenario, label) is None
@@ -64,6 +82,21 @@ class ExtrasAtWork:
                 self.progress.about(f"{label}: one more run of {scenario.name}, for its timeline")
                 samples += timeline.record(scenario, label, bench)
             timelines.write(self.folder / f"{scenario.name}{timelines.SUFFIX}", samples)
+        return self._trace(scenario, labels) if self.wanted.trace else []
+
+    def _trace(self, scenario: Scenario, labels: Sequence[str]) -> list[CellTable]:
+        """The tables of those that could be traced, and why the others could not."""
+        found: list[Trace] = []
+        lacking: dict[str, str] = {}
+        for label in labels:
+            self.progress.about(f"{label}: one more run of {scenario.name}, traced")
+            try:
+                found.append(tracing.record(scenario, label, self.measurer.bench))
+            except HarnessError as error:
+                lacking[label] = str(error)
+        if found:
+            traces.write(self.folder / f"{scenario.name}{traces.SUFFIX}", found)
+        return tables(scenario.name, found, lacking)
 
     def _add_launcher_cost(self, record: Record, scenario: Scenario, label: str) -> None:
         self.progress.about(f"{label}: one more run of {scenario.name}, by the engine's launcher")
