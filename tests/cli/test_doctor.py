@@ -8,19 +8,25 @@ import pytest
 import typer
 
 from tests.conftest import Compare
+from waitbench import engines
 from waitbench.cli import doctor
 from waitbench.cli.doctor import Finding
 from waitbench.model.environment import Interpreter
-from waitbench.system.counters import Counter
+from waitbench.system.instruments import Counter, Sampler
 from waitbench.system.places import Cache
+from waitbench.system.tracer import Tracer
 from waitbench.system.watch import Reading
 
 
 def test_this_very_machine_can_compare(run_compare: Compare) -> None:
     done = run_compare(command="doctor")
     assert done.returncode == 0, done.stdout + done.stderr
-    for what in ("CPU accounting", "system calls", "hyperfine", "Pythons for revisions"):
-        assert f"{what}: " in done.stdout
+    for what in (
+        "CPUs", "CPU accounting", "system calls", "clock sampler", "trace", "steal time",
+        "frequency governor", "timelines", "hyperfine", "Pythons for revisions", "compiler", "git",
+        "repository", "package index",
+    ):  # fmt: skip
+        assert f" {what}: " in done.stdout
 
 
 def test_a_lack_that_prevents_every_comparison_ends_with_3(
@@ -51,6 +57,20 @@ def no_steal() -> Reading:
             "sudo mount",
         ),
         (
+            doctor._sampler,
+            "find_sampler",
+            lambda: Sampler(allowed=True),
+            lambda: Sampler(allowed=False, reason="refused", remedy="sudo sysctl"),
+            "sudo sysctl",
+        ),
+        (
+            doctor._tracer,
+            "find_tracer",
+            lambda: Tracer(path="/usr/bin/tracer"),
+            lambda: Tracer(path=None, reason="only root", remedy="sudo it"),
+            "sudo it",
+        ),
+        (
             doctor._steal,
             "Reading",
             type("Quiet", (), {"now": staticmethod(no_steal)}),
@@ -74,6 +94,24 @@ def test_a_lack_is_said_with_what_it_costs_and_what_mends_it(
     found = find()
     assert found.costs
     assert says in f"{found.here} {found.remedy}"
+
+
+def test_a_repository_that_answers_is_told_from_one_that_does_not(
+    monkeypatch: pytest.MonkeyPatch, repository_folder: tuple[Path, dict[str, str]]
+) -> None:
+    variable = engines.DEFAULT.repository_variable
+    monkeypatch.setenv(variable, str(repository_folder[0]))
+    assert doctor._repository().costs == ""
+    monkeypatch.setenv(variable, "/nowhere")
+    found = doctor._repository()
+    assert found.here == "/nowhere does not answer"
+    assert variable in found.remedy
+
+
+def test_a_program_that_is_not_there_does_not_answer() -> None:
+    assert doctor._answers("true")
+    assert not doctor._answers("false")
+    assert not doctor._answers("no-such-program")
 
 
 def test_pythons_and_cpus_are_counted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -17,11 +17,12 @@ from waitbench.environments import interpreters
 from waitbench.execution import hyperfine
 from waitbench.model.errors import ExitCode
 from waitbench.system import machine
-from waitbench.system.counters import find_system_calls
+from waitbench.system.instruments import find_sampler, find_system_calls
 from waitbench.system.places import Cache
+from waitbench.system.tracer import find_tracer
 from waitbench.system.watch import Reading
 
-_INDEX_ANSWERS_WITHIN_S = 60
+_NETWORK_ANSWERS_WITHIN_S = 60
 _STEAL_THAT_MATTERS = 0.01
 
 
@@ -60,6 +61,8 @@ def _findings(cache: Cache) -> Iterator[Finding]:
     yield _processors()
     yield _accounting()
     yield _system_calls()
+    yield _sampler()
+    yield _tracer()
     yield _steal()
     yield _governor()
     yield _schedstat()
@@ -67,6 +70,7 @@ def _findings(cache: Cache) -> Iterator[Finding]:
     yield _pythons(cache)
     yield _compiler()
     yield _git()
+    yield _repository()
     yield _index()
 
 
@@ -81,8 +85,8 @@ def _accounting() -> Finding:
     costs = ""
     if known != "exact":
         costs = (
-            "Total CPU is exact; its split into user and system time is estimated from samples, so "
-            "system time varies several times as much."
+            "Total CPU is exact; its split into user and system time is estimated by ticks, so "
+            "system varies several times as much: --fail-on system:10% stays unclear for long."
         )
     here = "unknown" if known is None else str(known)
     return Finding(what="CPU accounting", here=here, costs=costs)
@@ -95,8 +99,34 @@ def _system_calls() -> Finding:
     return Finding(
         what="system calls",
         here=counter.reason,
-        costs="What waiting consists of is known by wake-ups and polls only.",
+        costs="There is no metric syscalls, and the gate judges no rise of it: what waiting "
+        "consists of is known by wakeups and polls only.",
         remedy=counter.remedy,
+    )
+
+
+def _sampler() -> Finding:
+    sampler = find_sampler()
+    if sampler.allowed:
+        return Finding(what="clock sampler", here="allowed")
+    return Finding(
+        what="clock sampler",
+        here=sampler.reason,
+        costs="steady-user and steady-system are split by ticks, too coarsely for the gate, which "
+        "judges no rise of steady-system then.",
+        remedy=sampler.remedy,
+    )
+
+
+def _tracer() -> Finding:
+    tracer = find_tracer()
+    if tracer.path is not None:
+        return Finding(what="trace", here=tracer.path)
+    return Finding(
+        what="trace",
+        here=tracer.reason,
+        costs="--trace does not work: which system calls make up a rise is not shown.",
+        remedy=tracer.remedy,
     )
 
 
@@ -107,7 +137,7 @@ def _steal() -> Finding:
     share = reading.steal_s / max(reading.busy_s + reading.steal_s, 1e-9)
     costs = ""
     if share > _STEAL_THAT_MATTERS:
-        costs = "Others share this machine's CPUs: rounds are repeated, and bounds are wide."
+        costs = "Others share this machine's CPUs: rounds are repeated, and verdicts stay unclear."
     return Finding(what="steal time", here=f"{share:.1%} of all busy time so far", costs=costs)
 
 
@@ -179,17 +209,22 @@ def _git() -> Finding:
     )
 
 
+def _repository() -> Finding:
+    engine = engines.DEFAULT
+    where = os.environ.get(engine.repository_variable) or engine.repository
+    if _answers("git", "ls-remote", "--exit-code", where, "HEAD"):
+        return Finding(what="repository", here=f"{where} answers")
+    return Finding(
+        what="repository",
+        here=f"{where} does not answer",
+        costs="Commits, branches and tags that are not in the cache yet cannot be looked up.",
+        remedy=f"export {engine.repository_variable}=FOLDER    # a clone of it",
+    )
+
+
 def _index() -> Finding:
     package = engines.DEFAULT.package
-    asked = [sys.executable, "-m", "pip", "index", "versions", package]
-    try:
-        done = subprocess.run(
-            asked, capture_output=True, text=True, timeout=_INDEX_ANSWERS_WITHIN_S, check=False
-        )
-        answers = done.returncode == 0
-    except subprocess.TimeoutExpired:
-        answers = False
-    if answers:
+    if _answers(sys.executable, "-m", "pip", "index", "versions", package):
         return Finding(what="package index", here="answers")
     return Finding(
         what="package index",
@@ -197,3 +232,19 @@ def _index() -> Finding:
         costs="Releases that are not in the cache yet cannot be installed.",
         remedy=f"{sys.executable} -m pip config debug",
     )
+
+
+def _answers(*question: str) -> bool:
+    """Whether a program that asks the network ends well."""
+    try:
+        asked = subprocess.run(
+            question,
+            capture_output=True,
+            timeout=_NETWORK_ANSWERS_WITHIN_S,
+            check=False,
+            # So that nobody is asked for a password.
+            env={**os.environ, "GIT_TERMINAL_PROMPT": "0"},
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return asked.returncode == 0
