@@ -1,90 +1,182 @@
-r"""What waiting costs, by each way of knowing it: how much each varies, and what counting adds.
+r"""What waiting costs, by each way of knowing it: how much each varies, and what it costs itself.
 
-    .bench/venv/bin/python benchmarks/system_time.py v0.21.1 [--runs 20] [--processes 1]
+    .bench/venv/bin/python benchmarks/system_time.py [--revision v0.21.1] [--runs 20] \
+        [--chart FILE]
 
-The same revision runs a scenario that waits, quick length, in turn with and without its system
-calls counted. Printed are the coefficient of variation of each metric from run to run, and the CPU
-that counting adds: the ratio of the runs with it to those without, paired, with its interval.
-Kept output: docs/trials/system-time.txt.
+One revision runs what mostly waits, quick length: in one process, and in two. In each round it is
+timed alone; timed after an instrumented run, as the gate does it; timed with the instruments in
+it, as nobody does it; and traced, where that is possible here. Printed are the mean and coefficient
+of variation of each metric, and what each way adds to the CPU of a run, paired, with its interval.
+Kept output: docs/trials/system-time.txt, and the chart of docs/system-time.md.
 """
 
-import statistics
 import sys
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from statistics import fmean, stdev
 
 from rich.console import Console
 
 from benchmarks.common import command_line
 from waitbench.analysis.statistics import geometric_mean, log_ratios
-from waitbench.cli.preparation import prepare
+from waitbench.cli.preparation import Prepared, prepare
 from waitbench.cli.request import Request, validate
+from waitbench.execution import tracing
+from waitbench.execution.accounting import merged
+from waitbench.execution.bench import Bench
 from waitbench.execution.guard import Guard
 from waitbench.execution.measure import Measurer
 from waitbench.execution.plan import in_turn
-from waitbench.model.environment import OriginChoice
+from waitbench.execution.services import Running
+from waitbench.model.environment import Environment, OriginChoice
+from waitbench.model.instruments import Instruments
 from waitbench.model.metrics import BY_NAME
 from waitbench.model.run import DISTURBED, Measurement, Outcome, PlannedRun
 from waitbench.model.scenario import Scenario
+from waitbench.model.trace import STEADY
 from waitbench.reporting.progress import PreparationLog
+from waitbench.system.tracer import find_tracer
 
-SHOWN = ("system", "cpu", "steady", "wakeups", "syscalls", "polls")
+SETUPS = (
+    (1, "partitioned-long-input"),
+    (1, "dynamic-long-input"),
+    (2, "partitioned-long-input"),
+    (2, "dynamic-long-input"),
+)
+"""Processes, and the scenario."""
+ALONE, BESIDE, WITHIN = "timed alone", "timed after an instrumented run", "instrumented throughout"
 MOST_TRIES = 5
 """Runs that are made again when the machine did something else meanwhile, each so often."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Setup:
+    """What one revision did in one scenario, by each way of observing it."""
+
+    title: str
+    timed: dict[str, list[Measurement]] = field(default_factory=dict)
+    """By how it was observed; in order of rounds."""
+    traced_s: list[float] = field(default_factory=list)
+    """Steady system time by an exact trace, in seconds."""
+
+    def ways(self) -> Iterator[tuple[str, list[float]]]:
+        """Each way of knowing something, and what each run gave."""
+        for name in ("system", "steady-system"):
+            yield f"{BY_NAME[name].title}, by ticks", self._values(ALONE, name)
+        yield "steady system time, sampled", self._values(BESIDE, "steady-system")
+        yield "steady system time, exact trace", self.traced_s
+        for name in ("cpu", "steady", "wakeups", "syscalls", "polls"):
+            yield BY_NAME[name].title, self._values(BESIDE, name)
+
+    def _values(self, way: str, name: str) -> list[float]:
+        key = BY_NAME[name].key
+        return [run.metrics[key] for run in self.timed[way] if key in run.metrics]
+
+
+class AlwaysInstrumented(Bench):
+    """A bench on which every run is instrumented, also those that time is taken from."""
+
+    def _variables(
+        self, folder: Path, environment: Environment, services: Running | None
+    ) -> dict[str, str]:
+        return super()._variables(folder, environment, services) | self._instruments()
+
+
 def main() -> None:
     parser = command_line(__doc__)
-    parser.add_argument("revision")
-    parser.add_argument("--scenario", default="partitioned-long-input")
+    parser.add_argument("--revision", default="v0.21.1")
     parser.add_argument("--runs", type=int, default=20)
-    parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("--chart", type=Path, metavar="FILE")
     options = parser.parse_args()
+    setups = []
+    for processes, scenario in SETUPS:
+        setups.append(observe(options.revision, processes, scenario, options.runs))
+        print("\n".join(lines_of(setups[-1])), flush=True)
+    if options.chart:
+        draw(setups, options.chart)
+
+
+def observe(revision: str, processes: int, scenario_name: str, rounds: int) -> Setup:
+    """Makes all runs of one scenario."""
+    prepared = ready((revision,), processes, scenario_name)
+    (scenario,), (label,) = prepared.request.scenarios, prepared.labels
+    found = Setup(
+        title=f"{scenario.name}, {prepared.request.topology}, {rounds} runs each, {label}",
+        timed={ALONE: [], BESIDE: [], WITHIN: []},
+    )
+    with Guard() as guard:
+        measurer = prepared.measurer(guard.watch)
+        bench = measurer.bench
+        alone = replace(measurer, bench=replace(bench, instruments=Instruments()))
+        within = replace(measurer, bench=AlwaysInstrumented(**vars(bench)))
+
+        def trace(number: int) -> None:
+            if find_tracer().reason:
+                return
+            spent_s = traced_s(bench, scenario, label)
+            if number > 0:
+                found.traced_s.append(spent_s)
+
+        def timed(way: str, made: Callable[[int], Measurement]) -> Callable[[int], None]:
+            def make(number: int) -> None:
+                run = made(number)
+                if number > 0:  # before that it is a warm-up
+                    found.timed[way].append(run)
+
+            return make
+
+        ways = (
+            timed(ALONE, lambda number: measure(alone, scenario, label, number)),
+            timed(BESIDE, lambda number: measure_beside(measurer, scenario, label, number)),
+            timed(WITHIN, lambda number: measure(within, scenario, label, number)),
+            trace,
+        )
+        for number in range(rounds + 1):
+            for way in in_turn(ways, number):
+                way(number)
+    return found
+
+
+def ready(revisions: Sequence[str], processes: int, scenario: str) -> Prepared:
+    """Everything that measuring some revisions takes, quick length."""
     request = Request(
-        revisions=(options.revision,),
-        scenarios=(options.scenario,),
+        revisions=tuple(revisions),
+        scenarios=(scenario,),
         settings=(),
         topology=None,
-        processes=options.processes,
+        processes=processes,
         workers=1,
         origin=OriginChoice.AUTO,
         python=None,
         repo=None,
         time_limit_s=None,
-        system_calls=True,
         argv=tuple(sys.argv[1:]),
     )
     console = Console(highlight=False)
     say = PreparationLog(console, quiet=True)
-    prepared = prepare(validate(request, say, quick=True), console, say)
-    (scenario,), (label,) = prepared.request.scenarios, prepared.labels
-    with Guard() as guard:
-        counting = prepared.measurer(guard.watch)
-        without = replace(counting, bench=replace(counting.bench, tracepoint=None))
-        runs: dict[str, list[Measurement]] = {"counted": [], "not counted": []}
-        for number in range(-1, options.runs):
-            for state, measurer in in_turn(
-                (("counted", counting), ("not counted", without)), number
-            ):
-                run = measure(measurer, scenario, label, number + 1)
-                if number >= 0:  # before that it is a warm-up
-                    runs[state].append(run)
-    topology = prepared.request.topology
-    print(f"{scenario.name}, {topology}, {options.runs} runs each, {label}, quick length")
-    for name in SHOWN:
-        print(f"  {BY_NAME[name].title:<28} {variations(runs, BY_NAME[name].key)}")
-    for name in ("cpu", "steady"):
-        metric = BY_NAME[name]
-        off, on = ([run.metrics[metric.key] for run in runs[s]] for s in ("not counted", "counted"))
-        ratio = geometric_mean(log_ratios(list(zip(off, on, strict=True)), metric))
-        print(
-            f"  counting adds to {metric.title}: {ratio.value - 1:+.1%} "
-            f"(95 % CI {(ratio.low or 1) - 1:+.1%} to {(ratio.high or 1) - 1:+.1%})"
-        )
+    return prepare(validate(request, say, quick=True), console, say)
 
 
-def measure(measurer: Measurer, scenario: Scenario, label: str, number: int) -> Measurement:
+def traced_s(bench: Bench, scenario: Scenario, label: str) -> float:
+    """The steady system time of one run by an exact trace, in seconds."""
+    seen = tracing.record(scenario, label, bench)
+    return sum(made.cpu_s for (phase, _), made in seen.calls.items() if phase == STEADY)
+
+
+def measure_beside(measurer: Measurer, scenario: Scenario, label: str, number: int) -> Measurement:
+    """A timed run with what an instrumented run before it gives, as the gate has it."""
+    seen = measure(measurer, scenario, label, number, instrumented=True)
+    return merged(measure(measurer, scenario, label, number), seen)
+
+
+def measure(
+    measurer: Measurer, scenario: Scenario, label: str, number: int, *, instrumented: bool = False
+) -> Measurement:
     """One run that nothing disturbed, or the last of ``MOST_TRIES``. Exits where it fails."""
-    planned = PlannedRun(scenario=scenario, label=label, round=number, position=0)
+    planned = PlannedRun(
+        scenario=scenario, label=label, round=number, position=0, instrumented=instrumented
+    )
     for attempt in range(1, MOST_TRIES + 1):
         result = measurer.measure(planned)
         if isinstance(result, Outcome):
@@ -94,15 +186,56 @@ def measure(measurer: Measurer, scenario: Scenario, label: str, number: int) -> 
     raise AssertionError  # the last attempt is returned
 
 
-def variations(runs: dict[str, list[Measurement]], key: str) -> str:
-    """The mean and the coefficient of variation of a metric, in runs of each kind."""
-    said = []
-    for state, measured in runs.items():
-        values = [run.metrics[key] for run in measured if key in run.metrics]
-        if values:
-            centre = statistics.fmean(values)
-            said.append(f"{state}: {centre:,.4g} ±{statistics.stdev(values) / centre:.1%}")
-    return ", ".join(said)
+def lines_of(setup: Setup) -> list[str]:
+    """A line for each way, and for what each adds to the CPU of a run."""
+    lines = [setup.title]
+    for way, values in setup.ways():
+        said = f"{fmean(values):>10,.4g} ±{variation(values):.1%}" if values else "not here"
+        lines.append(f"  {way:<34} {said}")
+    for way in (BESIDE, WITHIN):
+        for name in ("cpu", "steady"):
+            metric = BY_NAME[name]
+            pairs = [
+                (off.metrics[metric.key], on.metrics[metric.key])
+                for off, on in zip(setup.timed[ALONE], setup.timed[way], strict=True)
+            ]
+            added = geometric_mean(log_ratios(pairs, metric))
+            lines.append(
+                f"  {way} adds to {metric.title}: {added.value - 1:+.1%} "
+                f"(95 % CI {(added.low or 1) - 1:+.1%} to {(added.high or 1) - 1:+.1%})"
+            )
+    return lines
+
+
+def variation(values: Sequence[float]) -> float:
+    """The coefficient of variation."""
+    return stdev(values) / fmean(values)
+
+
+def draw(setups: Sequence[Setup], path: Path) -> None:
+    """Draws how much each way varies."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9, 5.5), layout="constrained")
+    axes = figure.subplots()
+    names = [name for name, _ in setups[0].ways()]
+    height = 0.8 / len(setups)
+    for place, setup in enumerate(setups):
+        known = [(at, values) for at, (_, values) in enumerate(setup.ways()) if values]
+        bars = axes.barh(
+            [at + (place - (len(setups) - 1) / 2) * height for at, _ in known],
+            [variation(values) * 100 for _, values in known],
+            height,
+            label=", ".join(setup.title.split(", ")[:2]),
+        )
+        axes.bar_label(bars, fmt="%.1f", padding=2, fontsize=7)
+    axes.set_yticks(range(len(names)), names)
+    axes.invert_yaxis()
+    axes.set_xlabel("variation from run to run, % (one standard deviation)")
+    axes.set_title("How well each way of knowing what waiting costs is repeated")
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(loc="lower right", frameon=False)
+    figure.savefig(path, dpi=120)
 
 
 if __name__ == "__main__":

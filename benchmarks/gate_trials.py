@@ -1,0 +1,63 @@
+r"""How often the gate fails when nothing changed, how much it settles, and how long it takes.
+
+    .bench/venv/bin/python benchmarks/gate_trials.py v0.21.1 [--trials 10] [--processes 2] \
+        [--results FOLDER] [--unprivileged] [-- OPTIONS OF compare.sh]
+
+Each trial is one ``./compare.sh base=REVISION new=REVISION --gate`` with what follows ``--``, such
+as other criteria. With ``--results``, what is there is not made again. ``--unprivileged`` has the
+kernel refuse counters, samplers and traces.
+"""
+
+import sys
+from collections.abc import Sequence
+from statistics import median
+
+from benchmarks.common import add_results, command_line, results_folder, split
+from benchmarks.trials import Comparer, Trial, gate_options, numbered, text
+
+
+def main() -> None:
+    own, passed_on = split(sys.argv[1:])
+    parser = command_line(__doc__)
+    parser.add_argument("revision")
+    parser.add_argument("--trials", type=int, default=10)
+    parser.add_argument("--processes", "-p", type=int, default=2)
+    parser.add_argument("--unprivileged", action="store_true", help="without counters and samplers")
+    add_results(parser)
+    options = parser.parse_args(own)
+    with results_folder(options.results) as results:
+        comparer = Comparer(
+            results=results,
+            options=("-p", str(options.processes), *gate_options(passed_on, "--gate")),
+            unprivileged=options.unprivileged,
+        )
+        trials = []
+        for number, name in numbered(options.trials):
+            trials.append(comparer.make(name, options.revision, options.revision))
+            print(f"trial {number}: {line_of(trials[-1])}", flush=True)
+        print("\n".join(summary(trials)))
+
+
+def line_of(trial: Trial) -> str:
+    """What one trial came to."""
+    said = [f"{trial.settled:.0%} of {len(trial.verdict['judgements'])} verdicts settled"]
+    said += [f"open: {text(judgement)}" for judgement in trial.open]
+    said += [f"FAILED: {text(judgement)}" for judgement in trial.failures]
+    return "; ".join([*said, f"{trial.rounds} rounds", trial.times])
+
+
+def summary(trials: Sequence[Trial]) -> list[str]:
+    """What all trials came to."""
+    settled = [trial.settled for trial in trials]
+    walls = [trial.wall_s for trial in trials]
+    return [
+        f"failed {sum(not trial.passed for trial in trials)} of {len(trials)}",
+        f"verdicts settled: median {median(settled):.0%}, at least {min(settled):.0%} in each",
+        f"median {median(walls):.0f} s, of which "
+        f"{median(trial.measuring_s for trial in trials):.0f} s measuring; "
+        f"{min(walls):.0f} to {max(walls):.0f} s",
+    ]
+
+
+if __name__ == "__main__":
+    main()

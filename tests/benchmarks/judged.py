@@ -1,0 +1,53 @@
+"""Trials made by hand, for tests of what sums them up."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from benchmarks.trials import Trial
+from waitbench.model.record import Record
+
+
+def judgement(**changes: Any) -> dict[str, Any]:
+    """A verdict on wake-ups that says that nothing changed."""
+    known = {
+        "scenario": "waiting",
+        "criterion": "wakeups:5%",
+        "verdict": "same",
+        "fails": False,
+        "open": False,
+        "ratio": 1.0,
+        "rounds": 3,
+    }
+    return {**known, **changes}
+
+
+FAILED = judgement(verdict="slower", fails=True, ratio=1.1, rounds=4)
+OPEN = judgement(
+    criterion="steady:10%,together", verdict="unclear", open=True, ratio=1.02, rounds=30
+)
+
+
+def verdict(*judgements: dict[str, Any], remarks: Sequence[str] = ()) -> dict[str, Any]:
+    """What verdict.json holds of these."""
+    passed = not any(one["fails"] for one in judgements)
+    return {
+        "passed": passed,
+        "headline": "PASS" if passed else "FAIL",
+        "judgements": list(judgements),
+        "remarks": list(remarks),
+    }
+
+
+def trial(
+    *judgements: dict[str, Any],
+    wall_s: float = 10.0,
+    records: Sequence[Record] = (),
+    remarks: Sequence[str] = (),
+) -> Trial:
+    """A trial that ended so, and measured for half of its time."""
+    return Trial(
+        wall_s=wall_s,
+        measuring_s=wall_s / 2,
+        verdict=verdict(*judgements, remarks=remarks),
+        records=records,
+    )
