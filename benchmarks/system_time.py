@@ -66,8 +66,14 @@ class Setup:
             yield f"{BY_NAME[name].title}, by ticks", self._values(ALONE, name)
         yield "steady system time, sampled", self._values(BESIDE, "steady-system")
         yield "steady system time, exact trace", self.traced_s
+        yield "its share of steady CPU, by ticks", self._shares(ALONE)
+        yield "its share of steady CPU, sampled", self._shares(BESIDE)
         for name in ("cpu", "steady", "wakeups", "syscalls", "polls"):
             yield BY_NAME[name].title, self._values(BESIDE, name)
+
+    def _shares(self, way: str) -> list[float]:
+        system, steady = (self._values(way, name) for name in ("steady-system", "steady"))
+        return [part / whole for part, whole in zip(system, steady, strict=True)]
 
     def _values(self, way: str, name: str) -> list[float]:
         key = BY_NAME[name].key

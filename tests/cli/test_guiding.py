@@ -21,9 +21,10 @@ def guide(
     *texts: str,
     fail_fast: bool = False,
     instruments: Instruments = EVERYTHING,
+    most_rounds: int = 10,
 ) -> GateGuide:
     criteria = parse(texts, METRICS) if texts else DEFAULTS
-    asked = Gate(criteria=criteria, most_rounds=10, fail_fast=fail_fast)
+    asked = Gate(criteria=criteria, most_rounds=most_rounds, fail_fast=fail_fast)
     return GateGuide(asked, records, instruments)
 
 
@@ -119,7 +120,7 @@ def test_another_candidate_is_wanted_where_one_has_failed() -> None:
 def test_instruments_are_wanted_while_what_they_count_is_not_settled(
     records: dict[str, Record],
 ) -> None:
-    asking = guide(records)
+    asking = guide(records, most_rounds=5)
     assert [asking.wants_instruments(name) for name in records] == [True, True, False]
     noisy = (0.5, 2.0, 1.0)
     for name in ("one", "two"):
@@ -136,8 +137,28 @@ def test_instruments_are_wanted_while_what_they_count_is_not_settled(
 def test_instruments_that_a_machine_lacks_are_not_wanted(
     instruments: Instruments, wanted: bool, records: dict[str, Record]
 ) -> None:
-    asking = guide(records, "syscalls:5%", "cpu:10%", instruments=instruments)
+    asking = guide(records, "syscalls:5%", "cpu:10%", instruments=instruments, most_rounds=5)
     assert asking.wants_instruments("one") is wanted
+
+
+def test_instruments_wait_for_the_first_look_where_there_are_rounds_enough_after_it(
+    records: dict[str, Record],
+) -> None:
+    asking = guide(records, "syscalls:5%", "cpu:10%")
+    for _ in range(3):
+        assert not asking.wants_instruments("one")
+        grow(records["one"], 1, cpu=1.0)
+    assert asking.wants_instruments("one")
+    grow(records["one"], 3, cpu=1.0, syscalls=1.0)
+    assert not asking.wants_instruments("one")
+
+
+def test_what_no_instrumented_run_gave_is_given_up(records: dict[str, Record]) -> None:
+    asking = guide(records, "syscalls:5%")
+    grow(records["one"], 5, cpu=1.0)
+    assert asking.wants_more("one")
+    grow(records["one"], 1, cpu=1.0)
+    assert not asking.wants_more("one")
 
 
 def test_nothing_is_judged_twice_without_anything_new(

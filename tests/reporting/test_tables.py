@@ -65,6 +65,19 @@ def test_the_third_table_shows_what_waiting_consists_of() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("more", "heading"), [({}, "system (ticks)"), ({"cpu_sampled_share": 0.9}, "steady system")]
+)
+def test_the_third_table_says_how_steady_system_time_is_known(
+    more: dict[str, float], heading: str
+) -> None:
+    run = {**times(1, 1, 1), **COUNTED, "time_system_steady": 0.217, **more}
+    lines = printed(make_record({"a": [run, run], "b": [run, run]}))
+    assert lines[5].split("  ")[-1].strip() == heading
+    assert lines[6].endswith("0.217 s ±0 %")
+    assert max(map(len, lines)) <= 80
+
+
 @pytest.mark.parametrize("waits", [True, False])
 def test_counts_are_shown_only_where_there_was_waiting_and_more_than_polls(waits: bool) -> None:
     polls = [{**times(1, 1, 1), "polls": 80000.0}]

@@ -41,3 +41,15 @@ def test_a_file_that_is_not_a_trace_is_named(text: str, tmp_path: Path) -> None:
     (tmp_path / "x.trace.csv").write_text(text)
     with pytest.raises(UsageError, match=r"x\.trace\.csv' is not a result file"):
         traces.read(tmp_path / "x.trace.csv")
+
+
+def test_a_scenario_that_was_not_traced_has_no_traces(tmp_path: Path) -> None:
+    trace = Trace(
+        label="a",
+        lasted_s=dict.fromkeys(PHASES, 1.0),
+        calls={("steady", "futex"): Calls(count=3, cpu_s=0.001)},
+    )
+    traces.write(tmp_path / f"idle{traces.SUFFIX}", [trace])
+    (found,) = traces.of(tmp_path, "idle")
+    assert found.count("steady", "futex") == 3
+    assert traces.of(tmp_path, "busy") == []

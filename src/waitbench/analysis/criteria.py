@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from waitbench.model.errors import UsageError
-from waitbench.model.instruments import Instruments
+from waitbench.model.instruments import INSTRUMENTED, Instruments
 from waitbench.model.metrics import BY_NAME, Metric
 from waitbench.model.record import Record
 
@@ -77,12 +77,10 @@ Of one scenario, 10 % of CPU time cannot be settled in minutes, but of all of a 
 can. Counts vary less, so that their margin is narrower: a rise of 10 % is to be found.
 """
 
-_INSTRUMENTED = Instruments(tracepoint=0, sampler=True).keys
-
 
 def is_measured_finely(criterion: Criterion, instruments: Instruments) -> bool:
     """Whether a machine with these instruments gives what a default criterion is about."""
-    return criterion.metric.key not in _INSTRUMENTED - instruments.keys
+    return criterion.metric.key not in INSTRUMENTED - instruments.keys
 
 
 def parse(texts: Sequence[str], metrics: Sequence[Metric]) -> tuple[Criterion, ...]:

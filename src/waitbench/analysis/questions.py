@@ -13,6 +13,7 @@ from typing import NamedTuple
 from waitbench.analysis.criteria import Criterion, Scope
 from waitbench.analysis.sequential import FEWEST_ROUNDS
 from waitbench.analysis.statistics import log_ratios
+from waitbench.model.instruments import INSTRUMENTED
 from waitbench.model.metrics import Metric
 from waitbench.model.record import Record
 from waitbench.model.run import NOT_BUILT, NOT_SUPPORTED
@@ -94,7 +95,9 @@ def _may_answer(record: Record, label: str, criterion: Criterion) -> bool:
         return False
     baseline, candidate = record.of(record.context.labels[0]), record.of(label)
     measured = {run.round for run in baseline} & {run.round for run in candidate}
-    return len(measured) < FEWEST_ROUNDS or bool(_pairs(record, label, criterion.metric))
+    # Instruments may come in only after the first look.
+    looks = 2 if criterion.metric.key in INSTRUMENTED else 1
+    return len(measured) < looks * FEWEST_ROUNDS or bool(_pairs(record, label, criterion.metric))
 
 
 def _has(record: Record, label: str, reason: str) -> bool:

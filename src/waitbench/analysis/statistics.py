@@ -14,7 +14,7 @@ from enum import Enum
 from statistics import stdev
 
 from waitbench.analysis.distributions import t_quantile
-from waitbench.model.metrics import Metric
+from waitbench.model.metrics import BY_NAME, METRICS, Metric
 from waitbench.model.record import Record
 from waitbench.model.run import NOT_SUPPORTED
 
@@ -80,12 +80,21 @@ class Row:
         return tuple(run[name] for run in self.runs if name in run)
 
     @property
-    def moved_to_system(self) -> bool:
-        """System time rose while total CPU fell: a spin that became sleep is not a regression."""
-        system, cpu = self.ratios.get("system"), self.ratios.get("cpu")
-        return bool(
-            system and cpu and system.verdict is Verdict.SLOWER and cpu.verdict is Verdict.FASTER
+    def excused(self) -> tuple[tuple[Metric, Metric], ...]:
+        """What explains a cost and rose although that cost fell, each with its cost.
+
+        That is no regression: a spin that became sleep makes more system calls.
+        """
+        return tuple(
+            (metric, BY_NAME[metric.explains])
+            for metric in METRICS
+            if metric.explains is not None
+            and self._says(metric.name, Verdict.SLOWER)
+            and self._says(metric.explains, Verdict.FASTER)
         )
+
+    def _says(self, name: str, verdict: Verdict) -> bool:
+        return name in self.ratios and self.ratios[name].verdict is verdict
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,9 +4,13 @@ from collections.abc import Mapping
 
 from waitbench.analysis import gate
 from waitbench.analysis.judging import Judgement
+from waitbench.analysis.sequential import FEWEST_ROUNDS
 from waitbench.cli.gating import Gate
 from waitbench.model.instruments import Instruments
 from waitbench.model.record import Record
+
+_ENOUGH = 3
+"""First looks that must fit into the rounds for instruments to wait for the first."""
 
 
 class GateGuide:
@@ -28,12 +32,22 @@ class GateGuide:
         return any(scenario in judgement.scenarios for judgement in self._unsettled)
 
     def wants_instruments(self, scenario: str) -> bool:
-        """Whether what only instrumented runs give would."""
+        """Whether what only instrumented runs give would.
+
+        Not before the first look, if there are rounds enough after it: an obvious change is known
+        by then, and counts need fewer rounds than times.
+        """
         self._judge()
-        return any(
+        return self._may_begin(scenario) and any(
             scenario in judgement.scenarios and judgement.criterion.metric.key in self._instrumented
             for judgement in self._unsettled
         )
+
+    def _may_begin(self, scenario: str) -> bool:
+        if self._asked.most_rounds < _ENOUGH * FEWEST_ROUNDS:
+            return True
+        (record,) = (record for record in self._records if record.scenario == scenario)
+        return any(len(record.of(label)) >= FEWEST_ROUNDS for label in record.context.labels)
 
     def is_over(self) -> bool:
         """Whether nothing more need be measured at all."""

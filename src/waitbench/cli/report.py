@@ -10,7 +10,8 @@ from waitbench import families
 from waitbench.analysis import statistics
 from waitbench.cli import options
 from waitbench.reporting import summary, tables
-from waitbench.store import comparisons, folders
+from waitbench.reporting import traces as traced
+from waitbench.store import comparisons, folders, traces
 from waitbench.system import files
 
 EXAMPLES = """
@@ -30,10 +31,13 @@ def report(
 ) -> None:
     """Print the tables of a folder of results."""
     output = Console(highlight=False)
-    contents = comparisons.read(folders.existing_folder(results))
+    folder = folders.existing_folder(results)
+    contents = comparisons.read(folder)
     compared = [statistics.compare(record) for record in contents.records]
     for comparison in compared:
         tables.print_comparison(comparison, output)
+        for table in traced.tables(comparison.scenario, traces.of(folder, comparison.scenario)):
+            table.print_to(output)
     of_families = families.tables(contents)
     for table in of_families:
         table.print_to(output)

@@ -24,3 +24,7 @@ class Instruments:
         counted = {SYSTEM_CALLS} if self.tracepoint is not None else set()
         split = {USER_STEADY, SYSTEM_STEADY, SAMPLED} if self.sampler else set()
         return frozenset(counted | split)
+
+
+INSTRUMENTED = Instruments(tracepoint=0, sampler=True).keys
+"""The metrics that some machine's instrumented runs give, by their key."""

@@ -36,11 +36,11 @@ def count_repeated(runs: int) -> str:
 def _about_change(row: Row, baseline: Row) -> list[str]:
     parts = [_phrase(BY_NAME[name], row.ratios[name]) for name in _TOLD if name in row.ratios]
     said = [f"{row.label} against {baseline.label}: {', '.join(parts)}."]
-    if row.moved_to_system:
-        said.append(
-            f"{row.label}: CPU time moved from user to system: less in all, so the rise of system "
-            "time alone is no regression."
-        )
+    said += [
+        f"{row.label}: {explanation.title} rose × {row.ratios[explanation.name].value:.3g}, but "
+        f"{cost.title} fell × {row.ratios[cost.name].value:.3g}: no regression."
+        for explanation, cost in row.excused
+    ]
     return said
 
 

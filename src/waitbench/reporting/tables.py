@@ -15,8 +15,8 @@ WHOLE_RUN = ("real", "user", "system", "cpu")
 """The first table; total CPU stands beside system time, since a fix can move user time there."""
 WAITING = ("steady", "polls-per-item", "latency")
 """The second table: what the workers spent while they waited, and what that bought."""
-CONSISTS_OF = ("wakeups", "syscalls", "polls")
-"""The third table: what waiting consists of, counted where the machine allows it."""
+CONSISTS_OF = ("wakeups", "syscalls", "polls", "steady-system")
+"""The third table: what waiting consists of, counted and sampled where the machine allows it."""
 SPLIT = {
     "cpu-startup": "start",
     "steady": "steady",
@@ -77,7 +77,7 @@ def _table(comparison: Comparison, metrics: Sequence[str], *, split: bool = Fals
     table = Table(box=None, padding=(0, 2, 0, 0), collapse_padding=True)
     table.add_column("revision", no_wrap=True, overflow="ellipsis", min_width=7)
     for name in metrics:
-        table.add_column(_HEADINGS.get(name, name), no_wrap=True)
+        table.add_column(_heading(name, comparison), no_wrap=True)
     parts = [name for name in SPLIT if name != "cpu-helpers" or _has_helpers(comparison)]
     if split:
         half = len(parts) // 2
@@ -89,6 +89,13 @@ def _table(comparison: Comparison, metrics: Sequence[str], *, split: bool = Fals
         ]
         table.add_row(Text(row.label), *cells, *([_split(row, parts)] if split else []))
     return table
+
+
+def _heading(name: str, comparison: Comparison) -> str:
+    """What stands above a metric; of steady system time, how it is known."""
+    if name == "steady-system":
+        return "steady system" if _known(comparison, ["sampled"]) else "system (ticks)"
+    return _HEADINGS.get(name, name)
 
 
 def _has_helpers(comparison: Comparison) -> bool:

@@ -26,6 +26,12 @@ def write(path: Path, traces: Sequence[Trace]) -> None:
     files.write_text(path, text.getvalue())
 
 
+def of(folder: Path, scenario: str) -> list[Trace]:
+    """The traces of a scenario in a folder of results; none, if it was not traced."""
+    path = folder / f"{scenario}{SUFFIX}"
+    return read(path) if path.exists() else []
+
+
 def read(path: Path) -> list[Trace]:
     """The traces of a file. Raises ``UsageError`` where it is not one of ours."""
     lasted_s: dict[str, dict[str, float]] = {}
