@@ -41,9 +41,7 @@ def by_place(judgements: Iterable[Judgement]) -> Mapping[str, list[Judgement]]:
 def remarks(verdict: GateVerdict) -> list[str]:
     """What must not go unsaid besides the verdicts."""
     said = [excuse for j in verdict.judgements if (excuse := _excuse(j))]
-    said += [_about_noise(judgement) for judgement in verdict.open]
-    if any(judgement.rounds for judgement in verdict.open):
-        said.append("What is open: --max-rounds or --budget allow more, --full has longer runs.")
+    said += _about_open(verdict)
     if verdict.disturbed_runs:
         said.append(f"{count_repeated(verdict.disturbed_runs)}.")
     said += [f"{place}: not supported, so not judged." for place in verdict.unsupported]
@@ -98,6 +96,19 @@ def _excuse(judgement: Judgement) -> str | None:
     if judgement.is_forgiven:
         return f"{rose}, but {judgement.cost.title} {fell}: no regression."
     return f"{rose}; whether {judgement.cost.title} {fell} is not certain in so few rounds."
+
+
+def _about_open(verdict: GateVerdict) -> list[str]:
+    """What is open and why; where something failed, only how much."""
+    if not verdict.open:
+        return []
+    if any(judgement.fails for judgement in verdict.judgements):
+        left = f"{len(verdict.open)} of {len(verdict.judgements)} questions were left open"
+        return [f"{left}: where a candidate has failed, it is not measured any further."]
+    said = [_about_noise(judgement) for judgement in verdict.open]
+    if any(judgement.rounds for judgement in verdict.open):
+        said.append("What is open: --max-rounds or --budget allow more, --full has longer runs.")
+    return said
 
 
 def _about_noise(judgement: Judgement) -> str:
