@@ -16,7 +16,11 @@ from waitbench.store import comparisons
 def start(*arguments: object) -> subprocess.Popen[str]:
     given = ["compare", *map(str, arguments)]
     return subprocess.Popen(
-        [*program(given), *given], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        # A shell has what it starts in the background ignore SIGINT, and that is inherited.
+        ["env", "--default-signal=INT", *program(given), *given],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
 
 
