@@ -21,16 +21,12 @@ from pathlib import Path
 from statistics import fmean, stdev
 from tempfile import TemporaryDirectory
 
-from rich.console import Console
-
 from benchmarks.common import add_results, command_line, results_folder, split
+from benchmarks.preparing import ready
 from benchmarks.trials import Comparer, Trial, gate_options, text
-from waitbench.cli.preparation import Prepared, prepare
-from waitbench.cli.request import Request, validate
+from waitbench.cli.preparation import Prepared
 from waitbench.execution.hyperfine import Hyperfine, parse_export
-from waitbench.model.environment import OriginChoice
 from waitbench.model.scenario import Scenario
-from waitbench.reporting.progress import PreparationLog
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,7 +59,7 @@ def main() -> None:
     add_results(parser)
     options = parser.parse_args(own)
     base, new = options.revisions
-    prepared = prepare_launchers((base, new), options.processes)
+    prepared = ready((base, new), options.processes, topology="launcher", quick=False)
     by_hand = {}
     with results_folder(options.results) as results:
         for scenario in prepared.request.scenarios:
@@ -81,26 +77,6 @@ def main() -> None:
             ),
         )
         print("\n".join(table(by_hand, comparer.make("gate", base, new))))
-
-
-def prepare_launchers(revisions: tuple[str, ...], processes: int) -> Prepared:
-    """Environments for the revisions, to be run by the engine's own launcher."""
-    request = Request(
-        revisions=revisions,
-        scenarios=(),
-        settings=(),
-        topology="launcher",
-        processes=processes,
-        workers=1,
-        origin=OriginChoice.AUTO,
-        python=None,
-        repo=None,
-        time_limit_s=None,
-        argv=tuple(sys.argv[1:]),
-    )
-    console = Console(highlight=False)
-    say = PreparationLog(console, quiet=True)
-    return prepare(validate(request, say, quick=False), console, say)
 
 
 def measure(prepared: Prepared, scenario: Scenario, label: str, runs: int, results: Path) -> Series:

@@ -9,7 +9,8 @@ by the exact trace, and whether the one holds the other. Kept output: docs/trial
 """
 
 from benchmarks.common import command_line
-from benchmarks.system_time import measure_beside, ready, traced_s
+from benchmarks.preparing import ready
+from benchmarks.system_time import measure_beside, traced_s
 from waitbench.analysis.statistics import geometric_mean, log_ratios
 from waitbench.execution.guard import Guard
 from waitbench.execution.plan import in_turn

@@ -16,12 +16,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import fmean, stdev
 
-from rich.console import Console
-
 from benchmarks.common import command_line
+from benchmarks.preparing import ready
 from waitbench.analysis.statistics import geometric_mean, log_ratios
-from waitbench.cli.preparation import Prepared, prepare
-from waitbench.cli.request import Request, validate
 from waitbench.execution import tracing
 from waitbench.execution.accounting import merged
 from waitbench.execution.bench import Bench
@@ -29,13 +26,12 @@ from waitbench.execution.guard import Guard
 from waitbench.execution.measure import Measurer
 from waitbench.execution.plan import in_turn
 from waitbench.execution.services import Running
-from waitbench.model.environment import Environment, OriginChoice
+from waitbench.model.environment import Environment
 from waitbench.model.instruments import Instruments
 from waitbench.model.metrics import BY_NAME
 from waitbench.model.run import DISTURBED, Measurement, Outcome, PlannedRun
 from waitbench.model.scenario import Scenario
 from waitbench.model.trace import STEADY
-from waitbench.reporting.progress import PreparationLog
 from waitbench.system.tracer import find_tracer
 
 SETUPS = (
@@ -142,26 +138,6 @@ def observe(revision: str, processes: int, scenario_name: str, rounds: int) -> S
             for way in in_turn(ways, number):
                 way(number)
     return found
-
-
-def ready(revisions: Sequence[str], processes: int, scenario: str) -> Prepared:
-    """Everything that measuring some revisions takes, quick length."""
-    request = Request(
-        revisions=tuple(revisions),
-        scenarios=(scenario,),
-        settings=(),
-        topology=None,
-        processes=processes,
-        workers=1,
-        origin=OriginChoice.AUTO,
-        python=None,
-        repo=None,
-        time_limit_s=None,
-        argv=tuple(sys.argv[1:]),
-    )
-    console = Console(highlight=False)
-    say = PreparationLog(console, quiet=True)
-    return prepare(validate(request, say, quick=True), console, say)
 
 
 def traced_s(bench: Bench, scenario: Scenario, label: str) -> float:

@@ -7,7 +7,7 @@ import struct
 
 TYPE_SOFTWARE = 1
 TYPE_TRACEPOINT = 2
-ANY_CPU = ANY_PROCESS = -1
+ANY_CPU = -1
 THIS_THREAD = 0
 
 _SYSTEM_CALL = {"x86_64": 298, "aarch64": 241}

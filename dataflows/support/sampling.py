@@ -5,9 +5,9 @@ attached to tasks: it goes on only while a task is on a CPU, interrupts it once 
 writes down what it finds into a ring that is read when all is over. So nothing runs meanwhile but
 the interrupts themselves.
 
-A clock of the CPU instead of the tasks would miss most of a worker that parks: its timer and the
-worker's fire together, and the worker is back asleep before the next (measured: 0.2-0.7 of the CPU
-that was used; attached to tasks 0.83-0.94, of which what is missing is the switch itself).
+A clock of the CPU instead of the tasks would miss much of a worker that parks: its timer and the
+worker's fire together, and the worker is back asleep before the next. What is missing of the CPU
+that was used when it is attached to tasks is spent in the switch itself, where it is off.
 
     python -m support.sampling     # samples itself for a moment, or says why it cannot
 """

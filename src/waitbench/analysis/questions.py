@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from waitbench.analysis.criteria import Criterion, Scope
 from waitbench.analysis.sequential import FEWEST_ROUNDS
-from waitbench.analysis.statistics import log_ratios
+from waitbench.analysis.statistics import log_ratios, paired_by_round
 from waitbench.model.instruments import INSTRUMENTED
 from waitbench.model.metrics import Metric
 from waitbench.model.record import Record
@@ -64,7 +64,7 @@ class Question:
 
     def rounds(self, metric: Metric) -> list[Round]:
         """The rounds in which both revisions have a metric in all scenarios, in their order."""
-        by_scenario = [_pairs(record, self.label, metric) for record in self.records]
+        by_scenario = [paired_by_round(record, self.label, metric) for record in self.records]
         shared = set(by_scenario[0]).intersection(*by_scenario[1:])
         return [_round([of[number] for of in by_scenario], metric) for number in sorted(shared)]
 
@@ -97,23 +97,15 @@ def _may_answer(record: Record, label: str, criterion: Criterion) -> bool:
     measured = {run.round for run in baseline} & {run.round for run in candidate}
     # Instruments may come in only after the first look.
     looks = 2 if criterion.metric.key in INSTRUMENTED else 1
-    return len(measured) < looks * FEWEST_ROUNDS or bool(_pairs(record, label, criterion.metric))
+    return len(measured) < looks * FEWEST_ROUNDS or bool(
+        paired_by_round(record, label, criterion.metric)
+    )
 
 
 def _has(record: Record, label: str, reason: str) -> bool:
     """Whether this candidate or the baseline has such an outcome."""
     both = (record.context.labels[0], label)
     return any(one.label in both and one.reason == reason for one in record.outcomes)
-
-
-def _pairs(record: Record, label: str, metric: Metric) -> dict[int, tuple[float, float]]:
-    """``(baseline, candidate)`` by the round, where both have the metric."""
-    baseline = {run.round: run.metrics for run in record.of(record.context.labels[0])}
-    return {
-        run.round: (baseline[run.round][metric.key], run.metrics[metric.key])
-        for run in record.of(label)
-        if metric.key in run.metrics and metric.key in baseline.get(run.round, {})
-    }
 
 
 def _round(pairs: Sequence[tuple[float, float]], metric: Metric) -> Round:

@@ -140,12 +140,17 @@ def compare(record: Record) -> Comparison:
 
 def paired(record: Record, label: str, metric: Metric) -> list[tuple[float, float]]:
     """``(baseline, candidate)`` of each round that both have, in order of rounds."""
+    return list(paired_by_round(record, label, metric).values())
+
+
+def paired_by_round(record: Record, label: str, metric: Metric) -> dict[int, tuple[float, float]]:
+    """The same by the round's number, in order."""
     baseline = {run.round: run.metrics for run in record.of(record.context.labels[0])}
-    return [
-        (baseline[run.round][metric.key], run.metrics[metric.key])
+    return {
+        run.round: (baseline[run.round][metric.key], run.metrics[metric.key])
         for run in record.of(label)
         if metric.key in run.metrics and metric.key in baseline.get(run.round, {})
-    ]
+    }
 
 
 def mean(values: Sequence[float]) -> Estimate:
