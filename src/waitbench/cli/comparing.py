@@ -82,7 +82,8 @@ class Comparing:
             drawn = drawing.draw(contents, ("png",)) if self.plot else []
             code = self._conclude(list(records.values()), folder)
         if not self.output.as_json:
-            charts = f", {len(drawn)} charts (*.png)" if drawn else ""
+            noun = "chart" if len(drawn) == 1 else "charts"
+            charts = f", {len(drawn)} {noun} (*.png)" if drawn else ""
             self.output.answers.print(
                 f"Results in {folder}: *.json, runs.csv{charts}", soft_wrap=True
             )
