@@ -5,7 +5,8 @@ r"""Whether the sampled system time says of two revisions what an exact trace sa
 
 Each pair is measured as the gate does it (an instrumented run, then a timed one, of both in turn),
 and traced. Printed are the ratio of steady system time, sampled, with its 95 % interval, the ratio
-by the exact trace, and whether the one holds the other. Kept output: docs/trials/split-bias.txt.
+by the exact trace, and whether the one holds the other. To what a trace sees within each call is
+added what an empty call takes, measured once. Kept output: docs/trials/split-bias.txt.
 """
 
 from benchmarks.common import command_line

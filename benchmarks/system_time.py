@@ -10,11 +10,14 @@ of variation of each metric, and what each way adds to the CPU of a run, paired,
 Kept output: docs/trials/system-time.txt, and the chart of docs/system-time.md.
 """
 
+import os
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
-from statistics import fmean, stdev
+from statistics import fmean, median, stdev
 
 from benchmarks.common import command_line
 from benchmarks.preparing import ready
@@ -141,9 +144,28 @@ def observe(revision: str, processes: int, scenario_name: str, rounds: int) -> S
 
 
 def traced_s(bench: Bench, scenario: Scenario, label: str) -> float:
-    """The steady system time of one run by an exact trace, in seconds."""
+    """The steady system time of one run by an exact trace, in seconds.
+
+    A trace sees the time between the first and the last thing that the kernel does in a call. To
+    each call belongs the way in and out, which is what an almost empty one takes.
+    """
     seen = tracing.record(scenario, label, bench)
-    return sum(made.cpu_s for (phase, _), made in seen.calls.items() if phase == STEADY)
+    steady = [made for (phase, _), made in seen.calls.items() if phase == STEADY]
+    return sum(made.cpu_s + made.count * empty_call_s() for made in steady)
+
+
+@cache
+def empty_call_s(times: int = 1_000_000) -> float:
+    """The CPU seconds of the least that a system call can be, here, without a trace."""
+
+    def spent_s(function: Callable[[], int]) -> float:
+        begun = time.process_time()
+        for _ in range(times):
+            function()
+        return (time.process_time() - begun) / times
+
+    pairs = [(spent_s(os.getppid), spent_s(sys.getrecursionlimit)) for _ in range(5)]
+    return median(call_s - no_call_s for call_s, no_call_s in pairs)
 
 
 def measure_beside(measurer: Measurer, scenario: Scenario, label: str, number: int) -> Measurement:

@@ -23,8 +23,11 @@ TRACEPOINT = "BENCH_SYSTEM_CALLS_TRACEPOINT"
 """The environment variable that tells a workload what to count system calls by."""
 CLOCK_SAMPLER = "BENCH_CLOCK_SAMPLER_NS"
 """The environment variable that has our launcher sample the clock, with the period as its value."""
-SAMPLING_PERIOD_NS = 97_003
-"""Time on a CPU between two samples: a prime, so that no regular work keeps in step with it."""
+SAMPLING_PERIOD_NS = 499_021
+"""Time on a CPU between two samples: a prime, so that no regular work keeps in step with it.
+
+A shorter one costs more kernel time at each switch, as its timer is then the next one to fire.
+"""
 
 _LAUNCH = DATAFLOWS / "support" / "launch.py"
 _NOT_INHERITED = ("PYTHON", "BENCH_", "VIRTUAL_ENV", "RUST_LOG", "RUST_BACKTRACE")
