@@ -66,7 +66,7 @@ def decide(ratios: Logs) -> Trial:
     failed_after = None
     same, settled = numpy.zeros((2, len(ratios)), bool)
     for look in looks:
-        errors = sequential.errors_at(look, looks, len(ratios))
+        errors = sequential.errors_at(look, len(ratios))
         found = [sequential.bounds(list(logs[:look]), errors) for logs in ratios]
         slower = numpy.array([bounds.low for bounds in found]) > MARGINS
         below = numpy.array([bounds.high for bounds in found]) <= MARGINS

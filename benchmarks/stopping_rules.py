@@ -47,6 +47,9 @@ class Rule:
     looks: Sequence[int]
     weigh: Callable[[int], float] = lambda _look: 1.0
     """How much of the error a look has, to that of others."""
+    open_ended: bool = False
+    """Whether looks weigh what they do in the gate, which keeps some error for those after the
+    last."""
     pooled: float = 1.0
     """How much of it a hypothesis on several scenarios has, to that of others."""
     clear_over_hypotheses: bool = False
@@ -64,6 +67,7 @@ def main() -> None:
     options = parser.parse_args()
     size = (options.trials, options.rounds)
     own = Rule(looks=sequential.looks_until(options.rounds))
+    gate = replace(own, weigh=sequential.share, open_ended=True)
     counting = _looks_that_count(default_rng(1), own, 40_000)
     fewer = replace(own, looks=(4, 5, 7, 10, 15, 21, options.rounds))
     print(
@@ -73,7 +77,8 @@ def main() -> None:
         f"err as often as at {counting[0]:.1f} independent ones (the lower), or {counting[1]:.1f}."
     )
     rules = {
-        "the gate": own,
+        "the gate": gate,
+        "no error kept for later looks": own,
         "little error for early looks": replace(own, weigh=lambda look: look),
         "much error for early looks": replace(own, weigh=lambda look: 1 / look),
         "a look at every round": replace(own, looks=range(3, options.rounds + 1)),
@@ -124,7 +129,7 @@ def _settle(ratios: Logs, rule: Rule) -> tuple[list[int], int]:
     settled = [most] * len(ratios)
     failed = most
     weights = [rule.pooled if len(asked.scenarios) > 1 else 1.0 for asked in rule.hypotheses]
-    total = sum(rule.weigh(look) for look in rule.looks)
+    total = 1.0 if rule.open_ended else sum(rule.weigh(look) for look in rule.looks)
     by_alarm, by_clear = rule.looks_that_count or (total, total)
     for n, (asked, logs) in enumerate(zip(rule.hypotheses, ratios, strict=True)):
         part = weights[n] / sum(weights)

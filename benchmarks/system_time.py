@@ -30,6 +30,7 @@ from waitbench.execution.measure import Measurer
 from waitbench.execution.plan import in_turn
 from waitbench.execution.services import Running
 from waitbench.model.environment import Environment
+from waitbench.model.errors import HarnessError
 from waitbench.model.instruments import Instruments
 from waitbench.model.metrics import BY_NAME
 from waitbench.model.run import DISTURBED, Measurement, Outcome, PlannedRun
@@ -147,9 +148,17 @@ def traced_s(bench: Bench, scenario: Scenario, label: str) -> float:
     """The steady system time of one run by an exact trace, in seconds.
 
     A trace sees the time between the first and the last thing that the kernel does in a call. To
-    each call belongs the way in and out, which is what an almost empty one takes.
+    each call belongs the way in and out, which is what an almost empty one takes. A trace that
+    fails is made again; exits where it always does.
     """
-    seen = tracing.record(scenario, label, bench)
+    for _ in range(MOST_TRIES):
+        try:
+            seen = tracing.record(scenario, label, bench)
+            break
+        except HarnessError as error:
+            print(f"one more trace, as one failed: {error}", file=sys.stderr)
+    else:
+        sys.exit("There is no trace.")
     steady = [made for (phase, _), made in seen.calls.items() if phase == STEADY]
     return sum(made.cpu_s + made.count * empty_call_s() for made in steady)
 

@@ -85,7 +85,7 @@ def test_each_question_has_a_sensitivity_of_its_own() -> None:
     assert one.spread == pytest.approx(spread)
     assert two.spread > 10 * spread
     assert list(one.by_rounds) == [3, 4, 5, 6, 8, 10]
-    error = sequential.errors_at(5, sequential.looks_until(10), 4).alarm
+    error = sequential.errors_at(5, 4).alarm
     assert one.by_rounds[5] == pytest.approx(calibration.detectable_change(spread, 5, 0.10, error))
     assert cpu.by_rounds[5] == pytest.approx(
         calibration.detectable_change(cpu.spread, 5, 0.20, error)

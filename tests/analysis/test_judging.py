@@ -45,7 +45,7 @@ def test_bounds_are_those_of_the_sequential_test_at_its_errors() -> None:
     base, candidate = rounds(1, 0.5), scaled(rounds(1, 0.5)[::-1], system=1.2)
     (judgement,) = judge(record_of(base, candidate), hypotheses=3)
     logs = [math.log(new[1] / old[1]) for old, new in zip(base, candidate, strict=True)]
-    errors = sequential.errors_at(10, sequential.looks_until(10), 3)
+    errors = sequential.errors_at(10, 3)
     expected = sequential.bounds(logs, errors)
     assert judgement.ratio == pytest.approx(math.exp(expected.centre))
     assert judgement.low == pytest.approx(math.exp(expected.low))
@@ -64,8 +64,8 @@ def test_bounds_are_those_of_the_sequential_test_at_its_errors() -> None:
     ],
 )
 def test_a_rise_fails_beyond_the_margin_only(factor: float, verdict: Verdict, fails: bool) -> None:
-    base = rounds(1, 0.5, 3)
-    (judgement,) = judge(record_of(base, scaled(base[::-1], system=factor)), most_rounds=3)
+    base = rounds(1, 0.5, 6)
+    (judgement,) = judge(record_of(base, scaled(base[::-1], system=factor)))
     assert (judgement.verdict, judgement.fails) == (verdict, fails)
 
 
@@ -89,14 +89,9 @@ def test_rounds_between_looks_do_not_count_yet() -> None:
     assert judgement.ratio == pytest.approx(1)
 
 
-def test_the_last_round_is_a_look_whatever_its_number() -> None:
-    (judgement,) = judge(record_of(rounds(1, 0.5, 7), rounds(1, 0.5, 7)), CPU, most_rounds=7)
-    assert judgement.rounds == 7
-
-
-def test_two_rounds_are_judged_where_there_will_be_no_more() -> None:
-    (judgement,) = judge(record_of(rounds(1, 0.5, 2), rounds(1, 0.5, 2)), CPU, most_rounds=2)
-    assert judgement.ratio == pytest.approx(1)
+def test_rounds_after_the_last_look_that_is_allowed_do_not_count() -> None:
+    (judgement,) = judge(record_of(rounds(1, 0.5, 8), rounds(1, 0.5, 8)), CPU, most_rounds=7)
+    assert judgement.rounds == 6
 
 
 def test_before_the_first_look_nothing_is_known() -> None:
@@ -274,7 +269,7 @@ def test_hope_is_that_the_centre_may_move_as_far_as_is_likely_until_the_end(
     count, last, hypotheses = 6, 10, 4
     standard_error = 0.1 / math.sqrt(5)
     # After ten rounds, of which the first and the last are cut: seven degrees of freedom.
-    errors = sequential.errors_at(last, sequential.looks_until(last), hypotheses)
+    errors = sequential.errors_at(last, hypotheses)
     error = errors.alarm if slower else errors.clear
     half = standard_error * math.sqrt(count / last) * stats.t.ppf(1 - error, 7)
     reach = standard_error * math.sqrt(1 - count / last) * stats.t.ppf(0.975, count - 1)
@@ -306,7 +301,7 @@ def test_the_supported_margin_is_the_upper_bound_of_what_did_not_change() -> Non
 def test_what_would_have_been_found_is_found_nineteen_times_of_twenty() -> None:
     (judgement,) = judge(scattered(0.0, 30), CPU, most_rounds=30)
     assert judgement.would_have_found is not None
-    errors = sequential.errors_at(30, sequential.looks_until(30), 1)
+    errors = sequential.errors_at(30, 1)
     logs = [0.1, -0.1] * 15
     found = sequential.bounds(logs, errors)
     half = found.centre - found.low

@@ -120,9 +120,9 @@ def test_another_candidate_is_wanted_where_one_has_failed() -> None:
 def test_instruments_are_wanted_while_what_they_count_is_not_settled(
     records: dict[str, Record],
 ) -> None:
-    asking = guide(records, most_rounds=5)
+    asking = guide(records, most_rounds=8)
     assert [asking.wants_instruments(name) for name in records] == [True, True, False]
-    noisy = (0.5, 2.0, 1.0)
+    noisy = (0.8, 1.25, 1.0)
     for name in ("one", "two"):
         for steady in noisy:
             grow(records[name], 1, **{**SAME, "steady": steady})

@@ -97,7 +97,7 @@ class Schedule:
     hypotheses: int
 
     def errors(self, look: int) -> Errors:
-        return sequential.errors_at(look, self.looks, self.hypotheses)
+        return sequential.errors_at(look, self.hypotheses)
 
     @property
     def last(self) -> int:
@@ -166,7 +166,7 @@ def _answer(rounds: Sequence[Round], margin: float, floor: float, when: Schedule
     """What the last look that is certain says; the last look, if none is."""
     last = None
     # Only at looks: what came after the last one does not count yet.
-    for look in reversed([look for look in when.looks if 2 <= look <= len(rounds)]):
+    for look in reversed([look for look in when.looks if look <= len(rounds)]):
         found = sequential.bounds([one.log for one in rounds[:look]], when.errors(look))
         rise = math.fsum(one.rise for one in rounds[:look]) / look
         verdict = _verdict(found, math.log1p(margin), above_floor=rise >= floor)

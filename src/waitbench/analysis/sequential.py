@@ -3,9 +3,11 @@
 Looking at an ordinary 95 % interval after each round, and stopping when it says what one waits for,
 is wrong far more often than 5 % of the time. Here the error is spent in parts, decided beforehand
 (K. Lan and D. DeMets, "Discrete sequential boundaries for clinical trials", Biometrika 70, 1983):
-there is a fixed list of looks, and each has an equal share of the allowed error. By Bonferroni's
-inequality the chance that any look errs is at most the sum of the shares, and nothing need be known
-of how the looks depend on each other. Two things can go wrong, and each has an error of its own:
+there is a fixed list of looks, and each has a fixed share of the allowed error, whoever looks and
+however many rounds they allow. By Bonferroni's inequality the chance that any look errs is at most
+the sum of the shares, and nothing need be known of how the looks depend on each other. So one may
+go on with a comparison that has ended, too. Two things can go wrong, and each has an error of its
+own:
 
 * An alarm without a cause. The lower bounds of all hypotheses share ``ALPHA``, so the chance that
   any of them, at any look, lies above the truth is at most ``ALPHA``: that is how often a
@@ -34,11 +36,19 @@ ALPHA = 0.05
 Also, of each hypothesis by itself, that a real regression is called none.
 """
 
-LOOKS = (3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 65, 80, 100)
+LOOKS = (
+    3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40,
+    50, 65, 80, 100, 125, 150, 200, 250, 300, 400, 500, 650, 800, 1000,
+)  # fmt: skip
 """Numbers of rounds after which one looks.
 
 Further apart as they grow: each look costs error, and adds little later.
 """
+
+_EVENLY = 12
+"""So many of the first looks have equal shares of the error; each later one has half of what is
+left."""
+_KEPT_FOR_LATER = 0.1
 
 FEWEST_ROUNDS = LOOKS[0]
 
@@ -76,18 +86,29 @@ class Bounds:
 
 
 def looks_until(most_rounds: int) -> tuple[int, ...]:
-    """The looks of a comparison of at most so many rounds; the last is at the end."""
-    return (*(look for look in LOOKS if look < most_rounds), most_rounds)
+    """The looks of a comparison of at most so many rounds; what follows the last is not seen."""
+    return tuple(look for look in LOOKS if look <= most_rounds)
 
 
-def errors_at(look: int, looks: Sequence[int], hypotheses: int) -> Errors:
+def share(look: int) -> float:
+    """The part of each error that is spent at a look; those of all looks add up to less than 1.
+
+    Raises ``ValueError`` if one does not look then.
+    """
+    if look not in LOOKS:
+        raise ValueError(f"{look} is none of the looks {LOOKS}")
+    later = LOOKS.index(look) - _EVENLY
+    if later < 0:
+        return (1 - _KEPT_FOR_LATER) / _EVENLY
+    return _KEPT_FOR_LATER / 2 ** (later + 1)
+
+
+def errors_at(look: int, hypotheses: int) -> Errors:
     """The errors that the bounds of one of so many hypotheses may have at one of the looks.
 
     Raises ``ValueError`` if one does not look then.
     """
-    if look not in looks:
-        raise ValueError(f"{look} is none of the looks {tuple(looks)}")
-    clear = ALPHA / len(looks)
+    clear = ALPHA * share(look)
     return Errors(alarm=clear / hypotheses, clear=clear)
 
 

@@ -71,7 +71,7 @@ def calibrate(
     text = revision.partition("=")[2] or revision
     asked = Gate(
         criteria=gating.read_criteria(fail_on, max_rounds, defaults=gate or not fail_on),
-        most_rounds=max_rounds,
+        most_rounds=gating.last_look(max_rounds),
         fail_fast=fail_fast,
         full=full,
     )

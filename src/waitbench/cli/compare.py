@@ -116,7 +116,7 @@ def compare(
     """Build an environment for each revision, measure them side by side, tabulate, chart."""
     asked = Gate(
         criteria=gating.read_criteria(fail_on, max_rounds, defaults=gate),
-        most_rounds=max_rounds,
+        most_rounds=gating.last_look(max_rounds),
         budget_s=budget,
         strict=strict,
         fail_fast=fail_fast,

@@ -32,6 +32,7 @@ class Gate:
 
     criteria: tuple[Criterion, ...]
     most_rounds: int
+    """Those of the last look: see ``last_look``."""
     budget_s: float = math.inf
     strict: bool = False
     """Whether an open question fails too."""
@@ -120,6 +121,11 @@ def read_criteria(own: Sequence[str], most_rounds: int, *, defaults: bool) -> tu
         fewest = sequential.FEWEST_ROUNDS
         raise UsageError(f"--max-rounds {most_rounds}: must be at least {fewest}, the first look.")
     return tuple(dict.fromkeys(found))
+
+
+def last_look(most_rounds: int) -> int:
+    """The rounds of the last look that so many allow: more would be measured and not looked at."""
+    return max(sequential.looks_until(most_rounds), default=sequential.FEWEST_ROUNDS)
 
 
 def publish(verdict: GateVerdict, asked: Gate, folder: Path, output: Console | None) -> None:

@@ -108,7 +108,11 @@ FailFast = Annotated[
 ]
 MostRounds = Annotated[
     int,
-    typer.Option("--max-rounds", help="The gate leaves a question open after so many rounds."),
+    typer.Option(
+        "--max-rounds",
+        help="The gate leaves a question open after so many rounds. It looks after 3, 4, 5, 6, 8, "
+        "10, 12, 15, 20, 25, 30, 40 … of them.",
+    ),
 ]
 Full = Annotated[
     bool,

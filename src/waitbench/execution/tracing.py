@@ -190,7 +190,9 @@ def _tracing(ready: ReadyRun) -> Iterator[Path]:
         with suppress(subprocess.TimeoutExpired):
             process.wait(_ENDS_WITHIN_S)
         if process.returncode != 0:
-            raise HarnessError(f"{PROGRAM} did not end well: {tail(errors, 1)}")
+            raise HarnessError(
+                f"{PROGRAM} did not end well ({process.returncode}): {tail(errors, 5)}"
+            )
     finally:
         kill_group(process.pid)
         process.wait()
