@@ -23,11 +23,12 @@ TRACEPOINT = "BENCH_SYSTEM_CALLS_TRACEPOINT"
 """The environment variable that tells a workload what to count system calls by."""
 CLOCK_SAMPLER = "BENCH_CLOCK_SAMPLER_NS"
 """The environment variable that has our launcher sample the clock, with the period as its value."""
-SAMPLING_PERIOD_NS = 499_021
-"""Time on a CPU between two samples: a prime, so that no regular work keeps in step with it.
+_PERIOD_OF_ONE_NS, _PERIOD_OF_MORE_NS = 97_003, 499_021
+"""Time on a CPU between two samples: primes, so that no regular work keeps in step with them.
 
-A shorter one costs more kernel time at each switch, as its timer is then the next one to fire.
-"""
+Setting the sampler's timer costs kernel time at each switch, the more often the shorter its period
+is against the worker's own. A single process switches seldom, and has few samples; processes that
+talk to each other switch often, and have samples enough."""
 
 _LAUNCH = DATAFLOWS / "support" / "launch.py"
 _NOT_INHERITED = ("PYTHON", "BENCH_", "VIRTUAL_ENV", "RUST_LOG", "RUST_BACKTRACE")
@@ -169,5 +170,6 @@ class Bench:
         if self.instruments.tracepoint is not None:
             variables[TRACEPOINT] = str(self.instruments.tracepoint)
         if self.instruments.sampler:
-            variables[CLOCK_SAMPLER] = str(SAMPLING_PERIOD_NS)
+            alone = self.topology.processes == 1
+            variables[CLOCK_SAMPLER] = str(_PERIOD_OF_ONE_NS if alone else _PERIOD_OF_MORE_NS)
         return variables
