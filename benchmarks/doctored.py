@@ -25,7 +25,8 @@ from statistics import fmean, median
 from benchmarks import load
 from benchmarks.common import add_results, command_line, results_folder, split
 from benchmarks.trials import NEW, Comparer, Trial, gate_options, numbered, text
-from waitbench.analysis.statistics import Estimate, geometric_mean, log_ratios, paired
+from waitbench.analysis.rounds import paired_by_round
+from waitbench.analysis.statistics import Estimate, geometric_mean, log_ratios
 from waitbench.model.metrics import BY_NAME
 from waitbench.model.record import Record
 
@@ -149,7 +150,7 @@ def realised(comparisons: Iterable[Sequence[Record]]) -> list[Realised]:
     for records in comparisons:
         for record in records:
             for name in SHOWN if record.scenario in WAITING else ():
-                pairs = paired(record, NEW, BY_NAME[name])
+                pairs = [*paired_by_round(record, NEW, BY_NAME[name]).values()]
                 found = logs.setdefault((record.scenario, name), [])
                 found += log_ratios(pairs, BY_NAME[name])
     return [

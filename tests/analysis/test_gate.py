@@ -11,8 +11,9 @@ from waitbench.analysis.criteria import DEFAULTS, parse
 from waitbench.analysis.judging import Judgement
 from waitbench.analysis.statistics import Verdict
 from waitbench.model.errors import ExitCode
-from waitbench.model.metrics import METRICS
+from waitbench.model.metrics import METRICS, SEEN_FROM_OUTSIDE
 from waitbench.model.record import Record
+from waitbench.model.run import DISTURBED, FAILED, LOST_ITEMS, NOT_BUILT, TIMED_OUT
 
 CRITERIA = parse(["system:10%", "cpu:10%"], METRICS)
 SYSTEM, CPU = CRITERIA
@@ -146,7 +147,10 @@ def judgement(label: str, *scenarios: str, **known: object) -> Judgement:
 def test_what_is_open_wants_more_rounds_unless_these_would_not_settle_it() -> None:
     wanting = judgement("b", "s")
     answered = judgement("b", "s", verdict=Verdict.SAME)
-    given_up, lacking = judgement("b", "s", hopeless=True), judgement("b", "s", unmeasured=True)
+    given_up, lacking = (
+        judgement("b", "s", hopeless=True),
+        judgement("b", "s", verdict=Verdict.NOT_MEASURED, why_given_up="b failed"),
+    )
     forgiven = judgement("b", "s", cost_fell=True)
     assert gate.unsettled([]) == ()
     assert gate.unsettled([answered, given_up, lacking, forgiven, wanting]) == (wanting,)
@@ -173,3 +177,73 @@ def test_a_failure_that_more_rounds_may_excuse_wants_them() -> None:
 def test_what_was_left_out_is_passed_on(left_out: tuple[str, ...]) -> None:
     verdict = gate.conclude([], CRITERIA, 10, strict=False, left_out=left_out)
     assert verdict.left_out == left_out
+
+
+def crashing(*, reason: str = FAILED, measured: int = 0) -> Record:
+    """A candidate that crashes in every run but the first so many."""
+    same = times(1, 1, 1)
+    record = make_record({"base": [same] * 5, "new": [same] * measured})
+    for number in range(measured + 1, measured + 6):
+        record.add(outcome("new", number, reason, message="exit code 1"))
+    return record
+
+
+@pytest.mark.parametrize("reason", [FAILED, TIMED_OUT, LOST_ITEMS, NOT_BUILT])
+def test_a_candidate_that_was_never_measured_does_not_pass(reason: str) -> None:
+    verdict = gate.conclude([crashing(reason=reason)], [CPU], 10, strict=False)
+    (judgement,) = verdict.judgements
+    assert verdict.not_measured == (judgement,)
+    assert (judgement.is_open, judgement.fails, judgement.settled) == (False, False, True)
+    assert "exit code 1" in (judgement.why_given_up or "")
+    assert not verdict.passed
+    assert verdict.exit_code is ExitCode.FAILED
+
+
+def test_a_candidate_that_was_measured_and_then_crashed_is_judged_by_what_there_is() -> None:
+    verdict = gate.conclude([crashing(measured=4)], [CPU], 10, strict=False)
+    assert verdict.judgements[0].verdict is Verdict.SAME
+    assert (verdict.not_measured, verdict.passed) == ((), True)
+
+
+def test_what_is_asked_together_is_not_measured_where_a_scenario_is_missing() -> None:
+    base = rounds(1, 0.5)
+    together = parse(["cpu:10%,together"], METRICS)
+    verdict = gate.conclude([record_of(base, base), crashing()], together, 10, strict=False)
+    (judgement,) = verdict.not_measured
+    assert judgement.place == "2 scenarios together"
+
+
+def test_a_failure_is_a_failure_though_other_questions_were_not_measured() -> None:
+    base = rounds(1, 0.5)
+    risen = record_of(base, scaled(base, 2.0), "risen")
+    verdict = gate.conclude([risen, crashing()], [CPU], 10, strict=False)
+    assert verdict.exit_code is ExitCode.REGRESSION
+    assert len(verdict.not_measured) == 1
+
+
+def disturbed(record: Record, *numbers: int) -> Record:
+    """The same, with these rounds disturbed in every attempt."""
+    record.measurements[:] = [
+        replace(run, marks=(DISTURBED,)) if run.round in numbers else run
+        for run in record.measurements
+    ]
+    return record
+
+
+@pytest.mark.parametrize(("marked", "verdict"), [(5, Verdict.SLOWER), (6, Verdict.UNCLEAR)])
+def test_rounds_most_of_which_were_disturbed_answer_nothing(marked: int, verdict: Verdict) -> None:
+    base = rounds(1, 0.5)
+    # The disturbed rounds come first, so that no earlier look is undisturbed.
+    record = disturbed(record_of(base, scaled(base, 2.0)), *range(1, marked + 1))
+    found = gate.conclude([record], [CPU], 10, strict=False)
+    (judgement,) = found.judgements
+    assert (judgement.verdict, judgement.disturbed) == (verdict, marked)
+    assert not judgement.hopeless
+    assert found.disturbed_rounds == marked
+
+
+def test_nothing_is_asked_of_a_scenario_whose_runs_cannot_have_the_metric() -> None:
+    base = rounds(1, 0.5)
+    of_user = replace(record_of(base, base, "mine"), metrics=SEEN_FROM_OUTSIDE)
+    steady = parse(["steady:10%"], METRICS)
+    assert gate.judge_all([of_user], steady, 10) == ()

@@ -107,7 +107,8 @@ def test_before_the_first_look_nothing_is_known() -> None:
 def test_what_the_runs_do_not_have_is_settled_but_has_no_answer() -> None:
     record = make_record({"a": [times(1, 1, 1)] * 3, "b": [times(1, 1, 1)] * 3})
     (judgement,) = judge(record, WAKEUPS)
-    assert (judgement.unmeasured, judgement.settled, judgement.is_open) == (True, True, True)
+    assert (judgement.verdict, judgement.settled) == (Verdict.NOT_MEASURED, True)
+    assert judgement.why_given_up == "the runs do not have wake-ups while waiting"
     assert judgement.rounds == 0
 
 

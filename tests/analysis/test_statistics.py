@@ -6,8 +6,10 @@ import pytest
 
 from tests.records import contestant, facts, make_record, measurement, outcome, times
 from waitbench.analysis import statistics
+from waitbench.analysis.rounds import paired_by_round
 from waitbench.analysis.statistics import Estimate, Verdict
 from waitbench.model.metrics import BY_NAME, METRICS, Metric
+from waitbench.model.run import DISTURBED
 
 T_2 = 4.302652729911275
 """The 97.5 % quantile of Student's t with 2 degrees of freedom."""
@@ -27,8 +29,8 @@ def test_a_round_counts_only_where_both_have_it() -> None:
     record = make_record({"a": [times(1, 1, 1)] * 2, "b": []})
     for number, metrics in ((3, {"time_user": 9.0}), (2, {"time_user": 4.0}), (1, {"other": 1.0})):
         record.add(measurement("b", number, metrics))
-    assert statistics.paired(record, "b", BY_NAME["user"]) == [(1, 4)]
-    assert statistics.paired(record, "b", BY_NAME["real"]) == []
+    assert paired_by_round(record, "b", BY_NAME["user"]) == {2: (1, 4)}
+    assert paired_by_round(record, "b", BY_NAME["real"]) == {}
 
 
 def test_intervals_are_students_t() -> None:
@@ -117,7 +119,7 @@ def test_without_the_cost_nothing_is_excused() -> None:
 
 def test_a_comparison_has_what_the_record_says_of_the_scenario() -> None:
     record = make_record(
-        {"a": [times(1, 1, 1)] * 2, "b": [times(2, 1, 1)] * 3},
+        {"a": [times(1, 1, 1)] * 3, "b": [times(2, 1, 1)] * 3},
         scenario="other", waits=False, mixed_origins=True, topology="cluster", engine="another",
     )  # fmt: skip
     comparison = statistics.compare(record)
@@ -185,3 +187,64 @@ def test_a_build_is_identical_to_the_first_with_the_same_extensions() -> None:
     record = make_record({label: [] for label in labels}, revisions=tuple(revisions))
     found = [row.identical_to for row in statistics.compare(record).rows]
     assert found == [None, None, "a", "a", None, None]
+
+
+def test_means_are_of_the_same_rounds_as_the_ratios_beside_them() -> None:
+    # The candidate failed in the two heavy rounds.
+    base = [times(1, second, 0) for second in (0.15, 0.15, 3.0, 0.15, 5.0)]
+    record = make_record({"a": base, "b": []})
+    for number in (1, 2, 4):
+        record.add(measurement("b", number, times(1, 0.15, 0)))
+    comparison = statistics.compare(record)
+    assert [row.estimates["cpu"].value for row in comparison.rows] == pytest.approx([0.15, 0.15])
+    assert comparison.rows[1].ratios["cpu"].value == pytest.approx(1)
+    assert (comparison.rounds, comparison.left_out) == (3, 2)
+
+
+def test_a_revision_with_few_rounds_has_no_figures_and_takes_none_from_the_others() -> None:
+    of_five = [times(1, 1, 0)] * 5
+    record = make_record({"a": of_five, "b": of_five, "c": of_five[:2]})
+    comparison = statistics.compare(record)
+    assert (comparison.rounds, comparison.left_out) == (5, 0)
+    few = comparison.rows[2]
+    assert (few.runs, few.estimates, few.ratios, few.measured) == ((), {}, {}, 2)
+
+
+def test_a_metric_of_some_rounds_only_is_of_those_that_all_have_it_in() -> None:
+    base = [{**times(1, 1, 0), "wakeups": count} for count in (900.0, 100.0, 100.0)]
+    new = [times(1, 1, 0), *({**times(1, 1, 0), "wakeups": 100.0} for _ in range(2))]
+    comparison = statistics.compare(make_record({"a": base, "b": new}))
+    assert comparison.baseline.estimates["wakeups"].value == pytest.approx(100)
+    assert comparison.baseline.estimates["cpu"].count == 3
+
+
+def test_without_a_round_in_common_there_are_no_figures_but_no_error() -> None:
+    record = make_record({"a": [times(1, 1, 1)], "b": []})
+    record.add(measurement("b", 2, times(1, 1, 1)))
+    comparison = statistics.compare(record)
+    assert (comparison.rounds, comparison.left_out) == (0, 2)
+
+
+def test_rounds_that_were_disturbed_throughout_are_counted() -> None:
+    record = make_record({"a": [times(1, 1, 1)], "b": [times(1, 1, 1)]})
+    for label in ("a", "b"):
+        record.add(measurement(label, 2, times(1, 1, 1), marks=(DISTURBED,)))
+    assert statistics.compare(record).disturbed == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "after", "ratio"),
+    [
+        ("wakeups", 0.0, 1.0, 1.0),
+        ("wakeups", 0.0, 30.0, 3.0),
+        ("items", 0.0, 1.0, 1.0),
+        ("items", 0.0, 4.0, 4.0),
+        ("polls-per-item", 0.0, 0.02, 2.0),
+    ],
+)
+def test_a_count_of_nothing_against_one_is_no_rise(
+    name: str, before: float, after: float, ratio: float
+) -> None:
+    key = BY_NAME[name].key
+    record = make_record({"a": [{key: before}] * 3, "b": [{key: after}] * 3})
+    assert statistics.compare(record).rows[1].ratios[name].value == pytest.approx(ratio)

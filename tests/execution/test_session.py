@@ -11,7 +11,7 @@ from tests.records import context, measurement, outcome, times
 from waitbench.execution import plan, session
 from waitbench.execution.measure import Measurer
 from waitbench.execution.session import Session
-from waitbench.model.record import Record
+from waitbench.model.record import GIVE_UP_AFTER, GIVE_UP_LATER_AFTER, Record
 from waitbench.model.run import (
     DISTURBED,
     FAILED,
@@ -153,7 +153,7 @@ def test_warm_ups_are_never_repeated() -> None:
 
 
 @pytest.mark.parametrize(
-    ("reason", "tried"), [(FAILED, session.GIVE_UP_AFTER), (TIMED_OUT, 1), (NOT_SUPPORTED, 1)]
+    ("reason", "tried"), [(FAILED, GIVE_UP_AFTER), (TIMED_OUT, 1), (NOT_SUPPORTED, 1)]
 )
 def test_a_revision_that_only_fails_is_given_up_and_the_other_goes_on(
     reason: str, tried: int
@@ -175,6 +175,28 @@ def test_one_failure_after_a_good_run_is_not_given_up() -> None:
 
     record = carry_out(Made(fail_twice), 4, "one")["one"]
     assert [run.round for run in record.of("b")] == [1, 4]
+
+
+def test_a_run_that_hung_is_not_tried_again_even_after_a_good_one() -> None:
+    def hang_from_round_2(planned: PlannedRun, before: int) -> Result:
+        hangs = planned.label == "b" and planned.round >= 2
+        return failing(TIMED_OUT)(planned, before) if hangs else good(planned)
+
+    made = Made(hang_from_round_2)
+    record = carry_out(made, 5, "one")["one"]
+    assert made.runs.count(("one", 2, "b")) == 1
+    assert made.told("skip") == ["b"] * 3
+    assert len(record.of("a")) == 5
+
+
+def test_a_revision_that_fails_round_after_round_is_given_up_after_a_good_one_too() -> None:
+    def fail_from_round_2(planned: PlannedRun, before: int) -> Result:
+        fails = planned.label == "b" and planned.round >= 2
+        return failing(FAILED)(planned, before) if fails else good(planned)
+
+    made = Made(fail_from_round_2)
+    carry_out(made, 12, "one")
+    assert sum(label == "b" for _, number, label in made.runs if number > 1) == GIVE_UP_LATER_AFTER
 
 
 @dataclass
@@ -366,3 +388,14 @@ def test_an_instrumented_warm_up_gives_what_it_sees_to_the_first_round() -> None
     at_work.carry_out(plan.schedule(chosen, ["a", "b"], 2, instrumented=True))
     calls = [run.metrics.get("system_calls") for run in records["one"].of("a")]
     assert calls == [0, None]
+
+
+def test_a_scenario_with_one_revision_left_stops_and_the_other_scenario_goes_on() -> None:
+    def fail_b_in_one(planned: PlannedRun, before: int) -> Result:
+        fails = planned.label == "b" and planned.scenario.name == "one"
+        return failing(FAILED)(planned, before) if fails else good(planned)
+
+    made = Made(fail_b_in_one)
+    records = run_until(made, Wishes(lambda _record: False), 9, 1e9, ("one", "two"))
+    assert len(records["one"].of("a")) == 1, "the warm-up and the first round have failed"
+    assert len(records["two"].of("b")) == 9

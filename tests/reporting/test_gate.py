@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 from tests.gate_runs import Ratio, counted, noisy, record_of, rounds, scaled, verdict_of, working
+from tests.records import make_record, outcome, times
 from tests.reporting.printing import lines_of
 from waitbench.analysis import gate
 from waitbench.analysis.criteria import DEFAULTS
@@ -130,9 +131,51 @@ def test_too_few_rounds_are_remarked() -> None:
 
 def test_what_the_runs_do_not_have_is_remarked() -> None:
     verdict = verdict_of(record_of(rounds(1, 1), rounds(1, 1)), criteria=["wakeups:5%"])
+    assert texts.headline(verdict) == "NOT MEASURED, 1 of 1 question: new: wakeups in waiting"
     assert texts.remarks(verdict) == [
-        "new in waiting, wakeups:5%: open: the runs do not have wake-ups while waiting."
+        "No answer for new: the runs do not have wake-ups while waiting."
     ]
+
+
+@pytest.fixture
+def crashing() -> GateVerdict:
+    record = make_record({"base": [times(1, 1, 1)] * 3, "new": []})
+    for number in range(3):
+        record.add(outcome("new", number, "failed", message="exit code 1"))
+    return verdict_of(record, criteria=["cpu:10%", "system:10%"])
+
+
+def test_what_was_not_measured_does_not_pass_in_any_form(crashing: GateVerdict) -> None:
+    assert texts.headline(crashing) == (
+        "NOT MEASURED, 2 of 2 questions: new: cpu in waiting; new: system in waiting"
+    )
+    assert texts.remarks(crashing) == [
+        "No answer for new: new failed 3 times in a row: exit code 1."
+    ]
+    data = plain.plain(crashing)
+    assert (data["passed"], data["not_measured"]) == (False, 2)
+    assert data["judgements"][0]["verdict"] == "not measured"
+    suite = ElementTree.fromstring(junit.render(crashing))
+    assert (suite.get("errors"), suite.get("failures"), suite.get("skipped")) == ("2", "0", "0")
+    error = suite.find("testcase/error")
+    assert error is not None
+    assert "exit code 1" in (error.get("message") or "")
+    assert all(line.startswith("::error ") for line in annotations.render(crashing))
+    assert "**not measured**" in markdown.render(crashing)
+
+
+def test_rounds_that_were_disturbed_are_remarked(unclear: GateVerdict) -> None:
+    judgement = replace(unclear.judgements[0], disturbed=3)
+    verdict = replace(unclear, judgements=(judgement,), disturbed_rounds=3)
+    said = texts.remarks(verdict)
+    assert "open: in 3 of 5 rounds the machine did something else." in said[0]
+    assert said[-1] == "3 rounds count although the machine did something else in every attempt."
+
+
+def test_what_ended_before_it_was_settled_is_remarked_with_why(unclear: GateVerdict) -> None:
+    judgement = replace(unclear.judgements[0], why_given_up="new hung: still running")
+    said = texts.remarks(replace(unclear, judgements=(judgement,)))
+    assert "open after 5 rounds, and given up, as new hung: still running." in said[0]
 
 
 @pytest.mark.parametrize(
@@ -302,7 +345,8 @@ def test_json_has_the_documented_keys_and_no_others(failing: GateVerdict) -> Non
         assert f"`{key}`" in documented, key
     assert list(data) == [
         "schema_version", "passed", "headline", "error", "questions", "max_rounds", "strict",
-        "disturbed_runs", "open", "unsupported", "left_out", "judgements", "remarks",
+        "disturbed_runs", "disturbed_rounds", "open", "not_measured", "unsupported", "left_out",
+        "judgements", "remarks",
     ]  # fmt: skip
 
 

@@ -138,6 +138,7 @@ def test_what_a_revision_lacks_is_said_and_is_no_failed_run() -> None:
 
 def test_cpu_that_does_not_add_up_is_said() -> None:
     record = pair()
+    record.add(measurement("a", 3, times(1, 1, 1)))
     record.add(measurement("b", 3, times(1, 1, 1), marks=("unbalanced",)))
     assert warnings(record) == [
         "b: in 1 of 3 runs the CPU of workers and launcher does not add up to hyperfine's total."
@@ -161,3 +162,21 @@ def test_the_cost_of_the_engines_own_launcher_is_said(engine: str | None, whose:
     assert warnings(record) == [
         f"b: {whose}'s own launcher would have added 1.23 s of CPU (one extra run)."
     ]
+
+
+def test_rounds_that_are_left_out_and_those_that_were_disturbed_are_said() -> None:
+    same = [times(1, 1, 1)] * 3
+    record = make_record({"old": same, "new": same[:2]})
+    for label in ("old", "new"):
+        record.add(measurement(label, 4, times(1, 1, 1), marks=("disturbed",)))
+    assert said(record)[-2:] == [
+        "1 round is left out: not every revision has a measurement there.",
+        "1 round counts although the machine did something else in every attempt.",
+    ]
+
+
+def test_a_revision_without_figures_is_said() -> None:
+    same = [times(1, 1, 1)] * 5
+    assert "new: measured in 2 of 5 rounds only: no figures." in said(
+        make_record({"old": same, "new": same[:2]})
+    )

@@ -4,6 +4,7 @@ import os
 import resource
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,18 @@ def test_a_later_result_of_the_same_run_replaces_the_earlier_one(
     read = journal.read(path, record.context)
     assert read is not None
     assert (read.measurements, read.outcomes) == ([run(2)], [disturbed])
+
+
+def test_a_later_measurement_of_the_same_round_replaces_the_earlier_one(
+    tmp_path: Path, record: Record
+) -> None:
+    path = tmp_path / "journal"
+    anew = replace(run(1), started_at="2026-01-02T00:00:00+00:00")
+    for result in (run(1), run(2), run(1, "b"), anew):
+        journal.append(path, record, result)
+    read = journal.read(path, record.context)
+    assert read is not None
+    assert read.measurements == [run(2), run(1, "b"), anew]
 
 
 def test_a_journal_cut_off_at_any_byte_keeps_all_runs_but_the_last_and_takes_further_ones(

@@ -11,6 +11,7 @@ from waitbench.analysis.distributions import noncentral_t_above, rate_interval, 
 from waitbench.analysis.judging import Schedule, schedule
 from waitbench.analysis.questions import Question
 from waitbench.analysis.statistics import CONFIDENCE
+from waitbench.model.errors import HarnessError
 from waitbench.model.record import Record
 
 POWER = 0.95
@@ -45,13 +46,22 @@ class Calibration:
 def calibrate(
     comparisons: Sequence[Sequence[Record]], criteria: Sequence[Criterion], most_rounds: int
 ) -> Calibration:
-    """Sums up at least one comparison, each given as the records of the same scenarios.
+    """Sums up comparisons, each given as the records of the same scenarios.
 
-    In each, the second label is the same revision as the first.
+    In each, the second label is the same revision as the first. What could not be measured says
+    nothing about false alarms and is left out; raises ``HarnessError`` where nothing is left.
     """
-    verdicts = [
+    concluded = [
         gate.conclude(records, criteria, most_rounds, strict=False) for records in comparisons
     ]
+    comparisons = [
+        records
+        for records, verdict in zip(comparisons, concluded, strict=True)
+        if not verdict.not_measured
+    ]
+    verdicts = [verdict for verdict in concluded if not verdict.not_measured]
+    if not verdicts:
+        raise HarnessError("No comparison could be measured: the runs fail.")
     alarms = sum(bool(verdict.failures) for verdict in verdicts)
     low, high = false_alarm_interval(alarms, len(verdicts))
     # The same questions are asked in each comparison.

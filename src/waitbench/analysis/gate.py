@@ -25,6 +25,8 @@ class GateVerdict:
     most_rounds: int
     disturbed_runs: int
     """Runs that were repeated because the machine did something else."""
+    disturbed_rounds: int
+    """Rounds that count although it did so in every attempt; of all scenarios together."""
     unsupported: tuple[str, ...]
     """``label in scenario`` for what could not be judged because a revision does not have it."""
     left_out: tuple[str, ...]
@@ -39,8 +41,18 @@ class GateVerdict:
         return tuple(j for j in self.judgements if j.is_open)
 
     @property
+    def not_measured(self) -> tuple[Judgement, ...]:
+        return tuple(j for j in self.judgements if j.is_unmeasured)
+
+    @property
+    def passed(self) -> bool:
+        return not (self.failures or self.not_measured)
+
+    @property
     def exit_code(self) -> ExitCode:
-        return ExitCode.REGRESSION if self.failures else ExitCode.OK
+        if self.failures:
+            return ExitCode.REGRESSION
+        return ExitCode.FAILED if self.not_measured else ExitCode.OK
 
 
 def judge_all(
@@ -95,6 +107,7 @@ def conclude(
         disturbed_runs=sum(
             outcome.reason == DISTURBED for record in known for outcome in record.outcomes
         ),
+        disturbed_rounds=sum(len(record.disturbed_rounds) for record in known),
         unsupported=tuple(sorted(unsupported)),
         left_out=tuple(left_out),
     )

@@ -5,7 +5,8 @@ margin. The bounds hold at all looks together, and for alarms at all hypotheses 
 sequential.py. So whatever any look says for certain stands, until a later one says otherwise for
 certain: a question that was answered is not open again because the next round was noisy.
 
-What explains a cost fails only where that cost did not certainly fall.
+What explains a cost fails only where that cost did not certainly fall. Rounds most of which were
+disturbed answer nothing.
 """
 
 import math
@@ -56,12 +57,19 @@ class Judgement:
     """It fails, but its cost seems to have fallen, and the rounds left would make that certain."""
     hopeless: bool = False
     """The rounds that are left would hardly settle it, given the noise so far."""
-    unmeasured: bool = False
-    """The runs do not have the metric."""
+    disturbed: int = 0
+    """How many of its rounds count although the machine did something else meanwhile."""
+    why_given_up: str | None = None
+    """Why there will be no more rounds of it, where runs fail, or do not have the metric."""
 
     @property
     def fails(self) -> bool:
         return self.verdict is Verdict.SLOWER and not self.cost_fell
+
+    @property
+    def is_unmeasured(self) -> bool:
+        """Whether there is nothing that an answer could rest on, and there will be nothing."""
+        return self.verdict is Verdict.NOT_MEASURED
 
     @property
     def is_forgiven(self) -> bool:
@@ -76,7 +84,8 @@ class Judgement:
     @property
     def settled(self) -> bool:
         """Whether more rounds would change nothing that matters."""
-        return not (self.is_open or self.excusable) or self.hopeless or self.unmeasured
+        ended = self.hopeless or self.why_given_up is not None
+        return ended or not (self.is_open or self.excusable)
 
     @property
     def supported_margin(self) -> float | None:
@@ -109,6 +118,7 @@ class _Answer:
     """What one look says."""
 
     count: int
+    disturbed: int
     found: Bounds
     verdict: Verdict
 
@@ -128,17 +138,21 @@ def judge(question: Question, when: Schedule) -> Judgement:
     where = tuple(record.scenario for record in about.records)
     cost = _answer(about.rounds(about.cost), 0, 0, when) if about.cost else None
     cost_fell = cost is not None and cost.verdict is Verdict.FASTER
+    why_given_up = about.why_given_up
+    if asked is None and why_given_up is None:
+        why_given_up = f"the runs do not have {criterion.metric.title}"
     if answer is None:
         return Judgement(
             place=about.place,
             scenarios=where,
             label=question.label,
             criterion=criterion,
+            verdict=Verdict.NOT_MEASURED if why_given_up else Verdict.UNCLEAR,
             rounds=len(rounds),
             cost=about.cost if cost else None,
             cost_ratio=_ratio(cost.found.centre) if cost else None,
             cost_fell=cost_fell,
-            unmeasured=asked is None,
+            why_given_up=why_given_up,
         )
     found = answer.found
     is_open = answer.verdict is Verdict.UNCLEAR and not cost_fell
@@ -159,6 +173,8 @@ def judge(question: Question, when: Schedule) -> Judgement:
         cost_fell=cost_fell,
         excusable=rises and cost is not None and not cost_fell and _would_fall(cost, when),
         hopeless=is_open and _is_hopeless(answer, criterion.margin, when),
+        disturbed=answer.disturbed,
+        why_given_up=why_given_up,
     )
 
 
@@ -169,8 +185,12 @@ def _answer(rounds: Sequence[Round], margin: float, floor: float, when: Schedule
     for look in reversed([look for look in when.looks if look <= len(rounds)]):
         found = sequential.bounds([one.log for one in rounds[:look]], when.errors(look))
         rise = math.fsum(one.rise for one in rounds[:look]) / look
+        disturbed = sum(one.disturbed for one in rounds[:look])
         verdict = _verdict(found, math.log1p(margin), above_floor=rise >= floor)
-        answer = _Answer(count=look, found=found, verdict=verdict)
+        if disturbed > look / 2:
+            # It may be the others' doing as well as the candidate's.
+            verdict = Verdict.UNCLEAR
+        answer = _Answer(count=look, disturbed=disturbed, found=found, verdict=verdict)
         if verdict is not Verdict.UNCLEAR:
             return answer
         last = last or answer
@@ -208,7 +228,7 @@ def _is_hopeless(answer: _Answer, margin: float, when: Schedule) -> bool:
     Giving up never raises an alarm; it saves the rounds for questions that can be settled.
     """
     found, count, last = answer.found, answer.count, when.last
-    if count >= last:
+    if count >= last or answer.disturbed > count / 2:
         return False
     errors = when.errors(last)
     uncertain = found.standard_error * math.sqrt(1 - count / last)

@@ -11,12 +11,13 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from waitbench.analysis.criteria import Criterion, Scope
+from waitbench.analysis.rounds import paired_by_round
 from waitbench.analysis.sequential import FEWEST_ROUNDS
-from waitbench.analysis.statistics import log_ratios, paired_by_round
+from waitbench.analysis.statistics import log_ratios
 from waitbench.model.instruments import INSTRUMENTED
 from waitbench.model.metrics import Metric
 from waitbench.model.record import Record
-from waitbench.model.run import NOT_BUILT, NOT_SUPPORTED
+from waitbench.model.run import NOT_SUPPORTED
 
 
 class Round(NamedTuple):
@@ -26,6 +27,8 @@ class Round(NamedTuple):
     """The logarithm of the ratio of candidate to baseline."""
     rise: float
     """Candidate less baseline, in the metric's unit."""
+    disturbed: bool = False
+    """Whether the machine did something else meanwhile, in every attempt at it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,6 +60,16 @@ class Question:
         metrics = self.records[0].metrics
         return next((metric for metric in metrics if metric.name == self.criterion.cost), None)
 
+    @property
+    def why_given_up(self) -> str | None:
+        """Why there will be no more rounds; ``None`` while there may be."""
+        for record in self.records:
+            for label in (record.context.labels[0], self.label):
+                why = record.why_given_up(label)
+                if why is not None:
+                    return why
+        return None
+
     def narrowed(self) -> "Question | None":
         """The same question of the scenarios that answer it, or may yet; ``None`` without any."""
         answering = tuple(r for r in self.records if _may_answer(r, self.label, self.criterion))
@@ -66,32 +79,44 @@ class Question:
         """The rounds in which both revisions have a metric in all scenarios, in their order."""
         by_scenario = [paired_by_round(record, self.label, metric) for record in self.records]
         shared = set(by_scenario[0]).intersection(*by_scenario[1:])
-        return [_round([of[number] for of in by_scenario], metric) for number in sorted(shared)]
+        disturbed = {number for record in self.records for number in record.disturbed_rounds}
+        return [
+            _round([of[number] for of in by_scenario], metric, disturbed=number in disturbed)
+            for number in sorted(shared)
+        ]
 
 
 def ask(records: Iterable[Record], criteria: Sequence[Criterion]) -> tuple[Question, ...]:
-    """Every question of a comparison: first those about several scenarios together."""
+    """Every question of a comparison: first those about several scenarios together.
+
+    Nothing is asked of a scenario whose runs cannot have the metric.
+    """
     known = tuple(records)
     candidates = tuple(dict.fromkeys(label for r in known for label in r.context.labels[1:]))
     pooled = [
         Question(criterion=criterion, label=label, records=group)
         for label in candidates
         for criterion in criteria
-        if criterion.together and (group := tuple(filter(criterion.scope.holds, known)))
+        if criterion.together and (group := tuple(r for r in known if _is_about(criterion, r)))
     ]
     single = [
         Question(criterion=criterion, label=label, records=(record,))
         for record in known
         for label in record.context.labels[1:]
         for criterion in criteria
-        if not criterion.together and criterion.scope.holds(record)
+        if not criterion.together and _is_about(criterion, record)
     ]
     return (*pooled, *single)
 
 
+def _is_about(criterion: Criterion, record: Record) -> bool:
+    keys = {metric.key for metric in record.metrics}
+    return criterion.scope.holds(record) and criterion.metric.key in keys
+
+
 def _may_answer(record: Record, label: str, criterion: Criterion) -> bool:
     """Whether what the first look would see has the metric, or has not been measured yet."""
-    if _has(record, label, NOT_SUPPORTED) or _has(record, label, NOT_BUILT):
+    if _has(record, label, NOT_SUPPORTED):
         return False
     baseline, candidate = record.of(record.context.labels[0]), record.of(label)
     measured = {run.round for run in baseline} & {run.round for run in candidate}
@@ -108,9 +133,10 @@ def _has(record: Record, label: str, reason: str) -> bool:
     return any(one.label in both and one.reason == reason for one in record.outcomes)
 
 
-def _round(pairs: Sequence[tuple[float, float]], metric: Metric) -> Round:
+def _round(pairs: Sequence[tuple[float, float]], metric: Metric, *, disturbed: bool) -> Round:
     count = len(pairs)
     return Round(
         log=math.fsum(log_ratios(pairs, metric)) / count,
         rise=math.fsum(ours - theirs for theirs, ours in pairs) / count,
+        disturbed=disturbed,
     )

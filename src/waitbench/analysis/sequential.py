@@ -100,7 +100,7 @@ def share(look: int) -> float:
     later = LOOKS.index(look) - _EVENLY
     if later < 0:
         return (1 - _KEPT_FOR_LATER) / _EVENLY
-    return _KEPT_FOR_LATER / 2 ** (later + 1)
+    return _KEPT_FOR_LATER * 0.5 ** (later + 1)
 
 
 def errors_at(look: int, hypotheses: int) -> Errors:

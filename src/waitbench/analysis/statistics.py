@@ -13,7 +13,9 @@ from dataclasses import dataclass
 from enum import Enum
 from statistics import stdev
 
+from waitbench.analysis.builds import identical_to, other_packages
 from waitbench.analysis.distributions import t_quantile
+from waitbench.analysis.rounds import all_rounds, kept, paired_by_round, shared_rounds
 from waitbench.model.metrics import BY_NAME, METRICS, Metric
 from waitbench.model.record import Record
 from waitbench.model.run import NOT_SUPPORTED
@@ -30,6 +32,8 @@ class Verdict(str, Enum):
     SLOWER = "slower"
     SAME = "same"
     UNCLEAR = "unclear"
+    NOT_MEASURED = "not measured"
+    """There was nothing to judge, as runs failed: only a gate says so."""
 
 
 @dataclass(frozen=True)
@@ -59,9 +63,14 @@ class Row:
 
     label: str
     runs: tuple[Mapping[str, float], ...]
-    """What each run gave, by the metric's name; in order of rounds."""
+    """What each run gave, by the metric's name; in order of the rounds that all revisions share.
+
+    Empty where fewer than half of the rounds have a measurement.
+    """
+    measured: int
+    """Rounds with a measurement, shared or not."""
     estimates: Mapping[str, Estimate]
-    """By the metric's name; empty where no run gave a measurement."""
+    """By the metric's name, of the rounds that all revisions share; empty where there is none."""
     ratios: Mapping[str, Estimate]
     """To the baseline; empty for the baseline itself, and where the two share no round."""
     failures: Mapping[str, int]
@@ -106,12 +115,18 @@ class Comparison:
     """``None`` where the file does not say."""
     topology: str
     mixed_origins: bool
+    other_packages: tuple[str, ...]
+    """Packages besides the engine that are not of one version in all revisions, with these."""
     waits: bool
     """Whether there was anything to wait for: items due over time, or silence."""
     metrics: tuple[Metric, ...]
     """Everything that the rows may hold."""
     rows: tuple[Row, ...]
     """The baseline first."""
+    left_out: int
+    """Rounds that no figure is of, as not every revision with figures has a measurement there."""
+    disturbed: int
+    """Rounds that count although the machine did something else in every attempt."""
 
     @property
     def baseline(self) -> Row:
@@ -119,7 +134,7 @@ class Comparison:
 
     @property
     def rounds(self) -> int:
-        """The most that any revision has measurements of."""
+        """Those that every figure is of, as far as the runs have it."""
         counts = (estimate.count for row in self.rows for estimate in row.estimates.values())
         return max(counts, default=0)
 
@@ -132,25 +147,13 @@ def compare(record: Record) -> Comparison:
         engine=context.engine,
         topology=context.topology,
         mixed_origins=context.mixed_origins,
+        other_packages=other_packages(context),
         waits=record.waits,
         metrics=record.metrics,
         rows=tuple(_row(label, record) for label in context.labels),
+        left_out=len(all_rounds(record)) - len(shared_rounds(record)),
+        disturbed=len(record.disturbed_rounds & shared_rounds(record)),
     )
-
-
-def paired(record: Record, label: str, metric: Metric) -> list[tuple[float, float]]:
-    """``(baseline, candidate)`` of each round that both have, in order of rounds."""
-    return list(paired_by_round(record, label, metric).values())
-
-
-def paired_by_round(record: Record, label: str, metric: Metric) -> dict[int, tuple[float, float]]:
-    """The same by the round's number, in order."""
-    baseline = {run.round: run.metrics for run in record.of(record.context.labels[0])}
-    return {
-        run.round: (baseline[run.round][metric.key], run.metrics[metric.key])
-        for run in record.of(label)
-        if metric.key in run.metrics and metric.key in baseline.get(run.round, {})
-    }
 
 
 def mean(values: Sequence[float]) -> Estimate:
@@ -187,19 +190,29 @@ def _half_width(values: Sequence[float]) -> float | None:
 
 
 def _row(label: str, record: Record) -> Row:
-    runs = record.of(label)
+    shared = shared_rounds(record)
+    measured = record.of(label)
+    runs = [run for run in measured if run.round in shared] if label in kept(record) else []
     estimates, ratios = {}, {}
     for metric in record.metrics:
-        values = [run.metrics[metric.key] for run in runs if metric.key in run.metrics]
+        of_metric = shared_rounds(record, metric.key)
+        values = [
+            run.metrics[metric.key]
+            for run in runs
+            if metric.key in run.metrics and run.round in of_metric
+        ]
         if values:
             estimates[metric.name] = mean(values)
-        pairs = paired(record, label, metric)
-        if pairs and label != record.context.labels[0]:
-            ratios[metric.name] = geometric_mean(log_ratios(pairs, metric))
+        if runs and label != record.context.labels[0]:
+            by_round = paired_by_round(record, label, metric)
+            pairs = [pair for number, pair in by_round.items() if number in shared & of_metric]
+            if pairs:
+                ratios[metric.name] = geometric_mean(log_ratios(pairs, metric))
     outcomes = [outcome for outcome in record.outcomes if outcome.label == label]
     reasons = {outcome.reason: outcome.message for outcome in outcomes}
     return Row(
         label=label,
+        measured=len(measured),
         runs=tuple(
             {m.name: run.metrics[m.key] for m in record.metrics if m.key in run.metrics}
             for run in runs
@@ -209,16 +222,6 @@ def _row(label: str, record: Record) -> Row:
         failures=Counter(outcome.reason for outcome in outcomes),
         marks=Counter(mark for run in runs for mark in run.marks),
         unsupported=reasons.get(NOT_SUPPORTED),
-        identical_to=_identical(label, record),
+        identical_to=identical_to(label, record.context),
         launcher_cpu_s=record.launcher_cpu_s.get(label),
     )
-
-
-def _identical(label: str, record: Record) -> str | None:
-    extensions = {r.label: r.facts.extensions if r.facts else {} for r in record.context.revisions}
-    for earlier, hashes in extensions.items():
-        if earlier == label:
-            return None
-        if hashes and hashes == extensions[label]:
-            return earlier
-    return None

@@ -12,9 +12,6 @@ from waitbench.execution.measure import Measurer
 from waitbench.model.record import Record
 from waitbench.model.run import (
     DISTURBED,
-    HARMLESS,
-    NOT_SUPPORTED,
-    TIMED_OUT,
     WARM_UP,
     Measurement,
     Outcome,
@@ -37,13 +34,6 @@ class Guide(Protocol):
     def is_over(self) -> bool:
         """Whether nothing more need be measured at all."""
 
-
-GIVE_UP_AFTER = 2
-"""Failed runs of one revision in one scenario, without a good one before, until it is given up.
-
-A run that hung is not tried again at all: its time limit is generous, and waiting for it is what
-costs the user most.
-"""
 
 MOST_REPEATS = 2
 """How often a disturbed round is repeated; the last attempt is kept, with its mark."""
@@ -141,7 +131,7 @@ class Session:
                         return
                     self._extend(missing)
                 # Another scenario's round may have settled what is judged of both together.
-                if not guide.wants_more(scenario.name) or _are_hopeless(timed, record):
+                if not (guide.wants_more(scenario.name) and _is_comparable(record)):
                     unsettled.remove(scenario)
                     self.observer.complete(record)
 
@@ -204,7 +194,7 @@ class Session:
 
     def _measure(self, planned: PlannedRun) -> Result | None:
         """One run; ``None`` where it is not worth to be tried again."""
-        if _is_hopeless(planned, self.records[planned.scenario.name]):
+        if self.records[planned.scenario.name].why_given_up(planned.label) is not None:
             self.observer.skip(planned)
             return None
         self.observer.begin(planned)
@@ -220,13 +210,7 @@ def _is_done(planned: PlannedRun, record: Record) -> bool:
     return any(run.round == planned.round for run in record.of(planned.label))
 
 
-def _are_hopeless(runs: Sequence[PlannedRun], record: Record) -> bool:
-    return all(_is_hopeless(run, record) for run in runs)
-
-
-def _is_hopeless(planned: PlannedRun, record: Record) -> bool:
-    if record.of(planned.label):
-        return False
-    reasons = [outcome.reason for outcome in record.outcomes if outcome.label == planned.label]
-    failures = [reason for reason in reasons if reason not in HARMLESS]
-    return NOT_SUPPORTED in reasons or TIMED_OUT in reasons or len(failures) >= GIVE_UP_AFTER
+def _is_comparable(record: Record) -> bool:
+    """Whether the baseline and some candidate may still be measured."""
+    baseline, *candidates = (record.why_given_up(label) is None for label in record.context.labels)
+    return baseline and any(candidates)

@@ -66,6 +66,8 @@ class Toolchain:
     compiler: str
     """Its name and version, or ``none``."""
     flags: str
+    name: str | None = None
+    """What it is forced by, where several are installed."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,6 +1,10 @@
 """Errors as sentences. Raised where they are found, printed once, by runner.py."""
 
+import re
 from enum import IntEnum
+
+_SECRET = re.compile(r"(?<=://)[^/@\s'\"]+(?=@)")
+"""What stands before the host of a URL: a name and a password, or a token."""
 
 
 class ExitCode(IntEnum):
@@ -13,10 +17,21 @@ class ExitCode(IntEnum):
     INTERRUPTED = 130
 
 
+def masked(text: str) -> str:
+    """A text without the secrets of the URLs in it."""
+    return _SECRET.sub("***", text)
+
+
 class HarnessError(Exception):
-    """An error whose message is a sentence for the user, with what to do next."""
+    """An error whose message is a sentence for the user, with what to do next.
+
+    What stands in it is masked: it goes to terminals, logs and result files.
+    """
 
     exit_code = ExitCode.FAILED
+
+    def __init__(self, message: str) -> None:
+        super().__init__(masked(message))
 
 
 class UsageError(HarnessError):

@@ -28,8 +28,16 @@ class Metric:
         """The smallest value that a ratio is taken of; what is below counts as this.
 
         CPU time can be 0, and below 1 ms a kernel that accounts by ticks cannot tell values apart.
+        Nor does one wake-up where there was none mean anything: what explains a cost counts from 10
+        a run, any other count from 1.
         """
-        return 1e-3 if self.key.startswith(("time_user", "time_system", "time_cpu")) else 1e-9
+        if self.key.startswith(("time_user", "time_system", "time_cpu")):
+            return 1e-3
+        if self.unit != "count":
+            return 1e-9
+        if "_per_" in self.key:
+            return 1e-2
+        return 10.0 if self.explains else 1.0
 
 
 SYSTEM_CALLS = "system_calls"
@@ -79,5 +87,13 @@ METRICS = (
 )
 
 """What every run may give, whatever its family."""
+
+SEEN_FROM_OUTSIDE = tuple(
+    metric
+    for metric in METRICS
+    if metric.name in ("real", "user", "system", "cpu", "rss", "switches", "preemptions")
+    or metric.key.startswith("machine_")
+)
+"""What a run gives whose workers say nothing of themselves, such as a user's own dataflow."""
 
 BY_NAME = {metric.name: metric for metric in METRICS}

@@ -5,7 +5,31 @@ from dataclasses import dataclass, field
 
 from waitbench.model.environment import Facts
 from waitbench.model.metrics import METRICS, Metric
-from waitbench.model.run import Measurement, Outcome, Result
+from waitbench.model.run import (
+    DISTURBED,
+    HARMLESS,
+    NOT_BUILT,
+    NOT_SUPPORTED,
+    TIMED_OUT,
+    Measurement,
+    Outcome,
+    Result,
+)
+
+GIVE_UP_AFTER = 2
+"""Failed runs of one revision in one scenario, without a good one before, until it is given up.
+
+A run that hung is not tried again at all: its time limit is generous, and waiting for it is what
+costs the user most.
+"""
+GIVE_UP_LATER_AFTER = 5
+"""Failed rounds in a row after a good one: it may be chance that makes it fail."""
+
+_ENDED = {
+    NOT_BUILT: "was not built",
+    NOT_SUPPORTED: "is not supported",
+    TIMED_OUT: "hung",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,6 +97,8 @@ class Record:
     outcomes: list[Outcome] = field(default_factory=list)
     launcher_cpu_s: dict[str, float] = field(default_factory=dict)
     """What the engine's own launcher spent in one extra run, by label; empty unless asked for."""
+    outcomes_before: int = 0
+    """How many of the outcomes are those of a session before this one, which it resumes."""
 
     @property
     def mostly_waits(self) -> bool:
@@ -88,6 +114,36 @@ class Record:
     def of(self, label: str) -> list[Measurement]:
         """The measurements of one revision, in order of rounds."""
         return sorted((m for m in self.measurements if m.label == label), key=lambda m: m.round)
+
+    def why_given_up(self, label: str) -> str | None:
+        """Why no run of a revision is worth to be tried any more; ``None`` while one is.
+
+        What failed in an earlier session is tried again in this one.
+        """
+        last = max((run.round for run in self.of(label)), default=-1)
+        own = [o for o in self.outcomes[self.outcomes_before :] if o.label == label]
+        for outcome in own:
+            if outcome.reason in (NOT_BUILT, NOT_SUPPORTED, TIMED_OUT):
+                return f"{label} {_ENDED[outcome.reason]}: {outcome.message}"
+        failed = [o for o in own if o.reason not in HARMLESS and o.round > last]
+        if len(failed) < (GIVE_UP_AFTER if last < 0 else GIVE_UP_LATER_AFTER):
+            return None
+        return f"{label} failed {len(failed)} times in a row: {failed[-1].message}"
+
+    def is_whole(self, number: int) -> bool:
+        """Whether every revision has been tried in a round, or was given up.
+
+        Half a round is what an interruption leaves. Its other half would be of another day.
+        """
+        tried = {run.label for run in self.measurements if run.round == number}
+        tried |= {o.label for o in self.outcomes if o.round == number and o.reason != DISTURBED}
+        labels = self.context.labels
+        return all(one in tried or self.why_given_up(one) is not None for one in labels)
+
+    @property
+    def disturbed_rounds(self) -> frozenset[int]:
+        """The rounds that count although the machine did something else in every attempt."""
+        return frozenset(run.round for run in self.measurements if DISTURBED in run.marks)
 
     def replace(self, measurement: Measurement, outcome: Outcome) -> None:
         """Takes back a measurement, for the reason that ``outcome`` gives."""

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from waitbench.model.metrics import METRICS, Metric
+from waitbench.model.metrics import METRICS, SEEN_FROM_OUTSIDE, Metric
 
 Value = int | float | bool | str
 Parameters = Mapping[str, Value]
@@ -110,12 +110,15 @@ class Scenario:
     call: str = "get_flow"
     """The function in the module; or, for a user's dataflow, all of what follows its ``:``."""
     parameters: Parameters = field(default_factory=dict)
+    """What the call is given; of a user's dataflow, what identifies it."""
     by_default: bool = True
     """Whether it runs when no ``--scenario`` is given."""
     needs: frozenset[str] = frozenset()
     """Capabilities without which a revision cannot run it."""
     is_own: bool = True
     """Whether it is one of ours, which report what they do; a user's dataflow need not."""
+    is_observed: bool = True
+    """Whether its runs may report what they do, by the probe in dataflows/support."""
 
     @property
     def waits(self) -> bool:
@@ -130,7 +133,8 @@ class Scenario:
     @property
     def metrics(self) -> tuple[Metric, ...]:
         """Everything that a run of it may give."""
-        return (*METRICS, *self.family.metrics)
+        seen = METRICS if self.is_observed else SEEN_FROM_OUTSIDE
+        return (*seen, *self.family.metrics)
 
     @property
     def import_string(self) -> str:

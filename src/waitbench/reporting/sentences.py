@@ -19,6 +19,17 @@ def sentences(comparison: Comparison) -> list[str]:
             said += _about_change(row, comparison.baseline)
             said += _about_waiting(row, comparison.baseline) if comparison.waits else []
         said += _warnings(row, comparison.engine)
+        if row.measured and not row.runs:
+            rounds = comparison.rounds + comparison.left_out
+            said.append(
+                f"{row.label}: measured in {row.measured} of {rounds} rounds only: no figures."
+            )
+    said += _about_rounds(comparison)
+    if comparison.other_packages:
+        said.append(
+            "Other packages differ too, and part of a difference may be theirs: "
+            f"{'; '.join(comparison.other_packages)}."
+        )
     if comparison.mixed_origins:
         said.append(
             "Mixed origins: these revisions were built by different compilers; part of a "
@@ -27,10 +38,27 @@ def sentences(comparison: Comparison) -> list[str]:
     return said
 
 
+def count_disturbed(rounds: int) -> str:
+    """How many rounds count although they were disturbed, in words."""
+    counted = "1 round counts" if rounds == 1 else f"{rounds} rounds count"
+    return f"{counted} although the machine did something else in every attempt"
+
+
 def count_repeated(runs: int) -> str:
     """How many runs of disturbed rounds were made again, in words."""
     counted = "1 run was" if runs == 1 else f"{runs} runs were"
     return f"{counted} repeated because the machine did something else meanwhile"
+
+
+def _about_rounds(comparison: Comparison) -> list[str]:
+    """Rounds that do not count, and those that had better not."""
+    said = []
+    if comparison.left_out:
+        left_out = "1 round is" if comparison.left_out == 1 else f"{comparison.left_out} rounds are"
+        said.append(f"{left_out} left out: not every revision has a measurement there.")
+    if comparison.disturbed:
+        said.append(f"{count_disturbed(comparison.disturbed)}.")
+    return said
 
 
 def _about_change(row: Row, baseline: Row) -> list[str]:

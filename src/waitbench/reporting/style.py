@@ -7,6 +7,7 @@ STYLES = {
     Verdict.SLOWER: "red",
     Verdict.SAME: "dim",
     Verdict.UNCLEAR: "yellow",
+    Verdict.NOT_MEASURED: "red",
 }
 
 

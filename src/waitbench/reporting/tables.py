@@ -69,7 +69,10 @@ def format_value(value: float, metric: Metric) -> str:
 
 
 def _title(comparison: Comparison) -> str:
-    rounds = "1 round" if comparison.rounds == 1 else f"{comparison.rounds} rounds"
+    all_rounds = comparison.rounds + comparison.left_out
+    rounds = "1 round" if all_rounds == 1 else f"{all_rounds} rounds"
+    if comparison.left_out:
+        rounds = f"{comparison.rounds} of {rounds}"
     return f"{comparison.scenario} · {comparison.topology} · {rounds}"
 
 

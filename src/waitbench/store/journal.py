@@ -59,10 +59,18 @@ def joined(older: Record, newer: Record) -> Record:
 
 
 def merge(record: Record, later: Iterable[Result]) -> None:
-    """Adds runs to a record. A later result of the same run replaces the earlier one."""
+    """Adds runs to a record. A later result of the same run replaces the earlier one.
+
+    So does a later measurement of the same round: half a round that an interruption left is
+    measured anew.
+    """
     results: Sequence[Result] = [*record.measurements, *record.outcomes]
     merged = {_identity(result): result for result in results}
+    measured = {(run.label, run.round): _identity(run) for run in record.measurements}
     for result in later:
+        if isinstance(result, Measurement):
+            merged.pop(measured.get((result.label, result.round), _identity(result)), None)
+            measured[result.label, result.round] = _identity(result)
         merged.pop(_identity(result), None)
         merged[_identity(result)] = result
     record.measurements[:] = [r for r in merged.values() if isinstance(r, Measurement)]

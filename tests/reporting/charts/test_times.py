@@ -9,7 +9,7 @@ from waitbench.reporting.charts import times as times_chart
 
 
 def test_every_run_is_a_dot_at_its_value() -> None:
-    runs = {"a": steady_runs(5), "b": steady_runs(3, factor=2)}
+    runs = {"a": steady_runs(5), "b": steady_runs(5, factor=2)}
     (axes,) = times_chart.draw(compared(runs)).axes
     expected = [
         run[key]
@@ -95,13 +95,13 @@ def test_a_time_of_zero_is_drawn_within_the_frame() -> None:
 @pytest.mark.parametrize("count", [1, 2, 8, 9])
 def test_the_overview_has_a_panel_for_each_scenario(count: int) -> None:
     comparisons = [
-        compared({"a": steady_runs(n + 3), "b": steady_runs(3)}, scenario=f"s{n}")
+        compared({"a": steady_runs(n + 3), "b": steady_runs(n + 3)}, scenario=f"s{n}")
         for n in range(count)
     ]
     figure = times_chart.draw_overview(comparisons)
     shown = [axes for axes in figure.axes if axes.get_visible()]
     assert [axes.get_title() for axes in shown] == [f"s{n}" for n in range(count)]
-    assert [len(points(axes)) for axes in shown] == [3 * (n + 3) + 9 for n in range(count)]
+    assert [len(points(axes)) for axes in shown] == [6 * (n + 3) for n in range(count)]
     assert legend_of(figure) == ["a", "b"]
     rounds = "3 rounds" if count == 1 else f"3–{count + 2} rounds"
     assert f"single · {rounds}\n" in figure.get_suptitle()

@@ -9,11 +9,11 @@ from waitbench.reporting.charts import tradeoff
 
 
 def test_the_trade_off_has_a_dot_a_run_and_intervals_within_the_frame() -> None:
-    comparison = compared({"a": steady_runs(12), "b": [], "c": steady_runs(5, factor=0.01)})
+    comparison = compared({"a": steady_runs(9), "b": [], "c": steady_runs(8, factor=0.01)})
     assert tradeoff.has_data(comparison)
     figure = tradeoff.draw(comparison)
     (axes,) = figure.axes
-    assert len(points(axes)) == 17
+    assert len(points(axes)) == 16
     assert points(axes)[0] == pytest.approx((1.0, 0.5)), "milliseconds, and cores"
     assert legend_of(figure) == ["a", "b", "c"]
     assert axes.get_yscale() == "log", "far apart"

@@ -18,7 +18,7 @@ def render(verdict: GateVerdict) -> list[str]:
 
 
 def _level(judgement: Judgement, *, fails: bool) -> str | None:
-    if fails:
+    if fails or judgement.is_unmeasured:
         return "error"
     if judgement.is_forgiven:
         return "warning"

@@ -47,7 +47,7 @@ def print_verdict(verdict: GateVerdict, console: Console) -> None:
             console.print(table)
     for remark in remarks(verdict):
         console.print(Text(remark))
-    style = "red bold" if verdict.failures else "yellow bold" if verdict.open else "green bold"
+    style = "red bold" if not verdict.passed else "yellow bold" if verdict.open else "green bold"
     console.print(Text(headline(verdict), style=style))
 
 

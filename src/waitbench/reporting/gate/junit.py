@@ -7,9 +7,10 @@ from waitbench.reporting.gate.texts import ratio_text, verdict_text
 
 
 def render(verdict: GateVerdict) -> str:
-    """One test case a judgement. Open ones are skipped tests, unless they fail."""
+    """One test case a judgement: open ones are skipped, unmeasured ones errors."""
     suite = ElementTree.Element("testsuite", name="cpu-usage", tests=str(len(verdict.judgements)))
     suite.set("failures", str(len(verdict.failures)))
+    suite.set("errors", str(len(verdict.not_measured)))
     skipped = 0
     for judgement in verdict.judgements:
         name = f"{judgement.label} {judgement.criterion}"
@@ -17,6 +18,9 @@ def render(verdict: GateVerdict) -> str:
         text = f"{ratio_text(judgement)}: {verdict_text(judgement)}"
         if judgement in verdict.failures:
             ElementTree.SubElement(case, "failure", message=text)
+        elif judgement.is_unmeasured:
+            reason = judgement.why_given_up or ""
+            ElementTree.SubElement(case, "error", message=f"not measured: {reason}")
         elif judgement.is_open:
             skipped += 1
             ElementTree.SubElement(case, "skipped", message=text)

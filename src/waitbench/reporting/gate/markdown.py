@@ -21,7 +21,8 @@ _HEADER = (
 def render(verdict: GateVerdict) -> str:
     """The headline, a table of the judgements, and the remarks."""
     rows = [
-        _cells(judgement, fails=judgement in verdict.failures) for judgement in verdict.judgements
+        _cells(judgement, fails=judgement in (*verdict.failures, *verdict.not_measured))
+        for judgement in verdict.judgements
     ]
     lines = [
         f"### {escape(headline(verdict))}",

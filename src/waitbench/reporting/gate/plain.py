@@ -14,14 +14,16 @@ def plain(verdict: GateVerdict) -> dict[str, Any]:
     """Everything that is known of the verdict, for ``verdict.json`` and ``--json``."""
     return {
         "schema_version": SCHEMA_VERSION,
-        "passed": not verdict.failures,
+        "passed": verdict.passed,
         "headline": headline(verdict),
         "error": ALPHA,
         "questions": verdict.hypotheses,
         "max_rounds": verdict.most_rounds,
         "strict": verdict.strict,
         "disturbed_runs": verdict.disturbed_runs,
+        "disturbed_rounds": verdict.disturbed_rounds,
         "open": len(verdict.open),
+        "not_measured": len(verdict.not_measured),
         "unsupported": list(verdict.unsupported),
         "left_out": list(verdict.left_out),
         "judgements": [
@@ -48,6 +50,8 @@ def _judgement(judgement: Judgement, *, fails: bool) -> dict[str, Any]:
         "fails": fails,
         "open": judgement.is_open,
         "given_up": judgement.hopeless,
+        "why_given_up": judgement.why_given_up,
+        "disturbed_rounds": judgement.disturbed,
         "cost": judgement.cost.name if judgement.cost else None,
         "cost_ratio": judgement.cost_ratio,
         "cost_fell": judgement.cost_fell,

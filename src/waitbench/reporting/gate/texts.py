@@ -6,7 +6,7 @@ from dataclasses import replace
 from waitbench.analysis.gate import GateVerdict
 from waitbench.analysis.judging import Judgement
 from waitbench.analysis.statistics import Verdict
-from waitbench.reporting.sentences import count_repeated
+from waitbench.reporting.sentences import count_disturbed, count_repeated
 
 _NAMED = 3
 """How many places the headline names; the tables have all."""
@@ -23,6 +23,9 @@ def headline(verdict: GateVerdict) -> str:
         return f"FAIL, open where none may be (--strict): {_named(verdict.failures)}"
     asked = len(verdict.judgements)
     questions = "1 question" if asked == 1 else f"{asked} questions"
+    if verdict.not_measured:
+        lacking = len(verdict.not_measured)
+        return f"NOT MEASURED, {lacking} of {questions}: {_named(verdict.not_measured)}"
     if not asked:
         return "PASS, but no question could be asked"
     if verdict.open:
@@ -41,9 +44,12 @@ def by_place(judgements: Iterable[Judgement]) -> Mapping[str, list[Judgement]]:
 def remarks(verdict: GateVerdict) -> list[str]:
     """What must not go unsaid besides the verdicts."""
     said = [excuse for j in verdict.judgements if (excuse := _excuse(j))]
+    said += _about_unmeasured(verdict)
     said += _about_open(verdict)
     if verdict.disturbed_runs:
         said.append(f"{count_repeated(verdict.disturbed_runs)}.")
+    if verdict.disturbed_rounds:
+        said.append(f"{count_disturbed(verdict.disturbed_rounds)}.")
     said += [f"{place}: not supported, so not judged." for place in verdict.unsupported]
     return said + list(verdict.left_out)
 
@@ -98,6 +104,12 @@ def _excuse(judgement: Judgement) -> str | None:
     return f"{rose}; whether {judgement.cost.title} {fell} is not certain in so few rounds."
 
 
+def _about_unmeasured(verdict: GateVerdict) -> list[str]:
+    """Why there is nothing to judge, once for each reason."""
+    reasons = dict.fromkeys((j.label, j.why_given_up) for j in verdict.not_measured)
+    return [f"No answer for {label}: {why}." for label, why in reasons]
+
+
 def _about_open(verdict: GateVerdict) -> list[str]:
     """What is open and why; where something failed, only how much."""
     if not verdict.open:
@@ -114,11 +126,16 @@ def _about_open(verdict: GateVerdict) -> list[str]:
 def _about_noise(judgement: Judgement) -> str:
     where = f"{judgement.label} in {judgement.place}, {criterion_text(judgement)}"
     margin = judgement.supported_margin
-    if judgement.unmeasured:
-        return f"{where}: open: the runs do not have {judgement.criterion.metric.title}."
     if margin is None:
         return f"{where}: open: too few rounds."
+    if judgement.disturbed > judgement.rounds / 2:
+        return (
+            f"{where}: open: in {judgement.disturbed} of {judgement.rounds} rounds the machine did "
+            "something else. Let it rest, or give the comparison one of its own."
+        )
     given_up = ", and given up because more would hardly settle it" if judgement.hopeless else ""
+    if judgement.why_given_up is not None:
+        given_up = f", and given up, as {judgement.why_given_up}"
     small = margin < _WORTH_SAYING
     supported = f"about {_percent(margin)}" if small else f"none below {_percent(_WORTH_SAYING)}"
     return (

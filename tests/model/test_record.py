@@ -1,0 +1,80 @@
+"""What a record says of its runs: who is given up, which rounds are whole."""
+
+import pytest
+
+from tests.records import make_record, measurement, outcome, times
+from waitbench.model.record import GIVE_UP_AFTER, GIVE_UP_LATER_AFTER, Record
+from waitbench.model.run import (
+    DISTURBED,
+    FAILED,
+    LOST_ITEMS,
+    NOT_BUILT,
+    NOT_SUPPORTED,
+    TIMED_OUT,
+)
+
+RUN = times(1, 1, 0)
+
+
+def tried(measured: int, *reasons: str) -> Record:
+    """A revision that was measured in some rounds, and then was not."""
+    record = make_record({"a": [], "b": [RUN] * measured})
+    for number, reason in enumerate(reasons, measured + 1):
+        record.add(outcome("b", number, reason, message="boom"))
+    return record
+
+
+@pytest.mark.parametrize(
+    ("measured", "reasons", "given_up"),
+    [
+        (0, [], None),
+        (0, [FAILED], None),
+        (0, [FAILED] * GIVE_UP_AFTER, "b failed 2 times in a row: boom"),
+        (0, [FAILED, LOST_ITEMS], "b failed 2 times in a row: boom"),
+        (0, [DISTURBED] * 9, None),
+        (3, [FAILED] * (GIVE_UP_LATER_AFTER - 1), None),
+        (3, [FAILED] * GIVE_UP_LATER_AFTER, "b failed 5 times in a row: boom"),
+        (0, [TIMED_OUT], "b hung: boom"),
+        (3, [TIMED_OUT], "b hung: boom"),
+        (0, [NOT_BUILT], "b was not built: boom"),
+        (0, [NOT_SUPPORTED], "b is not supported: boom"),
+    ],
+)
+def test_a_revision_is_given_up_where_trying_again_is_not_worth_it(
+    measured: int, reasons: list[str], given_up: str | None
+) -> None:
+    record = tried(measured, *reasons)
+    assert record.why_given_up("b") == given_up
+    assert record.why_given_up("a") is None
+
+
+def test_failures_before_a_good_run_are_forgiven() -> None:
+    record = tried(0, FAILED, FAILED)
+    record.add(measurement("b", 3, RUN))
+    assert record.why_given_up("b") is None
+
+
+def test_what_failed_in_an_earlier_session_is_tried_again() -> None:
+    record = tried(0, TIMED_OUT)
+    record.outcomes_before = 1
+    assert record.why_given_up("b") is None
+
+
+def test_a_round_is_whole_when_every_revision_was_tried_in_it() -> None:
+    record = make_record({"a": [RUN] * 3, "b": [RUN]})
+    record.add(outcome("b", 2, FAILED))
+    record.add(outcome("b", 3, DISTURBED))
+    assert [record.is_whole(number) for number in (1, 2, 3)] == [True, True, False]
+
+
+def test_a_round_is_whole_without_a_revision_that_was_given_up() -> None:
+    record = make_record({"a": [RUN] * 3, "b": []})
+    record.add(outcome("b", 0, NOT_BUILT))
+    assert record.is_whole(3)
+
+
+def test_disturbed_rounds_are_those_that_count_all_the_same() -> None:
+    record = make_record({"a": [RUN], "b": []})
+    record.add(measurement("a", 2, RUN, marks=(DISTURBED,)))
+    record.add(outcome("a", 3, DISTURBED))
+    assert record.disturbed_rounds == {2}
