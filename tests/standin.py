@@ -24,7 +24,6 @@ class StandIn:
     repository_variable = "STANDIN_REPO"
     topologies: tuple[str, ...] = ("single",)
     smoke_test = "import standin.run"
-    not_inherited: tuple[str, ...] = ("STANDIN_",)
     builder: Builder = CargoBuilder("standin", {})
 
     def version_of(self, name: str) -> str | None:

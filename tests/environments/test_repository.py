@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests import standin
-from waitbench.environments.repository import Repository
+from waitbench.environments.repository import Repository, git
 from waitbench.model.errors import UsageError
 from waitbench.system.places import Cache
 
@@ -39,3 +39,54 @@ def test_exported_files_have_the_time_of_now_not_of_the_commit(
     (tmp_path / "out").mkdir()
     repository.export(repository_folder[1]["one"], tmp_path / "out")
     assert (tmp_path / "out" / "src" / "main.rs").stat().st_mtime >= before - 1
+
+
+def test_a_pull_request_is_known_by_its_number(tmp_path: Path) -> None:
+    folder = tmp_path / "upstream"
+    commits = standin.write_repository(folder)
+    standin.git(folder, "update-ref", "refs/pull/571/head", commits["one"])
+    by_url = Repository(folder.as_uri(), Cache(tmp_path / "cache"))
+    for repository in (by_url, Repository(str(folder), Cache(tmp_path / "cache"))):
+        assert repository.find_commit("#571") == commits["one"]
+        assert repository.find_commit("#572") is None
+
+
+def test_a_token_in_a_url_is_never_said_nor_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "upstream"
+    standin.write_repository(folder)
+    # git has the credentials; what it talks to is a folder.
+    configuration = tmp_path / "gitconfig"
+    url = "https://user:TOKEN@example.org/engine.git"
+    configuration.write_text(f'[url "{folder.as_uri()}"]\n\tinsteadOf = {url}\n')
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(configuration))
+    said: list[str] = []
+    cache = Cache(tmp_path / "cache")
+    repository = Repository(url, cache, said.append)
+    assert repository.find_commit("main") is not None
+    assert repository.find_commit("no-such-branch") is None
+    assert said
+    assert not [text for text in said if "TOKEN" in text]
+    files = [path for path in cache.root.rglob("*") if path.is_file()]
+    assert files
+    assert not [path for path in files if b"TOKEN" in path.read_bytes()]
+    monkeypatch.delenv("GIT_CONFIG_GLOBAL")
+    configuration.unlink()
+    unreachable = Repository("https://user:TOKEN@127.0.0.1:9/x.git", cache, said.append)
+    with pytest.raises(UsageError) as caught:
+        unreachable.find_commit("main")
+    assert "TOKEN" not in str(caught.value)
+    assert "https://***@127.0.0.1:9/x.git cannot be reached" in str(caught.value)
+
+
+def test_another_repository_in_the_environment_changes_nothing(
+    repository: Repository,
+    repository_folder: tuple[Path, dict[str, str]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    standin.write_repository(tmp_path / "other")
+    monkeypatch.setenv("GIT_DIR", str(tmp_path / "other" / ".git"))
+    assert repository.find_commit("main") == repository_folder[1]["two"]
+    assert git(repository_folder[0], "rev-parse", "HEAD") == repository_folder[1]["two"]

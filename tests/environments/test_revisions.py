@@ -27,6 +27,13 @@ def test_commits_branches_and_tags_resolve_to_full_commit_ids(
         "feature/two": "two",
         commits["one"][:7]: "one",
         commits["one"].upper(): "one",
+        "HEAD": "two",
+        "HEAD~1": "one",
+        "main^": "one",
+        "main~1^0": "one",
+        f"{commits['two'][:9]}~": "one",
+        "release-0.0.1~0": "one",
+        "origin/main": "two",
     }
     for text, expected in named.items():
         (revision,) = resolve([text], repository)
@@ -46,7 +53,8 @@ def test_the_same_revision_may_be_given_twice_under_two_labels_only(repository: 
     [
         "", "-rf", "--upload-pack=x", "v1; rm -rf /", "$(id)", "`id`", "a b", "a|b", "a&b", "a>b",
         "..", "../x", "a..b", "x'y", 'x"y', "x*", "~", "\n", "a\nb", "abc123", "no-such-branch",
-        "deadbeef", "L=", "=v1", "-l=v1", "a;b=v0.16.0", "nothing.whl", "HEAD~1", "main^{tree}",
+        "deadbeef", "L=", "=v1", "-l=v1", "a;b=v0.16.0", "nothing.whl", "HEAD~9", "main^{tree}",
+        "main^-1", "#0", "#x",
         "main:pyproject.toml", "@{-1}", "refs/heads/main.lock", "nobody@v0.1", "standin@", "@",
     ],
 )  # fmt: skip

@@ -1,10 +1,9 @@
 """What is under test. The only list of engines; all else asks one through ``base.Engine``."""
 
-from pathlib import Path
-
 from waitbench.engines.base import Engine
 from waitbench.engines.bytewax import Bytewax
 from waitbench.model.errors import UsageError
+from waitbench.system import files
 
 DEFAULT: Engine = Bytewax()
 """Whose revisions are named without a prefix."""
@@ -25,7 +24,7 @@ def named(name: str) -> Engine:
 def split(text: str) -> tuple[Engine, str]:
     """Splits ``NAME@REVISION``; the default engine needs no name. Raises ``UsageError``."""
     name, at, revision = text.partition("@")
-    if not at or Path(text).exists():
+    if not at or files.is_there(text):
         return DEFAULT, text
     if name not in _known:
         raise UsageError(f"{text!r}: there is no engine {name!r}. There are: {', '.join(_known)}.")

@@ -39,17 +39,21 @@ class Start:
 class Builder(Protocol):
     """How a source tree becomes a wheel, besides ``pip wheel`` itself."""
 
-    def toolchain(self) -> Toolchain:
-        """The compiler that builds would use now."""
+    def toolchain(self, sources: Sequence[ReadSource], wanted: str | None = None) -> Toolchain:
+        """The one compiler that all of some source trees are built by.
 
-    def variables(self, directory: Path) -> Mapping[str, str]:
+        ``wanted`` is what the user asks for. Raises ``HarnessError`` where none fits, with the
+        command that installs one.
+        """
+
+    def variables(self, directory: Path, toolchain: Toolchain) -> Mapping[str, str]:
         """Environment variables of a build; ``directory`` keeps what builds share."""
 
     def before(self, source: Path, directory: Path) -> None:
         """Makes sure that the sources will really be compiled."""
 
-    def after(self, source: Path, log: Path) -> None:
-        """Raises ``HarnessError`` if they were not."""
+    def after(self, source: Path, directory: Path, toolchain: Toolchain, log: Path) -> None:
+        """Raises ``HarnessError`` if they were not, or by another compiler."""
 
     def hint(self, log: Path) -> str:
         """What a failed build seems to lack, as a sentence; empty if nothing is recognised."""
@@ -72,8 +76,6 @@ class Engine(Protocol):
     """Kinds of ``Topology`` that it has: ``single``, ``cluster``, ``launcher``."""
     smoke_test: str
     """A Python program that fails where the package was installed but cannot be used."""
-    not_inherited: tuple[str, ...]
-    """Beginnings of names of environment variables that must not reach a run."""
     builder: Builder
 
     def version_of(self, name: str) -> str | None:

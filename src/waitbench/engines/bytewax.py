@@ -28,7 +28,6 @@ class Bytewax:
     repository_variable = "BYTEWAX_REPO"
     topologies: tuple[str, ...] = ("single", "cluster", "launcher")
     smoke_test = "import bytewax.run, bytewax.dataflow"
-    not_inherited: tuple[str, ...] = ("BYTEWAX_", "__BYTEWAX")
     builder: Builder = CargoBuilder(
         "bytewax",
         {

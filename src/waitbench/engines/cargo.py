@@ -5,14 +5,15 @@ out as the first one's binary. Dependencies may stay compiled from one build to 
 package's own fingerprints are removed before each, and the log must show that it was compiled.
 """
 
-import os
+import json
 import re
 import shutil
-import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from waitbench.engines import rustup
+from waitbench.engines.base import ReadSource
 from waitbench.model.environment import Toolchain
 from waitbench.model.errors import HarnessError
 from waitbench.system.processes import tail
@@ -33,20 +34,19 @@ class CargoBuilder:
     hints: Mapping[str, str]
     """System packages that a failed build seems to lack, by a pattern of its complaints."""
 
-    def toolchain(self) -> Toolchain:
-        try:
-            asked = subprocess.run(
-                ["rustc", "--version"], capture_output=True, text=True, timeout=60, check=False
-            )
-            version = asked.stdout.strip() or "none"
-        except FileNotFoundError:
-            version = "none"
-        return Toolchain(version, os.environ.get("RUSTFLAGS", ""))
+    def toolchain(self, sources: Sequence[ReadSource], wanted: str | None = None) -> Toolchain:
+        return rustup.choose(sources, wanted)
 
-    def variables(self, directory: Path) -> Mapping[str, str]:
-        return {"CARGO_TARGET_DIR": str(_target(directory)), "CARGO_TERM_COLOR": "never"}
+    def variables(self, directory: Path, toolchain: Toolchain) -> Mapping[str, str]:
+        forced = {rustup.VARIABLE: toolchain.name} if toolchain.name else {}
+        return {
+            "CARGO_TARGET_DIR": str(_target(directory)),
+            "CARGO_TERM_COLOR": "never",
+            **forced,
+        }
 
     def before(self, source: Path, directory: Path) -> None:
+        _compiler_file(directory).unlink(missing_ok=True)
         crate = _crate_name(source)
         if crate is None:
             return
@@ -55,13 +55,19 @@ class CargoBuilder:
                 for fingerprint in fingerprints.glob(f"{crate}-*"):
                     shutil.rmtree(fingerprint)
 
-    def after(self, source: Path, log: Path) -> None:
+    def after(self, source: Path, directory: Path, toolchain: Toolchain, log: Path) -> None:
         crate = _crate_name(source)
         text = log.read_text("utf-8", "replace")
         if crate and not re.search(rf"Compiling {re.escape(crate)} v", text):
             raise HarnessError(
                 f"cargo did not recompile {crate}; the log is {log}. "
                 f"Delete {source.parent} and try again."
+            )
+        ran = _compilers_that_ran(directory)
+        if crate and ran and ran != {toolchain.compiler}:
+            raise HarnessError(
+                f"{crate} was to be built by {toolchain.compiler}, and was built by "
+                f"{' and '.join(sorted(ran))}; the log is {log}."
             )
 
     def hint(self, log: Path) -> str:
@@ -83,6 +89,21 @@ class CargoBuilder:
 
 def _target(directory: Path) -> Path:
     return directory / "target"
+
+
+def _compiler_file(directory: Path) -> Path:
+    """Where cargo writes down what the compilers that it starts say of themselves."""
+    return _target(directory) / ".rustc_info.json"
+
+
+def _compilers_that_ran(directory: Path) -> set[str]:
+    """The first line of ``rustc --version`` of each that a build has started."""
+    try:
+        outputs = json.loads(_compiler_file(directory).read_text("utf-8"))["outputs"].values()
+        said = [str(output["stdout"]).splitlines() for output in outputs if output["success"]]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return set()
+    return {lines[0] for lines in said if lines and lines[0].startswith("rustc ")}
 
 
 def _crate_name(source: Path) -> str | None:

@@ -7,7 +7,6 @@ builder's business.
 """
 
 import hashlib
-import os
 import shutil
 import sys
 from collections.abc import Callable
@@ -17,12 +16,15 @@ from pathlib import Path
 from filelock import FileLock
 
 from waitbench.engines.base import Builder
+from waitbench.environments import kept_wheels
 from waitbench.environments.repository import Repository
+from waitbench.environments.sources import lay_out
 from waitbench.model.environment import EnvironmentSpec, Interpreter, Toolchain
 from waitbench.model.errors import HarnessError
 from waitbench.model.revision import Checkout
+from waitbench.system import variables
 from waitbench.system.places import Cache
-from waitbench.system.processes import run_logged
+from waitbench.system.steps import BUILD_S, INSTALL_S, run_logged
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,24 +35,27 @@ class Workshop:
     toolchain: Toolchain
     repository: Repository
     cache: Cache
+    limit_s: float | None = None
+    """What any step may take, instead of what fits it."""
 
     def build_wheel(self, spec: EnvironmentSpec, log: Path, say: Callable[[str], None]) -> Path:
         """Builds a revision's wheel, or finds the one built before. Raises ``HarnessError``."""
         directory = self._build_directory(spec.python)
         kept = self.cache.folder("wheels") / f"{directory.name}-{spec.revision.source.identity}"
         with FileLock(self.cache.lock_file(f"build-{directory.name}")):
-            built = sorted(kept.glob("*.whl"))
-            if built:
-                return built[0]
+            built = kept_wheels.find(kept)
+            if built is not None:
+                return built
             first = not (directory / "output").exists()
             say("building from source" + "; the first takes minutes" * first)
             source = directory / "source"
             self._lay_out(spec, source)
             self.builder.before(source, directory)
-            wheel = self._pip_wheel(_build_python(spec.python, directory, log), directory, log)
-            self.builder.after(source, log)
-            kept.mkdir(exist_ok=True)
-            return wheel.replace(kept / wheel.name)
+            limit_s = self.limit_s or INSTALL_S
+            python = _build_python(spec.python, directory, log, limit_s)
+            wheel = self._pip_wheel(python, directory, log)
+            self.builder.after(source, directory, self.toolchain, log)
+            return kept_wheels.keep(wheel, kept)
 
     def _build_directory(self, python: Interpreter) -> Path:
         toolchain = self.toolchain
@@ -63,9 +68,7 @@ class Workshop:
         target.mkdir()
         source = spec.revision.source
         if isinstance(source, Checkout):
-            for name in source.files:
-                (target / name).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy(source.folder / name, target / name)
+            lay_out(source, target)
         else:
             assert spec.commit is not None, "what is built from the repository has a commit"
             self.repository.export(spec.commit, target)
@@ -77,7 +80,8 @@ class Workshop:
         run_logged(
             [str(python), "-m", "pip", "wheel", *options, "."],
             log,
-            env={**os.environ, **self.builder.variables(directory)},
+            time_limit_s=self.limit_s or BUILD_S,
+            env={**variables.of_setup(), **self.builder.variables(directory, self.toolchain)},
             cwd=directory / "source",
             hint=self.builder.hint,
         )
@@ -87,7 +91,7 @@ class Workshop:
         return wheels[0]
 
 
-def _build_python(python: Interpreter, directory: Path, log: Path) -> Path:
+def _build_python(python: Interpreter, directory: Path, log: Path, limit_s: float) -> Path:
     """The build directory's own virtualenv.
 
     PyO3 recompiles when the path of its Python changes, so it is one for all revisions.
@@ -95,8 +99,7 @@ def _build_python(python: Interpreter, directory: Path, log: Path) -> Path:
     folder = directory / "venv"
     if not (folder / "complete").exists():
         shutil.rmtree(folder, ignore_errors=True)
-        run_logged(
-            [sys.executable, "-m", "virtualenv", "--python", python.executable, str(folder)], log
-        )
+        venv = [sys.executable, "-m", "virtualenv", "--python", python.executable, str(folder)]
+        run_logged(venv, log, time_limit_s=limit_s)
         (folder / "complete").touch()
     return folder / "bin" / "python"

@@ -54,7 +54,7 @@ def find(request: str, cache: Cache) -> Interpreter:
         have = ", ".join(interpreter.version for interpreter in pythons) or "none"
         raise UsageError(f"--python {request}: there is no such CPython here. Installed: {have}.")
     path = Path(request)
-    if path.is_file() and os.access(path, os.X_OK):
+    if files.is_file(path) and os.access(path, os.X_OK):
         _, interpreter_or_none = _identify(findpython.PythonVersion(path.absolute()), {})
         if interpreter_or_none is not None and interpreter_or_none.minor >= OLDEST:
             return interpreter_or_none

@@ -17,6 +17,7 @@ from waitbench.engines.base import Engine
 from waitbench.environments.index import Index
 from waitbench.environments.interpreters import find, installed, newest_shared
 from waitbench.environments.repository import Repository
+from waitbench.environments.sources import read_source
 from waitbench.model.environment import EnvironmentSpec, Interpreter, Origin, OriginChoice
 from waitbench.model.errors import UsageError
 from waitbench.model.revision import Checkout, Commit, Release, Revision, WheelFile
@@ -138,15 +139,8 @@ class Chooser:
             return _wheel_fits(source.path, python)
         if isinstance(source, Release) and candidate.origin is Origin.WHEEL:
             return self._index.wheel(source.version, python) is not None
-        return self.engine.supports(python, partial(self._read, candidate))
-
-    def _read(self, candidate: _Candidate, name: str) -> str | None:
-        """One file of a revision's sources."""
-        source = candidate.revision.source
-        if isinstance(source, Checkout):
-            path = source.folder / name
-            return path.read_text("utf-8") if path.is_file() else None
-        return self.repository.read_file(candidate.commit or "", name)
+        read = partial(read_source, source, candidate.commit, self.repository)
+        return self.engine.supports(python, read)
 
     def _why_no_python(
         self, candidates: Sequence[_Candidate], pythons: Sequence[Interpreter]

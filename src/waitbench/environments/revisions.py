@@ -11,10 +11,13 @@ from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel
 from waitbench import engines
 from waitbench.engines.base import Engine
 from waitbench.environments.repository import Repository, git
+from waitbench.environments.sources import files_of, fingerprint
 from waitbench.model.errors import UsageError
 from waitbench.model.revision import Checkout, Commit, Release, Revision, Source, WheelFile
+from waitbench.system import files
 
-_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./+-]*")
+_NAME = re.compile(r"(#[0-9]+|[A-Za-z0-9_][A-Za-z0-9_./+-]*)([~^][0-9]*)*")
+"""A name as git users write it, with its ancestors (``main~3``), or a pull request (``#571``)."""
 _LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9 _./+-]{0,39}")
 
 
@@ -57,7 +60,7 @@ def _resolve(text: str, repository: Repository) -> Revision:
     source: Source
     if name.endswith(".whl"):
         label, source = label or path.name.split("-cp")[0], _wheel_file(path, engine)
-    elif path.is_dir():
+    elif files.is_folder(path):
         label, source = label or path.resolve().name, _checkout(path, engine)
     else:
         label, source = label or named, _release_or_commit(name, engine, repository)
@@ -69,7 +72,7 @@ def _without_label(text: str) -> str:
 
 
 def _split_label(text: str) -> tuple[str | None, str]:
-    if "=" not in text or Path(text).exists():
+    if "=" not in text or files.is_there(text):
         return None, text
     label, _, name = text.partition("=")
     if not _LABEL.fullmatch(label):
@@ -89,7 +92,8 @@ def _release_or_commit(name: str, engine: Engine, repository: Repository) -> Sou
     ):
         raise UsageError(
             f"{name!r} is not a revision. Name a release (v0.16.1), a commit (7 or more hex "
-            f"digits), a branch, a tag, a folder with a checkout of {engine.name}, or a wheel file."
+            "digits), a branch, a tag, an ancestor of these (main~3), a pull request ('#571'), a "
+            f"folder with a checkout of {engine.name}, or a wheel file."
         )
     version = engine.version_of(name)
     if version is not None:
@@ -104,7 +108,7 @@ def _release_or_commit(name: str, engine: Engine, repository: Repository) -> Sou
 
 
 def _wheel_file(path: Path, engine: Engine) -> WheelFile:
-    if not path.is_file():
+    if not files.is_file(path):
         raise UsageError(f"There is no wheel file {str(path)!r}.")
     try:
         name, _, _, _ = parse_wheel_filename(path.name)
@@ -131,17 +135,12 @@ def _checkout(folder: Path, engine: Engine) -> Checkout:
             f"{str(folder)!r} is not a checkout of {engine.name}: no pyproject.toml there names "
             f"{engine.package}."
         )
-    files = _files_of(folder)
-    digest = hashlib.sha256()
-    for name in files:
-        content = (folder / name).read_bytes()
-        digest.update(f"{name}\0{len(content)}\0".encode())
-        digest.update(content)
+    names = files_of(folder)
     return Checkout(
         folder=folder,
-        fingerprint=digest.hexdigest(),
+        fingerprint=fingerprint(folder, names),
         commit=git(folder, "rev-parse", "HEAD"),
-        files=tuple(files),
+        files=tuple(names),
     )
 
 
@@ -150,15 +149,3 @@ def _declares(pyproject: Path, package: str) -> bool:
         return False
     declaration = rf"""^name\s*=\s*["']{re.escape(package)}["']"""
     return re.search(declaration, pyproject.read_text("utf-8", "replace"), re.MULTILINE) is not None
-
-
-def _files_of(folder: Path) -> list[str]:
-    options = ("--cached", "--others", "--exclude-standard", "--deduplicate")
-    listed = git(folder, "ls-files", "-z", *options, ".")
-    if listed is None:
-        skipped = {".git", "target", "__pycache__", ".venv"}
-        paths = (p for p in folder.rglob("*") if not skipped & set(p.relative_to(folder).parts))
-        names = [str(path.relative_to(folder)) for path in paths]
-    else:
-        names = [name for name in listed.split("\0") if name]
-    return sorted(name for name in names if (folder / name).is_file())

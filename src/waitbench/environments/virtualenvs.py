@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from filelock import FileLock
@@ -14,14 +15,19 @@ from filelock import FileLock
 from waitbench.engines.base import Engine
 from waitbench.environments.builds import Workshop
 from waitbench.environments.repository import Repository
+from waitbench.environments.sources import read_source
 from waitbench.model.environment import Environment, EnvironmentSpec, Facts, Toolchain
 from waitbench.model.errors import HarnessError
 from waitbench.system import files
 from waitbench.system.places import Cache
-from waitbench.system.processes import kill_all, run_logged
+from waitbench.system.processes import kill_all
+from waitbench.system.steps import IMPORT_S, INSTALL_S, run_logged
 
 _LAYOUT = "3"
 """The layout of ``environment.json``; with another one, environments of before are unknown."""
+
+_FACTS = "environment.json"
+"""Written last: where it is, the environment is whole."""
 
 _EXTENSION_SUFFIXES = (".so", ".pyd", ".dylib")
 
@@ -38,14 +44,24 @@ class Maker:
     cache: Cache
     requirements: tuple[str, ...] = ()
     """Packages that the workloads need besides the engine, pinned."""
+    toolchain: str | None = None
+    """The compiler that the user asks for, by the name that the engine's builder knows."""
+    limit_s: float | None = None
+    """What any step may take, instead of what fits it."""
     say: Callable[[str, str], None] = lambda _label, _what: None
     """Told of each step: the label, and what is being done."""
 
     def make_all(self, specs: Sequence[EnvironmentSpec]) -> Made:
         """Makes what is missing. Installations run side by side, compilations in turn."""
         toolchain = None
-        if any(spec.origin.is_built_here for spec in specs):
-            toolchain = self.engine.builder.toolchain()
+        built = [spec for spec in specs if spec.origin.is_built_here]
+        if built:
+            # One for all of them: two compilers would be two things that differ.
+            sources = [
+                partial(read_source, spec.revision.source, spec.commit, self.repository)
+                for spec in built
+            ]
+            toolchain = self.engine.builder.toolchain(sources, self.toolchain)
 
         def attempt(spec: EnvironmentSpec) -> Environment | HarnessError:
             try:
@@ -66,10 +82,10 @@ class Maker:
     def _make(self, spec: EnvironmentSpec, toolchain: Toolchain | None) -> Environment:
         key = self._key(spec, toolchain)
         folder = self.cache.folder("environments") / key
-        facts_file = folder / "environment.json"
         with FileLock(self.cache.lock_file(f"environment-{key}")):
-            if not facts_file.exists():
-                # Never begun, or interrupted half-way.
+            facts = _read_facts(folder)
+            if facts is None:
+                # Never begun, interrupted half-way, or damaged since.
                 shutil.rmtree(folder, ignore_errors=True)
                 log = self.cache.folder("logs") / f"{key}.log"
                 log.unlink(missing_ok=True)
@@ -77,10 +93,8 @@ class Maker:
                 self.say(spec.revision.label, "installing")
                 self._install(spec, wheel, folder, log)
                 facts = self._facts(spec, toolchain, folder)
-                files.write_text(facts_file, json.dumps(facts.as_plain(), indent=1))
-            return Environment(
-                folder, self.engine.name, Facts.from_plain(json.loads(facts_file.read_text()))
-            )
+                files.write_text(folder / _FACTS, json.dumps(facts.as_plain(), indent=1))
+            return Environment(folder, self.engine.name, facts)
 
     def _build(self, spec: EnvironmentSpec, toolchain: Toolchain | None, log: Path) -> Path:
         assert toolchain is not None, "what has no wheel is built here"
@@ -89,16 +103,21 @@ class Maker:
             toolchain=toolchain,
             repository=self.repository,
             cache=self.cache,
+            limit_s=self.limit_s,
         )
         return workshop.build_wheel(spec, log, lambda what: self.say(spec.revision.label, what))
 
     def _install(self, spec: EnvironmentSpec, wheel: Path, folder: Path, log: Path) -> None:
         base = spec.python.executable
-        run_logged([sys.executable, "-m", "virtualenv", "--python", base, str(folder)], log)
+        install_s = self.limit_s or INSTALL_S
+        venv = [sys.executable, "-m", "virtualenv", "--python", base, str(folder)]
+        run_logged(venv, log, time_limit_s=install_s)
         python = str(folder / "bin" / "python")
         packages = (str(wheel), *self.requirements)
-        run_logged([python, "-m", "pip", "install", "--no-input", *packages], log)
-        run_logged([python, "-I", "-c", self.engine.smoke_test], log)
+        pip = [python, "-m", "pip", "install", "--no-input", *packages]
+        run_logged(pip, log, time_limit_s=install_s)
+        smoke_test = [python, "-I", "-c", self.engine.smoke_test]
+        run_logged(smoke_test, log, time_limit_s=self.limit_s or IMPORT_S)
 
     def _key(self, spec: EnvironmentSpec, toolchain: Toolchain | None) -> str:
         what = [_LAYOUT, self.engine.name, spec.origin.value]
@@ -141,3 +160,13 @@ class Maker:
             capabilities=traits.capabilities,
             details=traits.details,
         )
+
+
+def _read_facts(folder: Path) -> Facts | None:
+    """What is known of an environment; ``None`` where it is not whole."""
+    try:
+        facts = Facts.from_plain(json.loads((folder / _FACTS).read_text("utf-8")))
+    except (OSError, ValueError, TypeError, AttributeError):
+        return None
+    # Its interpreter is a link to one that may be gone.
+    return facts if (folder / "bin" / "python").exists() else None

@@ -1,0 +1,79 @@
+"""What the package index says of a wheel, and what is only a page that says nothing."""
+
+import http.server
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from waitbench.environments.index import Index
+from waitbench.model.environment import Interpreter
+from waitbench.model.errors import HarnessError
+from waitbench.system.places import Cache
+
+pytestmark = pytest.mark.integration
+
+PYTHON = Interpreter("/usr/bin/python3", "3.11.7")
+A_FILE = (
+    '<a href="/files/stream-0.1.0-cp38-cp38-win_amd64.whl">stream-0.1.0-cp38-cp38-win_amd64.whl</a>'
+)
+PORTAL = "<html><body>Please log in.</body></html>"
+
+
+class Answering(http.server.ThreadingHTTPServer):
+    """An index that gives everybody the same answer."""
+
+    answer: tuple[int, str] = (200, "")
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        assert isinstance(self.server, Answering)
+        code, text = self.server.answer
+        self.send_response(code)
+        self.send_header("Content-Type", "text/html")
+        self.end_headers()
+        self.wfile.write(text.encode())
+
+    def log_message(self, *_arguments: object) -> None:
+        pass
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Answering]:
+    with Answering(("127.0.0.1", 0), Handler) as up:
+        threading.Thread(target=up.serve_forever, daemon=True).start()
+        for name in ("PIP_FIND_LINKS", "PIP_EXTRA_INDEX_URL"):
+            monkeypatch.delenv(name, raising=False)
+        monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
+        monkeypatch.setenv("PIP_RETRIES", "0")
+        monkeypatch.setenv("PIP_INDEX_URL", f"http://127.0.0.1:{up.server_port}/simple")
+        monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+        yield up
+        up.shutdown()
+
+
+def test_that_there_is_no_wheel_is_remembered_where_the_index_names_others(
+    server: Answering, cache: Cache
+) -> None:
+    server.answer = (200, f"<html><body>{A_FILE}</body></html>")
+    assert Index("stream", cache).wheel("0.1.0", PYTHON) is None
+    assert list(cache.folder("wheels").glob("*.absent"))
+
+
+@pytest.mark.parametrize("answer", [(503, "busy"), (403, "no"), (200, PORTAL), (200, "")])
+def test_what_is_no_answer_is_an_error_and_is_not_remembered(
+    answer: tuple[int, str], server: Answering, cache: Cache
+) -> None:
+    server.answer = answer
+    with pytest.raises(HarnessError, match="does not answer for stream"):
+        Index("stream", cache).wheel("0.1.0", PYTHON)
+    assert not list(cache.folder("wheels").iterdir())
+
+
+def test_a_package_that_the_index_does_not_have_is_not_remembered(
+    server: Answering, cache: Cache
+) -> None:
+    server.answer = (404, "not found")
+    assert Index("stream", cache).wheel("0.1.0", PYTHON) is None
+    assert not list(cache.folder("wheels").iterdir())
