@@ -13,7 +13,6 @@ from benchmarks.common import command_line
 from benchmarks.preparing import ready
 from benchmarks.system_time import measure_beside, traced_s
 from waitbench.analysis.statistics import geometric_mean, log_ratios
-from waitbench.execution.guard import Guard
 from waitbench.execution.plan import in_turn
 from waitbench.model.metrics import BY_NAME
 
@@ -38,17 +37,16 @@ def compare(base: str, new: str, processes: int, scenario_name: str, rounds: int
     (scenario,) = prepared.request.scenarios
     sampled: list[tuple[float, float]] = []
     exact: list[tuple[float, float]] = []
-    with Guard() as guard:
-        measurer = prepared.measurer(guard.watch)
-        for number in range(rounds + 1):
-            by_samples, by_trace = {}, {}
-            for label in in_turn(prepared.labels, number):
-                run = measure_beside(measurer, scenario, label, number)
-                by_samples[label] = run.metrics[METRIC.key]
-                by_trace[label] = traced_s(measurer.bench, scenario, label)
-            if number > 0:  # before that it is a warm-up
-                sampled.append((by_samples["base"], by_samples["new"]))
-                exact.append((by_trace["base"], by_trace["new"]))
+    measurer = prepared.measurer()
+    for number in range(rounds + 1):
+        by_samples, by_trace = {}, {}
+        for label in in_turn(prepared.labels, number):
+            run = measure_beside(measurer, scenario, label, number)
+            by_samples[label] = run.metrics[METRIC.key]
+            by_trace[label] = traced_s(measurer.bench, scenario, label)
+        if number > 0:  # before that it is a warm-up
+            sampled.append((by_samples["base"], by_samples["new"]))
+            exact.append((by_trace["base"], by_trace["new"]))
     fine, true = (geometric_mean(log_ratios(pairs, METRIC)) for pairs in (sampled, exact))
     assert fine.low is not None
     assert fine.high is not None

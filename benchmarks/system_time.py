@@ -25,11 +25,9 @@ from waitbench.analysis.statistics import geometric_mean, log_ratios
 from waitbench.execution import tracing
 from waitbench.execution.accounting import merged
 from waitbench.execution.bench import Bench
-from waitbench.execution.guard import Guard
 from waitbench.execution.measure import Measurer
 from waitbench.execution.plan import in_turn
 from waitbench.execution.services import Running
-from waitbench.model.environment import Environment
 from waitbench.model.errors import HarnessError
 from waitbench.model.instruments import Instruments
 from waitbench.model.metrics import BY_NAME
@@ -84,9 +82,9 @@ class AlwaysInstrumented(Bench):
     """A bench on which every run is instrumented, also those that time is taken from."""
 
     def _variables(
-        self, folder: Path, environment: Environment, services: Running | None
+        self, folder: Path, scenario: Scenario, services: Running | None
     ) -> dict[str, str]:
-        return super()._variables(folder, environment, services) | self._instruments()
+        return super()._variables(folder, scenario, services) | self._instruments()
 
 
 def main() -> None:
@@ -111,36 +109,35 @@ def observe(revision: str, processes: int, scenario_name: str, rounds: int) -> S
         title=f"{scenario.name}, {prepared.request.topology}, {rounds} runs each, {label}",
         timed={ALONE: [], BESIDE: [], WITHIN: []},
     )
-    with Guard() as guard:
-        measurer = prepared.measurer(guard.watch)
-        bench = measurer.bench
-        alone = replace(measurer, bench=replace(bench, instruments=Instruments()))
-        within = replace(measurer, bench=AlwaysInstrumented(**vars(bench)))
+    measurer = prepared.measurer()
+    bench = measurer.bench
+    alone = replace(measurer, bench=replace(bench, instruments=Instruments()))
+    within = replace(measurer, bench=AlwaysInstrumented(**vars(bench)))
 
-        def trace(number: int) -> None:
-            if find_tracer().reason:
-                return
-            spent_s = traced_s(bench, scenario, label)
-            if number > 0:
-                found.traced_s.append(spent_s)
+    def trace(number: int) -> None:
+        if find_tracer().reason:
+            return
+        spent_s = traced_s(bench, scenario, label)
+        if number > 0:
+            found.traced_s.append(spent_s)
 
-        def timed(way: str, made: Callable[[int], Measurement]) -> Callable[[int], None]:
-            def make(number: int) -> None:
-                run = made(number)
-                if number > 0:  # before that it is a warm-up
-                    found.timed[way].append(run)
+    def timed(way: str, made: Callable[[int], Measurement]) -> Callable[[int], None]:
+        def make(number: int) -> None:
+            run = made(number)
+            if number > 0:  # before that it is a warm-up
+                found.timed[way].append(run)
 
-            return make
+        return make
 
-        ways = (
-            timed(ALONE, lambda number: measure(alone, scenario, label, number)),
-            timed(BESIDE, lambda number: measure_beside(measurer, scenario, label, number)),
-            timed(WITHIN, lambda number: measure(within, scenario, label, number)),
-            trace,
-        )
-        for number in range(rounds + 1):
-            for way in in_turn(ways, number):
-                way(number)
+    ways = (
+        timed(ALONE, lambda number: measure(alone, scenario, label, number)),
+        timed(BESIDE, lambda number: measure_beside(measurer, scenario, label, number)),
+        timed(WITHIN, lambda number: measure(within, scenario, label, number)),
+        trace,
+    )
+    for number in range(rounds + 1):
+        for way in in_turn(ways, number):
+            way(number)
     return found
 
 
@@ -229,7 +226,7 @@ def draw(setups: Sequence[Setup], path: Path) -> None:
     """Draws how much each way varies."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(9, 5.5), layout="constrained")
+    figure = Figure(figsize=(9, 8), layout="constrained")
     axes = figure.subplots()
     names = [name for name, _ in setups[0].ways()]
     height = 0.8 / len(setups)

@@ -25,6 +25,7 @@ import fcntl
 import os
 import resource
 import signal
+import stat
 import sys
 import time
 
@@ -69,7 +70,8 @@ def main(arguments: list[str]) -> int:
         # The first failure is the reason; those after it are ours.
         code = _reap(running, children, 0)
         failed = failed or code
-    del held
+    for lock in held:
+        os.close(lock)
     import json
 
     if sampler is not None:
@@ -100,11 +102,10 @@ def _started_sampler() -> ClockSampler | None:
     return sampler
 
 
-def reserve_ports(count: int) -> tuple[list[object], list[int]]:
-    """``count`` free loopback ports, and the locks that keep others off them until closed."""
-    folder = os.path.join(os.environ.get("TMPDIR", "/tmp"), "bench-ports-%d" % os.getuid())
-    os.makedirs(folder, exist_ok=True)
-    held: list[object] = []
+def reserve_ports(count: int) -> tuple[list[int], list[int]]:
+    """``count`` free loopback ports, and the files whose locks keep others off them."""
+    folder = _private_folder() if count else ""
+    held: list[int] = []
     ports: list[int] = []
     # Launchers begin at different places, so that they rarely contend.
     start = (os.getpid() * 257) % len(_PORTS)
@@ -112,18 +113,39 @@ def reserve_ports(count: int) -> tuple[list[object], list[int]]:
         if len(ports) == count:
             return held, ports
         port = _PORTS[(start + offset) % len(_PORTS)]
-        lock = open(os.path.join(folder, str(port)), "w")  # noqa: SIM115 -- held for the life of the run
+        try:
+            # Not inherited by the workers, and held for the life of the run.
+            options = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+            lock = os.open(os.path.join(folder, str(port)), options, 0o600)
+        except OSError:
+            continue
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            lock.close()
+            os.close(lock)
             continue
         if _is_free(port):
             held.append(lock)
             ports.append(port)
         else:
-            lock.close()
+            os.close(lock)
     raise SystemExit("no %d free loopback ports between %d and %d" % (count, _PORTS[0], _PORTS[-1]))
+
+
+def _private_folder() -> str:
+    """Where ports are locked: a folder that nobody else can lay anything into."""
+    shared = os.path.join(os.environ.get("TMPDIR", "/tmp"), "waitbench-ports-%d" % os.getuid())
+    own = os.path.join(os.environ.get("HOME", ""), ".cache", "waitbench", "ports")
+    for folder in (own, shared) if os.path.isabs(own) else (shared,):
+        try:
+            os.makedirs(folder, 0o700, exist_ok=True)
+            status = os.lstat(folder)
+        except OSError:
+            continue
+        is_own = status.st_uid == os.getuid() and not status.st_mode & 0o022
+        if is_own and stat.S_ISDIR(status.st_mode) and os.access(folder, os.W_OK):
+            return folder
+    raise SystemExit("neither %s nor %s can be a folder of this user's alone" % (own, shared))
 
 
 def _is_free(port: int) -> bool:

@@ -166,6 +166,7 @@ def report() -> Dict[str, Any]:
         "ident_sum_in": sum(c.ident_sum for c in _sources),
         "ident_sum_out": sum(c.ident_sum for c in _sinks),
         "spawned_ns": int(spawned) if spawned else None,
+        "loaded": _loaded,
         "first_poll": _first_poll,
         "end_of_input": _end_of_input,
         "exit": _now(),
@@ -174,6 +175,10 @@ def report() -> Dict[str, Any]:
         "samples": _samples,
         "totals": _totals,
     }
+
+
+_loaded = _now() if DIRECTORY_VARIABLE in os.environ else None
+"""From when on a worker waits that never has anything to poll."""
 
 
 def _write() -> None:

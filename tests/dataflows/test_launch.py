@@ -37,6 +37,37 @@ def test_a_port_that_somebody_listens_on_is_not_given(monkeypatch: pytest.Monkey
             launch.reserve_ports(1)
 
 
+def test_ports_are_locked_where_nobody_else_can_lay_a_link(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    precious = tmp_path / "precious"
+    precious.write_text("a file of root's")
+    monkeypatch.setenv("HOME", "/proc/no/such/home")
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    folder = tmp_path / f"waitbench-ports-{os.getuid()}"
+    folder.mkdir(mode=0o777)
+    folder.chmod(0o777)
+    with pytest.raises(SystemExit, match="this user's alone"):
+        launch.reserve_ports(1)
+    folder.chmod(0o700)
+    for port in launch._PORTS:
+        (folder / str(port)).symlink_to(precious)
+    with pytest.raises(SystemExit, match="no 1 free loopback ports"):
+        launch.reserve_ports(1)
+    assert precious.read_text() == "a file of root's"
+
+
+def test_a_folder_of_ports_that_is_a_link_is_not_followed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", "/proc/no/such/home")
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / f"waitbench-ports-{os.getuid()}").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(SystemExit, match="this user's alone"):
+        launch.reserve_ports(1)
+
+
 def start(tmp_path: Path, processes: int, code: str) -> subprocess.Popen[bytes]:
     command = [
         sys.executable,

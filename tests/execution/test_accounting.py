@@ -93,6 +93,18 @@ def test_a_process_that_polled_nothing_is_no_worker_and_without_workers_there_is
     assert metrics["time_cpu"] == pytest.approx(1.01)
 
 
+def test_a_worker_without_a_partition_waits_like_the_others() -> None:
+    launched = {"launcher": used(0.02), "children": [child(1, 0.55, 0.1), child(2, 0.35, 0.1)]}
+    idle = worker(
+        2, first_poll=None, end_of_input=None, polls=0, items_in=0, items_out=0, lateness_ns=[],
+        loaded=at(0.15, 0.08, waited=30), exit=at(5.3, 0.33, 0.1, waited=5030),
+    )  # fmt: skip
+    metrics = metrics_of(timing(5.5, 0.92, 0.2), launched, [worker(1), idle])
+    assert metrics["time_cpu_steady"] == pytest.approx(0.5 + 0.35)
+    assert metrics["wakeups"] == 5000 + 5000
+    assert metrics["time_cpu_launcher"] == pytest.approx(0.02)
+
+
 @pytest.mark.parametrize(
     ("total", "marks"),
     [(1.0, ()), (1.019, ()), (1.03, (UNBALANCED,)), (0.97, (UNBALANCED,))],

@@ -142,8 +142,8 @@ class OneRun:
         (self.folder / "probes").mkdir()
         variables = {PROBE_DIRECTORY: str(self.folder / "probes"), "PYTHONPATH": str(DATAFLOWS)}
         yield ReadyRun(
-            folder=self.folder, command=self.command, variables=variables, time_limit_s=60,
-            services=None, watch=lambda _group: None,
+            folder=self.folder, working_folder=self.folder, command=self.command,
+            variables=variables, time_limit_s=60, services=None,
         )  # fmt: skip
 
 

@@ -5,9 +5,6 @@ import threading
 import time
 from pathlib import Path
 
-import pytest
-
-from waitbench.model.errors import HarnessError
 from waitbench.system import processes
 
 
@@ -49,15 +46,20 @@ def test_everything_that_runs_can_be_killed_from_another_thread() -> None:
     assert [finished.returncode for finished in ended] == [-9]
 
 
-def test_a_failed_step_shows_the_end_of_its_log_where_it_is_and_the_hint(tmp_path: Path) -> None:
-    log = tmp_path / "step.log"
-    code = "print('\\n'.join(map(str, range(100)))); raise SystemExit(3)"
-    with pytest.raises(HarnessError) as caught:
-        processes.run_logged(
-            [sys.executable, "-c", code], log, hint=lambda _log: "\nHint: try harder"
-        )
-    message = str(caught.value)
-    assert "exit 3" in message
-    assert str(log) in message
-    assert message.endswith("99\nHint: try harder")
-    assert "84" not in message, "the last lines only"
+def test_a_program_is_asked_for_what_it_says() -> None:
+    code = "import sys; print('out'); print('err', file=sys.stderr); sys.exit(3)"
+    done = processes.ask([sys.executable, "-c", code], time_limit_s=60)
+    assert (done.returncode, done.stdout, done.stderr) == (3, "out\n", "err\n")
+    slow = processes.ask([sys.executable, "-c", "import time; time.sleep(60)"], time_limit_s=0.5)
+    assert slow.returncode is None
+
+
+def test_the_end_of_a_huge_log_is_read_from_its_end(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    with log.open("wb") as file:
+        file.truncate(10**9)  # a hole: nothing is on the disk
+        file.seek(0, 2)
+        file.write(b"\n" + b"x" * 5000 + b"\nlast\xff\n")
+    one, last = processes.tail(log, 2).splitlines()
+    assert (len(one), last) == (1000, "last\ufffd")
+    assert processes.tail(tmp_path / "none") == ""

@@ -89,8 +89,18 @@ def marks_of(timing: Timing, launched: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _workers(reports: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """The reports of processes that polled a source to its end."""
-    return [report for report in reports if report["first_poll"] and report["end_of_input"]]
+    """The reports of processes that polled a source to its end, and of those beside them.
+
+    A worker that was given no partition waits like the others, from when it has loaded the dataflow
+    to its own end.
+    """
+    polled = [report for report in reports if report["first_poll"] and report["end_of_input"]]
+    idle: list[Mapping[str, Any]] = [
+        {**report, "first_poll": report["loaded"], "end_of_input": report["exit"]}
+        for report in reports
+        if not report["first_poll"] and report.get("loaded")
+    ]
+    return polled + idle if polled else []
 
 
 def _steady_cpu(workers: Sequence[Mapping[str, Any]]) -> list[float]:

@@ -8,7 +8,7 @@ from filelock import FileLock
 from waitbench.model.environment import Environment
 from waitbench.model.scenario import Scenario
 from waitbench.system.places import Cache
-from waitbench.system.processes import run_logged
+from waitbench.system.steps import run_logged
 
 FOLDER_VARIABLE = "BENCH_ASSETS_DIR"
 """The environment variable that tells a workload where they are."""

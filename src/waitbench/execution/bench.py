@@ -1,7 +1,5 @@
 """Environment x Scenario -> a run that is ready to start, whoever observes it."""
 
-import os
-import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -14,8 +12,10 @@ from waitbench.execution.services import URL_VARIABLE, Running, running
 from waitbench.model.environment import Environment
 from waitbench.model.instruments import Instruments
 from waitbench.model.scenario import CAPABILITIES, Scenario, Topology
+from waitbench.system import run_folders, variables
+from waitbench.system.confinement import run_alone
 from waitbench.system.places import DATAFLOWS, Cache
-from waitbench.system.processes import Finished, run
+from waitbench.system.processes import Finished
 
 PROBE_DIRECTORY = "BENCH_PROBE_DIR"
 """The environment variable that tells a workload where to report: dataflows/support/probe.py."""
@@ -31,8 +31,6 @@ is against the worker's own. A single process switches seldom, and has few sampl
 talk to each other switch often, and have samples enough."""
 
 _LAUNCH = DATAFLOWS / "support" / "launch.py"
-_NOT_INHERITED = ("PYTHON", "BENCH_", "VIRTUAL_ENV", "RUST_LOG", "RUST_BACKTRACE")
-"""Beginnings of names of variables that would make revisions behave differently."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,12 +39,13 @@ class ReadyRun:
 
     folder: Path
     """Its own, gone when it is over."""
+    working_folder: Path
+    """Where it runs."""
     command: tuple[str, ...]
     """Our launcher, which starts the engine's processes."""
     variables: Mapping[str, str]
     time_limit_s: float
     services: Running | None
-    watch: Callable[[int], None]
 
     @property
     def launched_file(self) -> Path:
@@ -68,18 +67,14 @@ class ReadyRun:
     ) -> Finished:
         """Runs ``command`` (its own, or one around it) to its end or its time limit."""
 
-        def started(group: int) -> None:
-            self.watch(group)
-            on_start(group)
-
-        return run(
+        return run_alone(
             command,
             stdout=stdout,
             stderr=stderr,
             time_limit_s=self.time_limit_s,
             env=self.variables,
-            cwd=self.folder,
-            on_start=started,
+            cwd=self.working_folder,
+            on_start=on_start,
         )
 
 
@@ -91,14 +86,14 @@ class Bench:
     """By label."""
     topology: Topology
     cache: Cache
-    watch: Callable[[int], None]
-    """Told the process group in flight, and 0 when it is over."""
     time_limit_s: float | None = None
     """Instead of the scenario's own."""
     services_python: Path | None = None
     """What runs the services, where a scenario needs any."""
     instruments: Instruments = field(default_factory=Instruments)
     """What observes instrumented runs."""
+    passed: tuple[str, ...] = ()
+    """Names of the caller's environment variables that runs get besides the listed ones."""
 
     def what_is_missing(self, scenario: Scenario, label: str) -> str | None:
         """Why a revision cannot run a scenario, to end a sentence; ``None`` if it can."""
@@ -112,23 +107,19 @@ class Bench:
         self, scenario: Scenario, label: str, *, instrumented: bool = False
     ) -> Iterator[ReadyRun]:
         """Makes a run ready, cleans up behind it. Raises ``HarnessError`` if a service fails."""
-        folder = self.cache.folder("runs") / str(os.getpid())
-        shutil.rmtree(folder, ignore_errors=True)
-        (folder / "probes").mkdir(parents=True)
-        try:
+        with run_folders.own(self.cache.folder("runs")) as folder:
+            (folder / "probes").mkdir()
             with self._services(scenario, folder) as services:
                 yield ReadyRun(
                     folder=folder,
+                    # Where the user's own files are, if the dataflow names any.
+                    working_folder=folder if scenario.is_own else Path.cwd(),
                     command=self._command(scenario, self.environments[label], folder),
-                    variables=self._variables(folder, self.environments[label], services)
+                    variables=self._variables(folder, scenario, services)
                     | (self._instruments() if instrumented else {}),
                     time_limit_s=self.time_limit_s or scenario.time_limit_s,
                     services=services,
-                    watch=self.watch,
                 )
-        finally:
-            self.watch(0)
-            shutil.rmtree(folder, ignore_errors=True)
 
     @contextmanager
     def _services(self, scenario: Scenario, logs: Path) -> Iterator[Running | None]:
@@ -148,17 +139,16 @@ class Bench:
         return (*launcher, str(folder / "launched.json"), str(start.processes), *start.arguments)
 
     def _variables(
-        self, folder: Path, environment: Environment, services: Running | None
+        self, folder: Path, scenario: Scenario, services: Running | None
     ) -> dict[str, str]:
-        dropped = (*_NOT_INHERITED, *engines.named(environment.engine).not_inherited)
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(dropped)}
+        # A user's dataflow may import our support code; our own find it beside them.
+        ours = {"PYTHONPATH": str(DATAFLOWS)} if scenario.is_observed else {}
         return {
-            **kept,
+            **variables.of_workload(self.passed),
             PROBE_DIRECTORY: str(folder / "probes"),
             assets.FOLDER_VARIABLE: str(assets.folder(self.cache)),
             URL_VARIABLE: services.url if services else "",
-            # So that a user's dataflow can import our support code; our own find it beside them.
-            "PYTHONPATH": str(DATAFLOWS),
+            **ours,
             # One seed for str hashes: no run's dictionaries differ from another's by chance.
             "PYTHONHASHSEED": "0",
             "PYTHONPYCACHEPREFIX": str(self.cache.folder("pycache")),

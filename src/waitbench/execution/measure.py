@@ -24,6 +24,7 @@ from waitbench.model.run import (
     Result,
     Timing,
 )
+from waitbench.system.confinement import MOST_OUTPUT
 from waitbench.system.processes import tail
 from waitbench.system.watch import Reading, is_disturbed, observed
 
@@ -115,6 +116,11 @@ class Measurer:
         with (ready.folder / "stdout").open("wb") as stdout, stderr_file.open("wb") as stderr:
             command = self.hyperfine.arguments(ready.command, export)
             finished = ready.carry_out(command, stdout=stdout, stderr=stderr)
+        if finished.wrote_too_much:
+            limit = f"{MOST_OUTPUT // 2**20} MiB"
+            raise _NoMeasurement(
+                FAILED, f"it wrote more than {limit} to its output; killed with all its processes"
+            )
         if finished.timed_out:
             limit = f"{ready.time_limit_s:g} s"
             raise _NoMeasurement(
@@ -132,6 +138,12 @@ class Measurer:
             raise _NoMeasurement(
                 FAILED,
                 f"{finished.leftovers} processes still ran after the dataflow's end; killed",
+            )
+        if finished.strays:
+            raise _NoMeasurement(
+                FAILED,
+                f"{finished.strays} processes left the run, and used {finished.strays_cpu_s:.2f} s "
+                "of CPU that no figure has; killed",
             )
         return timing
 

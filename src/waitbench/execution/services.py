@@ -1,7 +1,6 @@
 """ServicePlans -> running servers, one behind the other, on free ports, for as long as a run."""
 
 import hashlib
-import os
 import socket
 import subprocess
 import sys
@@ -18,13 +17,14 @@ from filelock import FileLock
 
 from waitbench.model.errors import HarnessError
 from waitbench.model.scenario import Service, ServicePlan
+from waitbench.system import variables
 from waitbench.system.places import ROOT, SERVICES, Cache
-from waitbench.system.processes import run_logged, tail
+from waitbench.system.processes import tail
+from waitbench.system.steps import run_logged
 
 URL_VARIABLE = "BENCH_SERVICE_URL"
 """Environment variable by which a workload learns where its service is."""
 
-_NOT_INHERITED = ("PYTHON", "BENCH_")
 _READY_WITHIN_S = 30.0
 _ENDS_WITHIN_S = 10.0
 
@@ -144,15 +144,12 @@ def _serve(python: Path, service: Service, upstream: str | None, logs: Path) -> 
 
 
 def _environment(service: Service, upstream: str | None, port: int) -> Mapping[str, str]:
-    inherited = {
-        name: value for name, value in os.environ.items() if not name.startswith(_NOT_INHERITED)
-    }
     of_upstream = {}
     if service.upstream_variable is not None:
         assert upstream is not None, "a service with an upstream is not the first of its plan"
         of_upstream = {service.upstream_variable: upstream}
     return {
-        **inherited,
+        **variables.of_workload(),
         "EXIT_WITH_STDIN": "1",
         "IP": "127.0.0.1",
         "PORT": str(port),

@@ -13,22 +13,19 @@ from pathlib import Path
 from waitbench import engines
 from waitbench.engines.base import Engine
 from waitbench.execution.bench import Bench
-from waitbench.model.errors import HarnessError
 from waitbench.model.run import ThreadSample
 from waitbench.model.scenario import Scenario
 
 INTERVAL_S = 0.05
 
 
-def record(scenario: Scenario, label: str, bench: Bench) -> list[ThreadSample]:
-    """Runs a scenario once on a revision and samples it.
+def is_possible() -> bool:
+    """Whether the system has schedstat."""
+    return Path("/proc/self/schedstat").exists()
 
-    Raises ``HarnessError`` where the system has no schedstat.
-    """
-    if not Path("/proc/self/schedstat").exists():
-        raise HarnessError(
-            "--timeline needs /proc/<pid>/schedstat, which this system does not have."
-        )
+
+def record(scenario: Scenario, label: str, bench: Bench) -> list[ThreadSample]:
+    """Runs a scenario once on a revision and samples it, where ``is_possible``."""
     sampler = _Sampler(label, engines.named(bench.environments[label].engine))
     with bench.prepare(scenario, label) as ready, (ready.folder / "output").open("wb") as output:
         ready.carry_out(ready.command, stdout=output, stderr=output, on_start=sampler.start)

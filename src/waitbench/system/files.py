@@ -1,10 +1,31 @@
 """Writing files so that a reader, or a crash, never meets half of one."""
 
 import os
+import stat
 from collections.abc import Callable
 from pathlib import Path
 
-from waitbench.model.errors import HarnessError
+from waitbench.model.errors import HarnessError, UsageError
+
+HALF = ".part"
+"""How the name of a file ends that is being written."""
+_MOST_OF_NAME = 200
+"""A name may have 255 bytes, with what is put before and after it."""
+
+
+def is_there(path: str | Path) -> bool:
+    """Whether there is anything; ``False``, too, where it cannot be known (a name too long, …)."""
+    return _mode(path) != 0
+
+
+def is_file(path: str | Path) -> bool:
+    """Whether this is a file, or a link to one; see ``is_there``."""
+    return stat.S_ISREG(_mode(path))
+
+
+def is_folder(path: str | Path) -> bool:
+    """Whether this is a folder, or a link to one; see ``is_there``."""
+    return stat.S_ISDIR(_mode(path))
 
 
 def write_text(path: Path, text: str) -> None:
@@ -13,8 +34,12 @@ def write_text(path: Path, text: str) -> None:
 
 
 def write_with(path: Path, write: Callable[[Path], None]) -> None:
-    """Has ``write`` write a file under another name, then renames it. Raises ``HarnessError``."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}.part")
+    """Has ``write`` write a file under another name, then renames it. Raises ``HarnessError``.
+
+    A link stays one: what it leads to is written.
+    """
+    path = Path(os.path.realpath(path))
+    partial = path.with_name(f".{path.name[:_MOST_OF_NAME]}.{os.getpid()}{HALF}")
     try:
         write(partial)
         partial.replace(path)
@@ -23,6 +48,18 @@ def write_with(path: Path, write: Callable[[Path], None]) -> None:
         raise HarnessError(
             f"{path} cannot be written: {error.strerror}. What was there before is untouched."
         ) from error
+
+
+def require_writable(path: Path) -> None:
+    """Raises ``UsageError`` for a file that could not be written later."""
+    target = Path(os.path.realpath(path))
+    if is_folder(target):
+        raise UsageError(f"{str(path)!r} is a folder, not a file to write to.")
+    if not is_folder(target.parent):
+        raise UsageError(f"{str(path)!r}: there is no folder {str(target.parent)!r}.")
+    # The file is replaced, so it is the folder that counts.
+    if not os.access(target.parent, os.W_OK):
+        raise UsageError(f"{str(path)!r} cannot be written: {str(target.parent)!r} is read-only.")
 
 
 def append_line(path: Path, line: str) -> None:
@@ -34,6 +71,14 @@ def append_line(path: Path, line: str) -> None:
             os.fsync(file.fileno())
     except OSError as error:
         raise HarnessError(f"{path} cannot be added to: {error.strerror}.") from error
+
+
+def _mode(path: str | Path) -> int:
+    """Kind and permissions; 0 where nothing is there, or the system does not say."""
+    try:
+        return os.stat(path).st_mode
+    except (OSError, ValueError):
+        return 0
 
 
 def _write_durably(path: Path, text: str) -> None:

@@ -3,6 +3,7 @@
 import os
 import signal
 import subprocess
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -12,10 +13,11 @@ from typing import IO
 
 import psutil
 
-from waitbench.model.errors import HarnessError
+from waitbench.system.guard import GUARD
 
-_STEP_TIME_LIMIT_S = 3600
-_GONE_WITHIN_S = 10
+GONE_WITHIN_S = 10
+_TAIL_BYTES = 2**16
+_LINE_LENGTH = 1000
 
 _live: set[int] = set()
 """Process groups that ``run`` has started and not yet seen end."""
@@ -29,6 +31,12 @@ class Finished:
     """``None`` when its time limit passed and it was killed."""
     leftovers: int
     """Processes of its group that were still alive after it, and were killed."""
+    strays: int = 0
+    """Processes that left its group; killed, if they were still alive."""
+    strays_cpu_s: float = 0.0
+    """What these have used, which nobody else accounts for."""
+    wrote_too_much: bool = False
+    """Whether it was killed because there was no end to its output."""
 
     @property
     def timed_out(self) -> bool:
@@ -51,6 +59,7 @@ def run(
     exception (Ctrl-C among them) kills the group before it travels on. ``on_start`` is told the
     group as soon as there is one.
     """
+    GUARD.start()  # that takes a while, in which nothing may be running unwatched
     process = subprocess.Popen(
         list(arguments),
         stdin=subprocess.DEVNULL,
@@ -62,6 +71,7 @@ def run(
     )
     _live.add(process.pid)
     try:
+        GUARD.watch(process.pid)
         on_start(process.pid)
         # Popen.wait with a timeout polls, up to 20 times a second; a thread in waitpid does not.
         waiter = threading.Thread(target=process.wait, daemon=True)
@@ -72,35 +82,37 @@ def run(
         leftovers = kill_group(process.pid)
         process.wait()
         _live.discard(process.pid)
+        GUARD.release(process.pid)
     return Finished(None if timed_out else process.returncode, leftovers)
 
 
-def run_logged(
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """What a program said."""
+
+    returncode: int | None
+    """``None`` when its time limit passed and it was killed."""
+    stdout: str
+    stderr: str
+
+
+def ask(
     arguments: Sequence[str],
-    log: Path,
     *,
+    time_limit_s: float,
     env: Mapping[str, str] | None = None,
     cwd: Path | None = None,
-    hint: Callable[[Path], str] = lambda _log: "",
-) -> None:
-    """Runs one step of setting something up, its output appended to a log.
-
-    Raises ``HarnessError`` with the end of that log, where it is, and what ``hint`` makes of it.
-    """
-    with log.open("ab") as file:
+) -> Answer:
+    """Runs a program as ``run`` does, for what it says. Raises ``OSError`` if it is not there."""
+    with tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
         finished = run(
-            arguments, stdout=file, stderr=file, time_limit_s=_STEP_TIME_LIMIT_S, env=env, cwd=cwd
+            arguments, stdout=stdout, stderr=stderr, time_limit_s=time_limit_s, env=env, cwd=cwd
         )
-    if finished.returncode != 0:
-        reason = (
-            f"still running after {_STEP_TIME_LIMIT_S} s"
-            if finished.timed_out
-            else f"exit {finished.returncode}"
-        )
-        program = Path(arguments[0]).name
-        raise HarnessError(
-            f"{program} failed ({reason}). The end of {log}:\n{tail(log)}{hint(log)}"
-        )
+        said = []
+        for file in (stdout, stderr):
+            file.seek(0)
+            said.append(file.read().decode("utf-8", "surrogateescape"))
+    return Answer(returncode=finished.returncode, stdout=said[0], stderr=said[1])
 
 
 def kill_all() -> None:
@@ -123,7 +135,7 @@ def kill_group(group: int) -> int:
     except (ProcessLookupError, PermissionError):
         return 0
     # Not psutil's own wait: it would reap our children, and take their exit codes from others.
-    end = time.monotonic() + _GONE_WITHIN_S
+    end = time.monotonic() + GONE_WITHIN_S
     while any(_is_alive_in(member, group) for member in members) and time.monotonic() < end:
         time.sleep(0.005)
     return len(members)
@@ -137,9 +149,15 @@ def _is_alive_in(process: psutil.Process, group: int) -> bool:
 
 
 def tail(path: Path, lines: int = 15) -> str:
-    """The last lines of a log, or an empty string where there is none."""
+    """The last lines of a log, or an empty string where there is none.
+
+    Read from the end: a log may be larger than memory, and a line longer than a page.
+    """
     try:
-        text = path.read_text("utf-8", "replace")
+        with path.open("rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(0, size - _TAIL_BYTES))
+            text = file.read().decode("utf-8", "replace")
     except FileNotFoundError:
         return ""
-    return "\n".join(text.rstrip().splitlines()[-lines:])
+    return "\n".join(line[:_LINE_LENGTH] for line in text.rstrip().splitlines()[-lines:])

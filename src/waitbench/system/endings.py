@@ -1,0 +1,165 @@
+"""How the harness ends when it is told to: the one place that owns its signals.
+
+The first signal ends everything in order, by an exception in the main thread, and whatever runs is
+killed soon after, so that no thread waits for a download. A second one cannot interrupt that. A
+third kills at once, as does the clock: whoever asked for an end has it within seconds.
+"""
+
+import os
+import select
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from types import FrameType
+
+import psutil
+
+from waitbench.model.errors import ExitCode
+from waitbench.system.guard import GUARD
+
+_Handler = Callable[[int, FrameType | None], object] | int | None
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_ORDERLY_S = 1.0
+"""What was started has so long to end by itself."""
+_AT_LAST_S = 4.0
+"""After this the harness is gone, whatever it is doing."""
+_ENOUGH = 3
+"""So many signals end it at once."""
+_MOST_GENERATIONS = 20
+"""How often to look for what was started while the others were being killed."""
+
+
+class Ended(BaseException):
+    """Somebody wants the harness to end. No ``except Exception`` keeps it from that."""
+
+
+@dataclass
+class _State:
+    """What has come, and where the harness is."""
+
+    received: int = 0
+    raises: bool = False
+    is_over: bool = False
+    notes: list[str] = field(default_factory=list)
+
+
+_state = _State()
+
+
+def own_from_the_start() -> None:
+    """Signals end this process at once until ``owned``, and mean nothing after it.
+
+    At first there is nothing yet to end in order; at last all is written, and said.
+    """
+    _handle_all(_outside)
+
+
+@contextmanager
+def owned() -> Iterator[None]:
+    """Signals mean for the time of the block what this module says. The main thread only."""
+    _state.received = 0
+    _state.notes.clear()
+    before = _handle_all(_end)
+    try:
+        yield
+    finally:
+        _state.is_over = True
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """The first signal raises ``Ended`` in this block only, even if it came before."""
+    try:
+        _state.raises = True
+        if was_ended():
+            raise Ended
+        yield
+    finally:
+        _state.raises = False
+
+
+@contextmanager
+def noted(text: str) -> Iterator[None]:
+    """If the harness is ended within the block, this is what the user is told."""
+    _state.notes.append(text)
+    yield
+    # Not where an exception leaves the block: whoever says so comes later.
+    _state.notes.remove(text)
+
+
+def note() -> str:
+    """What to tell the user who ended it."""
+    return _state.notes[-1] if _state.notes else "Nothing had been measured."
+
+
+def was_ended() -> bool:
+    """Whether a signal has been received."""
+    return _state.received > 0
+
+
+def kill_descendants() -> None:
+    """Kills whatever this process has started, and what that has started; not the guard."""
+    for _ in range(_MOST_GENERATIONS):
+        found = [one for one in psutil.Process().children(recursive=True) if _is_to_die(one)]
+        if not found:
+            return
+        for child in found:
+            with suppress(psutil.Error):
+                child.kill()
+
+
+def _is_to_die(process: psutil.Process) -> bool:
+    with suppress(psutil.Error):
+        return process.pid != GUARD.number and process.status() != psutil.STATUS_ZOMBIE
+    return False
+
+
+def _handle_all(handler: _Handler) -> dict[signal.Signals, _Handler]:
+    """Sets the handler of all signals; those of before."""
+    # What nohup, or a shell's background job, has us ignore stays ignored.
+    before = {
+        number: found
+        for number in _SIGNALS
+        if (found := signal.getsignal(number)) is not signal.SIG_IGN
+    }
+    for number in before:
+        signal.signal(number, handler)
+    return before
+
+
+def _outside(_number: int, _frame: FrameType | None) -> None:
+    if not _state.is_over:
+        _exit_at_once()
+
+
+def _end(_number: int, _frame: FrameType | None) -> None:
+    _state.received += 1
+    if _state.received >= _ENOUGH:
+        _kill_at_once()
+    if _state.received == 1:
+        for after_s, what in ((_ORDERLY_S, kill_descendants), (_AT_LAST_S, _kill_at_once)):
+            timer = threading.Timer(after_s, what)
+            timer.daemon = True
+            timer.start()
+        if _state.raises:
+            raise Ended
+
+
+def _kill_at_once() -> None:
+    kill_descendants()
+    _exit_at_once()
+
+
+def _exit_at_once() -> None:
+    with suppress(OSError, ValueError):
+        # Nobody may be reading what is said, and that must not keep us.
+        if select.select([], [sys.stderr], [], 0)[1]:
+            said = f"\ninterrupted at once. {note()}\n"
+            os.write(sys.stderr.fileno(), said.encode("utf-8", "replace"))
+    os._exit(ExitCode.INTERRUPTED)

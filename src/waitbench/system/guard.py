@@ -1,0 +1,99 @@
+"""Kills what is in flight if the harness dies without a chance to (kill -9).
+
+Else a spinning worker would burn a core for ever, and an installation go on writing. A small
+program of its own, blocked in ``read`` on a pipe from the harness, so it costs nothing while it
+waits. Each line is a process group that begins, ``+4711``, or has ended, ``-4711``; the end of the
+pipe means that the harness is gone.
+"""
+
+import atexit
+import os
+import signal
+import subprocess
+import sys
+import threading
+from contextlib import suppress
+from pathlib import Path
+
+
+class Guard:
+    """The harness's end of the pipe. The program starts when there is something to guard."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[str] | None = None
+
+    @property
+    def number(self) -> int | None:
+        """The program's process, if it runs."""
+        return self._process.pid if self._process else None
+
+    def start(self) -> None:
+        """Starts the program, unless it runs."""
+        with self._lock:
+            self._started()
+
+    def watch(self, group: int) -> None:
+        """Says that a process group begins."""
+        self._say(f"+{group}\n")
+
+    def release(self, group: int) -> None:
+        """Says that a process group has ended."""
+        self._say(f"-{group}\n")
+
+    def close(self) -> None:
+        """Ends the program; what it still watches ends with it."""
+        with self._lock, suppress(OSError):
+            if self._process is not None:
+                self._process.communicate()
+                self._process = None
+
+    def _say(self, line: str) -> None:
+        # It may have been killed with everything else that the harness started.
+        with self._lock, suppress(OSError):
+            pipe = self._started().stdin
+            assert pipe is not None, "opened with a pipe"
+            pipe.write(line)
+            pipe.flush()
+
+    def _started(self) -> "subprocess.Popen[str]":
+        if self._process is None:
+            self._process = subprocess.Popen(
+                [sys.executable, "-I", "-S", __file__, str(os.getpid())],
+                stdin=subprocess.PIPE,
+                text=True,
+                start_new_session=True,
+            )
+            atexit.register(self.close)
+        return self._process
+
+
+GUARD = Guard()
+"""That of this process."""
+
+
+def _main() -> None:
+    groups: set[int] = set()
+    for line in sys.stdin:
+        (groups.add if line[0] == "+" else groups.discard)(int(line[1:]))
+    for group in groups:
+        with suppress(ProcessLookupError):
+            os.killpg(group, signal.SIGKILL)
+    if groups:
+        for process in _left(int(sys.argv[1])):
+            with suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+
+
+def _left(harness: int) -> list[int]:
+    """Processes that left a run's group: its folder, which all of them know, names the harness."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if b"/runs/%d-" % harness in (folder / "environ").read_bytes():
+                found.append(int(folder.name))
+    return found
+
+
+if __name__ == "__main__":
+    _main()

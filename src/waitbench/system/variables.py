@@ -1,0 +1,90 @@
+"""The environment variables that other programs get: those that are listed here, and no more.
+
+A build and a workload run somebody's code, which is under test and may be anybody's. What the
+caller's shell holds besides (tokens, another repository's ``GIT_DIR``, a ``PYTHONPATH``) must
+neither reach that code nor change a figure. So the harness takes everything that is not listed out
+of its own environment when it starts: what it starts later cannot have it.
+"""
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from fnmatch import fnmatchcase
+
+from waitbench.model.errors import UsageError
+
+EVERYWHERE = (
+    "PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "TZ", "LANG", "LANGUAGE", "LC_*",
+    "LD_LIBRARY_PATH", "DYLD_*",
+)  # fmt: skip
+"""What any program may need to run at all. Workloads and services get nothing else of the
+caller's."""
+
+SETTING_UP = (
+    # The way to an index or a repository.
+    "*_proxy", "*_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE",
+    "PIP_*", "SSH_AUTH_SOCK",
+    "GIT_SSL_*", "GIT_SSH*", "GIT_CONFIG*", "GIT_ASKPASS", "GIT_HTTP_*", "GIT_PROXY_*",
+    "GIT_TRACE*",
+    # Interpreters and compilers.
+    "PYENV_ROOT", "XDG_*", "CARGO_*", "RUSTUP_*", "RUSTFLAGS", "RUST_BACKTRACE", "MAKEFLAGS",
+    "CC", "CXX", "AR", "LD", "CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS", "CPATH", "C_INCLUDE_PATH",
+    "LIBRARY_PATH", "PKG_CONFIG*", "OPENSSL_*", "PROTOC*", "CMAKE_*", "MACOSX_DEPLOYMENT_TARGET",
+)  # fmt: skip
+"""What downloading and building may need besides."""
+
+OURS = (
+    "BENCH_*", "*_REPO", "GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "CI",
+    "TERM", "COLORTERM", "COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE",
+)  # fmt: skip
+"""What the harness itself heeds."""
+
+_set_aside: dict[str, str] = {}
+"""What ``only_listed`` took out, for ``pass_on``."""
+_passed: set[str] = set()
+
+
+@contextmanager
+def only_listed() -> Iterator[None]:
+    """For the time of the block, this process has the listed variables only."""
+    before = dict(os.environ)
+    dropped = [name for name in before if not _is_listed(name, (*EVERYWHERE, *SETTING_UP, *OURS))]
+    for name in dropped:
+        _set_aside[name] = os.environ.pop(name)
+    try:
+        yield
+    finally:
+        _set_aside.clear()
+        _passed.clear()
+        for name in set(os.environ) - set(before):
+            del os.environ[name]
+        os.environ.update(before)
+
+
+def pass_on(names: Iterable[str]) -> None:
+    """Gives variables back that the user named: to builds, services and workloads.
+
+    Raises ``UsageError`` for one that is not set.
+    """
+    for name in names:
+        if name in _set_aside:
+            os.environ[name] = _set_aside[name]
+        if name not in os.environ:
+            raise UsageError(f"--pass-env {name}: there is no such environment variable.")
+        _passed.add(name)
+
+
+def of_workload(passed: Iterable[str] = ()) -> Mapping[str, str]:
+    """What a workload or a service gets of the caller's, ``passed`` included."""
+    wanted = (*EVERYWHERE, *passed)
+    return {name: value for name, value in os.environ.items() if _is_listed(name, wanted)}
+
+
+def of_setup() -> Mapping[str, str]:
+    """What a download or a build gets of the caller's, and what ``pass_on`` gave back."""
+    wanted = (*EVERYWHERE, *SETTING_UP, *_passed)
+    return {name: value for name, value in os.environ.items() if _is_listed(name, wanted)}
+
+
+def _is_listed(name: str, patterns: Iterable[str]) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in patterns)

@@ -1,0 +1,85 @@
+"""Code that may do anything: what leaves its group is found, its output has an end."""
+
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from waitbench.system import confinement
+from waitbench.system.places import ROOT
+from waitbench.system.processes import Finished
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="adoption is Linux's")
+
+STRAY = """
+    import os, sys, time
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            end = time.process_time() + 0.05
+            while time.process_time() < end:
+                pass
+            open("burnt", "w").close()
+            {then}
+        os._exit(0)
+    os.wait()
+    while not os.path.exists("burnt"):
+        time.sleep(0.01)
+"""
+
+
+def confined(program: str, tmp_path: Path) -> Finished:
+    """Runs a Python program alone, in a process of its own that adopts orphans; how it ended."""
+    runner = f"""
+        import os, sys
+        from pathlib import Path
+        from waitbench.system import confinement
+        with confinement.adopting_orphans(), open("out", "wb") as out, open("err", "wb") as err:
+            print(repr(confinement.run_alone(
+                [sys.executable, "-c", {textwrap.dedent(program)!r}], stdout=out, stderr=err,
+                time_limit_s=60, env=dict(os.environ), cwd=Path("."), on_start=lambda _: None,
+            )))
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(runner)],
+        capture_output=True, text=True, cwd=tmp_path, check=False, timeout=120,
+        env={"PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT / "src")},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return eval(done.stdout, {"Finished": Finished})  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("then", ["time.sleep(600)", "os._exit(0)"])
+def test_what_leaves_its_session_is_found_accounted_for_and_ended(
+    then: str, tmp_path: Path
+) -> None:
+    found = confined(STRAY.format(then=then), tmp_path)
+    assert (found.returncode, found.leftovers, found.strays) == (0, 0, 1)
+    assert found.strays_cpu_s >= 0.03
+
+
+def test_a_program_that_stays_leaves_nothing(tmp_path: Path) -> None:
+    found = confined("print('said')", tmp_path)
+    assert (found.returncode, found.strays, found.wrote_too_much) == (0, 0, False)
+    assert (tmp_path / "out").read_text() == "said\n"
+
+
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+def test_output_without_an_end_is_cut_off_and_its_program_killed(
+    stream: str, tmp_path: Path
+) -> None:
+    found = confined(
+        f"import sys\nwhile True:\n    sys.{stream}.write('x' * 65536 + '\\n')", tmp_path
+    )
+    assert found.wrote_too_much
+    assert not found.timed_out
+    assert (
+        tmp_path / {"stdout": "out", "stderr": "err"}[stream]
+    ).stat().st_size <= confinement.MOST_OUTPUT + 2**17
+
+
+def test_a_program_that_closes_its_output_is_no_trouble(tmp_path: Path) -> None:
+    found = confined("import os\nos.close(1)\nos.close(2)", tmp_path)
+    assert (found.returncode, found.strays) == (0, 0)

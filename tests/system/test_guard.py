@@ -1,0 +1,65 @@
+"""The guard: nothing outlives a killed harness."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from waitbench.system.guard import Guard
+
+
+@pytest.fixture
+def guard() -> Guard:
+    return Guard()
+
+
+def sleeping(seconds: float, **more: object) -> "subprocess.Popen[bytes]":
+    code = f"import time; time.sleep({seconds})"
+    return subprocess.Popen([sys.executable, "-c", code], start_new_session=True, **more)  # type: ignore[call-overload,no-any-return]
+
+
+def die(guard: Guard) -> None:
+    """As when the harness is killed: nothing says goodbye."""
+    assert guard._process is not None
+    assert guard._process.stdin is not None
+    guard._process.stdin.close()
+    guard._process.wait(10)
+
+
+def test_everything_in_flight_is_killed_when_the_harness_is_gone(guard: Guard) -> None:
+    run, installation = sleeping(600), sleeping(600)
+    for process in (run, installation):
+        guard.watch(process.pid)
+    die(guard)
+    assert [run.wait(10), installation.wait(10)] == [-9, -9]
+
+
+def test_so_is_what_left_its_group(guard: Guard, tmp_path: Path) -> None:
+    run = sleeping(600)
+    known = {**os.environ, "BENCH_PROBE_DIR": f"{tmp_path}/runs/{os.getpid()}-abc/probes"}
+    stray, other = sleeping(600, env=known), sleeping(600)
+    guard.watch(run.pid)
+    die(guard)
+    assert stray.wait(10) == -9
+    assert other.poll() is None
+    other.kill()
+
+
+def test_what_has_ended_is_let_be(guard: Guard) -> None:
+    run = sleeping(1)
+    guard.watch(run.pid)
+    guard.release(run.pid)
+    guard.close()
+    assert run.wait(10) == 0
+
+
+def test_a_guard_that_was_killed_hurts_nobody(guard: Guard) -> None:
+    guard.start()
+    assert guard._process is not None
+    guard._process.kill()
+    guard._process.wait(10)
+    guard.watch(1)
+    guard.release(1)
+    guard.close()
