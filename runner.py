@@ -1,11 +1,17 @@
 """The command line of waitbench: parses, calls one command, and maps errors to exit codes."""
 
+import io
 import os
-import signal
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "src"))
+
+from waitbench.system import endings
+
+if __name__ == "__main__":
+    endings.own_from_the_start()
 
 import typer
 from typer.exceptions import TyperException
@@ -14,6 +20,7 @@ from waitbench import families
 from waitbench.cli import calibrate, compare, doctor, plot, report, scenarios
 from waitbench.families.base import Command
 from waitbench.model.errors import ExitCode, HarnessError
+from waitbench.system import confinement, crashes, variables
 
 COMMANDS = (
     Command(name="compare", function=compare.compare, epilog=compare.EXAMPLES),
@@ -44,23 +51,61 @@ def make_app() -> typer.Typer:
 
 def main() -> int:
     """Runs the command line; returns its exit code."""
-    # A terminated harness stops as cleanly as an interrupted one.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a terminal may have no character for ×
+            stream.reconfigure(errors="replace")
+    with confinement.adopting_orphans(), variables.only_listed(), endings.owned():
+        code, said = _run()
+        if endings.was_ended():
+            # Threads may still be waiting for what they have started.
+            endings.kill_descendants()
+        code = _flush(code)
+        if said:
+            with suppress(OSError):
+                print(f"{_program()}: {said}", file=sys.stderr, flush=True)
+        if endings.was_ended():
+            os._exit(code)
+        return code
+
+
+def _run() -> tuple[int, str]:
+    """The exit code, and what is to be said on stderr."""
+    said = ""
     try:
-        code = make_app()(standalone_mode=False)
-        return int(code or ExitCode.OK)
+        with endings.interruptible():
+            code = int(make_app()(standalone_mode=False) or ExitCode.OK)
     except typer.Exit as ending:
-        return ending.exit_code
+        code = ending.exit_code
     except HarnessError as error:
-        print(f"{_program()}: {error}", file=sys.stderr)
-        return error.exit_code
-    except (KeyboardInterrupt, typer.Abort):
-        kept = "Finished runs are kept; the same command with --resume goes on."
-        print(f"{_program()}: interrupted. {kept}", file=sys.stderr)
-        return ExitCode.INTERRUPTED
+        code, said = error.exit_code, str(error)
     except TyperException as error:
-        print(f"{_program()}: {error.format_message()} Try --help.", file=sys.stderr)
-        return ExitCode.USAGE
+        code, said = ExitCode.USAGE, f"{error.format_message()} Try --help."
+    except (endings.Ended, KeyboardInterrupt, typer.Abort):
+        code, said = ExitCode.INTERRUPTED, f"interrupted. {endings.note()}"
+    except (BrokenPipeError, SystemExit):  # typer makes the one of the other
+        code, said = (
+            ExitCode.FAILED,
+            "nobody reads the output any more. Write it to a file instead.",
+        )
+    except Exception as error:
+        code, said = ExitCode.FAILED, crashes.explain(error)
+    if endings.was_ended() and code != ExitCode.INTERRUPTED:
+        # What the end of it broke is no news.
+        code, said = ExitCode.INTERRUPTED, f"interrupted. {endings.note()}"
+    return code, said
+
+
+def _flush(code: int) -> int:
+    """Writes out what is left; 3 where it cannot be written: the interpreter would say 120."""
+    stream = sys.__stdout__ or sys.stdout
+    try:
+        stream.flush()
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        with suppress(OSError):
+            print(f"{_program()}: the output cannot be written: {error.strerror}.", file=sys.stderr)
+        return int(code or ExitCode.FAILED)
+    return code
 
 
 def _program() -> str:

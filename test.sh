@@ -3,7 +3,7 @@
 # bytewax, hyperfine and git.
 # ./test.sh [PYTEST ARGUMENTS], e.g. ./test.sh -m 'not integration' for the quick ones only.
 set -euo pipefail
-BENCH_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+BENCH_ROOT=$(CDPATH='' cd -P -- "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")" && pwd)
 export BENCH_PROGRAM=./test.sh
 # shellcheck source=src/setup.sh
 source "$BENCH_ROOT/src/setup.sh" "$BENCH_ROOT/requirements-dev.txt"

@@ -55,7 +55,9 @@ bench_setup() {
       bench_make_venv "$python" "$folder"
     fi
     bench_say "Installing $(basename "$requirements") ..."
-    "$bench_python" -m pip install --quiet --disable-pip-version-check --requirement "$requirements" \
+    # -I: what the caller's PYTHONPATH names is none of pip's business.
+    "$bench_python" -I -m pip install --quiet --disable-pip-version-check --require-hashes \
+      --requirement "$requirements" \
       || bench_die "the libraries could not be installed; see above."
     # Tools and benchmarks import the package from where it is: it is not installed.
     printf '%s\n' "$BENCH_ROOT/src" "$BENCH_ROOT" >"$(echo "$folder"/lib/python3*/site-packages)/waitbench.pth"
@@ -64,4 +66,7 @@ bench_setup() {
   exec 9>&-
 }
 
+if [[ $BENCH_ROOT == *:* ]]; then
+  bench_die "the path $BENCH_ROOT has a colon in it, which Python's and the shell's search paths cannot take. Move it."
+fi
 bench_setup "$1"

@@ -53,6 +53,6 @@ def orphans() -> list[int]:
             folder = process.environ().get("BENCH_PROBE_DIR")
             if not folder or process.status() == psutil.STATUS_ZOMBIE:
                 continue
-            if not psutil.pid_exists(int(Path(folder).parent.name)):
+            if not psutil.pid_exists(int(Path(folder).parent.name.partition("-")[0])):
                 found.append(process.pid)
     return found

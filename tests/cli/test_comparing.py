@@ -98,6 +98,26 @@ def test_a_bad_run_is_an_outcome_exit_3_and_the_other_revision_is_measured(
     assert orphans() == []
 
 
+@pytest.mark.parametrize("behaviour", ["fail", "broken"])
+def test_a_candidate_that_was_never_measured_does_not_pass_the_gate(
+    behaviour: str, run_compare: Compare, tmp_path: Path
+) -> None:
+    good = standin.revision(tmp_path / "good", label="good")
+    bad = standin.revision(tmp_path / "bad", behaviour, label="bad")
+    junit = tmp_path / "junit.xml"
+    options = ["-s", "partitioned", "--fail-on", "cpu:10%", "--no-plot", "--junit", junit]
+    done = run_compare(good, bad, *options)
+    assert done.returncode == 3, done.stdout + done.stderr
+    assert "NOT MEASURED, 1 of 1 question: bad: cpu in partitioned" in done.stdout
+    results = tmp_path / "results"
+    verdict = json.loads((results / "verdict.json").read_text())
+    assert (verdict["passed"], verdict["not_measured"]) == (False, 1)
+    assert 'errors="1"' in junit.read_text()
+    # The baseline is not measured on, to --max-rounds, for nothing.
+    measured = [row for row in rows(results) if row["outcome"] == "ok"]
+    assert len(measured) <= 2
+
+
 def test_a_revision_that_cannot_be_imported_is_said_with_its_log_and_the_others_go_on(
     run_compare: Compare, tmp_path: Path
 ) -> None:
@@ -112,6 +132,18 @@ def test_a_revision_that_cannot_be_imported_is_said_with_its_log_and_the_others_
         ("good", "ok"): 1,
         ("broken", "not-built"): 1,
     }
+
+
+def test_resuming_one_scenario_keeps_the_rows_of_the_others(
+    run_compare: Compare, tmp_path: Path
+) -> None:
+    wheel = standin.revision(tmp_path / "w")
+    both = ["-s", "partitioned", "-s", "dynamic", "--no-plot"]
+    assert run_compare(wheel, *both, "--rounds", "1").returncode == 0
+    done = run_compare(wheel, "-s", "dynamic", "--rounds", "2", "--no-plot", "--resume")
+    assert done.returncode == 0, done.stderr
+    found = Counter(row["scenario"] for row in rows(tmp_path / "results"))
+    assert found == {"partitioned": 1, "dynamic": 2}
 
 
 def test_calibration_counts_what_it_has_and_goes_on(run_compare: Compare, tmp_path: Path) -> None:
@@ -133,6 +165,9 @@ def test_calibration_counts_what_it_has_and_goes_on(run_compare: Compare, tmp_pa
     assert "comparison-001 of" not in more.stdout
     assert (folder / "comparison-001" / "dynamic.json").read_bytes() == kept
     assert json.loads((folder / "calibration.json").read_text())["comparisons"] == 3
+    wider = ["cpu:50%" if option == "cpu:100%" else option for option in options]
+    mixed = run_compare(wheel, "--comparisons", "3", *wider, command="calibrate")
+    assert (mixed.returncode, "with other gate" in mixed.stderr) == (2, True), mixed.stderr
     other = standin.revision(tmp_path / "other", "burn 0.06")
     refused = run_compare(other, "--comparisons", "3", *options, command="calibrate")
     assert (refused.returncode, "something else" in refused.stderr) == (2, True)

@@ -1,6 +1,8 @@
 """What the gate is asked, and what this machine can answer."""
 
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -8,7 +10,7 @@ from waitbench.analysis.criteria import DEFAULTS, parse
 from waitbench.cli import gating
 from waitbench.cli.gating import Gate
 from waitbench.families import ALL, METRICS
-from waitbench.model.errors import UsageError
+from waitbench.model.errors import HarnessError, UsageError
 from waitbench.model.instruments import Instruments
 from waitbench.system.instruments import Counter, Sampler
 
@@ -91,3 +93,38 @@ def test_the_result_files_say_what_was_asked_and_of_what() -> None:
         {"criterion": "cpu:10%", "scenarios": "every"},
     ]
     assert (settings["fail_fast"], settings["max_rounds"]) == (True, 10)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"strict": True}, {"fail_fast": True}, {"full": True},
+        {"markdown": Path("x.md")}, {"junit": Path("x.xml")},
+    ],
+)  # fmt: skip
+def test_what_only_the_gate_heeds_is_refused_without_it(given: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match="is for the gate: add --gate"):
+        replace(GATE, criteria=(), **given).validate()
+
+
+def test_where_a_verdict_goes_is_checked_before_anything_is_measured(tmp_path: Path) -> None:
+    replace(GATE, markdown=tmp_path / "x.md").validate()
+    for path, says in ((tmp_path, "is a folder"), (tmp_path / "no" / "x", "there is no folder")):
+        with pytest.raises(UsageError, match=says):
+            replace(GATE, junit=path).validate()
+
+
+def test_a_verdict_is_written_wherever_it_can_be(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "real.md").write_text("of before")
+    (tmp_path / "link.md").symlink_to("real.md")
+    summary = tmp_path / "no such folder" / "summary"
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
+    asked = replace(GATE, markdown=tmp_path / "link.md", junit=tmp_path / "junit.xml")
+    with pytest.raises(HarnessError, match="summary cannot be added to"):
+        gating.publish(asked.conclude([]), asked, tmp_path)
+    assert (tmp_path / "link.md").is_symlink()
+    assert (tmp_path / "real.md").read_text().startswith("### PASS")
+    assert (tmp_path / "junit.xml").exists()
+    assert (tmp_path / "verdict.json").exists()

@@ -6,7 +6,9 @@ import pytest
 
 import runner
 from tests.conftest import Compare
+from waitbench.families import selection
 from waitbench.model.instruments import Instruments
+from waitbench.model.metrics import BY_NAME
 from waitbench.system.instruments import Counter
 
 
@@ -132,3 +134,26 @@ def test_system_calls_that_cannot_be_counted_are_not_promised(
     monkeypatch.setattr("sys.argv", ["runner.py", *asks])
     assert runner.main() == 2
     assert says in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("criterion", ["steady:10%", "wakeups:10%", "call-time:10%"])
+def test_a_criterion_that_no_run_can_give_is_refused_before_anything_is_measured(
+    criterion: str, run_compare: Compare, tmp_path: Path
+) -> None:
+    (tmp_path / "mine.py").write_text("flow = 1\n")
+    done = run_compare(
+        "v0.16.0", "v0.16.1", "--dataflow", tmp_path / "mine.py", "--fail-on", criterion
+    )
+    name = criterion.partition(":")[0]
+    assert done.returncode == 2
+    assert f"--fail-on {name}: no run of mine gives it. There are: real, user" in done.stderr
+
+
+def test_an_own_dataflow_with_our_probe_may_be_asked_what_it_does_while_waiting(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text("from support import probe\nflow = 1\n")
+    assert BY_NAME["steady"] in selection.of_user(f"{file}").metrics
+    file.write_text("flow = 1\n")
+    assert BY_NAME["steady"] not in selection.of_user(f"{file}").metrics

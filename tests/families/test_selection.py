@@ -129,3 +129,29 @@ def test_a_file_that_cannot_be_a_dataflow_is_refused(
         selection.of_user(f"{tmp_path / name}{call}")
     assert str(raised.value).startswith("--dataflow ")
     assert message in str(raised.value)
+
+
+def test_two_calls_of_one_file_are_two_dataflows(tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text("def flow(n): ...\n")
+    one, other = (selection.of_user(f"{path}:flow({n})") for n in (1, 100_000))
+    assert dict(one.parameters) != dict(other.parameters)
+    path.write_text("def flow(n): return n\n")
+    assert dict(selection.of_user(f"{path}:flow(1)").parameters) != dict(one.parameters)
+
+
+def test_a_dataflow_of_the_users_own_is_never_taken_for_one_of_ours(tmp_path: Path) -> None:
+    path = tmp_path / "partitioned.py"
+    path.write_text("flow = 1\n")
+    assert selection.of_user(f"{path}").name == "partitioned-of-yours"
+    path.write_text("from support import probe\nflow = 1\n")
+    with pytest.raises(UsageError, match="also the name of a file of waitbench's"):
+        selection.of_user(f"{path}")
+
+
+def test_a_path_with_a_colon_is_refused_before_an_engine_misreads_it(tmp_path: Path) -> None:
+    folder = tmp_path / "a:b"
+    folder.mkdir()
+    (folder / "mine.py").write_text("flow = 1\n")
+    with pytest.raises(UsageError, match="has a colon"):
+        selection.of_user(f"{folder}/mine.py:flow")

@@ -1,6 +1,8 @@
 """``calibrate``: compares a revision with itself, many times: what is the gate worth here?"""
 
+import json
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Optional
@@ -15,14 +17,14 @@ from waitbench.cli.guiding import GateGuide
 from waitbench.cli.keeper import Keeper
 from waitbench.cli.preparation import Prepared, prepare
 from waitbench.cli.request import Request, ValidRequest, validate
-from waitbench.execution.guard import Guard
 from waitbench.execution.measure import Measurer
 from waitbench.execution.session import Session
 from waitbench.model.environment import OriginChoice
-from waitbench.model.errors import ExitCode, UsageError
+from waitbench.model.errors import ExitCode, UsageError, masked
 from waitbench.reporting import calibration as reporting
 from waitbench.reporting.progress import PreparationLog, RunProgress
 from waitbench.store import comparisons, folders
+from waitbench.system import endings
 from waitbench.system.places import Cache
 
 EXAMPLES = """
@@ -59,6 +61,9 @@ def calibrate(
     ] = None,
     instruments: options.Instruments = True,
     time_limit: options.TimeLimit = None,
+    toolchain: options.Toolchain = None,
+    setup_limit: options.SetupLimit = None,
+    pass_env: options.PassedVariables = [],
     quiet: options.Quiet = False,
 ) -> None:
     """Compare a revision with itself many times: the gate's false alarms here, and what it finds.
@@ -88,7 +93,10 @@ def calibrate(
         time_limit_s=time_limit,
         instrumented=instruments,
         required_metrics=asked.needs,
-        argv=tuple(sys.argv[1:]),
+        toolchain=toolchain,
+        setup_limit_s=setup_limit,
+        passed_variables=tuple(pass_env),
+        argv=tuple(map(masked, sys.argv[1:])),
     )
     folder = results or Cache().folder("calibration")
     calibrating = Calibrating(gate=asked, number=number, folder=folder, quiet=quiet)
@@ -114,37 +122,57 @@ class Calibrating:
         return fitting._carry_out(valid, output, say)
 
     def _carry_out(self, valid: ValidRequest, output: Console, say: PreparationLog) -> ExitCode:
-        with folders.exclusive(self.folder, valid.cache):
+        kept = f"Finished comparisons are kept in {self.folder}; the same command goes on."
+        with folders.exclusive(self.folder, valid.cache), endings.noted(kept):
             prepared = prepare(valid, output, say)
             if prepared.errors:
                 return ExitCode.FAILED
-            self._require_same(prepared)
-            with Guard() as guard:
-                measurer = prepared.measurer(guard.watch)
-                for number in range(1, self.number + 1):
-                    one = self.folder / f"comparison-{number:03d}"
-                    if not (one / f"{VERDICT_NAME}.json").exists():
-                        self._compare_once(prepared, measurer, one, output)
+            settings = self._settings(valid)
+            self._require_same(prepared, settings)
+            measurer = prepared.measurer()
+            for number in range(1, self.number + 1):
+                one = self.folder / f"comparison-{number:03d}"
+                if not (one / f"{VERDICT_NAME}.json").exists():
+                    self._compare_once(prepared, measurer, one, settings, output)
             self._report(output)
         return ExitCode.OK
 
-    def _require_same(self, prepared: Prepared) -> None:
+    def _settings(self, valid: ValidRequest) -> dict[str, object]:
+        """Everything that comparisons which count together have in common besides the builds."""
+        settings = {
+            "gate": self.gate.as_settings(),
+            "instruments": sorted(valid.instruments.keys),
+            "time_limit_s": valid.time_limit_s,
+            "scenarios": {one.name: dict(one.parameters) for one in valid.scenarios},
+        }
+        # As a file gives it back.
+        return json.loads(json.dumps(settings))  # type: ignore[no-any-return]
+
+    def _require_same(self, prepared: Prepared, settings: Mapping[str, object]) -> None:
         for earlier in self._finished():
-            context = comparisons.read(earlier).context
-            if context is None or context.identity != prepared.context.identity:
+            found = comparisons.read(earlier)
+            identity = found.context and found.context.identity
+            if identity != prepared.context.identity or found.settings != settings:
+                what = "something else"
+                if identity == prepared.context.identity:
+                    what = f"this, but with other {_differing(found.settings, settings)}"
                 raise UsageError(
-                    f"{str(self.folder)!r} holds a calibration of something else; name another "
-                    "--results."
+                    f"{str(self.folder)!r} holds a calibration of {what}; name another --results."
                 )
 
     def _compare_once(
-        self, prepared: Prepared, measurer: Measurer, folder: Path, output: Console
+        self,
+        prepared: Prepared,
+        measurer: Measurer,
+        folder: Path,
+        settings: Mapping[str, object],
+        output: Console,
     ) -> None:
         folder.mkdir(exist_ok=True)
         for left in folder.glob("*.runs.jsonl"):
             left.unlink()  # of a comparison that was interrupted: it is made anew
         records = prepared.new_records()
-        comparisons.begin(folder, prepared.context)
+        comparisons.begin(folder, prepared.context, settings)
         with RunProgress(output, quiet=self.quiet or not output.is_terminal) as progress:
             session = Session(measurer, records, Keeper(folder, progress))
             session.carry_out_until(
@@ -156,9 +184,11 @@ class Calibrating:
             )
         comparisons.finish(folder, list(records.values()))
         verdict = self.gate.conclude(records.values())
-        gating.publish(verdict, self.gate, folder, None)
+        gating.publish(verdict, self.gate, folder)
         if not self.quiet:
             outcome = "false alarm" if verdict.failures else "pass"
+            if verdict.not_measured:
+                outcome = "not measured, so not counted"
             output.print(f"{folder.name} of {self.number}: {outcome}", highlight=False)
 
     def _finished(self) -> list[Path]:
@@ -173,3 +203,9 @@ class Calibrating:
         output.print(
             f"Raw data in {self.folder}: {SUMMARY_NAME}.json, comparison-*/", soft_wrap=True
         )
+
+
+def _differing(these: Mapping[str, object], those: Mapping[str, object]) -> str:
+    """The names of what two settings do not have in common."""
+    names = sorted({*these, *those})
+    return " and ".join(name for name in names if these.get(name) != those.get(name))

@@ -12,6 +12,7 @@ from waitbench.cli.extras import Extras
 from waitbench.cli.gating import Gate
 from waitbench.cli.request import Request
 from waitbench.model.environment import OriginChoice
+from waitbench.model.errors import masked
 
 EXAMPLES = """
 \b
@@ -101,6 +102,9 @@ def compare(
     repo: options.Repo = None,
     results: options.NewResults = None,
     time_limit: options.TimeLimit = None,
+    toolchain: options.Toolchain = None,
+    setup_limit: options.SetupLimit = None,
+    pass_env: options.PassedVariables = [],
     resume: Annotated[
         bool,
         typer.Option(
@@ -138,7 +142,10 @@ def compare(
         time_limit_s=time_limit,
         instrumented=instruments,
         required_metrics=asked.needs,
-        argv=tuple(sys.argv[1:]),
+        toolchain=toolchain,
+        setup_limit_s=setup_limit,
+        passed_variables=tuple(pass_env),
+        argv=tuple(map(masked, sys.argv[1:])),
     )
     comparing = Comparing(
         gate=asked,

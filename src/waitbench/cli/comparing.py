@@ -1,6 +1,8 @@
 """One comparison from a request to its exit code: calls the stations in order."""
 
+import json
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -15,16 +17,16 @@ from waitbench.cli.keeper import Keeper
 from waitbench.cli.preparation import Prepared, prepare
 from waitbench.cli.request import Request, ValidRequest, validate
 from waitbench.execution import plan
-from waitbench.execution.guard import Guard
 from waitbench.execution.session import Session
 from waitbench.families import tables as family_tables
 from waitbench.model.errors import ExitCode, UsageError
 from waitbench.model.record import Record
-from waitbench.model.run import HARMLESS
+from waitbench.model.run import HARMLESS, NOT_BUILT
 from waitbench.reporting import plain, sentences, summary, tables, traces
 from waitbench.reporting.gate import plain as plain_verdict
 from waitbench.reporting.progress import PreparationLog, RunProgress
 from waitbench.store import comparisons, folders
+from waitbench.system import endings
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,9 +71,10 @@ class Comparing:
         # A folder that the user named is looked at before anything is built for it; a new one is
         # made when there is something to put into it.
         claimed = self._claim(valid.labels) if self.results or self.resume else None
-        prepared = prepare(valid, progress, say)
+        with endings.noted(_kept_in(claimed)) if claimed and self.resume else nullcontext():
+            prepared = prepare(valid, progress, say)
         folder = claimed or self._claim(prepared.request.labels)
-        with folders.exclusive(folder, valid.cache):
+        with folders.exclusive(folder, valid.cache), endings.noted(_kept_in(folder)):
             if not self.resume:
                 # Somebody may have begun and ended in it since; nothing of theirs is overwritten.
                 folders.new_folder(folder)
@@ -81,16 +84,17 @@ class Comparing:
             contents = comparisons.read(folder)
             drawn = drawing.draw(contents, ("png",)) if self.plot else []
             code = self._conclude(list(records.values()), folder)
-        if not self.output.as_json:
-            noun = "chart" if len(drawn) == 1 else "charts"
-            charts = f", {len(drawn)} {noun} (*.png)" if drawn else ""
-            self.output.answers.print(
-                f"Results in {folder}: *.json, runs.csv{charts}", soft_wrap=True
-            )
+            if not self.output.as_json:
+                noun = "chart" if len(drawn) == 1 else "charts"
+                charts = f", {len(drawn)} {noun} (*.png)" if drawn else ""
+                self.output.answers.print(
+                    f"Results in {folder}: *.json, runs.csv{charts}", soft_wrap=True
+                )
         return code
 
     def _validate(self, request: Request) -> None:
         self.extras.validate()
+        self.gate.validate()
         if self.rounds < 1:
             raise UsageError(f"--rounds {self.rounds}: must be at least 1.")
         if not self.gate.budget_s > 0:
@@ -132,8 +136,8 @@ class Comparing:
         self, prepared: Prepared, records: Mapping[str, Record], folder: Path, progress: Console
     ) -> None:
         request, labels = prepared.request, prepared.labels
-        with Guard() as guard, RunProgress(progress, quiet=self.output.quiet) as bar:
-            measurer = prepared.measurer(guard.watch)
+        with RunProgress(progress, quiet=self.output.quiet) as bar:
+            measurer = prepared.measurer()
             extras = self.extras.at_work(request, measurer, folder, bar)
             keeper = Keeper(folder, bar, lambda record: self._sum_up(record, extras))
             session = Session(measurer, records, keeper)
@@ -188,17 +192,25 @@ class Comparing:
         code, verdict = ExitCode.OK, None
         if self.gate.is_on:
             verdict = self.gate.conclude(records)
-            gating.publish(verdict, self.gate, folder, None if self.output.as_json else answers)
-            if verdict.failures and not self.extras.trace and not self.output.as_json:
-                answers.print(traces.OFFER, soft_wrap=True)
+            if not self.output.as_json:
+                gating.show(verdict, answers)
+                if verdict.failures and not self.extras.trace:
+                    answers.print(traces.OFFER, soft_wrap=True)
             code = verdict.exit_code
         if self.output.as_json:
             data: object = plain.plain(compared)
             if verdict is not None:
                 data = {"comparisons": data, "verdict": plain_verdict.plain(verdict)}
-            answers.print_json(data=data)
+            # Never coloured, whatever the terminal is said to be.
+            print(json.dumps(data, indent=2))
+        if verdict is not None:
+            gating.publish(verdict, self.gate, folder)
         failed = any(o.reason not in HARMLESS for record in records for o in record.outcomes)
         return ExitCode.FAILED if failed else code
+
+
+def _kept_in(folder: Path) -> str:
+    return f"Finished runs are kept in {folder}; the same command with --resume goes on."
 
 
 def _continue(record: Record, earlier: Record) -> None:
@@ -211,4 +223,7 @@ def _continue(record: Record, earlier: Record) -> None:
             "topology or parameters differ), so it cannot be resumed. Repeat the command as it "
             "was, or leave out --resume."
         )
-    record.measurements += earlier.measurements
+    record.measurements += [run for run in earlier.measurements if earlier.is_whole(run.round)]
+    # What failed, failed; but what is not built now is said anew.
+    record.outcomes += [one for one in earlier.outcomes if one.reason != NOT_BUILT]
+    record.outcomes_before = len(record.outcomes)

@@ -187,7 +187,7 @@ def _pythons(cache: Cache) -> Finding:
 
 
 def _compiler() -> Finding:
-    compiler = engines.DEFAULT.builder.toolchain().compiler
+    compiler = engines.DEFAULT.builder.toolchain(()).compiler
     if compiler != "none":
         return Finding(what="compiler", here=compiler)
     return Finding(

@@ -30,7 +30,11 @@ class Extras:
     trace: bool = False
 
     def validate(self) -> None:
-        """Raises ``UsageError`` where this machine does not let anything be traced."""
+        """Raises ``UsageError`` where this machine does not let anything be sampled or traced."""
+        if self.timeline and not timeline.is_possible():
+            raise UsageError(
+                "--timeline needs /proc/<pid>/schedstat, which this system does not have."
+            )
         if not self.trace:
             return
         tracer = find_tracer()

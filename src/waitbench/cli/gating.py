@@ -2,8 +2,9 @@
 
 import math
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
@@ -13,7 +14,7 @@ from waitbench.analysis.criteria import DEFAULTS, Criterion, Scope
 from waitbench.analysis.gate import GateVerdict
 from waitbench.cli.request import ValidRequest
 from waitbench.families import METRICS
-from waitbench.model.errors import UsageError
+from waitbench.model.errors import HarnessError, UsageError
 from waitbench.model.instruments import Instruments
 from waitbench.model.metrics import SYSTEM_CALLS
 from waitbench.model.record import Record
@@ -79,6 +80,21 @@ class Gate:
             return [scenarios]
         return [group for group in (waiting, working) if group]
 
+    def validate(self) -> None:
+        """Raises ``UsageError`` for what could not be heeded, before anything is measured."""
+        given = {
+            "--strict": self.strict,
+            "--fail-fast": self.fail_fast,
+            "--full": self.full,
+            "--markdown": self.markdown is not None,
+            "--junit": self.junit is not None,
+        }
+        names = [name for name, is_given in given.items() if is_given]
+        if names and not self.is_on:
+            raise UsageError(f"{names[0]} is for the gate: add --gate, or --fail-on METRIC:PCT%.")
+        for path in filter(None, (self.markdown, self.junit)):
+            files.require_writable(path)
+
     def as_settings(self) -> dict[str, object]:
         """What it is to do, for the result files."""
         return {
@@ -128,24 +144,39 @@ def last_look(most_rounds: int) -> int:
     return max(sequential.looks_until(most_rounds), default=sequential.FEWEST_ROUNDS)
 
 
-def publish(verdict: GateVerdict, asked: Gate, folder: Path, output: Console | None) -> None:
-    """Writes a verdict wherever it was asked for, and prints it to ``output`` if given."""
-    comparisons.write_document(folder, VERDICT_NAME, plain.plain(verdict))
+def show(verdict: GateVerdict, output: Console) -> None:
+    """Prints a verdict, on GitHub with annotations."""
+    console.print_verdict(verdict, output)
+    if os.environ.get("GITHUB_ACTIONS") == "true":
+        for annotation in annotations.render(verdict):
+            output.print(annotation, markup=False, highlight=False, soft_wrap=True)
+
+
+def publish(verdict: GateVerdict, asked: Gate, folder: Path) -> None:
+    """Writes a verdict wherever it was asked for, one after the other whatever happens to any.
+
+    Raises ``HarnessError`` that names those that could not be written.
+    """
     rendered = markdown.render(verdict)
-    if asked.markdown is not None:
-        files.write_text(asked.markdown, rendered)
-    if asked.junit is not None:
-        files.write_text(asked.junit, junit.render(verdict))
     summary = os.environ.get("GITHUB_STEP_SUMMARY")
+    writes: list[Callable[[], object]] = [
+        lambda: comparisons.write_document(folder, VERDICT_NAME, plain.plain(verdict))
+    ]
+    if asked.markdown is not None:
+        writes.append(partial(files.write_text, asked.markdown, rendered))
+    if asked.junit is not None:
+        writes.append(partial(files.write_text, asked.junit, junit.render(verdict)))
     if summary:
         # Appended, as the runner expects of every step.
-        with Path(summary).open("a", encoding="utf-8") as file:
-            file.write(rendered)
-    if output is not None:
-        console.print_verdict(verdict, output)
-        if os.environ.get("GITHUB_ACTIONS") == "true":
-            for annotation in annotations.render(verdict):
-                output.print(annotation, markup=False, highlight=False, soft_wrap=True)
+        writes.append(partial(files.append_line, Path(summary), rendered))
+    errors = []
+    for write in writes:
+        try:
+            write()
+        except HarnessError as error:
+            errors.append(str(error))
+    if errors:
+        raise HarnessError("\n".join(errors))
 
 
 def _why_left_out(criterion: Criterion) -> str:

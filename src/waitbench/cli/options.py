@@ -79,6 +79,31 @@ Instruments = Annotated[
         "which no time is taken.",
     ),
 ]
+Toolchain = Annotated[
+    Optional[str],
+    typer.Option(
+        metavar="NAME",
+        help="The Rust toolchain that builds all revisions, by rustup's name for it. Default: the "
+        "newest that is installed.",
+    ),
+]
+SetupLimit = Annotated[
+    Optional[float],
+    typer.Option(
+        metavar="SECONDS",
+        help="Kill a step of setting up after this. Default: 60 for an import, 600 for an "
+        "installation, 3600 for a build.",
+    ),
+]
+PassedVariables = Annotated[
+    list[str],
+    typer.Option(
+        "--pass-env",
+        metavar="NAME",
+        help="An environment variable that builds and runs get besides the few that all have; "
+        "repeatable.",
+    ),
+]
 TimeLimit = Annotated[
     Optional[float],
     typer.Option(metavar="SECONDS", help="Kill a run after this. Default: by scenario."),

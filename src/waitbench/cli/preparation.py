@@ -1,6 +1,6 @@
 """A valid request -> everything that measuring takes: hyperfine, environments, assets, services."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
@@ -41,16 +41,16 @@ class Prepared:
         """Those of the revisions that can be measured."""
         return tuple(label for label in self.request.labels if label in self.environments)
 
-    def measurer(self, watch: Callable[[int], None]) -> Measurer:
-        """What measures these environments; ``watch`` is told the process group in flight."""
+    def measurer(self) -> Measurer:
+        """What measures these environments."""
         bench = Bench(
             environments=self.environments,
             topology=self.request.topology,
             cache=self.request.cache,
-            watch=watch,
             time_limit_s=self.request.time_limit_s,
             services_python=self.services_python,
             instruments=self.request.instruments,
+            passed=self.request.passed_variables,
         )
         return Measurer(self.hyperfine, bench)
 
@@ -84,6 +84,8 @@ def prepare(request: ValidRequest, progress: Console, say: PreparationLog) -> Pr
             repository=request.repository,
             cache=request.cache,
             requirements=tuple(sorted(requirements)),
+            toolchain=request.toolchain,
+            limit_s=request.setup_limit_s,
             say=say,
         )
         made = maker.make_all(request.specs)

@@ -8,15 +8,18 @@ from waitbench.engines.base import Engine
 from waitbench.environments import revisions
 from waitbench.environments.origins import Chooser
 from waitbench.environments.repository import Repository
-from waitbench.families import selection
+from waitbench.families import METRICS, selection
 from waitbench.model.environment import EnvironmentSpec, OriginChoice
 from waitbench.model.errors import UsageError
 from waitbench.model.instruments import Instruments
 from waitbench.model.metrics import SYSTEM_CALLS
 from waitbench.model.scenario import Scenario, Topology
 from waitbench.reporting.progress import PreparationLog
+from waitbench.system import variables
 from waitbench.system.instruments import find_instruments, find_system_calls
 from waitbench.system.places import Cache
+
+_LONGEST_S = 1e6
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,8 +41,14 @@ class Request:
     """Whether to make instrumented runs too, where this machine allows any instrument."""
     required_metrics: frozenset[str] = frozenset()
     """Keys of the metrics that the runs must give."""
+    toolchain: str | None = None
+    """What builds all revisions, instead of the newest there is."""
+    setup_limit_s: float | None = None
+    """What a step of setting up may take, instead of what fits it."""
+    passed_variables: tuple[str, ...] = ()
+    """Names of environment variables that builds and runs get besides the listed ones."""
     argv: tuple[str, ...]
-    """For the result files."""
+    """For the result files, without secrets."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,6 +64,9 @@ class ValidRequest:
     time_limit_s: float | None
     instruments: Instruments
     """What observes instrumented runs; none, if there are to be no such runs."""
+    passed_variables: tuple[str, ...]
+    toolchain: str | None
+    setup_limit_s: float | None
     argv: tuple[str, ...]
 
     @property
@@ -73,11 +85,18 @@ def validate(request: Request, say: PreparationLog, *, quick: bool) -> ValidRequ
 
     Raises ``UsageError``; creates nothing but entries of the cache.
     """
+    variables.pass_on(request.passed_variables)
     engine = revisions.engine_of(request.revisions)
     topology = _topology(request, engine)
     chosen = _scenarios(request, quick=quick)
-    if request.time_limit_s is not None and not request.time_limit_s > 0:
-        raise UsageError(f"--time-limit {request.time_limit_s:g}: must be above zero.")
+    for name, limit_s in (
+        ("--time-limit", request.time_limit_s), ("--setup-limit", request.setup_limit_s)
+    ):  # fmt: skip
+        if limit_s is not None and not 0 < limit_s <= _LONGEST_S:
+            raise UsageError(
+                f"{name} {limit_s:g}: must be above zero, and at most {_LONGEST_S:g} seconds."
+            )
+    _require_metrics(request, chosen)
     instruments = _instruments(request)
     cache = Cache()
     location = request.repo or os.environ.get(engine.repository_variable) or engine.repository
@@ -95,6 +114,9 @@ def validate(request: Request, say: PreparationLog, *, quick: bool) -> ValidRequ
         cache=cache,
         time_limit_s=request.time_limit_s,
         instruments=instruments,
+        passed_variables=request.passed_variables,
+        toolchain=request.toolchain,
+        setup_limit_s=request.setup_limit_s,
         argv=request.argv,
     )
 
@@ -114,6 +136,27 @@ def _topology(request: Request, engine: Engine) -> Topology:
             + "."
         )
     return Topology(kind, request.processes, request.workers)
+
+
+def _require_metrics(request: Request, scenarios: Sequence[Scenario]) -> None:
+    """Raises ``UsageError`` for what no run of the scenarios can give."""
+    possible = {metric.key: metric.name for one in scenarios for metric in one.metrics}
+    lacking = sorted(request.required_metrics - set(possible))
+    if lacking:
+        names = ", ".join(metric.name for metric in METRICS if metric.key in possible)
+        raise UsageError(
+            f"--fail-on {_name_of(lacking[0])}: no run of {_listed(scenarios)} gives it. There "
+            f"are: {names}."
+        )
+
+
+def _name_of(key: str) -> str:
+    return next(metric.name for metric in METRICS if metric.key == key)
+
+
+def _listed(scenarios: Sequence[Scenario]) -> str:
+    names = [scenario.name for scenario in scenarios]
+    return " or ".join(names) if len(names) <= 3 else f"{len(names)} scenarios"
 
 
 def _instruments(request: Request) -> Instruments:

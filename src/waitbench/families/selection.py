@@ -1,6 +1,7 @@
 """Names -> Scenarios: what a user named, with the settings that go with it."""
 
 import ast
+import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
@@ -9,6 +10,11 @@ from pathlib import Path
 from waitbench.families import ALL
 from waitbench.model.errors import UsageError
 from waitbench.model.scenario import Family, Scenario, Value
+from waitbench.system import files
+from waitbench.system.places import DATAFLOWS
+
+_UNPARSABLE = (SyntaxError, ValueError, MemoryError, RecursionError)
+"""What Python's parser raises; the last two where something is nested too deeply."""
 
 _USERS = Family(
     name="user", items=lambda _parameters, _topology: None, lasts_s=lambda _parameters: 60.0
@@ -48,17 +54,24 @@ def of_user(text: str) -> Scenario:
 
     It is validated as far as a file can be without running it. Raises ``UsageError``.
     """
-    path_text, _, call = text.partition(":")
-    call = call or "flow"
+    path_text, call = _split(text)
     path = Path(path_text)
-    if path.suffix != ".py" or not path.is_file():
+    if path.suffix != ".py" or not files.is_file(path):
         raise UsageError(f"--dataflow {text!r}: there is no Python file {path_text!r}.")
-    try:
-        tree = ast.parse(path.read_text("utf-8"), str(path))
-    except (SyntaxError, ValueError) as error:
-        where = (
-            f"line {error.lineno}: {error.msg}" if isinstance(error, SyntaxError) else str(error)
+    if ":" in str(path.resolve()):
+        raise UsageError(
+            f"--dataflow {text!r}: its path has a colon in it, and engines take what follows one "
+            "for the call. Move it, or name it through a link without one."
         )
+    try:
+        content = path.read_bytes()
+        tree = ast.parse(content.decode("utf-8"), str(path))
+    except OSError as error:
+        raise UsageError(f"--dataflow {text!r} cannot be read: {error.strerror}.") from error
+    except _UNPARSABLE as error:
+        where = str(error) or "it is nested too deeply"
+        if isinstance(error, SyntaxError):
+            where = f"line {error.lineno}: {error.msg}"
         raise UsageError(f"--dataflow {text!r}: {path_text} does not parse: {where}.") from error
     name = _called_name(call)
     if name is None:
@@ -70,14 +83,36 @@ def of_user(text: str) -> Scenario:
         raise UsageError(
             f"--dataflow {text!r}: {path_text} does not define {name!r} at its top level."
         )
+    is_observed = "support" in _modules_of(tree)
+    if is_observed and (DATAFLOWS / path.name).exists():
+        raise UsageError(
+            f"--dataflow {text!r}: {path.name} is also the name of a file of waitbench's, which "
+            "Python may import in its place. Call yours otherwise."
+        )
+    taken = {scenario.name for scenario in ALL}
     return Scenario(
-        name=path.stem,
+        # One name in files and tables; what is measured is known by its parameters.
+        name=f"{path.stem}-of-yours" if path.stem in taken else path.stem,
         purpose=f"your dataflow {text}",
         family=_USERS,
         module=path.resolve(),
         call=call,
+        parameters={
+            "file": str(path.resolve()),
+            "sha256": hashlib.sha256(content).hexdigest(),
+            "call": call,
+        },
         is_own=False,
+        is_observed=is_observed,
     )
+
+
+def _split(text: str) -> tuple[str, str]:
+    """The path and the call in ``path.py:call``; a path may have colons, too."""
+    end = text.rfind(".py:")
+    if end < 0:
+        return text, "flow"
+    return text[: end + len(".py")], text[end + len(".py:") :] or "flow"
 
 
 def _matching(patterns: Sequence[str]) -> list[Scenario]:
@@ -124,10 +159,21 @@ def _called_name(call: str) -> str | None:
     """The name in ``flow`` or ``get_flow(1)``; ``None`` where it is neither a name nor a call."""
     try:
         expression = ast.parse(call, mode="eval").body
-    except SyntaxError:
+    except _UNPARSABLE:
         return None
     name = expression.func if isinstance(expression, ast.Call) else expression
     return name.id if isinstance(name, ast.Name) else None
+
+
+def _modules_of(tree: ast.Module) -> set[str]:
+    """The top-level packages that a file imports."""
+    modules: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            modules |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            modules.add(node.module.split(".")[0])
+    return modules
 
 
 def _names_of(tree: ast.Module) -> set[str]:

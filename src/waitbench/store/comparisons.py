@@ -98,7 +98,7 @@ def read(folder: Path) -> Contents:
 
     Raises ``UsageError`` where there is nothing, or a file that is not one of ours.
     """
-    if not folder.is_dir():
+    if not files.is_folder(folder):
         raise UsageError(f"There is no folder {str(folder)!r}. {MEASURE_FIRST}")
     contents = resume(folder)
     if not contents.records and not contents.documents:

@@ -14,6 +14,7 @@ from filelock import FileLock, Timeout
 from waitbench.model.errors import UsageError
 from waitbench.store import comparisons
 from waitbench.store.comparisons import MEASURE_FIRST
+from waitbench.system import files
 from waitbench.system.places import RESULTS, Cache
 
 LATEST = "latest"
@@ -57,7 +58,7 @@ def new_folder(
 def existing_folder(requested: Path | None, *, store: Path = RESULTS) -> Path:
     """The folder to read from: the requested one, or the latest. Raises ``UsageError``."""
     if requested is not None:
-        if not requested.is_dir():
+        if not files.is_folder(requested):
             raise UsageError(f"There is no folder {str(requested)!r}. {MEASURE_FIRST}")
         return requested
     latest = store / LATEST
@@ -114,6 +115,9 @@ def exclusive(folder: Path, cache: Cache) -> Iterator[None]:
             "Wait for it, or name another folder with --results."
         ) from error
     try:
+        # Nobody writes here now: these are halves of files whose writer was killed.
+        for half in folder.glob(f".*{files.HALF}"):
+            half.unlink(missing_ok=True)
         yield
     finally:
         lock.release()
