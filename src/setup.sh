@@ -48,14 +48,14 @@ bench_setup() {
   exec 9>"$BENCH_ROOT/.bench/setup.lock"
   if command -v flock >/dev/null; then flock 9; fi
   if [[ ! (-f $stamp && $(cat "$stamp") == "$wanted") ]]; then
-    if ! "$bench_python" -m pip --version >/dev/null 2>&1; then
+    # -I: what the caller's PYTHONPATH names is none of pip's business.
+    if ! "$bench_python" -I -m pip --version >/dev/null 2>&1; then
       local python
       python=$(bench_find_python) || exit 3
       bench_say "Setting up waitbench in .bench/venv with $("$python" --version) (once, about a minute) ..."
       bench_make_venv "$python" "$folder"
     fi
     bench_say "Installing $(basename "$requirements") ..."
-    # -I: what the caller's PYTHONPATH names is none of pip's business.
     "$bench_python" -I -m pip install --quiet --disable-pip-version-check --require-hashes \
       --requirement "$requirements" \
       || bench_die "the libraries could not be installed; see above."

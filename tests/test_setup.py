@@ -1,11 +1,13 @@
 """Setting up: a virtualenv of waitbench's own, whatever Python there is."""
 
+import hashlib
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests import standin
 from waitbench.system.places import ROOT
 
 
@@ -42,3 +44,46 @@ def test_a_python_with_neither_is_told_what_to_install(tmp_path: Path) -> None:
     done = make_venv(tmp_path, "venv|virtualenv|pip")
     assert done.returncode == 3
     assert "apt install python3-venv" in done.stderr
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project with a virtualenv in which nothing is installed yet."""
+    root = tmp_path_factory.mktemp("project")
+    (root / "src").mkdir()
+    (root / "src" / "setup.sh").write_text((ROOT / "src" / "setup.sh").read_text())
+    venv = [sys.executable, "-m", "virtualenv", "--quiet", str(root / ".bench" / "venv")]
+    subprocess.run(venv, check=True)
+    return root
+
+
+def set_up(project: Path, requirement: str) -> subprocess.CompletedProcess[str]:
+    """Sets a project up that needs one thing; the caller's PYTHONPATH has another pip."""
+    (project / "requirements.txt").write_text(f"{requirement}\n")
+    strange = project / "strange" / "pip"
+    strange.mkdir(parents=True, exist_ok=True)
+    (strange / "__init__.py").write_text("raise SystemExit('a strange pip')\n")
+    script = 'set -euo pipefail; BENCH_PROGRAM=test; BENCH_ROOT=$1; source "$1/src/setup.sh" "$2"'
+    return subprocess.run(
+        ["bash", "-c", script, "bash", str(project), str(project / "requirements.txt")],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        env={"PATH": "/usr/bin:/bin", "PYTHONPATH": str(strange.parent), "PIP_NO_INDEX": "1"},
+    )
+
+
+def test_what_has_not_the_locked_hash_is_not_installed(project: Path) -> None:
+    wheel = standin.write_wheel(project / "wheels")
+    digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
+    for hashes, said in (("", "Hashes are required"), ("0" * 64, "DO NOT MATCH THE HASHES")):
+        wanted = f"{wheel}" + (f" --hash=sha256:{hashes}" if hashes else "")
+        refused = set_up(project, wanted)
+        assert refused.returncode == 3, refused.stderr
+        assert said in refused.stderr
+        assert "the libraries could not be installed" in refused.stderr
+    done = set_up(project, f"{wheel} --hash=sha256:{digest}")
+    assert done.returncode == 0, done.stderr
+    python = project / ".bench" / "venv" / "bin" / "python"
+    subprocess.run([python, "-c", "import standin.run"], check=True)

@@ -14,6 +14,7 @@ from waitbench.execution import services
 from waitbench.execution.services import Running, running
 from waitbench.model.errors import HarnessError
 from waitbench.model.scenario import Service, ServicePlan
+from waitbench.system import variables
 
 PYTHON = Path(sys.executable)
 ECHO = """
@@ -98,6 +99,18 @@ def test_settings_reach_a_service_and_what_would_change_it_by_chance_does_not(
     assert found["MODE"] == "ours"
     assert "PYTHONDONTWRITEBYTECODE" not in found
     assert "BENCH_PROBE_DIR" not in found
+
+
+def test_what_the_callers_shell_holds_does_not_reach_a_service(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of_the_user = "http://127.0.0.1:9"
+    for name in ("SECRET_TOKEN", "LOG_LEVEL", "MAX_CLIENT_BATCH_SIZE", "http_proxy"):
+        monkeypatch.setenv(name, of_the_user)
+    plan = ServicePlan(services=(first(), second()))
+    with variables.only_listed(), running(PYTHON, plan, tmp_path) as up:
+        for url in up.urls:
+            assert of_the_user not in environment_of(url).values()
 
 
 def test_cpu_and_counters_are_kept_by_name(tmp_path: Path) -> None:

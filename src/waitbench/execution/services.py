@@ -45,9 +45,8 @@ def make_environment(cache: Cache, say: Callable[[str], None]) -> Path:
             log = cache.folder("logs") / "services.log"
             log.unlink(missing_ok=True)
             run_logged([sys.executable, "-m", "virtualenv", "--clear", str(folder)], log)
-            run_logged(
-                [str(python), "-m", "pip", "install", "--no-input", "-r", str(requirements)], log
-            )
+            pip = [str(python), "-m", "pip", "install", "--no-input", "--require-hashes"]
+            run_logged([*pip, "-r", str(requirements)], log)
             done.touch()
     return python
 

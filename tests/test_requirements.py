@@ -1,0 +1,79 @@
+"""What is installed: locked in full, with hashes, as the .in files ask for."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+from waitbench.system.places import ROOT
+
+FOLDERS = (ROOT, ROOT / "services", ROOT / "benchmarks")
+CHOSEN = sorted(path for folder in FOLDERS for path in folder.glob("requirements*.in"))
+TOOLS = Path(sys.executable).parent
+"""Where uv is, if this virtualenv has it."""
+
+
+def locked(path: Path) -> list[Requirement]:
+    """What a lock names; each with a hash at least."""
+    entries = re.sub(r"^#.*\n", "", path.read_text(), flags=re.MULTILINE).replace("\\\n", "")
+    found = []
+    for entry in entries.splitlines():
+        what, *hashes = entry.split(" --hash=")
+        assert hashes, entry
+        assert all(re.fullmatch(r"sha256:[0-9a-f]{64}\s*", one) for one in hashes), entry
+        found.append(Requirement(what))
+    return found
+
+
+def test_there_is_a_lock_for_each_choice() -> None:
+    assert len(CHOSEN) == 4
+    for folder in FOLDERS:
+        locks = {path.with_suffix(".in") for path in folder.glob("requirements*.txt")}
+        assert locks == {path for path in CHOSEN if path.parent == folder}
+
+
+@pytest.mark.parametrize("choice", CHOSEN, ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_lock_pins_everything_that_is_chosen_and_has_a_hash_of_each(choice: Path) -> None:
+    lock = locked(choice.with_suffix(".txt"))
+    assert all(str(one.specifier).startswith("==") for one in lock)
+    pins = {(one.name, str(one.specifier)) for one in lock}
+    for line in choice.read_text().splitlines():
+        if line and not line.startswith(("#", "-r ")):
+            wanted = Requirement(line)
+            assert (wanted.name.lower(), str(wanted.specifier)) in pins
+
+
+def test_what_shares_a_virtualenv_agrees() -> None:
+    ours = set(map(str, locked(ROOT / "requirements.txt")))
+    for other in ("requirements-dev.txt", "benchmarks/requirements.txt"):
+        assert ours <= set(map(str, locked(ROOT / other)))
+
+
+@pytest.mark.integration
+@pytest.mark.skipif(
+    shutil.which("uv", path=f"{TOOLS}:{os.environ['PATH']}") is None, reason="uv makes the locks"
+)
+def test_the_locks_are_what_the_script_makes_of_the_choices(tmp_path: Path) -> None:
+    names = [str(path.relative_to(ROOT)) for path in CHOSEN]
+    names += [str(Path(name).with_suffix(".txt")) for name in names]
+    for name in (*names, "src/lock.sh"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
+    made = subprocess.run(
+        [tmp_path / "src" / "lock.sh"],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+        env={**os.environ, "PATH": f"{TOOLS}:{os.environ['PATH']}"},
+    )
+    if made.returncode != 0 and re.search(r"error sending request|dns error", made.stderr):
+        pytest.skip("the index cannot be reached")
+    assert made.returncode == 0, made.stderr
+    for name in names:
+        assert (tmp_path / name).read_text() == (ROOT / name).read_text(), name
