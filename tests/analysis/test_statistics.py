@@ -9,6 +9,7 @@ from waitbench.analysis import statistics
 from waitbench.analysis.rounds import paired_by_round
 from waitbench.analysis.statistics import Estimate, Verdict
 from waitbench.model.metrics import BY_NAME, METRICS, Metric
+from waitbench.model.record import Contestant
 from waitbench.model.run import DISTURBED
 
 T_2 = 4.302652729911275
@@ -248,3 +249,31 @@ def test_a_count_of_nothing_against_one_is_no_rise(
     key = BY_NAME[name].key
     record = make_record({"a": [{key: before}] * 3, "b": [{key: after}] * 3})
     assert statistics.compare(record).rows[1].ratios[name].value == pytest.approx(ratio)
+
+
+def installing(label: str, version: str, *others: str) -> Contestant:
+    """A revision of this version, beside other packages."""
+    known = facts(package_version=version, requirements=(*others, f"stand_in=={version}"))
+    return contestant(label, facts=known)
+
+
+def test_other_packages_that_differ_are_named_with_who_has_which() -> None:
+    alone = Contestant(label="d", text="d", origin="wheel", facts=None)
+    record = make_record(
+        {label: [times(1, 1, 1)] for label in "abc"},
+        revisions=(
+            installing("a", "0.1.0", "json==3.0.1", "same==1", "only_here==1"),
+            installing("b", "0.2.0", "json==3.0.2", "same==1"),
+            installing("c", "0.2.0", "json==3.0.1", "same==1"),
+            alone,
+        ),
+    )
+    assert statistics.compare(record).other_packages == ("json 3.0.1 (a, c), 3.0.2 (b)",)
+
+
+def test_a_package_that_happens_to_have_the_engines_version_once_is_another_all_the_same() -> None:
+    record = make_record(
+        {"a": [times(1, 1, 1)], "b": [times(1, 1, 1)]},
+        revisions=(installing("a", "3.0.1", "json==3.0.1"), installing("b", "3.0.3", "json==4")),
+    )
+    assert statistics.compare(record).other_packages == ("json 3.0.1 (a), 4 (b)",)

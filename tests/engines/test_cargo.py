@@ -21,6 +21,11 @@ RUST = Toolchain("rustc 1.86.0 (05f9846f8 2025-03-31)", "", "stable")
         ("  thread 'main' panicked: Could not find `protoc` installation", "protobuf-compiler"),
         ("  failed: No such file or directory\n  is `cmake` not installed?", "cmake"),
         ("error: linker `cc` not found", "build-essential"),
+        (
+            "error: toolchain '1.86.0-x86_64' is not installed\n"
+            "  Cargo, the Rust package manager, is not installed or is not on PATH.",
+            "rustup toolchain install 1.86.0-x86_64",
+        ),
         ("cargo, the Rust package manager, is not installed or is not on PATH.", "rustup.rs"),
     ],
 )  # fmt: skip

@@ -3,6 +3,7 @@
 import http.server
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -67,6 +68,27 @@ def test_what_is_no_answer_is_an_error_and_is_not_remembered(
 ) -> None:
     server.answer = answer
     with pytest.raises(HarnessError, match="does not answer for stream"):
+        Index("stream", cache).wheel("0.1.0", PYTHON)
+    assert not list(cache.folder("wheels").iterdir())
+
+
+def test_other_wheels_in_a_folder_do_not_speak_for_an_index_that_does_not_answer(
+    server: Answering, cache: Cache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "stream-0.2.0-py3-none-any.whl").touch()
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
+    server.answer = (503, "busy")
+    with pytest.raises(HarnessError, match="does not answer for stream"):
+        Index("stream", cache).wheel("0.1.0", PYTHON)
+    assert not list(cache.folder("wheels").iterdir())
+
+
+def test_a_wheel_that_has_not_the_hash_that_the_index_names_is_not_taken(
+    server: Answering, cache: Cache
+) -> None:
+    wheel = "stream-0.1.0-py3-none-any.whl"
+    server.answer = (200, f'<html><a href="/files/{wheel}#sha256={"0" * 64}">{wheel}</a></html>')
+    with pytest.raises(HarnessError, match="DO NOT MATCH THE HASHES"):
         Index("stream", cache).wheel("0.1.0", PYTHON)
     assert not list(cache.folder("wheels").iterdir())
 

@@ -6,21 +6,44 @@ import pytest
 
 from tests import standin
 from waitbench.environments.repository import Repository, git
-from waitbench.model.errors import UsageError
+from waitbench.model.errors import HarnessError, UsageError
 from waitbench.system.places import Cache
 
 
-def test_a_repository_by_url_is_cloned_once_and_fetched_for_unknown_names(tmp_path: Path) -> None:
+def test_a_repository_by_url_is_cloned_once_and_fetched_for_what_may_have_moved(
+    tmp_path: Path,
+) -> None:
     folder = tmp_path / "upstream"
-    standin.write_repository(folder)
+    commits = standin.write_repository(folder)
     said: list[str] = []
-    repository = Repository(folder.as_uri(), Cache(tmp_path / "cache"), said.append)
-    assert repository.find_commit("main") == standin.git(folder, "rev-parse", "main")
-    assert repository.find_commit("release-0.0.1") is not None
-    assert len(said) == 1
+
+    def repository() -> Repository:
+        """That of another command."""
+        said.clear()
+        return Repository(folder.as_uri(), Cache(tmp_path / "cache"), said.append)
+
+    first = repository()
+    for _ in range(2):
+        assert first.find_commit("main") == commits["two"]
+    assert [text.split()[0] for text in said] == ["cloning", "main"]
+    fixed = repository()
+    assert fixed.find_commit("release-0.0.1") == commits["one"]
+    assert fixed.find_commit(commits["one"][:9]) == commits["one"]
+    assert said == []
     standin.git(folder, "branch", "later")
-    assert repository.find_commit("later") == standin.git(folder, "rev-parse", "later")
-    assert len(said) == 2
+    standin.git(folder, "checkout", "--quiet", "main")
+    (folder / "more").write_text("more")
+    standin.git(folder, "add", "--all")
+    standin.git(folder, "commit", "--quiet", "--message", "three")
+    moved = repository()
+    assert moved.find_commit("later") == commits["two"]
+    assert moved.find_commit("main") == standin.git(folder, "rev-parse", "main") != commits["two"]
+    folder.rename(tmp_path / "gone")
+    offline = repository()
+    assert offline.find_commit("main") == moved.find_commit("main")
+    assert "cannot be reached: main is taken as it was fetched last" in said[-1]
+    with pytest.raises(UsageError, match="cannot be reached"):
+        offline.find_commit("no-such-branch")
 
 
 @pytest.mark.parametrize(
@@ -39,6 +62,44 @@ def test_exported_files_have_the_time_of_now_not_of_the_commit(
     (tmp_path / "out").mkdir()
     repository.export(repository_folder[1]["one"], tmp_path / "out")
     assert (tmp_path / "out" / "src" / "main.rs").stat().st_mtime >= before - 1
+
+
+def test_what_is_not_for_archives_is_exported_all_the_same(tmp_path: Path, cache: Cache) -> None:
+    folder, out = tmp_path / "upstream", tmp_path / "out"
+    standin.write_repository(folder)
+    (folder / ".gitattributes").write_text("src export-ignore\nversion export-subst\n")
+    (folder / "version").write_text("$Format:%H$\n")
+    (folder / "linked").symlink_to("src")
+    standin.git(folder, "add", "--all")
+    standin.git(folder, "commit", "--quiet", "--message", "attributes")
+    (folder / "untracked").touch()
+    out.mkdir()
+    Repository(str(folder), cache).export(standin.git(folder, "rev-parse", "HEAD"), out)
+    assert (out / "linked" / "main.rs").exists()
+    assert (out / "version").read_text() == "$Format:%H$\n"
+    assert not (out / "untracked").exists()
+    assert standin.git(folder, "status", "--porcelain") == "?? untracked"
+
+
+def test_a_commit_with_a_submodule_is_not_built_without_it(tmp_path: Path, cache: Cache) -> None:
+    folder = tmp_path / "upstream"
+    commits = standin.write_repository(folder)
+    link = f"160000,{commits['one']},inner"
+    standin.git(folder, "update-index", "--add", "--cacheinfo", link)
+    standin.git(folder, "commit", "--quiet", "--message", "submodule")
+    commit = standin.git(folder, "rev-parse", "HEAD")
+    (tmp_path / "out").mkdir()
+    for location in (str(folder), folder.as_uri()):
+        with pytest.raises(HarnessError, match="submodule, 'inner'"):
+            Repository(location, cache).export(commit, tmp_path / "out")
+
+
+def test_the_head_of_a_url_is_its_default_branch(tmp_path: Path, cache: Cache) -> None:
+    folder = tmp_path / "upstream"
+    standin.write_repository(folder)
+    standin.git(folder, "checkout", "--quiet", "-b", "trunk", "HEAD~1")
+    repository = Repository(folder.as_uri(), cache)
+    assert repository.find_commit("HEAD") == standin.git(folder, "rev-parse", "trunk")
 
 
 def test_a_pull_request_is_known_by_its_number(tmp_path: Path) -> None:

@@ -1,7 +1,9 @@
 """Revisions and where they are looked up."""
 
 import hashlib
+import zipfile
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -117,6 +119,35 @@ def test_broken_wheels_are_refused(repository: Repository, tmp_path: Path) -> No
     for path in (broken, other, misnamed):
         with pytest.raises(UsageError):
             resolve([f"standin@{path}"], repository)
+
+
+def test_a_damaged_wheel_is_sound_or_refused_wherever_the_damage_is(
+    repository: Repository, tmp_path: Path
+) -> None:
+    path = tmp_path / "stand_in-0.0.1-py3-none-any.whl"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("stand_in-0.0.1.dist-info/METADATA", "Name: stand-in\n" * 9)
+    whole, random, refused = path.read_bytes(), Random(0), 0
+    for _ in range(500):
+        damaged = bytearray(whole)
+        for _ in range(random.choice((1, 3))):
+            damaged[random.randrange(len(damaged))] = random.randrange(256)
+        path.write_bytes(damaged)
+        try:
+            resolve([f"standin@{path}"], repository)
+        except UsageError as error:
+            refused += 1
+            assert "wheel" in str(error)
+    assert refused > 250
+
+
+@pytest.mark.parametrize("name", ["new\nline", "\udcff", "\x1b[31m"])
+def test_a_folder_whose_name_cannot_be_shown_is_to_be_labelled(
+    name: str, repository: Repository, tmp_path: Path
+) -> None:
+    standin.write_sources(tmp_path / name)
+    with pytest.raises(UsageError, match="Label it: LABEL="):
+        resolve([f"standin@{tmp_path / name}"], repository)
 
 
 def test_a_revision_says_which_engine_it_is_of(repository: Repository) -> None:

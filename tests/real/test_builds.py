@@ -1,5 +1,8 @@
 """Real compilers: two commits never share a binary, and what is interrupted is made anew."""
 
+import json
+import os
+import re
 import shutil
 import subprocess
 from collections.abc import Mapping
@@ -9,30 +12,50 @@ import pytest
 
 from tests import standin
 from waitbench import engines
+from waitbench.engines import rustup
 from waitbench.environments.origins import Chooser
 from waitbench.environments.repository import Repository
 from waitbench.environments.revisions import resolve
 from waitbench.environments.virtualenvs import Maker
 from waitbench.execution.hyperfine import locate
-from waitbench.model.environment import Environment, OriginChoice
+from waitbench.model.environment import Environment, OriginChoice, Toolchain
 from waitbench.model.errors import HarnessError
 from waitbench.system.places import Cache
 
 pytestmark = pytest.mark.integration
 
 needs_cargo = pytest.mark.skipif(shutil.which("cargo") is None, reason="source builds need cargo")
+needs_rustup = pytest.mark.skipif(shutil.which("rustup") is None, reason="rustup has toolchains")
+
+SAYS_ITS_COMPILER = """
+fn main() {
+    let rustc = std::env::var("RUSTC").unwrap();
+    let said = std::process::Command::new(rustc).arg("--version").output().unwrap().stdout;
+    println!("cargo:rustc-env=COMPILER={}", String::from_utf8(said).unwrap().trim());
+}
+"""
+"""A build script that has the program know what compiles it."""
 
 
-def make(*texts: str, repository: Repository) -> Mapping[str, Environment | HarnessError]:
+def make(
+    *texts: str, repository: Repository, toolchain: str | None = None
+) -> Mapping[str, Environment | HarnessError]:
     engine = engines.named("standin")
     chooser = Chooser(engine, repository, repository.cache)
     specs = chooser.choose(resolve(texts, repository), OriginChoice.AUTO, None)
-    return Maker(engine=engine, repository=repository, cache=repository.cache).make_all(specs)
+    maker = Maker(engine=engine, repository=repository, cache=repository.cache, toolchain=toolchain)
+    return maker.make_all(specs)
 
 
 def program(environment: Environment | HarnessError) -> Path:
     assert isinstance(environment, Environment), environment
     return environment.folder / "bin" / "stand-in"
+
+
+def says(*compiler: str) -> str:
+    """What a compiler says of itself."""
+    command = [*compiler, "--version"]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
 
 @needs_cargo
@@ -50,6 +73,90 @@ def test_two_commits_never_share_a_binary_though_their_files_are_equally_old(
     assert one.read_bytes() != two.read_bytes()
     again = make("again=standin@r0.0.1", repository=repository)
     assert again["again"] == made["one"], "reused when complete"
+
+
+def write_sources_that_name(folder: Path, channel: str) -> None:
+    """Sources that ask for a compiler, and whose program says by which it was compiled."""
+    standin.write_sources(folder, f"as {channel} asks")
+    (folder / "rust-toolchain.toml").write_text(f'[toolchain]\nchannel = "{channel}"\n')
+    (folder / "build.rs").write_text(SAYS_ITS_COMPILER)
+    (folder / "src" / "main.rs").write_text(
+        f'fn main() {{ println!("{{}}", env!("COMPILER")); }} // {channel}\n'
+    )
+
+
+@pytest.fixture
+def naming_two(tmp_path: Path, cache: Cache) -> Repository:
+    """Two commits that name two compilers: an old one, and the newest that is installed."""
+    newest = max(map(rustup.version_of, rustup.installed().values()))
+    folder = tmp_path / "naming"
+    folder.mkdir()
+    standin.git(folder, "init", "--quiet", "--initial-branch", "main")
+    for tag, channel in (("old", "1.60.0"), ("new", str(newest))):
+        write_sources_that_name(folder, channel)
+        standin.git(folder, "add", "--all")
+        standin.git(folder, "commit", "--quiet", "--message", channel)
+        standin.git(folder, "tag", tag)
+    return Repository(str(folder), cache)
+
+
+def compilers(made: Mapping[str, Environment | HarnessError]) -> set[tuple[str | None, str]]:
+    """What each environment's file says of its compiler, and what its program says."""
+    said = set()
+    for environment in made.values():
+        run = subprocess.run([program(environment)], capture_output=True, text=True, check=True)
+        assert isinstance(environment, Environment)
+        kept = json.loads((environment.folder / "environment.json").read_text())
+        said.add((kept["compiler"], run.stdout.strip()))
+    return said
+
+
+@needs_rustup
+def test_revisions_that_name_two_compilers_are_built_by_one_and_the_file_says_which(
+    naming_two: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(rustup.VARIABLE, raising=False)
+    made = make("standin@old", "standin@new", repository=naming_two)
+    newest = max(rustup.installed().values(), key=rustup.version_of)
+    assert compilers(made) == {(newest, newest)}
+
+
+@needs_rustup
+def test_a_toolchain_that_is_asked_for_builds_all_whatever_they_name(
+    naming_two: Repository,
+) -> None:
+    newest = max(rustup.installed().values(), key=rustup.version_of)
+    listed = subprocess.run(
+        ["rustup", "toolchain", "list"], capture_output=True, text=True, check=True
+    )
+    names = [line.split()[0] for line in listed.stdout.splitlines()]
+    others = {name: said for name in names if (said := says("rustc", f"+{name}")) != newest}
+    if not others:
+        pytest.skip("there is one compiler, so no other to ask for")
+    name, compiler = others.popitem()
+    made = make("standin@old", "standin@new", repository=naming_two, toolchain=name)
+    assert compilers(made) == {(compiler, compiler)}
+
+
+@needs_cargo
+def test_cargo_writes_down_which_compiler_ran(tmp_path: Path) -> None:
+    source, log = tmp_path / "source", tmp_path / "log"
+    standin.write_sources(source)
+    compiler = says("rustc")
+    builder = engines.named("standin").builder
+    builder.before(source, tmp_path)
+    with log.open("wb") as file:
+        subprocess.run(
+            ["cargo", "build"],
+            cwd=source,
+            stdout=file,
+            stderr=file,
+            check=True,
+            env={**os.environ, **builder.variables(tmp_path, Toolchain(compiler, ""))},
+        )
+    builder.after(source, tmp_path, Toolchain(compiler, ""), log)
+    with pytest.raises(HarnessError, match=f"was built by {re.escape(compiler)}"):
+        builder.after(source, tmp_path, Toolchain("rustc 1.60.0 (another)", ""), log)
 
 
 @needs_cargo

@@ -1,6 +1,7 @@
 """What other programs get of the caller's environment."""
 
 import os
+import urllib.request
 
 import pytest
 
@@ -30,6 +31,16 @@ def test_what_is_not_listed_is_gone_for_the_time_of_the_block() -> None:
     assert dict(os.environ) == before
 
 
+def test_a_token_is_set_aside_even_if_its_beginning_is_listed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("CARGO_REGISTRY_TOKEN", "canary")
+    with variables.only_listed():
+        assert "CARGO_REGISTRY_TOKEN" not in os.environ
+        variables.pass_on(["CARGO_REGISTRY_TOKEN"])
+        assert variables.of_setup()["CARGO_REGISTRY_TOKEN"] == "canary"
+
+
 def test_what_the_user_names_is_passed_on() -> None:
     with variables.only_listed():
         variables.pass_on([CANARY])
@@ -50,3 +61,22 @@ def test_a_workload_gets_less_than_a_build_and_a_build_less_than_the_harness() -
     assert "LC_TIME" in variables.of_workload()
     assert "https_proxy" in variables.of_setup()
     assert {CANARY, "COLUMNS", "BENCH_PROGRAM", "GIT_DIR"}.isdisjoint(variables.of_setup())
+
+
+@pytest.mark.parametrize(
+    ("exempt", "also"), [({}, ()), ({"NO_PROXY": "example.org"}, ("example.org",)),
+                         ({"no_proxy": "*"}, ("example.org",))],
+)  # fmt: skip
+def test_our_own_services_are_never_asked_through_a_proxy(
+    exempt: dict[str, str], also: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("NO_PROXY", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    for name, value in exempt.items():
+        monkeypatch.setenv(name, value)
+    assert not urllib.request.proxy_bypass("127.0.0.1:8080") or exempt == {"no_proxy": "*"}
+    with variables.only_listed():
+        for host in ("127.0.0.1:8080", "localhost:8080", *also):
+            assert urllib.request.proxy_bypass(host), host
+        assert bool(urllib.request.proxy_bypass("example.com")) == (exempt == {"no_proxy": "*"})

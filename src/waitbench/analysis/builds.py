@@ -8,16 +8,20 @@ def other_packages(context: Context) -> tuple[str, ...]:
 
     Such as ``jsonpickle 3.0.1 (v0.16.0), 3.0.2 (v0.16.1)``.
     """
+    installed = {r.label: r.facts for r in context.revisions if r.facts is not None}
     versions: dict[str, dict[str, list[str]]] = {}
-    for revision in context.revisions:
-        for text in revision.facts.requirements if revision.facts else ():
+    for label, facts in installed.items():
+        for text in facts.requirements:
             name, _, version = text.partition("==")
-            if revision.facts is None or version != revision.facts.package_version:
-                versions.setdefault(name, {}).setdefault(version, []).append(revision.label)
+            versions.setdefault(name, {}).setdefault(version, []).append(label)
+    # The engine is the one that has the revision's version everywhere.
+    own_versions: dict[str, list[str]] = {}
+    for label, facts in installed.items():
+        own_versions.setdefault(facts.package_version, []).append(label)
     return tuple(
         f"{name} " + ", ".join(f"{version} ({', '.join(of)})" for version, of in found.items())
         for name, found in sorted(versions.items())
-        if len(found) > 1
+        if len(found) > 1 and found != own_versions
     )
 
 

@@ -15,7 +15,7 @@ from rich.text import Text
 from waitbench import engines
 from waitbench.environments import interpreters
 from waitbench.execution import hyperfine
-from waitbench.model.errors import ExitCode
+from waitbench.model.errors import ExitCode, masked
 from waitbench.system import machine
 from waitbench.system.instruments import find_sampler, find_system_calls
 from waitbench.system.places import Cache
@@ -212,11 +212,11 @@ def _git() -> Finding:
 def _repository() -> Finding:
     engine = engines.DEFAULT
     where = os.environ.get(engine.repository_variable) or engine.repository
-    if _answers("git", "ls-remote", "--exit-code", where, "HEAD"):
-        return Finding(what="repository", here=f"{where} answers")
+    if _answers("git", "ls-remote", "--exit-code", "--", where, "HEAD"):
+        return Finding(what="repository", here=f"{masked(where)} answers")
     return Finding(
         what="repository",
-        here=f"{where} does not answer",
+        here=f"{masked(where)} does not answer",
         costs="Commits, branches and tags that are not in the cache yet cannot be looked up.",
         remedy=f"export {engine.repository_variable}=FOLDER    # a clone of it",
     )

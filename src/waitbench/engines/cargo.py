@@ -73,6 +73,9 @@ class CargoBuilder:
     def hint(self, log: Path) -> str:
         lines = tail(log, _COMPLAINTS_WITHIN_LINES).splitlines()
         text = "\n".join(line for line in lines if _COMPLAINT.search(line))
+        toolchain = re.search(r"toolchain '([\w.-]+)' is not installed", text)
+        if toolchain:
+            return f"\nHint: rustup toolchain install {toolchain[1]}"
         for program in ("cargo", "rustc"):
             missing = "{0}, the Rust .*is not installed|{0}.*not found|No such file.*{0}"
             if re.search(missing.format(program), text):

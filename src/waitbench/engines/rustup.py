@@ -49,14 +49,14 @@ def choose(sources: Sequence[ReadSource], wanted: str | None) -> Toolchain:
     found = installed()
     if not found:
         compiler = _ask(None)
-        if compiler is not None and needed is not None and needed > _version(compiler):
+        if compiler is not None and needed is not None and needed > version_of(compiler):
             raise HarnessError(
                 f"The sources ask for Rust {needed}, and here is {compiler}, without rustup. "
                 "Install a newer one: https://rustup.rs"
             )
         return Toolchain(compiler or NONE, flags)
-    name, compiler = max(found.items(), key=lambda one: _version(one[1]))
-    if needed is not None and needed > _version(compiler):
+    name, compiler = max(found.items(), key=lambda one: version_of(one[1]))
+    if needed is not None and needed > version_of(compiler):
         raise HarnessError(
             f"The sources ask for Rust {needed}; the newest here is {compiler}. This would install "
             f"it: rustup toolchain install {needed}"
@@ -97,7 +97,8 @@ def _run(*command: str) -> str | None:
     return done.stdout if done.returncode == 0 else None
 
 
-def _version(compiler: str) -> Version:
+def version_of(compiler: str) -> Version:
+    """The version that a compiler says it is of; 0 where it says none."""
     match = _VERSION.match(compiler)
     return Version(match[1]) if match else Version("0")
 

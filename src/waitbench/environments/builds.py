@@ -22,7 +22,6 @@ from waitbench.environments.sources import lay_out
 from waitbench.model.environment import EnvironmentSpec, Interpreter, Toolchain
 from waitbench.model.errors import HarnessError
 from waitbench.model.revision import Checkout
-from waitbench.system import variables
 from waitbench.system.places import Cache
 from waitbench.system.steps import BUILD_S, INSTALL_S, run_logged
 
@@ -81,7 +80,7 @@ class Workshop:
             [str(python), "-m", "pip", "wheel", *options, "."],
             log,
             time_limit_s=self.limit_s or BUILD_S,
-            env={**variables.of_setup(), **self.builder.variables(directory, self.toolchain)},
+            more_variables=self.builder.variables(directory, self.toolchain),
             cwd=directory / "source",
             hint=self.builder.hint,
         )

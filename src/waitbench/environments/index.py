@@ -18,7 +18,7 @@ _TIME_LIMIT_S = 300
 
 _NO_SUCH_PACKAGE = re.compile(r"\b404\b.*(Not Found|Client Error)", re.IGNORECASE)
 _COMPLAINT = re.compile(
-    r"Could not fetch|Client Error|Server Error|Retrying|Skipping page|timed out"
+    r"Could not fetch|Client Error|Server Error|Retrying|Skipping page|timed out|NOT MATCH THE HASH"
 )
 
 
@@ -50,7 +50,9 @@ class Index:
                 return kept_wheels.keep(downloaded[0], folder)
         a_file = rf"(Found|Skipping) link.*\b{re.escape(self.package)}[-_]"
         names_files = re.search(a_file, said, re.IGNORECASE)
-        if "No matching distribution" in said and names_files:
+        # One index may answer, or a folder of the user's, where another does not.
+        is_whole = names_files and not _COMPLAINT.search(said)
+        if "No matching distribution" in said and is_whole:
             absent.touch()
             return None
         if "No matching distribution" in said and _NO_SUCH_PACKAGE.search(said):

@@ -105,7 +105,7 @@ def _read_known(path: Path) -> dict[str, Interpreter | None]:
     try:
         return {
             key: found and Interpreter(**found)
-            for key, found in json.loads(path.read_text()).items()
+            for key, found in json.loads(path.read_bytes()).items()
         }
     except (OSError, ValueError, TypeError):
         return {}

@@ -3,9 +3,9 @@
 import hashlib
 import os
 import re
-import subprocess
-from collections.abc import Callable
-from dataclasses import dataclass
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from filelock import FileLock
@@ -18,6 +18,9 @@ from waitbench.system.processes import Answer, ask
 _URL = re.compile(r"(https?|ssh|git|file)://[^\s-][^\s]*|[\w.-]+@[\w.-]+:[^\s-][^\s]*")
 _GIT_TIME_LIMIT_S = 1800
 
+_SUBMODULE = re.compile(r"(?:^|\0)160000 [^\t]*\t([^\0]+)")
+"""How git lists a submodule in an index."""
+
 
 @dataclass(frozen=True)
 class Repository:
@@ -26,6 +29,8 @@ class Repository:
     location: str
     cache: Cache
     say: Callable[[str], None] = lambda _message: None
+    _fetched: set[str] = field(default_factory=set, compare=False)
+    """Names that have been looked for in the original."""
 
     @property
     def shown(self) -> str:
@@ -33,23 +38,31 @@ class Repository:
         return masked(self.location)
 
     def __post_init__(self) -> None:
-        if not self.location or (
-            not self._is_local() and not _URL.fullmatch(self.location)
-        ):
+        if not self.location or (not self._is_local() and not _URL.fullmatch(self.location)):
             raise UsageError(
                 f"--repo {self.location!r} is neither a folder nor a URL (https://…, ssh://…, "
                 "git@host:path)."
             )
 
     def find_commit(self, name: str) -> str | None:
-        """The full id of the commit that a tag, a branch or 7 or more hex digits name, if any."""
+        """The full id of the commit that a tag, a branch or 7 or more hex digits name, if any.
+
+        What may have moved since, as branches do, is fetched anew.
+        """
         folder = self._folder()
         found = _find(folder, name)
-        if found is None and not self._is_local():
-            self.say(f"{name} is not in the local copy of {self.shown}: fetching")
+        if self._is_local() or name in self._fetched or (found and not _moves(folder, name)):
+            return found
+        why = "may have moved" if found else "is not"
+        self.say(f"{name} {why} in the local copy of {self.shown}: fetching")
+        try:
             self._update(folder, name)
-            found = _find(folder, name)
-        return found
+        except UsageError:
+            if found is None:
+                raise
+            self.say(f"{self.shown} cannot be reached: {name} is taken as it was fetched last")
+        self._fetched.add(name)
+        return _find(folder, name)
 
     def date_of(self, commit: str) -> str | None:
         """When a commit was committed, in ISO 8601."""
@@ -60,25 +73,32 @@ class Repository:
         return git(self._folder(), "show", f"{commit}:{path}")
 
     def export(self, commit: str, target: Path) -> None:
-        """Writes a commit's files into an empty folder; needs no other commit's blobs."""
-        archive = subprocess.Popen(
-            ["git", "-C", str(self._folder()), "archive", "--format=tar", commit],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=_environment(),
-        )
-        # --touch: files get the time of now, never the commit's, which would hide a change from
-        # cargo (its fingerprints compare modification times, and two commits can have the same).
-        unpacked = subprocess.run(
-            ["tar", "-x", "--touch", "-C", str(target)],
-            stdin=archive.stdout,
-            capture_output=True,
-            check=False,
-        )
-        _, errors = archive.communicate()
-        if archive.returncode != 0 or unpacked.returncode != 0:
-            reason = (errors + unpacked.stderr).decode("utf-8", "replace").strip()
-            raise HarnessError(f"Commit {commit} cannot be read from {self.location}: {reason}")
+        """Writes a commit's files into an empty folder, with the time of now as theirs.
+
+        Never the commit's time, which would hide a change from cargo. Raises ``HarnessError``.
+        """
+        # Not by git archive, which leaves out what .gitattributes says is not for archives.
+        with tempfile.TemporaryDirectory() as own:
+            # An index of our own, and no hooks: the folder may be where somebody works.
+            more = {"GIT_INDEX_FILE": str(Path(own) / "index")}
+            at = ["git", "-C", str(self._folder()), "-c", "core.hooksPath=/dev/null"]
+            for command in (
+                [*at, "read-tree", commit],
+                [*at, "ls-files", "--stage", "-z"],
+                [*at, "--work-tree", str(target.resolve()), "checkout-index", "--all"],
+            ):
+                done = _run(command, more)
+                if done.returncode != 0:
+                    reason = done.stderr.strip()
+                    raise HarnessError(
+                        f"Commit {commit} cannot be read from {self.shown}: {reason}"
+                    )
+                submodule = _SUBMODULE.search(done.stdout)
+                if submodule:
+                    raise HarnessError(
+                        f"Commit {commit} has a submodule, {submodule[1]!r}, which its build would "
+                        "not get. Check it out with its submodules, and name that folder."
+                    )
 
     def _is_local(self) -> bool:
         return files.is_folder(self.location)
@@ -94,26 +114,30 @@ class Repository:
             if not folder.exists():
                 self.say(f"cloning {self.shown} (once)")
                 partial = folder.with_name(f"{key}.part-{os.getpid()}")
-                _require(
-                    ["git", "clone", "--quiet", "--bare", "--", self.location, str(partial)],
-                    self.location,
-                )
-                # What it was cloned from would stand in its configuration, token and all.
-                git(partial, "remote", "set-url", "origin", self.shown)
+                # Not by git clone, which writes the URL down, token and all.
+                _require(["git", "init", "--quiet", "--bare", "--", str(partial)], str(partial))
+                self._fetch(partial)
                 partial.rename(folder)
         return folder
 
-    def _update(self, folder: Path, name: str) -> None:
+    def _fetch(self, folder: Path) -> None:
+        """Brings a copy's branches and tags, and what it takes for ``HEAD``, up to date."""
         refs = ["+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"]
         fetch = ["git", "-C", str(folder), "fetch", "--quiet", "--", self.location]
         _require([*fetch, *refs], self.location)
+        said = git(folder, "ls-remote", "--symref", "--", self.location, "HEAD") or ""
+        head = re.match(r"ref: (refs/heads/\S+)\tHEAD", said)
+        if head:
+            git(folder, "symbolic-ref", "HEAD", head[1])
+
+    def _update(self, folder: Path, name: str) -> None:
         base, _ = _split_ancestry(name)
-        if _find(folder, name) is not None:
-            return
         if base.startswith("#"):
             for ref in _pull_requests(base):
                 git(folder, "fetch", "--quiet", "--", self.location, f"+{ref}:{ref}")
-        elif re.fullmatch(r"[0-9a-f]{40}", base):
+            return
+        self._fetch(folder)
+        if _find(folder, name) is None and re.fullmatch(r"[0-9a-f]{40}", base):
             # A commit in no branch can still be had from most hosts by its full id.
             git(folder, "fetch", "--quiet", "--", self.location, base)
 
@@ -150,6 +174,14 @@ def _find(folder: Path, name: str) -> str | None:
     return None
 
 
+def _moves(folder: Path, name: str) -> bool:
+    """Whether a name may mean another commit tomorrow: not a tag, nor a commit's own digits."""
+    base, _ = _split_ancestry(name)
+    if re.fullmatch(r"[0-9a-fA-F]{7,40}", base):
+        return False
+    return git(folder, "rev-parse", "--verify", "--quiet", f"refs/tags/{base}") is None
+
+
 def _split_ancestry(name: str) -> tuple[str, str]:
     """``main~3^2`` as ``main`` and ``~3^2``."""
     base = re.split(r"[~^]", name, maxsplit=1)[0]
@@ -173,10 +205,10 @@ def git(folder: Path, *arguments: str) -> str | None:
     return completed.stdout.strip() if completed.returncode == 0 else None
 
 
-def _run(command: list[str]) -> Answer:
+def _run(command: list[str], more: Mapping[str, str] | None = None) -> Answer:
     """Raises ``HarnessError`` where there is no git, or it does not end."""
     try:
-        done = ask(command, time_limit_s=_GIT_TIME_LIMIT_S, env=_environment())
+        done = ask(command, time_limit_s=_GIT_TIME_LIMIT_S, env={**_environment(), **(more or {})})
     except FileNotFoundError as error:
         raise HarnessError(
             "git is not installed here. Install it (apt-get install git)."

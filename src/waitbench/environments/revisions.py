@@ -3,6 +3,7 @@
 import hashlib
 import re
 import zipfile
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -18,6 +19,11 @@ from waitbench.system import files
 
 _NAME = re.compile(r"(#[0-9]+|[A-Za-z0-9_][A-Za-z0-9_./+-]*)([~^][0-9]*)*")
 """A name as git users write it, with its ancestors (``main~3``), or a pull request (``#571``)."""
+_UNREADABLE = (InvalidWheelFilename, zipfile.BadZipFile, zlib.error, OSError, EOFError, ValueError,
+               RuntimeError)  # fmt: skip
+"""What reading a damaged archive may raise; the last where it says it is encrypted."""
+_MOST_OF_NAME = 200
+"""Longer ones name nothing in git, whose references are files, and no release."""
 _LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9 _./+-]{0,39}")
 
 
@@ -64,6 +70,8 @@ def _resolve(text: str, repository: Repository) -> Revision:
         label, source = label or path.resolve().name, _checkout(path, engine)
     else:
         label, source = label or named, _release_or_commit(name, engine, repository)
+    if not label.isprintable():  # a file's name may hold anything
+        raise UsageError(f"{label!r} cannot be shown everywhere. Label it: LABEL={name}")
     return Revision(label=label, text=named, engine=engine.name, source=source)
 
 
@@ -85,15 +93,16 @@ def _split_label(text: str) -> tuple[str | None, str]:
 
 def _release_or_commit(name: str, engine: Engine, repository: Repository) -> Source:
     if (
-        not _NAME.fullmatch(name)
+        len(name) > _MOST_OF_NAME
+        or not _NAME.fullmatch(name)
         or ".." in name
         or "//" in name
         or name.endswith((".lock", "/", "."))
     ):
         raise UsageError(
-            f"{name!r} is not a revision. Name a release (v0.16.1), a commit (7 or more hex "
-            "digits), a branch, a tag, an ancestor of these (main~3), a pull request ('#571'), a "
-            f"folder with a checkout of {engine.name}, or a wheel file."
+            f"{name[:_MOST_OF_NAME]!r} is not a revision. Name a release (v0.16.1), a commit (7 or "
+            "more hex digits), a branch, a tag, an ancestor of these (main~3), a pull request "
+            f"('#571'), a folder with a checkout of {engine.name}, or a wheel file."
         )
     version = engine.version_of(name)
     if version is not None:
@@ -117,7 +126,7 @@ def _wheel_file(path: Path, engine: Engine) -> WheelFile:
             has_metadata = any(
                 entry.endswith(".dist-info/METADATA") for entry in archive.namelist()
             )
-    except (InvalidWheelFilename, zipfile.BadZipFile, OSError) as error:
+    except _UNREADABLE as error:
         raise UsageError(f"{str(path)!r} is not a readable wheel: {error}") from error
     if damaged or not has_metadata:
         raise UsageError(

@@ -83,7 +83,7 @@ class Maker:
         key = self._key(spec, toolchain)
         folder = self.cache.folder("environments") / key
         with FileLock(self.cache.lock_file(f"environment-{key}")):
-            facts = _read_facts(folder)
+            facts = _read_facts(folder, self.engine.module)
             if facts is None:
                 # Never begun, interrupted half-way, or damaged since.
                 shutil.rmtree(folder, ignore_errors=True)
@@ -131,16 +131,12 @@ class Maker:
         return f"{spec.python.tag}-{digest[:16]}"
 
     def _facts(self, spec: EnvironmentSpec, toolchain: Toolchain | None, folder: Path) -> Facts:
-        package = next(folder.glob(f"lib/python*/site-packages/{self.engine.module}"), None)
+        package = _package(folder, self.engine.module)
         if package is None:
             raise HarnessError(
                 f"{spec.revision.label} did not install a package {self.engine.module}."
             )
-        digests = {
-            str(path.relative_to(package)): hashlib.sha256(path.read_bytes()).hexdigest()
-            for path in sorted(package.rglob("*"))
-            if path.is_file() and path.suffix != ".pyc"
-        }
+        digests = _digests(package)
         installed = sorted(path.stem for path in package.parent.glob("*.dist-info"))
         prefix = f"{self.engine.package.replace('-', '_')}-"
         traits = self.engine.traits(package)
@@ -152,7 +148,7 @@ class Maker:
                 for name, digest in digests.items()
                 if name.endswith(_EXTENSION_SUFFIXES)
             },
-            package_sha256=hashlib.sha256(json.dumps(digests).encode()).hexdigest(),
+            package_sha256=_digest_of(digests),
             requirements=tuple(
                 name.replace("-", "==", 1) for name in installed if not name.startswith("pip-")
             ),
@@ -162,11 +158,31 @@ class Maker:
         )
 
 
-def _read_facts(folder: Path) -> Facts | None:
-    """What is known of an environment; ``None`` where it is not whole."""
+def _read_facts(folder: Path, module: str) -> Facts | None:
+    """What is known of an environment; ``None`` where it is not, or no more, what it was."""
     try:
         facts = Facts.from_plain(json.loads((folder / _FACTS).read_text("utf-8")))
+        package = _package(folder, module)
+        # Its interpreter is a link to one that may be gone.
+        if package is None or not (folder / "bin" / "python").exists():
+            return None
+        return facts if _digest_of(_digests(package)) == facts.package_sha256 else None
     except (OSError, ValueError, TypeError, AttributeError):
         return None
-    # Its interpreter is a link to one that may be gone.
-    return facts if (folder / "bin" / "python").exists() else None
+
+
+def _package(folder: Path, module: str) -> Path | None:
+    return next(folder.glob(f"lib/python*/site-packages/{module}"), None)
+
+
+def _digests(package: Path) -> Mapping[str, str]:
+    """The digest of each file of a package, by its path there."""
+    return {
+        str(path.relative_to(package)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(package.rglob("*"))
+        if path.is_file() and path.suffix != ".pyc"
+    }
+
+
+def _digest_of(digests: Mapping[str, str]) -> str:
+    return hashlib.sha256(json.dumps(digests).encode()).hexdigest()

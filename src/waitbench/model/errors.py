@@ -3,7 +3,7 @@
 import re
 from enum import IntEnum
 
-_SECRET = re.compile(r"(?<=://)[^/@\s'\"]+(?=@)")
+_SECRET = re.compile(r"(?<=://)[^/\s'\"]+(?=@)")
 """What stands before the host of a URL: a name and a password, or a token."""
 
 

@@ -1,5 +1,6 @@
 """What nobody foresaw -> one sentence, and the details where they can be found."""
 
+import errno
 import sys
 import tempfile
 import time
@@ -9,9 +10,18 @@ from pathlib import Path
 from waitbench.model.errors import masked
 from waitbench.system.places import Cache
 
+_REFUSALS = {
+    errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.ENOMEM,
+    errno.EMFILE, errno.ENFILE, errno.EAGAIN,
+}  # fmt: skip
+"""What the system says when it is not the program that is at fault."""
+
 
 def explain(error: Exception) -> str:
-    """Writes the traceback to a log; what to tell the user."""
+    """Writes the traceback to a log, unless the system refuses something; what to tell the user."""
+    if isinstance(error, OSError) and error.errno in _REFUSALS:
+        what = f"{error.filename}: " if error.filename else ""
+        return masked(f"the system refuses to go on: {what}{error.strerror}.")
     text = masked("".join(traceback.format_exception(error)))
     what = masked(" ".join(f"{type(error).__name__}: {error}".split()))[:300]
     said = f"something that nobody foresaw went wrong ({what})."

@@ -25,7 +25,7 @@ _Handler = Callable[[int, FrameType | None], object] | int | None
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _ORDERLY_S = 1.0
 """What was started has so long to end by itself."""
-_AT_LAST_S = 4.0
+_AT_LAST_S = 3.0
 """After this the harness is gone, whatever it is doing."""
 _ENOUGH = 3
 """So many signals end it at once."""
@@ -67,7 +67,7 @@ def owned() -> Iterator[None]:
     try:
         yield
     finally:
-        _state.is_over = True
+        _state.is_over, _state.received = True, 0
         for number, handler in before.items():
             signal.signal(number, handler)
 

@@ -3,7 +3,9 @@
 import os
 import stat
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
+from typing import IO
 
 from waitbench.model.errors import HarnessError, UsageError
 
@@ -36,15 +38,23 @@ def write_text(path: Path, text: str) -> None:
 def write_with(path: Path, write: Callable[[Path], None]) -> None:
     """Has ``write`` write a file under another name, then renames it. Raises ``HarnessError``.
 
-    A link stays one: what it leads to is written.
+    A link stays one: what it leads to is written. So is a device or a pipe, which cannot be
+    replaced.
     """
+    if _is_device(path):
+        try:
+            write(path)
+        except OSError as error:
+            raise HarnessError(f"{path} cannot be written: {error.strerror}.") from error
+        return
     path = Path(os.path.realpath(path))
     partial = path.with_name(f".{path.name[:_MOST_OF_NAME]}.{os.getpid()}{HALF}")
     try:
         write(partial)
         partial.replace(path)
     except OSError as error:
-        partial.unlink(missing_ok=True)
+        with suppress(OSError):
+            partial.unlink()
         raise HarnessError(
             f"{path} cannot be written: {error.strerror}. What was there before is untouched."
         ) from error
@@ -52,6 +62,8 @@ def write_with(path: Path, write: Callable[[Path], None]) -> None:
 
 def require_writable(path: Path) -> None:
     """Raises ``UsageError`` for a file that could not be written later."""
+    if _is_device(path):
+        return
     target = Path(os.path.realpath(path))
     if is_folder(target):
         raise UsageError(f"{str(path)!r} is a folder, not a file to write to.")
@@ -67,8 +79,7 @@ def append_line(path: Path, line: str) -> None:
     try:
         with path.open("a", encoding="utf-8") as file:
             file.write(line + "\n")
-            file.flush()
-            os.fsync(file.fileno())
+            _to_disk(file)
     except OSError as error:
         raise HarnessError(f"{path} cannot be added to: {error.strerror}.") from error
 
@@ -76,13 +87,23 @@ def append_line(path: Path, line: str) -> None:
 def _mode(path: str | Path) -> int:
     """Kind and permissions; 0 where nothing is there, or the system does not say."""
     try:
-        return os.stat(path).st_mode
+        return Path(path).stat().st_mode
     except (OSError, ValueError):
         return 0
+
+
+def _is_device(path: Path) -> bool:
+    """Whether this is neither a file nor a folder, but there: a device, a pipe, a terminal."""
+    return is_there(path) and not is_file(path) and not is_folder(path)
 
 
 def _write_durably(path: Path, text: str) -> None:
     with path.open("w", encoding="utf-8") as file:
         file.write(text)
-        file.flush()
+        _to_disk(file)
+
+
+def _to_disk(file: IO[str]) -> None:
+    file.flush()
+    if stat.S_ISREG(os.fstat(file.fileno()).st_mode):  # a device has no disk
         os.fsync(file.fileno())

@@ -91,7 +91,7 @@ def find_sampler() -> Sampler:
 def _tracing_folder() -> Path | None:
     """Where the tracing file system is mounted."""
     try:
-        mounts = [line.split() for line in _MOUNTS.read_text().splitlines()]
+        mounts = [line.split() for line in _MOUNTS.read_text("utf-8", "replace").splitlines()]
     except OSError:
         return None
     return next((Path(where) for _, where, kind, *_ in mounts if kind == "tracefs"), None)

@@ -81,6 +81,6 @@ def _cpu_accounting() -> str | None:
 
 def _read(path: Path) -> str | None:
     try:
-        return path.read_text().strip()
+        return path.read_text("utf-8", "replace").strip()
     except OSError:
         return None

@@ -13,6 +13,8 @@ from typing import IO
 
 import psutil
 
+from waitbench.model.errors import HarnessError
+from waitbench.system import endings
 from waitbench.system.guard import GUARD
 
 GONE_WITHIN_S = 10
@@ -57,8 +59,11 @@ def run(
 
     The caller's thread blocks without polling, so that nothing of the harness runs meanwhile. Any
     exception (Ctrl-C among them) kills the group before it travels on. ``on_start`` is told the
-    group as soon as there is one.
+    group as soon as there is one. Raises ``HarnessError`` once the harness is to end: a thread
+    that does not know of that must not begin the next step.
     """
+    if endings.was_ended():
+        raise HarnessError(f"{arguments[0]} was not started any more.")
     GUARD.start()  # that takes a while, in which nothing may be running unwatched
     process = subprocess.Popen(
         list(arguments),
@@ -160,4 +165,9 @@ def tail(path: Path, lines: int = 15) -> str:
             text = file.read().decode("utf-8", "replace")
     except FileNotFoundError:
         return ""
-    return "\n".join(line[:_LINE_LENGTH] for line in text.rstrip().splitlines()[-lines:])
+    return "\n".join(printable(line[:_LINE_LENGTH]) for line in text.rstrip().splitlines()[-lines:])
+
+
+def printable(line: str) -> str:
+    """A line of anybody's output, without what would move a terminal's cursor or break a file."""
+    return "".join(one if one.isprintable() or one == "\t" else "\ufffd" for one in line)

@@ -5,7 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from waitbench.model.errors import HarnessError
-from waitbench.system.processes import run, tail
+from waitbench.system import variables
+from waitbench.system.processes import printable, run, tail
 
 IMPORT_S, INSTALL_S, BUILD_S = 60.0, 600.0, 3600.0
 """What an import, an installation and a build may take at the most."""
@@ -16,8 +17,9 @@ _COMPLAINT = re.compile(
 _TRAILER = re.compile(
     r"subprocess-exited-with-error|did not run successfully|originates from a subprocess"
     r"|Failed (building|to build)|exit code: \d|metadata-generation-failed|Hint:|--verbose"
+    r"|finished with status 'error'|error while generating package metadata|^\s*\d+: \w+::"
 )
-"""What pip says after every failure, whatever it was."""
+"""What pip says after every failure, whatever it was; and the frames of a backtrace."""
 _MOST_COMPLAINTS = 6
 _MOST_READ = 4 * 2**20
 
@@ -27,7 +29,7 @@ def run_logged(
     log: Path,
     *,
     time_limit_s: float = INSTALL_S,
-    env: Mapping[str, str] | None = None,
+    more_variables: Mapping[str, str] | None = None,
     cwd: Path | None = None,
     hint: Callable[[Path], str] = lambda _log: "",
 ) -> None:
@@ -39,7 +41,13 @@ def run_logged(
     with log.open("ab") as file:
         begun = file.tell()
         finished = run(
-            arguments, stdout=file, stderr=file, time_limit_s=time_limit_s, env=env, cwd=cwd
+            arguments,
+            stdout=file,
+            stderr=file,
+            time_limit_s=time_limit_s,
+            # Not what the harness itself has: some of these steps run the code under test.
+            env={**variables.of_setup(), **(more_variables or {})},
+            cwd=cwd,
         )
     if finished.returncode == 0:
         return
@@ -61,7 +69,7 @@ def _complaints(log: Path, begun: int) -> list[str]:
         file.seek(begun)
         text = file.read(_MOST_READ).decode("utf-8", "replace")
     found = [
-        line.strip()[:200]
+        printable(line.strip()[:200])
         for line in text.splitlines()
         if _COMPLAINT.search(line) and not _TRAILER.search(line)
     ]

@@ -39,6 +39,9 @@ OURS = (
 )  # fmt: skip
 """What the harness itself heeds."""
 
+_SECRETS = ("_TOKEN", "_PASSWORD")
+"""How names end that are listed by none but the user: cargo's, to publish packages, is one."""
+
 _set_aside: dict[str, str] = {}
 """What ``only_listed`` took out, for ``pass_on``."""
 _passed: set[str] = set()
@@ -48,9 +51,12 @@ _passed: set[str] = set()
 def only_listed() -> Iterator[None]:
     """For the time of the block, this process has the listed variables only."""
     before = dict(os.environ)
-    dropped = [name for name in before if not _is_listed(name, (*EVERYWHERE, *SETTING_UP, *OURS))]
-    for name in dropped:
+    listed = (*EVERYWHERE, *SETTING_UP, *OURS)
+    for name in before:
+        if _is_listed(name, listed) and not name.endswith(_SECRETS):
+            continue
         _set_aside[name] = os.environ.pop(name)
+    os.environ.update(_loopback_without_proxy())
     try:
         yield
     finally:
@@ -84,6 +90,16 @@ def of_setup() -> Mapping[str, str]:
     """What a download or a build gets of the caller's, and what ``pass_on`` gave back."""
     wanted = (*EVERYWHERE, *SETTING_UP, *_passed)
     return {name: value for name, value in os.environ.items() if _is_listed(name, wanted)}
+
+
+def _loopback_without_proxy() -> Mapping[str, str]:
+    """What keeps requests to our own services from going to a proxy of the caller's."""
+    if not any(name.lower() in ("http_proxy", "all_proxy") for name in os.environ):
+        return {}
+    exempt = os.environ.get("no_proxy") or os.environ.get("NO_PROXY") or ""
+    if exempt.strip() != "*":
+        exempt = ",".join(filter(None, (exempt, "127.0.0.1", "localhost")))
+    return {"no_proxy": exempt, "NO_PROXY": exempt}
 
 
 def _is_listed(name: str, patterns: Iterable[str]) -> bool:
