@@ -6,6 +6,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 
+from waitbench.system import endings
+
+if __name__ == "__main__":
+    endings.own_from_the_start()
+
 import runner
 from tests.standin import StandIn
 from waitbench import engines

@@ -70,6 +70,8 @@ def main():
     if BEHAVIOUR == "leave":
         if os.fork() == 0:
             time.sleep(60)
+    if BEHAVIOUR[:3] in ("do ", "do\\n"):
+        exec(BEHAVIOUR[2:].lstrip(), globals())
     if BEHAVIOUR.startswith("burn"):
         while time.process_time() < float(BEHAVIOUR.split()[1]):
             pass
@@ -96,8 +98,11 @@ def write_package(folder: Path, behaviour: str = "ok") -> None:
     """The package's Python files, into ``folder``/standin."""
     package = folder / "standin"
     package.mkdir(parents=True, exist_ok=True)
-    broken = "raise RuntimeError('broken on purpose')\n"
-    (package / "__init__.py").write_text(broken if behaviour == "broken" else "")
+    on_import = {
+        "broken": "raise RuntimeError('broken on purpose')\n",
+        "stuck": "import time\ntime.sleep(600)\n",
+    }
+    (package / "__init__.py").write_text(on_import.get(behaviour, ""))
     (package / "greeting.txt").write_text("hello")
     (package / "run.py").write_text(RUN_MODULE.format(behaviour=behaviour))
 

@@ -49,7 +49,7 @@ def orphans() -> list[int]:
     """Processes of runs whose harness is gone: a run's folder names the harness's process."""
     found = []
     for process in psutil.process_iter():
-        with suppress(psutil.Error):
+        with suppress(psutil.Error, ValueError):  # another test's folder may have any name
             folder = process.environ().get("BENCH_PROBE_DIR")
             if not folder or process.status() == psutil.STATUS_ZOMBIE:
                 continue

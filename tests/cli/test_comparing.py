@@ -60,7 +60,10 @@ def test_two_comparisons_are_two_folders_and_plot_and_report_take_the_latest(
     assert {path: path.read_bytes() for path in first.iterdir()} == before
 
 
-def test_json_on_stdout_is_only_json(run_compare: Compare, tmp_path: Path) -> None:
+def test_json_on_stdout_is_only_json(
+    run_compare: Compare, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
     wheel = standin.revision(tmp_path / "w")
     done = run_compare(wheel, "--scenario", "dynamic", "--rounds", "1", "--json", "--no-plot")
     (comparison,) = json.loads(done.stdout)

@@ -64,6 +64,7 @@ class Comparing:
         say = PreparationLog(progress, quiet=self.output.quiet)
         valid = validate(request, say, quick=self.gate.is_on and not self.gate.full)
         self.gate.require_budget(valid)
+        self.extras.require_launcher(valid.engine)
         fitting = replace(self, gate=self.gate.on(valid.instruments))
         return fitting._carry_out(valid, progress, say)
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from waitbench.cli.request import ValidRequest
+from waitbench.engines.base import Engine
 from waitbench.execution import timeline, tracing
 from waitbench.execution.measure import Measurer
 from waitbench.model.errors import HarnessError, UsageError
@@ -43,12 +44,15 @@ class Extras:
                 f"--trace does not work here: {tracer.reason}. This would mend it: {tracer.remedy}"
             )
 
+    def require_launcher(self, engine: Engine) -> None:
+        """Raises ``UsageError`` where the engine has no launcher of its own, and one is wanted."""
+        if self.launcher_cost and _LAUNCHER not in engine.topologies:
+            raise UsageError(f"--launcher-cost: {engine.name} has no launcher of its own.")
+
     def at_work(
         self, request: ValidRequest, measurer: Measurer, folder: Path, progress: RunProgress
     ) -> "ExtrasAtWork":
-        """What makes them. Raises ``UsageError`` where the engine has no launcher of its own."""
-        if self.launcher_cost and _LAUNCHER not in request.engine.topologies:
-            raise UsageError(f"--launcher-cost: {request.engine.name} has no launcher of its own.")
+        """What makes them."""
         return ExtrasAtWork(
             wanted=self,
             scenarios={scenario.name: scenario for scenario in request.scenarios},

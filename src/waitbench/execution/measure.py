@@ -1,7 +1,8 @@
 """One planned run -> a Measurement, or an Outcome that says why there is none."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
@@ -96,10 +97,13 @@ class Measurer:
         timing = self._time(ready)
         after = Reading.now()
         of_services = {key: value - begun[key] for key, value in _readings(ready.services).items()}
-        launched = json.loads(ready.launched_file.read_text())
-        reports = [json.loads(path.read_text()) for path in sorted(ready.probes.glob("*.json"))]
-        _require_complete(reports, scenario.expected_items(self.bench.topology))
-        metrics = metrics_of(timing, launched, reports) | of_services
+        with _understood():
+            launched = json.loads(ready.launched_file.read_bytes())
+            reports = [
+                json.loads(path.read_bytes()) for path in sorted(ready.probes.glob("*.json"))
+            ]
+            _require_complete(reports, scenario.expected_items(self.bench.topology))
+            metrics = metrics_of(timing, launched, reports) | of_services
         services_cpu_s = sum(v for key, v in of_services.items() if key.startswith(_SERVICE_CPU))
         metrics |= observed(before, after, metrics["time_cpu"] + services_cpu_s)
         disturbed = (DISTURBED,) if is_disturbed(metrics) else ()
@@ -128,7 +132,7 @@ class Measurer:
             )
         if finished.returncode != 0 or not export.exists():
             raise _NoMeasurement(FAILED, f"hyperfine ended with exit code {finished.returncode}")
-        timing = parse_export(export.read_text())
+        timing = parse_export(export.read_text("utf-8", "replace"))
         if timing.exit_code != 0:
             raise _NoMeasurement(
                 FAILED,
@@ -140,12 +144,23 @@ class Measurer:
                 f"{finished.leftovers} processes still ran after the dataflow's end; killed",
             )
         if finished.strays:
+            noun = "process" if finished.strays == 1 else "processes"
             raise _NoMeasurement(
                 FAILED,
-                f"{finished.strays} processes left the run, and used {finished.strays_cpu_s:.2f} s "
+                f"{finished.strays} {noun} left the run, and used {finished.strays_cpu_s:.2f} s "
                 "of CPU that no figure has; killed",
             )
         return timing
+
+
+@contextmanager
+def _understood() -> Iterator[None]:
+    """Reports are written by code under test. Raises ``_NoMeasurement`` for what is no report."""
+    try:
+        yield
+    except (OSError, ValueError, TypeError, LookupError, AttributeError) as error:
+        what = f"{type(error).__name__}: {error}"[:200]
+        raise _NoMeasurement(FAILED, f"a process's report cannot be read ({what})") from error
 
 
 @dataclass(frozen=True)

@@ -113,6 +113,6 @@ def _is_in(pid: int, group: int) -> bool:
 
 def _read(path: Path) -> str | None:
     try:
-        return path.read_text().strip()
+        return path.read_text("utf-8", "replace").strip()
     except (OSError, UnicodeDecodeError):
         return None

@@ -50,7 +50,7 @@ def record(scenario: Scenario, label: str, bench: Bench) -> Trace:
     with bench.prepare(scenario, label) as ready:
         with _tracing(ready) as output:
             reports = _carry_out(ready)
-        return trace_of(label, parse(output.read_text()), reports)
+        return trace_of(label, parse(output.read_text("utf-8", "replace")), reports)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,7 +154,7 @@ def _carry_out(ready: ReadyRun) -> list[dict[str, Any]]:
     if finished.returncode != 0:
         ended = "time limit" if finished.timed_out else f"exit code {finished.returncode}"
         raise HarnessError(f"the run failed ({ended}): {tail(log, 1)}")
-    return [json.loads(path.read_text()) for path in sorted(ready.probes.glob("*.json"))]
+    return [json.loads(path.read_bytes()) for path in sorted(ready.probes.glob("*.json"))]
 
 
 @contextmanager
@@ -201,7 +201,7 @@ def _tracing(ready: ReadyRun) -> Iterator[Path]:
 def _wait_until_attached(process: subprocess.Popen[bytes], output: Path, errors: Path) -> None:
     """Returns when it says so, which it does only once all its probes are attached."""
     end = time.monotonic() + _ATTACHES_WITHIN_S
-    while '"attached"' not in output.read_text():
+    while '"attached"' not in output.read_text("utf-8", "replace"):
         if process.poll() is not None or time.monotonic() > end:
             raise HarnessError(f"{PROGRAM} did not attach: {tail(errors, 1)}")
         time.sleep(0.02)

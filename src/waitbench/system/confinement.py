@@ -96,6 +96,7 @@ def _limited(target: IO[bytes], stop: Callable[[], None]) -> Iterator[int]:
             left -= len(data)
             with suppress(OSError):  # a full disk: what is lost is output, no figure
                 target.write(data)
+                target.flush()
         if left <= 0:
             stop()
 

@@ -1,0 +1,148 @@
+"""A clone of the project for tests that break things: with a cache of its own, to throw away."""
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from shlex import quote
+
+import psutil
+
+from tests import standin
+from waitbench.execution.hyperfine import locate
+from waitbench.model.record import Record
+from waitbench.store import comparisons
+from waitbench.system.places import ROOT, Cache
+
+_COPIED = (
+    "src", "dataflows", "services", "compare.sh", "plot.sh", "waitbench", "runner.py",
+    "requirements.txt", "requirements-dev.txt", "tests/__init__.py", "tests/standin.py",
+    "tests/runner_with_standin.py",
+)  # fmt: skip
+
+PYTHON = """#!/bin/sh
+# The Python of this test; where the command line is meant, the one that knows the stand-in.
+case "$1" in
+  */runner.py) runner=${{1%/*}}/tests/runner_with_standin.py; shift; exec {python} "$runner" "$@" ;;
+esac
+exec {python} "$@"
+"""
+
+GONE_WITHIN_S = 10
+QUICK = ("-s", "dynamic", "--no-instruments")
+"""A comparison of one scenario, of as few runs as there can be."""
+
+
+@dataclass(frozen=True)
+class Clone:
+    """A folder with the project in it, set up, and nothing measured yet."""
+
+    root: Path
+
+    @property
+    def cache(self) -> Path:
+        return self.root / ".bench"
+
+    def start(
+        self,
+        *arguments: object,
+        command: str = "compare",
+        env: Mapping[str, str] | None = None,
+        stdout: int = subprocess.PIPE,
+    ) -> "subprocess.Popen[str]":
+        """Begins a command, as a user would, in the clone's folder."""
+        # A shell has what it starts in the background ignore SIGINT, and that is inherited.
+        program = ["env", "--default-signal=INT", str(self.root / "waitbench"), command]
+        return subprocess.Popen(
+            [*program, *map(str, arguments)],
+            stdout=stdout,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="surrogateescape",
+            cwd=self.root,
+            env={**_inherited(), "COLUMNS": "80", **(env or {})},
+        )
+
+    def run(
+        self,
+        *arguments: object,
+        command: str = "compare",
+        env: Mapping[str, str] | None = None,
+    ) -> "subprocess.CompletedProcess[str]":
+        """Carries out a command."""
+        process = self.start(*arguments, command=command, env=env)
+        stdout, stderr = process.communicate(timeout=300)
+        return subprocess.CompletedProcess(process.args, process.returncode, stdout, stderr)
+
+    def wheel(self, name: str, behaviour: str = "ok", label: str = "") -> str:
+        """A wheel of the stand-in, as it is named on the command line."""
+        return standin.revision(self.root / "wheels" / name, behaviour, label)
+
+    def processes(self) -> list[str]:
+        """What still runs, seconds after its end, of what was started here."""
+        end = time.monotonic() + GONE_WITHIN_S
+        while (found := self._processes()) and time.monotonic() < end:
+            time.sleep(0.02)
+        return found
+
+    def halves(self) -> list[Path]:
+        """Files that are half written."""
+        return [path for path in self.root.rglob("*.part") if "site-packages" not in path.parts]
+
+    def _processes(self) -> list[str]:
+        here, found = str(self.root), []
+        for process in psutil.process_iter():
+            with suppress(psutil.Error):
+                told = [*process.cmdline(), *process.environ().values(), process.cwd()]
+                if process.status() != psutil.STATUS_ZOMBIE and any(here in text for text in told):
+                    found.append(f"{process.pid} {process.cmdline()}")
+        return found
+
+
+def make(root: Path) -> Clone:
+    """Lays out a clone, with what is not to be downloaded again."""
+    ignored = shutil.ignore_patterns("__pycache__", ".*_cache")
+    for name in _COPIED:
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, root / name, ignore=ignored)
+        else:
+            shutil.copy(ROOT / name, root / name)
+    clone = Clone(root)
+    tools, venv = clone.cache / "tools" / "bin", clone.cache / "venv"
+    for folder in (tools, venv / "bin"):
+        folder.mkdir(parents=True)
+    shutil.copy(locate(Cache(), lambda _what: None).path, tools / "hyperfine")
+    known = Cache().root / "interpreters.json"
+    if known.exists():
+        shutil.copy(known, clone.cache)
+    python = venv / "bin" / "python"
+    python.write_text(PYTHON.format(python=quote(sys.executable)))
+    python.chmod(0o755)
+    stamp = 'printf %s "$(cat requirements*.txt src/setup.sh | cksum)" >.bench/venv/$1.stamp'
+    subprocess.run(["sh", "-c", stamp, "sh", "requirements.txt"], cwd=root, check=True)
+    return clone
+
+
+def _inherited() -> dict[str, str]:
+    """The environment of this test, without what makes Python behave otherwise than it would."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+
+
+def records_in(folder: Path) -> list[Record]:
+    """What a folder of results holds, however its comparison ended."""
+    return list(comparisons.resume(folder).records) if folder.is_dir() else []
+
+
+def rounds_in(folder: Path) -> dict[str, list[int]]:
+    """The rounds that were measured, by label."""
+    return {
+        label: [run.round for run in record.of(label)]
+        for record in records_in(folder)
+        for label in record.context.labels
+    }

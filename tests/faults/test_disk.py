@@ -1,0 +1,160 @@
+"""Disks that are full, and folders that cannot be written to: a sentence, and nothing is lost."""
+
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.faults.clones import QUICK, Clone, rounds_in
+
+pytestmark = pytest.mark.integration
+
+TOO_LARGE = ("comparison.json", "dynamic.json", "dynamic.png")
+"""Files in the order in which they are written, each larger than those before it."""
+GATE = ("--fail-on", "cpu:1000%", "--max-rounds", "3")
+
+
+@contextmanager
+def disk(folder: Path, size: str) -> Iterator[Path]:
+    """A disk of its own for a folder; skips where that is not allowed."""
+    folder.mkdir(exist_ok=True)
+    options = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(folder)]
+    if subprocess.run(options, capture_output=True, check=False).returncode != 0:
+        pytest.skip("only root may mount a disk")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+def fill(folder: Path) -> Path:
+    """Leaves not a byte on a disk."""
+    ballast = folder / "ballast"
+    with ballast.open("wb", buffering=0) as file:
+        try:
+            while file.write(b"\0" * 4096):
+                pass
+        except OSError:
+            return ballast
+    raise AssertionError
+
+
+def pages(path: Path) -> int:
+    """The bytes that a file takes on such a disk."""
+    return path.stat().st_blocks * 512
+
+
+def sentence(done: "subprocess.CompletedProcess[str]") -> str:
+    """What is said of a fault; no traceback."""
+    assert "Traceback" not in done.stdout + done.stderr
+    assert "nobody foresaw" not in done.stderr
+    return done.stderr
+
+
+def test_a_disk_that_fills_up_while_measuring_loses_nothing_and_resume_goes_on(
+    shared_clone: Clone, tmp_path: Path
+) -> None:
+    wheel = shared_clone.wheel("ok")
+    common = [f"A={wheel}", f"B={wheel}", *QUICK, "--no-plot", "--results", tmp_path / "disk"]
+    with disk(tmp_path / "disk", "1m") as results:
+        assert shared_clone.run(*common, "--rounds", "1").returncode == 0
+        ballast = fill(results)
+        refused = shared_clone.run(*common, "--rounds", "2", "--resume")
+        assert (refused.returncode, "No space left" in sentence(refused)) == (3, True), refused
+        assert rounds_in(results) == {"A": [1], "B": [1]}
+        ballast.unlink()
+        done = shared_clone.run(*common, "--rounds", "2", "--resume")
+        assert done.returncode == 0, done.stderr
+        assert rounds_in(results) == {"A": [1, 2], "B": [1, 2]}
+
+
+def test_a_disk_with_too_little_room_for_a_result_file_keeps_the_one_of_before(
+    shared_clone: Clone, tmp_path: Path
+) -> None:
+    wheel = shared_clone.wheel("ok")
+    common = [f"A={wheel}", f"B={wheel}", *QUICK, *GATE, "--results", tmp_path / "disk"]
+    with disk(tmp_path / "disk", "1m") as results:
+        assert shared_clone.run(*common).returncode == 0
+        ballast = fill(results)
+        rooms = [0, *(pages(results / name) for name in ("comparison.json", "dynamic.json"))]
+        for room, too_large in zip(rooms, TOO_LARGE, strict=True):
+            with ballast.open("r+b") as file:
+                file.truncate(ballast.stat().st_size - room)
+            before = {path: path.read_bytes() for path in results.iterdir() if path != ballast}
+            refused = shared_clone.run(*common, "--resume")
+            assert (refused.returncode, "No space left" in sentence(refused)) == (3, True), refused
+            assert f"{too_large} cannot be written" in refused.stderr
+            assert before.keys() == {path for path in results.iterdir() if path != ballast}
+            assert all(path.read_bytes() for path in before)
+            assert rounds_in(results) == {"A": [1, 2, 3], "B": [1, 2, 3]}
+            fill(results)
+
+
+def test_a_verdict_that_cannot_be_written_somewhere_is_written_everywhere_else(
+    shared_clone: Clone, tmp_path: Path
+) -> None:
+    wheel = shared_clone.wheel("ok")
+    summary = tmp_path / "summary.md"
+    to = ["--markdown", "/dev/full", "--junit", tmp_path / "junit.xml"]
+    done = shared_clone.run(
+        f"A={wheel}", f"B={wheel}", *QUICK, *GATE, "--no-plot", *to,
+        "--results", tmp_path / "results", env={"GITHUB_STEP_SUMMARY": str(summary)},
+    )  # fmt: skip
+    assert (done.returncode, "PASS" in done.stdout) == (3, True), done.stdout
+    assert "/dev/full cannot be written: No space left on device" in sentence(done)
+    for path in (summary, tmp_path / "junit.xml", tmp_path / "results" / "verdict.json"):
+        assert "cpu:1000%" in path.read_text()
+    assert Path("/dev/full").is_char_device(), "what --markdown names is not replaced"
+
+
+def test_output_that_nobody_can_take_is_said_and_the_results_are_kept(
+    shared_clone: Clone, tmp_path: Path
+) -> None:
+    common = [shared_clone.wheel("ok"), *QUICK, "--no-plot", "--rounds", "1"]
+    with Path("/dev/full").open("wb") as full:
+        process = shared_clone.start(*common, "--results", tmp_path / "r", stdout=full.fileno())
+        _, stderr = process.communicate(timeout=120)
+    assert process.returncode == 3, stderr
+    assert "cannot be written: No space left on device" in stderr
+    assert "Traceback" not in stderr
+
+
+def test_no_room_for_an_environment_is_said_with_the_log(
+    shared_clone: Clone, tmp_path: Path
+) -> None:
+    wheel = shared_clone.wheel("too-large", "do 'never installed'")
+    with disk(shared_clone.cache / "environments", "1m"):
+        done = shared_clone.run(wheel, *QUICK, "--results", tmp_path / "results")
+    assert done.returncode == 3
+    assert "No space left on device" in done.stdout + sentence(done)
+    assert "/logs/" in done.stdout
+
+
+@contextmanager
+def read_only(folder: Path) -> Iterator[None]:
+    """Makes a folder read-only, for root too; skips where that is not allowed."""
+    folder.mkdir(exist_ok=True)
+    here = ["mount", "--bind", str(folder), str(folder)]
+    if subprocess.run(here, capture_output=True, check=False).returncode != 0:
+        pytest.skip("only root may mount a folder")
+    try:
+        subprocess.run(["mount", "-o", "remount,ro,bind", str(folder)], check=True)
+        yield
+    finally:
+        subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+@pytest.mark.parametrize("place", ["results", "results/mine", ".bench"])
+def test_a_folder_that_is_read_only_is_said_before_anything_is_measured(
+    place: str, shared_clone: Clone
+) -> None:
+    wheel = shared_clone.wheel("ok")
+    named = ["--results", shared_clone.root / place] if place == "results/mine" else []
+    (shared_clone.root / "results").mkdir(exist_ok=True)
+    with read_only(shared_clone.root / place):
+        done = shared_clone.run(wheel, *QUICK, "--rounds", "1", *named)
+    assert done.returncode in {2, 3}, done.stdout
+    assert "Read-only file system" in sentence(done)
+    assert "round 1" not in done.stdout

@@ -1,0 +1,128 @@
+"""Odd folders, odd terminals, odd things among the results."""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.faults import clones
+from tests.faults.clones import QUICK, Clone, rounds_in
+
+pytestmark = pytest.mark.integration
+
+COMMON = (*QUICK, "--rounds", "1")
+HOSTILE = "a 'b' \"c\" $HOME `id` $(id) \\ é 雪 [x]* %s {y} -z\nnew line"
+"""A folder's name: all that a shell, a format or a table may take for something of its own."""
+ASCII = {"LC_ALL": "C", "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+
+
+def test_hostile_folders_an_ascii_terminal_and_no_home_do_not_matter(tmp_path: Path) -> None:
+    clone = clones.make(tmp_path / HOSTILE / "clone")
+    # A revision's text must not hold a line break; where it leads to may.
+    wheel = clone.wheel("odd").replace(f"{clone.root}/", "")
+    results = tmp_path / f"results {HOSTILE}"
+    odd = {**ASCII, "HOME": "/proc/no-such-home", "CDPATH": "/:/tmp"}
+    done = clone.run(f"A={wheel}", f"B={wheel}", *COMMON, "--results", results, env=odd)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+    assert rounds_in(results) == {"A": [1], "B": [1]}
+    assert (results / "dynamic.png").exists()
+    # The latest results, through a link, from elsewhere.
+    link = tmp_path / "link"
+    link.symlink_to(clone.root / "plot.sh")
+    drawn = subprocess.run(
+        [link, results], capture_output=True, text=True, check=False, cwd=tmp_path, env=plain(odd)
+    )
+    assert drawn.returncode == 0, drawn.stderr
+
+
+def test_a_link_to_compare_starts_what_it_leads_to_wherever_one_is(
+    shared_clone: Clone, tmp_path: Path
+) -> None:
+    link = tmp_path / "compare"
+    link.symlink_to(shared_clone.root / "compare.sh")
+    (tmp_path / "waitbench").mkdir()
+    command = [link.name, "--help"]
+    shown = subprocess.run(
+        ["bash", "-c", 'PATH=$PWD:$PATH; exec "$@"', "bash", *command],
+        capture_output=True, text=True, check=False, cwd=tmp_path,
+        env=plain({"CDPATH": f"{tmp_path}:/"}),
+    )  # fmt: skip
+    assert (shown.returncode, "REVISION..." in shown.stdout) == (0, True), shown.stderr
+
+
+def plain(more: dict[str, str]) -> dict[str, str]:
+    return {"PATH": os.environ["PATH"], "HOME": "/", **more}
+
+
+@pytest.fixture(scope="module")
+def measured(shared_clone: Clone, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of results."""
+    folder = tmp_path_factory.mktemp("measured") / "results"
+    wheel = shared_clone.wheel("ok")
+    done = shared_clone.run(f"A={wheel}", f"B={wheel}", *COMMON, "--results", folder, "--no-plot")
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def test_a_reader_that_goes_away_is_no_crash(shared_clone: Clone, measured: Path) -> None:
+    script = 'set -o pipefail; ./waitbench report "$1" | head -c 1 >/dev/null; exit "$PIPESTATUS"'
+    for _ in range(3):
+        done = subprocess.run(
+            ["bash", "-c", script, "bash", measured],
+            capture_output=True, text=True, check=False, cwd=shared_clone.root, env=plain({}),
+        )  # fmt: skip
+        assert done.returncode in {0, 3}, done.stderr
+        assert "Traceback" not in done.stderr
+        assert "BrokenPipe" not in done.stderr
+
+
+def folder_named_like_a_file(results: Path) -> None:
+    (results / "x.json").mkdir()
+
+
+def garbage(results: Path) -> None:
+    (results / "x.json").write_bytes(os.urandom(1000))
+
+
+def another_programs(results: Path) -> None:
+    (results / "x.json").write_text('{"benchmarks": [], "version": "1.0"}')
+
+
+def of_nothing(results: Path) -> None:
+    (results / "dynamic.json").write_text("")
+
+
+def endless_nesting(results: Path) -> None:
+    (results / "x.json").write_text("[" * 100_000)
+
+
+def a_later_format(results: Path) -> None:
+    path = results / "comparison.json"
+    path.write_text(path.read_text().replace('"format": ', '"format": 9'))
+
+
+ODDITIES = (
+    folder_named_like_a_file, garbage, another_programs, of_nothing, endless_nesting,
+    a_later_format,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("lay", ODDITIES, ids=lambda lay: lay.__name__)
+def test_what_is_no_result_is_a_sentence_that_names_it_and_stays_as_it_is(
+    lay: Callable[[Path], None], shared_clone: Clone, measured: Path, tmp_path: Path
+) -> None:
+    results = tmp_path / "results"
+    shutil.copytree(measured, results)
+    lay(results)
+    before = {path: path.is_file() and path.read_bytes() for path in results.iterdir()}
+    done = shared_clone.run(results, command="report")
+    assert done.returncode in {0, 2}, done.stderr
+    assert "Traceback" not in done.stdout + done.stderr
+    assert "nobody foresaw" not in done.stderr
+    names = ("x.json", "dynamic.json", "comparison.json")
+    assert done.returncode == 0 or any(name in done.stderr for name in names)
+    assert {path: path.is_file() and path.read_bytes() for path in results.iterdir()} == before
