@@ -7,6 +7,7 @@ import pytest
 import runner
 from tests.conftest import Compare
 from waitbench.families import selection
+from waitbench.model.errors import UsageError
 from waitbench.model.instruments import Instruments
 from waitbench.model.metrics import BY_NAME
 from waitbench.system.instruments import Counter
@@ -24,6 +25,23 @@ from waitbench.system.instruments import Counter
         (["--topology", "ring", "v0.16.0"], "--topology 'ring'"),
         (["--topology", "cluster", "standin@r0.0.1"], "--topology 'cluster' is not one of: single"),
         (["--time-limit", "0", "v0.16.0"], "--time-limit 0"),
+        (["--time-limit", "inf", "v0.16.0"], "--time-limit inf: must be above zero, and at most"),
+        (["--time-limit", "nan", "v0.16.0"], "--time-limit nan"),
+        (["--setup-limit", "inf", "v0.16.0"], "--setup-limit inf"),
+        (["--budget", "nan", "v0.16.0"], "--budget nan"),
+        (["x" * 300], "is not a revision"),
+        (["x" * 300 + "=v0.16.0"], "40 characters at most"),
+        (["v" + "9" * 5000], "is not a revision"),
+        (["/".join("x" * 3000)], "is not a revision"),
+        (["v0.16.\udcff"], "is not a revision"),
+        (["--repo", "x" * 300, "v0.16.0"], "neither a folder nor a URL"),
+        (["--python", "x" * 300, "v0.16.0"], "neither a version"),
+        (["--dataflow", "x" * 300 + ".py", "v0.16.0"], "there is no Python file"),
+        (["--strict", "v0.16.0", "v0.16.1"], "--strict is for the gate"),
+        (["--fail-fast", "v0.16.0", "v0.16.1"], "--fail-fast is for the gate"),
+        (["--full", "v0.16.0", "v0.16.1"], "--full is for the gate"),
+        (["--junit", "x.xml", "v0.16.0", "v0.16.1"], "--junit is for the gate"),
+        (["--markdown", "x.md", "v0.16.0", "v0.16.1"], "--markdown is for the gate"),
         (["--scenario", "nothing", "v0.16.0"], "matches none of"),
         (["--set", "partitions=0", "v0.16.0"], "--set partitions=0"),
         (["--python", "2.4", "v0.16.0"], "no such CPython"),
@@ -107,6 +125,37 @@ def test_an_own_dataflow_is_validated_as_far_as_a_file_can_be(
     assert (done.returncode, says in done.stderr, "Traceback" in done.stderr) == (2, True, False), (
         done.stderr
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "says"),
+    [
+        ("latin.py", b"flow = '\xe9'\n", "does not parse: 'utf-8' codec can't decode"),
+        ("nul.py", b"flow = 1\0\n", "does not parse"),
+        ("deep.py", b"flow = " + b"-" * 100_000 + b"1\n", "does not parse"),
+        ("\udcff.py", b"flow = 1\n", "cannot be shown everywhere"),
+        ("new\nline.py", b"flow = 1\n", "cannot be shown everywhere"),
+        ("x" * 240 + ".py", b"flow = 1\n", "too long"),
+        ("co:lon.py", b"flow = 1\n", "has a colon in it"),
+    ],
+)
+def test_an_odd_file_of_a_dataflow_is_refused(
+    name: str, content: bytes, says: str, tmp_path: Path
+) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(UsageError) as refused:
+        selection.of_user(str(tmp_path / name))
+    assert says in str(refused.value)
+
+
+def test_a_timeline_is_refused_before_anything_where_threads_cannot_be_sampled(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("waitbench.cli.comparing.validate", None)  # it is not reached
+    monkeypatch.setattr("waitbench.execution.timeline.is_possible", lambda: False)
+    monkeypatch.setattr("sys.argv", ["runner.py", "compare", "v0.16.0", "--timeline"])
+    assert runner.main() == 2
+    assert "--timeline needs /proc/<pid>/schedstat" in capsys.readouterr().err
 
 
 def test_parameters_of_an_own_dataflow_go_into_its_call(

@@ -141,13 +141,16 @@ def test_a_damaged_wheel_is_sound_or_refused_wherever_the_damage_is(
     assert refused > 250
 
 
-@pytest.mark.parametrize("name", ["new\nline", "\udcff", "\x1b[31m"])
+@pytest.mark.parametrize("name", ["new\nline", "\udcff", "\x1b[31m", "\u202e"])
 def test_a_folder_whose_name_cannot_be_shown_is_to_be_labelled(
-    name: str, repository: Repository, tmp_path: Path
+    name: str, repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     standin.write_sources(tmp_path / name)
+    monkeypatch.chdir(tmp_path / name)
     with pytest.raises(UsageError, match="Label it: LABEL="):
-        resolve([f"standin@{tmp_path / name}"], repository)
+        resolve(["standin@."], repository)
+    (revision,) = resolve(["L=standin@."], repository)
+    assert revision.label == "L"
 
 
 def test_a_revision_says_which_engine_it_is_of(repository: Repository) -> None:

@@ -180,3 +180,16 @@ def test_a_revision_without_figures_is_said() -> None:
     assert "new: measured in 2 of 5 rounds only: no figures." in said(
         make_record({"old": same, "new": same[:2]})
     )
+
+
+def test_other_packages_that_differ_are_said() -> None:
+    old, new = (
+        contestant(label, facts=facts(requirements=(f"json=={version}", "same==1")))
+        for label, version in (("old", "3"), ("new", "4"))
+    )
+    sentence = (
+        "Other packages differ too, and part of a difference may be theirs: json 3 (old), 4 (new)."
+    )
+    runs = {"old": [times(1, 1, 1)], "new": [times(1, 1, 1)]}
+    assert sentence in said(make_record(runs, revisions=(old, new)))
+    assert not [text for text in said(make_record(runs)) if "Other packages" in text]

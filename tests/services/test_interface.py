@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -120,6 +121,18 @@ def test_no_body_whatever_brings_an_error_of_the_servers(up: Running, body: byte
     answers = [ask(url, body) for url in up.urls]
     assert all(status < 500 for status, _ in answers), answers
     assert answers[0][0] == answers[1][0], "a client cannot tell the proxy from the service"
+
+
+def test_both_listen_on_the_loopback_alone(up: Running) -> None:
+    for server in up.servers:
+        process = psutil.Process(server.pid)
+        listening = {
+            connection.laddr.ip
+            for one in (process, *process.children(recursive=True))
+            for connection in one.net_connections()
+            if connection.status == psutil.CONN_LISTEN
+        }
+        assert listening == {"127.0.0.1"}
 
 
 def test_both_describe_themselves(up: Running) -> None:

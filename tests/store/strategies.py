@@ -12,7 +12,7 @@ texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"
 # Not a carriage return, which Python's csv module does not quote.
 characters = st.characters(exclude_categories=["Cs"], exclude_characters="\0\r")
 labels = st.text(characters, min_size=1)
-numbers = st.floats(0, 1e9) | st.integers(0, 2**60)
+numbers = st.floats(0, 1e9) | st.integers(0, 10**15)
 keys = st.text("abcdefgh_", min_size=1)
 times = {"time_wall_clock": numbers, "time_user": numbers, "time_system": numbers}
 

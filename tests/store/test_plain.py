@@ -1,6 +1,7 @@
 """Files that are not ours, or were damaged, are refused by name; they never end in a traceback."""
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,48 @@ def record() -> Record:
 def test_a_file_that_is_not_ours_is_named(name: str, content: bytes, tmp_path: Path) -> None:
     (tmp_path / name).write_bytes(content)
     with pytest.raises(UsageError, match=rf"{name}' is not a result file of waitbench \("):
+        comparisons.read(tmp_path)
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e300", "1e16", "9" * 400])
+def test_what_no_run_can_have_given_is_no_quantity(
+    number: str, tmp_path: Path, record: Record
+) -> None:
+    keep(tmp_path, record)
+    comparisons.finish(tmp_path, [record])
+    path = tmp_path / "waiting.json"
+    path.write_text(re.sub(r'("value": )1\b', rf"\g<1>{number}", path.read_text()))
+    with pytest.raises(UsageError, match=r"waiting\.json' is not a result file of waitbench"):
+        comparisons.read(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["../../x", "/", "a/b", "", "\0", "x" * 250])
+def test_a_scenario_whose_files_would_be_elsewhere_is_refused(
+    name: str, tmp_path: Path, record: Record
+) -> None:
+    keep(tmp_path, record)
+    comparisons.finish(tmp_path, [record])
+    path = tmp_path / "waiting.json"
+    data = json.loads(path.read_text())
+    data["metadata"]["scenario"] = name
+    path.write_text(json.dumps(data))
+    with pytest.raises(UsageError, match="cannot be a file's name"):
+        comparisons.read(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["waiting.json", "comparison.json", "waiting.runs.jsonl"])
+def test_a_folder_in_place_of_a_file_is_named(name: str, tmp_path: Path, record: Record) -> None:
+    keep(tmp_path, record)
+    (tmp_path / name).unlink(missing_ok=True)
+    (tmp_path / name).mkdir()
+    with pytest.raises(UsageError, match=rf"{name}' is not a result file of waitbench"):
+        comparisons.read(tmp_path)
+
+
+def test_a_file_whose_name_is_not_utf_8_is_named(tmp_path: Path, record: Record) -> None:
+    keep(tmp_path, record)
+    (tmp_path / "\udcff.json").write_text("garbage")
+    with pytest.raises(UsageError, match=r"\\udcff\.json' is not a result file of waitbench"):
         comparisons.read(tmp_path)
 
 

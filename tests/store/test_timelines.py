@@ -21,6 +21,13 @@ samples = st.builds(
 )
 
 
+@pytest.mark.parametrize("content", ["", "revision,time_s,process,thread,cpu_share\n"])
+def test_an_empty_file_has_no_samples(content: str, tmp_path: Path) -> None:
+    path = tmp_path / "x-timeline.csv"
+    path.write_text(content)
+    assert timelines.read(path) == []
+
+
 @given(st.lists(samples, max_size=4))
 def test_samples_survive_a_round_trip(
     tmp_path_factory: pytest.TempPathFactory, samples: list[ThreadSample]

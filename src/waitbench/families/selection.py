@@ -2,6 +2,7 @@
 
 import ast
 import hashlib
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
@@ -15,6 +16,9 @@ from waitbench.system.places import DATAFLOWS
 
 _UNPARSABLE = (SyntaxError, ValueError, MemoryError, RecursionError)
 """What Python's parser raises; the last two where something is nested too deeply."""
+
+_MOST_OF_NAME = 200
+"""Bytes of a name to which suffixes are added; file systems allow 255."""
 
 _USERS = Family(
     name="user", items=lambda _parameters, _topology: None, lasts_s=lambda _parameters: 60.0
@@ -58,6 +62,11 @@ def of_user(text: str) -> Scenario:
     path = Path(path_text)
     if path.suffix != ".py" or not files.is_file(path):
         raise UsageError(f"--dataflow {text!r}: there is no Python file {path_text!r}.")
+    if not path.stem.isprintable() or len(os.fsencode(path.stem)) > _MOST_OF_NAME:
+        raise UsageError(
+            f"--dataflow {text!r}: its files are named after {path.name!r}, which is too long or "
+            "cannot be shown everywhere. Name it through a link of another name."
+        )
     if ":" in str(path.resolve()):
         raise UsageError(
             f"--dataflow {text!r}: its path has a colon in it, and engines take what follows one "

@@ -3,10 +3,13 @@
 from dataclasses import dataclass
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from waitbench.reporting import markdown
+from waitbench.reporting.columns import Column, Names, print_columns
+
+_LEAST = 20
+"""Names of rows keep so many characters; whole figures matter more than long names."""
 
 
 @dataclass(frozen=True)
@@ -20,17 +23,15 @@ class CellTable:
 
     def print_to(self, console: Console) -> None:
         console.print(self.title, style="bold", highlight=False, markup=False)
-        table = Table(box=None, padding=(0, 2, 0, 0), collapse_padding=True)
-        for place, name in enumerate(self.header):
-            # Folded at its hyphen, so that five columns fit 80 characters.
-            table.add_column(
-                Text(name.replace("-", "-\n", 1) if len(name) > 10 else name),
-                justify="right" if place else "left",
-                no_wrap=place == 0,
-            )
-        for row in self.rows:
-            table.add_row(*map(Text, row))
-        console.print(table)
+        names, *columns = zip(*self.rows, strict=True) if self.rows else ((),) * len(self.header)
+        print_columns(
+            [Names(heading=_folded(self.header[0]), texts=names, least=_LEAST)],
+            [
+                Column(heading=_folded(name), cells=[*map(Text, cells)], justify="right")
+                for name, cells in zip(self.header[1:], columns, strict=True)
+            ],
+            console,
+        )
         for note in self.notes:
             console.print(note, highlight=False, markup=False)
         console.print()
@@ -39,3 +40,8 @@ class CellTable:
         lines = markdown.table(self.header, self.rows, numbers_from=1)
         text = "\n".join([f"**{self.title}**", "", *lines, "", *self.notes])
         return text.rstrip() + "\n"
+
+
+def _folded(name: str) -> str:
+    """A heading, folded at its hyphen, so that five columns fit 80 characters."""
+    return name.replace("-", "-\n", 1) if len(name) > 10 else name

@@ -9,16 +9,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from waitbench.analysis.statistics import Comparison, Estimate, Row, Verdict
-from waitbench.reporting.style import STYLES, shorten
+from waitbench.reporting.columns import Column, Names, print_columns
+from waitbench.reporting.style import STYLES
 
 _TOTAL_MARK = "*"
-_GAP = 2
-_LABEL_WIDTH = 12
-"""A candidate's label has at least so many columns, should it need them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +69,7 @@ def print_summary(comparisons: Sequence[Comparison], console: Console) -> None:
     candidate = labels[0] if len(labels) == 1 else "all"
     against = f"{candidate} against {comparisons[0].baseline.label}"
     console.print(Text(f"all scenarios · {against} · judged by steady CPU", style="bold"))
-    console.print(_table(found, with_labels=len(labels) > 1, width=console.width))
+    _print_table(found, console, with_labels=len(labels) > 1)
     if any(line.is_total for line in found):
         console.print(Text(f"{_TOTAL_MARK} total CPU: the steady phase is not known."))
     for sentence in sentences(comparisons):
@@ -95,17 +92,17 @@ def _line(comparison: Comparison, row: Row) -> Line:
     )
 
 
-def _table(found: Sequence[Line], *, with_labels: bool, width: int) -> Table:
+def _print_table(found: Sequence[Line], console: Console, *, with_labels: bool) -> None:
+    names = [Names(heading="scenario", texts=[line.scenario for line in found])]
+    if with_labels:
+        names.append(Names(heading="revision", texts=[line.label for line in found]))
     headings = ("steady CPU", "system", "real", "verdict")
-    cells = [_cells(line) for line in found]
-    taken = (max(map(len, column)) + _GAP for column in zip(headings, *cells, strict=True))
-    names = _names(found, width - sum(taken), with_labels=with_labels)
-    table = Table(box=None, padding=(0, _GAP, 0, 0), collapse_padding=True)
-    for heading in ("scenario", "revision", *headings) if with_labels else ("scenario", *headings):
-        table.add_column(heading, no_wrap=True)
-    for name, line_cells in zip(names, cells, strict=True):
-        table.add_row(*map(Text, name), *line_cells)
-    return table
+    cells = zip(*map(_cells, found), strict=True)
+    columns = [
+        Column(heading=heading, cells=of_heading)
+        for heading, of_heading in zip(headings, cells, strict=True)
+    ]
+    print_columns(names, columns, console)
 
 
 def _cells(line: Line) -> tuple[Text, Text, Text, Text]:
@@ -118,17 +115,3 @@ def _ratio(ratio: Estimate | None, mark: str = "") -> Text:
     if ratio is None:
         return Text("–")
     return Text(f"× {ratio.value:.3g}{mark}", style=STYLES[ratio.verdict])
-
-
-def _names(found: Sequence[Line], room: int, *, with_labels: bool) -> list[tuple[str, ...]]:
-    """Scenario and, if asked for, label, shortened to what fits into so many columns."""
-    if not with_labels:
-        return [(shorten(line.scenario, room - _GAP),) for line in found]
-    room -= 2 * _GAP
-    scenario_width = max(len(line.scenario) for line in found)
-    label_width = max(len(line.label) for line in found)
-    label_width = min(label_width, max(_LABEL_WIDTH, room - scenario_width))
-    return [
-        (shorten(line.scenario, room - label_width), shorten(line.label, label_width))
-        for line in found
-    ]

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from waitbench.analysis.statistics import Comparison, Estimate, Row
 from waitbench.model.metrics import BY_NAME, Metric
+from waitbench.reporting.columns import Column, Names, print_columns
 from waitbench.reporting.sentences import sentences
 from waitbench.reporting.style import STYLES
 
@@ -39,14 +39,14 @@ def print_comparison(comparison: Comparison, console: Console) -> None:
     """Prints the tables of one scenario, then its sentences."""
     # Not the table's own title, which would be folded to the table's width.
     console.print(Text(_title(comparison), style="bold"))
-    console.print(_table(comparison, WHOLE_RUN))
+    _print_table(comparison, WHOLE_RUN, console)
     waiting = _known(comparison, WAITING)
     if waiting:
-        console.print(_table(comparison, waiting, split=True))
+        _print_table(comparison, waiting, console, split=True)
     # Polls alone are in the table above, by item.
     consists_of = _known(comparison, CONSISTS_OF)
     if comparison.waits and len(consists_of) > 1:
-        console.print(_table(comparison, consists_of))
+        _print_table(comparison, consists_of, console)
     for sentence in sentences(comparison):
         console.print(Text(sentence))
     console.print()
@@ -76,22 +76,32 @@ def _title(comparison: Comparison) -> str:
     return f"{comparison.scenario} · {comparison.topology} · {rounds}"
 
 
-def _table(comparison: Comparison, metrics: Sequence[str], *, split: bool = False) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), collapse_padding=True)
-    table.add_column("revision", no_wrap=True, overflow="ellipsis", min_width=7)
-    for name in metrics:
-        table.add_column(_heading(name, comparison), no_wrap=True)
-    parts = [name for name in SPLIT if name != "cpu-helpers" or _has_helpers(comparison)]
+def _print_table(
+    comparison: Comparison, metrics: Sequence[str], console: Console, *, split: bool = False
+) -> None:
+    rows = comparison.rows
+    columns = [
+        Column(
+            heading=_heading(name, comparison),
+            cells=[
+                _cell(row.estimates.get(name), BY_NAME[name], row.ratios.get(name)) for row in rows
+            ],
+        )
+        for name in metrics
+    ]
     if split:
-        half = len(parts) // 2
-        names = [SPLIT[name] for name in parts]
-        table.add_column("/".join(names[:half]) + "/\n" + "/".join(names[half:]), no_wrap=True)
-    for row in comparison.rows:
-        cells = [
-            _cell(row.estimates.get(name), BY_NAME[name], row.ratios.get(name)) for name in metrics
-        ]
-        table.add_row(Text(row.label), *cells, *([_split(row, parts)] if split else []))
-    return table
+        columns.append(_split_column(comparison))
+    print_columns([Names(heading="revision", texts=[row.label for row in rows])], columns, console)
+
+
+def _split_column(comparison: Comparison) -> Column:
+    parts = [name for name in SPLIT if name != "cpu-helpers" or _has_helpers(comparison)]
+    half = len(parts) // 2
+    names = [SPLIT[name] for name in parts]
+    return Column(
+        heading="/".join(names[:half]) + "/\n" + "/".join(names[half:]),
+        cells=[_split(row, parts) for row in comparison.rows],
+    )
 
 
 def _heading(name: str, comparison: Comparison) -> str:

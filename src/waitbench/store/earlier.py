@@ -9,7 +9,14 @@ from waitbench.model.record import Record
 from waitbench.model.scenario import NEXT_AWAKE
 from waitbench.store.exports import read_results
 from waitbench.store.formats import read_context
-from waitbench.store.plain import Plain, take, take_numbers, take_objects, take_optional
+from waitbench.store.plain import (
+    Plain,
+    take,
+    take_file_name,
+    take_numbers,
+    take_objects,
+    take_optional,
+)
 
 _DOCUMENTS = ("modes", "rows", "judgements")
 """What a file beside the scenarios held: loads by mode, rows of a table, or a verdict."""
@@ -31,7 +38,7 @@ def read_record(data: Plain) -> Record:
     metadata = take(data, "metadata", dict)
     parameters = take(metadata, "parameters", dict)
     record = Record(
-        scenario=take(metadata, "scenario", str),
+        scenario=take_file_name(metadata, "scenario"),
         family=None,
         parameters=parameters,
         context=read_context(_today(take(metadata, "comparison", dict))),

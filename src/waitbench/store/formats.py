@@ -19,6 +19,7 @@ from waitbench.store.plain import (
     as_numbers,
     expect,
     take,
+    take_file_name,
     take_mapping,
     take_numbers,
     take_objects,
@@ -96,7 +97,7 @@ def plain_scenario(record: Record) -> dict[str, Any]:
 def read_scenario(data: Plain, context: Context) -> Record:
     """A record of a scenario, without its runs."""
     return Record(
-        scenario=take(data, "scenario", str),
+        scenario=take_file_name(data, "scenario"),
         family=take_optional(data, "family", str),
         parameters=take(data, "parameters", dict),
         context=context,

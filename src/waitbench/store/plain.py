@@ -6,6 +6,7 @@ What takes a value apart raises ``TypeError`` or ``ValueError`` where it is not 
 
 import csv
 import json
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +18,12 @@ Plain = Mapping[str, Any]
 """One JSON object."""
 
 Kind = TypeVar("Kind")
+
+_MOST = 10**15
+"""No quantity that we measure comes near; sums, squares and ratios of such numbers stay finite."""
+
+_MOST_OF_NAME = 200
+"""Bytes of a name to which suffixes are added; file systems allow 255."""
 
 
 @contextmanager
@@ -38,6 +45,14 @@ def parse(text: str | bytes) -> Plain:
 def take(data: Plain, key: str, kind: type[Kind]) -> Kind:
     """A value that must be there, of this type."""
     return expect(data[key], kind)
+
+
+def take_file_name(data: Plain, key: str) -> str:
+    """A string that files are named after: none of them may be in another folder."""
+    name = take(data, key, str)
+    if not name or "/" in name or "\0" in name or len(os.fsencode(name)) > _MOST_OF_NAME:
+        raise ValueError(f"{name[:40]!r} cannot be a file's name")
+    return name
 
 
 def take_texts(data: Plain, key: str) -> tuple[str, ...]:
@@ -71,12 +86,18 @@ def as_numbers(data: Plain) -> dict[str, float]:
 
 
 def as_number(value: object) -> float:
-    """The same value; it must be a number. A whole one stays whole."""
-    return value if isinstance(value, float) else expect(value, int)
+    """The same value; it must be a number, and finite. A whole one stays whole."""
+    if not isinstance(value, float):
+        return expect(value, int)
+    if not abs(value) <= _MOST:
+        raise ValueError(f"{value} is not a quantity")
+    return value
 
 
 def expect(value: object, kind: type[Kind]) -> Kind:
     """The same value; it must be of this type. A truth value is not a number."""
     if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
         raise TypeError(f"{str(value)[:40]!r} is not of the type {kind.__name__}")
+    if isinstance(value, int) and abs(value) > _MOST:
+        raise ValueError("a number is too large for a quantity")
     return value

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from waitbench.model.run import ThreadSample
-from waitbench.store.plain import reading
+from waitbench.store.plain import as_number, reading
 from waitbench.system import files
 
 SUFFIX = "-timeline.csv"
@@ -30,10 +30,10 @@ def read(path: Path) -> list[ThreadSample]:
         return [
             ThreadSample(
                 label=row["revision"],
-                time_s=float(row["time_s"]),
+                time_s=as_number(float(row["time_s"])),
                 process=row["process"],
                 thread=row["thread"],
-                share=float(row["cpu_share"]),
+                share=as_number(float(row["cpu_share"])),
             )
             for row in csv.DictReader(file)
         ]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from waitbench.model.trace import Calls, Trace
-from waitbench.store.plain import reading
+from waitbench.store.plain import as_number, expect, reading
 from waitbench.system import files
 
 SUFFIX = ".trace.csv"
@@ -39,7 +39,7 @@ def read(path: Path) -> list[Trace]:
     with reading(path), path.open(newline="", encoding="utf-8") as file:
         for row in csv.DictReader(file):
             label, phase = row["revision"], row["phase"]
-            lasted_s.setdefault(label, {})[phase] = float(row["phase_s"])
-            made = Calls(count=int(row["count"]), cpu_s=float(row["cpu_s"]))
+            lasted_s.setdefault(label, {})[phase] = as_number(float(row["phase_s"]))
+            made = Calls(count=expect(int(row["count"]), int), cpu_s=as_number(float(row["cpu_s"])))
             calls.setdefault(label, {})[phase, row["call"]] = made
     return [Trace(label=label, lasted_s=lasted_s[label], calls=calls[label]) for label in calls]

@@ -30,3 +30,27 @@ def test_a_file_that_is_not_of_this_kind_is_named(tmp_path: Path, rows: str) -> 
     (tmp_path / "paging.json").write_text(f'{{"format": 2, "idle_share": 0.1, "rows": {rows}}}')
     with pytest.raises(UsageError, match=r"paging\.json' is not a result file of waitbench"):
         kept.paging(comparisons.read(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("regular_s", 0), ("paged_s", -1), ("regular_cpu_s", 1e-300)]
+)
+def test_what_others_are_divided_by_is_above_zero(tmp_path: Path, key: str, value: float) -> None:
+    kept.keep(tmp_path, Paging([measured()], 0.01))
+    path = tmp_path / "paging.json"
+    data = json.loads(path.read_text())
+    data["rows"][0][key] = value
+    path.write_text(json.dumps(data))
+    with pytest.raises(UsageError, match=f"{key} .* is not above zero"):
+        kept.paging(comparisons.read(tmp_path))
+
+
+@pytest.mark.parametrize("messages", [0, -1, 0.5])
+def test_a_row_has_messages(tmp_path: Path, messages: float) -> None:
+    kept.keep(tmp_path, Paging([measured()], 0.01))
+    path = tmp_path / "paging.json"
+    data = json.loads(path.read_text())
+    data["rows"][0]["row"]["messages"] = messages
+    path.write_text(json.dumps(data))
+    with pytest.raises(UsageError, match=r"paging\.json' is not a result file of waitbench"):
+        kept.paging(comparisons.read(tmp_path))

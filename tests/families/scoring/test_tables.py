@@ -83,3 +83,10 @@ def test_metrics_of_a_run_are_those_of_its_calls() -> None:
     )
     assert set(found) == {metric.key for metric in scenarios.METRICS}
     assert scenarios.FAMILY.metrics_of([], {}) == {}
+
+
+def test_a_sample_that_is_not_of_a_call_is_none() -> None:
+    odd = {"lines": 3.0, "other": 1.0}
+    rows = rows_of([asked("blocking", [*calls(2), odd])], "time taken by a call")
+    assert rows["max"] == ("2.000",)
+    assert tables([asked("blocking", [odd])]) == []

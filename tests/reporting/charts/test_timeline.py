@@ -45,3 +45,11 @@ def test_many_sampled_revisions_stand_in_several_lines() -> None:
     figure = timeline.draw("waiting", "single", labels, found)
     assert [axes.get_title() for axes in figure.axes if axes.get_visible()] == labels
     assert figure.get_figwidth() < 20
+
+
+def test_labels_that_do_not_fit_over_a_panel_are_shortened_and_differ() -> None:
+    labels = [f"{number}".center(200, "x") for number in range(3)]
+    found = [sample for label in labels for sample in samples(label, {"python 0": 0.5})]
+    titles = [a.get_title() for a in timeline.draw("waiting", "single", labels, found).axes]
+    assert [len(title) <= 40 for title in titles] == [True] * 3
+    assert len(set(titles)) == 3

@@ -67,7 +67,10 @@ def load_tables(modes: Modes) -> list[CellTable]:
 
 def _worker_table(label: str, records: Sequence[Record]) -> CellTable:
     runs = [record.of(label) for record in records]
-    taken_ms = [[s["taken_s"] * 1000 for run in each for s in run.samples] for each in runs]
+    taken_ms = [
+        [s["taken_s"] * 1000 for run in each for s in run.samples if s.get("taken_s", 0) > 0]
+        for each in runs
+    ]
 
     def times(name: str, statistic: Callable[[Sequence[float]], float]) -> _Row:
         return (name, *(f"{statistic(values):.2f}" if values else _NONE for values in taken_ms))

@@ -53,9 +53,9 @@ def _measured(plain: Plain) -> Measured:
     return Measured(
         row=_row(take(plain, "row", dict)),
         repetitions=take(plain, "repetitions", int),
-        regular_s=as_number(plain["regular_s"]),
-        paged_s=as_number(plain["paged_s"]),
-        regular_cpu_s=as_number(plain["regular_cpu_s"]),
+        regular_s=_positive(plain, "regular_s"),
+        paged_s=_positive(plain, "paged_s"),
+        regular_cpu_s=_positive(plain, "regular_cpu_s"),
         paged_cpu_s=as_number(plain["paged_cpu_s"]),
         dropped=take(plain, "dropped", int),
         bytes_held_peak=take(plain, "bytes_held_peak", int),
@@ -65,7 +65,7 @@ def _measured(plain: Plain) -> Measured:
 def _row(plain: Plain) -> Row:
     return Row(
         device=take(plain, "device", str),
-        messages=take(plain, "messages", int),
+        messages=_at_least_one(plain, "messages"),
         message_bytes=take(plain, "message_bytes", int),
         page_size=take(plain, "page_size", int),
         buffer=take(plain, "buffer", int),
@@ -73,6 +73,20 @@ def _row(plain: Plain) -> Row:
         published_speedup=_optional_number(plain, "published_speedup"),
         published_dropped=_optional_number(plain, "published_dropped"),
     )
+
+
+def _at_least_one(plain: Plain, key: str) -> int:
+    number = take(plain, key, int)
+    if number < 1:
+        raise ValueError(f"{key} {number} is less than 1")
+    return number
+
+
+def _positive(plain: Plain, key: str) -> float:
+    number = as_number(plain[key])
+    if not number >= 1e-9:
+        raise ValueError(f"{key} {number} is not above zero")
+    return number
 
 
 def _optional_number(plain: Plain, key: str) -> float | None:

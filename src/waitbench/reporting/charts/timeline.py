@@ -7,11 +7,14 @@ from matplotlib.figure import Figure
 
 from waitbench.model.run import ThreadSample
 from waitbench.reporting.charts import style
+from waitbench.reporting.style import shorten_apart
 
 _QUIET = 0.02
 """Threads that never use more than this share are left out; their number is said."""
 _MOST_ROWS = 24
 _MOST_COLUMNS = 3
+_MOST_CHARACTERS = 40
+"""Of a label over a panel."""
 _ROW_INCHES = 0.42
 _FEWEST_ROWS = 3
 
@@ -37,12 +40,13 @@ def draw(
     )
     grid = figure.subplots(lines, columns, squeeze=False, sharex=True)
     end = max(sample.time_s for sample in samples)
+    shown = shorten_apart(labels, _MOST_CHARACTERS)
     for axes, (number, label, threads) in zip(grid.flat, panels, strict=False):
         _draw_threads(axes, threads, style.colour(number))
         axes.set_xlim(0, end)
         axes.set_xlabel("seconds since the run began")
         axes.tick_params(labelbottom=True)
-        axes.set_title(_heading(label, len(threads), samples), fontsize=10)
+        axes.set_title(_heading(label, shown[number], len(threads), samples), fontsize=10)
     for axes in list(grid.flat)[len(panels) :]:
         axes.set_visible(False)
     style.title(figure, None, f"{scenario} · {topology} · share of one CPU, by thread", "")
@@ -75,9 +79,9 @@ def _draw_threads(axes: Axes, threads: dict[str, Points], colour: str) -> None:
     axes.spines[["top", "right", "left"]].set_visible(False)
 
 
-def _heading(label: str, shown: int, samples: Sequence[ThreadSample]) -> str:
-    """The label, and how many threads have no row."""
+def _heading(label: str, name: str, shown: int, samples: Sequence[ThreadSample]) -> str:
+    """What the label is shown as, and how many threads have no row."""
     hidden = len({(s.process, s.thread) for s in samples if s.label == label}) - shown
     if not hidden:
-        return label
-    return f"{label} (quiet threads not shown: {hidden})"
+        return name
+    return f"{name} (quiet threads not shown: {hidden})"

@@ -1,0 +1,106 @@
+"""Whatever happens, one sentence and an exit code that says whose turn it is."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import runner
+from tests.conftest import Compare
+from waitbench.system.places import ROOT, Cache
+
+SAMPLE = ROOT / "docs" / "samples" / "input"
+
+
+def run(*arguments: object, **changes: str) -> subprocess.CompletedProcess[str]:
+    """The program with these changes of its environment."""
+    return subprocess.run(
+        [sys.executable, str(ROOT / "runner.py"), *map(str, arguments)],
+        capture_output=True, text=True, check=False, env={**os.environ, **changes},
+    )  # fmt: skip
+
+
+def test_what_nobody_foresaw_is_exit_3_and_its_details_are_in_a_log(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    def fail(*_arguments: object) -> None:
+        raise IndexError("of https://user:TOKEN@host/repository")
+
+    monkeypatch.setattr("waitbench.store.folders.existing_folder", fail)
+    monkeypatch.setattr("waitbench.system.crashes.Cache", lambda: Cache(tmp_path))
+    monkeypatch.setattr("sys.argv", ["runner.py", "report", "https://me:SECRET@host/x"])
+    assert runner.main() == 3
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert "nobody foresaw" in said
+    assert "IndexError: of https://***@host/repository" in said
+    (log,) = (tmp_path / "logs").iterdir()
+    assert str(log) in said
+    text = log.read_text("utf-8")
+    assert text.startswith("runner.py report https://***@host/x\n")
+    assert "Traceback" in text
+    assert "TOKEN" not in text
+
+
+def test_details_that_cannot_be_written_are_said(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    def fail(*_arguments: object) -> None:
+        raise IndexError
+
+    (tmp_path / "file").touch()
+    monkeypatch.setattr("waitbench.store.folders.existing_folder", fail)
+    monkeypatch.setattr("waitbench.system.crashes.Cache", lambda: Cache(tmp_path / "file"))
+    monkeypatch.setattr("tempfile.gettempdir", lambda: str(tmp_path / "file"))
+    monkeypatch.setattr("sys.argv", ["runner.py", "report"])
+    assert runner.main() == 3
+    assert "Traceback" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", [["scenarios"], ["report", str(SAMPLE)]])
+def test_output_that_cannot_be_written_is_exit_3(command: list[str]) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, str(ROOT / "runner.py"), *command],
+            stdout=full, stderr=subprocess.PIPE, text=True, check=False,
+        )  # fmt: skip
+    assert done.returncode == 3
+    assert "No space left on device" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_reader_that_has_read_enough_is_exit_3() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(
+        [sys.executable, "-u", str(ROOT / "runner.py"), "report", str(SAMPLE)],
+        stdout=writing, stderr=subprocess.PIPE, text=True, check=False,
+    )  # fmt: skip
+    os.close(writing)
+    assert done.returncode == 3
+    assert done.stderr.count("\n") == 1
+    assert "Write it to a file" in done.stderr
+
+
+def test_a_terminal_of_ascii_alone_shows_figures_nevertheless() -> None:
+    done = run("report", SAMPLE, PYTHONIOENCODING="ascii")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "partitioned-long-input" in done.stdout
+    assert done.stdout.isascii()
+
+
+def test_without_git_a_commit_is_exit_3(tmp_path: Path) -> None:
+    (tmp_path / "repository").mkdir()
+    done = run("compare", "main", "--repo", tmp_path / "repository", PATH=str(tmp_path))
+    assert (done.returncode, done.stderr) == (
+        3, "runner.py: git is not installed here. Install it (apt-get install git).\n",
+    )  # fmt: skip
+
+
+def test_an_error_of_the_users_is_one_sentence(run_compare: Compare) -> None:
+    done = run_compare("x" * 300 + "=v0.16.0")
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert "40 characters at most" in done.stderr
