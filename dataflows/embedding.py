@@ -5,12 +5,12 @@ import json
 import os
 import random
 import sys
-import threading
 import time
 import urllib.parse
 from typing import Any, Tuple
 
 from support import api, items, probe
+from support.per_worker import PerWorker
 
 URL_VARIABLE = "BENCH_SERVICE_URL"
 """Environment variable that says where the service is."""
@@ -61,14 +61,17 @@ class Embedding:
         self._host = urllib.parse.urlsplit(url).netloc
         self._inputs_per_item = inputs_per_item
         self._seed = seed
-        self._own = threading.local()
+        self._connections = PerWorker(self._connect)
 
     def __call__(self, item: items.Item) -> Embedded:
         ident, due_ns, _ = item
         rng = random.Random(self._seed * 1_000_003 + ident)
         texts = [" ".join(rng.choices(_WORDS, k=8)) for _ in range(self._inputs_per_item)]
         body = json.dumps({"inputs": texts})
-        connection = self._connection()
+        connection = self._connections.own()
+        if connection.sock is None:  # the service has closed it after its last answer
+            probe.opened()
+            connection.connect()
         begun = time.perf_counter()
         connection.request("POST", "/embed", body, {"Content-Type": "application/json"})
         response = connection.getresponse()
@@ -87,11 +90,10 @@ class Embedding:
         probe.sample(taken_s=taken_s, inputs=len(texts))
         return ident, due_ns, len(vectors), taken_s
 
-    def _connection(self) -> http.client.HTTPConnection:
-        connection = getattr(self._own, "connection", None)
-        if connection is None:
-            connection = http.client.HTTPConnection(self._host, timeout=_TIMEOUT_S)
-            self._own.connection = connection
+    def _connect(self) -> http.client.HTTPConnection:
+        """Connects now: no request pays for that."""
+        connection = http.client.HTTPConnection(self._host, timeout=_TIMEOUT_S)
+        connection.connect()
         return connection
 
 

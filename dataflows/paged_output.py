@@ -3,11 +3,12 @@
 import atexit
 import os
 import tempfile
-from typing import Any, Optional, Union
+from typing import Any, Dict, List, Optional, Tuple, Union
 
 from outputs.device import KINDS, Connection, FileDevice, Server
+from outputs.paged import PagedWriter
+from outputs.regular import RegularWriter
 from outputs.settings import validate
-from outputs.writers import PagedWriter, RegularWriter
 from support import api, items, probe
 
 
@@ -24,8 +25,8 @@ def get_flow(
     """A dataflow in which each of the first 16 workers writes ``items_per_worker`` messages.
 
     A message has ``message_bytes`` bytes. ``output`` is ``regular`` (each message waits for the
-    device's acknowledgement) or ``paged``; ``device`` is one of ``noop``, ``passthrough`` and
-    ``file``; ``overflow`` says what gives way when ``buffer`` messages wait: ``block``,
+    device's acknowledgement) or ``paged``; ``device`` is one of ``noop``, ``passthrough``, ``slow``
+    and ``file``; ``overflow`` says what gives way when ``buffer`` messages wait: ``block``,
     ``drop-newest`` or ``drop-oldest``.
     """
     if output not in ("regular", "paged"):
@@ -47,7 +48,11 @@ def get_flow(
 
 
 class MessageWriter:
-    """An item becomes a line of ``message_bytes`` bytes. Each worker has a device of its own."""
+    """An item becomes a line of ``message_bytes`` bytes. Each worker has a device of its own.
+
+    An item is out when the device has acknowledged it, or when it was shed for want of room: what a
+    device that failed has not taken never came out.
+    """
 
     def __init__(
         self,
@@ -61,6 +66,8 @@ class MessageWriter:
         self._probe = probe.sink()
         self._padding = message_bytes - 1
         self._server: Optional[Server] = None
+        self._waiting: Dict[bytes, Tuple[int, int]] = {}
+        """``(ident, due_ns)`` of each line that the device has not acknowledged."""
         target: Union[Connection, FileDevice]
         if device == "file":
             # Deleted with the folder that the run is made in; by hand, with the process.
@@ -70,18 +77,23 @@ class MessageWriter:
             self._server = Server(device)
             target = self._server.connect()
         self._writer: Union[RegularWriter, PagedWriter] = (
-            RegularWriter(target)
+            RegularWriter(target, acknowledged=self._are_out)
             if output == "regular"
-            else PagedWriter(target, page_size, buffer, overflow)
+            else PagedWriter(target, page_size, buffer, overflow, acknowledged=self._are_out)
         )
         atexit.register(self._close)
 
     def write(self, item: items.Item) -> None:
         ident, due_ns, _ = item
-        self._writer.send(b"%s\n" % str(ident).encode().rjust(self._padding, b"."))
+        line = b"%s\n" % str(ident).encode().rjust(self._padding, b".")
+        self._waiting[line] = ident, due_ns
+        self._writer.send(line)
         if isinstance(self._writer, PagedWriter) and self._writer.error is not None:
             raise self._writer.error
-        self._probe.got(ident, due_ns)
+
+    def _are_out(self, page: List[bytes]) -> None:
+        for line in page:
+            self._probe.got(*self._waiting.pop(line))
 
     def _close(self) -> None:
         self._writer.close()
@@ -89,9 +101,13 @@ class MessageWriter:
         if stats.total != stats.sent + stats.dropped:
             # Nothing that Python raises this late would be seen; the harness sees the exit code.
             os._exit(1)
+        if isinstance(self._writer, PagedWriter) and self._writer.error is None:
+            for ident, _ in self._waiting.values():
+                self._probe.shed(ident)
         probe.add(
             messages_sent=stats.sent,
             messages_dropped=stats.dropped,
+            messages_direct=stats.direct,
             bytes_held_peak=stats.bytes_held_peak,
         )
         if self._server is not None:

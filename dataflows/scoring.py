@@ -4,7 +4,6 @@ import atexit
 import os
 import resource
 import sys
-import threading
 from pathlib import Path
 from typing import Any, Callable, Dict, Tuple, Union
 
@@ -14,6 +13,7 @@ from scorers.inprocess import InProcessScorer
 from scorers.nonblocking import NonblockingScorer
 from scorers.problem import CANDIDATES, CONTEXTS, Problem
 from support import api, items, probe
+from support.per_worker import PerWorker
 
 Scorer = Union[InProcessScorer, BlockingScorer, NonblockingScorer]
 Scored = Tuple[int, int, int, float]
@@ -25,6 +25,12 @@ TRANSPORTS: Dict[str, Callable[[Path], Scorer]] = {
     "nonblocking-spin": lambda model: NonblockingScorer(vw.command(model), parks=False),
     "nonblocking-park": lambda model: NonblockingScorer(vw.command(model), parks=True),
 }
+WARM_UP_CALLS = 20
+"""Calls before the first that counts.
+
+A model's first ones touch weights that no cache has, and a nonblocking scorer does not yet know how
+quick its model is.
+"""
 _OPENS_WITHIN_S = 60.0
 
 
@@ -61,11 +67,11 @@ class Scoring:
         self._problem = problem
         self._candidates = [candidate.encode() for candidate in problem.candidates]
         self._limit_s = limit_s
-        self._own = threading.local()
+        self._scorers = PerWorker(self._open)
 
     def __call__(self, item: items.Item) -> Scored:
         ident, due_ns, _ = item
-        scorer = getattr(self._own, "scorer", None) or self._open()
+        scorer = self._scorers.own()
         context = self._problem.context(ident % CONTEXTS).encode()
         before = resource.getrusage(resource.RUSAGE_THREAD)
         predictions, call = scorer.score(context, self._candidates, self._limit_s)
@@ -83,9 +89,16 @@ class Scoring:
         return ident, due_ns, len(predictions), call.total_s
 
     def _open(self) -> Scorer:
-        """Starts this worker's model, and waits for its first answer: no call pays for that."""
-        scorer = self._own.scorer = TRANSPORTS[self._transport](vw.model_file())
-        scorer.score(self._problem.context(0).encode(), self._candidates[:1], _OPENS_WITHIN_S)
+        """Starts a worker's model and warms both up, by every transport alike.
+
+        The first call waits for the model; those after it have the limit of all.
+        """
+        scorer = TRANSPORTS[self._transport](vw.model_file())
+        first = self._problem.context(0).encode()
+        scorer.score(first, self._candidates[:1], _OPENS_WITHIN_S)
+        for number in range(CONTEXTS - WARM_UP_CALLS, CONTEXTS):
+            context = self._problem.context(number).encode()
+            scorer.score(context, self._candidates, self._limit_s)
         atexit.register(_closing(scorer))
         return scorer
 
@@ -105,7 +118,7 @@ class ScoresWriter:
 def _closing(scorer: Scorer) -> Callable[[], None]:
     """A function that ends a scorer, and reports the CPU time of its model process, if it has one.
 
-    What the model's start took counts as the worker's helper, but not as the model's own.
+    What the model's start and warm-up took counts as the worker's helper, not as the model's own.
     """
     if isinstance(scorer, InProcessScorer):
         return scorer.close

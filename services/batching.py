@@ -1,31 +1,27 @@
 """Gathering requests into batches. Pure asyncio, no HTTP: rules can be tried without a network.
 
-Two rules. ``fixed``: a batch leaves when ``max_batch_size`` requests wait, or ``max_wait_s`` have
-passed since the first of them came. ``adaptive``: that, and also at once whenever nothing is under
-way upstream. To wait is worth something only while the upstream is busy anyway: what comes
-meanwhile travels together when it is free. So no request leaves later than by the fixed rule.
+Only what agrees in all options travels together, and no more than an upstream takes in one body.
 """
 
 import asyncio
+import logging
 import time
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from enum import Enum
 from typing import Any
 
-Vector = list[float]
-Call = Callable[[list[str]], Awaitable[Sequence[Any]]]
-"""Sends texts upstream; gives a vector for each, in order.
+from services.rule import Mode, Rule
+
+log = logging.getLogger("proxy")
+
+Board = Callable[[], list[str]]
+"""Gives the texts of those who wait still, at the moment when their call is made."""
+Call = Callable[[Board, bytes], Awaitable[Sequence[Any]]]
+"""Sends texts upstream, with their options; gives a vector for each, in order.
 
 What it raises goes to everyone in the batch.
 """
-
-
-class Mode(str, Enum):
-    """When a batch leaves."""
-
-    FIXED = "fixed"
-    ADAPTIVE = "adaptive"
 
 
 class Full(Exception):
@@ -34,18 +30,6 @@ class Full(Exception):
 
 class Guilty(Exception):
     """The upstream refuses the texts themselves: the fault of one request, not of its company."""
-
-
-@dataclass(frozen=True)
-class Rule:
-    """When a batch leaves, and how much is held."""
-
-    mode: Mode
-    max_batch_size: int
-    """Requests."""
-    max_wait_s: float
-    max_held: int = 1000
-    """Requests waiting and under way."""
 
 
 @dataclass
@@ -61,8 +45,30 @@ class Seen:
 @dataclass(eq=False)
 class _Waiting:
     texts: list[str]
+    size_bytes: int
     came_at: float
     answer: "asyncio.Future[Sequence[Any]]" = field(repr=False)
+    batch: "_Batch | None" = None
+    """``None`` until it has left."""
+
+
+@dataclass(eq=False)
+class _Batch:
+    requests: list[_Waiting]
+    task: "asyncio.Task[None]"
+
+
+@dataclass(eq=False)
+class _Group:
+    """What may travel together."""
+
+    queue: list[_Waiting] = field(default_factory=list)
+    size_bytes: int = 0
+    """The queue's."""
+    under_way: int = 0
+    """Batches."""
+    timer: asyncio.TimerHandle | None = None
+    """It belongs to the first in the queue."""
 
 
 class Batcher:
@@ -74,105 +80,146 @@ class Batcher:
         self._rule = rule
         self._call = call
         self._observe = observe
-        self._queue: list[_Waiting] = []
+        self._groups: defaultdict[bytes, _Group] = defaultdict(_Group)
+        """By options. One without requests is dropped: clients may think of any number."""
         self._held = 0
-        self._under_way = 0
-        self._timer: asyncio.TimerHandle | None = None
+        self._hurrying = False
         self._tasks: set[asyncio.Task[None]] = set()
 
     @property
     def waiting(self) -> int:
         """Requests that have not left yet."""
-        return len(self._queue)
+        return sum(len(group.queue) for group in self._groups.values())
 
-    async def submit(self, texts: list[str]) -> Sequence[Any]:
-        """The vectors of these texts.
+    async def submit(
+        self, texts: list[str], *, options: bytes = b"", size_bytes: int = 0
+    ) -> Sequence[Any]:
+        """The vectors of these texts, which travel with those of equal ``options`` only.
 
         Raises ``Full`` at once when too much is held, and whatever the upstream's call raises.
         Cancelling it costs the others nothing: a request that has not left yet never will.
         """
         if self._held >= self._rule.max_held:
             raise Full
-        loop = asyncio.get_running_loop()
-        waiting = _Waiting(texts, time.monotonic(), loop.create_future())
+        answer: asyncio.Future[Sequence[Any]] = asyncio.get_running_loop().create_future()
+        waiting = _Waiting(texts, size_bytes, time.monotonic(), answer)
         self._held += 1
-        self._queue.append(waiting)
-        idle = self._rule.mode is Mode.ADAPTIVE and not self._under_way
-        if idle or len(self._queue) >= self._rule.max_batch_size:
-            self._send()
-        elif len(self._queue) == 1:
-            self._timer = loop.call_later(self._rule.max_wait_s, self._send)
+        self._enqueue(waiting, options)
         try:
-            return await waiting.answer
+            return await answer
+        except asyncio.CancelledError:
+            self._leave(waiting, options)
+            raise
         finally:
             self._held -= 1
-            if waiting in self._queue:
-                self._leave(waiting)
+            del answer, waiting  # Else an error's traceback would keep them, and they the error.
+
+    def hurry(self) -> None:
+        """Sends what waits, and from now on everything as it comes."""
+        self._hurrying = True
+        for options in list(self._groups):
+            self._send(options)
 
     async def drain(self) -> None:
         """Sends what waits, and returns when everything has been answered."""
-        self._send()
+        self.hurry()
         while self._tasks:
             await asyncio.wait(set(self._tasks))
 
-    def _leave(self, waiting: _Waiting) -> None:
-        """A client went away. The timer belongs to the first in the queue."""
-        was_first = self._queue[0] is waiting
-        self._queue.remove(waiting)
-        if was_first and self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-            if self._queue:
-                left_s = max(0.0, self._queue[0].came_at + self._rule.max_wait_s - time.monotonic())
-                self._timer = asyncio.get_running_loop().call_later(left_s, self._send)
+    def _enqueue(self, waiting: _Waiting, options: bytes) -> None:
+        rule = self._rule
+        if self._groups[options].size_bytes + waiting.size_bytes > rule.max_batch_bytes:
+            self._send(options)
+        group = self._groups[options]
+        group.queue.append(waiting)
+        group.size_bytes += waiting.size_bytes
+        idle = rule.mode is Mode.ADAPTIVE and not group.under_way
+        if idle or self._hurrying or len(group.queue) >= rule.max_batch_size:
+            self._send(options)
+        elif len(group.queue) == 1:
+            self._set_timer(group, options)
 
-    def _send(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-        batch, self._queue = self._queue, []
-        if not batch:
+    def _leave(self, waiting: _Waiting, options: bytes) -> None:
+        """Lets a client go; its request does not leave, and nobody waits for it alone."""
+        if waiting.batch is not None:
+            if all(other.answer.done() for other in waiting.batch.requests):
+                waiting.batch.task.cancel()
             return
-        self._under_way += 1
+        group = self._groups[options]
+        was_first = group.queue[0] is waiting
+        group.queue.remove(waiting)
+        group.size_bytes -= waiting.size_bytes
+        if was_first:
+            self._set_timer(group, options)
+        self._drop_if_empty(options)
+
+    def _set_timer(self, group: _Group, options: bytes) -> None:
+        if group.timer is not None:
+            group.timer.cancel()
+            group.timer = None
+        if group.queue:
+            left_s = max(0.0, group.queue[0].came_at + self._rule.max_wait_s - time.monotonic())
+            loop = asyncio.get_running_loop()
+            group.timer = loop.call_later(left_s, self._send, options)
+
+    def _send(self, options: bytes) -> None:
+        group = self._groups[options]
+        requests, group.queue, group.size_bytes = group.queue, [], 0
+        self._set_timer(group, options)
+        if not requests:
+            self._drop_if_empty(options)
+            return
+        group.under_way += 1
         now = time.monotonic()
-        self._observe(
-            Seen(len(batch), sum(len(w.texts) for w in batch), [now - w.came_at for w in batch])
-        )
-        task = asyncio.get_running_loop().create_task(self._carry(batch))
+        inputs = sum(len(waiting.texts) for waiting in requests)
+        self._observe(Seen(len(requests), inputs, [now - w.came_at for w in requests]))
+        task = asyncio.get_running_loop().create_task(self._answer(requests, options))
+        batch = _Batch(requests, task)
+        for waiting in requests:
+            waiting.batch = batch
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(lambda _task: self._arrive(task, options))
 
-    async def _carry(self, batch: list[_Waiting]) -> None:
-        try:
-            await self._answer(batch)
-        finally:
-            self._under_way -= 1
-            if self._queue and not self._under_way and self._rule.mode is Mode.ADAPTIVE:
-                self._send()
+    def _arrive(self, task: "asyncio.Task[None]", options: bytes) -> None:
+        self._tasks.discard(task)
+        group = self._groups[options]
+        group.under_way -= 1
+        if not group.under_way and self._rule.mode is Mode.ADAPTIVE:
+            self._send(options)
+        self._drop_if_empty(options)
 
-    async def _answer(self, batch: list[_Waiting]) -> None:
+    def _drop_if_empty(self, options: bytes) -> None:
+        group = self._groups[options]
+        if not group.queue and not group.under_way:
+            del self._groups[options]
+
+    async def _answer(self, requests: list[_Waiting], options: bytes) -> None:
+        aboard: list[_Waiting] = []
+
+        def board() -> list[str]:
+            aboard[:] = [waiting for waiting in requests if not waiting.answer.done()]
+            return [text for waiting in aboard for text in waiting.texts]
+
         try:
-            vectors = await self._call([text for waiting in batch for text in waiting.texts])
+            vectors = await self._call(board, options)
         except Guilty as error:
-            if len(batch) == 1:
-                _give(batch[0], error)
+            if len(aboard) == 1:
+                _give(aboard[0], error)
                 return
             # Whose fault it is, only asking one by one can tell.
-            await asyncio.gather(*(self._answer([waiting]) for waiting in batch))
+            await asyncio.gather(*(self._answer([waiting], options) for waiting in aboard))
             return
-        except BaseException as error:
-            for waiting in batch:
-                _give(
-                    waiting,
-                    error
-                    if isinstance(error, Exception)
-                    else ConnectionError("the proxy is stopping"),
-                )
-            if not isinstance(error, Exception):
-                raise
+        except asyncio.CancelledError:
+            for waiting in requests:
+                _give(waiting, ConnectionError("the proxy is stopping"))
+            raise
+        except Exception as error:
+            log.debug("a batch failed", exc_info=error)
+            for waiting in requests:
+                _give(waiting, error)
             return
         start = 0
-        for waiting in batch:
+        for waiting in aboard:
             end = start + len(waiting.texts)
             if not waiting.answer.done():  # else its client has gone
                 waiting.answer.set_result(vectors[start:end])
@@ -181,4 +228,6 @@ class Batcher:
 
 def _give(waiting: _Waiting, error: Exception) -> None:
     if not waiting.answer.done():
-        waiting.answer.set_exception(error)
+        # The frames of its traceback know the requests, and these their answers: a cycle, which
+        # would keep all that was sent and received until the garbage collector comes by.
+        waiting.answer.set_exception(error.with_traceback(None))

@@ -20,13 +20,14 @@ import wordllama
 from fastapi import FastAPI, Request
 from fastapi.responses import Response
 from pydantic import Field
-from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from services import wire
-from services.wire import ErrorType, ServiceError
+from services import web, wire
+from services.reading import Reader
+from services.wire import EmbedRequest, ErrorType, ServiceError
 
 MODEL = "wordllama/l2_supercat_256"
 MAX_INPUT_TOKENS = 512
+DIMENSIONS = 256
 # Before the tokenizer is first asked. The texts of one call are too few to be shared out among
 # threads: to wake them and to wait for them takes longer than to do their work.
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
@@ -34,20 +35,15 @@ _QUICK_CHARACTERS = 20_000
 """Up to so many the event loop can wait for the model; beyond, a thread does."""
 
 
-class EmbedderSettings(BaseSettings):
+class EmbedderSettings(web.ServerSettings):
     """From the environment, or ``.env``."""
 
-    model_config = SettingsConfigDict(env_file=".env", extra="ignore")
-
-    ip: str = "127.0.0.1"
-    port: int = Field(default=8080, ge=0, le=65535)
     max_client_batch_size: int = Field(default=32, ge=1)
     call_cost_ms: float = Field(
         default=0.0,
         ge=0,
         description="A fixed part of each call's cost, during which nothing else is served.",
     )
-    log_level: str = "error"
 
 
 class Embedder:
@@ -57,45 +53,61 @@ class Embedder:
         # Its tokenizer is not where the package itself looks for it, but where it looks in a cache.
         package = Path(wordllama.__file__).parent
         self._model: Any = wordllama.WordLlama.load(
-            cache_dir=package, dim=256, disable_download=True
+            cache_dir=package, dim=DIMENSIONS, disable_download=True
         )
         self._cost_s = settings.call_cost_ms / 1000
         self._one_at_a_time = asyncio.Lock()
 
-    async def embed(self, texts: list[str], *, truncate: bool, normalize: bool) -> Any:
-        """The vectors of texts: float32, of shape (texts, 256).
+    async def embed(self, asked: EmbedRequest) -> Any:
+        """The vectors of a request's texts: float32, of shape (texts, dimensions).
 
-        Raises ``ServiceError`` for a text that is too long.
+        Raises ``ServiceError`` for a text that is too long, and for options of other models.
         """
-        texts = [self._fitting(text, truncate=truncate) for text in texts]
+        dimensions = asked.dimensions or DIMENSIONS
+        if dimensions > DIMENSIONS:
+            raise _invalid(f"`dimensions` is {dimensions}, of a vector's {DIMENSIONS}")
+        if asked.prompt_name is not None:
+            raise _invalid(f"`prompt_name` {asked.prompt_name!r}: the model has no prompts")
+        if asked.truncation_direction not in ("Left", "Right"):
+            raise _invalid("`truncation_direction` must be Left or Right")
+        texts = [self._fitting(text, asked) for text in asked.texts]
         if self._cost_s:
             async with self._one_at_a_time:
                 await asyncio.sleep(self._cost_s)
-                return self._compute(texts, normalize)
+                return self._compute(texts, dimensions, asked.normalize)
         if sum(map(len, texts)) > _QUICK_CHARACTERS:
-            return await asyncio.to_thread(self._compute, texts, normalize)
-        return self._compute(texts, normalize)
+            return await asyncio.to_thread(self._compute, texts, dimensions, asked.normalize)
+        return self._compute(texts, dimensions, asked.normalize)
 
-    def _compute(self, texts: list[str], normalize: bool) -> Any:
-        vectors = self._model.embed(texts, norm=normalize)
+    def _compute(self, texts: list[str], dimensions: int, normalize: bool) -> Any:
+        whole = dimensions == DIMENSIONS
+        vectors = self._model.embed(texts, norm=normalize and whole)
+        if not whole:
+            vectors = np.ascontiguousarray(vectors[:, :dimensions])
+            if normalize:
+                vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
         if not np.isfinite(vectors).all():
             raise ServiceError("the model has no vector for one of the inputs", ErrorType.TOKENIZER)
         return vectors
 
-    def _fitting(self, text: str, *, truncate: bool) -> str:
+    def _fitting(self, text: str, asked: EmbedRequest) -> str:
         # No text has more tokens than bytes, and the one that begins it.
         if len(text) * 4 < MAX_INPUT_TOKENS:
             return text
         encoded = self._model.tokenizer.encode(text)
         if len(encoded.ids) <= MAX_INPUT_TOKENS:
             return text
-        if not truncate:
-            raise ServiceError(
-                f"`inputs` must have less than {MAX_INPUT_TOKENS} tokens. "
-                f"Given: {len(encoded.ids)}",
-                ErrorType.VALIDATION,
+        if not asked.truncate:
+            raise _invalid(
+                f"`inputs` must have less than {MAX_INPUT_TOKENS} tokens. Given: {len(encoded.ids)}"
             )
+        if asked.truncation_direction == "Left":
+            return text[encoded.offsets[-MAX_INPUT_TOKENS][0] :]
         return text[: encoded.offsets[MAX_INPUT_TOKENS - 1][1]]
+
+
+def _invalid(message: str) -> ServiceError:
+    return ServiceError(message, ErrorType.VALIDATION)
 
 
 def create_app(settings: EmbedderSettings) -> FastAPI:
@@ -106,22 +118,20 @@ def create_app(settings: EmbedderSettings) -> FastAPI:
         app.state.embedder = Embedder(settings)
         yield
 
-    app = wire.create("Embedding service", lifespan)
+    app = web.create("Embedding service", lifespan)
     limit = settings.max_client_batch_size
+    reader = Reader(settings.read_timeout)
 
     async def embed(request: Request) -> Response:
-        asked = await wire.read(request)
-        if len(asked.texts) > limit:
-            raise ServiceError(
-                f"batch size {len(asked.texts)} > maximum allowed batch size {limit}",
-                ErrorType.VALIDATION,
-            )
-        vectors = await app.state.embedder.embed(
-            asked.texts, truncate=bool(asked.truncate), normalize=asked.normalize
-        )
-        return wire.answer(vectors)
+        with reader.serving(request) as client:
+            asked = wire.parse(await client.read())
+            if len(asked.texts) > limit:
+                raise _invalid(
+                    f"batch size {len(asked.texts)} > maximum allowed batch size {limit}"
+                )
+            return wire.answer(await app.state.embedder.embed(asked))
 
-    wire.add_embed(app, embed)
+    web.add_embed(app, embed)
 
     async def health() -> None:
         """Says by answering at all that the service is up."""
@@ -141,8 +151,8 @@ def create_app(settings: EmbedderSettings) -> FastAPI:
 
 
 def main() -> None:
-    settings = EmbedderSettings()
-    wire.serve(create_app(settings), settings.ip, settings.port, settings.log_level)
+    settings = web.load_settings(EmbedderSettings)
+    web.serve(create_app(settings), settings)
 
 
 if __name__ == "__main__":

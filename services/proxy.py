@@ -3,7 +3,6 @@
 python -m services.proxy               # settings: environment or .env, see .env.example
 """
 
-import asyncio
 import logging
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -20,18 +19,17 @@ from prometheus_client import (
     generate_latest,
 )
 from pydantic import Field
-from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from services import wire
-from services.batching import Batcher, Full, Mode, Rule, Seen
+from services import web, wire
+from services.batching import Batcher, Full, Seen
+from services.reading import ClientGone, Reader
+from services.rule import Mode, Rule
 from services.upstream import Refused, Upstream
 from services.wire import ErrorType, ServiceError
 
 
-class ProxySettings(BaseSettings):
+class ProxySettings(web.ServerSettings):
     """From the environment, or ``.env``."""
-
-    model_config = SettingsConfigDict(env_file=".env", extra="ignore")
 
     max_batch_size: int = Field(default=8, ge=1, description="Requests in a batch.")
     max_wait_time: int = Field(
@@ -41,9 +39,7 @@ class ProxySettings(BaseSettings):
     )
     inference_service_url: str = "http://127.0.0.1:8080"
     inference_service_key: str = ""
-    ip: str = "127.0.0.1"
     port: int = Field(default=8081, ge=0, le=65535)
-    log_level: str = "error"
     mode: Mode = Mode.ADAPTIVE
     max_queue: int = Field(
         default=1000,
@@ -59,7 +55,11 @@ class ProxySettings(BaseSettings):
         description="Upstream calls at once: one that is served and one that is ready; "
         "0: as many as batches leave.",
     )
-    upstream_timeout: float = Field(default=30.0, gt=0, description="Seconds.")
+    upstream_timeout: float = Field(
+        default=30.0,
+        gt=0,
+        description="Seconds that a batch may wait for its turn, and then for its answer.",
+    )
 
 
 class Metrics:
@@ -79,7 +79,7 @@ class Metrics:
         )
         self.upstream = Histogram(
             "proxy_upstream_seconds",
-            "Time of an upstream call, with the wait for a connection",
+            "Time of an upstream call",
             registry=self.registry,
         )
         self.answers = Counter(
@@ -88,7 +88,7 @@ class Metrics:
         queue = Gauge(
             "proxy_queue_length", "Requests that wait for a batch", registry=self.registry
         )
-        queue.set_function(lambda: sum(batcher.waiting for batcher in proxy.batchers.values()))
+        queue.set_function(lambda: proxy.batcher.waiting)
 
     def batch_left(self, seen: Seen) -> None:
         self.batch_requests.observe(seen.requests)
@@ -98,16 +98,9 @@ class Metrics:
 
 
 class Proxy:
-    """One batcher for each combination of options: what shares a call must want the same."""
+    """Requests of clients, on their way to the upstream in batches."""
 
     def __init__(self, settings: ProxySettings) -> None:
-        self._rule = Rule(
-            settings.mode,
-            settings.max_batch_size,
-            settings.max_wait_time / 1000,
-            settings.max_queue,
-        )
-        self.batchers: dict[tuple[bool, bool], Batcher] = {}
         self.metrics = Metrics(self)
         self._upstream = Upstream(
             settings.inference_service_url,
@@ -117,19 +110,23 @@ class Proxy:
             timeout_s=settings.upstream_timeout,
             observe_s=self.metrics.upstream.observe,
         )
+        rule = Rule(
+            settings.mode,
+            settings.max_batch_size,
+            settings.max_wait_time / 1000,
+            settings.max_queue,
+            wire.MAX_BODY_BYTES,
+        )
+        self.batcher = Batcher(rule, self._upstream.embed, self.metrics.batch_left)
 
-    async def embed(self, asked: wire.EmbedRequest) -> Sequence[Any]:
+    async def embed(self, body: bytes) -> Sequence[Any]:
         """The vectors of one client's request. Raises ``ServiceError``."""
-        options = bool(asked.truncate), asked.normalize
-        batcher = self.batchers.get(options)
-        if batcher is None:
-            batcher = self.batchers[options] = Batcher(
-                self._rule,
-                lambda texts: self._upstream.embed(texts, *options),
-                self.metrics.batch_left,
-            )
+        asked, size_bytes = wire.parse(body), len(body)
+        del body  # It may be large, and its texts are copies.
         try:
-            return await batcher.submit(asked.texts)
+            return await self.batcher.submit(
+                asked.texts, options=asked.options, size_bytes=size_bytes
+            )
         except Full:
             raise ServiceError(
                 "Model is overloaded", ErrorType.OVERLOADED, headers={"Retry-After": "1"}
@@ -137,13 +134,13 @@ class Proxy:
         except Refused as refused:
             raise ServiceError(*refused.args) from None
 
-    async def prepare(self) -> None:
-        """Gets to know the upstream, if it is there already."""
-        await self._upstream.prepare()
+    def prepare(self) -> None:
+        """Begins to get to know the upstream."""
+        self._upstream.prepare()
 
     async def close(self) -> None:
         """Answers what has been accepted."""
-        await asyncio.gather(*(batcher.drain() for batcher in self.batchers.values()))
+        await self.batcher.drain()
         await self._upstream.close()
 
 
@@ -153,23 +150,31 @@ def create_app(settings: ProxySettings) -> FastAPI:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         app.state.proxy = Proxy(settings)
-        await app.state.proxy.prepare()
+        app.state.proxy.prepare()
         yield
         await app.state.proxy.close()
 
-    app = wire.create("Auto-batching proxy", lifespan)
+    app = web.create("Auto-batching proxy", lifespan)
+    reader = Reader(settings.read_timeout)
 
     async def embed(request: Request) -> Response:
         proxy: Proxy = app.state.proxy
+        status = "500"
         try:
-            response = wire.answer(await proxy.embed(await wire.read(request)))
+            with reader.serving(request) as client:
+                response = wire.answer(await proxy.embed(await client.read()))
+            status = "200"
         except ServiceError as error:
-            proxy.metrics.answers.labels(str(error.status)).inc()
+            status = str(error.status)
             raise
-        proxy.metrics.answers.labels("200").inc()
+        except ClientGone:
+            status = "gone"
+            raise
+        finally:
+            proxy.metrics.answers.labels(status).inc()
         return response
 
-    wire.add_embed(app, embed)
+    web.add_embed(app, embed)
 
     async def health() -> None:
         """Says by answering at all that the service is up."""
@@ -185,9 +190,15 @@ def create_app(settings: ProxySettings) -> FastAPI:
 
 
 def main() -> None:
-    settings = ProxySettings()
-    logging.basicConfig(level=settings.log_level.upper())
-    wire.serve(create_app(settings), settings.ip, settings.port, settings.log_level)
+    settings = web.load_settings(ProxySettings)
+    # logging itself has no TRACE.
+    logging.basicConfig(level=settings.log_level.upper().replace("TRACE", "DEBUG"))
+    app = create_app(settings)
+
+    def hurry() -> None:
+        app.state.proxy.batcher.hurry()
+
+    web.serve(app, settings, hurry)
 
 
 if __name__ == "__main__":

@@ -1,23 +1,25 @@
 """The service behind the proxy, as the proxy asks it: limits, calls, and what it does wrong."""
 
 import asyncio
-import logging
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import aiohttp
 import orjson
 from yarl import URL
 
 from services import wire
-from services.batching import Guilty
+from services.batching import Board, Guilty
+from services.exchange import Answer, Exchange
+from services.limit import Limit
+from services.turns import Busy, Turns
 from services.wire import ErrorType, ServiceError
 
-log = logging.getLogger("proxy")
-
-_DEFAULT_LIMIT = 32
-"""text-embeddings-inference's own default."""
+_MAX_ANSWER_BYTES, _MAX_VECTOR_BYTES = 100_000, 200_000
+"""An answer may have so many, and so many more for each input."""
+_FAULTS_OF_THE_REQUEST = {400: ErrorType.EMPTY, 413: ErrorType.VALIDATION, 422: ErrorType.TOKENIZER}
+_NOT_NOW = {429: ErrorType.OVERLOADED, **dict.fromkeys((502, 503, 504), ErrorType.UNHEALTHY)}
+_SHOWN_CHARACTERS = 300
 
 
 class Refused(Guilty):
@@ -25,7 +27,7 @@ class Refused(Guilty):
 
 
 class Upstream:
-    """An embedding service, and the connections to it."""
+    """An embedding service, and whose turn it is to ask it."""
 
     def __init__(
         self,
@@ -43,60 +45,73 @@ class Upstream:
         """
         url = url.rstrip("/")
         self._embed_url, self._info_url = URL(url + wire.EMBED_PATH), URL(f"{url}/info")
-        self._headers = {
-            "Content-Type": "application/json",
-            **({"Authorization": f"Bearer {key}"} if key else {}),
-        }
-        self._limit = limit
+        self._exchange = Exchange(key, timeout_s)
+        self._limit = Limit(limit, self._ask_limit)
+        self._turns = Turns(most_calls)
         self._timeout_s = timeout_s
         self._observe_s = observe_s
-        # The connector's limit is not strictly first come, first served: a batch that is ready just
-        # as a connection is free takes it. docs/embedding.md says what that does.
-        self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=most_calls),
-            timeout=aiohttp.ClientTimeout(total=timeout_s),
-            # What the upstream sets for one client is nothing to another.
-            cookie_jar=aiohttp.DummyCookieJar(),
-        )
 
-    async def prepare(self) -> None:
-        """Asks the upstream for its limit, which also opens a connection.
-
-        Where the upstream is not there yet, it is asked later.
-        """
-        try:
-            await self._fetch_limit()
-        except ServiceError as error:
-            log.warning("%s", error)
+    def prepare(self) -> None:
+        """Begins to ask the upstream for its limit, which also opens a connection."""
+        self._limit.ask()
 
     async def close(self) -> None:
-        await self._session.close()
+        self._limit.close()
+        await self._exchange.close()
 
-    async def embed(self, texts: list[str], truncate: bool, normalize: bool) -> Sequence[Any]:
-        """The vectors of texts, from as many calls as the upstream's limit takes.
+    async def embed(self, board: Board, options: bytes) -> Sequence[Any]:
+        """The vectors of the texts that are there when their turn has come.
 
-        Raises ``ServiceError``, and ``Refused`` for the texts themselves.
+        In as many calls as the upstream's limit takes. Raises ``ServiceError``, and ``Refused`` for
+        the texts themselves.
         """
-        limit = self._limit or await self._fetch_limit()
+        limit = await self._limit.known()
+        await self._take_turn()
+        texts = board()
+        if len(texts) <= limit:
+            return await self._call(texts, options)
         parts = [texts[start : start + limit] for start in range(0, len(texts), limit)]
-        if len(parts) == 1:
-            return await self._call(texts, truncate, normalize)
         joined: list[Any] = []
         for vectors in await asyncio.gather(
-            *(self._call(part, truncate, normalize) for part in parts)
+            self._call(parts[0], options),
+            *(self._call_in_turn(part, options) for part in parts[1:]),
         ):
             joined += vectors
         return joined
 
-    async def _call(self, texts: list[str], truncate: bool, normalize: bool) -> list[Any]:
-        body = orjson.dumps({"inputs": texts, "truncate": truncate, "normalize": normalize})
-        begun = time.monotonic()
-        status, content = await self._exchange("POST", self._embed_url, body)
-        self._observe_s(time.monotonic() - begun)
-        if status != 200:
-            raise _error_of(status, content)
+    async def _take_turn(self) -> None:
         try:
-            vectors = orjson.loads(content)
+            await self._turns.take(self._timeout_s)
+        except Busy:
+            raise ServiceError(
+                f"the upstream was busy with other calls for {self._timeout_s:g} s",
+                ErrorType.OVERLOADED,
+                headers={"Retry-After": "1"},
+            ) from None
+
+    async def _call_in_turn(self, texts: list[str], options: bytes) -> list[Any]:
+        await self._take_turn()
+        return await self._call(texts, options)
+
+    async def _call(self, texts: list[str], options: bytes) -> list[Any]:
+        """Asks for the vectors of texts, and gives the turn back."""
+        try:
+            if not texts:
+                return []
+            begun = time.monotonic()
+            answer = await self._exchange.send(
+                "POST",
+                self._embed_url,
+                wire.request_body(texts, options),
+                _MAX_ANSWER_BYTES + len(texts) * _MAX_VECTOR_BYTES,
+            )
+            self._observe_s(time.monotonic() - begun)
+        finally:
+            self._turns.give_back()
+        if answer.status != 200:
+            raise _error_of(answer)
+        try:
+            vectors = orjson.loads(answer.content)
         except orjson.JSONDecodeError as error:
             raise ServiceError(
                 f"the upstream's answer is not JSON: {error}", ErrorType.BACKEND
@@ -109,46 +124,31 @@ class Upstream:
             )
         return vectors  # type: ignore[no-any-return]
 
-    async def _fetch_limit(self) -> int:
-        """The upstream's limit of inputs in a call, asked once."""
-        status, content = await self._exchange("GET", self._info_url, None)
-        try:
-            self._limit = (
-                int(orjson.loads(content)["max_client_batch_size"]) if status == 200 else 0
-            )
-        except (orjson.JSONDecodeError, KeyError, TypeError, ValueError):
-            self._limit = 0
-        if self._limit < 1:
-            self._limit = _DEFAULT_LIMIT
-            log.warning("the upstream says no max_client_batch_size; taking %d", self._limit)
-        return self._limit
-
-    async def _exchange(self, method: str, url: URL, body: bytes | None) -> tuple[int, bytes]:
-        try:
-            async with self._session.request(
-                method, url, data=body, headers=self._headers
-            ) as response:
-                return response.status, await response.read()
-        except asyncio.TimeoutError:
-            raise ServiceError(
-                f"the upstream did not answer within {self._timeout_s:g} s", ErrorType.UNHEALTHY
-            ) from None
-        except aiohttp.ClientError as error:
-            raise ServiceError(
-                f"the upstream cannot be reached: {error}", ErrorType.UNHEALTHY
-            ) from None
+    async def _ask_limit(self) -> object:
+        """What the upstream says is its limit. Raises ``ServiceError`` or ``ValueError``."""
+        answer = await self._exchange.send("GET", self._info_url, None, _MAX_ANSWER_BYTES)
+        said = orjson.loads(answer.content) if answer.status == 200 else None
+        return said.get("max_client_batch_size") if isinstance(said, dict) else None
 
 
-def _error_of(status: int, content: bytes) -> Exception:
+def _error_of(answer: Answer) -> Exception:
     """The upstream's error as ours, in its own words where it has any."""
+    status, headers = answer.status, None
+    if answer.retry_after is not None:
+        headers = {"Retry-After": answer.retry_after}
     try:
-        said = orjson.loads(content)
+        said = orjson.loads(answer.content)
         message, kind = str(said["error"]), ErrorType(said["error_type"])
     except (orjson.JSONDecodeError, KeyError, TypeError, ValueError):
-        return ServiceError(f"the upstream answered with status {status}", ErrorType.BACKEND)
-    if kind in (ErrorType.VALIDATION, ErrorType.TOKENIZER, ErrorType.EMPTY):
+        message = f"the upstream answered with status {status}"
+        if status not in _FAULTS_OF_THE_REQUEST:
+            return ServiceError(message, _NOT_NOW.get(status, ErrorType.BACKEND), headers=headers)
+        # What has no error of the service's shape comes from the web framework before it.
+        kind = _FAULTS_OF_THE_REQUEST[status]
+        message += f": {answer.content.decode(errors='replace')[:_SHOWN_CHARACTERS]}"
+    if kind in _FAULTS_OF_THE_REQUEST.values():
         return Refused(message, kind, status)
-    return ServiceError(message, kind)
+    return ServiceError(message, kind, headers=headers)
 
 
 def _are_vectors(vectors: Any, count: int) -> bool:

@@ -3,32 +3,24 @@
 And how OpenAPI describes them.
 """
 
-import os
-import signal
-import sys
-import threading
-from collections.abc import Awaitable, Callable
+import json
 from enum import Enum
 from typing import Any
 
 import orjson
-import uvicorn
-from fastapi import FastAPI, Request
 from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from starlette.exceptions import HTTPException
 
 EMBED_PATH = "/embed"
 MAX_BODY_BYTES = 2_000_000
 """text-embeddings-inference's default ``--payload-limit``."""
-
-Handler = Callable[[Request], Awaitable[Response]]
+NO_OPTIONS = b"{}"
 
 
 class EmbedRequest(BaseModel):
     """Body of ``POST /embed``."""
 
-    model_config = ConfigDict(strict=True)
+    model_config = ConfigDict(strict=True, extra="allow")
 
     inputs: str | list[str] = Field(
         examples=[["What is Vector Search?", "Hello, world!"]],
@@ -43,11 +35,23 @@ class EmbedRequest(BaseModel):
     truncate: bool | None = Field(
         False, description="Cut inputs that are too long, instead of refusing them."
     )
+    truncation_direction: str = Field("Right", description="Which end to cut: Left or Right.")
+    prompt_name: str | None = Field(None, description="A prompt of the model's, put before inputs.")
     normalize: bool = Field(True, description="Whether vectors have length 1.")
+    dimensions: int | None = Field(None, ge=1, description="How many numbers of a vector to keep.")
 
     @property
     def texts(self) -> list[str]:
         return [self.inputs] if isinstance(self.inputs, str) else self.inputs
+
+    @property
+    def options(self) -> bytes:
+        """All fields but the inputs, just as they were given: an object of JSON, sorted by name.
+
+        What is absent stays so, for the upstream to decide: its defaults can be set.
+        """
+        given = {name: getattr(self, name) for name in self.model_fields_set if name != "inputs"}
+        return json.dumps(given, sort_keys=True).encode() if given else NO_OPTIONS
 
 
 class ErrorType(str, Enum):
@@ -106,26 +110,16 @@ def answer(vectors: Any) -> Response:
     )
 
 
-async def read(request: Request) -> EmbedRequest:
-    """Reads a request's body.
+def request_body(texts: list[str], options: bytes) -> bytes:
+    """A request of the upstream. ``options`` are those of an ``EmbedRequest``."""
+    others = b"," + options[1:] if options != NO_OPTIONS else b"}"
+    return b'{"inputs":%b%b' % (orjson.dumps(texts), others)
 
-    Raises ``ServiceError`` for one that is too large, or is not a request for embeddings.
-    """
-    kind = request.headers.get("content-type", "")
-    if kind.split(";")[0].strip().lower() not in ("application/json", ""):
-        raise ServiceError(
-            f"Content-Type {kind!r} is not application/json", ErrorType.VALIDATION, 415
-        )
-    declared = request.headers.get("content-length", "0")
-    if declared.isdigit() and int(declared) > MAX_BODY_BYTES:
-        raise _too_large()
-    body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > MAX_BODY_BYTES:
-            raise _too_large()
+
+def parse(body: bytes) -> EmbedRequest:
+    """Raises ``ServiceError`` for a body that is not a request for embeddings."""
     try:
-        found = EmbedRequest.model_validate_json(bytes(body))
+        found = EmbedRequest.model_validate_json(body)
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
         where = ".".join(map(str, first["loc"]))
@@ -138,76 +132,6 @@ async def read(request: Request) -> EmbedRequest:
     return found
 
 
-def _too_large() -> ServiceError:
-    return ServiceError(f"the body is larger than {MAX_BODY_BYTES:,} bytes", ErrorType.VALIDATION)
-
-
-class ShortWay:
-    """ASGI middleware that answers ``POST /embed`` itself, and leaves the rest to the framework.
-
-    What FastAPI does around a handler (routing, dependencies, exit stacks) costs more than the
-    handler here, and with two hundred clients at once every request waits for it: without it the
-    proxy answers half as many requests again in a second.
-    """
-
-    def __init__(self, app: Any, embed: Handler) -> None:
-        self._app = app
-        self._embed = embed
-
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        if scope["type"] != "http" or scope["path"] != EMBED_PATH or scope["method"] != "POST":
-            await self._app(scope, receive, send)
-            return
-        try:
-            response = await self._embed(Request(scope, receive))
-        except ServiceError as error:
-            response = error.response
-        await response(scope, receive, send)
-
-
-def add_embed(app: FastAPI, embed: Handler) -> None:
-    """Serves ``POST /embed`` by ``embed``, and describes it in the application's OpenAPI.
-
-    ``embed`` may raise ``ServiceError``.
-    """
-    app.add_middleware(ShortWay, embed=embed)
-    app.add_api_route(EMBED_PATH, embed, methods=["POST"], **EMBED_DOCUMENTATION)
-
-
-def create(title: str, lifespan: Any) -> FastAPI:
-    """An application whose errors all have the one shape."""
-    app = FastAPI(title=title, version="1", lifespan=lifespan)
-
-    async def answer_for_framework(_request: Request, error: Exception) -> Response:
-        assert isinstance(error, HTTPException), "registered for these alone"
-        return ServiceError(
-            str(error.detail), ErrorType.VALIDATION, error.status_code, dict(error.headers or {})
-        ).response
-
-    async def answer_for_bug(_request: Request, error: Exception) -> Response:
-        return ServiceError(f"{type(error).__name__}: {error}", ErrorType.BACKEND, 500).response
-
-    app.add_exception_handler(HTTPException, answer_for_framework)
-    app.add_exception_handler(Exception, answer_for_bug)
-    return app
-
-
-def serve(app: FastAPI, ip: str, port: int, log_level: str) -> None:
-    """Serves until it is terminated; then drains what it has accepted.
-
-    With ``EXIT_WITH_STDIN`` set it ends when its standard input does: so it cannot outlive a
-    program that has started it, however that one ends.
-    """
-    if os.environ.get("EXIT_WITH_STDIN"):
-
-        def watch() -> None:
-            sys.stdin.buffer.read()
-            os.kill(os.getpid(), signal.SIGTERM)
-
-        threading.Thread(target=watch, daemon=True).start()
-    uvicorn.run(app, host=ip, port=port, log_level=log_level.lower(), access_log=False)
-
-
 EMBED_DOCUMENTATION: dict[str, Any] = {
     "summary": "Embed one text, or several",
     "response_model": list[list[float]],
@@ -215,6 +139,7 @@ EMBED_DOCUMENTATION: dict[str, Any] = {
         status: {"model": ErrorBody, "description": description}
         for status, description in (
             (400, "Not JSON, or no inputs"),
+            (408, "The body did not come in time"),
             (413, "Too many inputs, or too long ones"),
             (415, "Not application/json"),
             (422, "JSON, but not a request for embeddings"),
@@ -230,4 +155,4 @@ EMBED_DOCUMENTATION: dict[str, Any] = {
         }
     },
 }
-"""What FastAPI is told of ``POST /embed``; its body is read by ``read``, which is faster."""
+"""What FastAPI is told of ``POST /embed``; its body is read by ``parse``, which is faster."""

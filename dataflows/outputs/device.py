@@ -3,8 +3,8 @@
 ``write`` returns when the device has acknowledged.
 
 ``noop`` is a process that acknowledges and does nothing; ``passthrough`` one that hands everything
-on through a real pipe to a reader process first; ``file`` a file. Any number of processes may
-connect to one server: each write arrives whole.
+on through a real pipe to a reader process first; ``slow`` one that takes a microsecond for each
+byte; ``file`` a file. Any number of processes may connect to one server: each write arrives whole.
 """
 
 import os
@@ -17,7 +17,8 @@ import sys
 import tempfile
 from typing import Optional
 
-KINDS = ("noop", "passthrough", "file")
+SERVERS = ("noop", "passthrough", "slow")
+KINDS = (*SERVERS, "file")
 HEADER = struct.Struct("!I")
 ACKNOWLEDGEMENT = b"\x06"
 _ENDS_WITHIN_S = 10.0
@@ -29,11 +30,17 @@ class DeviceError(Exception):
 
 
 class Connection:
-    """A device behind a socket. One thread at a time."""
+    """A device behind a socket. One thread at a time.
+
+    After a write that failed or was interrupted it is of no use: an acknowledgement that comes late
+    would be taken for that of the next write.
+    """
 
     def __init__(self, address: str) -> None:
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._socket.settimeout(_ANSWERS_WITHIN_S)
+        self._broken: Optional[str] = None
+        """Why nothing can be written any more."""
         try:
             self._socket.connect(address)
         except OSError as error:
@@ -41,17 +48,21 @@ class Connection:
 
     def write(self, data: bytes) -> None:
         """Hands on ``data``. Raises ``DeviceError``, after which nothing is known of it."""
+        if self._broken is not None:
+            raise DeviceError("the connection is not used any more: %s" % self._broken)
+        self._broken = "a write was interrupted"
         try:
             self._socket.sendall(HEADER.pack(len(data)) + data)
             answer = self._socket.recv(1)
         except OSError as error:
-            raise DeviceError("the output device does not answer: %s" % error) from error
+            self._broken = "the output device does not answer: %s" % error
+            raise DeviceError(self._broken) from error
         if answer != ACKNOWLEDGEMENT:
-            raise DeviceError(
-                "the output device is gone"
-                if not answer
-                else "the output device answered %r" % answer
+            self._broken = (
+                "the output device answered %r" % answer if answer else "the output device is gone"
             )
+            raise DeviceError(self._broken)
+        self._broken = None
 
     def close(self) -> None:
         self._socket.close()
@@ -83,8 +94,8 @@ class Server:
 
     def __init__(self, kind: str, output: str = os.devnull) -> None:
         """``output`` is where the reader of ``passthrough`` puts what it reads."""
-        if kind not in ("noop", "passthrough"):
-            raise ValueError("device %r is not one of: noop, passthrough" % kind)
+        if kind not in SERVERS:
+            raise ValueError("device %r is not one of: %s" % (kind, ", ".join(SERVERS)))
         self._folder = tempfile.mkdtemp(prefix="bench-device-")
         self.address = os.path.join(self._folder, "socket")
         program = os.path.join(os.path.dirname(os.path.abspath(__file__)), "server.py")

@@ -1,4 +1,4 @@
-"""The process behind the devices ``noop`` and ``passthrough``; see device.py.
+"""The process behind the devices ``noop``, ``passthrough`` and ``slow``; see device.py.
 
     python server.py KIND SOCKET OUTPUT
 
@@ -12,15 +12,18 @@ import selectors
 import socket
 import struct
 import sys
+import time
 from typing import Dict
 
 HEADER = struct.Struct("!I")
 ACKNOWLEDGEMENT = b"\x06"
+SLOW_BYTE_S = 0.000_001
 
 
 def main() -> None:
     kind, address, output = sys.argv[1:4]
     reader, pipe = start_reader(output) if kind == "passthrough" else (0, -1)
+    byte_s = SLOW_BYTE_S if kind == "slow" else 0.0
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     listener.bind(address)
     listener.listen(128)
@@ -42,14 +45,17 @@ def main() -> None:
                 return
             else:
                 assert isinstance(key.fileobj, socket.socket), "registered above"
-                if not serve(key.fileobj, unread[key.fileobj], pipe):
+                if not serve(key.fileobj, unread[key.fileobj], pipe, byte_s):
                     selector.unregister(key.fileobj)
                     del unread[key.fileobj]
                     key.fileobj.close()
 
 
-def serve(connection: socket.socket, buffer: bytearray, pipe: int) -> bool:
-    """Deals with what has come from one connection. Returns whether there may be more."""
+def serve(connection: socket.socket, buffer: bytearray, pipe: int, byte_s: float) -> bool:
+    """Deals with what has come from one connection, in so many seconds a byte.
+
+    Returns whether there may be more.
+    """
     data = connection.recv(1 << 20)
     if not data:
         return False
@@ -62,6 +68,8 @@ def serve(connection: socket.socket, buffer: bytearray, pipe: int) -> bool:
             view = memoryview(bytes(buffer[HEADER.size : end]))
             while view:
                 view = view[os.write(pipe, view) :]
+        if byte_s:
+            time.sleep(byte_s * (end - HEADER.size))
         del buffer[:end]
         try:
             connection.sendall(ACKNOWLEDGEMENT)

@@ -15,6 +15,8 @@ class Stats:
     """Shed because the buffer was full, or lost because the device failed."""
     in_flight: int
     """In the buffer, or in a page under way."""
+    direct: int
+    """Those of ``sent`` that were written one by one, without a sending thread."""
     bytes_held: int
     """The size of the messages in flight."""
     bytes_held_peak: int

@@ -5,8 +5,8 @@ import threading
 import time
 from typing import List, Optional, Sequence, Tuple
 
-from .call import Call
-from .process import ModelProcess, parse
+from .call import Call, require_lines
+from .process import ModelProcess, predictions_of
 
 BATCH = 48
 """Lines that are handed over at once."""
@@ -51,19 +51,20 @@ class BlockingScorer:
     ) -> Tuple[List[float], Call]:
         """Predictions for as many of the first candidates as the limit allows, in order.
 
-        Raises ``ModelError``.
+        Raises ``ModelError``; ``ValueError`` for what is more than a line.
         """
         if self._write_only:
             raise ValueError("a write-only scorer can train, not predict")
         begun = time.perf_counter()
         deadline = begun + limit_s
         call = Call()
+        require_lines(context, candidates)
         prefix = context + b" "
         between = b"\n" + prefix
         predictions: List[float] = []
         sent = 0
         call.prepare_s = time.perf_counter() - begun
-        with self._watchdog:
+        with self._process.asking, self._watchdog:
             while sent < len(candidates) and time.perf_counter() < deadline:
                 batch = candidates[sent : sent + self._batch]
                 self._write(prefix + between.join(batch) + b"\n")
@@ -71,17 +72,18 @@ class BlockingScorer:
                 # One batch ahead: the model has work while we read what came of the batch before.
                 predictions += self._read(sent - len(batch) - len(predictions))
             predictions += self._read(sent - len(predictions))
-        if self._received:
-            raise self._process.failure("answered more lines than it was asked")
+            if self._received:
+                raise self._process.failure("answered more lines than it was asked")
         call.lines = len(predictions)
         call.total_s = time.perf_counter() - begun
         return predictions, call
 
     def train(self, context: bytes, candidates: Sequence[bytes], labels: Sequence[int]) -> None:
-        """Shows the model labelled lines. Raises ``ModelError``."""
+        """Shows the model labelled lines. Raises as ``score`` does."""
+        require_lines(context, candidates)
         prefix = b" " + context + b" "
         behind = 0
-        with self._watchdog:
+        with self._process.asking, self._watchdog:
             for start in range(0, len(candidates), self._batch):
                 batch = candidates[start : start + self._batch]
                 lines = [
@@ -118,10 +120,7 @@ class BlockingScorer:
             *lines, self._tail = (self._tail + data).split(b"\n")
             self._received += lines
         lines, self._received = self._received[:count], self._received[count:]
-        try:
-            return [float(line) for line in lines]
-        except ValueError:
-            return [parse(line, self._process) for line in lines]
+        return predictions_of(lines, self._process)
 
     def _failure(self, what: str) -> Exception:
         if self._watchdog.barked:

@@ -1,6 +1,8 @@
-"""What one call of a scorer did."""
+"""What one call of a scorer did, and what it may be about."""
 
+import math
 from dataclasses import dataclass
+from typing import Sequence
 
 
 @dataclass
@@ -17,3 +19,16 @@ class Call:
     total_s: float = 0.0
     lines: int = 0
     """Predictions handed out."""
+
+
+def require_lines(context: bytes, candidates: Sequence[bytes]) -> None:
+    """Raises ``ValueError`` unless a context and a candidate make one line, for one answer."""
+    # Joined first: a test of each would take as long as a hundred predictions.
+    if b"\n" in context or b"\n" in b"".join(candidates):
+        culprits = [part for part in (context, *candidates) if b"\n" in part]
+        raise ValueError("%r is more than a line" % culprits[0][:80])
+
+
+def are_finite(predictions: Sequence[float]) -> bool:
+    """Whether none is infinite, or not a number."""
+    return math.isfinite(sum(predictions)) or all(map(math.isfinite, predictions))

@@ -3,7 +3,8 @@
 import time
 from typing import Any, List, Sequence, Tuple
 
-from .call import Call
+from .call import Call, are_finite, require_lines
+from .process import ModelError
 
 
 class InProcessScorer:
@@ -17,10 +18,14 @@ class InProcessScorer:
     def score(
         self, context: bytes, candidates: Sequence[bytes], limit_s: float
     ) -> Tuple[List[float], Call]:
-        """Predictions for as many of the first candidates as the limit allows, in order."""
+        """Predictions for as many of the first candidates as the limit allows, in order.
+
+        Raises ``ModelError``; ``ValueError`` for what is more than a line.
+        """
         begun = time.perf_counter()
         deadline = begun + limit_s
         call = Call()
+        require_lines(context, candidates)
         prefix = context.decode() + " "
         predict = self._model.predict
         predictions: List[float] = []
@@ -29,6 +34,8 @@ class InProcessScorer:
             if time.perf_counter() > deadline:
                 break
             predictions.append(predict(prefix + candidate.decode()))
+        if not are_finite(predictions):
+            raise ModelError("the model's predictions are not all numbers: %r" % predictions[:5])
         call.lines = len(predictions)
         call.total_s = time.perf_counter() - begun
         return predictions, call

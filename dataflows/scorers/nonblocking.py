@@ -23,9 +23,9 @@ import time
 from typing import List, Sequence, Tuple
 
 from .blocking import STALL_S
-from .call import Call
+from .call import Call, require_lines
 from .pace import Pace
-from .process import ModelProcess, parse
+from .process import ModelProcess, predictions_of
 
 WINDOW_S = 0.001
 """How much of the model's work is in flight at most, by estimate."""
@@ -77,10 +77,20 @@ class NonblockingScorer:
     ) -> Tuple[List[float], Call]:
         """Predictions for as many of the first candidates as the limit allows, in order.
 
-        Raises ``ModelError``.
+        Raises ``ModelError``; ``ValueError`` for what is more than a line.
         """
+        begun = time.perf_counter()
+        require_lines(context, candidates)
+        with self._process.asking:
+            return self._score(context, candidates, begun, limit_s)
+
+    def close(self) -> None:
+        self._process.close()
+
+    def _score(
+        self, context: bytes, candidates: Sequence[bytes], begun: float, limit_s: float
+    ) -> Tuple[List[float], Call]:
         clock = time.perf_counter
-        begun = clock()
         end = begun + limit_s - RETURN_S
         call = Call(pending_before=self._in_flight)
         self._clean_up(begun)
@@ -131,9 +141,6 @@ class NonblockingScorer:
         call.lines = len(predictions)
         call.total_s = clock() - begun
         return predictions, call
-
-    def close(self) -> None:
-        self._process.close()
 
     def _allowed(self, left_s: float) -> Tuple[int, int]:
         """How many lines may be in flight: by the window alone, and of these, back in time."""
@@ -228,8 +235,5 @@ class NonblockingScorer:
             self._pace.learn(now, count * self._line_bytes, drained=not self._in_flight)
         self._stale -= old
         del lines[:old]
-        try:
-            predictions += [float(line) for line in lines]
-        except ValueError:
-            predictions += [parse(line, self._process) for line in lines]
+        predictions += predictions_of(lines, self._process)
         return True

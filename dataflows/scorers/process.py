@@ -1,12 +1,15 @@
 """A model process behind pipes: how it is started, how it fails, how it ends."""
 
 import fcntl
+import math
 import os
 import select
 import subprocess
 import tempfile
 import time
-from typing import List, Optional, Sequence
+from typing import List, Optional, Sequence, Type
+
+from .call import are_finite
 
 _PIPE_BYTES = 1 << 20
 _SET_PIPE_SIZE = 1031  # F_SETPIPE_SZ, which Python names from 3.10 on
@@ -25,6 +28,7 @@ class ModelProcess:
 
     ``to_model`` and ``from_model`` are file descriptors. stderr goes to a file, so that a model
     that complains much cannot block, and so that its last words are there when it has died.
+    ``asking`` is a context manager for whoever asks.
     """
 
     def __init__(
@@ -59,6 +63,7 @@ class ModelProcess:
                 except OSError:
                     pass
                 os.set_blocking(descriptor, blocking)
+        self.asking = _Asking(self)
         self.user_s = 0.0
         self.system_s = 0.0
         """CPU time of the process, once it is closed."""
@@ -137,12 +142,48 @@ class ModelProcess:
         return "the end of its stderr: " + " | ".join(lines) if lines else "its stderr is empty"
 
 
-def parse(line: bytes, process: ModelProcess) -> float:
-    """Reads a prediction: a number, then perhaps the line's tag.
+class _Asking:
+    """Around each call: a model whose call did not come to its end is not asked again.
+
+    Nobody knows how many of its next answers belong to that call.
+    """
+
+    def __init__(self, process: ModelProcess) -> None:
+        self._process = process
+        self._begun = False
+
+    def __enter__(self) -> None:
+        if self._begun:
+            raise self._process.failure(
+                "a call was interrupted or is not over, so whose its answers are is not known"
+            )
+        self._begun = True
+
+    def __exit__(self, kind: Optional[Type[BaseException]], *_error: object) -> None:
+        self._begun = kind is not None
+
+
+def predictions_of(lines: Sequence[bytes], process: ModelProcess) -> List[float]:
+    """Reads predictions: a finite number each, then perhaps the line's tag.
 
     Raises ``ModelError`` for anything else.
     """
     try:
+        predictions = [float(line) for line in lines]
+    except ValueError:
+        predictions = [_parse(line, process) for line in lines]
+    if not are_finite(predictions):
+        odd = next(line for line, value in zip(lines, predictions) if not math.isfinite(value))
+        raise _not_a_prediction(odd, process)
+    return predictions
+
+
+def _parse(line: bytes, process: ModelProcess) -> float:
+    try:
         return float(line.split(None, 1)[0])
     except (ValueError, IndexError):
-        raise process.failure("%r is not a prediction" % line[:80]) from None
+        raise _not_a_prediction(line, process) from None
+
+
+def _not_a_prediction(line: bytes, process: ModelProcess) -> ModelError:
+    return process.failure("%r is not a prediction" % line[:80])

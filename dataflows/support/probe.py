@@ -77,10 +77,16 @@ class SinkCounters:
         self.ident_sum += ident
         self.lateness.record(time.monotonic_ns() - due_ns)
 
+    def shed(self, ident: int) -> None:
+        """The sink has dropped one, as it was asked to: it is not lost, and was never late."""
+        self.items += 1
+        self.ident_sum += ident
+
 
 _sources: List[SourceCounters] = []
 _sinks: List[SinkCounters] = []
 _samples: List[Dict[str, float]] = []
+_opened: List[int] = []
 _totals: Dict[str, float] = {}
 _first_poll: Optional[Dict[str, Any]] = None
 _end_of_input: Optional[Dict[str, Any]] = None
@@ -106,6 +112,14 @@ def sample(**values: float) -> None:
     It becomes a row of ``<scenario>.samples.csv``.
     """
     _samples.append(values)
+
+
+def opened() -> None:
+    """Counts a model or a connection that a worker opens for itself: one each, at most.
+
+    An append is never lost to a race, as an addition can be.
+    """
+    _opened.append(1)
 
 
 def add(**values: float) -> None:
@@ -172,6 +186,7 @@ def report() -> Dict[str, Any]:
         "exit": _now(),
         "lateness_ns": [pair for c in _sinks for pair in c.lateness.values()],
         "lateness_max_ns": max((c.lateness.maximum for c in _sinks), default=0),
+        "opened": len(_opened),
         "samples": _samples,
         "totals": _totals,
     }

@@ -1,7 +1,30 @@
 """Workloads import each other from their own folder, as an engine has them do."""
 
+import importlib
 import sys
+from collections.abc import Callable, Iterator
+from types import ModuleType
+from typing import Any
+
+import pytest
 
 from waitbench.system.places import DATAFLOWS
 
 sys.path.insert(0, str(DATAFLOWS))
+
+
+@pytest.fixture
+def load_workload(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], Any]]:
+    """Imports a dataflow's module without an engine, and forgets it again."""
+    loaded = []
+
+    def load(name: str) -> Any:
+        monkeypatch.setitem(sys.modules, "support.api", ModuleType("support.api"))
+        loaded.append(name)
+        return importlib.import_module(name)
+
+    yield load
+    for name in loaded:
+        sys.modules.pop(name, None)
+    if "support" in sys.modules:
+        vars(sys.modules["support"]).pop("api", None)

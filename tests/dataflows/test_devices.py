@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 from outputs.device import DeviceError, FileDevice, Server
-from outputs.writers import PagedWriter, RegularWriter
+from outputs.paged import PagedWriter
+from outputs.regular import RegularWriter
 
 from tests.waiting import until
 from waitbench.system.places import DATAFLOWS
@@ -103,7 +104,7 @@ def test_producers_in_several_processes_share_a_device(tmp_path: Path) -> None:
     server = Server("passthrough", str(tmp_path / "read"))
     program = (
         "import sys; sys.path.insert(0, sys.argv[1])\n"
-        "from outputs.device import Connection\nfrom outputs.writers import PagedWriter\n"
+        "from outputs.device import Connection\nfrom outputs.paged import PagedWriter\n"
         "writer = PagedWriter(Connection(sys.argv[2]), page_size=256, overflow='block')\n"
         "for number in range(3000): writer.send('%s%05d\\n' % (sys.argv[3], number))\n"
         "writer.close(); print(writer.stats().sent)\n"

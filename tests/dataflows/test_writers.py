@@ -5,37 +5,11 @@ import threading
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from outputs.device import DeviceError
+from outputs.paged import PagedWriter
 from outputs.settings import OVERFLOWS, SettingError
-from outputs.writers import PagedWriter
 
+from tests.dataflows.recorder import Recorder, held_up
 from tests.waiting import until
-
-
-class Recorder:
-    """A device that keeps what it is given, and can be held up or made to fail."""
-
-    def __init__(self) -> None:
-        self.pages: list[bytes] = []
-        self.free = threading.Event()
-        self.free.set()
-        self.fails_after: int | None = None
-        self.closed = False
-
-    def write(self, data: bytes) -> None:
-        self.free.wait(30)
-        if self.fails_after is not None and len(self.pages) >= self.fails_after:
-            raise DeviceError("out of paper")
-        self.pages.append(data)
-
-    def close(self) -> None:
-        self.closed = True
-
-
-def held_up() -> Recorder:
-    device = Recorder()
-    device.free.clear()
-    return device
 
 
 def adds_up(writer: PagedWriter) -> None:
@@ -76,7 +50,7 @@ def test_a_message_too_large_goes_alone_after_the_page_before_it() -> None:
     device = held_up()
     writer = PagedWriter(device, page_size=10)
     writer.send(b"first")
-    until(lambda: writer.stats().in_flight == 1 and not writer._queue)
+    until(lambda: writer.stats().in_flight == 1 and not writer._buffer.waiting)
     for message in (b"aaa", b"bbb", b"x" * 25, b"ccc"):
         writer.send(message)
     device.free.set()
@@ -132,7 +106,7 @@ def test_a_full_buffer_sheds_by_its_rule(overflow: str, kept: bytes) -> None:
     device = held_up()
     writer = PagedWriter(device, buffer=4, overflow=overflow)
     writer.send(b"x")
-    until(lambda: not writer._queue)
+    until(lambda: not writer._buffer.waiting)
     taken = [writer.send(b"%d" % number) for number in range(10)]
     assert taken == ([True] * 4 + [False] * 6 if overflow == "drop-newest" else [True] * 10)
     assert writer.stats().dropped == 6
@@ -149,7 +123,7 @@ def test_blocking_makes_the_producer_wait_and_lets_it_go_on() -> None:
     )
     producer.start()
     # Nobody else waits for room.
-    until(lambda: len(writer._queue) == 2 and len(writer._emptied._waiters) == 1)  # type: ignore[attr-defined]
+    until(lambda: len(writer._buffer.waiting) == 2 and len(writer._emptied._waiters) == 1)  # type: ignore[attr-defined]
     assert writer.stats().total < 10, (
         "some under way, two in the buffer, and a producer that waits with the next"
     )
@@ -164,7 +138,7 @@ def test_a_buffer_made_smaller_sheds_what_no_longer_fits() -> None:
     device = held_up()
     writer = PagedWriter(device, buffer=100)
     writer.send(b"x")
-    until(lambda: not writer._queue)
+    until(lambda: not writer._buffer.waiting)
     for number in range(10):
         writer.send(b"%d" % number)
     writer.configure(buffer=3)

@@ -3,27 +3,48 @@
 import http.client
 import json
 import urllib.parse
+from dataclasses import dataclass
+from email.message import Message
 from typing import Any
 
 import pytest
 
 
-def ask(
+@dataclass(frozen=True)
+class Response:
+    """What a service answered."""
+
+    status: int
+    headers: Message
+    content: bytes
+
+    @property
+    def data(self) -> Any:
+        """The body: as data where it is JSON."""
+        is_json = bool(self.content) and self.headers.get_content_type() == "application/json"
+        return json.loads(self.content) if is_json else self.content
+
+
+def exchange(
     url: str,
     body: bytes | object,
     path: str = "/embed",
     method: str = "POST",
     kind: str = "application/json",
-) -> tuple[int, Any]:
-    """The answer's status, and its body: as data where it is JSON."""
+) -> Response:
     connection = http.client.HTTPConnection(urllib.parse.urlsplit(url).netloc, timeout=30)
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
     connection.request(method, path, content, {"Content-Type": kind})
     response = connection.getresponse()
     text = response.read()
     connection.close()
-    is_json = bool(text) and response.headers.get_content_type() == "application/json"
-    return response.status, json.loads(text) if is_json else text
+    return Response(response.status, response.headers, text)
+
+
+def ask(*arguments: Any, **more: Any) -> tuple[int, Any]:
+    """The status of what ``exchange`` gives, and its data."""
+    response = exchange(*arguments, **more)
+    return response.status, response.data
 
 
 def embed(url: str, *texts: str, **more: object) -> Any:

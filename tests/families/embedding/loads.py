@@ -11,6 +11,7 @@ def one_load(
 ) -> ModeLoad:
     """A load of 10 s in which the embedder used 1 s of CPU."""
     load = Load("asyncio", 10.0, [fastest_s] * answered, Counter({"200": answered}), checked=2)
+    load.body_bytes = answered * 2048
     if failed:
         load.statuses["503"] = failed
     load.percentiles_s = {

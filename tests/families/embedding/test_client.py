@@ -1,6 +1,7 @@
 """Our client of a service that is not there, that fails, and that answers wrongly."""
 
 import json
+import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,17 +16,21 @@ QUESTIONS = Questions([["a"]] * KINDS, [[[1.0, 2.0]]] * KINDS)
 
 
 @contextmanager
-def service(status: int, body: object) -> Iterator[str]:
-    """A service that answers everything in one way."""
+def service(
+    status: int, body: object, paths: list[str] | None = None, *, protocol: str = "HTTP/1.1"
+) -> Iterator[str]:
+    """A service that answers everything in one way. ``paths`` gets those that are asked for."""
     content = json.dumps(body).encode()
 
     class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
+        protocol_version = protocol
         # In one write: the second of two would wait for the client's acknowledgement of the first.
         wbufsize = 1 << 16
 
         def do_POST(self) -> None:
             self.rfile.read(int(self.headers["Content-Length"]))
+            if paths is not None:
+                paths.append(self.path)
             self.send_response(status)
             self.send_header("Content-Length", str(len(content)))
             self.end_headers()
@@ -55,6 +60,7 @@ def test_right_answers_are_timed_and_a_part_of_them_is_checked() -> None:
     assert set(load.statuses) == {"200"}
     assert load.answered == len(load.latencies_s) > 3
     assert load.checked == load.answered // 3
+    assert load.body_bytes == load.answered * len(b"[[1.0, 2.0]]")
     assert load.wrong == 0
     percentiles = load.percentiles_s
     assert list(percentiles) == ["min", "mean", "50%", "90%", "99%", "max"]
@@ -77,3 +83,35 @@ def test_errors_of_the_service_are_counted_by_status_and_not_timed() -> None:
 def test_a_service_that_is_not_there_is_counted_by_the_error() -> None:
     load = client.put("http://127.0.0.1:9", QUESTIONS, 1, 0.15)
     assert set(load.statuses) == {"ConnectionRefusedError"}
+
+
+def test_the_path_of_a_url_is_kept() -> None:
+    paths: list[str] = []
+    with service(200, [[1.0, 2.0]], paths) as url:
+        client.put(f"{url}/models/small/", QUESTIONS, 1, 0.1)
+    assert set(paths) == {"/models/small/embed"}
+
+
+def test_a_service_that_keeps_no_connection_is_connected_to_again_without_an_error() -> None:
+    with service(200, [[1.0, 2.0]], protocol="HTTP/1.0") as url:
+        load = client.put(url, QUESTIONS, 1, 0.3)
+    assert set(load.statuses) == {"200"}
+    assert load.answered > 3
+    assert load.wrong == 0
+
+
+def test_https_is_spoken_where_a_url_says_so() -> None:
+    begun: list[bytes] = []
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def refuse() -> None:
+            connection, _ = server.accept()
+            begun.append(connection.recv(2))
+            connection.close()
+
+        thread = threading.Thread(target=refuse)
+        thread.start()
+        load = client.put(f"https://127.0.0.1:{server.getsockname()[1]}", QUESTIONS, 1, 0.05)
+        thread.join()
+    assert begun == [b"\x16\x03"], "the first bytes of TLS"
+    assert load.answered == 0

@@ -15,6 +15,15 @@ ANSWERS = (
     (b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nServer: x\r\n\r\nhello", ("200", b"hello")),
     (b"HTTP/1.1 503 Busy\r\ncontent-length: 0\r\n\r\n", ("503", b"")),
     (b"HTTP/1.1 200 OK\r\nCONTENT-LENGTH:4\r\n\r\n\r\n\r\n", ("200", b"\r\n\r\n")),
+    (
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+        b"5\r\nhello\r\nA;name=value\r\n, \r\n world\r\n0\r\n\r\n",
+        ("200", b"hello, \r\n world"),
+    ),
+    (
+        b"HTTP/1.1 200 OK\r\ntransfer-encoding: Chunked\r\n\r\n0\r\nX-Sum: 1\r\n\r\n",
+        ("200", b""),
+    ),
 )
 
 
@@ -61,7 +70,8 @@ def test_answers_are_put_together_from_whatever_pieces_they_come_in(cuts: list[i
                 assert not task.done()
                 connection.data_received(data[start:end])
             assert await task == expected
-        assert wire.written == [b"request 0", b"request 1", b"request 2"]
+        assert wire.written == [b"request %d" % number for number in range(len(ANSWERS))]
+        assert connection.is_kept
 
     run(scenario)
 
@@ -88,3 +98,29 @@ def test_closing_closes_the_connection() -> None:
     connection, wire = connected()
     connection.close()
     assert wire.closed
+
+
+def test_an_answer_without_a_length_ends_with_the_connection() -> None:
+    async def scenario() -> None:
+        connection, _ = connected()
+        task = await begin(connection, b"request")
+        connection.data_received(b"HTTP/1.0 200 OK\r\n\r\nhel")
+        connection.data_received(b"lo")
+        connection.connection_lost(None)
+        assert await task == ("200", b"hello")
+        assert not connection.is_kept
+
+    run(scenario)
+
+
+def test_a_connection_that_the_service_will_close_is_not_kept() -> None:
+    async def scenario() -> None:
+        connection, _ = connected()
+        task = await begin(connection, b"request")
+        connection.data_received(
+            b"HTTP/1.1 200 OK\r\nConnection: Close\r\nContent-Length: 0\r\n\r\n"
+        )
+        assert await task == ("200", b"")
+        assert not connection.is_kept
+
+    run(scenario)

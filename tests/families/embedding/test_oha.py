@@ -10,13 +10,25 @@ from waitbench.families.embedding.traffic import Questions
 from waitbench.model.errors import HarnessError
 
 OUTPUT = {
-    "summary": {"total": 10.0, "fastest": 0.001, "average": 0.04, "slowest": 0.2},
+    "summary": {
+        "total": 10.0,
+        "fastest": 0.001,
+        "average": 0.04,
+        "slowest": 0.2,
+        "totalData": 4096,
+    },
     "latencyPercentiles": {"p50": 0.039, "p90": 0.05, "p99": 0.1},
     "statusCodeDistribution": {"200": 4000, "429": 3},
     "errorDistribution": {"aborted due to deadline": 200, "connection refused": 2},
 }
 NOTHING = {
-    "summary": {"total": 1.0, "fastest": None, "average": None, "slowest": None},
+    "summary": {
+        "total": 1.0,
+        "fastest": None,
+        "average": None,
+        "slowest": None,
+        "totalData": 0,
+    },
     "latencyPercentiles": {"p50": None, "p90": None, "p99": None},
     "statusCodeDistribution": {},
     "errorDistribution": {"connection refused": 9},
@@ -27,6 +39,7 @@ def test_figures_are_taken_over_and_what_the_end_of_the_time_cut_off_is_no_failu
     load = oha.parse(json.dumps(OUTPUT))
     assert load.statuses == {"200": 4000, "429": 3, "connection refused": 2}
     assert load.requests_per_s == 400
+    assert load.body_bytes == 4096
     assert load.percentiles_s == {
         "min": 0.001,
         "mean": 0.04,

@@ -86,8 +86,17 @@ def test_a_load_is_described_by_mode_and_held_against_direct() -> None:
         ("proxy's CPU, ms/request", "–", "2.000"),
         ("embedder's CPU, ms/request", "10.000", "4.000"),
         ("answers checked, wrong", "2, 0", "2, 0"),
+        ("total data, MiB", "0.20", "0.49"),
+        ("size/request, KiB", "2.00", "2.00"),
+        ("size/second, MiB", "0.02", "0.05"),
     )
     assert table.notes == ()
+
+
+def test_sizes_that_a_file_of_before_does_not_say_have_no_rows() -> None:
+    direct = replace(summarize([one_load(0.010, 100)]), body_bytes=None)
+    (table,) = load_tables({"direct": direct, "proxy-fixed": summarize([one_load(0.010, 100)])})
+    assert table.rows[-1][0] == "answers checked, wrong"
 
 
 def test_the_fastest_answer_is_held_against_directs_of_the_same_round() -> None:

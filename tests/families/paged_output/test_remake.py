@@ -72,6 +72,19 @@ def test_what_cannot_be_meant_is_refused_before_anything_is_created(
     assert not folder.exists()
 
 
+def test_either_side_is_the_first_to_run_in_its_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    run: list[str] = []
+
+    def note(_row: Row, output: str) -> dict[str, float]:
+        run.append(output)
+        result = {"seconds": 1.0, "user_s": 1.0, "system_s": 0.0, "bytes_held_peak": 1}
+        return {**result, "total": 10, "sent": 10, "dropped": 0}
+
+    monkeypatch.setattr(paging, "_run", note)
+    paging.measure([Row(device="noop", messages=10, message_bytes=25)], 3, lambda _: None)
+    assert run == ["regular", "paged", "paged", "regular", "regular", "paged"]
+
+
 def test_medians_and_extremes_of_the_repetitions_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     numbers = {"regular": iter([9.0, 3.0, 6.0]), "paged": iter([3.0, 1.0, 2.0])}
 

@@ -19,10 +19,16 @@ def test_each_device_has_a_table_against_what_was_published() -> None:
 
 
 def test_what_was_shed_is_held_against_what_was_published() -> None:
-    rows = [measured("passthrough", 100_000, buffer=100, dropped=1234, published_dropped=0.0483)]
+    rows = [
+        measured("passthrough", 100_000, buffer=100, dropped=1234, published_dropped=0.0483),
+        measured("slow", 1_000, buffer=2, dropped=500),
+    ]
     shedding, _ = tables(Paging(rows, 0.0))
     assert "load shedding" in shedding.title
-    assert shedding.rows == (("100", "4.00", "1,234", "1.23%", "4.83%"),)
+    assert shedding.rows == (
+        ("passthrough", "100,000 × 25", "100", "4.00", "1.23%", "4.83%"),
+        ("slow", "1,000 × 25", "2", "4.00", "50.00%", "–"),
+    )
 
 
 def test_memory_is_held_against_what_is_allowed_and_cpu_is_of_a_message() -> None:

@@ -27,7 +27,9 @@ def put(url: str, questions: Questions, connections: int, duration_s: float) -> 
 
 async def _put(url: str, questions: Questions, connections: int, duration_s: float) -> Load:
     parts = urllib.parse.urlsplit(url)
-    requests = [_request(parts.netloc, texts) for texts in questions.texts]
+    by_tls = parts.scheme == "https"
+    path = f"{parts.path.rstrip('/')}/embed"
+    requests = [_request(parts.netloc, path, texts) for texts in questions.texts]
     load = Load("asyncio", duration_s)
     begun = time.perf_counter()
     end = begun + duration_s
@@ -40,7 +42,10 @@ async def _put(url: str, questions: Questions, connections: int, duration_s: flo
         while time.perf_counter() < end:
             try:
                 _, connection = await loop.create_connection(
-                    Connection, parts.hostname or "127.0.0.1", parts.port or 80
+                    Connection,
+                    parts.hostname or "127.0.0.1",
+                    parts.port or (443 if by_tls else 80),
+                    ssl=by_tls or None,
                 )
             except OSError as error:
                 load.statuses[type(error).__name__] += 1
@@ -54,8 +59,8 @@ async def _put(url: str, questions: Questions, connections: int, duration_s: flo
                 connection.close()
 
     async def send_all(connection: Connection, kinds: Iterator[int]) -> None:
-        """Sends one request after the other."""
-        while time.perf_counter() < end:
+        """Sends one request after the other, for as long as the service keeps the connection."""
+        while connection.is_kept and time.perf_counter() < end:
             kind = next(kinds) % KINDS
             sent = time.perf_counter()
             status, content = await connection.exchange(requests[kind])
@@ -64,6 +69,7 @@ async def _put(url: str, questions: Questions, connections: int, duration_s: flo
                 await asyncio.sleep(_AFTER_ERROR_S)
                 continue
             load.latencies_s.append(time.perf_counter() - sent)
+            load.body_bytes += len(content)
             if load.answered % _CHECKED_SHARE == 0:
                 load.checked += 1
                 load.wrong += not questions.is_answered_by(content, kind)
@@ -80,10 +86,10 @@ async def _put(url: str, questions: Questions, connections: int, duration_s: flo
     return load
 
 
-def _request(host: str, texts: Sequence[str]) -> bytes:
+def _request(host: str, path: str, texts: Sequence[str]) -> bytes:
     body = json.dumps({"inputs": list(texts)})
     head = (
-        f"POST /embed HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\n"
+        f"POST {path} HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\n"
         f"Content-Length: {len(body)}\r\n\r\n"
     )
     return (head + body).encode()

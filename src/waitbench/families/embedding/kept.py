@@ -47,6 +47,8 @@ class ModeFigures:
     success_rate: float
     requests_per_s: float
     percentiles_s: Mapping[str, float]
+    body_bytes: int | None
+    """In the bodies of all answers; ``None`` in the first files."""
     checked: int
     wrong: int
     cpu_s: Mapping[str, float]
@@ -86,6 +88,7 @@ def summarize(rounds: Sequence[ModeLoad]) -> ModeFigures:
         },
         # It is decided in the first milliseconds of a load, so that one of them says little.
         fastest_s=[load.percentiles_s.get("min") for load in loads],
+        body_bytes=sum(load.body_bytes for load in loads),
         checked=sum(load.checked for load in loads),
         wrong=sum(load.wrong for load in loads),
         cpu_s={name: math.fsum(one.cpu_s[name] for one in rounds) for name in rounds[0].cpu_s},
@@ -133,6 +136,7 @@ def _figures(plain: Plain) -> ModeFigures:
         success_rate=as_number(plain["success_rate"]),
         requests_per_s=as_number(plain["requests_per_s"]),
         percentiles_s=take_numbers(plain, "percentiles_s"),
+        body_bytes=take_optional(plain, "body_bytes", int),
         checked=take(plain, "checked", int),
         wrong=take(plain, "wrong", int),
         cpu_s=take_numbers(plain, "cpu_s"),

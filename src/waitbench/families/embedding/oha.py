@@ -42,7 +42,7 @@ def parse(text: str) -> Load:
     """Reads the JSON of oha 1.5 and later. Raises ``ValueError``, ``KeyError`` or ``TypeError``."""
     data = json.loads(text)
     summary, percentiles = data["summary"], data["latencyPercentiles"]
-    load = Load("oha", float(summary["total"]))
+    load = Load("oha", float(summary["total"]), body_bytes=int(summary["totalData"] or 0))
     load.statuses.update(
         {str(code): int(count) for code, count in data["statusCodeDistribution"].items()}
     )

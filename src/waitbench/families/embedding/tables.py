@@ -59,6 +59,7 @@ def load_tables(modes: Modes) -> list[CellTable]:
         row("proxy's CPU, ms/request", lambda mode: _cpu(mode, "proxy")),
         row("embedder's CPU, ms/request", lambda mode: _cpu(mode, "embedder")),
         row("answers checked, wrong", lambda mode: f"{mode.checked:,}, {mode.wrong}"),
+        *_rows_of_sizes(modes),
     )
     rounds = max(mode.rounds for mode in modes.values())
     notes = (f"Medians of {rounds} loads each, one mode after the other.",) if rounds > 1 else ()
@@ -115,6 +116,23 @@ def _per_request(runs: Sequence[Measurement], key: str, factor: float, without: 
     if not requests or any(key not in run.metrics for run in runs):
         return without
     return f"{sum(run.metrics[key] for run in runs) / requests * factor:.3g}"
+
+
+def _rows_of_sizes(modes: Modes) -> list[_Row]:
+    """The published table's last three; none where a file does not say how much was answered."""
+    sizes = [mode.body_bytes for mode in modes.values()]
+    if None in sizes:
+        return []
+
+    def row(name: str, unit: int, per: Callable[[ModeFigures], float]) -> _Row:
+        values = ((mode.body_bytes or 0) / per(mode) / unit for mode in modes.values())
+        return (name, *(f"{value:,.2f}" for value in values))
+
+    return [
+        row("total data, MiB", 2**20, lambda mode: mode.rounds),
+        row("size/request, KiB", 2**10, lambda mode: max(1, mode.answered)),
+        row("size/second, MiB", 2**20, lambda mode: mode.duration_s),
+    ]
 
 
 def _milliseconds(mode: ModeFigures, key: str) -> str:

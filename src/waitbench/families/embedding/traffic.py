@@ -56,6 +56,8 @@ class Load:
     """The times of answers with status 200, in no order. oha gives percentiles only: none there."""
     statuses: Counter[str] = field(default_factory=Counter)
     """Status codes, and names of errors of the connection."""
+    body_bytes: int = 0
+    """In the bodies of these answers."""
     checked: int = 0
     wrong: int = 0
     """How many of the checked answers had other vectors than the texts'."""

@@ -7,11 +7,11 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
 from waitbench.families.paged_output.kept import Paging
+from waitbench.families.paged_output.paging import SIDES
 from waitbench.families.paged_output.tables import name_of
 from waitbench.reporting.charts import style
 
 NAME = "paged-output"
-_SIDES = ("regular", "paged")
 
 
 def figures(paging: Paging | None) -> Mapping[str, Figure]:
@@ -36,7 +36,7 @@ def figures(paging: Paging | None) -> Mapping[str, Figure]:
 
 def _draw(axes: Axes, messages: Sequence[int], seconds: Sequence[tuple[float, float]]) -> None:
     """Bars of both sides of each row: ``seconds`` of all its messages, by message."""
-    for number, side in enumerate(_SIDES):
+    for number, side in enumerate(SIDES):
         each_us = [
             pair[number] / count * 1e6 for pair, count in zip(seconds, messages, strict=True)
         ]

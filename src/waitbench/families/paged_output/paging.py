@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
+from waitbench.execution.plan import in_turn
 from waitbench.model.errors import HarnessError
 from waitbench.system.places import DATAFLOWS
 
+SIDES = ("regular", "paged")
 PAGE_SIZE = 4096
 BUFFER = 40_000
 """The writer's defaults, and those of the published tables."""
@@ -37,6 +39,11 @@ class Row:
     def total_bytes(self) -> int:
         return self.messages * self.message_bytes
 
+    @property
+    def sheds(self) -> bool:
+        """Whether it is about load shedding: the others have room for what gathers."""
+        return self.buffer != BUFFER
+
 
 def _published(device: str, messages: int, message_bytes: int, speedup: float, **more: Any) -> Row:
     return Row(
@@ -60,8 +67,20 @@ ROWS = (
     _published("passthrough", 100_000, 100, 2.10, page_size=2048),
     _published("passthrough", 100_000, 100, 2.26, buffer=5_000, published_dropped=0.0),
     _published("passthrough", 100_000, 100, 2.05, buffer=100, published_dropped=0.0483),
+    *(
+        Row(device=device, messages=20_000, message_bytes=100, buffer=buffer)
+        for device, buffer in (
+            ("passthrough", 2),
+            ("passthrough", 1),
+            ("slow", 5_000),
+            ("slow", 100),
+        )
+    ),
 )
-"""The rows of the published tables, in their order, and the two of load shedding."""
+"""The rows of the published tables, in their order, the last two being of load shedding.
+
+Then those where more is shed: no room for a page, and a device that is slower than the producer.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,7 +109,7 @@ class Measured:
 
 
 def measure(rows: Sequence[Row], repetitions: int, say: Callable[[str], None]) -> list[Measured]:
-    """Runs every row, both sides turn by turn. Raises ``HarnessError``."""
+    """Runs every row, both sides turn by turn, in turned order. Raises ``HarnessError``."""
     measured = []
     for row in rows:
         say(
@@ -108,13 +127,14 @@ def idle_share(seconds: float) -> float:
 
 
 def _measure_row(row: Row, repetitions: int) -> Measured:
-    regular, paged = [], []
-    for _ in range(repetitions):
-        regular.append(_run(row, "regular"))
-        paged.append(_run(row, "paged"))
-    for result in (*regular, *paged):
-        if not row.messages == result["total"] == result["sent"] + result["dropped"]:
-            raise HarnessError(f"Messages were lost without being counted: {result}")
+    runs: dict[str, list[Mapping[str, Any]]] = {side: [] for side in SIDES}
+    for repetition in range(repetitions):
+        for side in in_turn(SIDES, repetition):
+            result = _run(row, side)
+            if not row.messages == result["total"] == result["sent"] + result["dropped"]:
+                raise HarnessError(f"Messages were lost without being counted: {result}")
+            runs[side].append(result)
+    regular, paged = (runs[side] for side in SIDES)
     return Measured(
         row=row,
         repetitions=repetitions,

@@ -12,6 +12,7 @@ _ITEMS = "items_per_worker"
 METRICS = (
     Metric("sent", "messages_sent", "count", "messages sent"),
     Metric("dropped", "messages_dropped", "count", "messages dropped"),
+    Metric("direct", "messages_direct", "count", "messages sent without a page"),
     Metric("bytes-held", "bytes_held_peak", "byte", "bytes held at most"),
 )
 

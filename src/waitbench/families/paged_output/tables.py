@@ -14,8 +14,8 @@ def tables(paging: Paging | None) -> list[CellTable]:
     """
     if paging is None:
         return []
-    compared = [each for each in paging.measured if each.row.published_dropped is None]
-    shedding = [each for each in paging.measured if each.row.published_dropped is not None]
+    compared = [each for each in paging.measured if not each.row.sheds]
+    shedding = [each for each in paging.measured if each.row.sheds]
     devices = dict.fromkeys(each.row.device for each in compared)
     made = [
         _speed_ups(device, [each for each in compared if each.row.device == device])
@@ -54,15 +54,16 @@ def _speed_ups(device: str, measured: Sequence[Measured]) -> CellTable:
 
 def _load_shedding(measured: Sequence[Measured]) -> CellTable:
     return CellTable(
-        "paged-output · load shedding, 100,000 × 100 bytes into passthrough",
-        ("buffer (entries)", "speed-up", "dropped", "share", "published"),
+        "paged-output · load shedding",
+        ("device", "messages", "buffer (entries)", "speed-up", "dropped", "published"),
         tuple(
             (
+                each.row.device,
+                f"{each.row.messages:,} × {each.row.message_bytes}",
                 f"{each.row.buffer:,}",
                 f"{each.speedup:.2f}",
-                f"{each.dropped:,}",
                 f"{each.dropped / each.row.messages:.2%}",
-                f"{each.row.published_dropped:.2%}",
+                "–" if each.row.published_dropped is None else f"{each.row.published_dropped:.2%}",
             )
             for each in measured
         ),

@@ -23,7 +23,7 @@ METRICS = (
 
 def _lasts_s(parameters: Parameters) -> float:
     each_s = max(float(parameters["timeout_ms"]) / 1000, float(parameters["interval"]))
-    return 1.5 + float(parameters[_CALLS]) * each_s
+    return 1.7 + float(parameters[_CALLS]) * each_s
 
 
 def _metrics_of(calls: Samples, totals: Mapping[str, float]) -> Mapping[str, float]:

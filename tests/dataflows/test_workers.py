@@ -1,0 +1,204 @@
+"""What workers have for themselves, and what they count: a model, a connection, a device."""
+
+import atexit
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scorers.call import Call
+from scorers.problem import Problem
+from support import probe
+from support.per_worker import PerWorker
+
+Load = Callable[[str], Any]
+
+
+@pytest.fixture(autouse=True)
+def fresh_probe(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A probe that has seen nothing."""
+    for name in ("_sources", "_sinks", "_samples", "_opened"):
+        monkeypatch.setattr(probe, name, [])
+    monkeypatch.setattr(probe, "_totals", {})
+
+
+@pytest.fixture
+def at_exit(monkeypatch: pytest.MonkeyPatch) -> list[Callable[[], None]]:
+    """What is to be done at the end of the process."""
+    registered: list[Callable[[], None]] = []
+    monkeypatch.setattr(atexit, "register", registered.append)
+    return registered
+
+
+def in_threads(count: int, work: Callable[[int], None]) -> None:
+    """As workers do: all threads are there until the last is done."""
+    together = threading.Barrier(count)
+
+    def run(number: int) -> None:
+        together.wait(20)
+        work(number)
+        together.wait(20)
+
+    threads = [threading.Thread(target=run, args=(number,)) for number in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+        assert not thread.is_alive()
+
+
+def test_each_thread_opens_once_and_each_opening_is_counted() -> None:
+    workers: PerWorker[object] = PerWorker(object)
+    had: list[set[object]] = [set() for _ in range(8)]
+
+    def work(number: int) -> None:
+        for _ in range(50):
+            had[number].add(workers.own())
+
+    in_threads(8, work)
+    assert all(len(one) == 1 for one in had)
+    assert len(set.union(*had)) == 8
+    assert probe.report()["opened"] == 8
+
+
+class FakeScorer:
+    """Notes how it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[bytes, int, float]] = []
+        self.process = type("Process", (), {"pid": os.getpid()})()
+
+    def score(
+        self, context: bytes, candidates: list[bytes], limit_s: float
+    ) -> tuple[list[float], Call]:
+        self.asked.append((context, len(candidates), limit_s))
+        return [0.5], Call(lines=1)
+
+
+@pytest.mark.parametrize(
+    "transport", ["inprocess", "blocking", "nonblocking-spin", "nonblocking-park"]
+)
+def test_every_transport_is_warmed_up_alike_before_the_first_call_that_counts(
+    load_workload: Load, at_exit: object, transport: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scoring = load_workload("scoring")
+    made: list[FakeScorer] = []
+
+    def make(_model: Path) -> FakeScorer:
+        made.append(FakeScorer())
+        return made[-1]
+
+    assert transport in scoring.TRANSPORTS
+    monkeypatch.setitem(scoring.TRANSPORTS, transport, make)
+    monkeypatch.setattr(scoring.vw, "model_file", lambda: Path("model"))
+    problem = Problem(30)
+    step = scoring.Scoring(transport, problem, 0.25)
+
+    def work(worker: int) -> None:
+        for number in range(3):
+            step((10 * worker + number, 0, 0))
+
+    in_threads(2, work)
+    assert len(made) == 2 == probe.report()["opened"]
+    for scorer in made:
+        assert len(scorer.asked) == 1 + scoring.WARM_UP_CALLS + 3
+        warming = scorer.asked[1 : 1 + scoring.WARM_UP_CALLS]
+        assert {(lines, limit_s) for _, lines, limit_s in warming} == {(30, 0.25)}
+        assert len({context for context, _, _ in warming}) == scoring.WARM_UP_CALLS
+    assert len(probe.report()["samples"]) == 6, "no call of the warm-up is a sample"
+
+
+class Service(BaseHTTPRequestHandler):
+    """Embeds nothing, and counts who connects."""
+
+    protocol_version = "HTTP/1.1"
+    connected = 0
+    keeps_alive = True
+
+    def setup(self) -> None:
+        type(self).connected += 1
+        super().setup()
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.send_response(200)
+        self.send_header("Content-Length", "10")
+        if not self.keeps_alive:
+            self.send_header("Connection", "close")
+        self.end_headers()
+        self.wfile.write(b"[[1], [2]]")
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture(params=[True, False], ids=["keeps alive", "closes"])
+def service(request: pytest.FixtureRequest) -> Iterator[tuple[type[Service], str]]:
+    handler = type("Counting", (Service,), {"connected": 0, "keeps_alive": request.param})
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield handler, f"http://127.0.0.1:{server.server_address[1]}"
+    server.shutdown()
+    server.server_close()
+
+
+def test_each_connection_to_a_service_is_counted(
+    load_workload: Load, service: tuple[type[Service], str]
+) -> None:
+    handler, url = service
+    step = load_workload("embedding").Embedding(url, 2, 1)
+
+    def work(worker: int) -> None:
+        for number in range(5):
+            step((5 * worker + number, 0, 0))
+
+    in_threads(3, work)
+    assert handler.connected == probe.report()["opened"] == (3 if handler.keeps_alive else 15)
+
+
+def written(items: int, writer: Any, then: Callable[[], None] = lambda: None) -> dict[str, Any]:
+    """Has a writer write items, then something happen, then the process end."""
+    for ident in range(items):
+        writer.write((ident, 0, 0))
+    then()
+    writer._close()
+    return probe.report()
+
+
+@pytest.mark.parametrize("output", ["regular", "paged"])
+@pytest.mark.parametrize("device", ["noop", "file"])
+def test_an_item_is_out_when_the_device_has_acknowledged_it(
+    load_workload: Load, at_exit: object, output: str, device: str
+) -> None:
+    writer = load_workload("paged_output").MessageWriter(output, device, 4096, 40_000, "block", 25)
+    report = written(1000, writer)
+    assert (report["items_out"], report["ident_sum_out"]) == (1000, 499_500)
+    assert sum(count for _, count in report["lateness_ns"]) == 1000
+    assert report["totals"]["messages_sent"] == 1000
+
+
+def test_what_a_device_that_was_killed_did_not_take_never_came_out(
+    load_workload: Load, at_exit: object
+) -> None:
+    writer = load_workload("paged_output").MessageWriter("paged", "slow", 4096, 40_000, "block", 25)
+    assert writer._server is not None
+    report = written(5000, writer, lambda: os.kill(writer._server.process.pid, signal.SIGKILL))
+    totals = report["totals"]
+    assert totals["messages_dropped"] > 0
+    assert report["items_out"] == totals["messages_sent"] < 5000
+
+
+@pytest.mark.parametrize("overflow", ["drop-newest", "drop-oldest"])
+def test_what_was_shed_as_asked_is_not_lost_and_was_never_late(
+    load_workload: Load, at_exit: object, overflow: str
+) -> None:
+    writer = load_workload("paged_output").MessageWriter("paged", "slow", 4096, 2, overflow, 25)
+    report = written(2000, writer)
+    sent = report["totals"]["messages_sent"]
+    assert 0 < sent < 2000
+    assert (report["items_out"], report["ident_sum_out"]) == (2000, 1_999_000)
+    assert sum(count for _, count in report["lateness_ns"]) == sent
