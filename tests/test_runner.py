@@ -93,9 +93,11 @@ def test_a_terminal_of_ascii_alone_shows_figures_nevertheless() -> None:
 
 def test_without_git_a_commit_is_exit_3(tmp_path: Path) -> None:
     (tmp_path / "repository").mkdir()
-    done = run("compare", "main", "--repo", tmp_path / "repository", PATH=str(tmp_path))
+    done = run(
+        "compare", "main", "--repo", tmp_path / "repository", PATH=str(tmp_path), BENCH_PROGRAM="me"
+    )
     assert (done.returncode, done.stderr) == (
-        3, "runner.py: git is not installed here. Install it (apt-get install git).\n",
+        3, "me: git is not installed here. Install it (apt-get install git).\n",
     )  # fmt: skip
 
 
