@@ -105,6 +105,20 @@ def test_a_worker_without_a_partition_waits_like_the_others() -> None:
     assert metrics["time_cpu_launcher"] == pytest.approx(0.02)
 
 
+def test_an_engines_launcher_that_has_loaded_the_dataflow_is_no_worker() -> None:
+    launched = {"launcher": used(0.02), "children": [child(9, 2.0, 0.5)]}
+    launcher = worker(
+        9, first_poll=None, end_of_input=None, polls=0, items_in=0, items_out=0, lateness_ns=[],
+        loaded=at(0.15, 0.08, waited=30), exit=at(5.3, 1.2, 0.1, waited=5030),
+    )  # fmt: skip
+    workers = [worker(1), worker(2)]
+    with_it, without = (
+        metrics_of(timing(5.5, 2.02, 0.5), launched, reports)
+        for reports in ([*workers, launcher], workers)
+    )
+    assert with_it == without
+
+
 @pytest.mark.parametrize(
     ("total", "marks"),
     [(1.0, ()), (1.019, ()), (1.03, (UNBALANCED,)), (0.97, (UNBALANCED,))],
@@ -222,7 +236,7 @@ def test_an_instrumented_run_gives_calls_and_the_split_of_the_steady_phase() -> 
         p2={"user": [], "system": [5, 6]},
         p9={"user": [1, 2, 3], "system": [1, 2, 3]},
     )
-    given = instrumented_metrics({"clock": seen}, workers)
+    given = instrumented_metrics({"clock": seen, "children": []}, workers)
     assert given == {
         "system_calls": 2 * 6900,
         "system_share_steady": pytest.approx(2 / 5),
@@ -236,7 +250,7 @@ def test_a_count_that_one_worker_lacks_is_absent_rather_than_that_of_the_others(
 ) -> None:
     part = {**COUNTED, lacking: {**COUNTED[lacking], "system_calls": None}}
     reports = [worker(1, **COUNTED), worker(2, **part)]
-    assert instrumented_metrics({"clock": None}, reports) == {}
+    assert instrumented_metrics({"clock": None, "children": []}, reports) == {}
 
 
 @pytest.mark.parametrize(
@@ -250,12 +264,12 @@ def test_a_count_that_one_worker_lacks_is_absent_rather_than_that_of_the_others(
     ],
 )
 def test_a_split_that_was_not_sampled_is_absent(seen: dict[str, Any] | None) -> None:
-    given = instrumented_metrics({"clock": seen}, [worker(1, **COUNTED)])
+    given = instrumented_metrics({"clock": seen, "children": []}, [worker(1, **COUNTED)])
     assert given == {"system_calls": 6900}
 
 
 def test_workers_that_never_polled_give_nothing_to_instruments() -> None:
     idle = worker(1, first_poll=None, end_of_input=None)
-    assert instrumented_metrics({"clock": clock(p1={"user": [1], "system": []})}, [idle]) == {
-        "system_calls": 0
-    }
+    assert instrumented_metrics(
+        {"clock": clock(p1={"user": [1], "system": []}), "children": []}, [idle]
+    ) == {"system_calls": 0}

@@ -38,7 +38,7 @@ def metrics_of(
         "context_switches_voluntary": sum(child["switches_voluntary"] for child in children),
         "context_switches_involuntary": sum(child["switches_involuntary"] for child in children),
     }
-    workers = _workers(reports)
+    workers = _workers(reports, launched)
     if workers:
         metrics |= _split(launched, workers) | _behaviour(workers) | _lateness(workers)
     return metrics
@@ -51,7 +51,7 @@ def instrumented_metrics(
 
     What some instrument could not observe of every worker is absent, rather than be that of others.
     """
-    workers = _workers(reports)
+    workers = _workers(reports, launched)
     metrics: dict[str, float] = {}
     calls = _counted(workers, "system_calls")
     if calls is not None:
@@ -88,19 +88,26 @@ def marks_of(timing: Timing, launched: Mapping[str, Any]) -> tuple[str, ...]:
     return (UNBALANCED,) if abs(total - seen) > max(TOLERANCE * total, TOLERANCE_S) else ()
 
 
-def _workers(reports: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+def _workers(
+    reports: Sequence[Mapping[str, Any]], launched: Mapping[str, Any]
+) -> list[Mapping[str, Any]]:
     """The reports of processes that polled a source to its end, and of those beside them.
 
     A worker that was given no partition waits like the others, from when it has loaded the dataflow
-    to its own end.
+    to its own end. An engine's launcher may load the dataflow too, and is no worker: it is our
+    launcher's child where the workers are not.
     """
     polled = [report for report in reports if report["first_poll"] and report["end_of_input"]]
+    ours = {child["pid"] for child in launched["children"]}
+    of_polled = {report["pid"] in ours for report in polled}
     idle: list[Mapping[str, Any]] = [
         {**report, "first_poll": report["loaded"], "end_of_input": report["exit"]}
         for report in reports
-        if not report["first_poll"] and report.get("loaded")
+        if not report["first_poll"]
+        and report.get("loaded")
+        and (report["pid"] in ours) in of_polled
     ]
-    return polled + idle if polled else []
+    return [*polled, *idle]
 
 
 def _steady_cpu(workers: Sequence[Mapping[str, Any]]) -> list[float]:
