@@ -50,6 +50,13 @@ def test_a_folder_that_somebody_holds_is_let_be_and_so_is_one_just_being_made(
     assert (tmp_path / "young").is_dir()
 
 
+def test_a_run_that_lasts_is_not_cleared_away_by_another_start(tmp_path: Path) -> None:
+    with run_folders.own(tmp_path) as folder:
+        age(folder.with_name(f"{folder.name}.lock"))
+        run_folders.clear(tmp_path)
+        assert folder.is_dir()
+
+
 def test_it_is_gone_after_an_error_too(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError), run_folders.own(tmp_path):
         raise RuntimeError
