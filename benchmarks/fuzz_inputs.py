@@ -29,7 +29,7 @@ _NUMBERS = (
     "1_0", "٣", "0x10", " 5", "5%", "", "true", "99999999999999999999",
 )  # fmt: skip
 _PATHS = (
-    ".", "..", "/", "/dev/null", "/dev/full", "/proc/1/mem", "/root/x/y", "no/such", "new", "empty",
+    ".", "..", "/", "/dev/null", "/dev/full", "/proc/1/mem", "/no/x", "no/such", "new", "empty",
     "good.py", "good.py/x", "checkout", "~", "~x", "x" * 300, "/".join("x" * 3000), "loop",
     "loop/x", "good.py:flow", "good.py:flow()", "good.py:get(1,", "broken.py:flow", "latin.py:flow",
     "empty:", "deep.py:flow", "co:lon.py:flow", "good.py:" + "(" * 300,

@@ -50,7 +50,6 @@ class Prepared:
             time_limit_s=self.request.time_limit_s,
             services_python=self.services_python,
             instruments=self.request.instruments,
-            passed=self.request.passed_variables,
         )
         return Measurer(self.hyperfine, bench)
 

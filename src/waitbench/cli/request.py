@@ -64,7 +64,6 @@ class ValidRequest:
     time_limit_s: float | None
     instruments: Instruments
     """What observes instrumented runs; none, if there are to be no such runs."""
-    passed_variables: tuple[str, ...]
     toolchain: str | None
     setup_limit_s: float | None
     argv: tuple[str, ...]
@@ -114,7 +113,6 @@ def validate(request: Request, say: PreparationLog, *, quick: bool) -> ValidRequ
         cache=cache,
         time_limit_s=request.time_limit_s,
         instruments=instruments,
-        passed_variables=request.passed_variables,
         toolchain=request.toolchain,
         setup_limit_s=request.setup_limit_s,
         argv=request.argv,

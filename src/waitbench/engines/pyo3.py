@@ -1,17 +1,10 @@
 """Which Pythons a source tree supports that has a Rust part bound by PyO3."""
 
-import sys
-from typing import Any
-
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
+from waitbench.engines import toml
 from waitbench.engines.base import ReadSource
 from waitbench.model.environment import Interpreter
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 NEWEST_PYTHON = {
     (0, 17): (3, 11), (0, 18): (3, 11), (0, 19): (3, 12), (0, 20): (3, 12), (0, 21): (3, 12),
@@ -23,22 +16,15 @@ NEWEST_PYTHON = {
 
 def supports(python: Interpreter, read: ReadSource) -> bool:
     """Whether ``requires-python`` and the locked PyO3 allow a Python."""
-    project = _toml(read("pyproject.toml")).get("project", {})
+    project = toml.parse(read("pyproject.toml")).get("project", {})
     try:
         if python.version not in SpecifierSet(str(project.get("requires-python", ""))):
             return False
     except InvalidSpecifier:
         pass  # the build will say so, with its own words
-    for package in _toml(read("Cargo.lock")).get("package", []):
+    for package in toml.parse(read("Cargo.lock")).get("package", []):
         if package.get("name") == "pyo3":
             major, minor = str(package["version"]).split(".")[:2]
             newest = NEWEST_PYTHON.get((int(major), int(minor)))
             return newest is None or python.minor <= newest
     return True
-
-
-def _toml(text: str | None) -> dict[str, Any]:
-    try:
-        return dict(tomllib.loads(text or ""))
-    except tomllib.TOMLDecodeError:
-        return {}

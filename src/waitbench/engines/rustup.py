@@ -7,20 +7,15 @@ two revisions would be built by two compilers, and part of what differs would be
 import os
 import re
 import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from packaging.version import InvalidVersion, Version
 
+from waitbench.engines import toml
 from waitbench.engines.base import ReadSource
 from waitbench.model.environment import Toolchain
 from waitbench.model.errors import HarnessError
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 VARIABLE = "RUSTUP_TOOLCHAIN"
 """What rustup obeys before any file."""
@@ -67,8 +62,8 @@ def choose(sources: Sequence[ReadSource], wanted: str | None) -> Toolchain:
 def required(read: ReadSource) -> Version | None:
     """The version that a source tree asks for: the newest that any of its files names."""
     toolchain = read("rust-toolchain.toml") or read("rust-toolchain") or ""
-    package = _table(_toml(read("Cargo.toml")), "package")
-    channel = str(_table(_toml(toolchain), "toolchain").get("channel", toolchain)).strip()
+    package = _table(toml.parse(read("Cargo.toml")), "package")
+    channel = str(_table(toml.parse(toolchain), "toolchain").get("channel", toolchain)).strip()
     named = (_parsed(channel), _parsed(str(package.get("rust-version", ""))))
     return max(filter(None, named), default=None)
 
@@ -113,10 +108,3 @@ def _parsed(text: str) -> Version | None:
 def _table(data: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     found = data.get(name)
     return found if isinstance(found, dict) else {}
-
-
-def _toml(text: str | None) -> dict[str, Any]:
-    try:
-        return dict(tomllib.loads(text or ""))
-    except tomllib.TOMLDecodeError:
-        return {}

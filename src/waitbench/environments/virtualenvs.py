@@ -18,9 +18,8 @@ from waitbench.environments.repository import Repository
 from waitbench.environments.sources import read_source
 from waitbench.model.environment import Environment, EnvironmentSpec, Facts, Toolchain
 from waitbench.model.errors import HarnessError
-from waitbench.system import files
+from waitbench.system import endings, files
 from waitbench.system.places import Cache
-from waitbench.system.processes import kill_all
 from waitbench.system.steps import IMPORT_S, INSTALL_S, run_logged
 
 _LAYOUT = "3"
@@ -75,7 +74,7 @@ class Maker:
             except BaseException:
                 # Ctrl-C reaches this thread only: the others wait for compilers for minutes.
                 pool.shutdown(wait=False, cancel_futures=True)
-                kill_all()
+                endings.kill_descendants()
                 raise
         return {spec.revision.label: result for spec, result in zip(specs, made, strict=True)}
 

@@ -92,8 +92,6 @@ class Bench:
     """What runs the services, where a scenario needs any."""
     instruments: Instruments = field(default_factory=Instruments)
     """What observes instrumented runs."""
-    passed: tuple[str, ...] = ()
-    """Names of the caller's environment variables that runs get besides the listed ones."""
 
     def what_is_missing(self, scenario: Scenario, label: str) -> str | None:
         """Why a revision cannot run a scenario, to end a sentence; ``None`` if it can."""
@@ -144,7 +142,7 @@ class Bench:
         # A user's dataflow may import our support code; our own find it beside them.
         ours = {"PYTHONPATH": str(DATAFLOWS)} if scenario.is_observed else {}
         return {
-            **variables.of_workload(self.passed),
+            **variables.of_workload(),
             PROBE_DIRECTORY: str(folder / "probes"),
             assets.FOLDER_VARIABLE: str(assets.folder(self.cache)),
             URL_VARIABLE: services.url if services else "",

@@ -21,9 +21,6 @@ GONE_WITHIN_S = 10
 _TAIL_BYTES = 2**16
 _LINE_LENGTH = 1000
 
-_live: set[int] = set()
-"""Process groups that ``run`` has started and not yet seen end."""
-
 
 @dataclass(frozen=True)
 class Finished:
@@ -74,7 +71,6 @@ def run(
         cwd=cwd,
         start_new_session=True,
     )
-    _live.add(process.pid)
     try:
         GUARD.watch(process.pid)
         on_start(process.pid)
@@ -86,7 +82,6 @@ def run(
     finally:
         leftovers = kill_group(process.pid)
         process.wait()
-        _live.discard(process.pid)
         GUARD.release(process.pid)
     return Finished(None if timed_out else process.returncode, leftovers)
 
@@ -118,12 +113,6 @@ def ask(
             file.seek(0)
             said.append(file.read().decode("utf-8", "surrogateescape"))
     return Answer(returncode=finished.returncode, stdout=said[0], stderr=said[1])
-
-
-def kill_all() -> None:
-    """Kills everything that ``run`` has started and that still runs, from whichever thread."""
-    for group in list(_live):
-        kill_group(group)
 
 
 def kill_group(group: int) -> int:

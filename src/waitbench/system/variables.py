@@ -45,6 +45,7 @@ _SECRETS = ("_TOKEN", "_PASSWORD")
 _set_aside: dict[str, str] = {}
 """What ``only_listed`` took out, for ``pass_on``."""
 _passed: set[str] = set()
+"""What ``pass_on`` gave back."""
 
 
 @contextmanager
@@ -80,9 +81,9 @@ def pass_on(names: Iterable[str]) -> None:
         _passed.add(name)
 
 
-def of_workload(passed: Iterable[str] = ()) -> Mapping[str, str]:
-    """What a workload or a service gets of the caller's, ``passed`` included."""
-    wanted = (*EVERYWHERE, *passed)
+def of_workload() -> Mapping[str, str]:
+    """What a workload or a service gets of the caller's, and what ``pass_on`` gave back."""
+    wanted = (*EVERYWHERE, *_passed)
     return {name: value for name, value in os.environ.items() if _is_listed(name, wanted)}
 
 
