@@ -1,17 +1,20 @@
 """Carrying out a plan: repeated rounds, revisions that are given up, a budget that runs out."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, cast
-
 import pytest
 
-from tests.records import context, measurement, outcome, times
+from tests.execution.made_runs import (
+    Made,
+    Wishes,
+    carry_out,
+    disturbed,
+    failing,
+    good,
+    make_session,
+    run_until,
+)
+from tests.records import measurement, times
 from waitbench.execution import plan, session
-from waitbench.execution.measure import Measurer
-from waitbench.execution.session import Session
-from waitbench.model.record import GIVE_UP_AFTER, GIVE_UP_LATER_AFTER, Record
+from waitbench.model.record import GIVE_UP_AFTER, GIVE_UP_LATER_AFTER
 from waitbench.model.run import (
     DISTURBED,
     FAILED,
@@ -20,81 +23,6 @@ from waitbench.model.run import (
     PlannedRun,
     Result,
 )
-from waitbench.model.scenario import Family, Scenario
-
-LASTS_S = 10.0
-FAMILY = Family(name="made-up", items=lambda *_: None, lasts_s=lambda _parameters: LASTS_S)
-Behaviour = Callable[[PlannedRun, int], Result]
-"""What comes of a run: it is told the run, and how often the same was made before."""
-
-
-def scenario(name: str) -> Scenario:
-    return Scenario(name=name, purpose="", family=FAMILY, module=Path("flow.py"))
-
-
-def good(planned: PlannedRun, _before: int = 0) -> Result:
-    return measurement(planned.label, planned.round, times(1, 1, 0), position=planned.position)
-
-
-def disturbed(planned: PlannedRun) -> Result:
-    metrics = {**times(1, 1, 0), "machine_foreign_cpu": 0.7, "machine_steal": 0.1}
-    return measurement(planned.label, planned.round, metrics, marks=(DISTURBED,))
-
-
-def failing(reason: str) -> Behaviour:
-    return lambda planned, _before: outcome(planned.label, planned.round, reason)
-
-
-@dataclass
-class Made:
-    """A measurer that measures nothing, and an observer that writes down what it is told."""
-
-    behave: Behaviour = good
-    clock: Callable[[], None] = lambda: None
-    runs: list[tuple[str, int, str]] = field(default_factory=list)
-    said: list[tuple[str, Any]] = field(default_factory=list)
-
-    def measure(self, planned: PlannedRun) -> Result:
-        made = (planned.scenario.name, planned.round, planned.label)
-        self.clock()
-        self.runs.append(made)
-        return self.behave(planned, self.runs.count(made) - 1)
-
-    def extend(self, runs: Sequence[PlannedRun]) -> None:
-        self.said.append(("extend", len(runs)))
-
-    def begin(self, planned: PlannedRun) -> None:
-        self.said.append(("begin", planned.label))
-
-    def end(self, planned: PlannedRun, _result: Result) -> None:
-        self.said.append(("end", planned.label))
-
-    def skip(self, planned: PlannedRun) -> None:
-        self.said.append(("skip", planned.label))
-
-    def keep(self, record: Record, result: Result) -> None:
-        self.said.append(("keep", (record.scenario, result)))
-
-    def complete(self, record: Record) -> None:
-        self.said.append(("complete", record.scenario))
-
-    def told(self, what: str) -> list[Any]:
-        return [value for name, value in self.said if name == what]
-
-
-def make_session(made: Made, *names: str) -> tuple[Session, list[Scenario], dict[str, Record]]:
-    records = {
-        name: Record(scenario=name, family="made-up", parameters={}, context=context(["a", "b"]))
-        for name in names
-    }
-    chosen = [scenario(name) for name in names]
-    return Session(cast(Measurer, made), records, made), chosen, records
-
-
-def carry_out(made: Made, rounds: int, *names: str) -> dict[str, Record]:
-    at_work, chosen, records = make_session(made, *names)
-    at_work.carry_out(plan.schedule(chosen, ["a", "b"], rounds))
-    return records
 
 
 def test_every_run_is_kept_before_the_next_begins_but_for_the_warm_up() -> None:
@@ -199,120 +127,6 @@ def test_a_revision_that_fails_round_after_round_is_given_up_after_a_good_one_to
     assert sum(label == "b" for _, number, label in made.runs if number > 1) == GIVE_UP_LATER_AFTER
 
 
-@dataclass
-class Wishes:
-    """A guide that decides by the records so far."""
-
-    settled: Callable[[Record], bool]
-    seen: Callable[[Record], bool] = lambda _record: True
-    """Whether instruments have shown enough."""
-    over: Callable[[], bool] = lambda: False
-    records: dict[str, Record] = field(default_factory=dict)
-
-    def wants_more(self, scenario: str) -> bool:
-        return not self.settled(self.records[scenario])
-
-    def wants_instruments(self, scenario: str) -> bool:
-        return not self.seen(self.records[scenario])
-
-    def is_over(self) -> bool:
-        return self.over()
-
-
-def run_until(
-    made: Made, wishes: Wishes, most_rounds: int, budget_s: float, *groups: Sequence[str]
-) -> dict[str, Record]:
-    names = [name for group in groups for name in group]
-    at_work, chosen, wishes.records = make_session(made, *names)
-    by_name = {one.name: one for one in chosen}
-    in_groups = [[by_name[name] for name in group] for group in groups]
-    at_work.carry_out_until(wishes, in_groups, ["a", "b"], most_rounds, budget_s)
-    return wishes.records
-
-
-def test_rounds_are_added_until_each_scenario_is_settled_in_turns() -> None:
-    enough = {"one": 2, "two": 4}
-    made = Made()
-    records = run_until(
-        made, Wishes(lambda r: len(r.of("a")) >= enough[r.scenario]), 9, 1e9, ("one", "two")
-    )
-    assert {name: len(record.of("b")) for name, record in records.items()} == enough
-    rounds = [(name, number) for name, number, label in made.runs if label == "a" and number]
-    assert rounds == [("one", 1), ("two", 1), ("one", 2), ("two", 2), ("two", 3), ("two", 4)]
-    assert made.told("complete") == ["one", "two"]
-    assert sum(number == 0 for _, number, _ in made.runs) == 2, "one warm-up of each revision"
-
-
-def test_rounds_end_at_the_most_that_were_allowed() -> None:
-    made = Made()
-    records = run_until(made, Wishes(lambda _record: False), 3, 1e9, ("one",))
-    assert len(records["one"].of("a")) == 3
-    assert made.told("complete") == ["one"]
-
-
-def test_no_round_begins_that_would_exceed_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = [0.0]
-    monkeypatch.setattr("waitbench.execution.session.time.monotonic", lambda: now[0])
-
-    def pass_time() -> None:
-        now[0] += LASTS_S
-
-    made = Made(clock=pass_time)
-    # The warm-up takes 20 s, each round 20 s: after the fourth of all rounds, 100 s are spent.
-    records = run_until(made, Wishes(lambda _record: False), 30, 115.0, ("one", "two"))
-    assert [len(records[name].of("a")) for name in ("one", "two")] == [2, 2]
-    assert made.told("complete") == ["one", "two"]
-    assert now[0] <= 115
-
-
-def test_what_a_resumed_comparison_has_is_not_measured_again() -> None:
-    made = Made()
-    at_work, chosen, records = make_session(made, "one")
-    records["one"].add(measurement("a", 1, times(1, 1, 0)))
-    wishes = Wishes(lambda r: len(r.of("b")) >= 2, lambda _record: False, records=records)
-    at_work.carry_out_until(wishes, [chosen], ["a", "b"], 2, 1e9)
-    assert made.runs.count(("one", 1, "b")) == 2, "one of them instrumented"
-    assert ("one", 1, "a") not in made.runs
-    assert ("one", 1, "b") in made.runs
-
-
-def test_a_scenario_that_is_settled_from_the_start_runs_not_at_all() -> None:
-    made = Made()
-    run_until(made, Wishes(lambda _record: True), 9, 1e9, ("one",))
-    assert (made.runs, made.told("complete")) == ([], ["one"])
-
-
-def test_a_scenario_in_which_everything_fails_ends() -> None:
-    made = Made(failing(TIMED_OUT))
-    run_until(made, Wishes(lambda _record: False), 9, 1e9, ("one",))
-    assert len(made.runs) == 2
-    assert made.told("complete") == ["one"]
-
-
-def test_one_group_comes_after_the_other_and_none_takes_more_than_its_share(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    now = [0.0]
-    monkeypatch.setattr("waitbench.execution.session.time.monotonic", lambda: now[0])
-
-    def pass_time() -> None:
-        now[0] += LASTS_S
-
-    made = Made(clock=pass_time)
-    # The warm-up takes 20 s, each round 20 s; 100 s are left for two groups.
-    records = run_until(made, Wishes(lambda _record: False), 30, 120.0, ("one",), ("two",))
-    assert [len(records[name].of("a")) for name in ("one", "two")] == [2, 3]
-    assert [name for name, _, _ in made.runs] == ["one"] * 6 + ["two"] * 6
-
-
-def test_nothing_more_is_measured_when_the_guide_says_that_it_is_over() -> None:
-    made = Made()
-    wishes = Wishes(lambda _record: False, over=lambda: len(made.runs) >= 4)
-    run_until(made, wishes, 9, 1e9, ("one", "two"), ("three",))
-    assert [name for name, _, _ in made.runs] == ["one"] * 4
-    assert sorted(made.told("complete")) == ["one", "three", "two"]
-
-
 def seen(planned: PlannedRun) -> Result:
     metrics = {"system_calls": 100 * planned.round, "system_share_steady": 0.25}
     return measurement(planned.label, planned.round, metrics)
@@ -388,14 +202,3 @@ def test_an_instrumented_warm_up_gives_what_it_sees_to_the_first_round() -> None
     at_work.carry_out(plan.schedule(chosen, ["a", "b"], 2, instrumented=True))
     calls = [run.metrics.get("system_calls") for run in records["one"].of("a")]
     assert calls == [0, None]
-
-
-def test_a_scenario_with_one_revision_left_stops_and_the_other_scenario_goes_on() -> None:
-    def fail_b_in_one(planned: PlannedRun, before: int) -> Result:
-        fails = planned.label == "b" and planned.scenario.name == "one"
-        return failing(FAILED)(planned, before) if fails else good(planned)
-
-    made = Made(fail_b_in_one)
-    records = run_until(made, Wishes(lambda _record: False), 9, 1e9, ("one", "two"))
-    assert len(records["one"].of("a")) == 1, "the warm-up and the first round have failed"
-    assert len(records["two"].of("b")) == 9

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from services.turns import Busy, Turns
-from tests.services.test_batching import run, settle
+from tests.services.batched import run, settle
 
 
 def test_so_many_turns_are_taken_at_once_and_the_next_by_who_waits_longest() -> None:
@@ -68,16 +68,21 @@ def test_who_goes_while_he_waits_or_is_woken_takes_no_turn_with_him(woken: bool)
     run(scenario)
 
 
+async def overtaken() -> tuple[Turns, asyncio.Task[None], asyncio.Task[None]]:
+    """Two wait for the only turn, and another takes it before the first, who is woken, does."""
+    turns = Turns(1)
+    await turns.take(0)
+    first, second = (asyncio.create_task(turns.take(60)) for _ in range(2))
+    await settle()
+    turns.give_back()
+    await turns.take(0)
+    await settle()
+    return turns, first, second
+
+
 def test_who_is_overtaken_is_still_the_first_and_not_overtaken_again() -> None:
     async def scenario() -> None:
-        turns = Turns(1)
-        await turns.take(0)
-        first, second = (asyncio.create_task(turns.take(60)) for _ in range(2))
-        await settle()
-        turns.give_back()
-        # Before the first, who is woken, has come to take it.
-        await turns.take(0)
-        await settle()
+        turns, first, second = await overtaken()
         assert not first.done()
         turns.give_back()
         with pytest.raises(Busy):
@@ -92,13 +97,7 @@ def test_who_is_overtaken_is_still_the_first_and_not_overtaken_again() -> None:
 
 def test_who_goes_with_a_turn_taken_for_him_gives_it_on() -> None:
     async def scenario() -> None:
-        turns = Turns(1)
-        await turns.take(0)
-        first, second = (asyncio.create_task(turns.take(60)) for _ in range(2))
-        await settle()
-        turns.give_back()
-        await turns.take(0)
-        await settle()
+        turns, first, second = await overtaken()
         turns.give_back()
         first.cancel()
         await second

@@ -1,0 +1,123 @@
+"""Sessions that measure nothing: what becomes of each run is made up."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+from tests.records import context, measurement, outcome, times
+from waitbench.execution import plan
+from waitbench.execution.measure import Measurer
+from waitbench.execution.session import Session
+from waitbench.model.record import Record
+from waitbench.model.run import (
+    DISTURBED,
+    PlannedRun,
+    Result,
+)
+from waitbench.model.scenario import Family, Scenario
+
+LASTS_S = 10.0
+FAMILY = Family(name="made-up", items=lambda *_: None, lasts_s=lambda _parameters: LASTS_S)
+Behaviour = Callable[[PlannedRun, int], Result]
+"""What comes of a run: it is told the run, and how often the same was made before."""
+
+
+def scenario(name: str) -> Scenario:
+    return Scenario(name=name, purpose="", family=FAMILY, module=Path("flow.py"))
+
+
+def good(planned: PlannedRun, _before: int = 0) -> Result:
+    return measurement(planned.label, planned.round, times(1, 1, 0), position=planned.position)
+
+
+def disturbed(planned: PlannedRun) -> Result:
+    metrics = {**times(1, 1, 0), "machine_foreign_cpu": 0.7, "machine_steal": 0.1}
+    return measurement(planned.label, planned.round, metrics, marks=(DISTURBED,))
+
+
+def failing(reason: str) -> Behaviour:
+    return lambda planned, _before: outcome(planned.label, planned.round, reason)
+
+
+@dataclass
+class Made:
+    """A measurer that measures nothing, and an observer that writes down what it is told."""
+
+    behave: Behaviour = good
+    clock: Callable[[], None] = lambda: None
+    runs: list[tuple[str, int, str]] = field(default_factory=list)
+    said: list[tuple[str, Any]] = field(default_factory=list)
+
+    def measure(self, planned: PlannedRun) -> Result:
+        made = (planned.scenario.name, planned.round, planned.label)
+        self.clock()
+        self.runs.append(made)
+        return self.behave(planned, self.runs.count(made) - 1)
+
+    def extend(self, runs: Sequence[PlannedRun]) -> None:
+        self.said.append(("extend", len(runs)))
+
+    def begin(self, planned: PlannedRun) -> None:
+        self.said.append(("begin", planned.label))
+
+    def end(self, planned: PlannedRun, _result: Result) -> None:
+        self.said.append(("end", planned.label))
+
+    def skip(self, planned: PlannedRun) -> None:
+        self.said.append(("skip", planned.label))
+
+    def keep(self, record: Record, result: Result) -> None:
+        self.said.append(("keep", (record.scenario, result)))
+
+    def complete(self, record: Record) -> None:
+        self.said.append(("complete", record.scenario))
+
+    def told(self, what: str) -> list[Any]:
+        return [value for name, value in self.said if name == what]
+
+
+def make_session(made: Made, *names: str) -> tuple[Session, list[Scenario], dict[str, Record]]:
+    records = {
+        name: Record(scenario=name, family="made-up", parameters={}, context=context(["a", "b"]))
+        for name in names
+    }
+    chosen = [scenario(name) for name in names]
+    return Session(cast(Measurer, made), records, made), chosen, records
+
+
+def carry_out(made: Made, rounds: int, *names: str) -> dict[str, Record]:
+    at_work, chosen, records = make_session(made, *names)
+    at_work.carry_out(plan.schedule(chosen, ["a", "b"], rounds))
+    return records
+
+
+@dataclass
+class Wishes:
+    """A guide that decides by the records so far."""
+
+    settled: Callable[[Record], bool]
+    seen: Callable[[Record], bool] = lambda _record: True
+    """Whether instruments have shown enough."""
+    over: Callable[[], bool] = lambda: False
+    records: dict[str, Record] = field(default_factory=dict)
+
+    def wants_more(self, scenario: str) -> bool:
+        return not self.settled(self.records[scenario])
+
+    def wants_instruments(self, scenario: str) -> bool:
+        return not self.seen(self.records[scenario])
+
+    def is_over(self) -> bool:
+        return self.over()
+
+
+def run_until(
+    made: Made, wishes: Wishes, most_rounds: int, budget_s: float, *groups: Sequence[str]
+) -> dict[str, Record]:
+    names = [name for group in groups for name in group]
+    at_work, chosen, wishes.records = make_session(made, *names)
+    by_name = {one.name: one for one in chosen}
+    in_groups = [[by_name[name] for name in group] for group in groups]
+    at_work.carry_out_until(wishes, in_groups, ["a", "b"], most_rounds, budget_s)
+    return wishes.records

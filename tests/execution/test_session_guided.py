@@ -1,0 +1,106 @@
+"""Rounds that are added for as long as a guide wants them."""
+
+import pytest
+
+from tests.execution.made_runs import LASTS_S, Made, Wishes, failing, good, make_session, run_until
+from tests.records import measurement, times
+from waitbench.model.run import (
+    FAILED,
+    TIMED_OUT,
+    PlannedRun,
+    Result,
+)
+
+
+def test_rounds_are_added_until_each_scenario_is_settled_in_turns() -> None:
+    enough = {"one": 2, "two": 4}
+    made = Made()
+    records = run_until(
+        made, Wishes(lambda r: len(r.of("a")) >= enough[r.scenario]), 9, 1e9, ("one", "two")
+    )
+    assert {name: len(record.of("b")) for name, record in records.items()} == enough
+    rounds = [(name, number) for name, number, label in made.runs if label == "a" and number]
+    assert rounds == [("one", 1), ("two", 1), ("one", 2), ("two", 2), ("two", 3), ("two", 4)]
+    assert made.told("complete") == ["one", "two"]
+    assert sum(number == 0 for _, number, _ in made.runs) == 2, "one warm-up of each revision"
+
+
+def test_rounds_end_at_the_most_that_were_allowed() -> None:
+    made = Made()
+    records = run_until(made, Wishes(lambda _record: False), 3, 1e9, ("one",))
+    assert len(records["one"].of("a")) == 3
+    assert made.told("complete") == ["one"]
+
+
+def test_no_round_begins_that_would_exceed_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr("waitbench.execution.session.time.monotonic", lambda: now[0])
+
+    def pass_time() -> None:
+        now[0] += LASTS_S
+
+    made = Made(clock=pass_time)
+    # The warm-up takes 20 s, each round 20 s: after the fourth of all rounds, 100 s are spent.
+    records = run_until(made, Wishes(lambda _record: False), 30, 115.0, ("one", "two"))
+    assert [len(records[name].of("a")) for name in ("one", "two")] == [2, 2]
+    assert made.told("complete") == ["one", "two"]
+    assert now[0] <= 115
+
+
+def test_what_a_resumed_comparison_has_is_not_measured_again() -> None:
+    made = Made()
+    at_work, chosen, records = make_session(made, "one")
+    records["one"].add(measurement("a", 1, times(1, 1, 0)))
+    wishes = Wishes(lambda r: len(r.of("b")) >= 2, lambda _record: False, records=records)
+    at_work.carry_out_until(wishes, [chosen], ["a", "b"], 2, 1e9)
+    assert made.runs.count(("one", 1, "b")) == 2, "one of them instrumented"
+    assert ("one", 1, "a") not in made.runs
+    assert ("one", 1, "b") in made.runs
+
+
+def test_a_scenario_that_is_settled_from_the_start_runs_not_at_all() -> None:
+    made = Made()
+    run_until(made, Wishes(lambda _record: True), 9, 1e9, ("one",))
+    assert (made.runs, made.told("complete")) == ([], ["one"])
+
+
+def test_a_scenario_in_which_everything_fails_ends() -> None:
+    made = Made(failing(TIMED_OUT))
+    run_until(made, Wishes(lambda _record: False), 9, 1e9, ("one",))
+    assert len(made.runs) == 2
+    assert made.told("complete") == ["one"]
+
+
+def test_one_group_comes_after_the_other_and_none_takes_more_than_its_share(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = [0.0]
+    monkeypatch.setattr("waitbench.execution.session.time.monotonic", lambda: now[0])
+
+    def pass_time() -> None:
+        now[0] += LASTS_S
+
+    made = Made(clock=pass_time)
+    # The warm-up takes 20 s, each round 20 s; 100 s are left for two groups.
+    records = run_until(made, Wishes(lambda _record: False), 30, 120.0, ("one",), ("two",))
+    assert [len(records[name].of("a")) for name in ("one", "two")] == [2, 3]
+    assert [name for name, _, _ in made.runs] == ["one"] * 6 + ["two"] * 6
+
+
+def test_nothing_more_is_measured_when_the_guide_says_that_it_is_over() -> None:
+    made = Made()
+    wishes = Wishes(lambda _record: False, over=lambda: len(made.runs) >= 4)
+    run_until(made, wishes, 9, 1e9, ("one", "two"), ("three",))
+    assert [name for name, _, _ in made.runs] == ["one"] * 4
+    assert sorted(made.told("complete")) == ["one", "three", "two"]
+
+
+def test_a_scenario_with_one_revision_left_stops_and_the_other_scenario_goes_on() -> None:
+    def fail_b_in_one(planned: PlannedRun, before: int) -> Result:
+        fails = planned.label == "b" and planned.scenario.name == "one"
+        return failing(FAILED)(planned, before) if fails else good(planned)
+
+    made = Made(fail_b_in_one)
+    records = run_until(made, Wishes(lambda _record: False), 9, 1e9, ("one", "two"))
+    assert len(records["one"].of("a")) == 1, "the warm-up and the first round have failed"
+    assert len(records["two"].of("b")) == 9

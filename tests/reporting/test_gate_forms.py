@@ -1,0 +1,165 @@
+"""The gate's verdict in each of its forms."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from xml.etree import ElementTree
+
+from tests.reporting.printing import lines_of
+from waitbench.analysis.gate import GateVerdict
+from waitbench.reporting.gate import annotations, console, junit, markdown, plain, texts
+
+DOCUMENTED = Path(__file__).parents[2] / "docs" / "verdict.md"
+
+
+def test_the_console_shows_each_place_then_remarks_then_the_headline(
+    failing: GateVerdict, forgiven: GateVerdict
+) -> None:
+    other = tuple(replace(judgement, place="[bold]") for judgement in forgiven.judgements)
+    both = replace(failing, judgements=(*failing.judgements, *other))
+    lines = lines_of(lambda output: console.print_verdict(both, output))
+    assert lines[0].split() == ["would", "have"]
+    assert lines[1].split() == ["criterion", "ratio", "(bounds)", "rounds", "verdict", "found"]
+    assert [line.split()[0] for line in lines[2:8]] == [
+        "waiting", "new", "new", "[bold]", "new", "new",
+    ]  # fmt: skip
+    assert lines[3].split()[:6] == ["new", "system:10%", "1.50", "(1.50–1.50)", "10", "slower"]
+    assert lines[3].endswith(" + 10 %")
+    assert "12.3 (12.2–12.4)" in lines[6]
+    assert lines[-1] == "FAIL: new: system in waiting"
+
+
+def test_fifteen_judgements_fit_in_eighty_columns_with_the_shared_ones_first(
+    many: GateVerdict,
+) -> None:
+    lines = lines_of(lambda output: console.print_verdict(many, output))
+    places = [line for line in lines if line and not line.startswith("new") and "  " not in line]
+    assert places[:4] == [
+        "2 waiting scenarios together",
+        "6 working scenarios together",
+        "partitioned-long-input",
+        "dynamic-long-input",
+    ]
+    table = lines[:27]
+    assert max(map(len, table)) <= 80
+    assert [line.split()[1] for line in table if line.startswith("new")][:3] == [
+        "steady:10%", "steady-system:25%", "cpu:10%",
+    ]  # fmt: skip
+    assert sum(line.startswith("new") for line in table) == 15
+
+
+def test_long_labels_leave_the_rest_its_room(failing: GateVerdict) -> None:
+    long = tuple(replace(one, label="a-branch-with-a-long-name") for one in failing.judgements)
+    lines = lines_of(
+        lambda output: console.print_verdict(replace(failing, judgements=long), output)
+    )
+    assert lines[3].startswith("a-branch-w…-long-name ")
+    assert "1.50 (1.50–1.50)" in lines[3]
+
+
+def test_markdown_has_a_row_a_judgement_and_the_errors(failing: GateVerdict) -> None:
+    lines = markdown.render(failing).splitlines()
+    assert lines[0] == "### FAIL: new: system in waiting"
+    assert lines[2] == (
+        "| scenario | revision | criterion | ratio (bounds) | rounds | verdict | would have found |"
+    )
+    assert lines[4].startswith("| waiting | new | system:10% | 1.50 (")
+    assert lines[4].endswith(" | 10 | **slower** | + 10 % |")
+    assert " | 10 | same | + " in lines[5]
+    assert lines[-1].startswith(
+        "Lower bounds hold for all 2 hypotheses and all looks together, upper ones for all looks, "
+        "each with 5% error."
+    )
+
+
+def test_markdown_lists_the_remarks_as_text(forgiven: GateVerdict) -> None:
+    hostile = replace(forgiven, unsupported=("a|b <i> in waiting",))
+    text = markdown.render(hostile)
+    assert "\n* new in waiting: wake-ups while waiting rose × 12.3, but" in text
+    assert "\n* a\\|b &lt;i> in waiting: not supported, so not judged." in text
+
+
+def test_junit_has_a_failure_for_each_failing_judgement(failing: GateVerdict) -> None:
+    suite = ElementTree.fromstring(junit.render(failing))
+    assert (suite.get("tests"), suite.get("failures"), suite.get("skipped")) == ("2", "1", "0")
+    failed, passed = suite.iter("testcase")
+    assert (failed.get("name"), failed.get("classname")) == ("new system:10%", "waiting")
+    failure = failed.find("failure")
+    assert failure is not None
+    assert str(failure.get("message")).endswith(": slower")
+    assert str(passed.findtext("system-out")).endswith(": same")
+    assert passed.find("failure") is None
+
+
+def test_junit_skips_what_stayed_open_unless_that_fails(unclear: GateVerdict) -> None:
+    suite = ElementTree.fromstring(junit.render(unclear))
+    assert (suite.get("failures"), suite.get("skipped")) == ("0", "1")
+    assert suite.find("testcase/skipped") is not None
+    strict = ElementTree.fromstring(junit.render(replace(unclear, strict=True)))
+    assert (strict.get("failures"), strict.get("skipped")) == ("1", "0")
+
+
+def test_annotations_have_the_level_of_what_happened(
+    failing: GateVerdict, forgiven: GateVerdict, unclear: GateVerdict
+) -> None:
+    lines = [annotations.render(verdict) for verdict in (failing, forgiven, unclear)]
+    starts = [line.split(" ")[0] for found in lines for line in found]
+    assert starts == ["::error", "::warning", "::notice"]
+    assert lines[0][0].startswith("::error title=system in waiting::new: 1.50 (")
+
+
+def test_annotations_escape_what_would_end_them(failing: GateVerdict) -> None:
+    judgement = replace(failing.judgements[0], place="a:b,c%", label="x\ny\r100%:,")
+    (line,) = annotations.render(replace(failing, judgements=(judgement,)))
+    assert line.startswith("::error title=system in a%3Ab%2Cc%25::x%0Ay%0D100%25:,: ")
+
+
+def test_json_has_the_documented_keys_and_no_others(failing: GateVerdict) -> None:
+    data = json.loads(json.dumps(plain.plain(failing)))
+    documented = DOCUMENTED.read_text("utf-8")
+    for key in (*data, *data["judgements"][0]):
+        assert f"`{key}`" in documented, key
+    assert list(data) == [
+        "schema_version", "passed", "headline", "error", "questions", "max_rounds", "strict",
+        "disturbed_runs", "disturbed_rounds", "open", "not_measured", "unsupported", "left_out",
+        "judgements", "remarks",
+    ]  # fmt: skip
+
+
+def test_json_holds_what_was_judged(failing: GateVerdict, forgiven: GateVerdict) -> None:
+    data = plain.plain(
+        replace(failing, disturbed_runs=2, unsupported=("new in other",), left_out=("none",))
+    )
+    assert (data["schema_version"], data["passed"], data["error"]) == (2, False, 0.05)
+    assert (data["questions"], data["max_rounds"], data["strict"]) == (2, 10, False)
+    assert (data["disturbed_runs"], data["unsupported"]) == (2, ["new in other"])
+    assert (data["open"], data["left_out"]) == (0, ["none"])
+    assert data["headline"] == texts.headline(failing)
+    assert len(data["remarks"]) == 3
+    first, second = data["judgements"]
+    assert (first["scenario"], first["scenarios"]) == ("waiting", ["waiting"])
+    assert (first["revision"], first["metric"]) == ("new", "system")
+    assert (first["criterion"], first["margin"], first["floor"]) == ("system:10%", 0.1, 0)
+    assert (first["unit"], first["alone"], first["together"]) == ("second", False, False)
+    assert (first["verdict"], first["fails"], first["open"]) == ("slower", True, False)
+    assert (first["cost"], first["cost_fell"], first["given_up"]) == ("cpu", False, False)
+    assert (second["verdict"], second["fails"], second["cost"]) == ("same", False, None)
+    judgement = failing.judgements[0]
+    for name in ("low", "ratio", "high", "rounds", "supported_margin", "would_have_found"):
+        assert first[name] == getattr(judgement, name)
+    data = plain.plain(forgiven)
+    assert data["passed"] is True
+    rose = data["judgements"][0]
+    assert (rose["cost"], rose["cost_fell"], rose["fails"]) == ("steady", True, False)
+    assert rose["cost_ratio"] == forgiven.judgements[0].cost_ratio
+
+
+def test_json_says_what_is_open_and_what_is_judged_together(
+    unclear: GateVerdict, many: GateVerdict
+) -> None:
+    data = plain.plain(unclear)
+    assert (data["open"], data["judgements"][0]["open"]) == (1, True)
+    pooled = plain.plain(many)["judgements"][0]
+    assert pooled["scenario"] == "2 waiting scenarios together"
+    assert pooled["scenarios"] == ["partitioned-long-input", "dynamic-long-input"]
+    assert (pooled["criterion"], pooled["together"]) == ("steady:10%,together", True)
