@@ -111,5 +111,4 @@ class MessageWriter:
             bytes_held_peak=stats.bytes_held_peak,
         )
         if self._server is not None:
-            used = self._server.close()
-            probe.add(helper_user_s=used.ru_utime, helper_system_s=used.ru_stime)
+            self._server.close()

@@ -123,11 +123,7 @@ def opened() -> None:
 
 
 def add(**values: float) -> None:
-    """Adds to this process's totals. To be called at its end: there is no lock.
-
-    ``helper_user_s`` and ``helper_system_s`` are known to the harness: the CPU time of programs
-    that the worker has started and waited for.
-    """
+    """Adds to this process's totals. To be called at its end: there is no lock."""
     for name, value in values.items():
         _totals[name] = _totals.get(name, 0.0) + value
 
@@ -172,6 +168,7 @@ def _system_calls() -> Optional[int]:
 def report() -> Dict[str, Any]:
     """The observations of this process so far."""
     spawned = os.environ.get(SPAWNED_VARIABLE)
+    helpers = resource.getrusage(resource.RUSAGE_CHILDREN)
     return {
         "pid": os.getpid(),
         "polls": sum(c.polls for c in _sources),
@@ -184,6 +181,8 @@ def report() -> Dict[str, Any]:
         "first_poll": _first_poll,
         "end_of_input": _end_of_input,
         "exit": _now(),
+        # The programs that this process has started and waited for.
+        "helpers": {"user_s": helpers.ru_utime, "system_s": helpers.ru_stime},
         "lateness_ns": [pair for c in _sinks for pair in c.lateness.values()],
         "lateness_max_ns": max((c.lateness.maximum for c in _sinks), default=0),
         "opened": len(_opened),
@@ -204,4 +203,5 @@ def _write() -> None:
 
 
 if DIRECTORY_VARIABLE in os.environ:
+    # Before any workload can register how it ends its helpers, so that this is done after that.
     atexit.register(_write)

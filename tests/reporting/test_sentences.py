@@ -141,7 +141,7 @@ def test_cpu_that_does_not_add_up_is_said() -> None:
     record.add(measurement("a", 3, times(1, 1, 1)))
     record.add(measurement("b", 3, times(1, 1, 1), marks=("unbalanced",)))
     assert warnings(record) == [
-        "b: in 1 of 3 runs the CPU of workers and launcher does not add up to hyperfine's total."
+        "b: in 1 of 3 runs the CPU of workers, helpers and launcher does not add up."
     ]
 
 

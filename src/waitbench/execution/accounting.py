@@ -7,6 +7,7 @@ end of its input, and at its exit). Their sums must add up, and where they do no
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 from waitbench.model.metrics import SAMPLED, SYSTEM_CALLS, SYSTEM_STEADY, USER_STEADY
@@ -15,6 +16,11 @@ from waitbench.model.run import UNBALANCED, Measurement, Timing
 
 TOLERANCE = 0.02
 TOLERANCE_S = 0.005
+_ROUNDING_S = 0.001
+"""What may look like less CPU than before.
+
+Readings are of one clock that never runs back, in microseconds; one that lags behind (by a tick at
+most, in a process that runs) is an earlier one, and too low."""
 
 _SYSTEM_SHARE = "system_share_steady"
 """The key of what an instrumented run says of the workers' steady CPU; it goes no further."""
@@ -81,11 +87,33 @@ def merged(timed: Measurement, instrumented: Measurement) -> Measurement:
     return replace(timed, metrics={**timed.metrics, **given})
 
 
-def marks_of(timing: Timing, launched: Mapping[str, Any]) -> tuple[str, ...]:
+def marks_of(
+    timing: Timing, launched: Mapping[str, Any], reports: Sequence[Mapping[str, Any]]
+) -> tuple[str, ...]:
     """What is odd about a run that counts all the same."""
     total = timing.cpu_s
     seen = _cpu(launched["launcher"]) + sum(map(_cpu, launched["children"]))
-    return (UNBALANCED,) if abs(total - seen) > max(TOLERANCE * total, TOLERANCE_S) else ()
+    closes = abs(total - seen) <= max(TOLERANCE * total, TOLERANCE_S)
+    return () if closes and _is_possible(launched, reports) else (UNBALANCED,)
+
+
+def _is_possible(launched: Mapping[str, Any], reports: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether no process has used less CPU than it had used before.
+
+    The parts of a run add up whatever they are: each is what the others leave. What is counted
+    twice shows in a part below zero, and of each worker, since a sum of several could hide it.
+    """
+    workers = _workers(reports, launched)
+    courses = [
+        [0.0, *(_cpu(w[at]) for at in ("first_poll", "end_of_input", "exit")), _ended(w, launched)]
+        for w in workers
+    ]
+    pids = {worker["pid"] for worker in workers}
+    others = [r for r in reports if r["pid"] not in pids and r.get("loaded")]
+    courses.append([sum(_cpu(other["exit"]) for other in others), _beside(launched, workers)])
+    return all(
+        after - before >= -_ROUNDING_S for course in courses for before, after in pairwise(course)
+    )
 
 
 def _workers(
@@ -125,31 +153,40 @@ def _samples_of(mode: str, samples: Mapping[str, Any], workers: Sequence[Mapping
 
 
 def _split(launched: Mapping[str, Any], workers: Sequence[Mapping[str, Any]]) -> dict[str, float]:
-    """Start-up, steady, shutdown, helpers and launcher, in CPU seconds.
+    """Start-up, steady, shutdown, helpers and launcher, in CPU seconds; they add up to everything.
 
-    Helpers are programs that a worker has started and waited for, such as a model: what they used
-    is in what ``wait4`` says of the worker, but it is not the worker's. A worker that our launcher
-    started itself ends when ``wait4`` says so; one that the engine's own launcher started ends, as
-    far as anyone can tell, at its last probe, and that launcher's own CPU counts as launcher.
+    Helpers are programs that a worker has started and waited for, such as a model.
     """
     startup = sum(_cpu(worker["first_poll"]) for worker in workers)
     steady = sum(_steady_cpu(workers))
-    children = {child["pid"]: child for child in launched["children"]}
-    own = [worker for worker in workers if worker["pid"] in children]
-    ended = sum(
-        _cpu(children[w["pid"]]) if w["pid"] in children else _cpu(w["exit"]) for w in workers
-    )
-    everything = sum(map(_cpu, children.values()))
-    names = ("helper_user_s", "helper_system_s")
-    helpers = sum(worker["totals"].get(name, 0.0) for worker in workers for name in names)
-    beside = 0.0 if len(own) == len(children) else everything - ended
     return {
         "time_cpu_startup": startup,
         "time_cpu_steady": steady,
-        "time_cpu_shutdown": ended - startup - steady - helpers,
-        "time_cpu_helpers": helpers,
-        "time_cpu_launcher": _cpu(launched["launcher"]) + beside,
+        "time_cpu_shutdown": sum(_ended(w, launched) for w in workers) - startup - steady,
+        "time_cpu_helpers": sum(_cpu(worker["helpers"]) for worker in workers),
+        "time_cpu_launcher": _cpu(launched["launcher"]) + _beside(launched, workers),
     }
+
+
+def _ended(worker: Mapping[str, Any], launched: Mapping[str, Any]) -> float:
+    """The CPU seconds that a worker itself has used at its end.
+
+    Of one that our launcher started, ``wait4`` says so, and includes its helpers; one that the
+    engine's own launcher started ends, as far as anyone can tell, at its last probe.
+    """
+    for child in launched["children"]:
+        if child["pid"] == worker["pid"]:
+            return _cpu(child) - _cpu(worker["helpers"])
+    return _cpu(worker["exit"])
+
+
+def _beside(launched: Mapping[str, Any], workers: Sequence[Mapping[str, Any]]) -> float:
+    """The CPU seconds of our launcher's children that are neither workers' nor helpers'.
+
+    The engine's own launcher uses them. Its figures include the workers, and theirs the helpers.
+    """
+    known = sum(_ended(worker, launched) + _cpu(worker["helpers"]) for worker in workers)
+    return sum(map(_cpu, launched["children"])) - known
 
 
 def _behaviour(workers: Sequence[Mapping[str, Any]]) -> dict[str, float]:

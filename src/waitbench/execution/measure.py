@@ -105,6 +105,7 @@ class Measurer:
             _require_complete(reports, scenario.expected_items(self.bench.topology))
             _require_opened_once(reports, self.bench.topology.worker_count)
             metrics = metrics_of(timing, launched, reports) | of_services
+            marks = marks_of(timing, launched, reports)
         services_cpu_s = sum(v for key, v in of_services.items() if key.startswith(_SERVICE_CPU))
         metrics |= observed(before, after, metrics["time_cpu"] + services_cpu_s)
         disturbed = (DISTURBED,) if is_disturbed(metrics) else ()
@@ -113,7 +114,7 @@ class Measurer:
         metrics = {k: v for k, v in metrics.items() if k not in self.bench.instruments.keys}
         samples = tuple(sample for report in reports for sample in report["samples"])
         metrics |= scenario.family.metrics_of(samples, _totals(reports))
-        return _Observation(metrics, marks_of(timing, launched) + disturbed, samples)
+        return _Observation(metrics, marks + disturbed, samples)
 
     def _time(self, ready: ReadyRun) -> Timing:
         """Has hyperfine run it once. Raises ``_NoMeasurement``."""

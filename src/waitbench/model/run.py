@@ -21,7 +21,7 @@ HARMLESS = frozenset({NOT_SUPPORTED, DISTURBED})
 """Outcomes that do not make a comparison fail."""
 
 UNBALANCED = "unbalanced"
-"""The mark of a run whose workers and launcher do not add up to hyperfine's total."""
+"""The mark of a run whose CPU does not add up to hyperfine's total, or has a part below zero."""
 
 
 @dataclass(frozen=True, kw_only=True)

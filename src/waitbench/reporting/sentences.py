@@ -120,8 +120,8 @@ def _warnings(row: Row, engine: str | None) -> list[str]:
         said.append(f"{row.label}: {count_repeated(repeated)}.")
     if UNBALANCED in row.marks:
         said.append(
-            f"{row.label}: in {row.marks[UNBALANCED]} of {len(row.runs)} runs the CPU of workers "
-            "and launcher does not add up to hyperfine's total."
+            f"{row.label}: in {row.marks[UNBALANCED]} of {len(row.runs)} runs the CPU of workers, "
+            "helpers and launcher does not add up."
         )
     if row.identical_to:
         said.append(
