@@ -4,39 +4,45 @@ r"""Our ways to ask a model against the published package's, on the same model p
     PYTHONPATH=dataflows:.bench/peers .bench/venv/bin/python benchmarks/scoring_peers.py \
         --calls 1000 --output .bench/peers/calls.csv
 
-It also needs what ./test.sh installs. Each transport has a model process of its own. They take
-turns, a block of calls each, in turned order, so that the machine's drift hits all alike. A control
-process that only sleeps a millisecond at a time notes how late it wakes: a call that overruns while
-the control does, too, was stopped by the machine. Kept output: docs/trials/scoring-peers.txt.
+It also needs what ./test.sh installs. Each transport has a model process of its own, and all of
+these have one niceness and one size of pipes. With --treatments each transport is there four times:
+niceness 0 or 5, pipes as the system gives them or of 1 MiB. They take turns, a block of calls each,
+in turned order, so that the machine's drift hits all alike.
+
+A control process that only sleeps a millisecond at a time notes how late it wakes: a call that
+overruns while the control does, too, was stopped by the machine. Each call without a line is
+printed, with what the call before left, how long the control could not run, and how long the
+model's threads ran and waited for a core. Kept output: docs/trials/scoring-peers.txt.
 """
 
-import csv
+import os
 import resource
 import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from contextlib import ExitStack
+from dataclasses import replace
+from itertools import product
 from pathlib import Path
-from statistics import fmean, median
 
 from scorers import vw
+from scorers.call import WARM_UP_CALLS
 from scorers.problem import CANDIDATES, CONTEXTS, Problem
+from scorers.treatment import AS_STARTED, Treatment
 
-from benchmarks import scoring_transports
+from benchmarks import scoring_calls, scoring_transports
 from benchmarks.common import command_line
-from benchmarks.scoring_transports import Candidates, ReadyCall, Transport
+from benchmarks.scoring_calls import Row
+from benchmarks.scoring_transports import Candidates, Model, ReadyCall, Transport
 from waitbench.execution import assets
 from waitbench.execution.plan import in_turn
-from waitbench.model.quantiles import quantile
 from waitbench.system.places import Cache
 
 BLOCK = 25
 """Calls of one transport before it is the next one's turn."""
-WARM_UP_CANDIDATES = 40
-WARM_UP_LIMIT_S = 60.0
-LATE_S = 0.002
-"""A call that overruns its limit by more is late."""
+OPENS_WITHIN_S = 60.0
+TREATMENTS = [Treatment(*each) for each in product((0, 5), (0, 1 << 20))]
 
 CONTROL = """
 import time
@@ -50,40 +56,34 @@ while True:
 """
 
 
-@dataclass(frozen=True, kw_only=True)
-class Row:
-    """One call."""
-
-    transport: str
-    call: int
-    """Its number, from 0; equal numbers ask about equal contexts."""
-    begun: float
-    """On the monotonic clock, in seconds."""
-    taken_s: float
-    lines: int
-    pending_before: int | None
-    """Lines of earlier calls that were still to be answered; ``None`` where nobody counts them."""
-    cpu_s: float
-    """CPU time of the calling thread."""
-    stall_s: float = 0.0
-    """The longest that the control process could not run during the call."""
-
-
 def main() -> None:
     parser = command_line(__doc__)
     parser.add_argument("--calls", type=int, default=1000)
     parser.add_argument("--timeout-ms", type=float, default=10.0)
     parser.add_argument("--candidates", type=int, default=CANDIDATES)
     parser.add_argument("--only", nargs="*", help="these transports")
+    parser.add_argument("--niceness", type=int, default=AS_STARTED.niceness, help="of each model")
+    parser.add_argument(
+        "--pipe-bytes",
+        type=int,
+        default=AS_STARTED.pipe_bytes,
+        help="size of each pipe; 0: as the system gives it",
+    )
+    parser.add_argument(
+        "--treatments", action="store_true", help="each transport with each of four treatments"
+    )
     parser.add_argument("--output", type=Path, help="a CSV file with a row a call")
     options = parser.parse_args()
     limit_s = options.timeout_ms / 1000
+    one = Treatment(options.niceness, options.pipe_bytes)
+    treatments = TREATMENTS if options.treatments else [one]
     model = vw.train(assets.folder(Cache()))
-    with scoring_transports.running(model, options.only) as transports:
+    with scoring_transports.running(model, options.only, treatments) as transports:
         rows = call_in_turn(transports, Problem(options.candidates), options.calls, limit_s)
+        report_treatments([each.model for each in transports.values() if each.model is not None])
     if options.output:
-        write(options.output, rows)
-    report(rows, limit_s)
+        scoring_calls.write(options.output, rows)
+    scoring_calls.report(rows, limit_s)
 
 
 def call_in_turn(
@@ -91,18 +91,22 @@ def call_in_turn(
 ) -> list[Row]:
     """Makes ``calls`` calls over every transport, while the control process looks on."""
     candidates = Candidates.of(problem.candidates)
-    few = Candidates.of(problem.candidates[:WARM_UP_CANDIDATES])
     for transport in transports.values():
-        transport.ready_call(problem.context(0), few, WARM_UP_LIMIT_S)()
+        warm_up(transport, problem, candidates, limit_s)
     rows = []
     control = subprocess.Popen([sys.executable, "-c", CONTROL], stdout=subprocess.PIPE, text=True)
     try:
-        for block, first in enumerate(range(0, calls, BLOCK)):
-            for name in in_turn(list(transports), block):
-                for number in range(first, min(first + BLOCK, calls)):
-                    context = problem.context(number % CONTEXTS)
-                    call = transports[name].ready_call(context, candidates, limit_s)
-                    rows.append(time_call(name, number, call))
+        with ExitStack() as stack:
+            clocks = {
+                name: stack.enter_context(ModelClock(transport.model))
+                for name, transport in transports.items()
+            }
+            for block, first in enumerate(range(0, calls, BLOCK)):
+                for name in in_turn(list(transports), block):
+                    for number in range(first, min(first + BLOCK, calls)):
+                        context = problem.context(number % CONTEXTS)
+                        call = transports[name].ready_call(context, candidates, limit_s)
+                        rows.append(time_call(name, number, call, clocks[name]))
     finally:
         control.terminate()
         noted, _ = control.communicate()
@@ -110,54 +114,74 @@ def call_in_turn(
     return [replace(row, stall_s=_longest_within(row, stalls)) for row in rows]
 
 
-def time_call(transport: str, number: int, call: ReadyCall) -> Row:
+def warm_up(transport: Transport, problem: Problem, candidates: Candidates, limit_s: float) -> None:
+    """As a worker of the family does: waits for the model, then calls that do not count."""
+    one = Candidates(as_text=candidates.as_text[:1], as_bytes=candidates.as_bytes[:1])
+    transport.ready_call(problem.context(0), one, OPENS_WITHIN_S)()
+    for number in range(CONTEXTS - WARM_UP_CALLS, CONTEXTS):
+        transport.ready_call(problem.context(number), candidates, limit_s)()
+
+
+class ModelClock:
+    """What a model's threads did: how long they ran, and how long they waited for a core.
+
+    A context manager. The threads are those that there are when it is made.
+    """
+
+    def __init__(self, model: Model | None) -> None:
+        pid = model.pid if model else None
+        self._threads = list(Path(f"/proc/{pid}/task").iterdir()) if pid else []
+        self._files = [os.open(thread / "schedstat", os.O_RDONLY) for thread in self._threads]
+
+    def __enter__(self) -> "ModelClock":
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        for file in self._files:
+            os.close(file)
+
+    def read(self) -> tuple[float, float]:
+        """Seconds run and waited so far, over all threads."""
+        times_ns = [os.pread(file, 100, 0).split() for file in self._files]
+        ran_ns = sum(int(ran) for ran, _, _ in times_ns)
+        waited_ns = sum(int(waited) for _, waited, _ in times_ns)
+        return ran_ns / 1e9, waited_ns / 1e9
+
+    def ready(self) -> int:
+        """How many threads run, or are ready to."""
+        states = [(thread / "stat").read_text().rpartition(")")[2] for thread in self._threads]
+        return sum(state.split()[0] == "R" for state in states)
+
+
+def time_call(transport: str, number: int, call: ReadyCall, model: ModelClock) -> Row:
     """Makes a call; returns what it took and gave."""
+    ran_s, waited_s = model.read()
     before = resource.getrusage(resource.RUSAGE_THREAD)
     begun = time.monotonic()
-    predictions, observed = call()
+    predictions, pending_before = call()
     ended = time.monotonic()
     after = resource.getrusage(resource.RUSAGE_THREAD)
+    ran_until_s, waited_until_s = model.read()
     return Row(
         transport=transport,
         call=number,
         begun=begun,
         taken_s=ended - begun,
         lines=len(predictions),
-        pending_before=observed.pending_before if observed else None,
+        pending_before=pending_before,
         cpu_s=after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime,
+        model_ran_s=ran_until_s - ran_s,
+        model_waited_s=waited_until_s - waited_s,
+        model_ready=0 if predictions else model.ready(),
     )
 
 
-def write(path: Path, rows: Sequence[Row]) -> None:
-    """Writes a CSV file with a row a call."""
-    with path.open("w", newline="") as file:
-        writer = csv.DictWriter(file, [field.name for field in fields(Row)])
-        writer.writeheader()
-        writer.writerows(asdict(row) for row in rows)
-
-
-def report(rows: Sequence[Row], limit_s: float) -> None:
-    """Prints a line for each transport."""
-    heads = (
-        "calls", "p50 ms", "p99 ms", "max ms", "lines", "no lines", "… after leftovers", "CPU ms",
-        "> limit + 2 ms (stalled)",
-    )  # fmt: skip
-    print("  ".join([f"{'transport':>21}", *(f"{head:>8}" for head in heads)]))
-    for name in dict.fromkeys(row.transport for row in rows):
-        calls = [row for row in rows if row.transport == name]
-        taken_ms = [row.taken_s * 1000 for row in calls]
-        empty = [row for row in calls if row.lines == 0]
-        after_leftovers = str(sum(bool(row.pending_before) for row in empty))
-        if calls[0].pending_before is None:
-            after_leftovers = "–"
-        late = [row for row in calls if row.taken_s > limit_s + LATE_S]
-        stalled = sum(row.stall_s > (row.taken_s - limit_s) / 2 for row in late)
-        print(
-            f"{name:>21}  {len(calls):>8}  {median(taken_ms):>8.3f}  "
-            f"{quantile(taken_ms, 0.99):>8.3f}  {max(taken_ms):>8.3f}  "
-            f"{fmean(row.lines for row in calls):>8.1f}  {len(empty):>8}  {after_leftovers:>17}  "
-            f"{fmean(row.cpu_s for row in calls) * 1000:>8.3f}  {len(late)} ({stalled})"
-        )
+def report_treatments(models: Sequence[Model]) -> None:
+    """Prints what the model processes were found to have: a line for each that differs."""
+    observed = [model.observed() for model in models]
+    for niceness, pipe_bytes in dict.fromkeys(observed):
+        count = observed.count((niceness, pipe_bytes))
+        print(f"models with niceness {niceness} and pipes of {pipe_bytes:,} bytes: {count}")
 
 
 def _longest_within(row: Row, stalls: Sequence[tuple[float, float]]) -> float:

@@ -9,6 +9,7 @@ from typing import Any, Callable, Dict, Tuple, Union
 
 from scorers import vw
 from scorers.blocking import BlockingScorer
+from scorers.call import WARM_UP_CALLS
 from scorers.inprocess import InProcessScorer
 from scorers.nonblocking import NonblockingScorer
 from scorers.problem import CANDIDATES, CONTEXTS, Problem
@@ -25,12 +26,6 @@ TRANSPORTS: Dict[str, Callable[[Path], Scorer]] = {
     "nonblocking-spin": lambda model: NonblockingScorer(vw.command(model), parks=False),
     "nonblocking-park": lambda model: NonblockingScorer(vw.command(model), parks=True),
 }
-WARM_UP_CALLS = 20
-"""Calls before the first that counts.
-
-A model's first ones touch weights that no cache has, and a nonblocking scorer does not yet know how
-quick its model is.
-"""
 _OPENS_WITHIN_S = 60.0
 
 
@@ -127,7 +122,6 @@ def _closing(scorer: Scorer) -> Callable[[], None]:
 
     def close() -> None:
         scorer.close()
-        probe.add(helper_user_s=process.user_s, helper_system_s=process.system_s)
         probe.add(model_user_s=process.user_s - user_s, model_system_s=process.system_s - system_s)
 
     return close

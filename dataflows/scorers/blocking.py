@@ -7,6 +7,7 @@ from typing import List, Optional, Sequence, Tuple
 
 from .call import Call, require_lines
 from .process import ModelProcess, predictions_of
+from .treatment import AS_STARTED, Treatment
 
 BATCH = 48
 """Lines that are handed over at once."""
@@ -34,8 +35,11 @@ class BlockingScorer:
         batch: int = BATCH,
         write_only: bool = False,
         stall_s: float = STALL_S,
+        treatment: Treatment = AS_STARTED,
     ) -> None:
-        self._process = ModelProcess(command, blocking=True, reads=not write_only)
+        self._process = ModelProcess(
+            command, blocking=True, reads=not write_only, treatment=treatment
+        )
         self._batch = batch
         self._write_only = write_only
         self._received: List[bytes] = []

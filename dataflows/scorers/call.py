@@ -4,6 +4,13 @@ import math
 from dataclasses import dataclass
 from typing import Sequence
 
+WARM_UP_CALLS = 20
+"""Calls before the first that counts.
+
+A model's first ones touch weights that no cache has, and a nonblocking scorer does not yet know how
+quick its model is.
+"""
+
 
 @dataclass
 class Call:

@@ -26,6 +26,7 @@ from .blocking import STALL_S
 from .call import Call, require_lines
 from .pace import Pace
 from .process import ModelProcess, predictions_of
+from .treatment import AS_STARTED, Treatment
 
 WINDOW_S = 0.001
 """How much of the model's work is in flight at most, by estimate."""
@@ -41,18 +42,20 @@ RETURN_S = 0.0002
 """A call stops this long before its limit: it has to return, too."""
 SHORTEST_NAP_S = 0.00005
 """Linux wakes sleepers up to 50 µs late (timerslack), so a shorter nap is not worth taking."""
-NICENESS = 5
-"""How nice the model process is to others.
-
-Where more threads want to run than there are cores, the one that has promised a time comes first.
-"""
 
 
 class NonblockingScorer:
     """``parks`` says how it waits. One thread at a time."""
 
-    def __init__(self, command: Sequence[str], *, parks: bool, stall_s: float = STALL_S) -> None:
-        self._process = ModelProcess(command, blocking=False, niceness=NICENESS)
+    def __init__(
+        self,
+        command: Sequence[str],
+        *,
+        parks: bool,
+        stall_s: float = STALL_S,
+        treatment: Treatment = AS_STARTED,
+    ) -> None:
+        self._process = ModelProcess(command, blocking=False, treatment=treatment)
         self._parks = parks
         self._stall_s = stall_s
         self._unsent = memoryview(b"")

@@ -1,6 +1,5 @@
 """A model process behind pipes: how it is started, how it fails, how it ends."""
 
-import fcntl
 import math
 import os
 import select
@@ -10,9 +9,8 @@ import time
 from typing import List, Optional, Sequence, Type
 
 from .call import are_finite
+from .treatment import AS_STARTED, Treatment, treat
 
-_PIPE_BYTES = 1 << 20
-_SET_PIPE_SIZE = 1031  # F_SETPIPE_SZ, which Python names from 3.10 on
 _ENDS_WITHIN_S = 10.0
 
 
@@ -32,7 +30,12 @@ class ModelProcess:
     """
 
     def __init__(
-        self, command: Sequence[str], *, blocking: bool, reads: bool = True, niceness: int = 0
+        self,
+        command: Sequence[str],
+        *,
+        blocking: bool,
+        reads: bool = True,
+        treatment: Treatment = AS_STARTED,
     ) -> None:
         self.command = list(command)
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 -- as long as the process
@@ -48,25 +51,24 @@ class ModelProcess:
             raise ModelError(
                 "the model process %r cannot be started: %s" % (self.command[0], error)
             ) from error
-        if niceness:
-            # Of its first thread, and of all that it will start.
-            os.setpriority(os.PRIO_PROCESS, self._process.pid, niceness)
         assert self._process.stdin is not None, "asked for"
         self.to_model = self._process.stdin.fileno()
         self.from_model = self._process.stdout.fileno() if self._process.stdout else -1
-        for descriptor in (self.to_model, self.from_model):
-            if descriptor >= 0:
-                # Room for a whole batch of long lines, so that one write hands it over. Refused, it
-                # stays as it is.
-                try:
-                    fcntl.fcntl(descriptor, _SET_PIPE_SIZE, _PIPE_BYTES)
-                except OSError:
-                    pass
-                os.set_blocking(descriptor, blocking)
+        pipes = [pipe for pipe in (self.to_model, self.from_model) if pipe >= 0]
+        for pipe in pipes:
+            os.set_blocking(pipe, blocking)
         self.asking = _Asking(self)
         self.user_s = 0.0
         self.system_s = 0.0
         """CPU time of the process, once it is closed."""
+        try:
+            treat(self.pid, pipes, treatment)
+        except OSError as error:
+            self.kill()
+            self.close()
+            raise ModelError(
+                "the model process %r cannot have %r: %s" % (self.command[0], treatment, error)
+            ) from error
 
     @property
     def pid(self) -> int:

@@ -1,4 +1,4 @@
-"""Workloads import each other from their own folder, as an engine has them do."""
+"""Workloads without an engine."""
 
 import importlib
 import sys
@@ -7,10 +7,6 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-
-from waitbench.system.places import DATAFLOWS
-
-sys.path.insert(0, str(DATAFLOWS))
 
 
 @pytest.fixture

@@ -11,10 +11,10 @@ import pytest
 from scorers import vw
 from scorers.blocking import BlockingScorer
 from scorers.inprocess import InProcessScorer
-from scorers.nonblocking import NonblockingScorer
 from scorers.problem import CONTEXTS, Problem
 from scorers.process import ModelError
 
+from tests.dataflows.asked_models import SCORERS, model
 from waitbench.system.places import DATAFLOWS, ROOT
 
 CANDIDATES = [b"c%d" % number for number in range(1000)]
@@ -31,15 +31,6 @@ for line in sys.stdin.buffer:
     sys.stdout.buffer.write(b"%d\\n" % (int(words[1]) * 1000 + int(words[-1][1:])))
     sys.stdout.buffer.flush()
 """
-SCORERS: dict[str, Callable[..., Any]] = {
-    "blocking": BlockingScorer,
-    "spin": lambda command, **more: NonblockingScorer(command, parks=False, **more),
-    "park": lambda command, **more: NonblockingScorer(command, parks=True, **more),
-}
-
-
-def model(program: str) -> list[str]:
-    return [sys.executable, "-u", "-c", program]
 
 
 def identifying(seed: int, stall_share: float = 0.0, stall_s: float = 0.0) -> list[str]:
