@@ -13,19 +13,23 @@ from dataclasses import dataclass, field
 from typing import Any
 
 INFO = {"max_client_batch_size": 32}
+Text = str | list[int]
+"""Or the ids of its tokens."""
 
 
-def vector(text: str, options: Mapping[str, Any]) -> list[float]:
+def vector(text: Text, options: Mapping[str, Any]) -> list[float]:
     """The vector of a text, asked for with these options."""
+    text = text if isinstance(text, str) else json.dumps(text)
     wanted = json.dumps(options, sort_keys=True)
     return [float(zlib.crc32(part.encode())) for part in (text, wanted, text + wanted)]
 
 
-def split(body: bytes) -> tuple[list[str], dict[str, Any]]:
+def split(body: bytes) -> tuple[list[Text], dict[str, Any]]:
     """The texts and the options of a request."""
     options = json.loads(body)
     texts = options.pop("inputs")
-    return [texts] if isinstance(texts, str) else texts, options
+    is_one = isinstance(texts, str) or isinstance(texts[0], int)
+    return [texts] if is_one else texts, options
 
 
 @dataclass
@@ -90,7 +94,7 @@ class Upstream:
         return f"http://127.0.0.1:{self.port}"
 
     @property
-    def texts(self) -> list[str]:
+    def texts(self) -> list[Text]:
         """All that were asked for."""
         return [text for body in self.bodies for text in split(body)[0]]
 

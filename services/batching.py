@@ -15,7 +15,7 @@ from services.rule import Mode, Rule
 
 log = logging.getLogger("proxy")
 
-Board = Callable[[], list[str]]
+Board = Callable[[], list[Any]]
 """Gives the texts of those who wait still, at the moment when their call is made."""
 Call = Callable[[Board, bytes], Awaitable[Sequence[Any]]]
 """Sends texts upstream, with their options; gives a vector for each, in order.
@@ -44,7 +44,7 @@ class Seen:
 
 @dataclass(eq=False)
 class _Waiting:
-    texts: list[str]
+    texts: list[Any]
     size_bytes: int
     came_at: float
     answer: "asyncio.Future[Sequence[Any]]" = field(repr=False)
@@ -92,7 +92,7 @@ class Batcher:
         return sum(len(group.queue) for group in self._groups.values())
 
     async def submit(
-        self, texts: list[str], *, options: bytes = b"", size_bytes: int = 0
+        self, texts: list[Any], *, options: bytes = b"", size_bytes: int = 0
     ) -> Sequence[Any]:
         """The vectors of these texts, which travel with those of equal ``options`` only.
 
@@ -178,10 +178,13 @@ class Batcher:
         for waiting in requests:
             waiting.batch = batch
         self._tasks.add(task)
-        task.add_done_callback(lambda _task: self._arrive(task, options))
+        task.add_done_callback(lambda _task: self._arrive(batch, options))
 
-    def _arrive(self, task: "asyncio.Task[None]", options: bytes) -> None:
-        self._tasks.discard(task)
+    def _arrive(self, batch: _Batch, options: bytes) -> None:
+        self._tasks.discard(batch.task)
+        # They know their batch: a cycle, which would keep all texts until the garbage collector
+        # comes by.
+        batch.requests.clear()
         group = self._groups[options]
         group.under_way -= 1
         if not group.under_way and self._rule.mode is Mode.ADAPTIVE:
@@ -196,7 +199,7 @@ class Batcher:
     async def _answer(self, requests: list[_Waiting], options: bytes) -> None:
         aboard: list[_Waiting] = []
 
-        def board() -> list[str]:
+        def board() -> list[Any]:
             aboard[:] = [waiting for waiting in requests if not waiting.answer.done()]
             return [text for waiting in aboard for text in waiting.texts]
 

@@ -23,7 +23,7 @@ from pydantic import Field
 
 from services import web, wire
 from services.reading import Reader
-from services.wire import EmbedRequest, ErrorType, ServiceError
+from services.wire import EmbedRequest, ErrorType, ServiceError, Text
 
 MODEL = "wordllama/l2_supercat_256"
 MAX_INPUT_TOKENS = 512
@@ -90,7 +90,9 @@ class Embedder:
             raise ServiceError("the model has no vector for one of the inputs", ErrorType.TOKENIZER)
         return vectors
 
-    def _fitting(self, text: str, asked: EmbedRequest) -> str:
+    def _fitting(self, given: Text, asked: EmbedRequest) -> str:
+        # As text-embeddings-inference does: ids become text again, and that is split anew.
+        text = given if isinstance(given, str) else self._decode(given)
         # No text has more tokens than bytes, and the one that begins it.
         if len(text) * 4 < MAX_INPUT_TOKENS:
             return text
@@ -104,6 +106,10 @@ class Embedder:
         if asked.truncation_direction == "Left":
             return text[encoded.offsets[-MAX_INPUT_TOKENS][0] :]
         return text[: encoded.offsets[MAX_INPUT_TOKENS - 1][1]]
+
+    def _decode(self, ids: list[int]) -> str:
+        text: str = self._model.tokenizer.decode(ids, skip_special_tokens=False)
+        return text
 
 
 def _invalid(message: str) -> ServiceError:

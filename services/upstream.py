@@ -13,7 +13,7 @@ from services.batching import Board, Guilty
 from services.exchange import Answer, Exchange
 from services.limit import Limit
 from services.turns import Busy, Turns
-from services.wire import ErrorType, ServiceError
+from services.wire import ErrorType, ServiceError, Text
 
 _MAX_ANSWER_BYTES, _MAX_VECTOR_BYTES = 100_000, 200_000
 """An answer may have so many, and so many more for each input."""
@@ -89,11 +89,11 @@ class Upstream:
                 headers={"Retry-After": "1"},
             ) from None
 
-    async def _call_in_turn(self, texts: list[str], options: bytes) -> list[Any]:
+    async def _call_in_turn(self, texts: list[Text], options: bytes) -> list[Any]:
         await self._take_turn()
         return await self._call(texts, options)
 
-    async def _call(self, texts: list[str], options: bytes) -> list[Any]:
+    async def _call(self, texts: list[Text], options: bytes) -> list[Any]:
         """Asks for the vectors of texts, and gives the turn back."""
         try:
             if not texts:

@@ -5,7 +5,7 @@ And how OpenAPI describes them.
 
 import json
 from enum import Enum
-from typing import Any
+from typing import Annotated, Any
 
 import orjson
 from fastapi.responses import Response
@@ -16,19 +16,33 @@ MAX_BODY_BYTES = 2_000_000
 """text-embeddings-inference's default ``--payload-limit``."""
 NO_OPTIONS = b"{}"
 
+TokenId = Annotated[int, Field(ge=0, lt=2**32)]
+Text = str | list[TokenId]
+"""What a vector is of: a text, or the ids of its tokens."""
+
+
+_TOKEN_IDS: Any = {"type": "array", "minItems": 1, "items": {"type": "integer", "minimum": 0}}
+
 
 class EmbedRequest(BaseModel):
     """Body of ``POST /embed``."""
 
     model_config = ConfigDict(strict=True, extra="allow")
 
-    inputs: str | list[str] = Field(
+    inputs: str | list[str] | list[TokenId] | list[Text] = Field(
+        # Those that nearly everybody sends are tried first, and alone.
+        union_mode="left_to_right",
         examples=[["What is Vector Search?", "Hello, world!"]],
         # Described, and checked in ``read``: what is empty has an error of its own.
         json_schema_extra={
             "anyOf": [
                 {"type": "string", "minLength": 1},
-                {"type": "array", "minItems": 1, "items": {"type": "string", "minLength": 1}},
+                _TOKEN_IDS,
+                {
+                    "type": "array",
+                    "minItems": 1,
+                    "items": {"anyOf": [{"type": "string", "minLength": 1}, _TOKEN_IDS]},
+                },
             ]
         },
     )
@@ -41,8 +55,10 @@ class EmbedRequest(BaseModel):
     dimensions: int | None = Field(None, ge=1, description="How many numbers of a vector to keep.")
 
     @property
-    def texts(self) -> list[str]:
-        return [self.inputs] if isinstance(self.inputs, str) else self.inputs
+    def texts(self) -> list[Text]:
+        inputs: Any = self.inputs
+        is_one = isinstance(inputs, str) or (inputs and isinstance(inputs[0], int))
+        return [inputs] if is_one else inputs
 
     @property
     def options(self) -> bytes:
@@ -110,7 +126,7 @@ def answer(vectors: Any) -> Response:
     )
 
 
-def request_body(texts: list[str], options: bytes) -> bytes:
+def request_body(texts: list[Text], options: bytes) -> bytes:
     """A request of the upstream. ``options`` are those of an ``EmbedRequest``."""
     others = b"," + options[1:] if options != NO_OPTIONS else b"}"
     return b'{"inputs":%b%b' % (orjson.dumps(texts), others)

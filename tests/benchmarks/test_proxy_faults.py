@@ -55,7 +55,10 @@ def test_other_vectors_and_what_no_fault_explains_are_wrong(
     assert said in problem
 
 
-def test_memory_that_grows_does_not_hold() -> None:
-    assert Seen(middle_mib=60, end_mib=70).holds
-    assert not Seen(middle_mib=60, end_mib=90).holds
-    assert Seen(middle_mib=60, end_mib=90, sent_mib=80).holds
+def test_memory_that_grows_after_warming_up_does_not_hold() -> None:
+    seen = Seen()
+    for share, mib in ((0.1, 60), (0.3, 100), (0.4, 90), (0.6, 70), (0.9, 109)):
+        seen.look(share, mib)
+    assert seen.holds
+    seen.look(1.1, 111)
+    assert not seen.holds

@@ -1,14 +1,17 @@
 """Batches of requests with options: who travels together, and what is bounded."""
 
 import asyncio
+import gc
 import tracemalloc
+import weakref
 from collections.abc import Sequence
+from contextlib import suppress
 from itertools import chain
 from typing import Any
 
 import pytest
 
-from services.batching import Batcher, Board, Full
+from services.batching import Batcher, Board, Full, Guilty
 from services.rule import Mode, Rule
 from tests.services.batched import BOTH, Upstream, expected, run, settle
 
@@ -68,6 +71,41 @@ def test_options_that_nobody_waits_with_are_forgotten(mode: Mode) -> None:
         run(scenario)
     finally:
         tracemalloc.stop()
+
+
+@BOTH
+@pytest.mark.parametrize("error", [None, RuntimeError, Guilty])
+def test_what_was_asked_is_forgotten_with_its_answer(
+    mode: Mode, error: type[Exception] | None
+) -> None:
+    class Texts(list[str]):
+        """A list that can be watched."""
+
+    async def scenario() -> None:
+        async def upstream(board: Board, _options: bytes) -> Sequence[Any]:
+            texts = board()
+            if error is not None:
+                raise error("no")
+            return expected(texts)
+
+        batcher = Batcher(Rule(mode, 2, 0.001), upstream)
+
+        async def ask() -> "weakref.ref[Texts]":
+            texts = Texts(["a"])
+            with suppress(RuntimeError, Guilty):
+                await batcher.submit(texts)
+            return weakref.ref(texts)
+
+        asked = await asyncio.gather(*(ask() for _ in range(5)))
+        await batcher.drain()
+        await settle()
+        assert [reference() for reference in asked] == [None] * 5
+
+    gc.disable()  # It would find cycles, but only now and then: until then they are held.
+    try:
+        run(scenario)
+    finally:
+        gc.enable()
 
 
 def test_a_batch_is_full_when_its_bytes_are_whatever_its_number() -> None:

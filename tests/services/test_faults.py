@@ -49,6 +49,37 @@ def test_every_option_reaches_the_upstream_as_given_and_only_equals_travel_toget
     assert len(upstream.bodies) == len(OPTIONS), "those that agree in all share a call"
 
 
+def test_token_ids_reach_the_upstream_as_given_and_share_a_call_with_texts(
+    services_python: Path, tmp_path: Path, upstream: Upstream
+) -> None:
+    inputs: list[Any] = [[101, 2023], [[101, 2**32 - 1], [0]], "a", ["b", [7]], [[8, 9], "c"]]
+    bodies = [{"inputs": each} for each in inputs]
+    with proxy(services_python, tmp_path, upstream, TOGETHER) as found:
+        answers = ask_together(found.url, bodies)
+    each_texts = [[[101, 2023]], inputs[1], ["a"], *inputs[3:]]
+    for texts, answer in zip(each_texts, answers, strict=True):
+        assert answer == (200, [vector(text, {}) for text in texts])
+    assert len(upstream.bodies) == 1
+
+
+def test_an_upstream_that_does_not_know_token_ids_refuses_those_alone(
+    services_python: Path, tmp_path: Path, upstream: Upstream
+) -> None:
+    async def know_texts_only(call: Call) -> None:
+        texts, _ = upstreams.split(call.body)
+        if all(isinstance(text, str) for text in texts):
+            await call.answer()
+        else:
+            await call.answer(b"inputs: data did not match any variant", 422)
+
+    upstream.behave = know_texts_only
+    with proxy(services_python, tmp_path, upstream, TOGETHER) as found:
+        texts, ids = ask_together(found.url, [{"inputs": ["a"]}, {"inputs": [1, 2]}])
+    assert texts == (200, [vector("a", {})])
+    assert ids[0] == 422
+    assert "did not match any variant" in ids[1]["error"]
+
+
 def test_a_limit_that_is_set_holds_whatever_the_upstream_says(
     services_python: Path, tmp_path: Path, upstream: Upstream
 ) -> None:

@@ -53,6 +53,18 @@ def test_vectors_are_the_models_own(up: Running, services_python: Path) -> None:
         )
 
 
+def test_token_ids_stand_for_the_text_that_they_spell(up: Running) -> None:
+    search, hello = [1724, 338, 16510, 11856, 29973], [15043, 29892, 3186, 29991]
+    expected = embed(up.urls[0], "What is Vector Search?", "Hello, world!")
+    for url in up.urls:
+        assert ask(url, {"inputs": search}) == (200, close_to(expected[:1]))
+        assert ask(url, {"inputs": [search, hello]}) == (200, close_to(expected))
+        mixed = [search, "Hello, world!"]
+        assert ask(url, {"inputs": mixed}) == (200, close_to(expected))
+        status, said = ask(url, {"inputs": search * 200})
+        assert (status, said["error_type"]) == (413, "Validation")
+
+
 def test_long_texts_are_refused_or_cut(up: Running) -> None:
     for url in up.urls:
         status, said = ask(url, {"inputs": ["word " * 2000]})
@@ -80,6 +92,13 @@ def test_the_proxy_splits_and_joins_what_is_too_much_for_one_call(up: Running) -
         ({"inputs": 7}, "application/json", {422}),
         ({"inputs": ["a", 7]}, "application/json", {422}),
         ({"inputs": [["a"]]}, "application/json", {422}),
+        ({"inputs": [1, "a"]}, "application/json", {422}),
+        ({"inputs": [1, [2]]}, "application/json", {422}),
+        ({"inputs": [-1]}, "application/json", {422}),
+        ({"inputs": [2**32]}, "application/json", {422}),
+        ({"inputs": [True]}, "application/json", {422}),
+        ({"inputs": [[]]}, "application/json", {400}),
+        ({"inputs": ["a", []]}, "application/json", {400}),
         ({"inputs": None}, "application/json", {422}),
         ({"inputs": "a", "truncate": "maybe"}, "application/json", {422}),
         ([], "application/json", {422}),
