@@ -7,7 +7,7 @@ import random
 import sys
 import time
 import urllib.parse
-from typing import Any, Tuple
+from typing import Any, Dict, Optional, Tuple
 
 from support import api, items, probe
 from support.per_worker import PerWorker
@@ -55,20 +55,50 @@ def get_flow(
 
 
 class Embedding:
-    """The step: an item becomes what came of its request. Each worker has its own connection."""
+    """The step: an item becomes what came of its request. Each worker has its own connection.
+
+    What a request costs its worker is CPU time from the end of the one before it: with what the
+    engine does between them, and without what happens once, such as connecting. So there is none
+    for the first.
+    """
 
     def __init__(self, url: str, inputs_per_item: int, seed: int) -> None:
         self._host = urllib.parse.urlsplit(url).netloc
         self._inputs_per_item = inputs_per_item
         self._seed = seed
-        self._connections = PerWorker(self._connect)
+        self._clients = PerWorker(lambda: _Client(self._host))
 
     def __call__(self, item: items.Item) -> Embedded:
         ident, due_ns, _ = item
         rng = random.Random(self._seed * 1_000_003 + ident)
         texts = [" ".join(rng.choices(_WORDS, k=8)) for _ in range(self._inputs_per_item)]
         body = json.dumps({"inputs": texts})
-        connection = self._connections.own()
+        client = self._clients.own()
+        status, content, taken_s = client.ask(body)
+        if status != 200:
+            raise RuntimeError(
+                "the service answered %d: %s" % (status, content[:200].decode("utf-8", "replace"))
+            )
+        vectors = json.loads(content)
+        if len(vectors) != len(texts):
+            raise RuntimeError(
+                "the service answered %d vectors for %d texts" % (len(vectors), len(texts))
+            )
+        probe.sample(taken_s=taken_s, inputs=len(texts), **client.cpu())
+        return ident, due_ns, len(vectors), taken_s
+
+
+class _Client:
+    """What a worker has: a connection, and the CPU time of its thread so far."""
+
+    def __init__(self, host: str) -> None:
+        self._connection = http.client.HTTPConnection(host, timeout=_TIMEOUT_S)
+        self._connection.connect()  # Now: no request pays for that.
+        self._used_s: Optional[float] = None
+
+    def ask(self, body: str) -> Tuple[int, bytes, float]:
+        """The status and content of an answer, and the seconds that it took."""
+        connection = self._connection
         if connection.sock is None:  # the service has closed it after its last answer
             probe.opened()
             connection.connect()
@@ -76,25 +106,12 @@ class Embedding:
         connection.request("POST", "/embed", body, {"Content-Type": "application/json"})
         response = connection.getresponse()
         content = response.read()
-        taken_s = time.perf_counter() - begun
-        if response.status != 200:
-            raise RuntimeError(
-                "the service answered %d: %s"
-                % (response.status, content[:200].decode("utf-8", "replace"))
-            )
-        vectors = json.loads(content)
-        if len(vectors) != len(texts):
-            raise RuntimeError(
-                "the service answered %d vectors for %d texts" % (len(vectors), len(texts))
-            )
-        probe.sample(taken_s=taken_s, inputs=len(texts))
-        return ident, due_ns, len(vectors), taken_s
+        return response.status, content, time.perf_counter() - begun
 
-    def _connect(self) -> http.client.HTTPConnection:
-        """Connects now: no request pays for that."""
-        connection = http.client.HTTPConnection(self._host, timeout=_TIMEOUT_S)
-        connection.connect()
-        return connection
+    def cpu(self) -> Dict[str, float]:
+        """``cpu_s``: what the thread has used since this was last asked; nothing at first."""
+        before_s, self._used_s = self._used_s, time.thread_time()
+        return {} if before_s is None else {"cpu_s": self._used_s - before_s}
 
 
 class VectorsWriter:

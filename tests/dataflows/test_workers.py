@@ -4,6 +4,7 @@ import atexit
 import os
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -158,6 +159,28 @@ def test_each_connection_to_a_service_is_counted(
 
     in_threads(3, work)
     assert handler.connected == probe.report()["opened"] == (3 if handler.keeps_alive else 15)
+
+
+def test_a_requests_cpu_is_the_workers_from_the_end_of_the_one_before(
+    load_workload: Load, service: tuple[type[Service], str]
+) -> None:
+    step = load_workload("embedding").Embedding(service[1], 2, 1)
+    begun_s = time.thread_time()
+    for number in range(3):
+        step((number, 0, 0))
+        until_used(0.02)
+    used_s = time.thread_time() - begun_s
+    samples = probe.report()["samples"]
+    assert ["cpu_s" in sample for sample in samples] == [False, True, True]
+    assert all(sample["cpu_s"] >= 0.02 for sample in samples[1:])
+    assert sum(sample["cpu_s"] for sample in samples[1:]) < used_s
+
+
+def until_used(seconds: float) -> None:
+    """Returns when this thread has used so much CPU."""
+    end_s = time.thread_time() + seconds
+    while time.thread_time() < end_s:
+        pass
 
 
 def written(items: int, writer: Any, then: Callable[[], None] = lambda: None) -> dict[str, Any]:

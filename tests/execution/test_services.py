@@ -74,6 +74,13 @@ def test_each_service_is_told_of_the_one_before_it_and_clients_go_to_the_last(
         assert "UPSTREAM" not in environment_of(up.urls[0])
 
 
+def test_the_last_service_is_warmed_up_before_anybody_counts(tmp_path: Path) -> None:
+    asked: list[str] = []
+    plan = ServicePlan(services=(first(), second()), warm_up=asked.append)
+    with running(PYTHON, plan, tmp_path) as up:
+        assert asked == [up.url]
+
+
 def test_somebody_elses_service_stands_before_the_first_of_ours(tmp_path: Path) -> None:
     plan = ServicePlan(services=(second(),), url="http://example.org:81/")
     with running(PYTHON, plan, tmp_path) as up:

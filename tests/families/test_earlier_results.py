@@ -1,7 +1,8 @@
 """Tables of results that an earlier version wrote: the figures are those that it printed.
 
 The expected texts were printed by the version that measured them; only the note below the table of
-``embedding-worker`` has been worded anew since.
+``embedding-worker`` has been worded anew since, and the CPU of a worker's request is no longer
+said where only that of its whole run is known.
 """
 
 import io

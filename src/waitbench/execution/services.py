@@ -92,7 +92,8 @@ class Running:
 def running(python: Path, plan: ServicePlan, logs: Path) -> Iterator[Running]:
     """Starts each service of a plan when the one before it answers, and stops them afterwards.
 
-    Raises ``HarnessError`` with the last words of a service that does not start.
+    Warms them up as the plan has it. Raises ``HarnessError`` with the last words of a service that
+    does not start.
     """
     urls = [plan.url.rstrip("/")] if plan.url else []
     servers: list[Server] = []
@@ -102,7 +103,9 @@ def running(python: Path, plan: ServicePlan, logs: Path) -> Iterator[Running]:
             server = stack.enter_context(_serve(python, service, upstream, logs))
             servers.append(server)
             urls.append(server.url)
-        yield Running(tuple(servers), tuple(urls))
+        up = Running(tuple(servers), tuple(urls))
+        plan.warm_up(up.url)
+        yield up
 
 
 def free_port() -> int:

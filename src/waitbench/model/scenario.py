@@ -68,6 +68,11 @@ class ServicePlan:
     services: tuple[Service, ...]
     url: str | None = None
     """Where somebody else's is that stands before the first of ours."""
+    warm_up: Callable[[str], None] = field(default=lambda _url: None)
+    """Asks the last for something, at its URL, before anything is counted.
+
+    What a server does once must not be shared out among few requests here, and many there.
+    """
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from waitbench.families.embedding import endpoints
+from waitbench.families.embedding import endpoints, scenarios
 from waitbench.model.errors import HarnessError, UsageError
 
 ANSWERS = {
@@ -18,6 +18,10 @@ ANSWERS = {
 }
 
 
+arrived: list[str] = []
+full = threading.Barrier(8)
+
+
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
     class Handler(BaseHTTPRequestHandler):
@@ -26,6 +30,15 @@ def url() -> Iterator[str]:
             self.send_response(404 if body is None else 200)
             self.end_headers()
             self.wfile.write(body or b"")
+
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            arrived.append(self.path)
+            # Nobody is answered before a batch is full.
+            full.wait(30)
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(b"[[1], [2]]")
 
         def log_message(self, *_: object) -> None:
             pass
@@ -61,6 +74,14 @@ def test_a_service_that_is_not_there_is_named() -> None:
         endpoints.describe("http://127.0.0.1:9")
     with pytest.raises(HarnessError, match=r"http://127\.0\.0\.1:9 does not embed"):
         endpoints.embed("http://127.0.0.1:9", ["a"])
+
+
+def test_every_scenario_warms_its_services_up_by_full_batches(url: str) -> None:
+    for scenario in scenarios.SCENARIOS:
+        assert scenario.family.services is not None
+        arrived.clear()
+        scenario.family.services(scenario.parameters).warm_up(url)
+        assert arrived == ["/embed"] * 40
 
 
 def test_the_calls_of_a_proxy_are_counted_by_itself(url: str) -> None:

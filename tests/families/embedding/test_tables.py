@@ -17,12 +17,14 @@ def rows_of(table: CellTable) -> dict[str, tuple[str, ...]]:
     return {row[0]: row[1:] for row in table.rows}
 
 
-def worker(mode: str, *taken_ms: float, **metrics: float) -> Record:
+def worker(mode: str, *taken_ms: float, cpu_ms: float = 0.5, **metrics: float) -> Record:
     record = Record(
         scenario=f"embedding-{mode}", family="embedding", parameters={}, context=context(["a"])
     )
-    samples = tuple({"taken_s": taken / 1000, "inputs": 2.0} for taken in taken_ms)
-    record.add(measurement("a", 1, metrics, samples=samples))
+    samples = [{"taken_s": taken / 1000, "inputs": 2.0} for taken in taken_ms]
+    for sample in samples[1:]:
+        sample["cpu_s"] = cpu_ms / 1000
+    record.add(measurement("a", 1, metrics, samples=tuple(samples)))
     return record
 
 
@@ -31,12 +33,12 @@ def test_a_workers_requests_are_described_by_mode_in_the_familys_order() -> None
         worker(
             "proxy-adaptive",
             *range(1, 102),
-            time_cpu_steady=0.202,
+            cpu_ms=2,
             service_cpu_proxy=0.101,
             service_cpu_embedder=0.303,
             upstream_calls=50.5,
         ),
-        worker("direct", 4, 6, time_cpu_steady=0.001, service_cpu_embedder=0.002),
+        worker("direct", 4, 6, service_cpu_embedder=0.002),
     ]
     (table,) = worker_tables(records)
     assert table.title == "embedding · a · one request at a time"
@@ -55,6 +57,13 @@ def test_a_workers_requests_are_described_by_mode_in_the_familys_order() -> None
         "embedder's CPU, ms/request": ("1", "3"),
         "upstream calls/request": ("1", "0.5"),
     }
+
+
+def test_what_a_worker_does_once_is_no_part_of_a_requests_cpu() -> None:
+    few = worker("proxy-fixed", 1, 1, cpu_ms=0.5, time_cpu_steady=0.016)
+    many = worker("direct", *[1] * 400, cpu_ms=0.5, time_cpu_steady=0.216)
+    (table,) = worker_tables([few, many])
+    assert rows_of(table)["worker's CPU, ms/request"] == ("0.5", "0.5")
 
 
 def test_runs_without_a_request_are_dashes() -> None:

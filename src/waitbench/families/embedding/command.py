@@ -58,9 +58,8 @@ def load(
     With oha on PATH it makes the load; else a small client of ours, which also checks a sample of
     the answers.
     """
-    from rich.console import Console
-
     from waitbench.families.embedding.load import LoadOptions, put_load
+    from waitbench.reporting.console import make_console
 
     options = LoadOptions(
         modes=tuple(mode),
@@ -71,7 +70,7 @@ def load(
         rounds=rounds,
         url=url,
     )
-    raise typer.Exit(put_load(options, results, Console(highlight=False)))
+    raise typer.Exit(put_load(options, results, make_console()))
 
 
 COMMAND = Command(name="load", function=load, epilog=_EXAMPLES)

@@ -4,10 +4,12 @@ import json
 import urllib.error
 import urllib.request
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 from waitbench.model.errors import HarnessError, UsageError
 
 _CALLS_COUNTER = "proxy_upstream_seconds_count"
+_WARM_UP_CLIENTS, _WARM_UP_REQUESTS = 8, 40
 
 
 def describe(url: str) -> Mapping[str, object]:
@@ -37,6 +39,15 @@ def embed(url: str, texts: Sequence[str]) -> list[list[float]]:
             return vectors
     except (OSError, ValueError) as error:
         raise HarnessError(f"{url} does not embed: {error}.") from error
+
+
+def warm_up(url: str) -> None:
+    """Has a service answer a few requests, so many at once as fill a batch of the published rule.
+
+    Raises ``HarnessError``.
+    """
+    with ThreadPoolExecutor(_WARM_UP_CLIENTS) as pool:
+        list(pool.map(lambda _: embed(url, ["warm", "up"]), range(_WARM_UP_REQUESTS)))
 
 
 def upstream_calls(url: str) -> int:

@@ -1,6 +1,7 @@
 """The scenarios of family ``embedding``, the servers they need, and what their runs measure."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from waitbench.families.base import on_each_reading_worker
 from waitbench.model.metrics import Metric
@@ -78,7 +79,14 @@ def _plan_of_scenario(parameters: Parameters) -> ServicePlan:
         "MAX_WAIT_TIME": str(parameters["max_wait_time"]),
     }
     cost_ms = float(parameters["call_cost_ms"])
-    return _plan(cost_ms, None if parameters["route"] == "direct" else proxy)
+    plan = _plan(cost_ms, None if parameters["route"] == "direct" else proxy)
+    return replace(plan, warm_up=_warm_up)
+
+
+def _warm_up(url: str) -> None:
+    from waitbench.families.embedding import endpoints
+
+    endpoints.warm_up(url)
 
 
 def _lasts_s(parameters: Parameters) -> float:

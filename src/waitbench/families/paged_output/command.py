@@ -33,12 +33,11 @@ def paged_output(
 
     The published tables, load shedding, memory, CPU.
     """
-    from rich.console import Console
-
     from waitbench.families.paged_output.remake import PagingOptions, remake_tables
+    from waitbench.reporting.console import make_console
 
     options = PagingOptions(repetitions=repetitions, largest=largest)
-    raise typer.Exit(remake_tables(options, results, Console(highlight=False)))
+    raise typer.Exit(remake_tables(options, results, make_console()))
 
 
 COMMAND = Command(name="paged-output", function=paged_output, epilog=_EXAMPLES)
