@@ -1,8 +1,20 @@
 """The command line of waitbench: parses, calls one command, and maps errors to exit codes."""
 
+import _signal  # type: ignore[import-not-found]
+import sys
+
+if __name__ == "__main__":
+    # First of all, and with what needs no file to be imported: at an interrupt, Python's own
+    # handler would print where the imports below are.
+    if _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:
+        _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
+    if sys.flags.no_site:
+        import site
+
+        site.main()
+
 import io
 import os
-import sys
 from contextlib import suppress
 from pathlib import Path
 
@@ -20,7 +32,7 @@ from waitbench import families
 from waitbench.cli import calibrate, compare, doctor, plot, report, scenarios
 from waitbench.families.base import Command
 from waitbench.model.errors import ExitCode, HarnessError
-from waitbench.system import confinement, crashes, variables
+from waitbench.system import confinement, crashes, texts, variables
 
 COMMANDS = (
     Command(name="compare", function=compare.compare, epilog=compare.EXAMPLES),
@@ -62,7 +74,7 @@ def main() -> int:
         code = _flush(code)
         if said:
             with suppress(OSError):
-                print(f"{_program()}: {said}", file=sys.stderr, flush=True)
+                print(texts.printable(f"{_program()}: {said}"), file=sys.stderr, flush=True)
         if endings.was_ended():
             os._exit(code)
         return code

@@ -109,22 +109,25 @@ def write_package(folder: Path, behaviour: str = "ok") -> None:
 
 
 def write_wheel(folder: Path, behaviour: str = "ok", version: str = "0.0.1") -> Path:
-    """A wheel of the stand-in, for any Python."""
+    """A wheel of the stand-in, for any Python: the same bytes for the same behaviour and version.
+
+    So what several tests measure is set up once.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     write_package(folder / "sources", behaviour)
     path = folder / f"stand_in-{version}-py3-none-any.whl"
     info = f"stand_in-{version}.dist-info"
+    sources = sorted((folder / "sources" / "standin").iterdir())
+    contents = {f"standin/{file.name}": file.read_text() for file in sources}
+    contents |= {
+        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: stand-in\nVersion: {version}\n",
+        f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\n"
+        "Tag: py3-none-any\n",
+        f"{info}/RECORD": "",
+    }
     with zipfile.ZipFile(path, "w") as archive:
-        for file in sorted((folder / "sources" / "standin").iterdir()):
-            archive.write(file, f"standin/{file.name}")
-        archive.writestr(
-            f"{info}/METADATA", f"Metadata-Version: 2.1\nName: stand-in\nVersion: {version}\n"
-        )
-        archive.writestr(
-            f"{info}/WHEEL",
-            "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
-        )
-        archive.writestr(f"{info}/RECORD", "")
+        for name, content in contents.items():
+            archive.writestr(zipfile.ZipInfo(name), content)  # which has no time of its own
     return path
 
 

@@ -1,9 +1,11 @@
 """Whatever happens, one sentence and an exit code that says whose turn it is."""
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 
@@ -106,3 +108,38 @@ def test_an_error_of_the_users_is_one_sentence(run_compare: Compare) -> None:
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
     assert "40 characters at most" in done.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_while_the_interpreter_goes_changes_nothing(number: signal.Signals) -> None:
+    code = f"""
+        import os
+        from waitbench.system import endings
+        class Late:
+            def __del__(self, kill=os.kill, pid=os.getpid()):
+                kill(pid, {int(number)})
+        late = Late()
+        endings.own_from_the_start()
+        with endings.owned():
+            pass
+        """
+    done = subprocess.run(
+        ["env", f"--default-signal={number.name[3:]}", sys.executable, "-c", dedent(code)],
+        capture_output=True, text=True, check=False, cwd=ROOT / "src",
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("imported", ["sitecustomize", "psutil"])
+def test_an_interrupt_before_anything_is_imported_ends_it_silently(
+    imported: str, tmp_path: Path
+) -> None:
+    strike = "import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n"
+    (tmp_path / f"{imported}.py").write_text(strike)
+    done = subprocess.run(
+        # As from a terminal, whatever started these tests has it ignore.
+        ["env", "--default-signal=INT", ROOT / "waitbench", "scenarios"],
+        capture_output=True, text=True, check=False,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+    )  # fmt: skip
+    assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "", "")

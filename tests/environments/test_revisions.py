@@ -1,6 +1,7 @@
 """Revisions and where they are looked up."""
 
 import hashlib
+import shlex
 import zipfile
 from pathlib import Path
 from random import Random
@@ -12,6 +13,25 @@ from waitbench.environments.repository import Repository
 from waitbench.environments.revisions import resolve
 from waitbench.model.errors import UsageError
 from waitbench.model.revision import Checkout, Commit, Release, WheelFile
+from waitbench.system.places import Cache
+
+
+def test_a_pull_request_that_a_folder_has_not_fetched_is_said_with_what_fetches_it(
+    tmp_path: Path, cache: Cache
+) -> None:
+    upstream, folder = tmp_path / "upstream", tmp_path / "a clone"
+    commits = standin.write_repository(upstream)
+    standin.git(upstream, "update-ref", "refs/pull/571/head", commits["one"])
+    standin.git(tmp_path, "clone", "--quiet", str(upstream), str(folder))
+    repository = Repository(str(folder), cache)
+    with pytest.raises(UsageError, match="has not fetched the pull request '#571'") as refused:
+        resolve(["#571~0"], repository)
+    _, _, command = str(refused.value).partition("with: git ")
+    standin.git(tmp_path, *shlex.split(command))
+    (found,) = resolve(["#571~0"], repository)
+    assert found.source == Commit(commits["one"])
+    with pytest.raises(UsageError, match=r"upstream has no pull request '#572'\."):
+        resolve(["#572"], Repository(upstream.as_uri(), cache))
 
 
 @pytest.mark.parametrize("text", ["v0.16.0", "0.16.0"])

@@ -27,8 +27,9 @@ _COPIED = (
 
 PYTHON = """#!/bin/sh
 # The Python of this test; where the command line is meant, the one that knows the stand-in.
-case "$1" in
-  */runner.py) runner=${{1%/*}}/tests/runner_with_standin.py; shift; exec {python} "$runner" "$@" ;;
+case "$2" in
+  */runner.py)
+    runner=${{2%/*}}/tests/runner_with_standin.py; shift 2; exec {python} "$runner" "$@" ;;
 esac
 exec {python} "$@"
 """

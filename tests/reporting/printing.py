@@ -5,9 +5,11 @@ from collections.abc import Callable
 
 from rich.console import Console
 
+from waitbench.reporting.console import make_console
+
 
 def lines_of(show: Callable[[Console], None], width: int = 80) -> list[str]:
     """The lines that ``show`` prints, without what is blank at their ends."""
     file = io.StringIO()
-    show(Console(file=file, width=width, highlight=False))
+    show(make_console(file=file, width=width))
     return [line.rstrip() for line in file.getvalue().splitlines()]

@@ -42,5 +42,10 @@ def test_a_table_without_notes_ends_with_its_last_row() -> None:
 
 
 def test_text_cannot_end_a_cell_nor_begin_a_tag() -> None:
-    lines = markdown.table(("a",), [("x|y <script>",)], numbers_from=1)
+    lines = markdown.table(("a",), [("x|y\n<script>",)], numbers_from=1)
     assert lines == ["| a |", "| --- |", "| x\\|y &lt;script> |"]
+
+
+def test_markdown_holds_no_control_characters() -> None:
+    text = CellTable("t\x1b", ("a\x1b",), (("b\x1b",),), ("c\x1b",)).as_markdown()
+    assert text == "**t\ufffd**\n\n| a\ufffd |\n| --- |\n| b\ufffd |\n\nc\ufffd\n"

@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 from tests.reporting.printing import lines_of
 from waitbench.analysis.gate import GateVerdict
 from waitbench.reporting.gate import annotations, console, junit, markdown, plain, texts
+from waitbench.system.texts import printable
 
 DOCUMENTED = Path(__file__).parents[2] / "docs" / "verdict.md"
 
@@ -97,6 +98,19 @@ def test_junit_skips_what_stayed_open_unless_that_fails(unclear: GateVerdict) ->
     assert suite.find("testcase/skipped") is not None
     strict = ElementTree.fromstring(junit.render(replace(unclear, strict=True)))
     assert (strict.get("failures"), strict.get("skipped")) == ("1", "0")
+
+
+def test_neither_markdown_nor_junit_holds_control_characters(crashing: GateVerdict) -> None:
+    hostile = "a\x1b[31m\x07\x00\u202eb"
+    unclean = tuple(
+        replace(one, place=hostile, label=hostile, why_given_up=hostile)
+        for one in crashing.judgements
+    )
+    verdict = replace(crashing, judgements=unclean, left_out=(hostile,))
+    suite = ElementTree.fromstring(junit.render(verdict))
+    (error, *_) = suite.iter("error")
+    assert error.get("message") == "not measured: a\ufffd[31m\ufffd\ufffd\ufffdb"
+    assert printable(markdown.render(verdict)) == markdown.render(verdict)
 
 
 def test_annotations_have_the_level_of_what_happened(

@@ -129,6 +129,21 @@ def test_a_folder_without_any_json_is_not_resumed_either(tmp_path: Path) -> None
         resumed_folder(tmp_path)
 
 
+def test_what_was_made_for_nothing_is_taken_away_and_no_more(tmp_path: Path, cache: Cache) -> None:
+    there = tmp_path / "there"
+    there.mkdir()
+    with pytest.raises(UsageError, match="File name too long"):
+        new_folder(there / "a" / "b" / ("x" * 300))
+    assert list(there.iterdir()) == []
+    with pytest.raises(RuntimeError), exclusive(there / "a" / "b", cache):
+        (there / "a" / "kept").touch()
+        raise RuntimeError
+    assert [path.name for path in (there / "a").iterdir()] == ["kept"]
+    with pytest.raises(RuntimeError), exclusive(there, cache):
+        raise RuntimeError
+    assert there.is_dir()
+
+
 def test_a_request_that_is_a_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("text")
     for claim in (new_folder, resumed_folder):

@@ -47,7 +47,7 @@ def test_what_no_run_can_have_given_is_no_quantity(
         comparisons.read(tmp_path)
 
 
-@pytest.mark.parametrize("name", ["../../x", "/", "a/b", "", "\0", "x" * 250])
+@pytest.mark.parametrize("name", ["../../x", "/", "a/b", "", "\0", "\x1b[31m", "\udcff", "x" * 250])
 def test_a_scenario_whose_files_would_be_elsewhere_is_refused(
     name: str, tmp_path: Path, record: Record
 ) -> None:
@@ -67,6 +67,18 @@ def test_a_folder_in_place_of_a_file_is_named(name: str, tmp_path: Path, record:
     (tmp_path / name).unlink(missing_ok=True)
     (tmp_path / name).mkdir()
     with pytest.raises(UsageError, match=rf"{name}' is not a result file of waitbench"):
+        comparisons.read(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["waiting.samples.csv", "waiting.runs.jsonl"])
+def test_a_link_to_a_device_in_place_of_a_file_is_not_read(
+    name: str, tmp_path: Path, record: Record
+) -> None:
+    keep(tmp_path, record)
+    comparisons.finish(tmp_path, [record])
+    (tmp_path / name).unlink(missing_ok=True)
+    (tmp_path / name).symlink_to("/dev/null")  # it would be an empty file
+    with pytest.raises(UsageError, match=r"is not a result file of waitbench \(it is not a file"):
         comparisons.read(tmp_path)
 
 

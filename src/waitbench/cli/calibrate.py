@@ -22,6 +22,7 @@ from waitbench.execution.session import Session
 from waitbench.model.environment import OriginChoice
 from waitbench.model.errors import ExitCode, UsageError, masked
 from waitbench.reporting import calibration as reporting
+from waitbench.reporting.console import make_console
 from waitbench.reporting.progress import PreparationLog, RunProgress
 from waitbench.store import comparisons, folders
 from waitbench.system import endings
@@ -100,7 +101,7 @@ def calibrate(
     )
     folder = results or Cache().folder("calibration")
     calibrating = Calibrating(gate=asked, number=number, folder=folder, quiet=quiet)
-    raise typer.Exit(calibrating.calibrate(request, Console(highlight=False)))
+    raise typer.Exit(calibrating.calibrate(request, make_console()))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -189,7 +190,7 @@ class Calibrating:
             outcome = "false alarm" if verdict.failures else "pass"
             if verdict.not_measured:
                 outcome = "not measured, so not counted"
-            output.print(f"{folder.name} of {self.number}: {outcome}", highlight=False)
+            output.print(f"{folder.name} of {self.number}: {outcome}")
 
     def _finished(self) -> list[Path]:
         found = self.folder.glob(f"comparison-*/{VERDICT_NAME}.json")

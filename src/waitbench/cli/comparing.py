@@ -23,6 +23,7 @@ from waitbench.model.errors import ExitCode, UsageError
 from waitbench.model.record import Record
 from waitbench.model.run import HARMLESS, NOT_BUILT
 from waitbench.reporting import plain, sentences, summary, tables, traces
+from waitbench.reporting.console import make_console
 from waitbench.reporting.gate import plain as plain_verdict
 from waitbench.reporting.progress import PreparationLog, RunProgress
 from waitbench.store import comparisons, folders
@@ -38,11 +39,11 @@ class Output:
 
     @property
     def answers(self) -> Console:
-        return Console(highlight=False)
+        return make_console()
 
     @property
     def progress(self) -> Console:
-        return Console(stderr=True, highlight=False) if self.as_json else self.answers
+        return make_console(stderr=True) if self.as_json else self.answers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,7 +67,8 @@ class Comparing:
         self.gate.require_budget(valid)
         self.extras.require_launcher(valid.engine)
         fitting = replace(self, gate=self.gate.on(valid.instruments))
-        return fitting._carry_out(valid, progress, say)
+        with folders.removed_if_unused(self.results):
+            return fitting._carry_out(valid, progress, say)
 
     def _carry_out(self, valid: ValidRequest, progress: Console, say: PreparationLog) -> ExitCode:
         # A folder that the user named is looked at before anything is built for it; a new one is
@@ -179,7 +181,7 @@ class Comparing:
             return
         for sentence in sentences.sentences(comparison):
             text = f"{comparison.scenario}: {sentence}"
-            answers.print(text, highlight=False, markup=False, soft_wrap=True)
+            answers.print(text, soft_wrap=True)
 
     def _conclude(self, records: Sequence[Record], folder: Path) -> ExitCode:
         """Says what the comparison means. Returns the exit code."""

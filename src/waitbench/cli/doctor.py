@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import typer
-from rich.console import Console
 from rich.text import Text
 
 from waitbench import engines
 from waitbench.environments import interpreters
 from waitbench.execution import hyperfine
 from waitbench.model.errors import ExitCode, masked
+from waitbench.reporting.console import make_console
 from waitbench.system import machine
 from waitbench.system.instruments import find_sampler, find_system_calls
 from waitbench.system.places import Cache
@@ -43,7 +43,7 @@ class Finding:
 
 def doctor() -> None:
     """Say what this machine can measure, what each lack costs, and what would mend it."""
-    console = Console(highlight=False)
+    console = make_console()
     helpless = False
     for finding in _findings(Cache()):
         mark = "✗" if finding.costs else "✓"

@@ -149,7 +149,7 @@ def show(verdict: GateVerdict, output: Console) -> None:
     console.print_verdict(verdict, output)
     if os.environ.get("GITHUB_ACTIONS") == "true":
         for annotation in annotations.render(verdict):
-            output.print(annotation, markup=False, highlight=False, soft_wrap=True)
+            output.print(annotation, soft_wrap=True)
 
 
 def publish(verdict: GateVerdict, asked: Gate, folder: Path) -> None:

@@ -3,10 +3,10 @@
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from waitbench.cli import drawing, options
 from waitbench.model.errors import UsageError
+from waitbench.reporting.console import make_console
 from waitbench.store import comparisons, folders
 
 EXAMPLES = """
@@ -29,6 +29,6 @@ def plot(
     for name in formats:
         if name not in drawing.FORMATS:
             raise UsageError(f"--format {name!r} is not one of: {', '.join(drawing.FORMATS)}.")
-    output = Console(highlight=False)
+    output = make_console()
     for path in drawing.draw(comparisons.read(folders.existing_folder(results)), formats):
         output.print(str(path), soft_wrap=True)

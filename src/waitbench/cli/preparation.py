@@ -97,9 +97,7 @@ def prepare(request: ValidRequest, progress: Console, say: PreparationLog) -> Pr
             services_python = services.make_environment(request.cache, say.about)
     errors = {label: one for label, one in made.items() if isinstance(one, HarnessError)}
     for label, error in errors.items():
-        progress.print(
-            f"{label}: {error}", style="red", highlight=False, markup=False, soft_wrap=True
-        )
+        progress.print(f"{label}: {error}", style="red", soft_wrap=True)
     context = Context(
         engine=request.engine.name,
         revisions=tuple(

@@ -4,13 +4,13 @@ from pathlib import Path
 from typing import Annotated, Optional
 
 import typer
-from rich.console import Console
 
 from waitbench import families
 from waitbench.analysis import statistics
 from waitbench.cli import options
 from waitbench.reporting import summary, tables
 from waitbench.reporting import traces as traced
+from waitbench.reporting.console import make_console
 from waitbench.store import comparisons, folders, traces
 from waitbench.system import files
 
@@ -30,7 +30,7 @@ def report(
     ] = None,
 ) -> None:
     """Print the tables of a folder of results."""
-    output = Console(highlight=False)
+    output = make_console()
     folder = folders.existing_folder(results)
     contents = comparisons.read(folder)
     compared = [statistics.compare(record) for record in contents.records]

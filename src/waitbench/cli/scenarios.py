@@ -1,9 +1,9 @@
 """``scenarios``: what there is to run."""
 
-from rich.console import Console
 from rich.table import Table
 
 from waitbench import families
+from waitbench.reporting.console import make_console
 
 
 def scenarios() -> None:
@@ -14,4 +14,4 @@ def scenarios() -> None:
     for scenario in families.ALL:
         note = "" if scenario.by_default else " [only when named]"
         table.add_row(scenario.name, scenario.purpose + note)
-    Console(highlight=False).print(table, markup=False)
+    make_console().print(table)

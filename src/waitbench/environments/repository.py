@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from shlex import quote
 
 from filelock import FileLock
 
@@ -63,6 +64,22 @@ class Repository:
             self.say(f"{self.shown} cannot be reached: {name} is taken as it was fetched last")
         self._fetched.add(name)
         return _find(folder, name)
+
+    def describe_lack(self, name: str) -> str:
+        """A sentence for what ``find_commit`` does not find, with what to do."""
+        base, _ = _split_ancestry(name)
+        if not base.startswith("#"):
+            return (
+                f"{self.location} has no commit, branch or tag {name!r}. If it is in a fork, "
+                "name the fork with --repo URL; a commit of a deleted branch may be gone for good."
+            )
+        if not self._is_local():
+            return f"{self.location} has no pull request {base!r}."
+        ref, _ = _pull_requests(base)
+        return (
+            f"{self.location} has not fetched the pull request {base!r}, and --repo with a folder "
+            f"fetches nothing. Do so with: git -C {quote(self.location)} fetch origin {ref}:{ref}"
+        )
 
     def date_of(self, commit: str) -> str | None:
         """When a commit was committed, in ISO 8601."""

@@ -109,10 +109,7 @@ def _release_or_commit(name: str, engine: Engine, repository: Repository) -> Sou
         return Release(version)
     commit = repository.find_commit(name)
     if commit is None:
-        raise UsageError(
-            f"{repository.location} has no commit, branch or tag {name!r}. If it is in a fork, "
-            "name the fork with --repo URL; a commit of a deleted branch may be gone for good."
-        )
+        raise UsageError(repository.describe_lack(name))
     return Commit(commit)
 
 

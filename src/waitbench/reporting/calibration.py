@@ -23,7 +23,6 @@ def print_calibration(calibration: Calibration, console: Console) -> None:
         f"False alarms: {calibration.false_alarms} of {calibration.comparisons} comparisons of the "
         f"revision with itself ({rate:.1%}, 95 % CI {calibration.low:.1%}–{calibration.high:.1%}); "
         f"{ALPHA:.0%} are allowed.",
-        highlight=False,
     )
     console.print(Text(f"Smallest rise found {POWER:.0%} of the time", style="italic"))
     console.print(_table(calibration))

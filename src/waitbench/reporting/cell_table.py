@@ -7,6 +7,7 @@ from rich.text import Text
 
 from waitbench.reporting import markdown
 from waitbench.reporting.columns import Column, Names, print_columns
+from waitbench.system.texts import printable
 
 _LEAST = 20
 """Names of rows keep so many characters; whole figures matter more than long names."""
@@ -22,7 +23,7 @@ class CellTable:
     notes: tuple[str, ...] = ()
 
     def print_to(self, console: Console) -> None:
-        console.print(self.title, style="bold", highlight=False, markup=False)
+        console.print(self.title, style="bold")
         names, *columns = zip(*self.rows, strict=True) if self.rows else ((),) * len(self.header)
         print_columns(
             [Names(heading=_folded(self.header[0]), texts=names, least=_LEAST)],
@@ -33,13 +34,13 @@ class CellTable:
             console,
         )
         for note in self.notes:
-            console.print(note, highlight=False, markup=False)
+            console.print(note)
         console.print()
 
     def as_markdown(self) -> str:
         lines = markdown.table(self.header, self.rows, numbers_from=1)
         text = "\n".join([f"**{self.title}**", "", *lines, "", *self.notes])
-        return text.rstrip() + "\n"
+        return printable(text).rstrip() + "\n"
 
 
 def _folded(name: str) -> str:

@@ -2,10 +2,13 @@
 
 from collections.abc import Sequence
 
+from waitbench.system.texts import printable
+
 
 def escape(text: str) -> str:
     """Text that stays text, in a table too."""
-    return text.replace("|", "\\|").replace("<", "&lt;")
+    one_line = printable(text).replace("\n", " ")
+    return one_line.replace("|", "\\|").replace("<", "&lt;")
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]], *, numbers_from: int) -> list[str]:

@@ -37,12 +37,12 @@ class PreparationLog:
 
     def __call__(self, label: str, what: str) -> None:
         if not self._quiet:
-            self._console.print(f"{label}: {what} …", highlight=False, markup=False)
+            self._console.print(f"{label}: {what} …")
 
     def about(self, what: str) -> None:
         """Says a step that is not for one revision in particular."""
         if not self._quiet:
-            self._console.print(f"{what} …", highlight=False, markup=False)
+            self._console.print(f"{what} …")
 
 
 class RunProgress:
@@ -60,7 +60,7 @@ class RunProgress:
         self._begun = time.monotonic()
         # Refreshed by hand: while a worker's idleness is measured, nothing here may wake up.
         self._bar = Progress(
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=None),
             TaskProgressColumn(),
             TextColumn("{task.fields[left]}"),
@@ -93,7 +93,7 @@ class RunProgress:
     def about(self, what: str) -> None:
         """Says something that is done between runs."""
         if not self._quiet:
-            self._console.print(f"{what} …", highlight=False, markup=False)
+            self._console.print(f"{what} …")
 
     def begin(self, planned: PlannedRun) -> None:
         """A run is about to start."""
@@ -116,7 +116,7 @@ class RunProgress:
             f"{number} {planned.scenario.name} {_round(planned)} {planned.label}: {_brief(result)}"
         )
         left = "" if self._console.is_terminal else f" ({_human(self._time_left_s())})"
-        self._console.print(text + left, highlight=False, markup=False, soft_wrap=True)
+        self._console.print(text + left, soft_wrap=True)
 
     def skip(self, planned: PlannedRun) -> None:
         """The next run of the plan will not take place, or has."""

@@ -4,7 +4,7 @@ import hashlib
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime, timezone
 from itertools import count
 from pathlib import Path
@@ -55,6 +55,24 @@ def new_folder(
     return folder
 
 
+@contextmanager
+def removed_if_unused(folder: Path | None) -> Iterator[None]:
+    """Where the block fails, takes away what it made of a folder and its parents, if still empty.
+
+    What was there before stays, empty or not; and so does all where the harness is ended, for it
+    says where to go on.
+    """
+    places = () if folder is None else (folder, *folder.parents)
+    made = [place for place in places if not os.path.lexists(place)]
+    try:
+        yield
+    except Exception:
+        for place in made:
+            with suppress(OSError):  # not empty, or never made
+                place.rmdir()
+        raise
+
+
 def existing_folder(requested: Path | None, *, store: Path = RESULTS) -> Path:
     """The folder to read from: the requested one, or the latest. Raises ``UsageError``."""
     if requested is not None:
@@ -103,8 +121,15 @@ def exclusive(folder: Path, cache: Cache) -> Iterator[None]:
 
     Raises ``UsageError`` where another one is at work in it.
     """
-    with _explained(folder):
-        folder.mkdir(parents=True, exist_ok=True)
+    with removed_if_unused(folder):
+        with _explained(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+        with _locked(folder, cache):
+            yield
+
+
+@contextmanager
+def _locked(folder: Path, cache: Cache) -> Iterator[None]:
     key = hashlib.sha256(os.fsencode(folder.resolve())).hexdigest()[:16]
     lock = FileLock(cache.lock_file(f"results-{key}"), timeout=0)
     try:
@@ -125,7 +150,7 @@ def exclusive(folder: Path, cache: Cache) -> Iterator[None]:
 
 def _claim(folder: Path) -> Path:
     """A folder that the user named, once it is there and known to be empty."""
-    with _explained(folder):
+    with _explained(folder), removed_if_unused(folder):
         folder.mkdir(parents=True, exist_ok=True)
         is_empty = not any(folder.iterdir())
     if not is_empty:

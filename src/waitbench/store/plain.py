@@ -6,13 +6,13 @@ What takes a value apart raises ``TypeError`` or ``ValueError`` where it is not 
 
 import csv
 import json
-import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
 from waitbench.model.errors import UsageError
+from waitbench.system import files
 
 Plain = Mapping[str, Any]
 """One JSON object."""
@@ -28,7 +28,12 @@ _MOST_OF_NAME = 200
 
 @contextmanager
 def reading(path: Path) -> Iterator[None]:
-    """Turns what goes wrong while a file is read into a ``UsageError`` that names the file."""
+    """Turns what goes wrong while a file is read into a ``UsageError`` that names the file.
+
+    What is no file is not opened at all: a pipe would never end, or never begin.
+    """
+    if files.is_there(path) and not files.is_file(path):
+        raise UsageError(f"{str(path)!r} is not a result file of waitbench (it is not a file).")
     try:
         yield
     except UsageError as error:
@@ -48,9 +53,9 @@ def take(data: Plain, key: str, kind: type[Kind]) -> Kind:
 
 
 def take_file_name(data: Plain, key: str) -> str:
-    """A string that files are named after: none of them may be in another folder."""
+    """A string that files are named after: visible, and none of them may be in another folder."""
     name = take(data, key, str)
-    if not name or "/" in name or "\0" in name or len(os.fsencode(name)) > _MOST_OF_NAME:
+    if not name or "/" in name or not name.isprintable() or len(name.encode()) > _MOST_OF_NAME:
         raise ValueError(f"{name[:40]!r} cannot be a file's name")
     return name
 

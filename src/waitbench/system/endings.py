@@ -19,6 +19,7 @@ import psutil
 
 from waitbench.model.errors import ExitCode
 from waitbench.system.guard import GUARD
+from waitbench.system.texts import printable
 
 _Handler = Callable[[int, FrameType | None], object] | int | None
 
@@ -43,7 +44,6 @@ class _State:
 
     received: int = 0
     raises: bool = False
-    is_over: bool = False
     notes: list[str] = field(default_factory=list)
 
 
@@ -67,9 +67,10 @@ def owned() -> Iterator[None]:
     try:
         yield
     finally:
-        _state.is_over, _state.received = True, 0
+        _state.received = 0
         for number, handler in before.items():
-            signal.signal(number, handler)
+            # Ignored, not ``_outside`` again: the interpreter takes that back before it is gone.
+            signal.signal(number, signal.SIG_IGN if handler is _outside else handler)
 
 
 @contextmanager
@@ -134,8 +135,7 @@ def _handle_all(handler: _Handler) -> dict[signal.Signals, _Handler]:
 
 
 def _outside(_number: int, _frame: FrameType | None) -> None:
-    if not _state.is_over:
-        _exit_at_once()
+    _exit_at_once()
 
 
 def _end(_number: int, _frame: FrameType | None) -> None:
@@ -160,6 +160,6 @@ def _exit_at_once() -> None:
     with suppress(OSError, ValueError):
         # Nobody may be reading what is said, and that must not keep us.
         if select.select([], [sys.stderr], [], 0)[1]:
-            said = f"\ninterrupted at once. {note()}\n"
+            said = f"\ninterrupted at once. {printable(note())}\n"
             os.write(sys.stderr.fileno(), said.encode("utf-8", "replace"))
     os._exit(ExitCode.INTERRUPTED)

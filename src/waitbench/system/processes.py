@@ -16,6 +16,7 @@ import psutil
 from waitbench.model.errors import HarnessError
 from waitbench.system import endings
 from waitbench.system.guard import GUARD
+from waitbench.system.texts import printable
 
 GONE_WITHIN_S = 10
 _TAIL_BYTES = 2**16
@@ -155,8 +156,3 @@ def tail(path: Path, lines: int = 15) -> str:
     except FileNotFoundError:
         return ""
     return "\n".join(printable(line[:_LINE_LENGTH]) for line in text.rstrip().splitlines()[-lines:])
-
-
-def printable(line: str) -> str:
-    """A line of anybody's output, without what would move a terminal's cursor or break a file."""
-    return "".join(one if one.isprintable() or one == "\t" else "\ufffd" for one in line)

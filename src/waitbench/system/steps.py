@@ -6,7 +6,8 @@ from pathlib import Path
 
 from waitbench.model.errors import HarnessError
 from waitbench.system import variables
-from waitbench.system.processes import printable, run, tail
+from waitbench.system.processes import run, tail
+from waitbench.system.texts import printable
 
 IMPORT_S, INSTALL_S, BUILD_S = 60.0, 600.0, 3600.0
 """What an import, an installation and a build may take at the most."""

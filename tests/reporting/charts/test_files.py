@@ -1,6 +1,8 @@
 """Charts as files."""
 
+import warnings
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from matplotlib.figure import Figure
@@ -41,3 +43,17 @@ def test_the_same_figures_give_the_same_bytes(file_format: str, tmp_path: Path) 
 def test_a_chart_that_cannot_be_written_is_an_error_that_names_it(tmp_path: Path) -> None:
     with pytest.raises(HarnessError, match=r"missing/chart\.svg cannot be written"):
         charts.save(Figure(), tmp_path / "missing", "chart", "svg")
+
+
+def test_no_text_in_a_chart_has_control_characters(tmp_path: Path) -> None:
+    hostile = "a\x1b[31m\x07\u202eb"
+    comparison = compared({hostile: steady_runs(2)}, topology=hostile)
+    sampled = {"waiting": samples(hostile, {hostile: 0.5})}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # one would quote them on stderr
+        drawn = charts.draw_all([comparison], sampled, tmp_path, ["png", "svg"])
+    assert len(drawn) == 6
+    for path in drawn:
+        if path.suffix == ".svg":
+            said = "".join(ElementTree.parse(path).getroot().itertext())
+            assert "a\ufffd[31m\ufffd\ufffdb" in said, path

@@ -4,11 +4,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 
 from waitbench.analysis.statistics import Comparison
 from waitbench.model.run import ThreadSample
 from waitbench.reporting.charts import timeline, times, tradeoff
 from waitbench.system.files import write_with
+from waitbench.system.texts import printable
 
 OVERVIEW_NAME = "overview"
 
@@ -46,6 +48,7 @@ def draw_all(
 
 def save(figure: Figure, folder: Path, name: str, file_format: str) -> Path:
     """Writes one chart. Raises ``HarnessError`` when the disk refuses."""
+    _make_printable(figure)
     path = folder / f"{name}.{file_format}"
     # No date in the file: the same figures give the same bytes.
     metadata = {"Date": None} if file_format == "svg" else {"Software": None}
@@ -54,3 +57,17 @@ def save(figure: Figure, folder: Path, name: str, file_format: str) -> Path:
         lambda partial: figure.savefig(partial, format=file_format, dpi=150, metadata=metadata),
     )
     return path
+
+
+def _make_printable(figure: Figure) -> None:
+    """Replaces control characters: SVG has no way to write them, and a warning would print them."""
+    for axes in figure.axes:
+        for axis in (axes.xaxis, axes.yaxis):
+            # Made anew from what the axis knows whenever it is drawn.
+            ticks = [label.get_text() for label in axis.get_ticklabels()]
+            shown = list(map(printable, ticks))
+            if shown != ticks:
+                axis.set_ticklabels(shown)
+    for text in figure.findobj(Text):
+        assert isinstance(text, Text)
+        text.set_text(printable(text.get_text()))

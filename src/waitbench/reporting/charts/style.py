@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from waitbench.reporting.style import shorten_apart
+from waitbench.system.texts import printable
 
 matplotlib.use("Agg")
 # Labels are data: a dollar sign in one is not mathematics.
@@ -60,7 +61,8 @@ def legend(figure: Figure, labels: Sequence[str]) -> None:
         Line2D([], [], linestyle="none", marker=marker(number), color=colour(number))
         for number in range(len(labels))
     ]
-    texts = shorten_apart(labels, _MOST_CHARACTERS)
+    # Before they are measured: matplotlib would warn of what it cannot draw.
+    texts = list(map(printable, shorten_apart(labels, _MOST_CHARACTERS)))
     for columns in range(min(len(labels), _MOST_COLUMNS), 0, -1):
         drawn = figure.legend(
             handles, texts, loc="outside lower center", ncols=columns, frameon=False

@@ -4,6 +4,7 @@ from xml.etree import ElementTree
 
 from waitbench.analysis.gate import GateVerdict
 from waitbench.reporting.gate.texts import ratio_text, verdict_text
+from waitbench.system.texts import printable
 
 
 def render(verdict: GateVerdict) -> str:
@@ -27,5 +28,9 @@ def render(verdict: GateVerdict) -> str:
         else:
             ElementTree.SubElement(case, "system-out").text = text
     suite.set("skipped", str(skipped))
+    # XML has no way to write control characters.
+    for element in suite.iter():
+        element.attrib.update({name: printable(text) for name, text in element.items()})
+        element.text = element.text and printable(element.text)
     ElementTree.indent(suite)
     return ElementTree.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
