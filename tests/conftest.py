@@ -1,6 +1,7 @@
 """Fixtures shared by all tests."""
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -13,6 +14,13 @@ from waitbench import engines
 from waitbench.environments.repository import Repository
 from waitbench.execution import services
 from waitbench.system.places import ROOT, Cache
+
+for _number in (signal.SIGHUP, signal.SIGINT):
+    # Whatever started the suite may ignore some (nohup does); what we start is to have them.
+    if signal.getsignal(_number) is signal.SIG_IGN:
+        signal.signal(
+            _number, signal.default_int_handler if _number == signal.SIGINT else signal.SIG_DFL
+        )
 
 Compare = Callable[..., subprocess.CompletedProcess[str]]
 

@@ -6,11 +6,11 @@ Runs on the revision's own interpreter with the standard library only, and polls
 workers run: an engine's own launcher may look at its children every millisecond, which can cost
 more than the workers it starts.
 
-With PROCESSES above 1 they are a cluster, as in production: an argument ``{index}`` is each
-process's number, ``{addresses}`` is where all of them listen, ``HOST:PORT;…``. Ports are taken
-outside the kernel's range for outgoing connections and are locked for the life of the run, so that
-two runs at once cannot meet. A process starts when the one before it listens: a bytewax process
-that finds its peer not yet listening sleeps for a second, and whether it does would be chance.
+With an argument ``{addresses}`` they are a cluster, as in production: that is where all of them
+listen, ``HOST:PORT;…``, and ``{index}`` is each process's number. Ports are taken outside the
+kernel's range for outgoing connections and are locked for the life of the run, so that two runs at
+once cannot meet. A process starts when the one before it listens: a bytewax process that finds its
+peer not yet listening sleeps for a second, and whether it does would be chance.
 
 REPORT receives JSON: ``launcher`` (this process) and ``children``, each with ``pid``,
 ``exit_code``, ``user_s``, ``system_s``, ``rss_bytes``, ``switches_voluntary`` and
@@ -45,7 +45,7 @@ _LISTENING_WITHIN_S = 30.0
 def main(arguments: list[str]) -> int:
     """Runs the command ``PROCESSES`` times; returns the exit code."""
     report_path, processes, command = arguments[0], int(arguments[1]), arguments[2:]
-    held, ports = reserve_ports(processes if processes > 1 else 0)
+    held, ports = reserve_ports(processes if "{addresses}" in command else 0)
     addresses = ";".join("127.0.0.1:%d" % port for port in ports)
     running: list[int] = []
 

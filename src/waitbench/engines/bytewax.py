@@ -70,9 +70,11 @@ class Bytewax:
         arguments = ["-m", module, scenario.import_string, "-w", str(topology.workers)]
         if launched:
             arguments += ["-p", str(topology.processes)]
-        # A cluster of one is started without addresses, as a single process is.
+        # A cluster of one is started without addresses, as a single process is; but where the
+        # module is a launcher too, it would start a process of its own for more than one worker.
         processes = topology.processes if topology.kind == "cluster" else 1
-        if processes > 1:
+        launches = environment.facts.details[_LAUNCHER_MODULE] == module and topology.workers > 1
+        if processes > 1 or (launches and not launched):
             arguments += ["-i", INDEX, "-a", ADDRESSES]
         return Start(
             arguments=(str(environment.python), *arguments),
