@@ -3,11 +3,11 @@
 import sys
 from collections.abc import Sequence
 
-from rich.console import Console
 
 from waitbench.cli.preparation import Prepared, prepare
 from waitbench.cli.request import Request, validate
 from waitbench.model.environment import OriginChoice
+from waitbench.reporting.console import make_console
 from waitbench.reporting.progress import PreparationLog
 
 
@@ -32,6 +32,6 @@ def ready(
         time_limit_s=None,
         argv=tuple(sys.argv[1:]),
     )
-    console = Console(highlight=False)
+    console = make_console()
     say = PreparationLog(console, quiet=True)
     return prepare(validate(request, say, quick=quick), console, say)

@@ -29,7 +29,7 @@ from pathlib import Path
 from scorers import vw
 from scorers.call import WARM_UP_CALLS
 from scorers.problem import CANDIDATES, CONTEXTS, Problem
-from scorers.treatment import AS_STARTED, Treatment
+from scorers.treatment import USUAL, Treatment
 
 from benchmarks import scoring_calls, scoring_transports
 from benchmarks.common import command_line
@@ -62,11 +62,11 @@ def main() -> None:
     parser.add_argument("--timeout-ms", type=float, default=10.0)
     parser.add_argument("--candidates", type=int, default=CANDIDATES)
     parser.add_argument("--only", nargs="*", help="these transports")
-    parser.add_argument("--niceness", type=int, default=AS_STARTED.niceness, help="of each model")
+    parser.add_argument("--niceness", type=int, default=USUAL.niceness, help="of each model")
     parser.add_argument(
         "--pipe-bytes",
         type=int,
-        default=AS_STARTED.pipe_bytes,
+        default=USUAL.pipe_bytes,
         help="size of each pipe; 0: as the system gives it",
     )
     parser.add_argument(

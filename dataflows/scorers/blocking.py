@@ -7,7 +7,7 @@ from typing import List, Optional, Sequence, Tuple
 
 from .call import Call, require_lines
 from .process import ModelProcess, predictions_of
-from .treatment import AS_STARTED, Treatment
+from .treatment import USUAL, Treatment
 
 BATCH = 48
 """Lines that are handed over at once."""
@@ -35,7 +35,7 @@ class BlockingScorer:
         batch: int = BATCH,
         write_only: bool = False,
         stall_s: float = STALL_S,
-        treatment: Treatment = AS_STARTED,
+        treatment: Treatment = USUAL,
     ) -> None:
         self._process = ModelProcess(
             command, blocking=True, reads=not write_only, treatment=treatment

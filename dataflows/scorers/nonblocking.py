@@ -26,7 +26,7 @@ from .blocking import STALL_S
 from .call import Call, require_lines
 from .pace import Pace
 from .process import ModelProcess, predictions_of
-from .treatment import AS_STARTED, Treatment
+from .treatment import USUAL, Treatment
 
 WINDOW_S = 0.001
 """How much of the model's work is in flight at most, by estimate."""
@@ -53,7 +53,7 @@ class NonblockingScorer:
         *,
         parks: bool,
         stall_s: float = STALL_S,
-        treatment: Treatment = AS_STARTED,
+        treatment: Treatment = USUAL,
     ) -> None:
         self._process = ModelProcess(command, blocking=False, treatment=treatment)
         self._parks = parks

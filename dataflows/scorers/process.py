@@ -9,7 +9,7 @@ import time
 from typing import List, Optional, Sequence, Type
 
 from .call import are_finite
-from .treatment import AS_STARTED, Treatment, treat
+from .treatment import USUAL, Treatment, treat
 
 _ENDS_WITHIN_S = 10.0
 
@@ -35,7 +35,7 @@ class ModelProcess:
         *,
         blocking: bool,
         reads: bool = True,
-        treatment: Treatment = AS_STARTED,
+        treatment: Treatment = USUAL,
     ) -> None:
         self.command = list(command)
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 -- as long as the process
@@ -64,6 +64,8 @@ class ModelProcess:
         try:
             treat(self.pid, pipes, treatment)
         except OSError as error:
+            if treatment is USUAL:
+                return  # What the system refuses it refuses to all: they have what it gives.
             self.kill()
             self.close()
             raise ModelError(
@@ -127,7 +129,8 @@ class ModelProcess:
         while process.returncode is None:
             pid, status, used = os.wait4(process.pid, 0 if end is None else os.WNOHANG)
             if pid:
-                process.returncode = os.waitstatus_to_exitcode(status)
+                signalled = os.WIFSIGNALED(status)
+                process.returncode = -os.WTERMSIG(status) if signalled else os.WEXITSTATUS(status)
                 self.user_s, self.system_s = used.ru_utime, used.ru_stime
             elif end is not None and time.monotonic() >= end:
                 return None

@@ -18,8 +18,12 @@ class Treatment:
     """Size of each of its pipes; 0 for that which the system gives them."""
 
 
-AS_STARTED = Treatment()
-"""What every model process gets unless it is said otherwise, whoever asks it."""
+USUAL = Treatment(pipe_bytes=1 << 20)
+"""What every model process gets unless it is said otherwise, whoever asks it.
+
+A millisecond of a model's work is more than 64 KiB of long lines, and a worker that sleeps
+meanwhile leaves the model without.
+"""
 
 
 def treat(pid: int, pipes: Sequence[int], treatment: Treatment) -> None:

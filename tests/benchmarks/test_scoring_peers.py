@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from scorers.call import WARM_UP_CALLS
 from scorers.problem import Problem
-from scorers.treatment import AS_STARTED, Treatment
+from scorers.treatment import USUAL, Treatment
 
 from benchmarks import scoring_calls, scoring_peers, scoring_transports
 from benchmarks.scoring_calls import Row
@@ -84,7 +84,7 @@ def observed(transports: dict[str, scoring_transports.Transport]) -> dict[str, t
 
 
 @pytest.mark.usefixtures("peers")
-@pytest.mark.parametrize("treatment", [AS_STARTED, Treatment(5, 1 << 18)], ids=repr)
+@pytest.mark.parametrize("treatment", [USUAL, Treatment(5, 1 << 18)], ids=repr)
 def test_every_model_is_treated_alike_also_those_of_the_published_package(
     treatment: Treatment,
 ) -> None:
@@ -109,7 +109,7 @@ def test_each_treatment_reaches_the_models_that_are_named_after_it() -> None:
 
 @pytest.mark.usefixtures("peers")
 def test_every_call_says_what_the_one_before_left_and_what_the_model_did(tmp_path: Path) -> None:
-    with running(AS_STARTED) as transports:
+    with running(USUAL) as transports:
         rows = scoring_peers.call_in_turn(transports, Problem(40), 30, 10.0)
     assert len(rows) == len(PIPED) * 30
     assert all(row.model_ran_s >= 0 <= row.model_waited_s for row in rows)

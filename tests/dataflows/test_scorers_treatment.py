@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from scorers.process import ModelError
-from scorers.treatment import Treatment
+from scorers.treatment import USUAL, Treatment
 
 from tests.dataflows.asked_models import SCORERS, model
 
@@ -36,13 +36,26 @@ def asked(scorer: Any) -> Iterator[Any]:
 
 
 @pytest.mark.parametrize("make", SCORERS.values(), ids=SCORERS)
-def test_by_default_a_model_has_what_any_child_has(make: Callable[..., Any]) -> None:
-    child = subprocess.Popen(["cat"], stdin=subprocess.PIPE)
-    assert child.stdin is not None
-    with child, asked(make(MODEL)) as process:
-        assert niceness(process.pid) == niceness(child.pid)
-        usual = pipe_sizes(child.stdin.fileno())
-        assert pipe_sizes(process.to_model, process.from_model) == usual
+def test_by_default_all_models_are_as_nice_as_any_child_and_have_large_pipes(
+    make: Callable[..., Any],
+) -> None:
+    with asked(make(MODEL)) as process:
+        assert niceness(process.pid) == niceness(os.getpid())
+        assert pipe_sizes(process.to_model, process.from_model) == {USUAL.pipe_bytes}
+
+
+@pytest.mark.parametrize("make", SCORERS.values(), ids=SCORERS)
+def test_where_the_system_refuses_larger_pipes_the_usual_ones_do(
+    make: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_arguments: object) -> int:
+        raise PermissionError(1, "refused")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("scorers.treatment.fcntl.fcntl", refuse)
+        scorer = make(MODEL)
+    with asked(scorer) as process:
+        assert pipe_sizes(process.to_model, process.from_model) < {1 << 16, 1 << 12}
 
 
 @pytest.mark.parametrize("make", SCORERS.values(), ids=SCORERS)

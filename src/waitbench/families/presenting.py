@@ -27,5 +27,4 @@ def show(
     output.print(
         f"Results in {folder}: {', '.join([f'{document}.json', *drawn])}",
         soft_wrap=True,
-        markup=False,
     )

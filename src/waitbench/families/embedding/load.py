@@ -46,7 +46,7 @@ def put_load(options: LoadOptions, results: Path | None, output: Console) -> Exi
     cache = Cache()
     modes = options.modes or tuple(scenarios.MODES)
     done: dict[str, list[ModeLoad]] = {mode: [] for mode in modes}
-    with PreparationLog(output, quiet=False) as log:
+    with folders.removed_if_unused(results), PreparationLog(output, quiet=False) as log:
         python = services.make_environment(cache, log.about)
         folder = folders.new_folder(results, kind=kept.KIND)
         for number in range(options.rounds):

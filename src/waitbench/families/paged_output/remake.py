@@ -30,8 +30,8 @@ def remake_tables(options: PagingOptions, results: Path | None, output: Console)
     Raises ``UsageError`` before anything is created, ``HarnessError`` where a run fails.
     """
     rows = _rows(options)
-    folder = folders.new_folder(results, kind=kept.KIND)
-    with PreparationLog(output, quiet=False) as log:
+    with folders.removed_if_unused(results), PreparationLog(output, quiet=False) as log:
+        folder = folders.new_folder(results, kind=kept.KIND)
         log.about(f"an idle writer, for {IDLE_S:g} s")
         idle_share = paging.idle_share(IDLE_S)
         found = Paging(paging.measure(rows, options.repetitions, log.about), idle_share)
