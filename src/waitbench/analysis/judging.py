@@ -17,14 +17,10 @@ from waitbench.analysis import sequential
 from waitbench.analysis.criteria import Criterion
 from waitbench.analysis.distributions import t_quantile
 from waitbench.analysis.questions import Question, Round
-from waitbench.analysis.sequential import Bounds, Errors
+from waitbench.analysis.sequential import Bounds, Errors, ratio
 from waitbench.analysis.statistics import Verdict
 from waitbench.model.metrics import Metric
 
-_GREATEST = math.log(1e9)
-"""Bounds of three rounds can be astronomic; files and tables hold numbers up to here."""
-_POWER = 1.645
-"""Standard errors that nineteen of twenty estimates do not fall short by."""
 _NO_HOPE = 0.05
 """A question is given up if the rounds left would settle it, either way, with less than this."""
 
@@ -150,7 +146,7 @@ def judge(question: Question, when: Schedule) -> Judgement:
             verdict=Verdict.NOT_MEASURED if why_given_up else Verdict.UNCLEAR,
             rounds=len(rounds),
             cost=about.cost if cost else None,
-            cost_ratio=_ratio(cost.found.centre) if cost else None,
+            cost_ratio=ratio(cost.found.centre) if cost else None,
             cost_fell=cost_fell,
             why_given_up=why_given_up,
         )
@@ -163,13 +159,13 @@ def judge(question: Question, when: Schedule) -> Judgement:
         label=question.label,
         criterion=criterion,
         verdict=answer.verdict,
-        ratio=_ratio(found.centre),
-        low=_ratio(found.low),
-        high=_ratio(found.high),
+        ratio=ratio(found.centre),
+        low=ratio(found.low),
+        high=ratio(found.high),
         rounds=answer.count,
-        would_have_found=_findable(found, criterion.margin) - 1,
+        would_have_found=found.findable(criterion.margin) - 1,
         cost=about.cost if cost else None,
-        cost_ratio=_ratio(cost.found.centre) if cost else None,
+        cost_ratio=ratio(cost.found.centre) if cost else None,
         cost_fell=cost_fell,
         excusable=rises and cost is not None and not cost_fell and _would_fall(cost, when),
         hopeless=is_open and _is_hopeless(answer, criterion.margin, when),
@@ -205,12 +201,6 @@ def _verdict(found: Bounds, margin: float, *, above_floor: bool) -> Verdict:
     return Verdict.SAME if found.high <= margin else Verdict.UNCLEAR
 
 
-def _findable(found: Bounds, margin: float) -> float:
-    """The smallest ratio whose lower bound would lie above the margin, with a chance of 95 %."""
-    above = found.centre - found.low + _POWER * found.standard_error
-    return _ratio(math.log1p(margin) + above)
-
-
 def _would_fall(cost: _Answer, when: Schedule) -> bool:
     """Whether a cost will have fallen for certain at the last look, if it goes on as it did."""
     if cost.verdict is not Verdict.UNCLEAR or cost.count >= when.last:
@@ -238,7 +228,3 @@ def _is_hopeless(answer: _Answer, margin: float, when: Schedule) -> bool:
     alarm = found.half_width_after(count, last, errors.alarm)
     clear = found.half_width_after(count, last, errors.clear)
     return above - alarm <= limit < below + clear
-
-
-def _ratio(log: float) -> float:
-    return math.exp(min(log, _GREATEST))

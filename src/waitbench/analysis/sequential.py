@@ -52,6 +52,11 @@ _KEPT_FOR_LATER = 0.1
 
 FEWEST_ROUNDS = LOOKS[0]
 
+_POWER = 1.645
+"""Standard errors that nineteen of twenty estimates do not fall short by."""
+_GREATEST = math.log(1e9)
+"""Bounds of three rounds can be astronomic; files and tables hold numbers up to here."""
+
 _TRIM_FROM = 8
 """With fewer rounds, what trimming costs in degrees of freedom is more than what it saves."""
 _TRIM_SHARE = 0.1
@@ -83,6 +88,16 @@ class Bounds:
         """How far a bound is from the centre after ``of`` rounds, if noise stays as it is."""
         shrunk = self.standard_error * math.sqrt(rounds / of)
         return shrunk * t_quantile(1 - error, max(1, of - 2 * _cut(of) - 1))
+
+    def findable(self, margin: float) -> float:
+        """The smallest ratio whose lower bound would lie above a margin, with a chance of 95 %."""
+        above = self.centre - self.low + _POWER * self.standard_error
+        return ratio(math.log1p(margin) + above)
+
+
+def ratio(log: float) -> float:
+    """The ratio of this logarithm, if it is one that can be shown."""
+    return math.exp(min(log, _GREATEST))
 
 
 def looks_until(most_rounds: int) -> tuple[int, ...]:

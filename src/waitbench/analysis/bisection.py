@@ -1,0 +1,236 @@
+"""Where along a history a cost changed: a search that decides what to measure next. Pure.
+
+Points are numbered in the order of history, 0 the good end and n - 1 the bad one. All that a search
+knows are the answers so far, so that it is resumed by giving it the kept ones again, in order::
+
+    search = Search.begin(points=256, margin=0.10)
+    while step := search.next():
+        # Build step.points; search = search.without(point) where one cannot be, and begin again.
+        # Measure rounds until bisection_steps.answer(step, rounds) is not UNCLEAR any more, or
+        # there are enough of them.
+        search = search.answered(step, answer)
+    search.end, search.findings
+"""
+
+from dataclasses import dataclass, replace
+from enum import Enum
+
+from waitbench.analysis.bisection_steps import Question, Says, Step, StepAnswer, share
+
+
+class End(str, Enum):
+    """How a search ended, or that it did not."""
+
+    OPEN = "open"
+    """There is more to be measured, or what there was is unclear and nothing was found."""
+    NO_CHANGE = "no change"
+    """None is proven between the endpoints; the first answer says what would have been found."""
+    FOUND = "found"
+    """One or several culprits, each proven against the point before it."""
+    RANGE = "range"
+    """A change is proven, and hides among points that cannot be measured."""
+    GRADUAL = "gradual"
+    """A change is proven, and no single step of it is beyond the margin."""
+
+
+class Kind(str, Enum):
+    """What is known about a part of the history."""
+
+    CULPRIT = "culprit"
+    """Two neighbours with a proven change: the later one made it."""
+    RANGE = "range"
+    """A proven change; nothing between can be measured."""
+    GRADUAL = "gradual"
+    """A proven change that no part proves."""
+    UNCLEAR = "unclear"
+    """There may be a change; the rounds did not suffice to say."""
+    OPEN = "open"
+    """Still to be searched."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """Part of the history: what came after ``good``, up to and with ``bad``."""
+
+    kind: Kind
+    good: int
+    bad: int
+    answer: StepAnswer | None
+    """What it rests on; ``None`` where it is open."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Search:
+    """A search so far."""
+
+    points: int
+    margin: float
+    """Change that does not matter, as a share: 0.1 for 10 %."""
+    faster: bool
+    """Whether the change that is looked for is a fall."""
+    part: float = 1.0
+    """The part of the allowed error that it may spend, where it is one search of several."""
+    answers: tuple[tuple[Step, StepAnswer], ...] = ()
+    missing: frozenset[int] = frozenset()
+    """Points that cannot be measured."""
+
+    @classmethod
+    def begin(
+        cls, *, points: int, margin: float, faster: bool = False, part: float = 1.0
+    ) -> "Search":
+        """A search that knows nothing; raises ``ValueError`` with fewer than two points."""
+        if points < 2:
+            raise ValueError(f"a search needs two points or more, not {points}")
+        return cls(points=points, margin=margin, faster=faster, part=part)
+
+    def next(self) -> Step | None:
+        """What to measure; ``None`` if nothing is left.
+
+        Any other measurable point inside may be taken for the middle (``dataclasses.replace``).
+        """
+        part = next((one for one in self.findings if one.kind is Kind.OPEN), None)
+        if part is None:
+            return None
+        number = len(self.answers)
+        middle = self._middle(part.good, part.bad) if number else None
+        question = Question.ENDPOINTS if not number else Question.PROOF
+        return Step(
+            number=number,
+            question=question if middle is None else Question.SPLIT,
+            points=(part.good, part.bad) if middle is None else (part.good, middle, part.bad),
+            margin=self.margin,
+            faster=self.faster,
+            share=self.part * share(number, self.points),
+        )
+
+    def ahead(self) -> tuple[int, ...]:
+        """The middles that may be next once the present step is answered, in order of history."""
+        step = self.next()
+        if step is None:
+            return ()
+        halves = zip(step.points, step.points[1:], strict=False)
+        middles = (self._middle(good, bad) for good, bad in halves)
+        return tuple(middle for middle in middles if middle is not None)
+
+    def answered(self, step: Step, answer: StepAnswer) -> "Search":
+        """The search with one more answer; one that is unclear stays so.
+
+        Raises ``ValueError`` if the step is not of the part that is next.
+        """
+        due = self.next()
+        if due is None or _asked(step) != _asked(due) or not self._has(step):
+            raise ValueError(f"{step} is not what is asked next: {due}")
+        return replace(self, answers=(*self.answers, (step, answer)))
+
+    def without(self, point: int) -> "Search":
+        """The search if a point cannot be measured; a neighbour will take its place.
+
+        Raises ``ValueError`` for the endpoints and for what was measured: an answer rests on it.
+        """
+        rested_on = {0, self.points - 1}.union(*(step.points for step, _ in self.answers))
+        if point in rested_on or not 0 < point < self.points:
+            raise ValueError(f"the search cannot do without point {point}")
+        return replace(self, missing=self.missing | {point})
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What is known, in order of history; what is not mentioned is within the margin."""
+        last = self.points - 1
+        if not self.answers:
+            return (Finding(kind=Kind.OPEN, good=0, bad=last, answer=None),)
+        _, endpoints = self.answers[0]
+        return tuple(self._explain(0, last, endpoints)) if endpoints.says is Says.CHANGED else ()
+
+    @property
+    def end(self) -> End:
+        """How it ended, or ``End.OPEN``."""
+        kinds = {one.kind for one in self.findings}
+        if not kinds:
+            return End.NO_CHANGE
+        if Kind.OPEN in kinds:
+            return End.OPEN
+        ends = {Kind.CULPRIT: End.FOUND, Kind.RANGE: End.RANGE, Kind.GRADUAL: End.GRADUAL}
+        return next((end for kind, end in ends.items() if kind in kinds), End.OPEN)
+
+    def _explain(self, good: int, bad: int, proof: StepAnswer | None) -> list[Finding]:
+        """What is known about a part, and the answer that proves its change if one did already."""
+        split = self._split(good, bad)
+        if split is not None:
+            return self._explain_halves(*split, proof)
+        if self._middle(good, bad) is not None:
+            return [Finding(kind=Kind.OPEN, good=good, bad=bad, answer=None)]
+        proof = proof or self._proof(good, bad)
+        kind = Kind.OPEN
+        if proof is not None:
+            if proof.says is Says.WITHIN:
+                return []
+            proven = Kind.CULPRIT if bad == good + 1 else Kind.RANGE
+            kind = proven if proof.says is Says.CHANGED else Kind.UNCLEAR
+        return [Finding(kind=kind, good=good, bad=bad, answer=proof)]
+
+    def _explain_halves(
+        self, step: Step, said: StepAnswer, proof: StepAnswer | None
+    ) -> list[Finding]:
+        good, middle, bad = step.points
+        if said.says is Says.UNCLEAR:
+            return self._explain_unclear(step, said)
+        found = []
+        if said.says in (Says.LIKE_BAD, Says.BETWEEN):
+            found += self._explain(good, middle, None)
+        if said.says in (Says.LIKE_GOOD, Says.BETWEEN):
+            found += self._explain(middle, bad, None)
+        if not found and (proof or any(whole.beyond for whole in said.changes[:1])):
+            found = [Finding(kind=Kind.GRADUAL, good=good, bad=bad, answer=proof or said)]
+        return found
+
+    def _explain_unclear(self, step: Step, said: StepAnswer) -> list[Finding]:
+        """A half that changed for certain is searched, whatever the other one is."""
+        good, _, bad = step.points
+        halves = said.changes[1:]
+        if not any(half.beyond for half in halves):
+            return [Finding(kind=Kind.UNCLEAR, good=good, bad=bad, answer=said)]
+        found = []
+        for half in halves:
+            if half.beyond:
+                found += self._explain(half.good, half.bad, None)
+            elif not half.within:
+                found.append(Finding(kind=Kind.UNCLEAR, good=half.good, bad=half.bad, answer=said))
+        return found
+
+    def _split(self, good: int, bad: int) -> tuple[Step, StepAnswer] | None:
+        """The step that split a part, and its answer."""
+        of_part = (
+            (step, said)
+            for step, said in self.answers
+            if step.question is Question.SPLIT and _part(step) == (good, bad)
+        )
+        return next(of_part, None)
+
+    def _proof(self, good: int, bad: int) -> StepAnswer | None:
+        of_part = (
+            said
+            for step, said in self.answers
+            if step.question is Question.PROOF and _part(step) == (good, bad)
+        )
+        return next(of_part, None)
+
+    def _middle(self, good: int, bad: int) -> int | None:
+        """The measurable point inside that is closest to the middle; the earlier of two."""
+        inside = (point for point in range(good + 1, bad) if point not in self.missing)
+        return min(inside, key=lambda point: abs(2 * point - good - bad), default=None)
+
+    def _has(self, step: Step) -> bool:
+        """Whether a step's middle, if it has one, is a measurable point inside its part."""
+        good, bad = _part(step)
+        return all(good < point < bad for point in step.points[1:-1]) and self.missing.isdisjoint(
+            step.points
+        )
+
+
+def _part(step: Step) -> tuple[int, int]:
+    return step.points[0], step.points[-1]
+
+
+def _asked(step: Step) -> Step:
+    """The step whatever its middle is."""
+    return replace(step, points=_part(step))

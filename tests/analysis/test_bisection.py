@@ -1,0 +1,228 @@
+"""Searches over histories: what they end with, and what they measure."""
+
+import math
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.analysis.searched import MARGIN, history, measured, search
+from waitbench.analysis.bisection import End, Finding, Kind, Search
+from waitbench.analysis.bisection_steps import Question, Says, StepAnswer, answer
+
+UNCLEAR = StepAnswer(says=Says.UNCLEAR, rounds=30)
+
+
+def parts(found: Search) -> list[tuple[Kind, int, int]]:
+    return [(one.kind, one.good, one.bad) for one in found.findings]
+
+
+def middles(found: Search) -> list[int]:
+    return [step.points[1] for step, _ in found.answers if step.question is Question.SPLIT]
+
+
+@given(st.data())
+def test_a_culprit_is_found_after_no_more_middles_than_halving_takes(data: st.DataObject) -> None:
+    points = data.draw(st.integers(2, 300))
+    culprit = data.draw(st.integers(1, points - 1))
+    faster = data.draw(st.booleans())
+    size = data.draw(st.floats(0.101, 20))
+    costs = [(-cost if faster else cost) for cost in history(points, (culprit, size))]
+    found = search(costs, faster=faster)
+    assert found.end is End.FOUND
+    assert parts(found) == [(Kind.CULPRIT, culprit - 1, culprit)]
+    assert len(middles(found)) <= math.ceil(math.log2(points))
+    # Besides these the endpoints, and the proof; of two points the endpoints are the proof.
+    assert len(found.answers) == len(middles(found)) + (2 if points > 2 else 1)
+
+
+@settings(max_examples=40)
+@given(st.sets(st.integers(1, 63), min_size=2, max_size=4))
+def test_every_culprit_is_found_in_order_of_history(culprits: set[int]) -> None:
+    found = search(history(64, *((culprit, 0.25) for culprit in culprits)))
+    assert found.end is End.FOUND
+    assert parts(found) == [(Kind.CULPRIT, at - 1, at) for at in sorted(culprits)]
+
+
+@given(st.data())
+def test_a_culprit_among_unbuildable_points_is_a_range_that_holds_it(data: st.DataObject) -> None:
+    unbuildable = data.draw(st.sets(st.integers(1, 38)))
+    culprit = data.draw(st.integers(1, 39))
+    found = search(history(40, (culprit, 0.25)), unbuildable=unbuildable)
+    before = max(set(range(culprit)) - unbuildable)
+    after = min(set(range(culprit, 40)) - unbuildable)
+    alone = after == before + 1
+    assert parts(found) == [(Kind.CULPRIT if alone else Kind.RANGE, before, after)]
+    assert found.end is (End.FOUND if alone else End.RANGE)
+    assert unbuildable.isdisjoint(point for step, _ in found.answers for point in step.points)
+
+
+@given(st.integers(20, 80))
+def test_a_ramp_is_gradual_and_names_no_commit(steps: int) -> None:
+    found = search(history(90, *((at, 0.01) for at in range(5, 5 + steps))))
+    assert found.end is End.GRADUAL
+    assert {one.kind for one in found.findings} == {Kind.GRADUAL}
+
+
+def test_of_a_ramp_the_smallest_proven_part_is_given() -> None:
+    # All of it is in 41 to 60, and no half of 40 to 59 is beyond the margin.
+    found = search(history(80, *((at, 0.009) for at in range(41, 61))))
+    assert parts(found) == [(Kind.GRADUAL, 39, 59)]
+
+
+def test_a_culprit_on_a_ramp_is_named_alone() -> None:
+    found = search(history(64, (40, 0.25), *((at, 0.002) for at in range(64))))
+    assert parts(found) == [(Kind.CULPRIT, 39, 40)]
+
+
+@pytest.mark.parametrize("faster", [False, True])
+def test_nothing_changed_ends_after_the_endpoints(faster: bool) -> None:
+    found = search(history(256), faster=faster)
+    assert (found.end, found.findings, len(found.answers)) == (End.NO_CHANGE, (), 1)
+
+
+def test_a_change_the_other_way_is_none() -> None:
+    assert search(history(256, (7, 0.25)), faster=True).end is End.NO_CHANGE
+
+
+def test_endpoints_that_stay_unclear_prove_no_change() -> None:
+    begun = Search.begin(points=9, margin=MARGIN)
+    step = begun.next()
+    assert step is not None
+    ended = begun.answered(step, UNCLEAR)
+    assert ended.next() is None
+    assert ended.end is End.NO_CHANGE
+
+
+def test_a_split_that_stays_unclear_leaves_the_search_open() -> None:
+    begun = search(history(9, (5, 0.25)), steps=1)
+    step = begun.next()
+    assert step is not None
+    ended = begun.answered(step, UNCLEAR)
+    assert ended.next() is None
+    assert ended.end is End.OPEN
+    assert ended.findings == (Finding(kind=Kind.UNCLEAR, good=0, bad=8, answer=UNCLEAR),)
+
+
+def test_a_proof_that_stays_unclear_names_nobody() -> None:
+    begun = search(history(4, (1, 0.25)), steps=2)
+    step = begun.next()
+    assert step is not None
+    assert (step.question, step.points) == (Question.PROOF, (0, 1))
+    ended = begun.answered(step, UNCLEAR)
+    assert ended.end is End.OPEN
+    assert parts(ended) == [(Kind.UNCLEAR, 0, 1)]
+
+
+def test_a_proof_that_fails_makes_the_proven_part_gradual() -> None:
+    begun = search(history(4, (1, 0.25)), steps=2)
+    step = begun.next()
+    assert step is not None
+    ended = begun.answered(step, StepAnswer(says=Says.WITHIN, rounds=30))
+    assert ended.end is End.GRADUAL
+    assert parts(ended) == [(Kind.GRADUAL, 0, 3)]
+
+
+def test_a_search_that_goes_on_is_open_though_it_found_something() -> None:
+    costs = history(64, (10, 0.25), (50, 0.25))
+    whole = search(costs)
+    kinds = [parts(search(costs, steps=steps))[0][0] for steps in range(len(whole.answers))]
+    found = kinds.index(Kind.CULPRIT)
+    assert search(costs, steps=found).end is End.OPEN
+
+
+def test_kept_answers_give_the_same_search_again() -> None:
+    costs = history(64, (10, 0.25), (50, 0.25))
+    whole = search(costs, unbuildable=[31, 32, 50])
+    again = Search.begin(points=64, margin=MARGIN)
+    for point in whole.missing:
+        again = again.without(point)
+    for step, said in whole.answers:
+        again = again.answered(step, said)
+    assert again == whole
+    assert again.findings == whole.findings
+
+
+def test_the_nearest_neighbour_takes_the_place_of_a_middle_that_is_missing() -> None:
+    begun = search(history(65, (10, 0.25)), steps=1)
+    taken = []
+    for _ in range(4):
+        step = begun.next()
+        assert step is not None
+        taken.append(step.points[1])
+        begun = begun.without(taken[-1])
+    assert taken == [32, 31, 33, 30]
+
+
+def test_ahead_are_the_middles_of_both_halves() -> None:
+    begun = search(history(65, (10, 0.25)), steps=1)
+    assert begun.ahead() == (16, 48)
+    assert begun.without(48).ahead() == (16, 47)
+    assert search(history(65, (10, 0.25))).ahead() == ()
+    assert Search.begin(points=65, margin=MARGIN).ahead() == (32,)
+
+
+def test_another_middle_may_be_taken() -> None:
+    costs = history(65, (10, 0.25))
+    begun = search(costs, steps=1)
+    step = begun.next()
+    assert step is not None
+    other = replace(step, points=(0, 8, 64))
+    said = measured(begun, costs)
+    assert middles(begun.answered(other, said)) == [8]
+    for wrong in ((0, 0, 64), (0, 64, 64), (1, 8, 64), (0, 8, 63)):
+        with pytest.raises(ValueError, match="not what is asked next"):
+            begun.answered(replace(step, points=wrong), said)
+    with pytest.raises(ValueError, match="not what is asked next"):
+        begun.without(8).answered(other, said)
+
+
+def test_an_answer_that_needed_no_rounds_counts_like_any_other() -> None:
+    # Two points of one package need not be measured.
+    so_far = search(history(5, (3, 0.25)), steps=1)
+    for says in (Says.LIKE_GOOD, Says.WITHIN):
+        step = so_far.next()
+        assert step is not None
+        so_far = so_far.answered(step, StepAnswer(says=says, rounds=0))
+    assert parts(so_far) == [(Kind.GRADUAL, 0, 4)]
+
+
+def test_nothing_is_answered_twice() -> None:
+    begun = search(history(65, (10, 0.25)), steps=1)
+    with pytest.raises(ValueError, match="not what is asked next"):
+        begun.answered(*begun.answers[0])
+
+
+@pytest.mark.parametrize("point", [-1, 0, 32, 64, 65])
+def test_what_an_answer_rests_on_cannot_be_left_out(point: int) -> None:
+    begun = search(history(65, (10, 0.25)), steps=2)
+    with pytest.raises(ValueError, match="cannot do without"):
+        begun.without(point)
+
+
+def test_a_search_needs_two_points() -> None:
+    with pytest.raises(ValueError, match="two points"):
+        Search.begin(points=1, margin=MARGIN)
+
+
+def test_a_search_spends_its_part_of_the_error() -> None:
+    whole, half = (Search.begin(points=9, margin=MARGIN, part=part).next() for part in (1.0, 0.5))
+    assert whole is not None
+    assert half is not None
+    assert half.share == pytest.approx(whole.share / 2)
+
+
+def test_a_half_that_changed_for_certain_is_searched_though_the_other_is_unclear() -> None:
+    begun = search(history(9, (2, 0.25)), steps=1)
+    step = begun.next()
+    assert step is not None
+    noise = [0.4, -0.4, 0.4, -0.4, 0.4]
+    rounds = [[0.0, math.log(1.25), math.log(1.25) + one] for one in noise]
+    said = answer(step, rounds)
+    assert said.says is Says.UNCLEAR
+    ended = begun.answered(step, said)
+    assert parts(ended) == [(Kind.OPEN, 0, 4), (Kind.UNCLEAR, 4, 8)]
+    after = ended.next()
+    assert after is not None
+    assert after.points == (0, 2, 4)
