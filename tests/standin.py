@@ -35,6 +35,9 @@ class StandIn:
     def supports(self, python: Interpreter, read: ReadSource) -> bool:
         return read("pyproject.toml") is not None
 
+    def is_input(self, path: str) -> bool:
+        return not path.startswith("docs/")
+
     def traits(self, package: Path) -> Traits:
         return Traits(details={"greeting": (package / "greeting.txt").read_text()})
 

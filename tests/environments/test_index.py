@@ -99,3 +99,52 @@ def test_a_package_that_the_index_does_not_have_is_not_remembered(
     server.answer = (404, "not found")
     assert Index("stream", cache).wheel("0.1.0", PYTHON) is None
     assert not list(cache.folder("wheels").iterdir())
+
+
+RELEASES = (
+    *(f"stream-{version}-py3-none-any.whl" for version in ("0.10.0", "0.2.0", "0.3.0rc1")),
+    "stream-0.4.0-cp38-cp38-win_amd64.whl",
+    "stream-0.5.0.tar.gz",
+)
+
+
+def page(*more: str) -> str:
+    links = [f'<a href="/files/{name}">{name}</a>' for name in RELEASES]
+    return f"<!DOCTYPE html><html><body>{''.join([*links, *more])}</body></html>"
+
+
+def test_releases_are_those_with_a_wheel_that_fits_and_are_not_yanked_by_version(
+    server: Answering, cache: Cache
+) -> None:
+    yanked = "stream-0.6.0-py3-none-any.whl"
+    server.answer = (200, page(f'<a data-yanked="bad" href="/files/{yanked}">{yanked}</a>'))
+    index = Index("stream", cache)
+    assert index.releases(PYTHON) == ("0.2.0", "0.10.0")
+    assert index.releases(PYTHON, prereleases=True) == ("0.2.0", "0.3.0rc1", "0.10.0")
+
+
+@pytest.mark.parametrize(("code", "text"), [(404, "not found"), (200, A_FILE)])
+def test_a_package_without_a_wheel_that_fits_has_no_releases(
+    code: int, text: str, server: Answering, cache: Cache
+) -> None:
+    server.answer = (code, f"<html><body>{text}</body></html>")
+    assert Index("stream", cache).releases(PYTHON) == ()
+
+
+@pytest.mark.parametrize("answer", [(503, "busy"), (200, PORTAL)])
+def test_releases_are_not_told_by_an_index_that_does_not_answer(
+    answer: tuple[int, str],
+    server: Answering,
+    cache: Cache,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    server.answer = answer
+    with pytest.raises(HarnessError, match="does not answer for stream"):
+        Index("stream", cache).releases(PYTHON)
+    if answer[0] != 200:
+        # Some, had from elsewhere, are not all.
+        (tmp_path / "stream-0.2.0-py3-none-any.whl").touch()
+        monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
+        with pytest.raises(HarnessError, match="does not answer for stream"):
+            Index("stream", cache).releases(PYTHON)

@@ -29,3 +29,8 @@ def split(text: str) -> tuple[Engine, str]:
     if name not in _known:
         raise UsageError(f"{text!r}: there is no engine {name!r}. There are: {', '.join(_known)}.")
     return _known[name], revision
+
+
+def prefix_of(engine: Engine) -> str:
+    """What stands before the names of an engine's revisions; nothing for the default one."""
+    return "" if engine.name == DEFAULT.name else f"{engine.name}@"

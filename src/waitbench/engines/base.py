@@ -87,6 +87,9 @@ class Engine(Protocol):
     def supports(self, python: Interpreter, read: ReadSource) -> bool:
         """Whether a source tree builds for a Python, as far as its files tell."""
 
+    def is_input(self, path: str) -> bool:
+        """Whether a file of the source tree may change the package; in doubt, it may."""
+
     def traits(self, package: Path) -> Traits:
         """What an installed package can do. ``package`` is its folder in ``site-packages``."""
 

@@ -14,6 +14,14 @@ from waitbench.model.scenario import NEXT_AWAKE, Scenario, Topology
 
 _RELEASE = re.compile(r"v?\d+(\.\d+)+((a|b|rc|\.dev|\.post|-alpha\.|-beta\.|-rc\.)\d+)?")
 
+_NO_INPUT = re.compile(
+    r"(\.github|apidocs|docs|examples|pytests|requirements)/.*"
+    r"|[^/]*\.(md|sh)|Dockerfile[^/]*|COPYRIGHT|LICENSE|justfile|requirements\.txt"
+    r"|conftest\.py|stubgen\.py|vermin[^/]*\.ini|\.(cbfmt|pre-commit-config|readthedocs)\.\w+",
+    re.DOTALL,
+)
+"""What no build looks at, or only for the metadata. Not ``migrations/``, which sqlx compiles in."""
+
 _LAUNCHER_MODULE = "launcher_module"
 """The detail that names the module whose ``-p N`` starts a local cluster: it has moved."""
 
@@ -53,6 +61,9 @@ class Bytewax:
 
     def supports(self, python: Interpreter, read: ReadSource) -> bool:
         return pyo3.supports(python, read)
+
+    def is_input(self, path: str) -> bool:
+        return not _NO_INPUT.fullmatch(path)
 
     def traits(self, package: Path) -> Traits:
         run_module, inputs_module = (_text(package / name) for name in ("run.py", "inputs.py"))

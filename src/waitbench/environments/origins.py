@@ -17,7 +17,7 @@ from waitbench.engines.base import Engine
 from waitbench.environments.index import Index
 from waitbench.environments.interpreters import find, installed, newest_shared
 from waitbench.environments.repository import Repository
-from waitbench.environments.sources import read_source
+from waitbench.environments.sources import commit_of, read_source
 from waitbench.model.environment import EnvironmentSpec, Interpreter, Origin, OriginChoice
 from waitbench.model.errors import UsageError
 from waitbench.model.revision import Checkout, Commit, Release, Revision, WheelFile
@@ -102,12 +102,8 @@ class Chooser:
         source = revision.source
         if isinstance(source, Checkout):
             return _Candidate(revision, Origin.CHECKOUT, source.commit)
-        if isinstance(source, Commit):
-            return _Candidate(revision, Origin.SOURCE, source.commit)
-        assert isinstance(source, Release), "wheel files are never built"
-        commit = self.repository.find_commit(self.engine.tag_of(source.version))
-        if commit is None:
-            raise UsageError(f"{self.repository.location} has no tag for release {source.version}.")
+        assert not isinstance(source, WheelFile), "wheel files are never built"
+        commit = commit_of(source, self.engine, self.repository)
         return _Candidate(revision, Origin.SOURCE, commit)
 
     def _spec(self, candidate: _Candidate, python: Interpreter) -> EnvironmentSpec:

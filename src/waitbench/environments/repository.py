@@ -50,7 +50,7 @@ class Repository:
 
         What may have moved since, as branches do, is fetched anew.
         """
-        folder = self._folder()
+        folder = self.folder()
         found = _find(folder, name)
         if self._is_local() or name in self._fetched or (found and not _moves(folder, name)):
             return found
@@ -83,11 +83,11 @@ class Repository:
 
     def date_of(self, commit: str) -> str | None:
         """When a commit was committed, in ISO 8601."""
-        return git(self._folder(), "show", "--no-patch", "--format=%cI", commit)
+        return git(self.folder(), "show", "--no-patch", "--format=%cI", commit)
 
     def read_file(self, commit: str, path: str) -> str | None:
         """The text of one file of a commit; ``None`` where it has no such file."""
-        return git(self._folder(), "show", f"{commit}:{path}")
+        return git(self.folder(), "show", f"{commit}:{path}")
 
     def export(self, commit: str, target: Path) -> None:
         """Writes a commit's files into an empty folder, with the time of now as theirs.
@@ -98,7 +98,7 @@ class Repository:
         with tempfile.TemporaryDirectory() as own:
             # An index of our own, and no hooks: the folder may be where somebody works.
             more = {"GIT_INDEX_FILE": str(Path(own) / "index")}
-            at = ["git", "-C", str(self._folder()), "-c", "core.hooksPath=/dev/null"]
+            at = ["git", "-C", str(self.folder()), "-c", "core.hooksPath=/dev/null"]
             for command in (
                 [*at, "read-tree", commit],
                 [*at, "ls-files", "--stage", "-z"],
@@ -117,10 +117,8 @@ class Repository:
                         "not get. Check it out with its submodules, and name that folder."
                     )
 
-    def _is_local(self) -> bool:
-        return files.is_folder(self.location)
-
-    def _folder(self) -> Path:
+    def folder(self) -> Path:
+        """Where the repository, or the local copy of it, is. Raises ``UsageError``."""
         if self._is_local():
             if git(Path(self.location), "rev-parse", "--git-dir") is None:
                 raise UsageError(f"--repo {self.location!r} is a folder, but not a git repository.")
@@ -136,6 +134,9 @@ class Repository:
                 self._fetch(partial)
                 partial.rename(folder)
         return folder
+
+    def _is_local(self) -> bool:
+        return files.is_folder(self.location)
 
     def _fetch(self, folder: Path) -> None:
         """Brings a copy's branches and tags, and what it takes for ``HEAD``, up to date."""

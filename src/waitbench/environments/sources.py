@@ -6,9 +6,10 @@ import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
+from waitbench.engines.base import Engine
 from waitbench.environments.repository import Repository, git
 from waitbench.model.errors import HarnessError, UsageError
-from waitbench.model.revision import Checkout, Source
+from waitbench.model.revision import Checkout, Commit, Release, Source
 
 _NOT_SOURCES = {".git", "target", "__pycache__", ".venv"}
 _SUBMODULE = "160000 "
@@ -61,6 +62,20 @@ def lay_out(checkout: Checkout, target: Path) -> None:
             f"{checkout.folder} was changed between being looked at and being built. Let it be, "
             "and repeat the command."
         )
+
+
+def commit_of(source: Release | Commit, engine: Engine, repository: Repository) -> str:
+    """The full id of a commit, or of a release's tag. Raises ``UsageError`` if there is none."""
+    if isinstance(source, Commit):
+        return source.commit
+    tag = engine.tag_of(source.version)
+    commit = repository.find_commit(tag)
+    if commit is None:
+        raise UsageError(
+            f"{repository.location} has no tag for release {source.version}, such as {tag}. Where "
+            "a clone lacks its tags, git fetch --tags brings them."
+        )
+    return commit
 
 
 def read_source(

@@ -1,0 +1,214 @@
+"""Two commits -> the stretch of history between them, as points that differ in the package.
+
+Which commits are one point is told by the files that the package is built from, without a build.
+What git prints here was written by anybody: NUL is all that cannot stand in it.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+
+from waitbench.environments.repository import git
+from waitbench.model.errors import HarnessError
+from waitbench.model.history import LoggedCommit, Point, Stretch
+from waitbench.model.revision import Commit
+from waitbench.system.texts import printable
+
+IsInput = Callable[[str], bool]
+"""Whether a file, by its path in the sources, may change the package."""
+
+_FIELDS = ("%H", "%P", "%cI", "%an", "%s")
+_LOG = (
+    "log", "-z", "--reverse", "--topo-order", f"--format={'%x00'.join(_FIELDS)}",
+    "--encoding=UTF-8", "--no-show-signature",
+    "--raw", "--root", "--diff-merges=first-parent", "--no-abbrev", "--no-renames",
+    "--no-relative", "--ignore-submodules=none",
+)  # fmt: skip
+"""Whatever the user has set for reading. No content is looked at: a partial copy lacks it."""
+_DIGESTS = 2**256
+
+_Change = tuple[str, str, str, str, str]
+"""Path, mode before and after, content before and after, of a file that a commit changes."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Entry:
+    """A commit, and by how much the digest of its inputs is above that of its first parent."""
+
+    logged: LoggedCommit
+    change: int
+
+
+def is_ancestor(folder: Path, one: str, other: str) -> bool:
+    """Whether a commit is an ancestor of another one, or the same."""
+    return git(folder, "merge-base", "--is-ancestor", one, other) is not None
+
+
+def fork_of(folder: Path, one: str, other: str) -> str | None:
+    """The newest commit that is in the history of both, if any."""
+    found = git(folder, "merge-base", one, other)
+    return found.splitlines()[0] if found else None
+
+
+def is_shallow(folder: Path) -> bool:
+    """Whether a repository's history was cut off when it was cloned."""
+    return git(folder, "rev-parse", "--is-shallow-repository") == "true"
+
+
+def is_cut(folder: Path, good: str, bad: str) -> bool:
+    """Whether a repository is shallow such that first parents of ``bad`` are missing."""
+    first_parents = ("rev-list", "--first-parent", "--max-parents=0", f"{good}..{bad}")
+    return is_shallow(folder) and bool(_ask(folder, *first_parents))
+
+
+def stretch(
+    folder: Path, good: str, bad: str, is_input: IsInput, *, all_parents: bool = False
+) -> Stretch:
+    """The points between two commits, the first of which is an ancestor of the second.
+
+    They are along first parents: each is what became of the one before by one commit, or by one
+    merge. With ``all_parents`` all descendants of ``good`` are among them, in topological order:
+    neighbours there may be of different branches, and neither what became of the other.
+    """
+    how = "--ancestry-path" if all_parents else "--first-parent"
+    return _stretch(folder, good, _descendants(folder, good, bad, is_input, how), is_input)
+
+
+def branch(folder: Path, fork: str, merge: LoggedCommit, is_input: IsInput) -> Stretch:
+    """The points of what was merged, from where it left to the merge itself."""
+    entries = _descendants(folder, fork, merge.parents[1], is_input, "--first-parent")
+    entries += _log(folder, is_input, "--no-walk", merge.commit)
+    return _stretch(folder, fork, entries, is_input)
+
+
+def own_of(folder: Path, one: str, other: str) -> tuple[LoggedCommit, ...]:
+    """The commits in the history of ``one`` that are not in that of ``other``, oldest first."""
+    entries = _log(folder, lambda _path: False, f"{other}..{one}")
+    return tuple(entry.logged for entry in entries)
+
+
+def inputs_of(folder: Path, commit: str, is_input: IsInput) -> str:
+    """``Point.inputs`` of a commit."""
+    return _shown_digest(_inputs(folder, commit, is_input))
+
+
+def tags(folder: Path, after: str | None, before: str | None) -> frozenset[str]:
+    """The tags on descendants of one commit and on ancestors of another, the two left out."""
+    ends = [*(("--contains", after) if after else ()), *(("--merged", before) if before else ())]
+    names = "--format=%(refname:strip=2) %(objectname) %(*objectname)"
+    listed = _ask(folder, "for-each-ref", names, *ends, "refs/tags").splitlines()
+    return frozenset(
+        name for name, *ids in (line.split() for line in listed) if not {after, before} & {*ids}
+    )
+
+
+def _stretch(folder: Path, start: str, entries: Sequence[_Entry], is_input: IsInput) -> Stretch:
+    """A point for each run of neighbours that have the same inputs, beginning with ``start``."""
+    digests = _digests(folder, start, entries, is_input)
+    first = _log(folder, is_input, "--no-walk", start)
+    logged = [entry.logged for entry in (*first, *entries)]
+    points = []
+    for inputs, group in groupby(logged, key=lambda one: digests[one.commit]):
+        commits = tuple(group)
+        source = Commit(commits[0].commit)
+        points.append(Point(source=source, commits=commits, inputs=_shown_digest(inputs)))
+    return Stretch(points=tuple(points))
+
+
+def _descendants(folder: Path, good: str, bad: str, is_input: IsInput, how: str) -> list[_Entry]:
+    """What ``git log`` finds between two commits, without what does not descend from the first."""
+    # With --ancestry-path and --first-parent at once, git finds too little.
+    within = set(_ask(folder, "rev-list", "--ancestry-path", f"{good}..{bad}").split())
+    found = _log(folder, is_input, how, f"{good}..{bad}")
+    return [entry for entry in found if entry.logged.commit in within]
+
+
+def _digests(
+    folder: Path, start: str, entries: Sequence[_Entry], is_input: IsInput
+) -> Mapping[str, int]:
+    """The digest of the inputs of ``start`` and of each commit, which come behind their parents."""
+    known = {start: _inputs(folder, start, is_input)}
+    for entry in entries:
+        parent = entry.logged.parents[0]  # a descendant has one
+        if parent not in known:
+            known[parent] = _inputs(folder, parent, is_input)
+        known[entry.logged.commit] = (known[parent] + entry.change) % _DIGESTS
+    return known
+
+
+def _inputs(folder: Path, commit: str, is_input: IsInput) -> int:
+    """A digest of the files of a commit that the package is built from.
+
+    It is a sum over the files, so that it can be carried on from one commit to the next.
+    """
+    total = 0
+    for entry in _ask(folder, "ls-tree", "-r", "-z", "--full-tree", commit).split("\0")[:-1]:
+        about, _, path = entry.partition("\t")
+        mode, _, content = about.split()
+        total += _digest(path, mode, content) if is_input(path) else 0
+    return total % _DIGESTS
+
+
+def _log(folder: Path, is_input: IsInput, *which: str) -> list[_Entry]:
+    """The commits that ``which`` names, oldest first."""
+    tokens = iter(_ask(folder, *_LOG, *which, "--").split("\0"))
+    entries = []
+    token = next(tokens, "")
+    while token:
+        commit, parents, date, author, subject = (token, *(next(tokens) for _ in _FIELDS[1:]))
+        changes, token = _changes(tokens)
+        logged = LoggedCommit(
+            commit=commit,
+            parents=tuple(parents.split()),
+            subject=_shown(subject),
+            author=_shown(author),
+            date=date,
+            files=tuple(_shown(path) for path, *_ in changes),
+        )
+        change = sum(
+            (_digest(path, new_mode, new) if int(new, 16) else 0)
+            - (_digest(path, old_mode, old) if int(old, 16) else 0)
+            for path, old_mode, new_mode, old, new in changes
+            if is_input(path)
+        )
+        entries.append(_Entry(logged=logged, change=change))
+    return entries
+
+
+def _changes(tokens: Iterator[str]) -> tuple[list[_Change], str]:
+    """What a commit changes, and what stands behind that: the next commit's id, or nothing."""
+    changes: list[_Change] = []
+    for token in tokens:
+        about = token.lstrip("\n")
+        if not about.startswith(":"):
+            return changes, about
+        old_mode, new_mode, old, new, _ = about[1:].split()
+        changes.append((next(tokens), old_mode, new_mode, old, new))
+    return changes, ""
+
+
+def _digest(path: str, mode: str, content: str) -> int:
+    text = f"{mode} {content} {path}".encode("utf-8", "surrogateescape")
+    return int.from_bytes(hashlib.sha256(text).digest(), "big")
+
+
+def _shown_digest(inputs: int) -> str:
+    return f"{inputs:064x}"
+
+
+def _shown(text: str) -> str:
+    """A text of anybody's without anything that would not show, or show as something else."""
+    shown = printable(text.encode("utf-8", "surrogateescape").decode("utf-8", "replace"))
+    return shown.replace("\n", "\ufffd")  # only a file's name can have one
+
+
+def _ask(folder: Path, *arguments: str) -> str:
+    said = git(folder, *arguments)
+    if said is None:
+        raise HarnessError(
+            f"The history in {folder} cannot be read: git {arguments[0]} failed. If it is a "
+            "partial or damaged copy, name another one with --repo URL_OR_FOLDER."
+        )
+    return said

@@ -1,0 +1,190 @@
+"""What may lie between two revisions, and why there may be nothing to search."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests import standin
+from tests.histories import Upstream, at, release
+from waitbench import engines
+from waitbench.environments.candidates import Candidates
+from waitbench.environments.index import Index
+from waitbench.environments.repository import Repository
+from waitbench.model.environment import Interpreter
+from waitbench.model.errors import UsageError
+from waitbench.model.revision import Release, Revision, WheelFile
+from waitbench.system.places import Cache
+
+PYTHON = Interpreter("/python", "3.11.7")
+
+
+@dataclass(frozen=True)
+class FakeIndex(Index):
+    """An index with given releases."""
+
+    versions: tuple[str, ...] = ("0.1.0", "0.2.0rc1", "0.2.0", "0.2.1", "0.10.0", "0.11.0")
+
+    def releases(self, python: Interpreter, *, prereleases: bool = False) -> tuple[str, ...]:
+        assert python == PYTHON
+        return tuple(one for one in self.versions if prereleases or "rc" not in one)
+
+
+@pytest.fixture(scope="module")
+def upstream(tmp_path_factory: pytest.TempPathFactory) -> Upstream:
+    """Releases 0.1.0 and 0.10.0 on ``main``; 0.2.0 and 0.2.1 on branches of their own."""
+    made = Upstream(tmp_path_factory.mktemp("git") / "upstream")
+    made.commit("one")
+    made.git("tag", "--annotate", "--message", "first", "release-0.1.0")
+    made.commit("two")
+    made.commit("three", content="3")
+    made.switch("release", made.ids["two"])
+    made.commit("three for 0.2.0", content="3")
+    made.git("tag", "release-0.2.0")
+    made.commit("only in 0.2.1", "src/fix.rs")
+    made.git("tag", "release-0.2.1")
+    made.switch("main")
+    made.commit("four")
+    made.git("tag", "release-0.10.0")
+    made.commit("five")
+    made.git("checkout", "--quiet", "--orphan", "unrelated")
+    made.commit("nothing in common")
+    return made
+
+
+def versions(upstream: Upstream, good: Revision, bad: Revision) -> list[str]:
+    index = FakeIndex("stand-in", Cache(upstream.folder.parent / "cache"))
+    points = upstream.candidates().releases(good, bad, index, PYTHON).points
+    assert [points[0].source, points[-1].source] == [good.source, bad.source]
+    return [point.source.identity for point in points[1:-1]]
+
+
+def test_releases_between_two_are_those_of_the_index_by_version(upstream: Upstream) -> None:
+    assert versions(upstream, release("0.1.0"), release("0.11.0")) == ["0.2.0", "0.2.1", "0.10.0"]
+    assert versions(upstream, release("0.2.0"), release("0.2.1")) == []
+
+
+def test_early_releases_count_only_if_an_end_is_one(upstream: Upstream) -> None:
+    assert versions(upstream, release("0.1.0rc1"), release("0.2.0")) == ["0.1.0", "0.2.0rc1"]
+    assert "0.2.0rc1" not in versions(upstream, release("0.1.0"), release("0.2.1"))
+
+
+def test_beside_a_commit_releases_are_those_with_tags_on_the_way(upstream: Upstream) -> None:
+    two, four, five = (at(upstream.ids[name]) for name in ("two", "four", "five"))
+    assert versions(upstream, two, five) == ["0.10.0"]
+    assert versions(upstream, two, four) == [], "the end itself is not between"
+    assert versions(upstream, at(upstream.ids["one"]), five) == ["0.10.0"], "nor by its tag"
+    assert versions(upstream, two, release("0.11.0")) == ["0.2.0", "0.2.1", "0.10.0"]
+    assert versions(upstream, release("0.1.0"), at(upstream.ids["only in 0.2.1"])) == ["0.2.0"]
+
+
+def test_a_release_on_a_branch_of_its_own_is_where_the_other_history_is_the_same_package(
+    upstream: Upstream,
+) -> None:
+    found = upstream.candidates().commits(release("0.2.0"), release("0.10.0"))
+    assert upstream.subjects(found) == [["three"], ["four"]]
+    assert found.points[0].source.identity == upstream.ids["three for 0.2.0"]
+    assert found.aside == ()
+
+
+def test_a_release_with_changes_of_its_own_is_searched_from_where_the_histories_part(
+    upstream: Upstream,
+) -> None:
+    found = upstream.candidates().commits(release("0.2.1"), release("0.10.0"))
+    assert upstream.subjects(found) == [["two"], ["three"], ["four"]]
+    own = [logged.subject for logged in found.aside]
+    assert own == ["three for 0.2.0", "only in 0.2.1"]
+
+
+def test_a_commit_that_is_no_ancestor_is_refused_with_where_the_histories_part(
+    upstream: Upstream,
+) -> None:
+    good = at(upstream.ids["only in 0.2.1"], "mine")
+    part = upstream.ids["two"][:12]
+    with pytest.raises(UsageError, match=f"mine is not an ancestor of main.*Name {part}"):
+        upstream.candidates().commits(good, at(upstream.ids["five"], "main"))
+    with pytest.raises(UsageError, match="no commit in common"):
+        upstream.candidates().commits(at(upstream.ids["nothing in common"]), good)
+
+
+@pytest.mark.parametrize(
+    ("good", "bad", "why"),
+    [
+        ("five", "two", "five comes after two: name the older one first"),
+        ("two", "two", "two and two are the same"),
+        ("0.10.0", "0.2.0", "r0.10.0 comes after r0.2.0"),
+        ("0.2.0", "0.2.0", "are the same"),
+    ],
+)
+def test_ends_in_the_wrong_order_are_told(
+    upstream: Upstream, good: str, bad: str, why: str
+) -> None:
+    ends = [
+        at(upstream.ids[name], name) if name in upstream.ids else release(name)
+        for name in (good, bad)
+    ]
+    with pytest.raises(UsageError, match=why):
+        upstream.candidates().commits(*ends)
+    if isinstance(ends[0].source, Release):
+        with pytest.raises(UsageError, match=why):
+            versions(upstream, *ends)
+
+
+def test_a_release_without_a_tag_is_told_with_what_brings_tags(upstream: Upstream) -> None:
+    with pytest.raises(
+        UsageError, match=r"no tag for release 0\.11\.0, such as release-0\.11\.0\. .*--tags"
+    ):
+        upstream.candidates().commits(release("0.1.0"), release("0.11.0"))
+
+
+def test_a_wheel_file_has_no_place_in_the_history(upstream: Upstream) -> None:
+    wheel = Revision(
+        label="mine", text="w.whl", engine="standin", source=WheelFile(Path("w.whl"), "")
+    )
+    with pytest.raises(UsageError, match="mine has no place in the history"):
+        upstream.candidates().commits(wheel, release("0.1.0"))
+
+
+def shallow_clone(upstream: Upstream, folder: Path, depth: int) -> Candidates:
+    """What lies between commits of a clone with little history."""
+    options = ("--quiet", f"--depth={depth}", "--branch=main", "--no-single-branch")
+    standin.git(folder, "clone", *options, upstream.folder.as_uri(), "clone")
+    repository = Repository(str(folder / "clone"), Cache(folder / "cache"))
+    return Candidates(engines.named("standin"), repository)
+
+
+def test_a_history_that_was_cut_off_is_told_only_where_it_matters(
+    upstream: Upstream, tmp_path: Path
+) -> None:
+    candidates = shallow_clone(upstream, tmp_path, 2)
+    four, five = (at(upstream.ids[name]) for name in ("four", "five"))
+    assert len(candidates.commits(four, five).points) == 2
+    with pytest.raises(UsageError, match=r"shallow clone.*--unshallow"):
+        candidates.commits(at(upstream.ids["three for 0.2.0"]), five)
+
+
+def test_a_history_that_was_cut_off_on_one_way_of_two_is_told(tmp_path: Path) -> None:
+    made = Upstream(tmp_path / "upstream")
+    good = at(made.commit("good"))
+    made.switch("short", "main")
+    made.commit("aside", "src/aside.rs")
+    made.switch("main")
+    for subject in ("one", "two", "three"):
+        made.commit(subject)
+    bad = at(made.merge("short", "merge"))
+    assert len(made.candidates().commits(good, bad).points) == 5
+    with pytest.raises(UsageError, match=r"shallow clone.*--unshallow"):
+        shallow_clone(made, tmp_path, 3).commits(good, bad)
+
+
+def test_a_merged_branch_that_was_cut_off_does_not_matter(tmp_path: Path) -> None:
+    made = Upstream(tmp_path / "upstream")
+    made.commit("root")
+    made.switch("side", "main")
+    for number in (1, 2, 3):
+        made.commit(f"side {number}", "src/side.rs")
+    made.switch("main")
+    good = at(made.commit("good"))
+    bad = at(made.merge("side", "merge"))
+    found = shallow_clone(made, tmp_path, 2).commits(good, bad)
+    assert made.subjects(found) == [["good"], ["merge"]]

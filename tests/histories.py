@@ -1,0 +1,72 @@
+"""Made-up repositories of the stand-in, with branches, for what is searched in history."""
+
+import shutil
+from pathlib import Path
+
+from tests import standin
+from waitbench import engines
+from waitbench.environments.candidates import Candidates
+from waitbench.environments.repository import Repository
+from waitbench.model.history import Stretch
+from waitbench.model.revision import Commit, Release, Revision
+from waitbench.system.places import Cache
+
+
+class Upstream:
+    """A repository that is written commit by commit; its commits are known by their subjects."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.ids: dict[str, str] = {}
+        if not folder.exists():
+            folder.mkdir(parents=True)
+            self.git("init", "--quiet", "--initial-branch", "main")
+
+    def copy(self, folder: Path) -> "Upstream":
+        shutil.copytree(self.folder, folder)
+        copied = Upstream(folder)
+        copied.ids.update(self.ids)
+        return copied
+
+    def git(self, *arguments: str) -> str:
+        return standin.git(self.folder, *arguments)
+
+    def commit(self, subject: str, path: str = "src/main.rs", content: str | None = None) -> str:
+        """A commit that changes one file, to something new unless ``content`` is given."""
+        file = self.folder / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(subject if content is None else content)
+        self.git("add", "--all")
+        self.git("commit", "--quiet", "--message", subject)
+        return self._keep(subject)
+
+    def merge(self, branch: str, subject: str) -> str:
+        self.git("merge", "--quiet", "--no-ff", "--message", subject, branch)
+        return self._keep(subject)
+
+    def switch(self, branch: str, *at: str) -> None:
+        """Goes to a branch, or begins a new one ``at`` a commit."""
+        self.git("checkout", "--quiet", *(["-b"] if at else []), branch, *at)
+
+    def subjects(self, stretch: Stretch) -> list[list[str]]:
+        """The subjects of the commits of each point."""
+        return [[logged.subject for logged in point.commits] for point in stretch.points]
+
+    def candidates(self) -> Candidates:
+        cache = Cache(self.folder.parent / "cache")
+        return Candidates(engines.named("standin"), Repository(str(self.folder), cache))
+
+    def _keep(self, subject: str) -> str:
+        self.ids[subject] = self.git("rev-parse", "HEAD")
+        return self.ids[subject]
+
+
+def at(commit: str, label: str = "") -> Revision:
+    """A commit, as a user would have named it."""
+    return Revision(label=label or commit, text=commit, engine="standin", source=Commit(commit))
+
+
+def release(version: str) -> Revision:
+    return Revision(
+        label=f"r{version}", text=f"r{version}", engine="standin", source=Release(version)
+    )
