@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Sequence
 
-
 from waitbench.cli.preparation import Prepared, prepare
 from waitbench.cli.request import Request, validate
 from waitbench.model.environment import OriginChoice

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from tests.records import make_record, outcome, times
-from waitbench.cli.comparing import _continue
+from waitbench.cli.resuming import go_on
 from waitbench.model.errors import UsageError
 from waitbench.model.record import Record
 from waitbench.model.run import DISTURBED, FAILED, NOT_BUILT, TIMED_OUT
@@ -19,7 +19,7 @@ def anew() -> Record:
 
 
 def test_half_a_round_is_measured_anew(anew: Record) -> None:
-    _continue(anew, make_record({"a": SAME, "b": SAME[:2]}))
+    go_on(anew, make_record({"a": SAME, "b": SAME[:2]}))
     assert [(run.label, run.round) for run in anew.measurements] == [
         ("a", 1), ("a", 2), ("b", 1), ("b", 2),
     ]  # fmt: skip
@@ -29,7 +29,7 @@ def test_what_failed_before_stays_failed_but_is_tried_again(anew: Record) -> Non
     earlier = make_record({"a": SAME, "b": SAME[:2]})
     earlier.add(outcome("b", 3, TIMED_OUT))
     earlier.add(outcome("b", 1, DISTURBED))
-    _continue(anew, earlier)
+    go_on(anew, earlier)
     assert len(anew.of("a")) == 3
     assert anew.outcomes == earlier.outcomes
     assert anew.why_given_up("b") is None
@@ -40,14 +40,14 @@ def test_what_failed_before_stays_failed_but_is_tried_again(anew: Record) -> Non
 def test_what_could_not_be_built_before_and_is_built_now_is_measured(anew: Record) -> None:
     earlier = make_record({"a": SAME, "b": []})
     earlier.add(outcome("b", 0, NOT_BUILT))
-    _continue(anew, earlier)
+    go_on(anew, earlier)
     assert anew.outcomes == []
 
 
 def test_another_comparison_is_not_gone_on_with(anew: Record) -> None:
     with pytest.raises(UsageError, match="another comparison"):
-        _continue(anew, make_record({"a": SAME, "b": SAME}, topology="cluster"))
+        go_on(anew, make_record({"a": SAME, "b": SAME}, topology="cluster"))
     earlier = replace(make_record({"a": SAME, "b": SAME}), parameters={"partitions": 3})
     earlier.add(outcome("a", 1, FAILED))
     with pytest.raises(UsageError, match="another comparison"):
-        _continue(anew, earlier)
+        go_on(anew, earlier)

@@ -3,6 +3,9 @@
 Every figure of a comparison, mean or ratio, is of the same rounds.
 """
 
+import math
+from collections.abc import Sequence
+
 from waitbench.model.metrics import Metric
 from waitbench.model.record import Record
 
@@ -40,3 +43,29 @@ def shared_rounds(record: Record, key: str | None = None) -> frozenset[int]:
     )
     rounds = [one for one in of_each if one]
     return frozenset(set.intersection(*rounds)) if rounds else frozenset()
+
+
+def logs_by_round(records: Sequence[Record], metric: Metric) -> list[tuple[float, ...]]:
+    """The logarithm of what each revision cost, for each round that all have, in order of rounds.
+
+    Of several scenarios it is the mean. Rounds in which the machine did something else in every
+    attempt are left out, as are those that any revision lacks.
+    """
+    found = [_logs(record, metric) for record in records]
+    shared = set(found[0]).intersection(*found[1:]) if found else set()
+    return [
+        tuple(math.fsum(logs) / len(found) for logs in zip(*(one[n] for one in found), strict=True))
+        for n in sorted(shared)
+    ]
+
+
+def _logs(record: Record, metric: Metric) -> dict[int, tuple[float, ...]]:
+    by_label = [
+        {run.round: run.metrics[metric.key] for run in record.of(one) if metric.key in run.metrics}
+        for one in record.context.labels
+    ]
+    rounds = set(by_label[0]).intersection(*by_label[1:]) - record.disturbed_rounds
+    return {
+        number: tuple(math.log(max(of[number], metric.floor)) for of in by_label)
+        for number in rounds
+    }

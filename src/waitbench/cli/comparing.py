@@ -16,12 +16,13 @@ from waitbench.cli.guiding import GateGuide
 from waitbench.cli.keeper import Keeper
 from waitbench.cli.preparation import Prepared, prepare
 from waitbench.cli.request import Request, ValidRequest, validate
+from waitbench.cli.resuming import begin_records
 from waitbench.execution import plan
 from waitbench.execution.session import Session
 from waitbench.families import tables as family_tables
 from waitbench.model.errors import ExitCode, UsageError
 from waitbench.model.record import Record
-from waitbench.model.run import HARMLESS, NOT_BUILT
+from waitbench.model.run import HARMLESS
 from waitbench.reporting import plain, sentences, summary, tables, traces
 from waitbench.reporting.console import make_console
 from waitbench.reporting.gate import plain as plain_verdict
@@ -81,7 +82,8 @@ class Comparing:
             if not self.resume:
                 # Somebody may have begun and ended in it since; nothing of theirs is overwritten.
                 folders.new_folder(folder)
-            records = self._begin(prepared, folder)
+            records = begin_records(prepared, folder, resume=self.resume)
+            comparisons.begin(folder, prepared.context, self._settings(prepared))
             self._measure(prepared, records, folder, progress)
             comparisons.finish(folder, list(records.values()))
             contents = comparisons.read(folder)
@@ -112,16 +114,6 @@ class Comparing:
         if self.resume:
             return folders.resumed_folder(self.results, labels)
         return folders.new_folder(self.results, labels)
-
-    def _begin(self, prepared: Prepared, folder: Path) -> dict[str, Record]:
-        """New records, with the runs of before where a comparison is resumed."""
-        records = prepared.new_records()
-        if self.resume:
-            for earlier in comparisons.resume(folder).records:
-                if earlier.scenario in records:
-                    _continue(records[earlier.scenario], earlier)
-        comparisons.begin(folder, prepared.context, self._settings(prepared))
-        return records
 
     def _settings(self, prepared: Prepared) -> dict[str, object]:
         """What was asked for besides, for the result files."""
@@ -214,19 +206,3 @@ class Comparing:
 
 def _kept_in(folder: Path) -> str:
     return f"Finished runs are kept in {folder}; the same command with --resume goes on."
-
-
-def _continue(record: Record, earlier: Record) -> None:
-    """Adds the measurements of an interrupted comparison. Raises ``UsageError`` for another one."""
-    if earlier.context.identity != record.context.identity or dict(earlier.parameters) != dict(
-        record.parameters
-    ):
-        raise UsageError(
-            f"The results of {record.scenario} are of another comparison (revisions, Python, "
-            "topology or parameters differ), so it cannot be resumed. Repeat the command as it "
-            "was, or leave out --resume."
-        )
-    record.measurements += [run for run in earlier.measurements if earlier.is_whole(run.round)]
-    # What failed, failed; but what is not built now is said anew.
-    record.outcomes += [one for one in earlier.outcomes if one.reason != NOT_BUILT]
-    record.outcomes_before = len(record.outcomes)

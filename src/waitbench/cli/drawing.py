@@ -5,6 +5,7 @@ from pathlib import Path
 
 from waitbench import families
 from waitbench.analysis import statistics
+from waitbench.analysis.bisection_stages import Searched
 from waitbench.store import timelines
 from waitbench.store.comparisons import Contents
 
@@ -25,3 +26,12 @@ def draw(contents: Contents, formats: Sequence[str]) -> list[Path]:
         for name, figure in of_families.items()
         for form in formats
     ]
+
+
+def draw_search(searched: Searched, folder: Path, name: str) -> list[str]:
+    """Writes the chart of a search, if anything was measured. Returns the names of the files."""
+    from waitbench.reporting import charts
+    from waitbench.reporting.charts import history
+
+    figure = history.draw(searched)
+    return [charts.save(figure, folder, name, "png").name] if figure is not None else []

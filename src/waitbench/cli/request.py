@@ -66,6 +66,8 @@ class ValidRequest:
     """What observes instrumented runs; none, if there are to be no such runs."""
     toolchain: str | None
     setup_limit_s: float | None
+    python: str | None
+    """The interpreter that the user asks for."""
     argv: tuple[str, ...]
 
     @property
@@ -115,6 +117,7 @@ def validate(request: Request, say: PreparationLog, *, quick: bool) -> ValidRequ
         instruments=instruments,
         toolchain=request.toolchain,
         setup_limit_s=request.setup_limit_s,
+        python=request.python,
         argv=request.argv,
     )
 

@@ -1,0 +1,38 @@
+"""The records of a comparison that begins, or that goes on where it was interrupted."""
+
+from pathlib import Path
+
+from waitbench.cli.preparation import Prepared
+from waitbench.model.errors import UsageError
+from waitbench.model.record import Record
+from waitbench.model.run import NOT_BUILT
+from waitbench.store import comparisons
+
+
+def begin_records(prepared: Prepared, folder: Path, *, resume: bool) -> dict[str, Record]:
+    """New records, by scenario, with the runs of before where a comparison is resumed.
+
+    Raises ``UsageError`` where the folder holds another comparison.
+    """
+    records = prepared.new_records()
+    if resume:
+        for earlier in comparisons.resume(folder).records:
+            if earlier.scenario in records:
+                go_on(records[earlier.scenario], earlier)
+    return records
+
+
+def go_on(record: Record, earlier: Record) -> None:
+    """Adds the measurements of an interrupted comparison. Raises ``UsageError`` for another one."""
+    if earlier.context.identity != record.context.identity or dict(earlier.parameters) != dict(
+        record.parameters
+    ):
+        raise UsageError(
+            f"The results of {record.scenario} are of another comparison (revisions, Python, "
+            "topology or parameters differ), so it cannot be resumed. Repeat the command as it "
+            "was, or leave out --resume."
+        )
+    record.measurements += [run for run in earlier.measurements if earlier.is_whole(run.round)]
+    # What failed, failed; but what is not built now is said anew.
+    record.outcomes += [one for one in earlier.outcomes if one.reason != NOT_BUILT]
+    record.outcomes_before = len(record.outcomes)

@@ -1,0 +1,170 @@
+"""One step of a search -> its answer: builds what it takes, measures until it is certain."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from rich.console import Console
+
+from waitbench.analysis import bisection_steps
+from waitbench.analysis.bisection_stages import Grain, Stage, of_equal_packages
+from waitbench.analysis.bisection_steps import Says, Step, StepAnswer
+from waitbench.analysis.rounds import logs_by_round
+from waitbench.cli.keeper import Keeper
+from waitbench.cli.preparation import Prepared, prepare
+from waitbench.cli.request import ValidRequest
+from waitbench.cli.resuming import begin_records
+from waitbench.environments.origins import Chooser
+from waitbench.execution.session import Session
+from waitbench.model.environment import EnvironmentSpec, Interpreter, OriginChoice
+from waitbench.model.errors import HarnessError, UsageError
+from waitbench.model.instruments import INSTRUMENTED
+from waitbench.model.metrics import Metric
+from waitbench.model.record import Record
+from waitbench.model.revision import Revision
+from waitbench.reporting.progress import PreparationLog, RunProgress
+from waitbench.store import comparisons
+
+
+class CannotBeMeasured(Exception):
+    """The middle of a step cannot be built, or its runs fail: another point must take its place."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.why = why
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stepper:
+    """Measures steps, each in a folder of its own that holds an ordinary comparison."""
+
+    request: ValidRequest
+    metric: Metric
+    most_rounds: int
+    resume: bool
+    quiet: bool
+    progress: Console
+    python: Interpreter | None
+    """What all points are measured with."""
+
+    def fitted_to(self, stage: Stage) -> "Stepper":
+        """With the interpreter for a stage: one that fits both ends. Raises ``UsageError``."""
+        ends = (0, len(stage.points) - 1)
+        return replace(self, python=self._specs(stage, ends)[0].python)
+
+    def answer(self, stage: Stage, step: Step, folder: Path, budget_s: float) -> StepAnswer:
+        """The answer of a step, after as many rounds as it takes.
+
+        It is unclear after ``most_rounds``, or when the budget is spent. Raises
+        ``CannotBeMeasured`` about its middle, ``HarnessError`` about its ends.
+        """
+        prepared = self._prepare(stage, step)
+        packages = (prepared.environments[label].facts.package_sha256 for label in prepared.labels)
+        known = of_equal_packages(step, tuple(packages))
+        if known is not None:
+            return known
+        folder.mkdir(exist_ok=True)
+        resumed = self.resume and any(folder.iterdir())
+        records = begin_records(prepared, folder, resume=resumed)
+        comparisons.begin(folder, prepared.context, self._settings())
+        guide = _StepGuide(step, records, self)
+        with RunProgress(self.progress, quiet=self.quiet) as bar:
+            session = Session(prepared.measurer(), records, Keeper(folder, bar))
+            session.carry_out_until(
+                guide, [prepared.request.scenarios], prepared.labels, self.most_rounds, budget_s
+            )
+        comparisons.finish(folder, list(records.values()))
+        self._require_runs(stage, step, records)
+        return guide.answer()
+
+    def _prepare(self, stage: Stage, step: Step) -> Prepared:
+        middle = step.points[1:-1]
+        try:
+            self._specs(stage, middle)
+        except UsageError as error:
+            raise CannotBeMeasured(str(error)) from error
+        specs = self._specs(stage, step.points)
+        say = PreparationLog(self.progress, quiet=self.quiet)
+        prepared = prepare(replace(self.request, specs=specs), self.progress, say)
+        self._require(stage, step, {label: str(why) for label, why in prepared.errors.items()})
+        return prepared
+
+    def _specs(self, stage: Stage, points: Sequence[int]) -> tuple[EnvironmentSpec, ...]:
+        """What to install for some points of a stage. Raises ``UsageError``."""
+        request = self.request
+        chooser = Chooser(request.engine, request.repository, request.cache)
+        wheels = stage.grain is Grain.RELEASES
+        revisions = [
+            Revision(
+                label=stage.labels[point],
+                text=stage.labels[point],
+                engine=request.engine.name,
+                source=stage.points[point].source,
+            )
+            for point in points
+        ]
+        choice = OriginChoice.WHEEL if wheels else OriginChoice.SOURCE
+        wanted = self.python.executable if self.python else request.python
+        return chooser.choose(revisions, choice, wanted) if revisions else ()
+
+    def _settings(self) -> dict[str, object]:
+        """What was asked for besides, for the result files."""
+        instruments = self.request.instruments
+        return {
+            "scenarios": [scenario.name for scenario in self.request.scenarios],
+            "instruments": sorted(instruments.keys),
+            "split": "sampled" if instruments.sampler else "ticks",
+        }
+
+    def _require_runs(self, stage: Stage, step: Step, records: Mapping[str, Record]) -> None:
+        given_up = {
+            label: why
+            for label in stage.labels_of(step)
+            for record in records.values()
+            if (why := record.why_given_up(label)) is not None
+        }
+        self._require(stage, step, given_up)
+
+    def _require(self, stage: Stage, step: Step, lacking: Mapping[str, str]) -> None:
+        """Raises about the first point that cannot be measured: an end before the middle."""
+        good, *middle, bad = stage.labels_of(step)
+        for label in (good, bad):
+            if label in lacking:
+                raise HarnessError(
+                    f"{label} cannot be measured, so there is nothing to search from: "
+                    f"{lacking[label]}"
+                )
+        for label in middle:
+            if label in lacking:
+                raise CannotBeMeasured(_brief(lacking[label]))
+
+
+def _brief(why: str) -> str:
+    """What failed, and the last line of its log, which mostly says why."""
+    first, *log = (line.strip() for line in why.splitlines() if line.strip())
+    return f"{first} {log[-1]}" if log else first
+
+
+@dataclass(frozen=True)
+class _StepGuide:
+    """Wants rounds while a step's answer is not certain; see ``execution.session.Guide``."""
+
+    step: Step
+    records: Mapping[str, Record]
+    stepper: Stepper
+
+    def answer(self) -> StepAnswer:
+        records = list(self.records.values())
+        return bisection_steps.answer(self.step, logs_by_round(records, self.stepper.metric))
+
+    def wants_more(self, scenario: str) -> bool:
+        record = self.records[scenario]
+        # Three points: one that is given up leaves nothing to compare the others with.
+        measurable = all(record.why_given_up(one) is None for one in record.context.labels)
+        return measurable and self.answer().says is Says.UNCLEAR
+
+    def wants_instruments(self, scenario: str) -> bool:
+        return self.stepper.metric.key in INSTRUMENTED and self.wants_more(scenario)
+
+    def is_over(self) -> bool:
+        return False

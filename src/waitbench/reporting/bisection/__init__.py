@@ -1,0 +1,1 @@
+"""What a search for a change found, in every form: console, Markdown, plain data."""

@@ -1,0 +1,204 @@
+"""What every form of a search's result says: the headline, each finding, what to repeat."""
+
+import shlex
+from collections.abc import Sequence
+
+from waitbench.analysis.bisection import End, Finding, Kind
+from waitbench.analysis.bisection_stages import Grain, Searched, Stage
+from waitbench.analysis.bisection_steps import Change, Question, Says, Step, StepAnswer
+from waitbench.model.history import LoggedCommit
+
+_SHOWN_DIGITS = 10
+_WORTH_SAYING = 10.0
+"""Changes from here on, as a share, are not worth a figure."""
+_MOST_FILES = 8
+_SAME = ": the same package, so that nothing was measured"
+_TOO_FEW = ": too few rounds in which the machine did nothing else"
+
+
+def headline(searched: Searched) -> str:
+    """What came of it, in one line."""
+    what, good, bad = searched.criterion.metric.title, *searched.ends
+    between = f"between {good} and {bad}"
+    changed = _changed(searched.faster)
+    if searched.end is End.NO_CHANGE:
+        fallen = "fallen" if searched.faster else "risen"
+        return f"NO CHANGE PROVEN: {what} has not {fallen} for certain {between}"
+    if searched.end is End.OPEN:
+        return f"OPEN: where {what} {changed} {between} is not certain yet"
+    if searched.end is End.GRADUAL:
+        return f"GRADUAL: {what} {changed} {between}, but no single step of it proves itself"
+    if searched.end is End.RANGE:
+        return f"RANGE: {what} {changed} among revisions that cannot be measured"
+    finest = searched.stages[-1].grain if searched.stages else Grain.RELEASES
+    names = [
+        stage.labels[finding.bad] for stage, finding in searched.culprits if stage.grain is finest
+    ] or [stage.labels[finding.bad] for stage, finding in searched.culprits]
+    return f"FOUND: {what} {changed} with {' and '.join(names)}"
+
+
+def findings(searched: Searched) -> list[str]:
+    """A sentence for each part of the history of which something is known, stage by stage."""
+    said = []
+    for stage in searched.stages:
+        said += [_finding(searched, stage, one) for one in stage.search.findings]
+        if stage.search.end is End.NO_CHANGE:
+            said.append(_no_change(searched, stage))
+    return said
+
+
+def remarks(searched: Searched) -> list[str]:
+    """What must not go unsaid besides: what could not be measured, and why a search stopped."""
+    said = [
+        f"{stage.labels[point]} cannot be measured: {why}"
+        for stage in searched.stages
+        for point, why in sorted(stage.missing.items())
+    ]
+    return said + list(searched.remarks)
+
+
+def about_aside(stage: Stage, aside: Sequence[LoggedCommit]) -> list[str]:
+    """That the good end has commits of its own, which are not searched; else nothing."""
+    if not aside:
+        return []
+    number = "a commit" if len(aside) == 1 else f"{len(aside)} commits"
+    return [
+        f"The good end has {number} of its own, not in the history of {stage.labels[-1]}: the "
+        f"search begins where they part, at {stage.labels[0]}. What these changed is not searched."
+    ]
+
+
+def culprits(searched: Searched) -> list[tuple[str, str, LoggedCommit]]:
+    """Parent, culprit, and what its author says of it, for each culprit that is a commit."""
+    return [
+        (stage.labels[finding.good], stage.labels[finding.bad], commit)
+        for stage, finding in searched.culprits
+        if (commit := stage.commit_of(finding.bad)) is not None
+    ]
+
+
+def about(commit: LoggedCommit) -> list[str]:
+    """Who changed what, line by line."""
+    files = list(commit.files[:_MOST_FILES])
+    if len(commit.files) > _MOST_FILES:
+        files.append(f"{len(commit.files) - _MOST_FILES} more")
+    return [
+        f"{commit.commit[:_SHOWN_DIGITS]} {commit.subject}",
+        f"{commit.author}, {commit.date}",
+        f"files: {', '.join(files) or 'none'}",
+    ]
+
+
+def to_repeat(searched: Searched) -> list[str]:
+    """The commands that measure each culprit beside what was before it."""
+    scenarios = [word for name in searched.scenarios for word in ("-s", name)]
+    return [
+        shlex.join(
+            [
+                "./compare.sh", *(searched.prefix + stage.labels[at] for at in (one.good, one.bad)),
+                *scenarios, "--fail-on", str(searched.criterion), *searched.options,
+            ]
+        )
+        for stage, one in searched.culprits
+    ]  # fmt: skip
+
+
+def step_text(stage: Stage, step: Step) -> str:
+    """What a step is about to measure."""
+    good, *middle, bad = stage.labels_of(step)
+    if step.question is Question.ENDPOINTS:
+        return f"the ends, {good} and {bad}: is there a change at all?"
+    if step.question is Question.PROOF:
+        return f"{bad} against {good}: is this it?"
+    return f"{middle[0]}, between {good} and {bad}: like which of them?"
+
+
+def answer_text(answer: StepAnswer) -> str:
+    """What a step said, with the ratios that it rests on."""
+    if not answer.changes:
+        return answer.says.value + (_TOO_FEW if answer.says is Says.UNCLEAR else _SAME)
+    shown = answer.changes[1:] or answer.changes
+    ratios = ", then ".join(ratio_text(change) for change in shown)
+    return f"{answer.says.value}: {ratios}, {answer.rounds} rounds"
+
+
+def ratio_text(change: Change) -> str:
+    """A ratio with its bounds."""
+    return f"× {change.ratio:.3g} ({change.low:.3g}–{change.high:.3g})"
+
+
+def steps(searched: Searched) -> list[tuple[str, ...]]:
+    """A row for each step: its number, what was measured, the answer, the rounds."""
+    return [
+        (
+            f"{number}.{step.number + 1}",
+            " … ".join(stage.labels_of(step)),
+            answer.says.value,
+            ", then ".join(map(ratio_text, answer.changes[1:] or answer.changes)),
+            str(answer.rounds),
+        )
+        for number, stage in enumerate(searched.stages, 1)
+        for step, answer in stage.search.answers
+    ]
+
+
+STEP_HEADER = ("step", "revisions", "says", "ratio (bounds)", "rounds")
+
+
+def _finding(searched: Searched, stage: Stage, finding: Finding) -> str:
+    good, bad = stage.labels[finding.good], stage.labels[finding.bad]
+    what, changed = searched.criterion.metric.title, _changed(searched.faster)
+    ratio = _ratio_of(_change_of(finding))
+    if finding.kind is Kind.CULPRIT:
+        return f"{bad}: {what} {changed} {ratio} against {good}."
+    if finding.kind is Kind.RANGE:
+        hidden = finding.bad - finding.good
+        return (
+            f"After {good}, up to {bad}: {what} {changed} {ratio} with one of these {hidden}, as "
+            "those between cannot be measured."
+        )
+    if finding.kind is Kind.GRADUAL:
+        return f"From {good} to {bad}: {what} {changed} {ratio}, and no single step proves itself."
+    if finding.kind is Kind.UNCLEAR:
+        return (
+            f"From {good} to {bad}: unclear after {finding.answer.rounds if finding.answer else 0} "
+            f"rounds{_found_by(_change_of(finding))}. More rounds (--max-rounds) or longer runs "
+            "(--full) may tell."
+        )
+    return f"From {good} to {bad}: not searched yet."
+
+
+def _no_change(searched: Searched, stage: Stage) -> str:
+    _, answer = stage.search.answers[0]
+    built = "" if stage.grain is Grain.RELEASES else ", built here,"
+    first, last = stage.labels[0], stage.labels[-1]
+    if not answer.changes:
+        return f"{first} and {last}{built} {answer_text(answer)}."
+    return (
+        f"{first} and {last}{built} do not differ for certain: {_ratio_of(answer.changes[0])}"
+        f"{_found_by(answer.changes[0])}."
+    )
+
+
+def _change_of(finding: Finding) -> Change | None:
+    """What the finding's answer says of its own part; ``None`` with too few rounds."""
+    changes = finding.answer.changes if finding.answer else ()
+    of_part = (one for one in changes if (one.good, one.bad) == (finding.good, finding.bad))
+    return next(of_part, None)
+
+
+def _ratio_of(change: Change | None) -> str:
+    return ratio_text(change) if change else "by an unknown factor"
+
+
+def _found_by(change: Change | None) -> str:
+    if change is None:
+        return ""
+    share = change.would_have_found
+    if share >= _WORTH_SAYING:
+        return "; too noisy to find anything"
+    return f"; a change of {share * 100:.2g} % would have been found, 95 % of the time"
+
+
+def _changed(faster: bool) -> str:
+    return "fell" if faster else "rose"

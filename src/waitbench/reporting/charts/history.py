@@ -1,0 +1,63 @@
+"""Every point that a search measured, along the history: where a cost changed, at one glance."""
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+from waitbench.analysis.bisection import Kind
+from waitbench.analysis.bisection_stages import Searched, Stage, along
+from waitbench.reporting.charts import style
+from waitbench.reporting.style import shorten_apart
+
+_MOST_CHARACTERS = 14
+_CULPRIT = "#D55E00"
+
+
+def draw(searched: Searched) -> Figure | None:
+    """A panel for each stage: the ratio to its first point, with bounds; culprits are marked.
+
+    ``None`` where nothing was measured.
+    """
+    stages = [stage for stage in searched.stages if len(along(stage)) > 1]
+    if not stages:
+        return None
+    figure = Figure(figsize=(10, 3.4 * len(stages) + 0.6), layout="constrained")
+    panels = figure.subplots(len(stages), 1, squeeze=False)
+    for (axes,), stage in zip(panels, stages, strict=True):
+        _draw_stage(axes, stage)
+    good, bad = searched.ends
+    what = f"{searched.criterion.metric.title} from {good} to {bad}"
+    style.title(figure, None, f"{what} · {', '.join(searched.scenarios)}", "")
+    return figure
+
+
+def _draw_stage(axes: Axes, stage: Stage) -> None:
+    placed = along(stage)
+    places = [one.point for one in placed]
+    ratios = [one.ratio for one in placed]
+    arms = [
+        [one.ratio - one.low for one in placed],
+        [max(0.0, min(one.high, one.ratio * 10) - one.ratio) for one in placed],
+    ]
+    axes.errorbar(
+        places, ratios, yerr=arms, fmt="o", color=style.colour(0), capsize=2.5, elinewidth=1.2
+    )
+    for culprit in stage.named(Kind.CULPRIT):
+        axes.axvspan(culprit.good, culprit.bad, color=_CULPRIT, alpha=0.2)
+    for point in stage.missing:
+        axes.axvline(point, color=style.GREY, linestyle=":", linewidth=0.8)
+    labels = shorten_apart([stage.labels[point] for point in places], _MOST_CHARACTERS)
+    axes.set_xticks(places, labels, rotation=45, ha="right", fontsize=8)
+    axes.set_xlim(-0.5, len(stage.points) - 0.5)
+    axes.set_yscale("log")
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _place: f"{value:g}"))
+    axes.yaxis.set_minor_formatter(NullFormatter())
+    axes.set_ylabel("ratio to the first")
+    axes.set_title(
+        f"{len(stage.points)} {stage.grain.value}: those measured, bounds over all looks; shaded: "
+        "the proven step; dotted: cannot be measured",
+        fontsize=9,
+        color=style.GREY,
+    )
+    style.tidy(axes)

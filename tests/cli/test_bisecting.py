@@ -1,0 +1,95 @@
+"""Searches of a made-up repository, as a user would run them."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks.bisect_repository import Plan, write
+from tests.conftest import Compare
+
+ENDS = ("-s", "dynamic", "--fail-on", "cpu:50%", "--max-rounds", "12")
+pytestmark = pytest.mark.integration
+
+
+@pytest.fixture(scope="module")
+def history(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
+    """Six commits, the fifth of which costs four times as much; the third does not build."""
+    folder = tmp_path_factory.mktemp("history") / "repository"
+    return folder, write(
+        folder, Plan(commits=6, cpu_s=0.1, culprits={4: 3}, unbuildable=range(2, 3))
+    )
+
+
+def ends(history: tuple[Path, list[str]], good: int, bad: int) -> list[object]:
+    folder, ids = history
+    return [f"standin@{ids[good]}", f"standin@{ids[bad]}", "--repo", folder, *ENDS]
+
+
+def labels(history: tuple[Path, list[str]], *numbers: int) -> list[str]:
+    return [history[1][number][:10] for number in numbers]
+
+
+def runs(folder: Path) -> list[str]:
+    """The rows of every step's table of runs."""
+    return [row for path in sorted(folder.rglob("runs.csv")) for row in path.read_text().split()]
+
+
+def test_a_culprit_is_named_and_a_search_that_goes_on_makes_no_run_twice(
+    run_compare: Compare, history: tuple[Path, list[str]], tmp_path: Path
+) -> None:
+    folder = tmp_path / "found"
+    command = [*ends(history, 0, 5), "--results", folder, "--json"]
+    done = run_compare(*command, command="bisect")
+    assert done.returncode == 0, done.stderr
+    said: dict[str, Any] = json.loads(done.stdout)
+    assert said["end"] == "found"
+    good, bad = labels(history, 3, 4)
+    assert said["stages"][0]["findings"] == [{"kind": "culprit", "good": good, "bad": bad}]
+    assert f"{labels(history, 2)[0]} cannot be measured" in done.stderr
+    assert f"./compare.sh standin@{good} standin@{bad}" in said["repeat"][0]
+    before = runs(folder)
+    again = run_compare(*command, "--resume", command="bisect")
+    assert json.loads(again.stdout) == said
+    assert (runs(folder), "warm-up" in again.stderr) == (before, False)
+    assert (folder / "bisect.png").exists()
+
+
+def test_without_a_change_it_says_what_would_have_been_found(
+    run_compare: Compare, history: tuple[Path, list[str]], tmp_path: Path
+) -> None:
+    results, summary = tmp_path / "same", tmp_path / "summary.md"
+    done = run_compare(
+        *ends(history, 0, 3), "--results", results, "--markdown", summary, command="bisect"
+    )
+    assert done.returncode == 0, done.stderr
+    assert "would have been found" in done.stdout
+    assert summary.read_text().startswith("### NO CHANGE PROVEN")
+
+
+@pytest.mark.parametrize(
+    ("extra", "why"),
+    [
+        (("--releases", "--commits"), "one kind only"),
+        (("--fail-on", "cpu:5%,20ms"), "METRIC:PERCENT% only"),
+        (("--budget", "0"), "above zero"),
+        (("--releases",), "name a release"),
+    ],
+)
+def test_what_cannot_be_heeded_is_refused_before_anything_is_made(
+    run_compare: Compare, history: tuple[Path, list[str]], tmp_path: Path,
+    extra: tuple[str, ...], why: str,
+) -> None:  # fmt: skip
+    results = tmp_path / "refused"
+    done = run_compare(*ends(history, 0, 5), *extra, "--results", results, command="bisect")
+    assert (done.returncode, results.exists()) == (2, False)
+    assert why in done.stderr
+
+
+def test_ends_in_the_wrong_order_are_said(
+    run_compare: Compare, history: tuple[Path, list[str]], tmp_path: Path
+) -> None:
+    done = run_compare(*ends(history, 5, 0), "--results", tmp_path / "none", command="bisect")
+    assert done.returncode == 2
+    assert "comes after" in done.stderr

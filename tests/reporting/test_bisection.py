@@ -1,0 +1,76 @@
+"""What is said of a search: the headline, the findings, and the same in every form."""
+
+import json
+
+import pytest
+
+from tests.reporting.printing import lines_of
+from tests.searches import commits, releases, searched
+from waitbench.analysis.bisection_stages import Searched
+from waitbench.reporting.bisection import console, markdown, plain, texts
+from waitbench.reporting.charts import history
+
+FOUND = searched(releases(4, (2, 0.25)), commits(8, (5, 0.25)))
+CASES = {
+    "FOUND: the workers' steady CPU rose with c5": FOUND,
+    "FOUND: the workers' steady CPU rose with c2 and c6": searched(
+        commits(8, (2, 0.25), (6, 0.25))
+    ),
+    "FOUND: the workers' steady CPU rose with v0.2": searched(releases(4, (2, 0.25))),
+    "NO CHANGE PROVEN: the workers' steady CPU has not risen": searched(commits(4)),
+    "GRADUAL: the workers' steady CPU rose between c0 and c32": searched(
+        commits(33, *((at, 0.01) for at in range(1, 33)))
+    ),
+    "RANGE: the workers' steady CPU rose among": searched(
+        commits(8, (4, 0.25), unbuildable=(3, 4, 5))
+    ),
+}
+
+
+@pytest.mark.parametrize("begins", CASES)
+def test_the_headline_says_how_it_ended(begins: str) -> None:
+    assert texts.headline(CASES[begins]).startswith(begins)
+
+
+@pytest.mark.parametrize("found", CASES.values(), ids=CASES)
+def test_every_form_has_the_headline_and_can_be_drawn(found: Searched) -> None:
+    headline = texts.headline(found)
+    shown = lines_of(lambda to: console.print_searched(found, to))
+    assert " ".join(" ".join(shown).split()).endswith(headline)
+    assert markdown.render(found).startswith(f"### {headline}")
+    assert json.loads(json.dumps(plain.plain(found)))["headline"] == headline
+    assert history.draw(found) is not None
+
+
+def test_a_culprit_has_author_files_and_the_command_that_measures_it_again() -> None:
+    assert texts.to_repeat(FOUND)[-1] == (
+        "./compare.sh c4 c5 -s partitioned-long-input --fail-on steady:10% -p 2"
+    )
+    ((good, bad, commit),) = texts.culprits(FOUND)
+    assert (good, bad) == ("c4", "c5")
+    assert texts.about(commit)[1:] == [
+        "A. Author, 2026-01-01T00:00:00+00:00",
+        "files: " + ", ".join(f"src/{at}.rs" for at in range(8)) + ", 2 more",
+    ]
+
+
+def test_what_hides_among_what_cannot_be_measured_is_said_with_why() -> None:
+    found = CASES["RANGE: the workers' steady CPU rose among"]
+    (finding,) = texts.findings(found)
+    assert finding.startswith("After c2, up to c6:")
+    assert "one of these 4" in finding
+    assert "c4 cannot be measured: it does not build" in texts.remarks(found)
+
+
+def test_a_subject_is_text_in_markdown() -> None:
+    rendered = markdown.render(FOUND)
+    assert "<b>" not in rendered
+    assert "\u202e" not in rendered
+
+
+def test_commits_aside_are_said() -> None:
+    stage = commits(4)
+    point = stage.points[0].commits[0]
+    assert texts.about_aside(stage, ()) == []
+    (said,) = texts.about_aside(stage, (point, point))
+    assert said.startswith("The good end has 2 commits of its own")
