@@ -42,9 +42,13 @@ def _draw(axes: Axes, messages: Sequence[int], seconds: Sequence[tuple[float, fl
         ]
         places = [place + (number - 0.5) * 0.4 for place in range(len(seconds))]
         bars = axes.barh(places, each_us, 0.38, color=style.colour(number), label=side)
-        axes.bar_label(bars, [f"{value:.2g}" for value in each_us], fontsize=7, padding=2)
+        axes.bar_label(bars, [_short(value) for value in each_us], fontsize=7, padding=2)
     axes.set(xscale="log", xlabel="microseconds")
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _place: f"{value:g}"))
     axes.margins(x=0.12, y=0.02)
     style.tidy(axes)
     axes.grid(visible=False, axis="y")
+
+
+def _short(value: float) -> str:
+    return f"{value:,.0f}" if value >= 10 else f"{value:.2g}"
