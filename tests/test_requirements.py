@@ -55,6 +55,7 @@ def test_what_shares_a_virtualenv_agrees() -> None:
 
 
 @pytest.mark.integration
+@pytest.mark.skipif("TEST_LOCKS" not in os.environ, reason="TEST_LOCKS=1 makes the locks anew")
 @pytest.mark.skipif(
     shutil.which("uv", path=f"{TOOLS}:{os.environ['PATH']}") is None, reason="uv makes the locks"
 )

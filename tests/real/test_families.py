@@ -15,7 +15,7 @@ def test_a_worker_that_asks_a_model_runs_on_every_generation_of_the_api(
 ) -> None:
     done = run_compare(
         "v0.16.1", "v0.18.2", "v0.21.1", "-s", "scoring*", "--rounds", "1",
-        "--set", "calls_per_worker=20", "--set", "timeout_ms=50", timeout=580,
+        "--no-instruments", "--set", "calls_per_worker=20", "--set", "timeout_ms=50", timeout=580,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     for transport in ("inprocess", "blocking", "nonblocking-spin", "nonblocking-park"):
@@ -49,7 +49,7 @@ def test_a_worker_that_waits_for_a_service_runs_on_every_generation_of_the_api(
     done = run_compare(
         "v0.16.1", "v0.18.2", "v0.21.1", "-s", "embedding-direct", "-s",
         "embedding-proxy-adaptive", "--rounds", "1", "--set", "items_per_worker=30", "--no-plot",
-        timeout=580,
+        "--no-instruments", timeout=580,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     for mode in ("direct", "proxy-adaptive"):

@@ -16,7 +16,7 @@ def test_each_worker_opens_one_model_and_one_connection(
     done = run_compare(
         "v0.16.1", "v0.21.1", "-s", "scoring-nonblocking-park", "-s", "embedding-direct",
         "--rounds", "1", "--set", "calls_per_worker=10", "--set", "items_per_worker=10",
-        "--processes", "2", "--workers", "2", "--no-plot", timeout=580,
+        "--processes", "2", "--workers", "2", "--no-plot", "--no-instruments", timeout=580,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     for scenario in ("scoring-nonblocking-park", "embedding-direct"):
