@@ -6,7 +6,7 @@
 It is decided in the first milliseconds, when all clients connect at once, so loads are short and
 many, in turned order. HAProxy is written in C, gathers nothing and only passes on: what it takes is
 what any process in between costs here. oha makes the load too, where it is installed. Kept output:
-docs/trials/first-answer.txt, and for ``--call-cost 0`` first-answer-bare.txt.
+docs/trials/first-answer.txt.
 """
 
 import shutil
