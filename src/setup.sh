@@ -40,7 +40,8 @@ bench_make_venv() {
 bench_setup() {
   local requirements=$1 folder=$BENCH_ROOT/.bench/venv wanted stamp
   bench_python=$folder/bin/python
-  wanted=$(cat "$BENCH_ROOT"/requirements*.txt "$BENCH_ROOT/src/setup.sh" | cksum)
+  # With where it is: a folder that was moved, or that shares its environment, is set up anew.
+  wanted="$(cat "$BENCH_ROOT"/requirements*.txt "$BENCH_ROOT/src/setup.sh" | cksum) $BENCH_ROOT"
   stamp=$folder/$(basename "$requirements").stamp
   [[ -x $bench_python && -f $stamp && $(cat "$stamp") == "$wanted" ]] && return
   mkdir -p "$BENCH_ROOT/.bench"

@@ -87,3 +87,15 @@ def test_what_has_not_the_locked_hash_is_not_installed(project: Path) -> None:
     assert done.returncode == 0, done.stderr
     python = project / ".bench" / "venv" / "bin" / "python"
     subprocess.run([python, "-c", "import standin.run"], check=True)
+
+
+def test_a_project_that_was_moved_has_its_own_package_again(project: Path) -> None:
+    assert set_up(project, "").returncode == 0
+    moved = project.rename(project.with_name("moved"))
+    try:
+        done = set_up(moved, "")
+        assert done.returncode == 0, done.stderr
+        (link,) = (moved / ".bench" / "venv").glob("lib/python3*/site-packages/waitbench.pth")
+        assert link.read_text().splitlines() == [str(moved / "src"), str(moved)]
+    finally:
+        moved.rename(project)

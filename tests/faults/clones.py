@@ -125,7 +125,9 @@ def make(root: Path) -> Clone:
     python = venv / "bin" / "python"
     python.write_text(PYTHON.format(python=quote(sys.executable)))
     python.chmod(0o755)
-    stamp = 'printf %s "$(cat requirements*.txt src/setup.sh | cksum)" >.bench/venv/$1.stamp'
+    stamp = (
+        'printf %s "$(cat requirements*.txt src/setup.sh | cksum) $(pwd -P)" >.bench/venv/$1.stamp'
+    )
     subprocess.run(["sh", "-c", stamp, "sh", "requirements.txt"], cwd=root, check=True)
     return clone
 
