@@ -36,11 +36,8 @@ from waitbench.model.scenario import Scenario
 from waitbench.model.trace import STEADY
 from waitbench.system.tracer import find_tracer
 
-SETUPS = (
-    (1, "partitioned-long-input"),
-    (1, "dynamic-long-input"),
-    (2, "partitioned-long-input"),
-    (2, "dynamic-long-input"),
+SETUPS = tuple(
+    (number, name) for number in (1, 2) for name in ("partitioned-long-input", "dynamic-long-input")
 )
 """Processes, and the scenario."""
 ALONE, BESIDE, WITHIN = "timed alone", "timed after an instrumented run", "instrumented throughout"

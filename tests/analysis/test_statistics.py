@@ -4,12 +4,11 @@ import math
 
 import pytest
 
-from tests.records import contestant, facts, make_record, measurement, outcome, times
+from tests.records import make_record, measurement, outcome, times
 from waitbench.analysis import statistics
 from waitbench.analysis.rounds import paired_by_round
 from waitbench.analysis.statistics import Estimate, Verdict
 from waitbench.model.metrics import BY_NAME, METRICS, Metric
-from waitbench.model.record import Contestant
 from waitbench.model.run import DISTURBED
 
 T_2 = 4.302652729911275
@@ -177,19 +176,6 @@ def test_a_revision_that_cannot_run_a_scenario_says_why() -> None:
     assert [row.unsupported for row in statistics.compare(record).rows] == [None, "it cannot wait"]
 
 
-def test_a_build_is_identical_to_the_first_with_the_same_extensions() -> None:
-    labels = ("a", "b", "c", "d", "e", "f")
-    hashes = [{"x": "1"}, {"x": "2"}, {"x": "1"}, {"x": "1"}, {}, {}]
-    revisions = [
-        contestant(label, facts=facts(extensions=extensions))
-        for label, extensions in zip(labels, hashes, strict=True)
-    ]
-    revisions[5] = contestant("f", facts=None)
-    record = make_record({label: [] for label in labels}, revisions=tuple(revisions))
-    found = [row.identical_to for row in statistics.compare(record).rows]
-    assert found == [None, None, "a", "a", None, None]
-
-
 def test_means_are_of_the_same_rounds_as_the_ratios_beside_them() -> None:
     # The candidate failed in the two heavy rounds.
     base = [times(1, second, 0) for second in (0.15, 0.15, 3.0, 0.15, 5.0)]
@@ -249,31 +235,3 @@ def test_a_count_of_nothing_against_one_is_no_rise(
     key = BY_NAME[name].key
     record = make_record({"a": [{key: before}] * 3, "b": [{key: after}] * 3})
     assert statistics.compare(record).rows[1].ratios[name].value == pytest.approx(ratio)
-
-
-def installing(label: str, version: str, *others: str) -> Contestant:
-    """A revision of this version, beside other packages."""
-    known = facts(package_version=version, requirements=(*others, f"stand_in=={version}"))
-    return contestant(label, facts=known)
-
-
-def test_other_packages_that_differ_are_named_with_who_has_which() -> None:
-    alone = Contestant(label="d", text="d", origin="wheel", facts=None)
-    record = make_record(
-        {label: [times(1, 1, 1)] for label in "abc"},
-        revisions=(
-            installing("a", "0.1.0", "json==3.0.1", "same==1", "only_here==1"),
-            installing("b", "0.2.0", "json==3.0.2", "same==1"),
-            installing("c", "0.2.0", "json==3.0.1", "same==1"),
-            alone,
-        ),
-    )
-    assert statistics.compare(record).other_packages == ("json 3.0.1 (a, c), 3.0.2 (b)",)
-
-
-def test_a_package_that_happens_to_have_the_engines_version_once_is_another_all_the_same() -> None:
-    record = make_record(
-        {"a": [times(1, 1, 1)], "b": [times(1, 1, 1)]},
-        revisions=(installing("a", "3.0.1", "json==3.0.1"), installing("b", "3.0.3", "json==4")),
-    )
-    assert statistics.compare(record).other_packages == ("json 3.0.1 (a), 4 (b)",)
