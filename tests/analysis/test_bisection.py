@@ -155,14 +155,6 @@ def test_the_nearest_neighbour_takes_the_place_of_a_middle_that_is_missing() -> 
     assert taken == [32, 31, 33, 30]
 
 
-def test_ahead_are_the_middles_of_both_halves() -> None:
-    begun = search(history(65, (10, 0.25)), steps=1)
-    assert begun.ahead() == (16, 48)
-    assert begun.without(48).ahead() == (16, 47)
-    assert search(history(65, (10, 0.25))).ahead() == ()
-    assert Search.begin(points=65, margin=MARGIN).ahead() == (32,)
-
-
 def test_another_middle_may_be_taken() -> None:
     costs = history(65, (10, 0.25))
     begun = search(costs, steps=1)

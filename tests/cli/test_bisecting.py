@@ -73,6 +73,7 @@ def test_without_a_change_it_says_what_would_have_been_found(
     [
         (("--releases", "--commits"), "one kind only"),
         (("--fail-on", "cpu:5%,20ms"), "METRIC:PERCENT% only"),
+        (("--fail-on", "cpu:5%,together"), "METRIC:PERCENT% only"),
         (("--budget", "0"), "above zero"),
         (("--releases",), "name a release"),
     ],

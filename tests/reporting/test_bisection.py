@@ -12,7 +12,7 @@ from waitbench.reporting.charts import history
 
 FOUND = searched(releases(4, (2, 0.25)), commits(8, (5, 0.25)))
 CASES = {
-    "FOUND: the workers' steady CPU rose with c5": FOUND,
+    "FOUND: the workers' steady CPU rose with v0.2, in c5": FOUND,
     "FOUND: the workers' steady CPU rose with c2 and c6": searched(
         commits(8, (2, 0.25), (6, 0.25))
     ),

@@ -103,15 +103,6 @@ class Search:
             share=self.part * share(number, self.points),
         )
 
-    def ahead(self) -> tuple[int, ...]:
-        """The middles that may be next once the present step is answered, in order of history."""
-        step = self.next()
-        if step is None:
-            return ()
-        halves = zip(step.points, step.points[1:], strict=False)
-        middles = (self._middle(good, bad) for good, bad in halves)
-        return tuple(middle for middle in middles if middle is not None)
-
     def answered(self, step: Step, answer: StepAnswer) -> "Search":
         """The search with one more answer; one that is unclear stays so.
 

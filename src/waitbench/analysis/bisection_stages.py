@@ -4,14 +4,16 @@ A stage is a stretch of history with what is known of it. What a stage names may
 more finely, by a further one.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from waitbench.analysis.bisection import End, Finding, Kind, Search
 from waitbench.analysis.bisection_steps import Change, Question, Says, Step, StepAnswer
 from waitbench.analysis.criteria import Criterion
+from waitbench.model.environment import Facts
 from waitbench.model.history import LoggedCommit, Point
+from waitbench.model.revision import Revision
 
 
 class Grain(str, Enum):
@@ -53,6 +55,11 @@ class Stage:
         """The labels of a step's points."""
         return tuple(self.labels[point] for point in step.points)
 
+    def revision(self, point: int, engine: str) -> Revision:
+        """A point as something that can be installed; ``engine`` is the name of its engine."""
+        label = self.labels[point]
+        return Revision(label=label, text=label, engine=engine, source=self.points[point].source)
+
     def commit_of(self, point: int) -> LoggedCommit | None:
         """The commit that made a point what it is; ``None`` of a release."""
         return next(iter(self.points[point].commits), None)
@@ -78,11 +85,10 @@ class Searched:
 
     @property
     def end(self) -> End:
-        """How the finest stages ended that there were."""
-        first, *finer = (stage.search.end for stage in self.stages)
-        if first in (End.NO_CHANGE, End.OPEN, End.GRADUAL) or not finer:
-            return first
-        return finer[-1] if finer[-1] is not End.NO_CHANGE else first
+        """That something was named, at whatever stage; else how the first one ended."""
+        if self.culprits:
+            return End.FOUND
+        return self.stages[0].search.end if self.stages else End.OPEN
 
     @property
     def culprits(self) -> tuple[tuple[Stage, Finding], ...]:
@@ -99,12 +105,19 @@ def part_of_error(number: int, *, alone: bool) -> float:
     return 1.0 if alone else 0.5 ** (number + 1)
 
 
-def of_equal_packages(step: Step, packages: tuple[str, ...]) -> StepAnswer | None:
+def installed_by(facts: Facts) -> tuple[str, tuple[str, ...]]:
+    """What an environment has: a digest of the engine's files, and all other packages."""
+    # Two commits may have one version between them, and two versions the same files.
+    others = (one for one in facts.requirements if one.partition("==")[2] != facts.package_version)
+    return facts.package_sha256, tuple(others)
+
+
+def of_equal_packages(step: Step, installed: Sequence[object]) -> StepAnswer | None:
     """The answer of a step some of whose points are one package: no measurement is needed.
 
-    ``packages`` are digests of what was installed. ``None`` where all differ.
+    ``installed`` is what each point installs; see ``installed_by``. ``None`` where all differ.
     """
-    first, *middle, last = packages
+    first, *middle, last = installed
     if first == last:
         return StepAnswer(says=Says.WITHIN, rounds=0)
     if step.question is not Question.SPLIT:

@@ -66,7 +66,7 @@ def bisect(
     ] = 30,
     budget: Annotated[
         float,
-        typer.Option(metavar="SECONDS", help="No step begins after this much time; see --resume."),
+        typer.Option(metavar="SECONDS", help="No round begins after this much time; see --resume."),
     ] = 7200,
     full: options.Full = False,
     settings: options.Settings = [],
@@ -139,7 +139,7 @@ def bisect(
 def _criterion(text: str, max_rounds: int) -> Criterion:
     """Raises ``UsageError`` for what a search cannot heed."""
     (criterion,) = gating.read_criteria([text], max_rounds, defaults=False)
-    if criterion.floor or criterion.alone:
+    if criterion.floor or criterion.alone or criterion.together:
         raise UsageError(f"--fail-on {text!r}: a search takes METRIC:PERCENT% only.")
     return criterion
 

@@ -1,7 +1,6 @@
 """A search from a request to its exit code: stage after stage, step after step."""
 
 import json
-import os
 import re
 import time
 from collections.abc import Mapping, Sequence
@@ -16,7 +15,9 @@ from waitbench.analysis.bisection_stages import Grain, Searched, Stage, part_of_
 from waitbench.analysis.bisection_steps import Step
 from waitbench.analysis.criteria import Criterion
 from waitbench.cli import drawing
+from waitbench.cli.publishing import publish
 from waitbench.cli.request import Request, ValidRequest, validate
+from waitbench.cli.resuming import kept_in
 from waitbench.cli.stepping import CannotBeMeasured, Stepper
 from waitbench.cli.stretches import FEWEST, History, Which
 from waitbench.model.errors import ExitCode, HarnessError, UsageError
@@ -61,8 +62,7 @@ class Bisecting:
         # What cannot be searched is said before a folder is made.
         first = history_of.first()
         folder = self._claim(valid.labels)
-        kept = f"Finished runs are kept in {folder}; the same command with --resume goes on."
-        with folders.exclusive(folder, valid.cache), endings.noted(kept):
+        with folders.exclusive(folder, valid.cache), endings.noted(kept_in(folder)):
             return _Search(self, valid, history_of, folder, progress).carry_out(first)
 
     def _validate(self) -> None:
@@ -220,13 +220,7 @@ class _Search:
             console.print_searched(searched, self.progress)
             where = f"Results in {self.folder}: {', '.join(names)}, a folder for each step"
             self.progress.print(where, soft_wrap=True)
-        rendered = markdown.render(searched)
-        if self.asked.markdown is not None:
-            files.write_text(self.asked.markdown, rendered)
-        summary = os.environ.get("GITHUB_STEP_SUMMARY")
-        if summary:
-            # Appended, as the runner expects of every step.
-            files.append_line(Path(summary), rendered)
+        publish(markdown.render(searched), self.asked.markdown)
 
 
 def _name(stage: Stage, step: Step) -> str:

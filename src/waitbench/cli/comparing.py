@@ -16,7 +16,7 @@ from waitbench.cli.guiding import GateGuide
 from waitbench.cli.keeper import Keeper
 from waitbench.cli.preparation import Prepared, prepare
 from waitbench.cli.request import Request, ValidRequest, validate
-from waitbench.cli.resuming import begin_records
+from waitbench.cli.resuming import begin_records, kept_in
 from waitbench.execution import plan
 from waitbench.execution.session import Session
 from waitbench.families import tables as family_tables
@@ -75,10 +75,10 @@ class Comparing:
         # A folder that the user named is looked at before anything is built for it; a new one is
         # made when there is something to put into it.
         claimed = self._claim(valid.labels) if self.results or self.resume else None
-        with endings.noted(_kept_in(claimed)) if claimed and self.resume else nullcontext():
+        with endings.noted(kept_in(claimed)) if claimed and self.resume else nullcontext():
             prepared = prepare(valid, progress, say)
         folder = claimed or self._claim(prepared.request.labels)
-        with folders.exclusive(folder, valid.cache), endings.noted(_kept_in(folder)):
+        with folders.exclusive(folder, valid.cache), endings.noted(kept_in(folder)):
             if not self.resume:
                 # Somebody may have begun and ended in it since; nothing of theirs is overwritten.
                 folders.new_folder(folder)
@@ -117,14 +117,10 @@ class Comparing:
 
     def _settings(self, prepared: Prepared) -> dict[str, object]:
         """What was asked for besides, for the result files."""
-        gate, instruments = self.gate, prepared.request.instruments
         return {
-            "scenarios": [scenario.name for scenario in prepared.request.scenarios],
-            "rounds": None if gate.is_on else self.rounds,
-            "time_limit_s": prepared.request.time_limit_s,
-            "instruments": sorted(instruments.keys),
-            "split": "sampled" if instruments.sampler else "ticks",
-            "gate": gate.as_settings() if gate.is_on else None,
+            **prepared.request.as_settings(),
+            "rounds": None if self.gate.is_on else self.rounds,
+            "gate": self.gate.as_settings() if self.gate.is_on else None,
         }
 
     def _measure(
@@ -202,7 +198,3 @@ class Comparing:
             gating.publish(verdict, self.gate, folder)
         failed = any(o.reason not in HARMLESS for record in records for o in record.outcomes)
         return ExitCode.FAILED if failed else code
-
-
-def _kept_in(folder: Path) -> str:
-    return f"Finished runs are kept in {folder}; the same command with --resume goes on."

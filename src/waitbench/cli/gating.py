@@ -2,7 +2,7 @@
 
 import math
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -12,9 +12,10 @@ from rich.console import Console
 from waitbench.analysis import criteria, gate, sequential
 from waitbench.analysis.criteria import DEFAULTS, Criterion, Scope
 from waitbench.analysis.gate import GateVerdict
+from waitbench.cli import publishing
 from waitbench.cli.request import ValidRequest
 from waitbench.families import METRICS
-from waitbench.model.errors import HarnessError, UsageError
+from waitbench.model.errors import UsageError
 from waitbench.model.instruments import Instruments
 from waitbench.model.metrics import SYSTEM_CALLS
 from waitbench.model.record import Record
@@ -153,30 +154,11 @@ def show(verdict: GateVerdict, output: Console) -> None:
 
 
 def publish(verdict: GateVerdict, asked: Gate, folder: Path) -> None:
-    """Writes a verdict wherever it was asked for, one after the other whatever happens to any.
-
-    Raises ``HarnessError`` that names those that could not be written.
-    """
-    rendered = markdown.render(verdict)
-    summary = os.environ.get("GITHUB_STEP_SUMMARY")
-    writes: list[Callable[[], object]] = [
-        lambda: comparisons.write_document(folder, VERDICT_NAME, plain.plain(verdict))
-    ]
-    if asked.markdown is not None:
-        writes.append(partial(files.write_text, asked.markdown, rendered))
+    """Writes a verdict wherever it was asked for. Raises ``HarnessError``; see ``publishing``."""
+    others = [partial(comparisons.write_document, folder, VERDICT_NAME, plain.plain(verdict))]
     if asked.junit is not None:
-        writes.append(partial(files.write_text, asked.junit, junit.render(verdict)))
-    if summary:
-        # Appended, as the runner expects of every step.
-        writes.append(partial(files.append_line, Path(summary), rendered))
-    errors = []
-    for write in writes:
-        try:
-            write()
-        except HarnessError as error:
-            errors.append(str(error))
-    if errors:
-        raise HarnessError("\n".join(errors))
+        others.append(partial(files.write_text, asked.junit, junit.render(verdict)))
+    publishing.publish(markdown.render(verdict), asked.markdown, others)
 
 
 def _why_left_out(criterion: Criterion) -> str:

@@ -75,6 +75,15 @@ class ValidRequest:
         """Those of the revisions, the baseline's first."""
         return tuple(spec.revision.label for spec in self.specs)
 
+    def as_settings(self) -> dict[str, object]:
+        """What it asks for besides revisions and topology, for the result files."""
+        return {
+            "scenarios": [scenario.name for scenario in self.scenarios],
+            "time_limit_s": self.time_limit_s,
+            "instruments": sorted(self.instruments.keys),
+            "split": "sampled" if self.instruments.sampler else "ticks",
+        }
+
     @property
     def round_s(self) -> float:
         """Roughly how long one round of every scenario takes."""

@@ -1,4 +1,4 @@
-"""The records of a comparison that begins, or that goes on where it was interrupted."""
+"""What begins, or goes on where it was interrupted: its records, and what is said of them."""
 
 from pathlib import Path
 
@@ -20,6 +20,11 @@ def begin_records(prepared: Prepared, folder: Path, *, resume: bool) -> dict[str
             if earlier.scenario in records:
                 go_on(records[earlier.scenario], earlier)
     return records
+
+
+def kept_in(folder: Path) -> str:
+    """What is said where a command is ended that --resume can go on with."""
+    return f"Finished runs are kept in {folder}; the same command with --resume goes on."
 
 
 def go_on(record: Record, earlier: Record) -> None:

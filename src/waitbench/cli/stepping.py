@@ -7,7 +7,7 @@ from pathlib import Path
 from rich.console import Console
 
 from waitbench.analysis import bisection_steps
-from waitbench.analysis.bisection_stages import Grain, Stage, of_equal_packages
+from waitbench.analysis.bisection_stages import Grain, Stage, installed_by, of_equal_packages
 from waitbench.analysis.bisection_steps import Says, Step, StepAnswer
 from waitbench.analysis.rounds import logs_by_round
 from waitbench.cli.keeper import Keeper
@@ -21,7 +21,6 @@ from waitbench.model.errors import HarnessError, UsageError
 from waitbench.model.instruments import INSTRUMENTED
 from waitbench.model.metrics import Metric
 from waitbench.model.record import Record
-from waitbench.model.revision import Revision
 from waitbench.reporting.progress import PreparationLog, RunProgress
 from waitbench.store import comparisons
 
@@ -59,14 +58,14 @@ class Stepper:
         ``CannotBeMeasured`` about its middle, ``HarnessError`` about its ends.
         """
         prepared = self._prepare(stage, step)
-        packages = (prepared.environments[label].facts.package_sha256 for label in prepared.labels)
-        known = of_equal_packages(step, tuple(packages))
+        installed = [installed_by(prepared.environments[one].facts) for one in prepared.labels]
+        known = of_equal_packages(step, installed)
         if known is not None:
             return known
         folder.mkdir(exist_ok=True)
         resumed = self.resume and any(folder.iterdir())
         records = begin_records(prepared, folder, resume=resumed)
-        comparisons.begin(folder, prepared.context, self._settings())
+        comparisons.begin(folder, prepared.context, self.request.as_settings())
         guide = _StepGuide(step, records, self)
         with RunProgress(self.progress, quiet=self.quiet) as bar:
             session = Session(prepared.measurer(), records, Keeper(folder, bar))
@@ -94,27 +93,10 @@ class Stepper:
         request = self.request
         chooser = Chooser(request.engine, request.repository, request.cache)
         wheels = stage.grain is Grain.RELEASES
-        revisions = [
-            Revision(
-                label=stage.labels[point],
-                text=stage.labels[point],
-                engine=request.engine.name,
-                source=stage.points[point].source,
-            )
-            for point in points
-        ]
+        revisions = [stage.revision(point, request.engine.name) for point in points]
         choice = OriginChoice.WHEEL if wheels else OriginChoice.SOURCE
         wanted = self.python.executable if self.python else request.python
         return chooser.choose(revisions, choice, wanted) if revisions else ()
-
-    def _settings(self) -> dict[str, object]:
-        """What was asked for besides, for the result files."""
-        instruments = self.request.instruments
-        return {
-            "scenarios": [scenario.name for scenario in self.request.scenarios],
-            "instruments": sorted(instruments.keys),
-            "split": "sampled" if instruments.sampler else "ticks",
-        }
 
     def _require_runs(self, stage: Stage, step: Step, records: Mapping[str, Record]) -> None:
         given_up = {

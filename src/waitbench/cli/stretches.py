@@ -62,22 +62,14 @@ class History:
         """
         for finding in (*stage.named(Kind.CULPRIT), *stage.named(Kind.RANGE)):
             if stage.grain is Grain.RELEASES and self.which is not Which.RELEASES:
-                good, bad = (self.revision(stage, at) for at in (finding.good, finding.bad))
+                engine = self.request.engine.name
+                good, bad = (stage.revision(at, engine) for at in (finding.good, finding.bad))
                 yield Grain.COMMITS, self._commits(good, bad)
             merge = stage.commit_of(finding.bad) if finding.kind is Kind.CULPRIT else None
             within = self._candidates.inside(merge) if merge else None
             # Two points are the merge and what was before it: that is known.
             if within is not None and len(within.points) > FEWEST:
                 yield Grain.BRANCH, within
-
-    def revision(self, stage: Stage, point: int) -> Revision:
-        """A point as something that can be installed."""
-        return Revision(
-            label=stage.labels[point],
-            text=stage.labels[point],
-            engine=self.request.engine.name,
-            source=stage.points[point].source,
-        )
 
     def labels(self, stretch: Stretch) -> tuple[str, ...]:
         """What the points of a stretch are called: the tags of releases, short ids of commits."""

@@ -30,11 +30,11 @@ def headline(searched: Searched) -> str:
         return f"GRADUAL: {what} {changed} {between}, but no single step of it proves itself"
     if searched.end is End.RANGE:
         return f"RANGE: {what} {changed} among revisions that cannot be measured"
-    finest = searched.stages[-1].grain if searched.stages else Grain.RELEASES
-    names = [
-        stage.labels[finding.bad] for stage, finding in searched.culprits if stage.grain is finest
-    ] or [stage.labels[finding.bad] for stage, finding in searched.culprits]
-    return f"FOUND: {what} {changed} with {' and '.join(names)}"
+    names: dict[Grain, list[str]] = {}
+    for stage, finding in searched.culprits:
+        names.setdefault(stage.grain, []).append(stage.labels[finding.bad])
+    # The finer are inside the coarser ones.
+    return f"FOUND: {what} {changed} with {', in '.join(map(' and '.join, names.values()))}"
 
 
 def findings(searched: Searched) -> list[str]:
