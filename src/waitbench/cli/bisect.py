@@ -1,6 +1,6 @@
 """``bisect``: which release, or which commit, changed what a worker costs, as it is typed."""
 
-import sys
+from dataclasses import replace
 from enum import Enum
 from pathlib import Path
 from typing import Annotated, Optional
@@ -9,6 +9,7 @@ import typer
 
 from waitbench.analysis.criteria import Criterion
 from waitbench.cli import gating, options
+from waitbench.cli.asking import asking
 from waitbench.cli.bisecting import Bisecting
 from waitbench.cli.request import Request
 from waitbench.cli.stretches import Which
@@ -31,12 +32,14 @@ class Find(str, Enum):
     FASTER = "faster"
 
 
+@asking
 def bisect(
     good: Annotated[
         str, typer.Argument(metavar="GOOD", help="The older end: a release, commit, branch or tag.")
     ],
     bad: Annotated[str, typer.Argument(metavar="BAD", help="The newer end.")],
-    scenario: options.Scenarios = [],
+    *,
+    request: Request,
     fail_on: Annotated[
         str,
         typer.Option(
@@ -69,12 +72,6 @@ def bisect(
         typer.Option(metavar="SECONDS", help="No round begins after this much time; see --resume."),
     ] = 7200,
     full: options.Full = False,
-    settings: options.Settings = [],
-    processes: options.Processes = 1,
-    workers: options.Workers = 1,
-    topology: options.TopologyKind = None,
-    python: options.Python = None,
-    repo: options.Repo = None,
     results: options.NewResults = None,
     resume: Annotated[
         bool,
@@ -83,10 +80,6 @@ def bisect(
     markdown: Annotated[
         Optional[Path], typer.Option(metavar="FILE", help="Write what was found as Markdown.")
     ] = None,
-    time_limit: options.TimeLimit = None,
-    toolchain: options.Toolchain = None,
-    setup_limit: options.SetupLimit = None,
-    pass_env: options.PassedVariables = [],
     quiet: options.Quiet = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="What was found as JSON on stdout, progress on stderr.")
@@ -101,22 +94,11 @@ def bisect(
     if releases and commits:
         raise UsageError("--releases and --commits: one kind only, or neither for both.")
     criterion = _criterion(fail_on, max_rounds)
-    request = Request(
+    asked_for = replace(
+        request,
         revisions=(good, bad),
-        scenarios=tuple(scenario),
-        settings=tuple(settings),
-        topology=topology,
-        processes=processes,
-        workers=workers,
         origin=OriginChoice.SOURCE if commits else OriginChoice.AUTO,
-        python=python,
-        repo=repo,
-        time_limit_s=time_limit,
         required_metrics=frozenset({criterion.metric.key}),
-        toolchain=toolchain,
-        setup_limit_s=setup_limit,
-        passed_variables=tuple(pass_env),
-        argv=tuple(map(masked, sys.argv[1:])),
     )
     bisecting = Bisecting(
         criterion=criterion,
@@ -131,9 +113,9 @@ def bisect(
         markdown=markdown,
         quiet=quiet,
         as_json=as_json,
-        options=_to_repeat(processes, workers, topology, repo),
+        options=_to_repeat(request),
     )
-    raise typer.Exit(bisecting.bisect(request))
+    raise typer.Exit(bisecting.bisect(asked_for))
 
 
 def _criterion(text: str, max_rounds: int) -> Criterion:
@@ -144,17 +126,15 @@ def _criterion(text: str, max_rounds: int) -> Criterion:
     return criterion
 
 
-def _to_repeat(
-    processes: int, workers: int, topology: str | None, repo: str | None
-) -> tuple[str, ...]:
+def _to_repeat(request: Request) -> tuple[str, ...]:
     """The options that ``compare`` needs to measure the same."""
     words = []
-    if processes != 1:
-        words += ["-p", str(processes)]
-    if workers != 1:
-        words += ["-w", str(workers)]
-    if topology is not None:
-        words += ["--topology", topology]
-    if repo is not None:
-        words += ["--repo", masked(repo)]
+    if request.processes != 1:
+        words += ["-p", str(request.processes)]
+    if request.workers != 1:
+        words += ["-w", str(request.workers)]
+    if request.topology is not None:
+        words += ["--topology", request.topology]
+    if request.repo is not None:
+        words += ["--repo", masked(request.repo)]
     return tuple(words)

@@ -1,7 +1,6 @@
 """``calibrate``: compares a revision with itself, many times: what is the gate worth here?"""
 
 import json
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,6 +11,7 @@ from rich.console import Console
 
 from waitbench.analysis import calibration
 from waitbench.cli import gating, options
+from waitbench.cli.asking import asking
 from waitbench.cli.gating import VERDICT_NAME, Gate
 from waitbench.cli.guiding import GateGuide
 from waitbench.cli.keeper import Keeper
@@ -20,7 +20,7 @@ from waitbench.cli.request import Request, ValidRequest, validate
 from waitbench.execution.measure import Measurer
 from waitbench.execution.session import Session
 from waitbench.model.environment import OriginChoice
-from waitbench.model.errors import ExitCode, UsageError, masked
+from waitbench.model.errors import ExitCode, UsageError
 from waitbench.reporting import calibration as reporting
 from waitbench.reporting.console import make_console
 from waitbench.reporting.progress import PreparationLog, RunProgress
@@ -38,6 +38,7 @@ Examples:
 SUMMARY_NAME = "calibration"
 
 
+@asking
 def calibrate(
     revision: Annotated[str, typer.Argument(metavar="REVISION")],
     number: Annotated[
@@ -48,23 +49,14 @@ def calibrate(
     fail_fast: options.FailFast = False,
     max_rounds: options.MostRounds = 10,
     full: options.Full = False,
-    scenario: options.Scenarios = [],
-    settings: options.Settings = [],
-    processes: options.Processes = 1,
-    workers: options.Workers = 1,
-    topology: options.TopologyKind = None,
+    *,
+    request: Request,
     origin: options.Origin = OriginChoice.AUTO,
-    python: options.Python = None,
-    repo: options.Repo = None,
     results: Annotated[
         Optional[Path],
         typer.Option(metavar="FOLDER", help="Where they go. Default: .bench/calibration."),
     ] = None,
     instruments: options.Instruments = True,
-    time_limit: options.TimeLimit = None,
-    toolchain: options.Toolchain = None,
-    setup_limit: options.SetupLimit = None,
-    pass_env: options.PassedVariables = [],
     quiet: options.Quiet = False,
 ) -> None:
     """Compare a revision with itself many times: the gate's false alarms here, and what it finds.
@@ -81,27 +73,16 @@ def calibrate(
         fail_fast=fail_fast,
         full=full,
     )
-    request = Request(
+    asked_for = replace(
+        request,
         revisions=(f"A={text}", f"B={text}"),
-        scenarios=tuple(scenario),
-        settings=tuple(settings),
-        topology=topology,
-        processes=processes,
-        workers=workers,
         origin=origin,
-        python=python,
-        repo=repo,
-        time_limit_s=time_limit,
         instrumented=instruments,
         required_metrics=asked.needs,
-        toolchain=toolchain,
-        setup_limit_s=setup_limit,
-        passed_variables=tuple(pass_env),
-        argv=tuple(map(masked, sys.argv[1:])),
     )
     folder = results or Cache().folder("calibration")
     calibrating = Calibrating(gate=asked, number=number, folder=folder, quiet=quiet)
-    raise typer.Exit(calibrating.calibrate(request, make_console()))
+    raise typer.Exit(calibrating.calibrate(asked_for, make_console()))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,18 +1,18 @@
 """``compare``: the main job, as it is typed."""
 
-import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Optional
 
 import typer
 
 from waitbench.cli import gating, options
+from waitbench.cli.asking import asking
 from waitbench.cli.comparing import Comparing, Output
 from waitbench.cli.extras import Extras
 from waitbench.cli.gating import Gate
 from waitbench.cli.request import Request
 from waitbench.model.environment import OriginChoice
-from waitbench.model.errors import masked
 
 EXAMPLES = """
 \b
@@ -30,6 +30,7 @@ Examples:
 """
 
 
+@asking
 def compare(
     revisions: Annotated[
         Optional[list[str]],
@@ -39,20 +40,17 @@ def compare(
             "folder, .whl file, or LABEL=REVISION.",
         ),
     ] = None,
-    scenario: options.Scenarios = [],
+    *,
+    request: Request,
     rounds: Annotated[
         int, typer.Option(help="Runs of each revision in each scenario, after one warm-up.")
     ] = 5,
-    processes: options.Processes = 1,
-    workers: options.Workers = 1,
-    topology: options.TopologyKind = None,
     dataflow: Annotated[
         Optional[str],
         typer.Option(
             metavar="FILE.py:CALL", help="Measure a dataflow of yours, instead of the scenarios."
         ),
     ] = None,
-    settings: options.Settings = [],
     gate: options.GateDefaults = False,
     fail_on: options.FailOn = [],
     fail_fast: options.FailFast = False,
@@ -98,13 +96,7 @@ def compare(
     ] = False,
     instruments: options.Instruments = True,
     origin: options.Origin = OriginChoice.AUTO,
-    python: options.Python = None,
-    repo: options.Repo = None,
     results: options.NewResults = None,
-    time_limit: options.TimeLimit = None,
-    toolchain: options.Toolchain = None,
-    setup_limit: options.SetupLimit = None,
-    pass_env: options.PassedVariables = [],
     resume: Annotated[
         bool,
         typer.Option(
@@ -128,24 +120,13 @@ def compare(
         markdown=markdown,
         junit=junit,
     )
-    request = Request(
+    asked_for = replace(
+        request,
         revisions=tuple(revisions or ()),
-        scenarios=tuple(scenario),
-        settings=tuple(settings),
-        topology=topology,
-        processes=processes,
-        workers=workers,
         dataflow=dataflow,
         origin=origin,
-        python=python,
-        repo=repo,
-        time_limit_s=time_limit,
         instrumented=instruments,
         required_metrics=asked.needs,
-        toolchain=toolchain,
-        setup_limit_s=setup_limit,
-        passed_variables=tuple(pass_env),
-        argv=tuple(map(masked, sys.argv[1:])),
     )
     comparing = Comparing(
         gate=asked,
@@ -156,4 +137,4 @@ def compare(
         plot=plot,
         output=Output(quiet=quiet, as_json=as_json),
     )
-    raise typer.Exit(comparing.compare(request))
+    raise typer.Exit(comparing.compare(asked_for))
