@@ -29,7 +29,16 @@ import typer
 from typer.exceptions import TyperException
 
 from waitbench import families
-from waitbench.cli import bisect, calibrate, compare, doctor, plot, report, scenarios
+from waitbench.cli import (
+    bisect,
+    calibrate,
+    compare,
+    doctor,
+    history,
+    plot,
+    report,
+    scenarios,
+)
 from waitbench.families.base import Command
 from waitbench.model.errors import ExitCode, HarnessError
 from waitbench.system import confinement, crashes, texts, variables
@@ -38,6 +47,7 @@ COMMANDS = (
     Command(name="compare", function=compare.compare, epilog=compare.EXAMPLES),
     Command(name="plot", function=plot.plot, epilog=plot.EXAMPLES),
     Command(name="report", function=report.report, epilog=report.EXAMPLES),
+    Command(name="history", function=history.history, epilog=history.EXAMPLES),
     Command(name="bisect", function=bisect.bisect, epilog=bisect.EXAMPLES),
     Command(name="scenarios", function=scenarios.scenarios, epilog=""),
     Command(name="calibrate", function=calibrate.calibrate, epilog=calibrate.EXAMPLES),

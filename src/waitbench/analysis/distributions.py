@@ -5,7 +5,7 @@ imported where it is used, so that no error message waits for it.
 """
 
 
-def t_quantile(share: float, freedom: int) -> float:
+def t_quantile(share: float, freedom: float) -> float:
     """Student's t: the value below which a share lies, with so many degrees of freedom."""
     from scipy import special
 

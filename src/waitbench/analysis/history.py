@@ -1,0 +1,84 @@
+"""What comparisons tell -> the history of a cost: every revision, relative to one of them. Pure."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from waitbench.analysis.network import Between, between_of, join
+from waitbench.analysis.statistics import Estimate
+from waitbench.analysis.telling import Entry, Told
+from waitbench.analysis.trend import TrendStep, steps
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """A revision in a trend."""
+
+    entry: Entry
+    ratio: Estimate
+    """To the anchor; the count is that of sittings."""
+    machines: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trend:
+    """The history of one metric in one series."""
+
+    series: str
+    anchor: str
+    places: tuple[Place, ...]
+    """In order of history."""
+    steps: tuple[TrendStep, ...]
+    apart: tuple[Entry, ...]
+    """Those that no chain of sittings joins with the anchor."""
+    between: Between
+
+
+def commonest(told: Iterable[Told]) -> str | None:
+    """The revision that most sittings hold, of these the earliest: the anchor if none is named."""
+    entries = [entry for one in told for entry in one.entries]
+    counts = Counter(entries)
+    best = min(counts, key=lambda entry: (-counts[entry], entry.order), default=None)
+    return best.name if best else None
+
+
+def trends(told: Sequence[Told], anchor: str, margin: float) -> tuple[Trend, ...]:
+    """The trend of each series whose sittings hold the anchor; all are of one metric."""
+    by_series: dict[str, list[Told]] = {}
+    for one in told:
+        by_series.setdefault(one.series, []).append(one)
+    between = between_of([one.sitting for one in group] for group in by_series.values())
+    return tuple(
+        _trend(series, group, anchor, between, margin)
+        for series, group in sorted(by_series.items())
+        if any(anchor in one.sitting.revisions for one in group)
+    )
+
+
+def _trend(
+    series: str, told: Sequence[Told], anchor: str, between: Between, margin: float
+) -> Trend:
+    entries = {entry.name: entry for one in told for entry in one.entries}
+    network = join([one.sitting for one in told], anchor, between)
+    ordered = sorted(entries.values(), key=lambda entry: entry.order)
+    known = set(network.revisions)
+    machines: dict[str, set[str]] = {}
+    for one in network.sittings:
+        for name in one.revisions:
+            machines.setdefault(name, set()).add(one.machine)
+    return Trend(
+        series=series,
+        anchor=anchor,
+        places=tuple(
+            Place(
+                entry=entry,
+                ratio=network.ratio(entry.name),
+                machines=len(machines[entry.name]),
+            )
+            for entry in ordered
+            if entry.name in known
+        ),
+        steps=steps(network, [entry.name for entry in ordered], margin),
+        apart=tuple(entry for entry in ordered if entry.name not in known),
+        between=between,
+    )

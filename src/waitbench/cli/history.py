@@ -1,0 +1,119 @@
+"""``history``: what each revision costs relative to one, out of all comparisons that are kept."""
+
+import json
+from collections.abc import Sequence
+from enum import Enum
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+
+from waitbench import engines
+from waitbench.analysis import history as analysis
+from waitbench.analysis.trend import MARGIN
+from waitbench.cli import past
+from waitbench.model.errors import UsageError
+from waitbench.reporting import trends as reporting
+from waitbench.reporting.console import make_console
+from waitbench.store.comparisons import MEASURE_FIRST
+from waitbench.system.places import RESULTS
+
+EXAMPLES = """
+\b
+Examples:
+  ./waitbench history
+  ./waitbench history --metric wakeups -s 'partitioned*' --anchor v0.21.1
+  ./waitbench history results nightly/results --format csv >history.csv
+"""
+
+
+class Format(str, Enum):
+    """How a history is printed."""
+
+    TABLE = "table"
+    CSV = "csv"
+    JSON = "json"
+    ACTION_BENCHMARK = "github-action-benchmark"
+    BENCHER = "bencher"
+
+
+def history(
+    folders: Annotated[
+        Optional[list[Path]],
+        typer.Argument(
+            metavar="[FOLDER...]",
+            help="Folders with folders of results, at any depth. Default: results.",
+        ),
+    ] = None,
+    metric: Annotated[str, typer.Option(metavar="METRIC", help="What it costs.")] = "steady",
+    scenario: Annotated[
+        list[str],
+        typer.Option("--scenario", "-s", metavar="GLOB", help="Only these; repeatable."),
+    ] = [],
+    machine: Annotated[
+        Optional[str],
+        typer.Option(metavar="FINGERPRINT", help="Only what was measured on this machine."),
+    ] = None,
+    anchor: Annotated[
+        Optional[str],
+        typer.Option(
+            metavar="REVISION",
+            help="What all are relative to: a release or commit. Default: what most sittings hold.",
+        ),
+    ] = None,
+    engine: Annotated[
+        str, typer.Option(metavar="NAME", help="Of which engine.")
+    ] = engines.DEFAULT.name,
+    margin: Annotated[
+        float, typer.Option(metavar="PERCENT", help="What a step must exceed to be claimed.")
+    ] = MARGIN * 100,
+    newest: Annotated[
+        int,
+        typer.Option(
+            metavar="N", help="Only so many rows of each table, and those at steps; 0 for all."
+        ),
+    ] = 20,
+    form: Annotated[
+        Format,
+        typer.Option("--format", help="The last two give the newest revision of each scenario."),
+    ] = Format.TABLE,
+) -> None:
+    """Show what each revision costs relative to one of them, and where that changed.
+
+    Comparisons that share a revision are joined by their ratios, however many sittings and machines
+    they took: absolute figures of two sittings do not compare.
+    """
+    wanted = past.metric_named(metric)
+    if newest < 0:
+        raise UsageError(f"--newest {newest}: must not be negative.")
+    if not 0 <= margin <= 1000:
+        raise UsageError(f"--margin {margin:g}: must be from 0 to 1000 percent.")
+    told = [
+        one
+        for one in past.told(folders or [RESULTS], wanted)
+        if one.entries[0].engine == engine
+        and machine in (None, one.sitting.machine)
+        and _is_named(one.series.split("\n")[0], scenario)
+    ]
+    if not told:
+        raise UsageError(f"No comparison with two revisions tells of {metric}. {MEASURE_FIRST}")
+    found = analysis.trends(told, past.anchor_among(anchor, told), margin / 100)
+    output = make_console()
+    if form is Format.TABLE:
+        for trend in found:
+            reporting.table(trend, wanted, newest).print_to(output)
+        return
+    if form is Format.CSV:
+        print(reporting.as_csv(found, wanted), end="")
+        return
+    plain = {
+        Format.JSON: reporting.as_plain,
+        Format.ACTION_BENCHMARK: reporting.for_action_benchmark,
+        Format.BENCHER: reporting.for_bencher,
+    }[form]
+    print(json.dumps(plain(found, wanted), indent=2))
+
+
+def _is_named(scenario: str, globs: Sequence[str]) -> bool:
+    return not globs or any(fnmatchcase(scenario, glob) for glob in globs)

@@ -1,0 +1,200 @@
+"""A Trend -> what people and their tools read: a table with sentences, CSV, JSON, exports."""
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from waitbench.analysis.history import Place, Trend
+from waitbench.analysis.statistics import Estimate
+from waitbench.analysis.trend import TrendStep
+from waitbench.model.metrics import Metric
+from waitbench.reporting.cell_table import CellTable
+
+_HEADER = ("revision", "date", "ratio", "95 % CI", "sittings", "machines", "step")
+_COLUMNS = (
+    "scenario", "topology", "metric", "anchor", "revision", "commit", "date", "ratio", "low",
+    "high", "sittings", "machines", "step",
+)  # fmt: skip
+
+
+def table(trend: Trend, metric: Metric, newest: int = 0) -> CellTable:
+    """The revisions in order of history, and a sentence for each step.
+
+    With ``newest``, only so many, besides the anchor and those at a step.
+    """
+    marks = {step.after: _mark(step) for step in trend.steps}
+    shown = _shown(trend, newest)
+    rows = [
+        (
+            place.entry.name,
+            (place.entry.date or "")[:10],
+            f"{place.ratio.value:.3f}",
+            "" if place.entry.name == trend.anchor else _interval(place.ratio),
+            str(place.ratio.count),
+            str(place.machines),
+            marks.get(place.entry.name, ""),
+        )
+        for place in shown
+    ]
+    left_out = len(trend.places) - len(shown)
+    return CellTable(
+        title=f"{title(trend)}: {metric.title}, relative to {trend.anchor}",
+        header=_HEADER,
+        rows=tuple(rows),
+        notes=(
+            *notes(trend, metric),
+            *([f"{left_out} more revisions: --newest 0 shows all."] if left_out else []),
+        ),
+    )
+
+
+def _shown(trend: Trend, newest: int) -> list[Place]:
+    at_steps = {name for step in trend.steps for name in (step.before, step.after)}
+    late = len(trend.places) - newest if newest else 0
+    return [
+        place
+        for number, place in enumerate(trend.places)
+        if number >= late or place.entry.name in {trend.anchor, *at_steps}
+    ]
+
+
+def title(trend: Trend) -> str:
+    """Scenario and topology."""
+    return ", ".join(trend.series.split("\n")[:2])
+
+
+def notes(trend: Trend, metric: Metric) -> list[str]:
+    """A sentence for each step, and one for what cannot be compared."""
+    said = [sentence(step, metric) for step in trend.steps]
+    if trend.apart:
+        names = ", ".join(entry.name for entry in trend.apart)
+        said.append(f"No chain of sittings joins with {trend.anchor}: {names}.")
+    return said
+
+
+def as_csv(trends: Sequence[Trend], metric: Metric) -> str:
+    """A row for each revision of each trend."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, _COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    for trend in trends:
+        steps = {step.after: step for step in trend.steps}
+        for place in trend.places:
+            writer.writerow(_row(trend, place, steps.get(place.entry.name), metric))
+    return text.getvalue()
+
+
+def as_plain(trends: Sequence[Trend], metric: Metric) -> dict[str, Any]:
+    """Everything that a program may want to know."""
+    return {
+        "metric": metric.name,
+        "trends": [
+            {
+                "scenario": trend.series.split("\n")[0],
+                "topology": trend.series.split("\n")[1],
+                "anchor": trend.anchor,
+                "variation_between_sittings": trend.between.variance**0.5,
+                "revisions": [_plain_place(place) for place in trend.places],
+                "steps": [_plain_step(step) for step in trend.steps],
+                "apart": [entry.name for entry in trend.apart],
+            }
+            for trend in trends
+        ],
+    }
+
+
+def for_action_benchmark(trends: Sequence[Trend], metric: Metric) -> list[dict[str, Any]]:
+    """The newest revision, as github-action-benchmark takes it: ``customSmallerIsBetter``."""
+    return [
+        {
+            "name": f"{title(trend)}: {metric.name}",
+            "unit": f"ratio to {trend.anchor}",
+            "value": place.ratio.value,
+            "range": _interval(place.ratio),
+            "extra": f"{place.entry.name}, {place.ratio.count} sittings",
+        }
+        for trend in trends
+        for place in trend.places[-1:]
+    ]
+
+
+def for_bencher(trends: Sequence[Trend], metric: Metric) -> dict[str, Any]:
+    """The newest revision, in the metric format of Bencher."""
+    return {
+        title(trend): {
+            f"{metric.name}-ratio": {
+                "value": place.ratio.value,
+                "lower_value": place.ratio.low,
+                "upper_value": place.ratio.high,
+            }
+        }
+        for trend in trends
+        for place in trend.places[-1:]
+    }
+
+
+def sentence(step: TrendStep, metric: Metric) -> str:
+    """What a step is, and how certain."""
+    direction = "rose" if step.ratio.value > 1 else "fell"
+    said = (
+        f"{metric.title} {direction} with {step.after}: × {step.ratio.value:.3g} "
+        f"({_interval(step.ratio)}) of what it was up to {step.before}"
+    )
+    if step.provisional:
+        said += "; provisional, as only one sitting says so"
+    return f"{said[0].upper()}{said[1:]}."
+
+
+def _mark(step: TrendStep) -> str:
+    return f"× {step.ratio.value:.3g}{'?' if step.provisional else ''}"
+
+
+def _interval(ratio: Estimate) -> str:
+    return f"{ratio.low:.3f}–{ratio.high:.3f}"
+
+
+def _row(
+    trend: Trend, place: Place, step: TrendStep | None, metric: Metric
+) -> Mapping[str, object]:
+    scenario, topology, _ = trend.series.split("\n")
+    return {
+        "scenario": scenario,
+        "topology": topology,
+        "metric": metric.name,
+        "anchor": trend.anchor,
+        "revision": place.entry.name,
+        "commit": place.entry.commit or "",
+        "date": place.entry.date or "",
+        "ratio": f"{place.ratio.value:.6g}",
+        "low": f"{place.ratio.low:.6g}",
+        "high": f"{place.ratio.high:.6g}",
+        "sittings": place.ratio.count,
+        "machines": place.machines,
+        "step": "" if step is None else f"{step.ratio.value:.6g}",
+    }
+
+
+def _plain_place(place: Place) -> dict[str, Any]:
+    return {
+        "revision": place.entry.name,
+        "version": place.entry.version,
+        "commit": place.entry.commit,
+        "date": place.entry.date,
+        "ratio": place.ratio.value,
+        "low": place.ratio.low,
+        "high": place.ratio.high,
+        "sittings": place.ratio.count,
+        "machines": place.machines,
+    }
+
+
+def _plain_step(step: TrendStep) -> dict[str, Any]:
+    return {
+        "before": step.before,
+        "after": step.after,
+        "ratio": step.ratio.value,
+        "low": step.ratio.low,
+        "high": step.ratio.high,
+        "provisional": step.provisional,
+    }

@@ -1,0 +1,51 @@
+"""Made-up sittings, of revisions whose costs are known."""
+
+import random
+from collections.abc import Mapping, Sequence
+
+from waitbench.analysis.sittings import Sitting, sitting
+
+
+def made(
+    name: str,
+    costs: Mapping[str, float],
+    *,
+    rounds: int = 5,
+    noise: float = 0.0,
+    drift: float = 0.0,
+    between: float = 0.0,
+    machine: str = "m",
+) -> Sitting:
+    """A sitting in which all costs are ``drift`` higher, each off by ``between``, runs by noise.
+
+    All are logarithms; the chance is the name's.
+    """
+    chance = random.Random(f"sitting {name}")
+    off = {revision: log + drift + chance.gauss(0, between) for revision, log in costs.items()}
+    runs = [[log + chance.gauss(0, noise) for log in off.values()] for _ in range(rounds)]
+    found = sitting(name, machine, tuple(costs), runs)
+    assert found is not None
+    return found
+
+
+def tracked(
+    costs: Sequence[float], *, name: str = "", noise: float = 0.05, between: float = 0.01
+) -> list[Sitting]:
+    """What a nightly job measures: each revision with the first, and with the one before it.
+
+    Revisions are r0, r1, …; the machine is another each night, up to twice as fast or slow.
+    """
+    chance = random.Random(f"tracked {name}")
+    found = []
+    for night in range(1, len(costs)):
+        numbers = sorted({0, night - 1, night})
+        found.append(
+            made(
+                f"{name} {night}",
+                {f"r{number}": costs[number] for number in numbers},
+                drift=chance.uniform(-0.69, 0.69),
+                noise=noise,
+                between=between,
+            )
+        )
+    return found

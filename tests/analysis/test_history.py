@@ -1,0 +1,126 @@
+"""What comparisons tell of revisions, recognised from one to the next, and the trends of it."""
+
+import json
+import math
+from dataclasses import replace
+
+import pytest
+
+from tests.records import contestant, context, facts, make_record
+from waitbench.analysis.history import commonest, trends
+from waitbench.analysis.telling import Told, entry_of, plain, read, rounds_of, tell
+from waitbench.model.metrics import BY_NAME
+from waitbench.model.run import DISTURBED
+
+STEADY = BY_NAME["steady"].key
+
+
+def told(name: str, costs: dict[str, float], *, scenario: str = "waiting") -> list[Told]:
+    """What a comparison of some releases tells of their steady CPU, in three rounds."""
+    wobble = (1.0, 1.01, 0.99)
+    runs = {
+        label: [{STEADY: cost * wobble[(number + place) % 3]} for number in range(3)]
+        for place, (label, cost) in enumerate(costs.items())
+    }
+    revisions = tuple(
+        contestant(label, facts=facts(package_version=label.removeprefix("v"))) for label in costs
+    )
+    record = make_record(runs, scenario=scenario, revisions=revisions)
+    return [one for one in tell(name, record.context, [record]) if one.metric == "steady"]
+
+
+def test_sittings_that_share_a_revision_are_one_history() -> None:
+    all_told = told("1", {"v1.0": 1, "v1.1": 2}) + told("2", {"v1.1": 10, "v1.10": 5})
+    all_told += told("3", {"v1.2": 1, "v1.10": 0.5})
+    (trend,) = trends(all_told, "v1.0", 0.05)
+    assert [place.entry.name for place in trend.places] == ["v1.0", "v1.1", "v1.2", "v1.10"]
+    ratios = [place.ratio.value for place in trend.places]
+    assert ratios == pytest.approx([1, 2, 2, 1], rel=0.05)
+    assert [place.ratio.count for place in trend.places] == [1, 2, 1, 2]
+    assert [step.after for step in trend.steps] == ["v1.1", "v1.10"]
+
+
+def test_what_no_chain_joins_is_said_and_other_series_are_apart() -> None:
+    all_told = told("1", {"v1": 1, "v2": 2}) + told("2", {"v3": 1, "v4": 2})
+    all_told += told("3", {"v3": 1, "v4": 2}, scenario="working")
+    (trend,) = trends(all_told, "v1", 0.05)
+    assert [entry.name for entry in trend.apart] == ["v3", "v4"]
+    assert len(trends(all_told, "v3", 0.05)) == 2
+
+
+@pytest.mark.parametrize(
+    ("changes", "name"),
+    [
+        ({"text": "v0.2.0", "origin": "wheel"}, "v0.2.0"),
+        ({"text": "base=v0.2.0", "origin": "wheel"}, "v0.2.0"),
+        # The same release, built here: its ratios within a sitting tell the same.
+        ({"text": "engine@0.2.0", "origin": "source", "commit": "a" * 40}, "v0.2.0"),
+        ({"text": "main", "origin": "source", "commit": "a" * 40}, "a" * 10),
+        # Anybody may have changed these.
+        ({"text": "./x.whl", "origin": "file"}, None),
+        ({"text": "./checkout", "origin": "checkout", "commit": "a" * 40}, None),
+        ({"text": "v0.2.0", "origin": "wheel", "facts": None}, None),
+    ],
+)
+def test_revisions_are_recognised_by_release_or_commit(
+    changes: dict[str, object], name: str | None
+) -> None:
+    revision = contestant("x", **{"facts": facts(package_version="0.2.0"), **changes})
+    entry = entry_of(revision, context(["x"]))
+    assert (entry and entry.name) == name
+
+
+def test_commits_stand_behind_the_release_whose_version_they_have() -> None:
+    dates = ["2026-01-01T00:30:00+02:00", "2025-12-31T23:00:00Z", None]
+    built = [
+        contestant(
+            f"{number}", text="main", origin="source", commit=f"{number}" * 40, commit_date=date,
+            facts=facts(package_version="0.2.0"),
+        )
+        for number, date in enumerate(dates)
+    ]  # fmt: skip
+    released = [
+        contestant(version, facts=facts(package_version=version)) for version in ("0.10", "0.2.0")
+    ]
+    entries = [entry_of(one, context(["x"])) for one in (*built, *released)]
+    known = sorted((one for one in entries if one), key=lambda entry: entry.order)
+    assert [entry.name for entry in known] == ["v0.2.0", "2" * 10, "0" * 10, "1" * 10, "v0.10"]
+
+
+def test_one_revision_under_two_names_is_no_comparison() -> None:
+    # As calibrate and every trial of a revision with itself.
+    revisions = tuple(
+        contestant(label, text=f"{label}=v0.2.0", facts=facts(package_version="0.2.0"))
+        for label in "ab"
+    )
+    record = make_record({"a": [{STEADY: 1.0}] * 3, "b": [{STEADY: 1.0}] * 3}, revisions=revisions)
+    assert list(tell("1", record.context, [record])) == []
+
+
+def test_the_anchor_is_what_most_sittings_hold() -> None:
+    all_told = told("1", {"v1": 1, "v2": 2}) + told("2", {"v2": 1, "v3": 2})
+    assert commonest(all_told) == "v2"
+    assert commonest([]) is None
+
+
+def test_what_is_told_survives_json() -> None:
+    (one,) = told("1", {"v1": 1, "v2": 2})
+    assert read(json.loads(json.dumps(plain(one)))) == one
+
+
+def test_rounds_that_one_lacks_do_not_count() -> None:
+    record = make_record({"a": [{STEADY: 1.0}] * 4, "b": [{STEADY: 2.0}] * 3})
+    rounds = rounds_of(record, "ab", BY_NAME["steady"])
+    assert [log for one in rounds for log in one] == pytest.approx([0, math.log(2)] * 3)
+
+
+@pytest.mark.parametrize(("disturbed", "counted"), [(0, 5), (1, 4), (2, 3), (3, 5), (5, 5)])
+def test_disturbed_rounds_do_not_count_unless_next_to_none_is_left(
+    disturbed: int, counted: int
+) -> None:
+    record = make_record({"a": [{STEADY: 1.0}] * 5, "b": [{STEADY: 2.0}] * 5})
+    record.measurements = [
+        replace(run, marks=(DISTURBED,) if run.round <= disturbed else ())
+        for run in record.measurements
+    ]
+    assert len(rounds_of(record, "ab", BY_NAME["steady"])) == counted

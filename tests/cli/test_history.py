@@ -1,0 +1,61 @@
+"""``history`` as it is typed, on the committed samples."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Compare
+from waitbench.system.places import ROOT
+
+SAMPLES = ROOT / "docs" / "samples"
+
+
+def test_samples_that_share_a_release_are_joined(run_compare: Compare) -> None:
+    done = run_compare(SAMPLES, "-s", "partitioned*", "--anchor", "v0.16.1", command="history")
+    assert done.returncode == 0, done.stderr
+    assert "relative to v0.16.1" in " ".join(done.stdout.split())
+    assert "fell with v0.16.1" in " ".join(done.stdout.split())
+    assert max(map(len, done.stdout.splitlines())) <= 80
+
+
+def test_another_metric_anchor_and_form(run_compare: Compare) -> None:
+    done = run_compare(
+        SAMPLES, "--metric", "wakeups", "--anchor", "v0.16.0", "--format", "json",
+        command="history",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert {trend["anchor"] for trend in found["trends"]} == {"v0.16.0"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (("--metric", "joy"), "is not one of: real"),
+        (("--anchor", "v9"), "is in none of these comparisons. There are: v0.16.0"),
+        (("--margin", "-1"), "must be from 0"),
+        (("--machine", "elsewhere"), "Measure first"),
+        (("-s", "nothing*"), "Measure first"),
+        (("no such folder",), "There is no folder"),
+    ],
+)
+def test_what_cannot_be_told_is_said(
+    run_compare: Compare, arguments: tuple[str, ...], why: str
+) -> None:
+    done = run_compare(SAMPLES, *arguments, command="history")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert why in done.stderr
+
+
+def test_a_folder_that_is_not_ours_is_left_out_and_named(
+    run_compare: Compare, tmp_path: Path
+) -> None:
+    shutil.copytree(SAMPLES / "input", tmp_path / "kept" / "good")
+    (tmp_path / "kept" / "bad").mkdir()
+    (tmp_path / "kept" / "bad" / "comparison.json").write_text("{")
+    done = run_compare(tmp_path / "kept", command="history")
+    assert done.returncode == 0, done.stderr
+    assert "bad is left out" in done.stderr
+    assert "v0.16.0" in done.stdout

@@ -1,0 +1,54 @@
+"""A trend in every form."""
+
+import csv
+import io
+import json
+
+from tests.analysis.test_history import told
+from tests.reporting.printing import lines_of
+from waitbench.analysis.history import trends as found_in
+from waitbench.model.metrics import BY_NAME
+from waitbench.reporting import trends
+
+STEADY = BY_NAME["steady"]
+TRENDS = found_in(
+    told("1", {"v1": 1, "v2": 1, "v3": 2}) + told("2", {"v8": 1, "v9": 1}), "v1", 0.05
+)
+
+
+def test_the_table_has_every_revision_and_says_each_step_at_80_columns() -> None:
+    (trend,) = TRENDS
+    lines = lines_of(lambda to: trends.table(trend, STEADY).print_to(to))
+    assert max(map(len, lines)) <= 80
+    text = " ".join(" ".join(lines).split())
+    assert "waiting, single: the workers' steady CPU, relative to v1" in text
+    assert "The workers' steady CPU rose with v3: × 2" in text
+    assert "of what it was up to v2; provisional, as only one sitting says so." in text
+    assert "No chain of sittings joins with v1: v8, v9." in text
+
+
+def test_every_form_has_every_revision() -> None:
+    rows = list(csv.DictReader(io.StringIO(trends.as_csv(TRENDS, STEADY))))
+    assert [row["revision"] for row in rows] == ["v1", "v2", "v3"]
+    assert [bool(row["step"]) for row in rows] == [False, False, True]
+    (plain,) = json.loads(json.dumps(trends.as_plain(TRENDS, STEADY)))["trends"]
+    assert [one["revision"] for one in plain["revisions"]] == ["v1", "v2", "v3"]
+    assert (plain["steps"][0]["after"], plain["apart"]) == ("v3", ["v8", "v9"])
+
+
+def test_exports_have_the_newest_revision() -> None:
+    (benchmark,) = trends.for_action_benchmark(TRENDS, STEADY)
+    assert {"name", "unit", "value"} <= benchmark.keys()
+    assert benchmark["name"] == "waiting, single: steady"
+    (measures,) = trends.for_bencher(TRENDS, STEADY).values()
+    assert measures["steady-ratio"]["lower_value"] < measures["steady-ratio"]["value"]
+    assert benchmark["value"] == measures["steady-ratio"]["value"]
+
+
+def test_a_long_history_shows_its_newest_and_those_at_steps() -> None:
+    costs = {f"v{number}": 1.0 if number < 3 else 2.0 for number in range(1, 30)}
+    (trend,) = found_in(told("1", costs) + told("2", costs), "v1", 0.05)
+    shown = trends.table(trend, STEADY, newest=4)
+    assert [row[0] for row in shown.rows] == ["v1", "v2", "v3", "v26", "v27", "v28", "v29"]
+    assert "22 more revisions: --newest 0 shows all." in shown.notes
+    assert len(trends.table(trend, STEADY).rows) == 29
