@@ -38,6 +38,7 @@ from waitbench.cli import (
     plot,
     report,
     scenarios,
+    track,
 )
 from waitbench.families.base import Command
 from waitbench.model.errors import ExitCode, HarnessError
@@ -48,6 +49,7 @@ COMMANDS = (
     Command(name="plot", function=plot.plot, epilog=plot.EXAMPLES),
     Command(name="report", function=report.report, epilog=report.EXAMPLES),
     Command(name="history", function=history.history, epilog=history.EXAMPLES),
+    Command(name="track", function=track.track, epilog=track.EXAMPLES),
     Command(name="bisect", function=bisect.bisect, epilog=bisect.EXAMPLES),
     Command(name="scenarios", function=scenarios.scenarios, epilog=""),
     Command(name="calibrate", function=calibrate.calibrate, epilog=calibrate.EXAMPLES),

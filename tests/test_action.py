@@ -122,6 +122,23 @@ def test_examples_are_valid_yaml_and_use_options_that_exist(
 
 
 @pytest.mark.parametrize(
+    ("name", "command"),
+    [("bytewax-bisect.github.yml", "bisect"), ("bytewax-nightly.github.yml", "track")],
+)
+def test_a_workflow_uses_options_that_exist_and_pastes_nothing_into_a_script(
+    name: str, command: str, run_compare: Compare
+) -> None:
+    (job,) = yaml.safe_load((ROOT / "examples" / name).read_text())["jobs"].values()
+    scripts = [step["run"] for step in job["steps"] if "run" in step]
+    (script,) = [one for one in scripts if f"waitbench {command}" in one]
+    used = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", script))
+    assert {"--repo", "--results", "--budget"} <= used
+    help_text = run_compare("--help", command=command).stdout
+    assert [option for option in used if option not in help_text] == []
+    assert not any("${{" in one for one in scripts)
+
+
+@pytest.mark.parametrize(
     "name", [step["name"] for step in ACTION["runs"]["steps"] if "run" in step]
 )
 def test_the_scripts_of_the_steps_are_sound(name: str) -> None:

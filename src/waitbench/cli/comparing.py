@@ -29,6 +29,7 @@ from waitbench.reporting.gate import plain as plain_verdict
 from waitbench.reporting.progress import PreparationLog, RunProgress
 from waitbench.store import comparisons, folders
 from waitbench.system import endings
+from waitbench.system.places import RESULTS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,6 +56,8 @@ class Comparing:
     rounds: int
     extras: Extras
     results: Path | None
+    store: Path = RESULTS
+    """Where a folder is made if none is named."""
     resume: bool
     plot: bool
     output: Output
@@ -112,8 +115,8 @@ class Comparing:
 
     def _claim(self, labels: Sequence[str]) -> Path:
         if self.resume:
-            return folders.resumed_folder(self.results, labels)
-        return folders.new_folder(self.results, labels)
+            return folders.resumed_folder(self.results, labels, store=self.store)
+        return folders.new_folder(self.results, labels, store=self.store)
 
     def _settings(self, prepared: Prepared) -> dict[str, object]:
         """What was asked for besides, for the result files."""

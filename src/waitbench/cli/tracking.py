@@ -1,0 +1,167 @@
+"""A night's work from a request to its exit code: what the history lacks, one after the other."""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from rich.console import Console
+
+from waitbench import engines
+from waitbench.analysis import history, telling, tracking
+from waitbench.analysis.history import Trend
+from waitbench.analysis.telling import Told
+from waitbench.analysis.tracking import Due
+from waitbench.cli import past
+from waitbench.cli.comparing import Comparing, Output
+from waitbench.cli.extras import Extras
+from waitbench.cli.gating import Gate
+from waitbench.cli.request import Request, ValidRequest, validate
+from waitbench.environments.candidates import Candidates
+from waitbench.environments.index import Index
+from waitbench.model.errors import ExitCode, HarnessError, UsageError
+from waitbench.model.metrics import Metric
+from waitbench.model.revision import Commit, Release, Revision
+from waitbench.reporting import trends as reporting
+from waitbench.reporting.console import make_console
+from waitbench.reporting.progress import PreparationLog
+from waitbench.store import acknowledged
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tracking:
+    """What a night is to do."""
+
+    branch: str | None
+    anchor: str | None
+    newest: int
+    budget_s: float
+    rounds: int
+    metric: Metric
+    margin: float
+    full: bool
+    store: Path
+    dry_run: bool
+    quiet: bool
+
+    def track(self, request: Request) -> ExitCode:
+        """Measures, and says each step that is confirmed for the first time.
+
+        Raises ``HarnessError`` where there is nothing to begin with.
+        """
+        begun, output = time.monotonic(), make_console()
+        anchor = self._anchor()
+        ends = (anchor, *([self.branch] if self.branch else []))
+        say = PreparationLog(output, quiet=self.quiet)
+        valid = validate(replace(request, revisions=ends), say, quick=not self.full)
+        name = _name_of(valid.specs[0].revision)
+        texts = {**self._candidates(valid), name: anchor}
+        code = ExitCode.OK
+        queue = self._due([one for one in texts if one != name], self._known(valid), name)
+        for number, one in enumerate(queue, 1):
+            output.print(f"{number} of {len(queue)}: {' '.join(one.revisions)}: {one.why}")
+            if self.dry_run:
+                continue
+            if time.monotonic() - begun > self.budget_s:
+                output.print("The budget is spent: the next call goes on from here.")
+                break
+            # What the history calls it is short, and the same every night.
+            named = tuple(f"{name}={texts.get(name, name)}" for name in one.revisions)
+            code = max(code, self._measure(replace(request, revisions=named), output))
+        if not queue:
+            output.print("The history lacks nothing of this.")
+        return max(code, self._announce(name, valid, output))
+
+    def _anchor(self) -> str:
+        """What all are measured beside. Raises ``UsageError`` where nobody named it yet."""
+        if self.anchor is not None:
+            return self.anchor
+        engine = engines.split(self.branch)[0] if self.branch else engines.DEFAULT
+        found = history.commonest(self._told(engine.name))
+        if found is None:
+            raise UsageError(
+                "There is no history yet. Name what all are to be measured beside, such as: "
+                "--anchor v0.21.1"
+            )
+        return engines.prefix_of(engine) + found
+
+    def _told(self, engine: str) -> list[Told]:
+        if not self.store.is_dir():
+            return []
+        told = past.told([self.store], self.metric)
+        return [one for one in told if one.entries[0].engine == engine]
+
+    def _known(self, valid: ValidRequest) -> list[Told]:
+        """What is known of the scenarios, as they are measured now."""
+        names = {scenario.name for scenario in valid.scenarios}
+        topology = str(valid.topology)
+        return [
+            one
+            for one in self._told(valid.engine.name)
+            if one.series.split("\n")[0] in names and one.series.split("\n")[1] == topology
+        ]
+
+    def _due(self, candidates: Sequence[str], told: Sequence[Told], anchor: str) -> Sequence[Due]:
+        # What lacks any of the scenarios is measured in all: one comparison, one sitting.
+        by_series: dict[str, set[str]] = {}
+        for one in told:
+            by_series.setdefault(one.series, set()).update(one.sitting.revisions)
+        measured = set.intersection(*by_series.values()) if by_series else set()
+        trends = history.trends(told, anchor, self.margin) if told else ()
+        return list(tracking.due(candidates, measured, anchor, trends))
+
+    def _candidates(self, valid: ValidRequest) -> Mapping[str, str]:
+        """What may be measured, in order of history: the name in the history, and what to type."""
+        prefix = engines.prefix_of(valid.engine)
+        good = valid.specs[0]
+        if self.branch is None:
+            index = Index(valid.engine.package, valid.cache)
+            versions = index.releases(good.python)[-self.newest :]
+            return {
+                telling.name_of(Release(one)): prefix + valid.engine.tag_of(one) for one in versions
+            }
+        bad = valid.specs[1].revision
+        points = Candidates(valid.engine, valid.repository).commits(good.revision, bad).points
+        return {
+            telling.name_of(one.source): prefix + one.source.identity
+            for one in points[1:][-self.newest :]
+        }
+
+    def _measure(self, request: Request, output: Console) -> ExitCode:
+        comparing = Comparing(
+            gate=Gate(criteria=(), most_rounds=self.rounds),
+            rounds=self.rounds,
+            extras=Extras(timeline=False, launcher_cost=False, trace=False),
+            results=None,
+            store=self.store,
+            resume=False,
+            plot=False,
+            output=Output(quiet=self.quiet, as_json=False),
+        )
+        try:
+            return comparing.compare(request)
+        except HarnessError as error:
+            # One that cannot be measured does not keep the others from it.
+            output.print(str(error), soft_wrap=True)
+            return error.exit_code
+
+    def _announce(self, anchor: str, valid: ValidRequest, output: Console) -> ExitCode:
+        """Says the steps that nobody was told of. Exit code 1 where one of them rose."""
+        told = self._known(valid)
+        trends: Sequence[Trend] = history.trends(told, anchor, self.margin) if told else ()
+        new = tracking.unsaid(trends, self.metric.name, acknowledged.read(self.store))
+        for trend, step in new:
+            output.print(f"{reporting.title(trend)}: {reporting.sentence(step, self.metric)}")
+        if new and not self.dry_run:
+            acknowledged.add(
+                self.store, [(trend.series, self.metric.name, step.after) for trend, step in new]
+            )
+        rose = any(step.ratio.value > 1 for _, step in new)
+        return ExitCode.REGRESSION if rose else ExitCode.OK
+
+
+def _name_of(anchor: Revision) -> str:
+    """What the anchor is called in the history. Raises ``UsageError`` where it has no place."""
+    if isinstance(anchor.source, (Release, Commit)):
+        return telling.name_of(anchor.source)
+    raise UsageError(f"--anchor {anchor.label}: anybody may change it. Name a release or a commit.")

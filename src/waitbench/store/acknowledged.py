@@ -1,0 +1,36 @@
+"""The steps of a history that were announced: each is, once. Kept beside the comparisons."""
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+from waitbench.store.formats import FORMAT, format_of
+from waitbench.store.plain import parse, reading, take, take_objects
+from waitbench.system import files
+
+NAME = "acknowledged.json"
+
+Step = tuple[str, str, str]
+"""Series, metric, and the first revision that costs otherwise."""
+
+
+def read(store: Path) -> frozenset[Step]:
+    """The steps that were announced. Raises ``UsageError`` for a file that is not one of ours."""
+    path = store / NAME
+    if not path.exists():
+        return frozenset()
+    with reading(path):
+        data = parse(path.read_bytes())
+        format_of(data)
+        return frozenset(
+            (take(step, "series", str), take(step, "metric", str), take(step, "after", str))
+            for step in take_objects(data, "steps")
+        )
+
+
+def add(store: Path, steps: Iterable[Step]) -> None:
+    """Keeps that steps were announced. Raises ``HarnessError`` when the disk refuses."""
+    kept = sorted(read(store).union(steps))
+    plain = [dict(zip(("series", "metric", "after"), step, strict=True)) for step in kept]
+    content = {"format": FORMAT, "kind": "acknowledged", "steps": plain}
+    files.write_text(store / NAME, json.dumps(content, indent=1))

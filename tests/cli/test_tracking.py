@@ -1,0 +1,82 @@
+"""``track`` as a nightly job has it, on a small repository of the stand-in."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from benchmarks.bisect_repository import Plan, write
+from tests.conftest import Compare
+
+QUICK = ("-s", "dynamic", "--metric", "cpu", "--rounds", "4", "--no-instruments", "--quiet")
+
+
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
+    """Four commits; the third costs twice as much, and the last does not build."""
+    folder = tmp_path_factory.mktemp("track") / "repository"
+    plan = Plan(commits=4, cpu_s=0.15, culprits={2: 1.0}, unbuildable=range(3, 4))
+    return folder, write(folder, plan)
+
+
+def test_each_night_measures_what_is_missing_and_says_a_confirmed_step_once(
+    run_compare: Compare, repository: tuple[Path, list[str]], tmp_path: Path
+) -> None:
+    folder, ids = repository
+    store = tmp_path / "kept"
+    names = [one[:10] for one in ids]
+
+    def night(branch: str, *extra: str) -> tuple[int, list[str]]:
+        done = run_compare(
+            f"standin@{branch}", "--repo", folder, "--results", store, *QUICK, *extra,
+            command="track",
+        )  # fmt: skip
+        return done.returncode, done.stdout.splitlines()
+
+    anchored = ("--anchor", f"standin@{ids[0]}")
+    code, said = night(ids[2], *anchored, "--dry-run")
+    assert code == 0
+    assert not store.exists()
+    assert [line.split(": ")[1].split() for line in said] == [
+        [names[0], names[2]], [names[0], names[2], names[1]],
+    ]  # fmt: skip
+    # The newest alone: one sitting says that it costs more.
+    code, said = night(ids[2], *anchored, "--newest", "1")
+    assert code == 0
+    assert "rose" not in " ".join(said)
+    # Nobody names the anchor any more; a second sitting comes first, and confirms it.
+    code, said = night(ids[2])
+    assert code == 1
+    assert "only one sitting says" in said[0]
+    assert f"CPU time rose with {names[2]}" in " ".join(said)
+    assert json.loads((store / "acknowledged.json").read_text())["steps"][0]["after"] == names[2]
+    code, said = night(ids[2])
+    assert (code, said) == (0, ["The history lacks nothing of this."])
+    # What cannot be built is said, and takes nothing away.
+    code, said = night("main")
+    assert code == 3
+    assert "made not to build" in " ".join(said)
+
+
+def test_without_a_history_the_anchor_must_be_named(run_compare: Compare, tmp_path: Path) -> None:
+    done = run_compare("--results", tmp_path / "none", command="track")
+    assert done.returncode == 2
+    assert "--anchor" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (("--newest", "0"), "at least 1"),
+        (("--rounds", "0"), "at least 1"),
+        (("--budget", "0"), "above zero"),
+        (("--metric", "joy"), "is not one of"),
+    ],
+)
+def test_what_cannot_be_heeded_is_refused(
+    run_compare: Compare, arguments: tuple[str, ...], why: str, tmp_path: Path
+) -> None:
+    done = run_compare(*arguments, "--results", tmp_path / "none", command="track")
+    assert done.returncode == 2
+    assert why in done.stderr
+    assert not (tmp_path / "none").exists()

@@ -1,0 +1,26 @@
+"""What was announced is kept, once, and what is not ours is refused."""
+
+from pathlib import Path
+
+import pytest
+
+from waitbench.model.errors import UsageError
+from waitbench.store import acknowledged
+
+STEP = ("waiting\nsingle\n{}", "steady", "v2")
+
+
+def test_steps_are_kept_once(tmp_path: Path) -> None:
+    assert acknowledged.read(tmp_path) == frozenset()
+    acknowledged.add(tmp_path, [STEP])
+    acknowledged.add(tmp_path, [STEP, ("a", "b", "c")])
+    assert acknowledged.read(tmp_path) == {STEP, ("a", "b", "c")}
+
+
+@pytest.mark.parametrize("content", ["{", "[]", '{"format": 2}', '{"format": 99, "steps": []}'])
+def test_a_file_that_is_not_ours_is_refused_and_kept(tmp_path: Path, content: str) -> None:
+    path = tmp_path / acknowledged.NAME
+    path.write_text(content)
+    with pytest.raises(UsageError, match=acknowledged.NAME):
+        acknowledged.read(tmp_path)
+    assert path.read_text() == content
