@@ -24,7 +24,7 @@ class Steps:
     def begin(self, stage: Stage, step: Step) -> None:
         """A step is about to be measured."""
         left = sum(1 for point in range(len(stage.points)) if point not in stage.missing)
-        number = f"step {step.number + 1}, {left} {stage.grain.value}"
+        number = f"step {step.number + 1}, {texts.points(stage, left)}"
         self._say(f"{number}: {texts.step_text(stage, step)}", "bold")
 
     def lack(self, stage: Stage, point: int, why: str) -> None:

@@ -16,6 +16,12 @@ _SAME = ": the same package, so that nothing was measured"
 _TOO_FEW = ": too few rounds in which the machine did nothing else"
 
 
+def points(stage: Stage, number: int) -> str:
+    """So many points of a stage, in words."""
+    nouns = {Grain.BRANCH: "commits of what was merged"}
+    return f"{number} {nouns.get(stage.grain, stage.grain.value)}"
+
+
 def headline(searched: Searched) -> str:
     """What came of it, in one line."""
     what, good, bad = searched.criterion.metric.title, *searched.ends
