@@ -1,6 +1,7 @@
 """Sittings that share revisions, joined: ratios to the anchor, their intervals, what differs."""
 
 import math
+from dataclasses import replace
 from statistics import fmean
 
 import pytest
@@ -86,6 +87,13 @@ def test_as_long_as_nothing_contradicts_anything_it_is_assumed() -> None:
     known = between_of([tree, [made("3", A | B), made("4", A | B)]])
     assert known.freedom == between_of([]).freedom + 1
     assert known.variance < between_of([]).variance
+
+
+def test_sittings_that_agree_too_well_or_not_at_all_have_a_variance() -> None:
+    agreeing = [replace(made("1", A | B), squares=1.0)] * 20_000
+    assert 0 < between_of([agreeing]).variance < 1e-6
+    apart = [made("1", {"a": 0.0, "b": 90.0}), made("2", {"a": 0.0, "b": -90.0})]
+    assert between_of([apart]).variance == pytest.approx(4)
 
 
 def test_intervals_hold_the_truth_as_often_as_they_say() -> None:

@@ -161,7 +161,12 @@ def between_of(scenarios: Iterable[Sequence[Sitting]]) -> Between:
         misfit = math.fsum(graph.misfit(graph.weights(variance)) for graph in graphs)
         return misfit - freedom + _ASSUMED_FREEDOM * (_ASSUMED / variance - 1)
 
-    from scipy.optimize import brentq
+    if excess(_LEAST) <= 0:
+        found = _LEAST
+    elif excess(_MOST) >= 0:
+        found = _MOST
+    else:
+        from scipy.optimize import brentq
 
-    found = brentq(excess, _LEAST, _MOST, xtol=1e-7, rtol=1e-3) if excess(_MOST) < 0 else _MOST
-    return Between(float(found), freedom + _ASSUMED_FREEDOM)
+        found = float(brentq(excess, _LEAST, _MOST, xtol=_LEAST, rtol=1e-3))
+    return Between(found, freedom + _ASSUMED_FREEDOM)

@@ -21,10 +21,7 @@ from waitbench.analysis.sequential import ALPHA
 from waitbench.analysis.statistics import Estimate
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Matrix = NDArray[np.float64]
+    from waitbench.analysis.sittings import Matrix
 
 MARGIN = 0.05
 """What a step must exceed to be claimed, as a share."""
