@@ -8,7 +8,7 @@ from tests.reporting.printing import lines_of
 from tests.searches import commits, releases, searched
 from waitbench.analysis.bisection_stages import Searched
 from waitbench.reporting.bisection import console, markdown, plain, texts
-from waitbench.reporting.charts import history
+from waitbench.reporting.charts import search
 
 FOUND = searched(releases(4, (2, 0.25)), commits(8, (5, 0.25)))
 CASES = {
@@ -39,7 +39,7 @@ def test_every_form_has_the_headline_and_can_be_drawn(found: Searched) -> None:
     assert " ".join(" ".join(shown).split()).endswith(headline)
     assert markdown.render(found).startswith(f"### {headline}")
     assert json.loads(json.dumps(plain.plain(found)))["headline"] == headline
-    assert history.draw(found) is not None
+    assert search.draw(found) is not None
 
 
 def test_a_culprit_has_author_files_and_the_command_that_measures_it_again() -> None:

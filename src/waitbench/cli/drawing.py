@@ -31,7 +31,7 @@ def draw(contents: Contents, formats: Sequence[str]) -> list[Path]:
 def draw_search(searched: Searched, folder: Path, name: str) -> list[str]:
     """Writes the chart of a search, if anything was measured. Returns the names of the files."""
     from waitbench.reporting import charts
-    from waitbench.reporting.charts import history
+    from waitbench.reporting.charts import search
 
-    figure = history.draw(searched)
+    figure = search.draw(searched)
     return [charts.save(figure, folder, name, "png").name] if figure is not None else []
