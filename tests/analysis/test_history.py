@@ -104,7 +104,7 @@ def test_the_anchor_is_what_most_sittings_hold() -> None:
 
 
 def test_what_is_told_survives_json() -> None:
-    (one,) = told("1", {"v1": 1, "v2": 2})
+    one = told("1", {"v1": 1, "v2": 2}) + told("1", {"v2": 1, "v3": 2}, scenario="working")
     assert read(json.loads(json.dumps(plain(one)))) == one
 
 

@@ -32,6 +32,8 @@ _ASSUMED = 0.03**2
 """The variance between sittings, as long as they cannot contradict each other."""
 _ASSUMED_FREEDOM = 2
 """What that counts beside the contradictions that there are."""
+_ENOUGH = 0.01
+"""A share of the variance that is exact enough."""
 _LEAST, _MOST = 1e-7, 4.0
 """Between these the variance is searched; the latter are ratios that scatter by e² each way."""
 
@@ -168,5 +170,7 @@ def between_of(scenarios: Iterable[Sequence[Sitting]]) -> Between:
     else:
         from scipy.optimize import brentq
 
-        found = float(brentq(excess, _LEAST, _MOST, xtol=_LEAST, rtol=1e-3))
+        # By logarithms, as it may be of any size; a percent more or less of it changes nothing.
+        ends = math.log(_LEAST), math.log(_MOST)
+        found = math.exp(brentq(lambda log: excess(math.exp(log)), *ends, xtol=_ENOUGH))
     return Between(found, freedom + _ASSUMED_FREEDOM)

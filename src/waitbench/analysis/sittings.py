@@ -8,13 +8,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     Matrix = NDArray[np.float64]
+    Places = NDArray[np.int64]
 
 _PRIOR_FREEDOM = 4.0
 """What the noise of all sittings counts beside a sitting's own, in degrees of freedom."""
@@ -90,84 +91,101 @@ def names_in(sittings: Sequence[Sitting]) -> list[str]:
 
 @dataclass(frozen=True, kw_only=True)
 class Graph:
-    """Sittings as matrices: rows are sittings, columns revisions."""
+    """Sittings as arrays. An arm is one revision in one sitting."""
 
-    members: Any
-    """Sparse; 1 where a sitting holds a revision."""
-    centred: Any
-    """Sparse; the logarithms of a sitting, less their mean."""
+    size: int
+    """The number of revisions."""
+    sitting_of: "Places"
+    """Of each arm."""
+    revision_of: "Places"
+    """Of each arm."""
+    centred: "Matrix"
+    """The logarithm of each arm, less the mean of its sitting."""
     sizes: "Matrix"
-    """The number of revisions of each sitting."""
+    """The number of arms of each sitting."""
     noise: "Matrix"
     """The variance of a sitting's figures, without that between sittings."""
 
     @classmethod
     def of(cls, revisions: Sequence[str], sittings: Sequence[Sitting]) -> "Graph":
+        """The graph of some sittings, whose revisions are numbered as they are given."""
         import numpy as np
-        from scipy.sparse import csr_array
 
         index = {name: number for number, name in enumerate(revisions)}
-        rows = [row for row, one in enumerate(sittings) for _ in one.revisions]
-        columns = [index[name] for one in sittings for name in one.revisions]
-        means = (math.fsum(one.logs) / len(one.logs) for one in sittings)
-        centred = [
-            log - mean for one, mean in zip(sittings, means, strict=True) for log in one.logs
-        ]
-        shape = (len(sittings), len(revisions))
+        sizes = np.array([len(one.revisions) for one in sittings])
+        sitting_of = np.repeat(np.arange(len(sittings)), sizes)
+        logs = np.array([log for one in sittings for log in one.logs])
+        means = np.bincount(sitting_of, weights=logs) / sizes
         return cls(
-            members=csr_array((np.ones(len(rows)), (rows, columns)), shape),
-            centred=csr_array((centred, (rows, columns)), shape),
-            sizes=np.array([len(one.revisions) for one in sittings], float),
+            size=len(revisions),
+            sitting_of=sitting_of,
+            revision_of=np.array([index[name] for one in sittings for name in one.revisions]),
+            centred=logs - means[sitting_of],
+            sizes=sizes.astype(float),
             noise=np.array(_noise(sittings)) / [one.rounds for one in sittings],
         )
 
     @property
     def contradictions(self) -> int:
         """The ratios that were measured beyond those that the costs of the revisions need."""
-        sittings, revisions = self.members.shape
-        return int(self.sizes.sum() - sittings - (revisions - 1))
+        return len(self.sitting_of) - len(self.sizes) - (self.size - 1)
 
     def weights(self, between: float) -> "Matrix":
         """The precision of each sitting's figures."""
         import numpy as np
 
-        return np.reciprocal(self.noise + between / 2)
+        found: Matrix = np.reciprocal(self.noise + between / 2)
+        return found
 
     def laplacian(self, weights: "Matrix") -> "Matrix":
         """The matrix of the normal equations, in which each sitting has a level of its own."""
         import numpy as np
 
-        pairs = (self.members.T * (weights / self.sizes)) @ self.members
-        found: Matrix = np.subtract(np.diag(self.members.T @ weights), pairs.toarray())
-        return found
+        cells, sitting_of = self._pairs
+        shares = (weights / self.sizes)[sitting_of]
+        pairs = np.bincount(cells, weights=shares, minlength=self.size**2)
+        own = np.bincount(self.revision_of, weights=weights[self.sitting_of])
+        return np.asarray(np.diag(own) - pairs.reshape(self.size, self.size), np.float64)
 
     def inverse(self, weights: "Matrix") -> "Matrix":
         """The pseudo-inverse of the ``laplacian``."""
         import numpy as np
 
-        level = 1 / self.members.shape[1]
-        found: Matrix = np.subtract(np.linalg.inv(self.laplacian(weights) + level), level)
-        return found
+        level = 1 / self.size
+        return np.asarray(np.linalg.inv(self.laplacian(weights) + level) - level, np.float64)
 
     def logs(self, weights: "Matrix") -> "Matrix":
         """The costs that fit best, of mean 0."""
         import numpy as np
 
-        right = self.centred.T @ weights
-        found: Matrix = np.linalg.solve(self.laplacian(weights) + 1 / len(right), right)
-        return found
+        matrix = self.laplacian(weights) + 1 / self.size
+        return np.asarray(np.linalg.solve(matrix, self._right_side(weights)), np.float64)
 
     def misfit(self, weights: "Matrix") -> float:
         """The weighted sum of squares by which the sittings contradict each other."""
-        whole = float(weights @ self._squares)
-        return whole - float((self.centred.T @ weights) @ self.logs(weights))
+        whole = float(weights[self.sitting_of] @ self.centred**2)
+        return whole - float(self._right_side(weights) @ self.logs(weights))
 
-    @cached_property
-    def _squares(self) -> "Matrix":
-        """The sum of squares of each sitting's figures."""
+    def _right_side(self, weights: "Matrix") -> "Matrix":
         import numpy as np
 
-        return np.asarray(self.centred.power(2).sum(axis=1)).ravel()
+        figures = self.centred * weights[self.sitting_of]
+        return np.asarray(np.bincount(self.revision_of, weights=figures), np.float64)
+
+    @cached_property
+    def _pairs(self) -> tuple["Places", "Places"]:
+        """Every pair of arms of a sitting: its cell in the laplacian, and its sitting."""
+        import numpy as np
+
+        counts = self.sizes.astype(int)
+        firsts = np.cumsum(counts) - counts
+        cells, sitting_of = [], []
+        for count in np.unique(counts):
+            (alike,) = np.nonzero(counts == count)
+            arms = self.revision_of[firsts[alike][:, None] + np.arange(count)]
+            cells.append((arms[:, :, None] * self.size + arms[:, None, :]).ravel())
+            sitting_of.append(np.repeat(alike, count * count))
+        return np.concatenate(cells), np.concatenate(sitting_of)
 
 
 def _noise(sittings: Sequence[Sitting]) -> list[float]:

@@ -150,34 +150,46 @@ def _seconds(date: str | None) -> float:
     return datetime.fromisoformat(re.sub(r"Z$", "+00:00", date)).timestamp()
 
 
-def plain(told: Told) -> dict[str, Any]:
-    """What a comparison tells, as JSON takes it: little, for there may be very many."""
-    of = told.sitting
+def plain(told: Sequence[Told]) -> dict[str, Any]:
+    """What one comparison tells of one metric, as JSON takes it: little, for there may be many."""
+    entries = {entry: place for place, entry in enumerate(_all_entries(told))}
+    of = told[0].sitting
     return {
-        "series": told.series,
-        "metric": told.metric,
-        "entries": [[getattr(one, name) for name in _ENTRY] for one in told.entries],
-        "sitting": [of.name, of.machine, of.logs, of.rounds, of.squares],
+        "metric": told[0].metric,
+        "name": of.name,
+        "machine": of.machine,
+        "entries": [[getattr(entry, name) for name in _ENTRY] for entry in entries],
+        "sittings": [
+            [one.series, [entries[entry] for entry in one.entries], *_figures(one.sitting)]
+            for one in told
+        ],
     }
 
 
-def read(data: Mapping[str, Any]) -> Told:
+def read(data: Mapping[str, Any]) -> list[Told]:
     """The reverse of ``plain``. Raises ``KeyError`` or ``TypeError`` for anything else."""
-    entries = tuple(_entry(*one) for one in data["entries"])
-    name, machine, logs, rounds, squares = data["sitting"]
-    return Told(
-        series=data["series"],
-        metric=data["metric"],
-        sitting=Sitting(
-            name=name,
-            machine=machine,
-            revisions=tuple(one.name for one in entries),
+    all_entries = [_entry(*one) for one in data["entries"]]
+    told = []
+    for series, places, logs, rounds, squares in data["sittings"]:
+        entries = tuple(all_entries[place] for place in places)
+        found = Sitting(
+            name=data["name"],
+            machine=data["machine"],
+            revisions=tuple(entry.name for entry in entries),
             logs=tuple(logs),
             rounds=rounds,
             squares=squares,
-        ),
-        entries=entries,
-    )
+        )
+        told.append(Told(series=series, metric=data["metric"], sitting=found, entries=entries))
+    return told
+
+
+def _all_entries(told: Sequence[Told]) -> Iterable[Entry]:
+    return dict.fromkeys(entry for one in told for entry in one.entries)
+
+
+def _figures(of: Sitting) -> tuple[tuple[float, ...], int, float]:
+    return of.logs, of.rounds, of.squares
 
 
 _ENTRY = tuple(field.name for field in fields(Entry))

@@ -58,7 +58,11 @@ def told(roots: Sequence[Path], metric: Metric) -> list[Told]:
         def step(number: int, total: int) -> None:
             bar.update(task, completed=number, total=total)
 
-        found = [telling.read(one) for one in index.told(find(roots), metric.name, step)]
+        found = [
+            one
+            for content in index.told(find(roots), metric.name, step)
+            for one in telling.read(content)
+        ]
     for folder, why in index.unreadable.items():
         errors.print(f"{folder} is left out: {why}", soft_wrap=True)
     return found
@@ -68,8 +72,10 @@ def _tell(folder: Path) -> Iterable[tuple[str, Mapping[str, Any]]]:
     contents = comparisons.resume(folder)
     if contents.context is None:
         return []
-    told = telling.tell(str(folder), contents.context, contents.records)
-    return [(one.metric, telling.plain(one)) for one in told]
+    by_metric: dict[str, list[Told]] = {}
+    for one in telling.tell(str(folder), contents.context, contents.records):
+        by_metric.setdefault(one.metric, []).append(one)
+    return [(name, telling.plain(told)) for name, told in by_metric.items()]
 
 
 def _version() -> str:
