@@ -11,6 +11,12 @@ from tests.conftest import Compare
 QUICK = ("-s", "dynamic", "--metric", "cpu", "--rounds", "4", "--no-instruments", "--quiet")
 
 
+@pytest.fixture(autouse=True)
+def unwatched(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rounds count whatever else the machine does."""
+    monkeypatch.setenv("BENCH_UNWATCHED", "1")
+
+
 @pytest.fixture(scope="module")
 def repository(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
     """Four commits; the third costs twice as much, and the last does not build."""
