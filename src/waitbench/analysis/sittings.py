@@ -72,16 +72,22 @@ def sitting(
 
 def connected(sittings: Sequence[Sitting]) -> list[list[Sitting]]:
     """The sittings that chains of shared revisions join, group by group."""
-    groups: list[tuple[set[str], list[Sitting]]] = []
+    leader: dict[str, str] = {}
+
+    def lead(name: str) -> str:
+        while (above := leader.setdefault(name, name)) != name:
+            leader[name] = leader[above]
+            name = above
+        return name
+
     for one in sittings:
-        names, members, apart = set(one.revisions), [one], []
-        for group in groups:
-            if names.isdisjoint(group[0]):
-                apart.append(group)
-            else:
-                names, members = group[0] | names, group[1] + members
-        groups = [*apart, (names, members)]
-    return [members for _, members in groups]
+        first = lead(one.revisions[0])
+        for name in one.revisions[1:]:
+            leader[lead(name)] = first
+    groups: dict[str, list[Sitting]] = {}
+    for one in sittings:
+        groups.setdefault(lead(one.revisions[0]), []).append(one)
+    return list(groups.values())
 
 
 def names_in(sittings: Sequence[Sitting]) -> list[str]:
