@@ -9,12 +9,10 @@ from tests.searches import commits, releases, searched
 from waitbench.analysis.bisection import End, Search
 from waitbench.analysis.bisection_stages import (
     along,
-    installed_by,
     of_equal_packages,
     part_of_error,
 )
 from waitbench.analysis.bisection_steps import Says
-from waitbench.model.environment import Facts
 
 
 def test_the_parts_of_all_stages_are_no_more_than_the_whole() -> None:
@@ -56,24 +54,3 @@ def test_a_search_has_found_what_any_stage_named_and_else_ends_as_the_first() ->
     assert searched(hidden, commits(4, (2, 0.25))).end is End.FOUND
     assert searched(releases(4)).end is End.NO_CHANGE
     assert replace(searched(coarse), stages=()).end is End.OPEN
-
-
-def test_what_is_installed_differs_by_files_and_by_other_packages() -> None:
-    facts = facts_of("0.16.1", "bytewax==0.16.1", "jsonpickle==3.0.1")
-    same = facts_of("0.16.2", "bytewax==0.16.2", "jsonpickle==3.0.1")
-    newer = facts_of("0.16.1", "bytewax==0.16.1", "jsonpickle==3.0.2")
-    assert installed_by(facts) == installed_by(same)
-    assert installed_by(facts) != installed_by(newer)
-    assert installed_by(facts) != installed_by(replace(facts, package_sha256="b"))
-
-
-def facts_of(version: str, *requirements: str) -> Facts:
-    return Facts(
-        python="3.11.9",
-        package_version=version,
-        extensions={},
-        package_sha256="a",
-        requirements=requirements,
-        compiler=None,
-        capabilities=frozenset(),
-    )

@@ -11,7 +11,6 @@ from enum import Enum
 from waitbench.analysis.bisection import End, Finding, Kind, Search
 from waitbench.analysis.bisection_steps import Change, Question, Says, Step, StepAnswer
 from waitbench.analysis.criteria import Criterion
-from waitbench.model.environment import Facts
 from waitbench.model.history import LoggedCommit, Point
 from waitbench.model.revision import Revision
 
@@ -105,19 +104,12 @@ def part_of_error(number: int, *, alone: bool) -> float:
     return 1.0 if alone else 0.5 ** (number + 1)
 
 
-def installed_by(facts: Facts) -> tuple[str, tuple[str, ...]]:
-    """What an environment has: a digest of the engine's files, and all other packages."""
-    # Two commits may have one version between them, and two versions the same files.
-    others = (one for one in facts.requirements if one.partition("==")[2] != facts.package_version)
-    return facts.package_sha256, tuple(others)
-
-
-def of_equal_packages(step: Step, installed: Sequence[object]) -> StepAnswer | None:
+def of_equal_packages(step: Step, packages: Sequence[str]) -> StepAnswer | None:
     """The answer of a step some of whose points are one package: no measurement is needed.
 
-    ``installed`` is what each point installs; see ``installed_by``. ``None`` where all differ.
+    ``packages`` are digests of what was installed. ``None`` where all differ.
     """
-    first, *middle, last = installed
+    first, *middle, last = packages
     if first == last:
         return StepAnswer(says=Says.WITHIN, rounds=0)
     if step.question is not Question.SPLIT:

@@ -7,8 +7,9 @@ from pathlib import Path
 from rich.console import Console
 
 from waitbench.analysis import bisection_steps
-from waitbench.analysis.bisection_stages import Grain, Stage, installed_by, of_equal_packages
+from waitbench.analysis.bisection_stages import Grain, Stage, of_equal_packages
 from waitbench.analysis.bisection_steps import Says, Step, StepAnswer
+from waitbench.analysis.builds import other_packages
 from waitbench.analysis.rounds import logs_by_round
 from waitbench.cli.keeper import Keeper
 from waitbench.cli.preparation import Prepared, prepare
@@ -58,9 +59,9 @@ class Stepper:
         ``CannotBeMeasured`` about its middle, ``HarnessError`` about its ends.
         """
         prepared = self._prepare(stage, step)
-        installed = [installed_by(prepared.environments[one].facts) for one in prepared.labels]
-        known = of_equal_packages(step, installed)
-        if known is not None:
+        facts = [prepared.environments[label].facts for label in prepared.labels]
+        known = of_equal_packages(step, [one.package_sha256 for one in facts])
+        if known is not None and not other_packages(prepared.context):
             return known
         folder.mkdir(exist_ok=True)
         resumed = self.resume and any(folder.iterdir())
