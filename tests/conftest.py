@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks import bisect_repository
 from tests import standin
 from waitbench import engines
 from waitbench.environments.repository import Repository
@@ -23,6 +24,14 @@ for _number in (signal.SIGHUP, signal.SIGINT):
         )
 
 Compare = Callable[..., subprocess.CompletedProcess[str]]
+Planned = tuple[Path, list[str]]
+"""A made-up repository, and the ids of its commits."""
+
+
+def written(factory: pytest.TempPathFactory, plan: bisect_repository.Plan) -> Planned:
+    """A repository of the stand-in as planned."""
+    folder = factory.mktemp("planned") / "repository"
+    return folder, bisect_repository.write(folder, plan)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -54,6 +63,12 @@ def repository(repository_folder: tuple[Path, dict[str, str]], cache: Cache) -> 
 def services_python() -> Path:
     """The Python that the services run on."""
     return services.make_environment(Cache(), lambda _what: None)
+
+
+@pytest.fixture
+def unwatched(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rounds count whatever else the machine does."""
+    monkeypatch.setenv("BENCH_UNWATCHED", "1")
 
 
 @pytest.fixture

@@ -6,11 +6,22 @@ from dataclasses import replace
 
 import pytest
 
-from tests.records import contestant, context, facts, make_record
+from tests.records import contestant, context, facts, make_record, outcome
+from waitbench.analysis.entries import entry_of
 from waitbench.analysis.history import commonest, trends
-from waitbench.analysis.telling import Told, entry_of, plain, read, rounds_of, tell
+from waitbench.analysis.telling import (
+    Told,
+    Tried,
+    plain,
+    plain_tried,
+    read,
+    read_tried,
+    rounds_of,
+    tell,
+    tried,
+)
 from waitbench.model.metrics import BY_NAME
-from waitbench.model.run import DISTURBED
+from waitbench.model.run import DISTURBED, TIMED_OUT
 
 STEADY = BY_NAME["steady"].key
 
@@ -106,6 +117,20 @@ def test_the_anchor_is_what_most_sittings_hold() -> None:
 def test_what_is_told_survives_json() -> None:
     one = told("1", {"v1": 1, "v2": 2}) + told("1", {"v2": 1, "v3": 2}, scenario="working")
     assert read(json.loads(json.dumps(plain(one)))) == one
+
+
+def test_what_hung_was_tried_and_what_was_cut_off_was_not() -> None:
+    revisions = tuple(
+        contestant(name, facts=facts(package_version=name.removeprefix("v")))
+        for name in ("v1", "v2", "v3", "v4")
+    )
+    runs = {"v1": [{STEADY: 1.0}] * 3, "v2": [], "v3": [{STEADY: 1.0}], "v4": []}
+    record = make_record(runs, revisions=revisions)
+    record.add(outcome("v2", 1, TIMED_OUT))
+    (one,) = tried(record.context, [record])
+    assert one.names == {"v1", "v2"}
+    assert read_tried(json.loads(json.dumps(plain_tried([one])))) == [one]
+    assert isinstance(one, Tried)
 
 
 def test_rounds_that_one_lacks_do_not_count() -> None:

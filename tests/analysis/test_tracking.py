@@ -2,7 +2,9 @@
 
 from tests.analysis.test_history import told
 from waitbench.analysis.history import trends
-from waitbench.analysis.tracking import due, unsaid
+from waitbench.analysis.telling import Tried
+from waitbench.analysis.tracking import due, measured, unsaid
+from waitbench.model.series import Series
 
 CONFIRMED = told("1", {"v1": 1, "v2": 2}) + told("2", {"v1": 1, "v2": 2})
 ONCE = told("1", {"v1": 1, "v2": 2})
@@ -37,3 +39,17 @@ def test_a_confirmed_step_is_said_once() -> None:
     said = (trend.series, "steady", step.after)
     assert unsaid(known, "steady", {said}) == []
     assert len(unsaid(known, "cpu", {said})) == 1
+
+
+def test_what_lacks_one_of_the_scenarios_is_not_measured() -> None:
+    idle, busy, other = (Series.of(name, "single", {"length_s": 2}) for name in ("i", "b", "o"))
+    known = [
+        Tried(series=idle, engine="e", names=frozenset({"v1", "v2", "v3"})),
+        Tried(series=busy, engine="e", names=frozenset({"v1"})),
+        Tried(series=busy, engine="e", names=frozenset({"v2"})),
+    ]
+    assert measured(known, [idle, busy]) == {"v1", "v2"}
+    assert measured(known, [idle]) == {"v1", "v2", "v3"}
+    assert measured(known, [idle, other]) == set()
+    longer = Series.of("i", "single", {"length_s": 20})
+    assert measured(known, [longer]) == set()

@@ -6,34 +6,27 @@ from typing import Any
 
 import pytest
 
-from benchmarks.bisect_repository import Plan, write
-from tests.conftest import Compare
+from benchmarks.bisect_repository import Plan
+from tests.conftest import Compare, Planned, written
 
 ENDS = ("-s", "dynamic", "--fail-on", "cpu:50%", "--max-rounds", "12")
-pytestmark = pytest.mark.integration
-
-
-@pytest.fixture(autouse=True)
-def unwatched(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rounds count whatever else the machine does."""
-    monkeypatch.setenv("BENCH_UNWATCHED", "1")
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("unwatched")]
 
 
 @pytest.fixture(scope="module")
-def history(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
+def history(tmp_path_factory: pytest.TempPathFactory) -> Planned:
     """Six commits, the fifth of which costs four times as much; the third does not build."""
-    folder = tmp_path_factory.mktemp("history") / "repository"
-    return folder, write(
-        folder, Plan(commits=6, cpu_s=0.1, culprits={4: 3}, unbuildable=range(2, 3))
+    return written(
+        tmp_path_factory, Plan(commits=6, cpu_s=0.1, culprits={4: 3}, unbuildable=range(2, 3))
     )
 
 
-def ends(history: tuple[Path, list[str]], good: int, bad: int) -> list[object]:
+def ends(history: Planned, good: int, bad: int) -> list[object]:
     folder, ids = history
     return [f"standin@{ids[good]}", f"standin@{ids[bad]}", "--repo", folder, *ENDS]
 
 
-def labels(history: tuple[Path, list[str]], *numbers: int) -> list[str]:
+def labels(history: Planned, *numbers: int) -> list[str]:
     return [history[1][number][:10] for number in numbers]
 
 
@@ -43,7 +36,7 @@ def runs(folder: Path) -> list[str]:
 
 
 def test_a_culprit_is_named_and_a_search_that_goes_on_makes_no_run_twice(
-    run_compare: Compare, history: tuple[Path, list[str]], tmp_path: Path
+    run_compare: Compare, history: Planned, tmp_path: Path
 ) -> None:
     folder = tmp_path / "found"
     command = [*ends(history, 0, 5), "--results", folder, "--json"]
@@ -63,7 +56,7 @@ def test_a_culprit_is_named_and_a_search_that_goes_on_makes_no_run_twice(
 
 
 def test_without_a_change_it_says_what_would_have_been_found(
-    run_compare: Compare, history: tuple[Path, list[str]], tmp_path: Path
+    run_compare: Compare, history: Planned, tmp_path: Path
 ) -> None:
     results, summary = tmp_path / "same", tmp_path / "summary.md"
     done = run_compare(
@@ -85,7 +78,7 @@ def test_without_a_change_it_says_what_would_have_been_found(
     ],
 )
 def test_what_cannot_be_heeded_is_refused_before_anything_is_made(
-    run_compare: Compare, history: tuple[Path, list[str]], tmp_path: Path,
+    run_compare: Compare, history: Planned, tmp_path: Path,
     extra: tuple[str, ...], why: str,
 ) -> None:  # fmt: skip
     results = tmp_path / "refused"
@@ -95,7 +88,7 @@ def test_what_cannot_be_heeded_is_refused_before_anything_is_made(
 
 
 def test_ends_in_the_wrong_order_are_said(
-    run_compare: Compare, history: tuple[Path, list[str]], tmp_path: Path
+    run_compare: Compare, history: Planned, tmp_path: Path
 ) -> None:
     done = run_compare(*ends(history, 5, 0), "--results", tmp_path / "none", command="bisect")
     assert done.returncode == 2

@@ -5,30 +5,27 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.bisect_repository import Plan, write
-from tests.conftest import Compare
+from benchmarks.bisect_repository import Plan
+from tests.conftest import Compare, Planned, written
 
 QUICK = ("-s", "dynamic", "--metric", "cpu", "--rounds", "4", "--no-instruments", "--quiet")
 
 
-@pytest.fixture(autouse=True)
-def unwatched(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rounds count whatever else the machine does."""
-    monkeypatch.setenv("BENCH_UNWATCHED", "1")
+pytestmark = pytest.mark.usefixtures("unwatched")
 
 
 @pytest.fixture(scope="module")
-def repository(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
+def planned(tmp_path_factory: pytest.TempPathFactory) -> Planned:
     """Four commits; the third costs twice as much, and the last does not build."""
-    folder = tmp_path_factory.mktemp("track") / "repository"
-    plan = Plan(commits=4, cpu_s=0.15, culprits={2: 1.0}, unbuildable=range(3, 4))
-    return folder, write(folder, plan)
+    return written(
+        tmp_path_factory, Plan(commits=4, cpu_s=0.15, culprits={2: 1.0}, unbuildable=range(3, 4))
+    )
 
 
 def test_each_night_measures_what_is_missing_and_says_a_confirmed_step_once(
-    run_compare: Compare, repository: tuple[Path, list[str]], tmp_path: Path
+    run_compare: Compare, planned: Planned, tmp_path: Path
 ) -> None:
-    folder, ids = repository
+    folder, ids = planned
     store = tmp_path / "kept"
     names = [one[:10] for one in ids]
 
@@ -58,6 +55,13 @@ def test_each_night_measures_what_is_missing_and_says_a_confirmed_step_once(
     assert json.loads((store / "acknowledged.json").read_text())["steps"][0]["after"] == names[2]
     code, said = night(ids[2])
     assert (code, said) == (0, ["The history lacks nothing of this."])
+    # What is only asked for is said to nobody, and the next night says it.
+    (store / "acknowledged.json").unlink()
+    assert night(ids[2], "--dry-run") == (0, ["The history lacks nothing of this."])
+    assert night(ids[2])[0] == 1
+    # The same scenario at another length is another history, and lacks everything.
+    _, said = night(ids[2], *anchored, "--full", "--dry-run")
+    assert len(said) == 2
     # What cannot be built is said, and takes nothing away.
     code, said = night("main")
     assert code == 3
@@ -77,6 +81,7 @@ def test_without_a_history_the_anchor_must_be_named(run_compare: Compare, tmp_pa
         (("--rounds", "0"), "at least 1"),
         (("--budget", "0"), "above zero"),
         (("--metric", "joy"), "is not one of"),
+        (("--margin", "-5"), "from 0 to 1000"),
     ],
 )
 def test_what_cannot_be_heeded_is_refused(

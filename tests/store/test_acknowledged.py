@@ -5,16 +5,18 @@ from pathlib import Path
 import pytest
 
 from waitbench.model.errors import UsageError
+from waitbench.model.series import Series
 from waitbench.store import acknowledged
 
-STEP = ("waiting\nsingle\n{}", "steady", "v2")
+STEP = (Series.of("waiting", "single", {"length_s": 2}), "steady", "v2")
+OTHER = (Series.of("a", "b", {}), "steady", "c")
 
 
 def test_steps_are_kept_once(tmp_path: Path) -> None:
     assert acknowledged.read(tmp_path) == frozenset()
     acknowledged.add(tmp_path, [STEP])
-    acknowledged.add(tmp_path, [STEP, ("a", "b", "c")])
-    assert acknowledged.read(tmp_path) == {STEP, ("a", "b", "c")}
+    acknowledged.add(tmp_path, [STEP, OTHER])
+    assert acknowledged.read(tmp_path) == {STEP, OTHER}
 
 
 @pytest.mark.parametrize("content", ["{", "[]", '{"format": 2}', '{"format": 99, "steps": []}'])

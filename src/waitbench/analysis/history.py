@@ -4,10 +4,12 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from waitbench.analysis.entries import Entry
 from waitbench.analysis.network import Between, between_of, join
 from waitbench.analysis.statistics import Estimate
-from waitbench.analysis.telling import Entry, Told
+from waitbench.analysis.telling import Told
 from waitbench.analysis.trend import TrendStep, steps
+from waitbench.model.series import Series
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,7 +26,7 @@ class Place:
 class Trend:
     """The history of one metric in one series."""
 
-    series: str
+    series: Series
     anchor: str
     places: tuple[Place, ...]
     """In order of history."""
@@ -44,7 +46,7 @@ def commonest(told: Iterable[Told]) -> str | None:
 
 def trends(told: Sequence[Told], anchor: str, margin: float) -> tuple[Trend, ...]:
     """The trend of each series whose sittings hold the anchor; all are of one metric."""
-    by_series: dict[str, list[Told]] = {}
+    by_series: dict[Series, list[Told]] = {}
     for one in told:
         by_series.setdefault(one.series, []).append(one)
     between = between_of([one.sitting for one in group] for group in by_series.values())
@@ -56,7 +58,7 @@ def trends(told: Sequence[Told], anchor: str, margin: float) -> tuple[Trend, ...
 
 
 def _trend(
-    series: str, told: Sequence[Told], anchor: str, between: Between, margin: float
+    series: Series, told: Sequence[Told], anchor: str, between: Between, margin: float
 ) -> Trend:
     entries = {entry.name: entry for one in told for entry in one.entries}
     network = join([one.sitting for one in told], anchor, between)

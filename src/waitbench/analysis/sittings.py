@@ -21,7 +21,8 @@ _PRIOR_FREEDOM = 4.0
 """What the noise of all sittings counts beside a sitting's own, in degrees of freedom."""
 _LEAST_NOISE = 1e-8
 """The least variance of a run: counts may be equal in all rounds, and are not known for ever."""
-_FEWEST_ROUNDS = 2
+FEWEST_ROUNDS = 2
+"""Below which a comparison tells nothing: one round has no variation."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +51,7 @@ def sitting(
 
     ``None`` where there is nothing to compare: below two rounds, or two revisions.
     """
-    if len(rounds) < _FEWEST_ROUNDS or len(revisions) < 2:
+    if len(rounds) < FEWEST_ROUNDS or len(revisions) < 2:
         return None
     logs = tuple(math.fsum(column) / len(rounds) for column in zip(*rounds, strict=True))
     grand = math.fsum(logs) / len(logs)

@@ -1,61 +1,40 @@
 """A comparison -> what it tells of revisions that others may hold too. Pure."""
 
-import json
 import math
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
-from datetime import datetime
+from dataclasses import astuple, dataclass, fields
 from functools import cache
 from typing import Any
 
-from packaging.version import InvalidVersion, Version
-
+from waitbench.analysis.entries import Entry, entry_of
 from waitbench.analysis.rounds import kept
-from waitbench.analysis.sittings import Sitting, sitting
+from waitbench.analysis.sittings import FEWEST_ROUNDS, Sitting, sitting
 from waitbench.model.metrics import Metric
-from waitbench.model.record import Contestant, Context, Record
-from waitbench.model.revision import Commit, Release
+from waitbench.model.record import Context, Record
+from waitbench.model.series import Series
 
-_SHOWN_DIGITS = 10
 _FEWEST_CALM = 3
 """Rounds below which those count, too, in which the machine was disturbed."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Entry:
-    """A revision in a history, however the comparisons called it."""
-
-    name: str
-    """A release such as ``v0.21.1``, or the first digits of a commit."""
-    engine: str
-    version: str
-    """Of the package; commits between two releases have that of the earlier one."""
-    commit: str | None
-    """Full id; ``None`` of releases."""
-    date: str | None
-    """When it was committed, in ISO 8601, where that is known."""
-
-    @property
-    def order(self) -> tuple[Version, bool, float, str]:
-        """Sorts revisions by history: commits behind the release whose version they have."""
-        try:
-            version = Version(self.version)
-        except InvalidVersion:
-            version = Version("0")
-        return version, self.commit is not None, _seconds(self.date), self.name
 
 
 @dataclass(frozen=True, kw_only=True)
 class Told:
     """What a comparison tells of one metric in one scenario."""
 
-    series: str
-    """Scenario, topology and parameters: only what has all in common is one history."""
+    series: Series
     metric: str
     sitting: Sitting
     entries: tuple[Entry, ...]
     """Of the sitting's revisions, in their order."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tried:
+    """The revisions that a comparison tried in one scenario, whatever came of it."""
+
+    series: Series
+    engine: str
+    names: frozenset[str]
 
 
 def tell(name: str, context: Context, records: Iterable[Record]) -> Iterator[Told]:
@@ -85,43 +64,23 @@ def tell(name: str, context: Context, records: Iterable[Record]) -> Iterator[Tol
                 )
 
 
-def name_of(source: Release | Commit) -> str:
-    """What a revision is called in a history."""
-    if isinstance(source, Release):
-        return f"v{source.version}"
-    return source.commit[:_SHOWN_DIGITS]
-
-
-def entry_of(revision: Contestant, context: Context) -> Entry | None:
-    """A revision of a comparison as one of history; ``None`` where it is not known what it is."""
-    if revision.facts is None:
-        return None
-    engine, version = context.engine or "", revision.facts.package_version
-    said = re.fullmatch(r"(?:[\w-]+@)?(v?\d+(?:\.\d+)+\w*)", revision.text.rpartition("=")[2])
-    if revision.origin == "wheel" or (revision.origin == "source" and said):
-        release = Release(version if said is None else said[1].removeprefix("v"))
-        return Entry(
-            name=name_of(release),
-            engine=engine,
-            version=release.version,
-            commit=None,
-            date=revision.commit_date,
+def tried(context: Context, records: Iterable[Record]) -> Iterator[Tried]:
+    """What a comparison need not be made for again."""
+    names = {
+        one.label: entry.name for one in context.revisions if (entry := entry_of(one, context))
+    }
+    for record in records:
+        done = (
+            name
+            for label, name in names.items()
+            if len(record.of(label)) >= FEWEST_ROUNDS or record.why_given_up(label) is not None
         )
-    if revision.origin == "source" and revision.commit is not None:
-        return Entry(
-            name=name_of(Commit(revision.commit)),
-            engine=engine,
-            version=version,
-            commit=revision.commit,
-            date=revision.commit_date,
-        )
-    return None
+        yield Tried(series=series_of(record), engine=context.engine or "", names=frozenset(done))
 
 
-def series_of(record: Record) -> str:
-    """What must be equal for sittings to be of one history, as one text."""
-    parameters = json.dumps(dict(record.parameters), sort_keys=True)
-    return "\n".join((record.scenario, record.context.topology, parameters))
+def series_of(record: Record) -> Series:
+    """What its runs are of."""
+    return Series.of(record.scenario, record.context.topology, record.parameters)
 
 
 def rounds_of(record: Record, labels: Sequence[str], metric: Metric) -> list[tuple[float, ...]]:
@@ -142,14 +101,6 @@ def rounds_of(record: Record, labels: Sequence[str], metric: Metric) -> list[tup
     ]
 
 
-def _seconds(date: str | None) -> float:
-    """A date of ISO 8601 as seconds; 0 where there is none."""
-    if date is None:
-        return 0.0
-    # Python 3.10 does not know the letter.
-    return datetime.fromisoformat(re.sub(r"Z$", "+00:00", date)).timestamp()
-
-
 def plain(told: Sequence[Told]) -> dict[str, Any]:
     """What one comparison tells of one metric, as JSON takes it: little, for there may be many."""
     entries = {entry: place for place, entry in enumerate(_all_entries(told))}
@@ -160,7 +111,7 @@ def plain(told: Sequence[Told]) -> dict[str, Any]:
         "machine": of.machine,
         "entries": [[getattr(entry, name) for name in _ENTRY] for entry in entries],
         "sittings": [
-            [one.series, [entries[entry] for entry in one.entries], *_figures(one.sitting)]
+            [astuple(one.series), [entries[entry] for entry in one.entries], *_figures(one.sitting)]
             for one in told
         ],
     }
@@ -180,8 +131,23 @@ def read(data: Mapping[str, Any]) -> list[Told]:
             rounds=rounds,
             squares=squares,
         )
-        told.append(Told(series=series, metric=data["metric"], sitting=found, entries=entries))
+        told.append(
+            Told(series=_series(*series), metric=data["metric"], sitting=found, entries=entries)
+        )
     return told
+
+
+def plain_tried(tried: Iterable[Tried]) -> dict[str, Any]:
+    """What one comparison tried, as JSON takes it."""
+    return {"tried": [[astuple(one.series), one.engine, sorted(one.names)] for one in tried]}
+
+
+def read_tried(data: Mapping[str, Any]) -> list[Tried]:
+    """The reverse of ``plain_tried``."""
+    return [
+        Tried(series=_series(*series), engine=engine, names=frozenset(names))
+        for series, engine, names in data["tried"]
+    ]
 
 
 def _all_entries(told: Sequence[Told]) -> Iterable[Entry]:
@@ -199,3 +165,9 @@ _ENTRY = tuple(field.name for field in fields(Entry))
 def _entry(*values: Any) -> Entry:
     """The same object for all comparisons that hold a revision."""
     return Entry(**dict(zip(_ENTRY, values, strict=True)))
+
+
+@cache
+def _series(*values: str) -> Series:
+    """The same object for all comparisons, likewise."""
+    return Series(*values)

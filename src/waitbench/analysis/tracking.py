@@ -1,10 +1,12 @@
 """What a history lacks -> what to measure next, in which order. Pure."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from waitbench.analysis.history import Trend
+from waitbench.analysis.telling import Tried
 from waitbench.analysis.trend import TrendStep
+from waitbench.model.series import Series
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,8 +44,17 @@ def due(
             yield Due(revisions=_apart(anchor, neighbour, newest), why=f"{newest} is not measured")
 
 
+def measured(tried: Iterable[Tried], wanted: Iterable[Series]) -> frozenset[str]:
+    """The revisions that were tried in all of some series: one comparison measures them in all."""
+    by_series: dict[Series, frozenset[str]] = {}
+    for one in tried:
+        by_series[one.series] = by_series.get(one.series, frozenset()) | one.names
+    found = [by_series.get(series, frozenset()) for series in wanted]
+    return found[0].intersection(*found[1:]) if found else frozenset()
+
+
 def unsaid(
-    trends: Sequence[Trend], metric: str, announced: Collection[tuple[str, str, str]]
+    trends: Sequence[Trend], metric: str, announced: Collection[tuple[Series, str, str]]
 ) -> list[tuple[Trend, TrendStep]]:
     """The steps that two sittings confirm and nobody was told of.
 

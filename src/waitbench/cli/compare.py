@@ -131,6 +131,7 @@ def compare(
     comparing = Comparing(
         gate=asked,
         rounds=rounds,
+        quick=asked.is_on and not full,
         extras=Extras(timeline=timeline, launcher_cost=launcher_cost, trace=trace),
         results=results,
         resume=resume,

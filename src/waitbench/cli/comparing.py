@@ -54,6 +54,8 @@ class Comparing:
 
     gate: Gate
     rounds: int
+    quick: bool
+    """Whether scenarios are shortened."""
     extras: Extras
     results: Path | None
     store: Path = RESULTS
@@ -67,7 +69,7 @@ class Comparing:
         self._validate(request)
         progress = self.output.progress
         say = PreparationLog(progress, quiet=self.output.quiet)
-        valid = validate(request, say, quick=self.gate.is_on and not self.gate.full)
+        valid = validate(request, say, quick=self.quick)
         self.gate.require_budget(valid)
         self.extras.require_launcher(valid.engine)
         fitting = replace(self, gate=self.gate.on(valid.instruments))

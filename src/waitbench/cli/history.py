@@ -11,8 +11,7 @@ import typer
 
 from waitbench import engines
 from waitbench.analysis import history as analysis
-from waitbench.analysis.trend import MARGIN
-from waitbench.cli import past
+from waitbench.cli import options, past
 from waitbench.model.errors import UsageError
 from waitbench.reporting import trends as reporting
 from waitbench.reporting.console import make_console
@@ -46,7 +45,7 @@ def history(
             help="Folders with folders of results, at any depth. Default: results.",
         ),
     ] = None,
-    metric: Annotated[str, typer.Option(metavar="METRIC", help="What it costs.")] = "steady",
+    metric: options.Metric = "steady",
     scenario: Annotated[
         list[str],
         typer.Option("--scenario", "-s", metavar="GLOB", help="Only these; repeatable."),
@@ -55,19 +54,11 @@ def history(
         Optional[str],
         typer.Option(metavar="FINGERPRINT", help="Only what was measured on this machine."),
     ] = None,
-    anchor: Annotated[
-        Optional[str],
-        typer.Option(
-            metavar="REVISION",
-            help="What all are relative to: a release or commit. Default: what most sittings hold.",
-        ),
-    ] = None,
+    anchor: options.Anchor = None,
     engine: Annotated[
         str, typer.Option(metavar="NAME", help="Of which engine.")
     ] = engines.DEFAULT.name,
-    margin: Annotated[
-        float, typer.Option(metavar="PERCENT", help="What a step must exceed to be claimed.")
-    ] = MARGIN * 100,
+    margin: options.StepMargin = options.STEP_MARGIN,
     newest: Annotated[
         int,
         typer.Option(
@@ -84,25 +75,23 @@ def history(
     Comparisons that share a revision are joined by their ratios, however many sittings and machines
     they took: absolute figures of two sittings do not compare.
     """
-    wanted = past.metric_named(metric)
+    wanted, share = past.metric_named(metric), past.margin_of(margin)
     if newest < 0:
         raise UsageError(f"--newest {newest}: must not be negative.")
-    if not 0 <= margin <= 1000:
-        raise UsageError(f"--margin {margin:g}: must be from 0 to 1000 percent.")
     told = [
         one
         for one in past.told(folders or [RESULTS], wanted)
         if one.entries[0].engine == engine
         and machine in (None, one.sitting.machine)
-        and _is_named(one.series.split("\n")[0], scenario)
+        and _is_named(one.series.scenario, scenario)
     ]
     if not told:
         raise UsageError(f"No comparison with two revisions tells of {metric}. {MEASURE_FIRST}")
-    found = analysis.trends(told, past.anchor_among(anchor, told), margin / 100)
+    found = analysis.trends(told, past.anchor_among(anchor, told), share)
     output = make_console()
     if form is Format.TABLE:
-        for trend in found:
-            reporting.table(trend, wanted, newest).print_to(output)
+        for title, trend in reporting.titled(found).items():
+            reporting.table(trend, title, wanted, newest).print_to(output)
         return
     if form is Format.CSV:
         print(reporting.as_csv(found, wanted), end="")

@@ -6,6 +6,7 @@ from typing import Annotated, Optional
 import typer
 
 from waitbench.analysis.criteria import DEFAULTS, Scope
+from waitbench.analysis.trend import MARGIN
 from waitbench.model.environment import OriginChoice
 
 
@@ -148,3 +149,16 @@ Full = Annotated[
 Quiet = Annotated[
     bool, typer.Option("--quiet", "-q", help="No progress, no table: only the sentences.")
 ]
+Metric = Annotated[str, typer.Option(metavar="METRIC", help="What it costs.")]
+Anchor = Annotated[
+    Optional[str],
+    typer.Option(
+        metavar="REVISION",
+        help="What all are relative to: a release or commit. Default: what most sittings hold.",
+    ),
+]
+StepMargin = Annotated[
+    float,
+    typer.Option("--margin", metavar="PERCENT", help="What a step must exceed to be claimed."),
+]
+STEP_MARGIN = MARGIN * 100

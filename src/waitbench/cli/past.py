@@ -1,15 +1,15 @@
 """What the comparisons that are kept tell of revisions; each is read once."""
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-from waitbench.analysis import sittings, telling
+from waitbench.analysis import entries, sittings, telling
 from waitbench.analysis.history import commonest
-from waitbench.analysis.telling import Told
+from waitbench.analysis.telling import Told, Tried
 from waitbench.families import METRICS
 from waitbench.model.errors import UsageError
 from waitbench.model.metrics import Metric
@@ -20,6 +20,10 @@ from waitbench.store.index import Index, find
 from waitbench.system import files
 from waitbench.system.places import Cache
 
+Kind = TypeVar("Kind")
+_TRIED = "tried"
+"""What the index keeps beside metrics; none is called so."""
+
 
 def metric_named(name: str) -> Metric:
     """The metric of that name. Raises ``UsageError``."""
@@ -29,23 +33,46 @@ def metric_named(name: str) -> Metric:
     return known[name]
 
 
+def margin_of(percent: float) -> float:
+    """A margin as a share. Raises ``UsageError``."""
+    if not 0 <= percent <= 1000:
+        raise UsageError(f"--margin {percent:g}: must be from 0 to 1000 percent.")
+    return percent / 100
+
+
 def anchor_among(named: str | None, told: Sequence[Told]) -> str:
-    """The name of the anchor. Raises ``UsageError`` for a revision that no comparison holds."""
+    """The name of the anchor.
+
+    Raises ``UsageError`` for a revision that no comparison holds, and for the first digits of
+    several.
+    """
     if named is None:
         return commonest(told) or ""
-    entries = {entry for one in told for entry in one.entries}
-    for entry in entries:
-        if named == entry.name or (entry.commit or "").startswith(named):
-            return entry.name
-    names = sorted(entries, key=lambda entry: entry.order)
-    raise UsageError(
-        f"--anchor {named!r} is in none of these comparisons. There are: "
-        f"{', '.join(entry.name for entry in names)}."
-    )
+    entries = {entry.name: entry for one in told for entry in one.entries}
+    meant = [one for one in entries.values() if one.is_called(named)]
+    if len(meant) == 1:
+        return meant[0].name
+    names = sorted(meant or entries.values(), key=lambda entry: entry.order)
+    why = "may be any of these" if meant else "is in none of these comparisons. There are"
+    raise UsageError(f"--anchor {named!r} {why}: {', '.join(entry.name for entry in names)}.")
 
 
 def told(roots: Sequence[Path], metric: Metric) -> list[Told]:
-    """What all comparisons tell of a metric. Raises ``UsageError`` where there are none."""
+    """What all comparisons tell of a metric.
+
+    Raises ``UsageError`` for a folder that is not there.
+    """
+    return _read(roots, metric.name, telling.read)
+
+
+def tried(roots: Sequence[Path]) -> list[Tried]:
+    """What all comparisons tried, whatever came of it. Raises ``UsageError`` likewise."""
+    return _read(roots, _TRIED, telling.read_tried)
+
+
+def _read(
+    roots: Sequence[Path], metric: str, read: Callable[[Mapping[str, Any]], list[Kind]]
+) -> list[Kind]:
     for root in roots:
         if not files.is_folder(root):
             raise UsageError(f"There is no folder {str(root)!r}. {MEASURE_FIRST}")
@@ -58,11 +85,8 @@ def told(roots: Sequence[Path], metric: Metric) -> list[Told]:
         def step(number: int, total: int) -> None:
             bar.update(task, completed=number, total=total)
 
-        found = [
-            one
-            for content in index.told(find(roots), metric.name, step)
-            for one in telling.read(content)
-        ]
+        contents = index.told(find(roots), metric, step)
+        found = [one for content in contents for one in read(content)]
     for folder, why in index.unreadable.items():
         errors.print(f"{folder} is left out: {why}", soft_wrap=True)
     return found
@@ -75,10 +99,14 @@ def _tell(folder: Path) -> Iterable[tuple[str, Mapping[str, Any]]]:
     by_metric: dict[str, list[Told]] = {}
     for one in telling.tell(str(folder), contents.context, contents.records):
         by_metric.setdefault(one.metric, []).append(one)
-    return [(name, telling.plain(told)) for name, told in by_metric.items()]
+    tried = telling.tried(contents.context, contents.records)
+    return [
+        (_TRIED, telling.plain_tried(tried)),
+        *((name, telling.plain(told)) for name, told in by_metric.items()),
+    ]
 
 
 def _version() -> str:
     """Of the code that tells: what another one told is not taken for its own."""
-    sources = (Path(module.__file__ or "") for module in (telling, sittings))
+    sources = (Path(module.__file__ or "") for module in (entries, telling, sittings))
     return hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()

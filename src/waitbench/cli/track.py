@@ -6,10 +6,9 @@ from typing import Annotated, Optional
 
 import typer
 
-from waitbench.analysis.trend import MARGIN
 from waitbench.cli import options
 from waitbench.cli.asking import asking
-from waitbench.cli.past import metric_named
+from waitbench.cli.past import margin_of, metric_named
 from waitbench.cli.request import Request
 from waitbench.cli.tracking import Tracking
 from waitbench.model.errors import UsageError
@@ -32,13 +31,7 @@ def track(
             metavar="[BRANCH]", help="Its commits along first parents. Default: releases."
         ),
     ] = None,
-    anchor: Annotated[
-        Optional[str],
-        typer.Option(
-            metavar="REVISION",
-            help="What all are measured beside. Default: what most sittings hold.",
-        ),
-    ] = None,
+    anchor: options.Anchor = None,
     newest: Annotated[
         int, typer.Option(metavar="N", help="Only so many releases, or commits, back.")
     ] = 10,
@@ -46,10 +39,8 @@ def track(
         float, typer.Option(metavar="SECONDS", help="No comparison begins after this much time.")
     ] = 3600,
     rounds: Annotated[int, typer.Option(help="Of each comparison.")] = 5,
-    metric: Annotated[str, typer.Option(metavar="METRIC", help="Whose steps are said.")] = "steady",
-    margin: Annotated[
-        float, typer.Option(metavar="PERCENT", help="What a step must exceed to be claimed.")
-    ] = MARGIN * 100,
+    metric: options.Metric = "steady",
+    margin: options.StepMargin = options.STEP_MARGIN,
     *,
     request: Request,
     full: options.Full = False,
@@ -80,7 +71,7 @@ def track(
         budget_s=budget,
         rounds=rounds,
         metric=metric_named(metric),
-        margin=margin / 100,
+        margin=margin_of(margin),
         full=full,
         store=results,
         dry_run=dry_run,

@@ -8,7 +8,8 @@ from pathlib import Path
 from rich.console import Console
 
 from waitbench import engines
-from waitbench.analysis import history, telling, tracking
+from waitbench.analysis import history, tracking
+from waitbench.analysis.entries import name_of
 from waitbench.analysis.history import Trend
 from waitbench.analysis.telling import Told
 from waitbench.analysis.tracking import Due
@@ -22,6 +23,7 @@ from waitbench.environments.index import Index
 from waitbench.model.errors import ExitCode, HarnessError, UsageError
 from waitbench.model.metrics import Metric
 from waitbench.model.revision import Commit, Release, Revision
+from waitbench.model.series import Series, titles
 from waitbench.reporting import trends as reporting
 from waitbench.reporting.console import make_console
 from waitbench.reporting.progress import PreparationLog
@@ -57,7 +59,7 @@ class Tracking:
         name = _name_of(valid.specs[0].revision)
         texts = {**self._candidates(valid), name: anchor}
         code = ExitCode.OK
-        queue = self._due([one for one in texts if one != name], self._known(valid), name)
+        queue = self._due([one for one in texts if one != name], valid, name)
         for number, one in enumerate(queue, 1):
             output.print(f"{number} of {len(queue)}: {' '.join(one.revisions)}: {one.why}")
             if self.dry_run:
@@ -70,7 +72,9 @@ class Tracking:
             code = max(code, self._measure(replace(request, revisions=named), output))
         if not queue:
             output.print("The history lacks nothing of this.")
-        return max(code, self._announce(name, valid, output))
+        if self.dry_run:
+            return ExitCode.OK
+        return max(code, self._announce(self._trends(valid, name), output))
 
     def _anchor(self) -> str:
         """What all are measured beside. Raises ``UsageError`` where nobody named it yet."""
@@ -91,24 +95,17 @@ class Tracking:
         told = past.told([self.store], self.metric)
         return [one for one in told if one.entries[0].engine == engine]
 
-    def _known(self, valid: ValidRequest) -> list[Told]:
-        """What is known of the scenarios, as they are measured now."""
-        names = {scenario.name for scenario in valid.scenarios}
-        topology = str(valid.topology)
-        return [
-            one
-            for one in self._told(valid.engine.name)
-            if one.series.split("\n")[0] in names and one.series.split("\n")[1] == topology
-        ]
+    def _trends(self, valid: ValidRequest, anchor: str) -> Sequence[Trend]:
+        """Those of the scenarios as they are measured now."""
+        wanted = set(_series(valid))
+        told = [one for one in self._told(valid.engine.name) if one.series in wanted]
+        return history.trends(told, anchor, self.margin)
 
-    def _due(self, candidates: Sequence[str], told: Sequence[Told], anchor: str) -> Sequence[Due]:
-        # What lacks any of the scenarios is measured in all: one comparison, one sitting.
-        by_series: dict[str, set[str]] = {}
-        for one in told:
-            by_series.setdefault(one.series, set()).update(one.sitting.revisions)
-        measured = set.intersection(*by_series.values()) if by_series else set()
-        trends = history.trends(told, anchor, self.margin) if told else ()
-        return list(tracking.due(candidates, measured, anchor, trends))
+    def _due(self, candidates: Sequence[str], valid: ValidRequest, anchor: str) -> Sequence[Due]:
+        tried = past.tried([self.store]) if self.store.is_dir() else []
+        own = [one for one in tried if one.engine == valid.engine.name]
+        measured = tracking.measured(own, _series(valid))
+        return list(tracking.due(candidates, measured, anchor, self._trends(valid, anchor)))
 
     def _candidates(self, valid: ValidRequest) -> Mapping[str, str]:
         """What may be measured, in order of history: the name in the history, and what to type."""
@@ -117,20 +114,18 @@ class Tracking:
         if self.branch is None:
             index = Index(valid.engine.package, valid.cache)
             versions = index.releases(good.python)[-self.newest :]
-            return {
-                telling.name_of(Release(one)): prefix + valid.engine.tag_of(one) for one in versions
-            }
+            return {name_of(Release(one)): prefix + valid.engine.tag_of(one) for one in versions}
         bad = valid.specs[1].revision
         points = Candidates(valid.engine, valid.repository).commits(good.revision, bad).points
         return {
-            telling.name_of(one.source): prefix + one.source.identity
-            for one in points[1:][-self.newest :]
+            name_of(one.source): prefix + one.source.identity for one in points[1:][-self.newest :]
         }
 
     def _measure(self, request: Request, output: Console) -> ExitCode:
         comparing = Comparing(
             gate=Gate(criteria=(), most_rounds=self.rounds),
             rounds=self.rounds,
+            quick=not self.full,
             extras=Extras(timeline=False, launcher_cost=False, trace=False),
             results=None,
             store=self.store,
@@ -145,14 +140,13 @@ class Tracking:
             output.print(str(error), soft_wrap=True)
             return error.exit_code
 
-    def _announce(self, anchor: str, valid: ValidRequest, output: Console) -> ExitCode:
+    def _announce(self, trends: Sequence[Trend], output: Console) -> ExitCode:
         """Says the steps that nobody was told of. Exit code 1 where one of them rose."""
-        told = self._known(valid)
-        trends: Sequence[Trend] = history.trends(told, anchor, self.margin) if told else ()
         new = tracking.unsaid(trends, self.metric.name, acknowledged.read(self.store))
+        called = titles(trend.series for trend in trends)
         for trend, step in new:
-            output.print(f"{reporting.title(trend)}: {reporting.sentence(step, self.metric)}")
-        if new and not self.dry_run:
+            output.print(f"{called[trend.series]}: {reporting.sentence(step, self.metric)}")
+        if new:
             acknowledged.add(
                 self.store, [(trend.series, self.metric.name, step.after) for trend, step in new]
             )
@@ -163,5 +157,9 @@ class Tracking:
 def _name_of(anchor: Revision) -> str:
     """What the anchor is called in the history. Raises ``UsageError`` where it has no place."""
     if isinstance(anchor.source, (Release, Commit)):
-        return telling.name_of(anchor.source)
+        return name_of(anchor.source)
     raise UsageError(f"--anchor {anchor.label}: anybody may change it. Name a release or a commit.")
+
+
+def _series(valid: ValidRequest) -> list[Series]:
+    return [Series.of(one.name, str(valid.topology), one.parameters) for one in valid.scenarios]

@@ -2,24 +2,27 @@
 
 import csv
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from waitbench.analysis.history import Place, Trend
 from waitbench.analysis.statistics import Estimate
 from waitbench.analysis.trend import TrendStep
 from waitbench.model.metrics import Metric
+from waitbench.model.series import titles
 from waitbench.reporting.cell_table import CellTable
 
 _HEADER = ("revision", "date", "ratio", "95 % CI", "sittings", "machines", "step")
 _COLUMNS = (
-    "scenario", "topology", "metric", "anchor", "revision", "commit", "date", "ratio", "low",
-    "high", "sittings", "machines", "step",
+    "scenario", "topology", "parameters", "metric", "anchor", "revision", "commit", "date", "ratio",
+    "low", "high", "sittings", "machines", "step",
 )  # fmt: skip
 
 
-def table(trend: Trend, metric: Metric, newest: int = 0) -> CellTable:
+def table(trend: Trend, title: str, metric: Metric, newest: int = 0) -> CellTable:
     """The revisions in order of history, and a sentence for each step.
+
+    ``title`` is that of the series.
 
     With ``newest``, only so many, besides the anchor and those at a step.
     """
@@ -39,7 +42,7 @@ def table(trend: Trend, metric: Metric, newest: int = 0) -> CellTable:
     ]
     left_out = len(trend.places) - len(shown)
     return CellTable(
-        title=f"{title(trend)}: {metric.title}, relative to {trend.anchor}",
+        title=f"{title}: {metric.title}, relative to {trend.anchor}",
         header=_HEADER,
         rows=tuple(rows),
         notes=(
@@ -59,9 +62,10 @@ def _shown(trend: Trend, newest: int) -> list[Place]:
     ]
 
 
-def title(trend: Trend) -> str:
-    """Scenario and topology."""
-    return ", ".join(trend.series.split("\n")[:2])
+def titled(trends: Iterable[Trend]) -> dict[str, Trend]:
+    """Trends by what to call them: a title that no other of these has."""
+    by_series = {trend.series: trend for trend in trends}
+    return {title: by_series[series] for series, title in titles(by_series).items()}
 
 
 def notes(trend: Trend, metric: Metric) -> list[str]:
@@ -91,8 +95,9 @@ def as_plain(trends: Sequence[Trend], metric: Metric) -> dict[str, Any]:
         "metric": metric.name,
         "trends": [
             {
-                "scenario": trend.series.split("\n")[0],
-                "topology": trend.series.split("\n")[1],
+                "scenario": trend.series.scenario,
+                "topology": trend.series.topology,
+                "parameters": trend.series.as_mapping,
                 "anchor": trend.anchor,
                 "variation_between_sittings": trend.between.variance**0.5,
                 "revisions": [_plain_place(place) for place in trend.places],
@@ -108,13 +113,13 @@ def for_action_benchmark(trends: Sequence[Trend], metric: Metric) -> list[dict[s
     """The newest revision, as github-action-benchmark takes it: ``customSmallerIsBetter``."""
     return [
         {
-            "name": f"{title(trend)}: {metric.name}",
+            "name": f"{title}: {metric.name}",
             "unit": f"ratio to {trend.anchor}",
             "value": place.ratio.value,
             "range": _interval(place.ratio),
             "extra": f"{place.entry.name}, {place.ratio.count} sittings",
         }
-        for trend in trends
+        for title, trend in titled(trends).items()
         for place in trend.places[-1:]
     ]
 
@@ -122,14 +127,14 @@ def for_action_benchmark(trends: Sequence[Trend], metric: Metric) -> list[dict[s
 def for_bencher(trends: Sequence[Trend], metric: Metric) -> dict[str, Any]:
     """The newest revision, in the metric format of Bencher."""
     return {
-        title(trend): {
+        title: {
             f"{metric.name}-ratio": {
                 "value": place.ratio.value,
                 "lower_value": place.ratio.low,
                 "upper_value": place.ratio.high,
             }
         }
-        for trend in trends
+        for title, trend in titled(trends).items()
         for place in trend.places[-1:]
     }
 
@@ -157,10 +162,10 @@ def _interval(ratio: Estimate) -> str:
 def _row(
     trend: Trend, place: Place, step: TrendStep | None, metric: Metric
 ) -> Mapping[str, object]:
-    scenario, topology, _ = trend.series.split("\n")
     return {
-        "scenario": scenario,
-        "topology": topology,
+        "scenario": trend.series.scenario,
+        "topology": trend.series.topology,
+        "parameters": trend.series.parameters,
         "metric": metric.name,
         "anchor": trend.anchor,
         "revision": place.entry.name,
