@@ -1,6 +1,7 @@
 """The composite action and the examples: their shell steps are run as a runner would run them."""
 
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -154,3 +155,15 @@ def test_the_scripts_of_the_steps_are_sound(name: str) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize("measured", [True, False])
+def test_a_page_is_made_of_whatever_was_measured(tmp_path: Path, measured: bool) -> None:
+    results = tmp_path / "results"
+    results.mkdir()
+    if measured:
+        shutil.copytree(ROOT / "docs" / "samples" / "waiting", results, dirs_exist_ok=True)
+    environment = {"ACTION_PATH": str(ROOT), "RESULTS": str(results)}
+    done = run_script(step_named("Make a page of them"), tmp_path, environment)
+    assert done.returncode == 0, done.stderr
+    assert (results / "page.html").exists() is measured

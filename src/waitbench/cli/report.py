@@ -1,15 +1,18 @@
-"""``report``: the tables of a folder of results."""
+"""``report``: the tables of folders of results, or a page of them."""
 
 from pathlib import Path
 from typing import Annotated, Optional
 
 import typer
+from rich.console import Console
 
 from waitbench import families
 from waitbench.analysis import statistics
-from waitbench.cli import options
+from waitbench.cli import paging
+from waitbench.model.errors import UsageError
 from waitbench.reporting import summary, tables
 from waitbench.reporting import traces as traced
+from waitbench.reporting.cell_table import CellTable
 from waitbench.reporting.console import make_console
 from waitbench.store import comparisons, folders, traces
 from waitbench.system import files
@@ -19,19 +22,53 @@ EXAMPLES = """
 Examples:
   ./waitbench report
   ./waitbench report docs/samples/scoring --markdown scoring.md
+  ./waitbench report --html page.html                     # of the last comparison
+  ./waitbench report --html history.html results          # of all there are
 """
 
 
 def report(
-    results: options.KeptResults = None,
+    results: Annotated[
+        Optional[list[Path]],
+        typer.Argument(
+            metavar="[RESULTS...]",
+            help="Folders of results; for a page also folders with such folders. Default: "
+            "results/latest.",
+        ),
+    ] = None,
     markdown: Annotated[
         Optional[Path],
         typer.Option(metavar="FILE", help="The tables that only a family has, as Markdown."),
     ] = None,
+    html: Annotated[
+        Optional[Path],
+        typer.Option(
+            metavar="FILE",
+            help="Write a page instead, one file to be looked at in a browser: verdicts, every "
+            "run, and the history of several comparisons.",
+        ),
+    ] = None,
+    newest: Annotated[
+        int, typer.Option(metavar="N", help="Of a page: only so many revisions; 0 for all.")
+    ] = 50,
 ) -> None:
-    """Print the tables of a folder of results."""
+    """Print the tables of folders of results, or write a page of them."""
+    if newest < 0:
+        raise UsageError(f"--newest {newest}: must not be negative.")
     output = make_console()
-    folder = folders.existing_folder(results)
+    if html is not None:
+        paging.write(html, results or [folders.existing_folder(None)], newest)
+        output.print(str(html), soft_wrap=True)
+        return
+    of_families = []
+    for folder in results or [folders.existing_folder(None)]:
+        of_families += _print(folder, output)
+    if markdown is not None:
+        files.write_text(markdown, "\n".join(table.as_markdown() for table in of_families))
+
+
+def _print(folder: Path, output: Console) -> list[CellTable]:
+    """Prints the tables of a folder. Returns those that only a family has."""
     contents = comparisons.read(folder)
     compared = [statistics.compare(record) for record in contents.records]
     for comparison in compared:
@@ -43,5 +80,4 @@ def report(
         table.print_to(output)
     if compared:
         summary.print_summary(compared, output)
-    if markdown is not None:
-        files.write_text(markdown, "\n".join(table.as_markdown() for table in of_families))
+    return of_families

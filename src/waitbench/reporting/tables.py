@@ -38,13 +38,13 @@ _HEADINGS = {
 def print_comparison(comparison: Comparison, console: Console) -> None:
     """Prints the tables of one scenario, then its sentences."""
     # Not the table's own title, which would be folded to the table's width.
-    console.print(Text(_title(comparison), style="bold"))
+    console.print(Text(title(comparison), style="bold"))
     _print_table(comparison, WHOLE_RUN, console)
-    waiting = _known(comparison, WAITING)
+    waiting = known(comparison, WAITING)
     if waiting:
         _print_table(comparison, waiting, console, split=True)
     # Polls alone are in the table above, by item.
-    consists_of = _known(comparison, CONSISTS_OF)
+    consists_of = known(comparison, CONSISTS_OF)
     if comparison.waits and len(consists_of) > 1:
         _print_table(comparison, consists_of, console)
     for sentence in sentences(comparison):
@@ -52,7 +52,7 @@ def print_comparison(comparison: Comparison, console: Console) -> None:
     console.print()
 
 
-def _known(comparison: Comparison, names: Sequence[str]) -> list[str]:
+def known(comparison: Comparison, names: Sequence[str]) -> list[str]:
     """Those of the metrics that some revision has."""
     return [name for name in names if any(name in row.estimates for row in comparison.rows)]
 
@@ -68,7 +68,8 @@ def format_value(value: float, metric: Metric) -> str:
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
-def _title(comparison: Comparison) -> str:
+def title(comparison: Comparison) -> str:
+    """Scenario, topology, and how many rounds."""
     all_rounds = comparison.rounds + comparison.left_out
     rounds = "1 round" if all_rounds == 1 else f"{all_rounds} rounds"
     if comparison.left_out:
@@ -82,7 +83,7 @@ def _print_table(
     rows = comparison.rows
     columns = [
         Column(
-            heading=_heading(name, comparison),
+            heading=heading(name, comparison),
             cells=[
                 _cell(row.estimates.get(name), BY_NAME[name], row.ratios.get(name)) for row in rows
             ],
@@ -104,10 +105,10 @@ def _split_column(comparison: Comparison) -> Column:
     )
 
 
-def _heading(name: str, comparison: Comparison) -> str:
+def heading(name: str, comparison: Comparison) -> str:
     """What stands above a metric; of steady system time, how it is known."""
     if name == "steady-system":
-        return "steady system" if _known(comparison, ["sampled"]) else "system (ticks)"
+        return "steady system" if known(comparison, ["sampled"]) else "system (ticks)"
     return _HEADINGS.get(name, name)
 
 

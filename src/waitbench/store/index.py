@@ -34,10 +34,13 @@ Step = Callable[[int, int], None]
 
 
 def find(roots: Sequence[Path]) -> list[Path]:
-    """All folders that hold a comparison, in these and below them; ``latest`` is not followed."""
+    """All folders that hold a comparison, in these and below them; ``latest`` is not followed.
+
+    Their paths are absolute, and the same however a root was named.
+    """
     found = []
     for root in roots:
-        for folder, below, names in os.walk(root):
+        for folder, below, names in os.walk(root.resolve()):
             below.sort()
             if COMPARISON_NAME in names:
                 found.append(Path(folder))
@@ -56,7 +59,7 @@ class Index:
     """Why folders tell nothing, of those that the last reading met."""
 
     def told(self, folders: Sequence[Path], metric: str, step: Step) -> Iterator[Any]:
-        """What the folders tell of a metric, those that changed read anew."""
+        """What the folders tell of a metric, those that changed read anew; see ``find``."""
         with closing(self._open()) as database:
             known = self._bring_up(database, folders, step)
             for identity, content in database.execute(
@@ -77,7 +80,7 @@ class Index:
             for identity, path, changed in database.execute("SELECT id, path, changed FROM folders")
         }
         # Files are replaced, never written into, so a folder tells that something in it changed.
-        now = {str(path.resolve()): _changed(path) for path in folders}
+        now = {str(path): _changed(path) for path in folders}
         stale = [path for path, changed in now.items() if kept.get(path, (0, ""))[1] != changed]
         for number, path in enumerate(stale, 1):
             self._read(database, Path(path), now[path])

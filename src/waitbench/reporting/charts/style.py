@@ -7,6 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from waitbench.reporting.palette import COLOURS
 from waitbench.reporting.style import shorten_apart
 from waitbench.system.texts import printable
 
@@ -18,8 +19,6 @@ matplotlib.rcParams.update(
 
 GREY = "#555555"
 
-_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#999999", "#F0E442")
-"""Okabe and Ito's palette, which colour-blind readers can tell apart (jfly.uni-koeln.de/color)."""
 _MARKERS = ("o", "s", "^", "D")
 
 _MOST_COLUMNS = 4
@@ -29,12 +28,12 @@ _LEGEND_ROW_INCHES = 0.22
 
 def colour(number: int) -> str:
     """The colour of the revision with this place in the comparison."""
-    return _COLOURS[number % len(_COLOURS)]
+    return COLOURS[number % len(COLOURS)]
 
 
 def marker(number: int) -> str:
     """The marker of that revision; beyond the eighth colours repeat, with another marker."""
-    return _MARKERS[number // len(_COLOURS) % len(_MARKERS)]
+    return _MARKERS[number // len(COLOURS) % len(_MARKERS)]
 
 
 def title(figure: Figure, axes: Axes | None, heading: str, explanation: str) -> None:

@@ -8,18 +8,13 @@ from matplotlib.figure import Figure
 from waitbench.model.run import ThreadSample
 from waitbench.reporting.charts import style
 from waitbench.reporting.style import shorten_apart
+from waitbench.reporting.threads import Points, worth_a_row
 
-_QUIET = 0.02
-"""Threads that never use more than this share are left out; their number is said."""
-_MOST_ROWS = 24
 _MOST_COLUMNS = 3
 _MOST_CHARACTERS = 40
 """Of a label over a panel."""
 _ROW_INCHES = 0.42
 _FEWEST_ROWS = 3
-
-Points = list[tuple[float, float]]
-"""Seconds since the run began, and the share of a CPU up to then."""
 
 
 def draw(
@@ -28,7 +23,7 @@ def draw(
     """One panel for each sampled revision; in it one row a thread, 0 to 100 % of a CPU high."""
     sampled = {sample.label for sample in samples}
     panels = [
-        (number, label, _threads(label, samples))
+        (number, label, worth_a_row(label, samples))
         for number, label in enumerate(labels)
         if label in sampled
     ]
@@ -51,19 +46,6 @@ def draw(
         axes.set_visible(False)
     style.title(figure, None, f"{scenario} · {topology} · share of one CPU, by thread", "")
     return figure
-
-
-def _threads(label: str, samples: Sequence[ThreadSample]) -> dict[str, Points]:
-    """Points of each thread worth a row, in order of process and thread."""
-    points: dict[str, Points] = {}
-    for sample in samples:
-        if sample.label == label:
-            name = f"{sample.process} · {sample.thread}"
-            points.setdefault(name, []).append((sample.time_s, sample.share))
-    used = {name: [share for _, share in series] for name, series in points.items()}
-    loud = [name for name, shares in used.items() if max(shares) > _QUIET]
-    busiest = sorted(loud, key=lambda name: -sum(used[name]))[:_MOST_ROWS]
-    return {name: points[name] for name in sorted(busiest)}
 
 
 def _draw_threads(axes: Axes, threads: dict[str, Points], colour: str) -> None:

@@ -1,0 +1,66 @@
+"""Folders of results made by hand, as a page reads them."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from tests.records import contestant, facts, make_record
+from waitbench.analysis import history, telling
+from waitbench.analysis.trend import MARGIN
+from waitbench.model.metrics import BY_NAME
+from waitbench.model.run import ThreadSample
+from waitbench.reporting.page.compose import Kept, Trends
+from waitbench.reporting.page.sittings import Scene
+
+_METRICS = (
+    "real", "user", "system", "cpu", "steady", "cpu-startup", "cpu-shutdown", "cpu-launcher",
+    "share", "polls", "wakeups", "syscalls", "steady-system", "polls-per-item", "latency",
+)  # fmt: skip
+
+
+def kept(
+    name: str,
+    releases: Sequence[str],
+    scenarios: Sequence[str] = ("waiting",),
+    *,
+    rounds: int = 5,
+    sampled: bool = True,
+) -> Kept:
+    """A comparison of some releases, each of which costs a little more than the one before."""
+    revisions = tuple(
+        contestant(one, text=one, facts=facts(package_version=one.removeprefix("v")))
+        for one in releases
+    )
+    samples = [
+        ThreadSample(label=one, time_s=t / 10, process="worker 0", thread="a 0", share=t / 10)
+        for one in releases
+        for t in range(1, 9)
+    ]
+    scenes = []
+    for scenario in scenarios:
+        runs = {
+            one: [
+                {BY_NAME[m].key: 1.0 + 0.5 * place + 0.01 * number for m in _METRICS}
+                for number in range(rounds)
+            ]
+            for place, one in enumerate(releases)
+        }
+        record = make_record(runs, scenario=scenario, revisions=revisions)
+        scenes.append(Scene.of(record, samples if sampled else ()))
+    return Kept(folder=Path(name), context=scenes[0].record.context, scenes=scenes)
+
+
+def trends_of(all_kept: Sequence[Kept]) -> Trends:
+    """What they tell together of two costs."""
+    told = [
+        one
+        for each in all_kept
+        for one in telling.tell(
+            str(each.folder), each.context, [scene.record for scene in each.scenes]
+        )
+    ]
+    anchor = history.commonest(told)
+    assert anchor is not None
+    return {
+        name: history.trends([one for one in told if one.metric == name], anchor, MARGIN)
+        for name in ("steady", "cpu", "system", "real")
+    }

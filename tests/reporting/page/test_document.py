@@ -1,0 +1,48 @@
+"""A page is one file, and whatever is in it is text."""
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from tests.reporting.page.made_up import kept
+from waitbench.reporting.page import compose, document
+from waitbench.reporting.page.sittings import Scene
+
+HOSTILE = (
+    "<script>alert(1)</script>",
+    "\"onmouseover='alert(1)'",
+    "</script><img src=x onerror=alert(1)>",
+    "{{ 7 * 7 }}",
+    "a\nb",
+    "\u202etxt.exe",
+    "</style><!--",
+)
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_hostile_text_is_text(text: str) -> None:
+    one = kept("folder", ("v1", "v2"))
+    context = replace(one.context, argv=("compare", text), topology=text)
+    for scene in one.scenes:
+        scene.record.scenario = text
+        scene.record.context = context
+    scenes = [Scene.of(scene.record) for scene in one.scenes]
+    html = document.render(
+        compose.page([replace(one, context=context, scenes=scenes, headline=(text, False))], {})
+    )
+    # What it holds of elements is what the template and the library wrote.
+    plain = document.render(compose.page([kept("folder", ("v1", "v2"))], {}))
+    tags = [len(re.findall(r"<(script|img|style|!--)", page)) for page in (html, plain)]
+    assert tags[0] == tags[1]
+    assert "\u202e" not in html
+    assert "onerror=alert(1)>" not in html
+    assert "49" not in re.findall(r"<code>.*?</code>", html, re.DOTALL)[0]
+
+
+def test_a_page_asks_for_nothing() -> None:
+    html = document.render(compose.page([kept("folder", ("v1", "v2"))], {}))
+    own = html[: html.index('id="drawings"')]
+    assert re.findall(r"""(?:src|href)=["'](?!#)""", own) == []
+    assert "default-src 'none'" in own
+    assert html.count("</script>") == 3
