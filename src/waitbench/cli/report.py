@@ -1,5 +1,6 @@
 """``report``: the tables of folders of results, or a page of them."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Optional
 
@@ -61,7 +62,8 @@ def report(
         output.print(str(html), soft_wrap=True)
         return
     of_families = []
-    for folder in results or [folders.existing_folder(None)]:
+    named: Sequence[Path | None] = results or [None]
+    for folder in map(folders.existing_folder, named):
         of_families += _print(folder, output)
     if markdown is not None:
         files.write_text(markdown, "\n".join(table.as_markdown() for table in of_families))
