@@ -11,7 +11,11 @@ Beside our steps, of the same nights:
 
 * the plain rule on absolute figures, as tools have it that draw them: the last value against the
   mean of the ten before, by more than 10, 20, 50 or 100 %;
-* the same on the night's ratio to the anchor, which is what pairing alone gives.
+* the same on the night's ratio to the anchor, which is what pairing alone gives;
+* in a virtualenv that has them (benchmarks/requirements.txt), what well-known libraries find in
+  the absolute figures and in the costs that our network gives: the step detection of asv, and
+  PELT of ruptures (penalty 3 σ² log n, σ from the differences of neighbours). Steps within our
+  margin do not count, as with ours.
 
 *Claimed* are the series in which anything is; of one step of 15 %, *placed* are those in which it
 is at its revision or one off, and *beside* those in which anything else is claimed too.
@@ -27,10 +31,11 @@ from functools import partial
 import numpy
 from numpy.random import Generator, default_rng
 
+from benchmarks import step_libraries
 from benchmarks.bisect_oracle import SPREAD
 from benchmarks.common import command_line
 from benchmarks.simulation import MACHINES, Logs
-from waitbench.analysis.network import between_of, join
+from waitbench.analysis.network import Network, between_of, join
 from waitbench.analysis.sittings import sitting
 from waitbench.analysis.trend import MARGIN, steps
 
@@ -77,16 +82,14 @@ def nights(random: Generator, machine: str, costs: Logs) -> Iterator[tuple[list[
         yield held, SPREAD * MACHINES[machine](random, (1, ROUNDS, len(held)))[0] + truth
 
 
-def ours(measured: Sequence[tuple[list[int], Logs]], revisions: int) -> list[int]:
-    """The revisions at which a step is claimed."""
+def joined(measured: Sequence[tuple[list[int], Logs]]) -> Network:
+    """The network of all nights."""
     found = [
         sitting(f"{night}", "m", [f"r{one}" for one in held], runs.tolist())
         for night, (held, runs) in enumerate(measured)
     ]
     sittings = [one for one in found if one is not None]
-    network = join(sittings, "r0", between_of([sittings]))
-    claimed = steps(network, [f"r{number}" for number in range(revisions)])
-    return [int(step.after[1:]) for step in claimed]
+    return join(sittings, "r0", between_of([sittings]))
 
 
 def plain(figures: Logs, least: float) -> list[int]:
@@ -104,12 +107,17 @@ def claims(measured: Sequence[tuple[list[int], Logs]], revisions: int) -> dict[s
     # Of the first revision there is no night of its own.
     absolute = numpy.array([runs[:, -1].mean() for _, runs in measured])
     paired = numpy.array([(runs[:, -1] - runs[:, 0]).mean() for _, runs in measured])
-    found = {OURS: ours(measured, revisions)}
+    network, names = joined(measured), [f"r{number}" for number in range(revisions)]
+    costs = network.logs[[network.revisions.index(name) for name in names]]
+    found = {OURS: [int(step.after[1:]) for step in steps(network, names)]}
     for name, figures in (("absolute", absolute), ("ratio to the anchor", paired)):
         for least in (0.1, 0.2, 0.5, 1.0):
             found[f"{name}, last against mean of ten, {least:.0%}"] = [
                 1 + at for at in plain(figures, least)
             ]
+    for library, find in step_libraries.AVAILABLE.items():
+        found[f"{library}, absolute"] = [1 + at for at in find(absolute, math.log1p(MARGIN))]
+        found[f"{library}, costs of the network"] = find(costs, math.log1p(MARGIN))
     return found
 
 
