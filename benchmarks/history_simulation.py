@@ -36,7 +36,7 @@ from benchmarks.bisect_oracle import SPREAD
 from benchmarks.common import command_line
 from benchmarks.simulation import MACHINES, Logs
 from waitbench.analysis.network import Network, between_of, join
-from waitbench.analysis.sittings import sitting
+from waitbench.analysis.sittings import connected, sitting
 from waitbench.analysis.trend import MARGIN, steps
 
 ROUNDS = 5
@@ -89,7 +89,8 @@ def joined(measured: Sequence[tuple[list[int], Logs]]) -> Network:
         for night, (held, runs) in enumerate(measured)
     ]
     sittings = [one for one in found if one is not None]
-    return join(sittings, "r0", between_of([sittings]))
+    groups = connected(sittings)
+    return join(groups, "r0", between_of(groups))
 
 
 def plain(figures: Logs, least: float) -> list[int]:

@@ -17,6 +17,7 @@ from pathlib import Path
 from benchmarks.common import command_line
 from waitbench.analysis.history import commonest
 from waitbench.analysis.network import Network, between_of, join
+from waitbench.analysis.sittings import connected
 from waitbench.analysis.telling import Told
 from waitbench.cli import past
 from waitbench.model.series import Series, titles
@@ -57,11 +58,12 @@ def joined(told: list[Told], anchor: str) -> dict[Series, Network]:
     by_series: dict[Series, list[Told]] = {}
     for one in told:
         by_series.setdefault(one.series, []).append(one)
-    between = between_of([one.sitting for one in group] for group in by_series.values())
-    return {
-        series: join([one.sitting for one in group], anchor, between)
-        for series, group in by_series.items()
+    groups = {
+        series: connected([one.sitting for one in of_series])
+        for series, of_series in by_series.items()
     }
+    between = between_of(group for of_series in groups.values() for group in of_series)
+    return {series: join(of_series, anchor, between) for series, of_series in groups.items()}
 
 
 def pairs(one: Told) -> Iterator[tuple[str, str, float]]:

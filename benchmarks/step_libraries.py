@@ -41,9 +41,7 @@ def by_ruptures(series: Logs, least: float) -> list[int]:
 
 def _apart(levels: Sequence[tuple[int, float]], least: float) -> list[int]:
     return [
-        begin
-        for (_, before), (begin, after) in pairwise(levels)
-        if abs(after - before) > least
+        begin for (_, before), (begin, after) in pairwise(levels) if abs(after - before) > least
     ]
 
 

@@ -3,7 +3,19 @@
 import random
 from collections.abc import Mapping, Sequence
 
-from waitbench.analysis.sittings import Sitting, sitting
+from waitbench.analysis import network
+from waitbench.analysis.network import Between, Network
+from waitbench.analysis.sittings import Sitting, connected, sitting
+
+
+def join(sittings: Sequence[Sitting], anchor: str, between: Between) -> Network:
+    """The network of some sittings of one scenario."""
+    return network.join(connected(sittings), anchor, between)
+
+
+def between_of(scenarios: Sequence[Sequence[Sitting]]) -> Between:
+    """How ratios of some scenarios differ from sitting to sitting."""
+    return network.between_of(group for sittings in scenarios for group in connected(sittings))
 
 
 def made(

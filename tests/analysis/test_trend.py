@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from tests.analysis.made_sittings import made, tracked
-from waitbench.analysis.network import Network, between_of, join
+from tests.analysis.made_sittings import between_of, join, made, tracked
+from waitbench.analysis.network import Network
 from waitbench.analysis.trend import steps
 
 

@@ -203,7 +203,7 @@ def test_without_scripts_there_are_all_tables_and_nothing_that_does_not_work(
 def test_hostile_text_is_shown_as_text_on_dots_too(open_page: Open, pages: Path) -> None:
     hostile = "<img src=x onerror='document.title=1'>"
     one = kept("hostile", ("v1", hostile), (hostile,))
-    (pages / "hostile.html").write_text(document.render(compose.page([one], {})))
+    (pages / "hostile.html").write_text(document.render(compose.page([one])))
     page = open_page("hostile")
     draw(page)
     figure = page.locator("figure.chart", has_text="Every run").first
@@ -212,3 +212,9 @@ def test_hostile_text_is_shown_as_text_on_dots_too(open_page: Open, pages: Path)
     expect(page.locator("#vg-tooltip-element")).to_contain_text(hostile)
     expect(page.locator("h2").first).to_contain_text(hostile)
     assert page.title() == f"{hostile} against v1"
+
+
+def test_paper_is_light(open_page: Open) -> None:
+    page = open_page(color_scheme="dark")
+    page.emulate_media(media="print")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"

@@ -37,7 +37,7 @@ def roots(tmp_path: Path) -> Path:
 
 
 def told(index: Index, folders: list[Path]) -> list[str]:
-    return sorted(one["name"] for one in index.told(folders, "steady", lambda *_: None))
+    return sorted(one["name"] for one in index.told(folders, ["steady"], lambda *_: None))
 
 
 def test_folders_are_found_at_any_depth_and_once(roots: Path) -> None:

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from waitbench.analysis.entries import Entry
-from waitbench.analysis.network import Between, between_of, join
+from waitbench.analysis.network import Between, Network, between_of, join
+from waitbench.analysis.sittings import connected
 from waitbench.analysis.statistics import Estimate
 from waitbench.analysis.telling import Told
 from waitbench.analysis.trend import TrendStep, steps
@@ -49,19 +50,20 @@ def trends(told: Sequence[Told], anchor: str, margin: float) -> tuple[Trend, ...
     by_series: dict[Series, list[Told]] = {}
     for one in told:
         by_series.setdefault(one.series, []).append(one)
-    between = between_of([one.sitting for one in group] for group in by_series.values())
+    groups = {
+        series: connected([one.sitting for one in of_series])
+        for series, of_series in by_series.items()
+    }
+    between = between_of(group for of_series in groups.values() for group in of_series)
     return tuple(
-        _trend(series, group, anchor, between, margin)
-        for series, group in sorted(by_series.items())
-        if any(anchor in one.sitting.revisions for one in group)
+        _trend(series, by_series[series], join(groups[series], anchor, between), margin)
+        for series in sorted(by_series)
+        if any(anchor in group.revisions for group in groups[series])
     )
 
 
-def _trend(
-    series: Series, told: Sequence[Told], anchor: str, between: Between, margin: float
-) -> Trend:
+def _trend(series: Series, told: Sequence[Told], network: Network, margin: float) -> Trend:
     entries = {entry.name: entry for one in told for entry in one.entries}
-    network = join([one.sitting for one in told], anchor, between)
     ordered = sorted(entries.values(), key=lambda entry: entry.order)
     known = set(network.revisions)
     machines: dict[str, set[str]] = {}
@@ -70,7 +72,7 @@ def _trend(
             machines.setdefault(name, set()).add(one.machine)
     return Trend(
         series=series,
-        anchor=anchor,
+        anchor=network.anchor,
         places=tuple(
             Place(
                 entry=entry,
@@ -82,5 +84,5 @@ def _trend(
         ),
         steps=steps(network, [entry.name for entry in ordered], margin),
         apart=tuple(entry for entry in ordered if entry.name not in known),
-        between=between,
+        between=network.between,
     )

@@ -16,13 +16,13 @@ is estimated from how far the sittings contradict each other (R. DerSimonian and
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from waitbench.analysis.distributions import t_quantile
-from waitbench.analysis.sittings import Graph, Sitting, connected, names_in
+from waitbench.analysis.sittings import Group, Sitting
 from waitbench.analysis.statistics import CONFIDENCE, Estimate
 
 if TYPE_CHECKING:
@@ -52,22 +52,26 @@ class Between:
 class Network:
     """Sittings joined by the revisions that they share."""
 
-    revisions: tuple[str, ...]
-    """All that a chain of sittings joins with the anchor; the anchor first."""
-    sittings: tuple[Sitting, ...]
+    group: Group
+    anchor: str
     between: Between
 
     @property
-    def anchor(self) -> str:
-        return self.revisions[0]
+    def revisions(self) -> tuple[str, ...]:
+        """All that a chain of sittings joins with the anchor, itself included."""
+        return self.group.revisions
+
+    @property
+    def sittings(self) -> tuple[Sitting, ...]:
+        return self.group.sittings
 
     @cached_property
     def logs(self) -> "Matrix":
         """The logarithm of each revision's cost relative to the anchor: shape (revisions,)."""
         import numpy as np
 
-        logs = self._graph.logs(self._weights)
-        found: Matrix = np.subtract(logs, logs[0])
+        logs = self.group.graph.logs(self._weights)
+        found: Matrix = np.subtract(logs, logs[self.revisions.index(self.anchor)])
         return found
 
     @cached_property
@@ -123,43 +127,34 @@ class Network:
         return Counter(name for sitting in self.sittings for name in sitting.revisions)
 
     @cached_property
-    def _graph(self) -> Graph:
-        return Graph.of(self.revisions, self.sittings)
-
-    @cached_property
     def _weights(self) -> "Matrix":
-        return self._graph.weights(self.between.variance)
+        return self.group.graph.weights(self.between.variance)
 
     @cached_property
     def _covariances(self) -> tuple["Matrix", "Matrix"]:
         """What noise within sittings, and variance between them, make of that of ``logs``."""
-        inverse = self._graph.inverse(self._weights)
+        inverse = self.group.graph.inverse(self._weights)
         squared = self._weights**2
-        within = self._graph.laplacian(squared * self._graph.noise)
-        between = self._graph.laplacian(squared * (self.between.variance / 2))
+        within = self.group.graph.laplacian(squared * self.group.graph.noise)
+        between = self.group.graph.laplacian(squared * (self.between.variance / 2))
         return inverse @ within @ inverse, inverse @ between @ inverse
 
 
-def join(sittings: Sequence[Sitting], anchor: str, between: Between) -> Network:
+def join(groups: Iterable[Group], anchor: str, between: Between) -> Network:
     """The network of one scenario. Raises ``ValueError`` where no sitting holds the anchor."""
-    groups = [group for group in connected(sittings) if any(anchor in s.revisions for s in group)]
-    if not groups:
-        raise ValueError(f"no sitting holds {anchor}")
-    return Network(
-        revisions=(anchor, *(name for name in names_in(groups[0]) if name != anchor)),
-        sittings=tuple(groups[0]),
-        between=between,
-    )
+    for group in groups:
+        if anchor in group.revisions:
+            return Network(group=group, anchor=anchor, between=between)
+    raise ValueError(f"no sitting holds {anchor}")
 
 
-def between_of(scenarios: Iterable[Sequence[Sitting]]) -> Between:
-    """How ratios differ from sitting to sitting, over all scenarios together.
+def between_of(groups: Iterable[Group]) -> Between:
+    """How ratios differ from sitting to sitting, over all groups of all scenarios together.
 
     It is the variance with which sittings contradict each other as much as the model expects, drawn
     towards what is assumed: a few sittings may agree by chance.
     """
-    groups = [group for sittings in scenarios for group in connected(sittings)]
-    graphs = [Graph.of(names_in(group), group) for group in groups]
+    graphs = [group.graph for group in groups]
     freedom = sum(graph.contradictions for graph in graphs)
     if not freedom:
         return Between(_ASSUMED, _ASSUMED_FREEDOM)

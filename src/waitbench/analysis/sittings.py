@@ -71,31 +71,6 @@ def sitting(
     )
 
 
-def connected(sittings: Sequence[Sitting]) -> list[list[Sitting]]:
-    """The sittings that chains of shared revisions join, group by group."""
-    leader: dict[str, str] = {}
-
-    def lead(name: str) -> str:
-        while (above := leader.setdefault(name, name)) != name:
-            leader[name] = leader[above]
-            name = above
-        return name
-
-    for one in sittings:
-        first = lead(one.revisions[0])
-        for name in one.revisions[1:]:
-            leader[lead(name)] = first
-    groups: dict[str, list[Sitting]] = {}
-    for one in sittings:
-        groups.setdefault(lead(one.revisions[0]), []).append(one)
-    return list(groups.values())
-
-
-def names_in(sittings: Sequence[Sitting]) -> list[str]:
-    """The revisions that any of some sittings holds."""
-    return list(dict.fromkeys(name for one in sittings for name in one.revisions))
-
-
 @dataclass(frozen=True, kw_only=True)
 class Graph:
     """Sittings as arrays. An arm is one revision in one sitting."""
@@ -193,6 +168,43 @@ class Graph:
             cells.append((arms[:, :, None] * self.size + arms[:, None, :]).ravel())
             sitting_of.append(np.repeat(alike, count * count))
         return np.concatenate(cells), np.concatenate(sitting_of)
+
+
+@dataclass(frozen=True)
+class Group:
+    """Sittings that chains of shared revisions join."""
+
+    sittings: tuple[Sitting, ...]
+
+    @cached_property
+    def revisions(self) -> tuple[str, ...]:
+        """All that any of them holds."""
+        return tuple(dict.fromkeys(name for one in self.sittings for name in one.revisions))
+
+    @cached_property
+    def graph(self) -> Graph:
+        """Them as arrays, the revisions numbered as above."""
+        return Graph.of(self.revisions, self.sittings)
+
+
+def connected(sittings: Sequence[Sitting]) -> list[Group]:
+    """The sittings, group by group."""
+    leader: dict[str, str] = {}
+
+    def lead(name: str) -> str:
+        while (above := leader.setdefault(name, name)) != name:
+            leader[name] = leader[above]
+            name = above
+        return name
+
+    for one in sittings:
+        first = lead(one.revisions[0])
+        for name in one.revisions[1:]:
+            leader[lead(name)] = first
+    groups: dict[str, list[Sitting]] = {}
+    for one in sittings:
+        groups.setdefault(lead(one.revisions[0]), []).append(one)
+    return [Group(tuple(group)) for group in groups.values()]
 
 
 def _noise(sittings: Sequence[Sitting]) -> list[float]:

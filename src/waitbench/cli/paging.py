@@ -5,10 +5,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from waitbench import families
-from waitbench.analysis import history, telling
+from waitbench.analysis import history
 from waitbench.analysis.telling import Told
 from waitbench.analysis.trend import MARGIN
+from waitbench.cli import past
 from waitbench.model.errors import UsageError
+from waitbench.model.metrics import BY_NAME
 from waitbench.reporting.page import compose, document
 from waitbench.reporting.page.compose import Kept
 from waitbench.reporting.page.matrices import COSTS
@@ -26,17 +28,18 @@ def write(path: Path, roots: Sequence[Path], newest: int) -> None:
     there is none, and ``HarnessError`` when the disk refuses.
     """
     files.require_writable(path)
-    kept = [one for folder in _folders(roots) if (one := _kept(folder)) is not None]
+    folders = _folders(roots)
+    if len(folders) == 1:
+        kept = _read(folders)
+        trends = None
+    else:
+        told = _told(roots)
+        kept = _read(_newest(folders, told, newest))
+        trends = _trends(told)
     if not kept:
         named = ", ".join(map(str, roots))
         raise UsageError(f"There is no comparison in {named}. {MEASURE_FIRST}")
-    if len(kept) == 1:
-        page = compose.page(kept, {})
-    else:
-        told = [one for each in kept for one in _told(each)]
-        shown = _newest(kept, told, newest)
-        page = compose.page(shown, _trends(told), newest)
-    files.write_text(path, document.render(page))
+    files.write_text(path, document.render(compose.page(kept, trends, newest)))
 
 
 def _folders(roots: Sequence[Path]) -> list[Path]:
@@ -74,26 +77,36 @@ def _kept(folder: Path) -> Kept | None:
     )
 
 
-def _told(kept: Kept) -> list[Told]:
-    records = [scene.record for scene in kept.scenes]
-    return [
-        one for one in telling.tell(str(kept.folder), kept.context, records) if one.metric in COSTS
-    ]
+def _read(folders: Sequence[Path]) -> list[Kept]:
+    """What they hold; of many, those that cannot be read are left out, as history says of each."""
+    found = []
+    for folder in folders:
+        try:
+            found.append(_kept(folder))
+        except UsageError:
+            if len(folders) == 1:
+                raise
+    return [one for one in found if one is not None]
+
+
+def _told(roots: Sequence[Path]) -> list[Told]:
+    """What all comparisons tell of costs, of the engine that most tell of."""
+    told = past.told(roots, *(BY_NAME[name] for name in COSTS))
+    engines = Counter(one.entries[0].engine for one in told)
+    return [one for one in told if one.entries[0].engine == max(engines, key=engines.__getitem__)]
 
 
 def _trends(told: Sequence[Told]) -> compose.Trends:
-    """Of each cost, relative to what most sittings hold; of the engine that most tell of."""
-    engines = Counter(one.entries[0].engine for one in told)
-    own = [one for one in told if one.entries[0].engine == max(engines, key=engines.__getitem__)]
-    anchor = history.commonest(own)
+    """Of each cost, relative to what most sittings hold."""
+    anchor = history.commonest(told)
     return {
-        name: history.trends([one for one in own if one.metric == name], anchor, MARGIN)
+        name: history.trends([one for one in told if one.metric == name], anchor, MARGIN)
         for name in COSTS
         if anchor is not None
     }
 
 
-def _newest(kept: Sequence[Kept], told: Sequence[Told], newest: int) -> Sequence[Kept]:
+def _newest(folders: Sequence[Path], told: Sequence[Told], newest: int) -> Sequence[Path]:
     """Those that hold one of the newest revisions, or none that history knows."""
     entries = {entry for one in told for entry in one.entries}
     shown = {entry.name for entry in sorted(entries, key=lambda entry: entry.order)[-newest:]}
@@ -101,5 +114,7 @@ def _newest(kept: Sequence[Kept], told: Sequence[Told], newest: int) -> Sequence
     for one in told:
         held.setdefault(one.sitting.name, set()).update(one.sitting.revisions)
     return [
-        one for one in kept if not newest or not shown.isdisjoint(held.get(str(one.folder), shown))
+        folder
+        for folder in folders
+        if not newest or not shown.isdisjoint(held.get(str(folder), shown))
     ]

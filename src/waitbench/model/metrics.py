@@ -24,6 +24,11 @@ class Metric:
     """
 
     @property
+    def heading(self) -> str:
+        """The title where a line begins with it."""
+        return self.title[0].upper() + self.title[1:]
+
+    @property
     def floor(self) -> float:
         """The smallest value that a ratio is taken of; what is below counts as this.
 

@@ -58,15 +58,16 @@ class Index:
     unreadable: dict[Path, str] = field(default_factory=dict)
     """Why folders tell nothing, of those that the last reading met."""
 
-    def told(self, folders: Sequence[Path], metric: str, step: Step) -> Iterator[Any]:
-        """What the folders tell of a metric, those that changed read anew; see ``find``."""
+    def told(self, folders: Sequence[Path], metrics: Sequence[str], step: Step) -> Iterator[Any]:
+        """What the folders tell of some metrics, those that changed read anew; see ``find``."""
         with closing(self._open()) as database:
             known = self._bring_up(database, folders, step)
-            for identity, content in database.execute(
-                "SELECT folder, content FROM told WHERE metric = ? ORDER BY folder", (metric,)
-            ):
-                if identity in known:
-                    yield json.loads(content)
+            for metric in metrics:
+                for identity, content in database.execute(
+                    "SELECT folder, content FROM told WHERE metric = ? ORDER BY folder", (metric,)
+                ):
+                    if identity in known:
+                        yield json.loads(content)
 
     def _bring_up(
         self,

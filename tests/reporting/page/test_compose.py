@@ -15,7 +15,7 @@ def charts(page: Page) -> list[Chart]:
 
 
 def test_a_page_of_one_comparison_begins_with_its_sentence_and_a_matrix() -> None:
-    page = compose.page([ONE], {})
+    page = compose.page([ONE])
     assert page.title == "v2 against v1"
     assert "slower in 2" in page.lead[0]
     steady = page.matrices[0]
@@ -47,12 +47,14 @@ def test_only_the_newest_revisions_are_beside_all_scenarios() -> None:
 
 
 def test_what_differs_in_its_parameters_or_name_has_a_link_of_its_own() -> None:
-    page = compose.page([kept("one", ("v1", "v2"), ("a b", "a-b", "é"))], {})
-    assert [section.id for section in page.sections] == ["a-b", "a-b-2", "scenario"]
+    page = compose.page([kept("one", ("v1", "v2"), ("a b", "a-b", "é", "how"))])
+    assert [section.id for section in page.sections] == [
+        "a-b", "a-b-2", "scenario", "how-2",
+    ]  # fmt: skip
 
 
 def test_every_chart_is_a_specification_that_compiles() -> None:
-    for page in (compose.page([ONE], {}), compose.page(MANY, trends_of(MANY))):
+    for page in (compose.page([ONE]), compose.page(MANY, trends_of(MANY))):
         for chart in charts(page):
             vl_convert.vegalite_to_vega({**chart.spec, "data": {"values": list(chart.rows)}})
 
@@ -60,7 +62,7 @@ def test_every_chart_is_a_specification_that_compiles() -> None:
 def test_equal_specifications_stand_once() -> None:
     names = [f"scenario-{number}" for number in range(8)]
     one, eight = (
-        document.render(compose.page([kept("one", ("v1", "v2"), chosen)], {}))
+        document.render(compose.page([kept("one", ("v1", "v2"), chosen)]))
         for chosen in (names[:1], names)
     )
     assert one.count('"strokeDash"') == eight.count('"strokeDash"')

@@ -29,10 +29,10 @@ def test_hostile_text_is_text(text: str) -> None:
         scene.record.context = context
     scenes = [Scene.of(scene.record) for scene in one.scenes]
     html = document.render(
-        compose.page([replace(one, context=context, scenes=scenes, headline=(text, False))], {})
+        compose.page([replace(one, context=context, scenes=scenes, headline=(text, False))])
     )
     # What it holds of elements is what the template and the library wrote.
-    plain = document.render(compose.page([kept("folder", ("v1", "v2"))], {}))
+    plain = document.render(compose.page([kept("folder", ("v1", "v2"))]))
     tags = [len(re.findall(r"<(script|img|style|!--)", page)) for page in (html, plain)]
     assert tags[0] == tags[1]
     assert "\u202e" not in html
@@ -41,7 +41,7 @@ def test_hostile_text_is_text(text: str) -> None:
 
 
 def test_a_page_asks_for_nothing() -> None:
-    html = document.render(compose.page([kept("folder", ("v1", "v2"))], {}))
+    html = document.render(compose.page([kept("folder", ("v1", "v2"))]))
     own = html[: html.index('id="drawings"')]
     assert re.findall(r"""(?:src|href)=["'](?!#)""", own) == []
     assert "default-src 'none'" in own

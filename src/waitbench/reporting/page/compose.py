@@ -21,6 +21,13 @@ from waitbench.reporting.trends import sentence
 Trends = Mapping[str, Sequence[Trend]]
 """By the metric's name."""
 
+_MORE = "all-scenarios"
+_OWN_IDS = {
+    _MORE, "cost", "drawings", "how", "how-heading", "revisions", "said", "scenarios", "summary",
+    "theme",
+}  # fmt: skip
+"""What the page itself calls its parts: a scenario may have any name."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Kept:
@@ -35,13 +42,19 @@ class Kept:
     """What only its families have."""
 
 
-def page(kept: Sequence[Kept], trends: Trends, newest: int = 0) -> Page:
-    """A page of one comparison; or of several, and what they tell together.
+def page(kept: Sequence[Kept], trends: Trends | None = None, newest: int = 0) -> Page:
+    """A page of one comparison; or, with ``trends``, of several and what they tell together.
 
-    ``trends`` are none for a single one. ``newest``: at most so many revisions are beside all
+    ``newest``: at most so many revisions are beside all
     scenarios; 0 for all.
     """
-    called = titles(series_of(scene.record) for one in kept for scene in one.scenes)
+    # Comparisons of a series may all be older than the newest revisions.
+    called = titles(
+        (
+            *(series_of(scene.record) for one in kept for scene in one.scenes),
+            *(one.series for found in (trends or {}).values() for one in found),
+        )
+    )
     ids = _ids(called)
     sections = [
         _section(series, title, ids[series], kept, trends) for series, title in called.items()
@@ -50,7 +63,7 @@ def page(kept: Sequence[Kept], trends: Trends, newest: int = 0) -> Page:
     if more:
         sections.append(_more(more))
     return Page(
-        title=_title(kept),
+        title=_title(kept, trends),
         lead=tuple(_lead(kept, trends, called)),
         verdicts=tuple(one.headline for one in kept if one.headline is not None),
         matrices=_matrices(kept, trends, ids, called, newest),
@@ -59,17 +72,18 @@ def page(kept: Sequence[Kept], trends: Trends, newest: int = 0) -> Page:
     )
 
 
-def _title(kept: Sequence[Kept]) -> str:
-    if len(kept) > 1:
-        return f"What workers cost while they wait: {len(kept)} comparisons"
+def _title(kept: Sequence[Kept], trends: Trends | None) -> str:
+    if trends is not None:
+        comparisons = "1 comparison" if len(kept) == 1 else f"{len(kept)} comparisons"
+        return f"What workers cost while they wait: {comparisons}"
     first, *others = kept[0].context.labels
     return f"{', '.join(others)} against {first}" if others else first
 
 
-def _lead(kept: Sequence[Kept], trends: Trends, called: Mapping[Series, str]) -> list[str]:
-    if len(kept) == 1:
+def _lead(kept: Sequence[Kept], trends: Trends | None, called: Mapping[Series, str]) -> list[str]:
+    if trends is None:
         return summary.sentences([scene.comparison for scene in kept[0].scenes])
-    name, found = next(iter(trends.items()), ("", ()))
+    name, found = next((one for one in trends.items() if one[1]), ("", ()))
     said = [
         f"{called[one.series]}: {sentence(step, BY_NAME[name])}"
         for one in found
@@ -83,12 +97,12 @@ def _lead(kept: Sequence[Kept], trends: Trends, called: Mapping[Series, str]) ->
 
 def _matrices(
     kept: Sequence[Kept],
-    trends: Trends,
+    trends: Trends | None,
     ids: Mapping[Series, str],
     called: Mapping[Series, str],
     newest: int,
 ) -> tuple[Table, ...]:
-    if len(kept) == 1:
+    if trends is None:
         scenes = kept[0].scenes
         anchors = {scene.record.scenario: ids[series_of(scene.record)] for scene in scenes}
         return matrices.of_comparisons([scene.comparison for scene in scenes], anchors)
@@ -104,20 +118,20 @@ def _matrices(
 
 
 def _section(
-    series: Series, title: str, identity: str, kept: Sequence[Kept], trends: Trends
+    series: Series, title: str, identity: str, kept: Sequence[Kept], trends: Trends | None
 ) -> Section:
     along = [
         Part(
-            title=f"{BY_NAME[name].title[0].upper()}{BY_NAME[name].title[1:]}, through history",
+            title=f"{BY_NAME[name].heading}, through history",
             tables=(trend.table(one, BY_NAME[name]),),
             charts=(trend.chart(one, BY_NAME[name]),),
         )
-        for name, found in trends.items()
+        for name, found in (trends or {}).items()
         for one in found
         if one.series == series
     ]
     sittings = [
-        sitting(scene, brief=len(kept) > 1)
+        sitting(scene, brief=trends is not None)
         for one in kept
         for scene in one.scenes
         if series_of(scene.record) == series
@@ -127,7 +141,7 @@ def _section(
 
 def _more(tables: Sequence[Table]) -> Section:
     return Section(
-        id="all-scenarios",
+        id=_MORE,
         title="Scenarios side by side",
         parts=(Part(title="What only these scenarios have", tables=tuple(tables)),),
     )
@@ -139,7 +153,7 @@ def _ids(called: Mapping[Series, str]) -> dict[Series, str]:
     for series, title in called.items():
         alone = sum(one.scenario == series.scenario for one in called) == 1
         identity = _slug(series.scenario if alone else title)
-        taken = set(found.values())
+        taken = {*_OWN_IDS, *found.values()}
         found[series] = next(
             one
             for one in (identity, *(f"{identity}-{n}" for n in range(2, len(called) + 2)))

@@ -61,7 +61,7 @@ def _matrix(
     rows: Mapping[str, Sequence[Estimate | None]],
 ) -> Table:
     return Table(
-        title=f"{metric.title[0].upper()}{metric.title[1:]}, {relative}",
+        title=f"{metric.heading}, {relative}",
         header=(Heading("revision"), *headings),
         rows=tuple(
             (

@@ -16,7 +16,7 @@ def table(found: Trend, metric: Metric) -> Table:
     """The revisions in order of history, and a sentence for each step."""
     steps = {step.after: step for step in found.steps}
     return Table(
-        title=f"{_capital(metric.title)}, relative to {found.anchor}",
+        title=f"{metric.heading}, relative to {found.anchor}",
         header=tuple(map(Heading, _HEADER)),
         rows=tuple(
             (
@@ -90,8 +90,8 @@ def chart(found: Trend, metric: Metric) -> Chart:
         ],
     }
     return Chart(
-        title=f"{_capital(metric.title)}, relative to {found.anchor}; steps are shaded",
-        description=f"{_capital(metric.title)} of each revision relative to {found.anchor}.",
+        title=f"{metric.heading}, relative to {found.anchor}; steps are shaded",
+        description=f"{metric.heading} of each revision relative to {found.anchor}.",
         spec=spec,
         rows=rows,
     )
@@ -106,7 +106,3 @@ def _step_text(step: TrendStep | None) -> str:
 
 def _or(value: float | None, other: float) -> float:
     return other if value is None else value
-
-
-def _capital(text: str) -> str:
-    return text[0].upper() + text[1:]

@@ -114,8 +114,12 @@ function filter() {
   const wanted = (id) => document.getElementById(id).value.trim().toLowerCase();
   const [revision, scenario] = [wanted("revisions"), wanted("scenarios")];
   const lacks = (text, part) => !text.toLowerCase().includes(part);
-  for (const row of all("#summary tbody tr, .scenario tbody tr")) {
-    row.classList.toggle("away", lacks(row.cells[0].textContent, revision));
+  for (const table of all("#summary table, .scenario table")) {
+    // Others have rows of something else, such as system calls.
+    if (textOf(table.tHead.rows[0].cells[0]) !== "revision") continue;
+    for (const row of table.tBodies[0].rows) {
+      row.classList.toggle("away", lacks(row.cells[0].textContent, revision));
+    }
   }
   for (const section of all(".scenario")) {
     section.classList.toggle("away", lacks(section.querySelector("h2").textContent, scenario));

@@ -1,0 +1,82 @@
+"""``report --html`` as it is typed."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Compare
+from waitbench.system.places import ROOT
+
+SAMPLES = ROOT / "docs" / "samples"
+
+
+def test_a_page_of_one_comparison_is_written_and_named(
+    run_compare: Compare, tmp_path: Path
+) -> None:
+    page = tmp_path / "page.html"
+    done = run_compare(SAMPLES / "waiting", "--html", page, command="report")
+    assert (done.returncode, done.stdout.strip()) == (0, str(page)), done.stderr
+    html = page.read_text()
+    assert "v0.16.1, v0.21.1 against v0.16.0" in html
+    assert 'id="partitioned-burst"' in html
+
+
+def test_a_page_of_many_has_their_history(run_compare: Compare, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    done = run_compare(
+        SAMPLES / "waiting", SAMPLES / "input", "--html", page, "--newest", 1, command="report"
+    )
+    assert done.returncode == 0, done.stderr
+    html = page.read_text()
+    assert "fell with v0.16.1" in html
+    # The other comparison holds none of the newest revisions.
+    assert "1 comparison" in html
+
+
+def test_without_a_comparison_there_is_no_page(run_compare: Compare, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    done = run_compare(tmp_path / "empty", "--html", tmp_path / "page.html", command="report")
+    assert done.returncode == 2
+    assert "There is no comparison in" in done.stderr
+    assert not (tmp_path / "page.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (("--newest", "-1"), "must not be negative"),
+        (("--html", "no such folder/page.html", "docs/samples/waiting"), "there is no folder"),
+        (("--html", "page.html", "nowhere"), "There is no folder 'nowhere'"),
+    ],
+)
+def test_what_cannot_be_written_is_refused(
+    run_compare: Compare, arguments: tuple[str, ...], why: str
+) -> None:
+    done = run_compare(*arguments, command="report")
+    assert done.returncode == 2
+    assert why in done.stderr
+    assert not Path("page.html").exists()
+
+
+def test_several_folders_are_printed_one_after_the_other(run_compare: Compare) -> None:
+    done = run_compare(SAMPLES / "waiting", SAMPLES / "input", command="report")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.index("partitioned-burst") < done.stdout.index("dynamic-heavy-map")
+
+
+def test_a_folder_that_cannot_be_read_is_left_out_and_named(
+    run_compare: Compare, tmp_path: Path
+) -> None:
+    kept = tmp_path / "kept"
+    for name in ("waiting", "input"):
+        shutil.copytree(SAMPLES / name, kept / name)
+    (kept / "bad").mkdir()
+    (kept / "bad" / "comparison.json").write_text("{")
+    page = tmp_path / "page.html"
+    done = run_compare(kept, "--html", page, command="report")
+    assert done.returncode == 0, done.stderr
+    assert "bad is left out" in done.stderr
+    assert "2 comparisons" in page.read_text()
+    alone = run_compare(kept / "bad", "--html", page, command="report")
+    assert (alone.returncode, "comparison.json" in alone.stderr) == (2, True)
