@@ -15,12 +15,10 @@ from itertools import combinations
 from pathlib import Path
 
 from benchmarks.common import command_line
-from waitbench.analysis.history import commonest
-from waitbench.analysis.network import Network, between_of, join
-from waitbench.analysis.sittings import connected
+from waitbench.analysis.history import commonest, networks
 from waitbench.analysis.telling import Told
 from waitbench.cli import past
-from waitbench.model.series import Series, titles
+from waitbench.model.series import titles
 
 
 def main() -> None:
@@ -33,11 +31,11 @@ def main() -> None:
     print(" ".join(["benchmarks/network_pairs.py", *sys.argv[1:]]))
     metric = past.metric_named(options.metric)
     told, direct = past.told([options.history], metric), past.told([options.direct], metric)
-    networks = joined(told, options.anchor or commonest(told) or "")
-    called = titles(networks)
+    joined = networks(told, options.anchor or commonest(told) or "")
+    called = titles(joined)
     within = total = 0
     for one in direct:
-        network = networks.get(one.series)
+        network = joined.get(one.series)
         for baseline, candidate, ratio in pairs(one):
             if network is None or not {baseline, candidate} <= set(network.revisions):
                 continue
@@ -51,19 +49,6 @@ def main() -> None:
                 f"{'' if holds else '  OUTSIDE'}"
             )
     print(f"{within} of {total} within the interval of the history")
-
-
-def joined(told: list[Told], anchor: str) -> dict[Series, Network]:
-    """The network of each series."""
-    by_series: dict[Series, list[Told]] = {}
-    for one in told:
-        by_series.setdefault(one.series, []).append(one)
-    groups = {
-        series: connected([one.sitting for one in of_series])
-        for series, of_series in by_series.items()
-    }
-    between = between_of(group for of_series in groups.values() for group in of_series)
-    return {series: join(of_series, anchor, between) for series, of_series in groups.items()}
 
 
 def pairs(one: Told) -> Iterator[tuple[str, str, float]]:

@@ -47,19 +47,32 @@ def commonest(told: Iterable[Told]) -> str | None:
 
 def trends(told: Sequence[Told], anchor: str, margin: float) -> tuple[Trend, ...]:
     """The trend of each series whose sittings hold the anchor; all are of one metric."""
-    by_series: dict[Series, list[Told]] = {}
-    for one in told:
-        by_series.setdefault(one.series, []).append(one)
+    by_series = _by_series(told)
+    return tuple(
+        _trend(series, by_series[series], network, margin)
+        for series, network in sorted(networks(told, anchor).items(), key=lambda item: item[0])
+    )
+
+
+def networks(told: Sequence[Told], anchor: str) -> dict[Series, Network]:
+    """The network of each series whose sittings hold the anchor; all are of one metric."""
     groups = {
         series: connected([one.sitting for one in of_series])
-        for series, of_series in by_series.items()
+        for series, of_series in _by_series(told).items()
     }
     between = between_of(group for of_series in groups.values() for group in of_series)
-    return tuple(
-        _trend(series, by_series[series], join(groups[series], anchor, between), margin)
-        for series in sorted(by_series)
-        if any(anchor in group.revisions for group in groups[series])
-    )
+    return {
+        series: join(of_series, anchor, between)
+        for series, of_series in groups.items()
+        if any(anchor in group.revisions for group in of_series)
+    }
+
+
+def _by_series(told: Sequence[Told]) -> dict[Series, list[Told]]:
+    found: dict[Series, list[Told]] = {}
+    for one in told:
+        found.setdefault(one.series, []).append(one)
+    return found
 
 
 def _trend(series: Series, told: Sequence[Told], network: Network, margin: float) -> Trend:

@@ -45,8 +45,7 @@ class Kept:
 def page(kept: Sequence[Kept], trends: Trends | None = None, newest: int = 0) -> Page:
     """A page of one comparison; or, with ``trends``, of several and what they tell together.
 
-    ``newest``: at most so many revisions are beside all
-    scenarios; 0 for all.
+    ``newest``: at most so many revisions are beside all scenarios; 0 for all.
     """
     # Comparisons of a series may all be older than the newest revisions.
     called = titles(
