@@ -41,7 +41,7 @@ def history(
     folders: Annotated[
         Optional[list[Path]],
         typer.Argument(
-            metavar="[FOLDER...]",
+            metavar="FOLDER",
             help="Folders with folders of results, at any depth. Default: results.",
         ),
     ] = None,

@@ -32,7 +32,7 @@ def report(
     results: Annotated[
         Optional[list[Path]],
         typer.Argument(
-            metavar="[RESULTS...]",
+            metavar="RESULTS",
             help="Folders of results; for a page also folders with such folders. Default: "
             "results/latest.",
         ),
