@@ -46,6 +46,7 @@ def test_without_a_comparison_there_is_no_page(run_compare: Compare, tmp_path: P
     ("arguments", "why"),
     [
         (("--newest", "-1"), "must not be negative"),
+        (("--html", "page.html", "--markdown", "tables.md"), "leave it out"),
         (("--html", "no such folder/page.html", "docs/samples/waiting"), "there is no folder"),
         (("--html", "page.html", "nowhere"), "There is no folder 'nowhere'"),
     ],
@@ -80,3 +81,14 @@ def test_a_folder_that_cannot_be_read_is_left_out_and_named(
     assert "2 comparisons" in page.read_text()
     alone = run_compare(kept / "bad", "--html", page, command="report")
     assert (alone.returncode, "comparison.json" in alone.stderr) == (2, True)
+
+
+def test_comparisons_of_one_revision_have_a_page_though_they_tell_of_no_history(
+    run_compare: Compare, tmp_path: Path
+) -> None:
+    for name in ("one", "two"):
+        shutil.copytree(SAMPLES / "embedding-worker", tmp_path / "kept" / name)
+    page = tmp_path / "page.html"
+    done = run_compare(tmp_path / "kept", "--html", page, command="report")
+    assert done.returncode == 0, done.stderr
+    assert "2 comparisons" in page.read_text()

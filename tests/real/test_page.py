@@ -169,6 +169,15 @@ def test_tables_and_charts_are_copied(open_page: Open) -> None:
     assert kinds == ["image/png"]
 
 
+def test_what_is_copied_is_what_is_shown(open_page: Open) -> None:
+    page = open_page("all")
+    page.get_by_role("searchbox", name="Scenarios").fill("idle")
+    page.locator(".matrix:not(.away) .copy").click()
+    expect(page.get_by_role("status")).to_contain_text("Copied: the table")
+    heading = page.evaluate("navigator.clipboard.readText()").splitlines()[0]
+    assert heading == "revision\tpartitioned-idle cluster, 2 processes"
+
+
 def test_colours_are_as_the_system_has_them_until_somebody_chooses(open_page: Open) -> None:
     page = open_page(color_scheme="dark")
     colour = "getComputedStyle(document.body).backgroundColor"

@@ -93,7 +93,8 @@ def _told(roots: Sequence[Path]) -> list[Told]:
     """What all comparisons tell of costs, of the engine that most tell of."""
     told = past.told(roots, *(BY_NAME[name] for name in COSTS))
     engines = Counter(one.entries[0].engine for one in told)
-    return [one for one in told if one.entries[0].engine == max(engines, key=engines.__getitem__)]
+    most = max(engines, key=engines.__getitem__, default="")
+    return [one for one in told if one.entries[0].engine == most]
 
 
 def _trends(told: Sequence[Told]) -> compose.Trends:
@@ -116,5 +117,5 @@ def _newest(folders: Sequence[Path], told: Sequence[Told], newest: int) -> Seque
     return [
         folder
         for folder in folders
-        if not newest or not shown.isdisjoint(held.get(str(folder), shown))
+        if str(folder) not in held or not shown.isdisjoint(held[str(folder)])
     ]

@@ -12,6 +12,7 @@ from waitbench.analysis import entries, sittings, telling
 from waitbench.analysis.history import commonest
 from waitbench.analysis.telling import Told, Tried
 from waitbench.families import METRICS
+from waitbench.model import series
 from waitbench.model.errors import UsageError
 from waitbench.model.metrics import Metric
 from waitbench.reporting.console import make_console
@@ -116,5 +117,5 @@ def _tell(folder: Path) -> Iterable[tuple[str, Mapping[str, Any]]]:
 
 def _version() -> str:
     """Of the code that tells: what another one told is not taken for its own."""
-    sources = (Path(module.__file__ or "") for module in (entries, telling, sittings))
+    sources = (Path(module.__file__ or "") for module in (entries, series, sittings, telling))
     return hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()

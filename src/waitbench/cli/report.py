@@ -56,6 +56,8 @@ def report(
     """Print the tables of folders of results, or write a page of them."""
     if newest < 0:
         raise UsageError(f"--newest {newest}: must not be negative.")
+    if html is not None and markdown is not None:
+        raise UsageError("--markdown is of what report prints: leave it out, or --html.")
     output = make_console()
     if html is not None:
         paging.write(html, results or [folders.existing_folder(None)], newest)

@@ -27,7 +27,7 @@ def table(trend: Trend, title: str, metric: Metric, newest: int = 0) -> CellTabl
     With ``newest``, only so many, besides the anchor and those at a step.
     """
     marks = {step.after: _mark(step) for step in trend.steps}
-    shown = _shown(trend, newest)
+    shown = newest_of(trend, newest)
     rows = [
         (
             place.entry.name,
@@ -52,7 +52,8 @@ def table(trend: Trend, title: str, metric: Metric, newest: int = 0) -> CellTabl
     )
 
 
-def _shown(trend: Trend, newest: int) -> list[Place]:
+def newest_of(trend: Trend, newest: int) -> list[Place]:
+    """So many revisions, besides the anchor and those at a step; all where ``newest`` is 0."""
     at_steps = {name for step in trend.steps for name in (step.before, step.after)}
     late = len(trend.places) - newest if newest else 0
     return [

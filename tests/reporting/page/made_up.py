@@ -23,6 +23,7 @@ def kept(
     scenarios: Sequence[str] = ("waiting",),
     *,
     rounds: int = 5,
+    rise: float = 0.5,
     sampled: bool = True,
 ) -> Kept:
     """A comparison of some releases, each of which costs a little more than the one before."""
@@ -39,7 +40,7 @@ def kept(
     for scenario in scenarios:
         runs = {
             one: [
-                {BY_NAME[m].key: 1.0 + 0.5 * place + 0.01 * number for m in _METRICS}
+                {BY_NAME[m].key: 1.0 + rise * place + 0.01 * number for m in _METRICS}
                 for number in range(rounds)
             ]
             for place, one in enumerate(releases)

@@ -7,6 +7,7 @@ from waitbench.reporting.page import compose, document
 from waitbench.reporting.page.parts import Chart, Page
 
 ONE = kept("one", ("v1", "v2"), ("idle", "busy"))
+LONG = [kept(f"{night}", ("v1", f"v{night}"), rise=0.0) for night in range(2, 6)]
 MANY = [kept("one", ("v1", "v2")), kept("two", ("v1", "v2", "v3"))]
 
 
@@ -44,6 +45,10 @@ def test_a_page_of_many_begins_with_the_steps_and_has_every_trend() -> None:
 def test_only_the_newest_revisions_are_beside_all_scenarios() -> None:
     page = compose.page(MANY, trends_of(MANY), newest=1)
     assert [row[0].text for row in page.matrices[0].rows] == ["v3"]
+    # Beside them the anchor, and those at a step.
+    along = compose.page(LONG, trends_of(LONG), newest=1).sections[0].parts[0]
+    assert [row[0].text for row in along.tables[0].rows] == ["v1", "v5"]
+    assert [row["revision"] for row in along.charts[0].rows] == ["v1", "v5"]
 
 
 def test_what_differs_in_its_parameters_or_name_has_a_link_of_its_own() -> None:

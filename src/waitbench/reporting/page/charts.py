@@ -1,4 +1,4 @@
-"""Comparisons and trends -> Vega-Lite specifications with their data.
+"""Comparisons -> Vega-Lite specifications with their data.
 
 Specifications are constant but for their kind, so that a page of many charts holds each once.
 """
@@ -55,9 +55,9 @@ def runs(comparison: Comparison, record: Record) -> tuple[Chart, ...]:
         for run in record.of(label)
     ]
     titles = {metric.name: _titled(metric) for metric in metrics}
-    if not rows or not titles:
-        return ()
     shown = {name: title for name, title in titles.items() if name in SHOWN}
+    if not rows or not shown:
+        return ()
     found = [_dots(comparison, rows, shown)]
     if comparison.waits and {_LATENESS, _SHARE} <= titles.keys():
         found.append(_plane(comparison, rows, titles))

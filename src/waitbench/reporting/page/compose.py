@@ -45,7 +45,7 @@ class Kept:
 def page(kept: Sequence[Kept], trends: Trends | None = None, newest: int = 0) -> Page:
     """A page of one comparison; or, with ``trends``, of several and what they tell together.
 
-    ``newest``: at most so many revisions are beside all scenarios; 0 for all.
+    ``newest``: only so many revisions are shown of trends; 0 for all.
     """
     # Comparisons of a series may all be older than the newest revisions.
     called = titles(
@@ -56,7 +56,8 @@ def page(kept: Sequence[Kept], trends: Trends | None = None, newest: int = 0) ->
     )
     ids = _ids(called)
     sections = [
-        _section(series, title, ids[series], kept, trends) for series, title in called.items()
+        _section(series, title, ids[series], kept, trends, newest)
+        for series, title in called.items()
     ]
     more = [of_cells(table) for one in kept for table in one.tables]
     if more:
@@ -117,13 +118,18 @@ def _matrices(
 
 
 def _section(
-    series: Series, title: str, identity: str, kept: Sequence[Kept], trends: Trends | None
+    series: Series,
+    title: str,
+    identity: str,
+    kept: Sequence[Kept],
+    trends: Trends | None,
+    newest: int,
 ) -> Section:
     along = [
         Part(
             title=f"{BY_NAME[name].heading}, through history",
-            tables=(trend.table(one, BY_NAME[name]),),
-            charts=(trend.chart(one, BY_NAME[name]),),
+            tables=(trend.table(one, BY_NAME[name], newest),),
+            charts=(trend.chart(one, BY_NAME[name], newest),),
         )
         for name, found in (trends or {}).items()
         for one in found

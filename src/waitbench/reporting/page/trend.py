@@ -7,13 +7,13 @@ from waitbench.reporting.page.charts import HEIGHT, REVISION, Rows, are_far_apar
 from waitbench.reporting.page.figures import interval, ratio_cell
 from waitbench.reporting.page.parts import Cell, Chart, Heading, Table
 from waitbench.reporting.palette import COLOURS
-from waitbench.reporting.trends import notes
+from waitbench.reporting.trends import newest_of, notes
 
 _HEADER = ("revision", "date", "ratio", "sittings", "machines", "step")
 
 
-def table(found: Trend, metric: Metric) -> Table:
-    """The revisions in order of history, and a sentence for each step."""
+def table(found: Trend, metric: Metric, newest: int = 0) -> Table:
+    """The revisions in order of history, and a sentence for each step; see ``newest_of``."""
     steps = {step.after: step for step in found.steps}
     return Table(
         title=f"{metric.heading}, relative to {found.anchor}",
@@ -27,14 +27,17 @@ def table(found: Trend, metric: Metric) -> Table:
                 Cell(text=str(place.machines), sort=place.machines),
                 Cell(text=_step_text(steps.get(place.entry.name))),
             )
-            for number, place in enumerate(found.places)
+            for number, place in enumerate(newest_of(found, newest))
         ),
         notes=tuple(notes(found, metric)),
     )
 
 
-def chart(found: Trend, metric: Metric) -> Chart:
-    """Each revision's cost relative to the anchor, with its interval; steps are marked."""
+def chart(found: Trend, metric: Metric, newest: int = 0) -> Chart:
+    """Each revision's cost relative to the anchor, with its interval; steps are marked.
+
+    See ``newest_of``.
+    """
     steps = {step.after: step for step in found.steps}
     rows: Rows = [
         {
@@ -47,10 +50,9 @@ def chart(found: Trend, metric: Metric) -> Chart:
             "machines": place.machines,
             "step": _step_text(steps.get(place.entry.name)),
         }
-        for place in found.places
+        for place in newest_of(found, newest)
     ]
     revision = {**REVISION, "axis": {"labelAngle": -45, "labelLimit": 120}}
-    # A bar from nothing has no end on a logarithmic scale.
     far = are_far_apart([row["ratio"] for row in rows])
     scale = {"type": "log"} if far else {"zero": False}
     spec = {

@@ -79,13 +79,15 @@ function sort(table, column) {
   body.append(...rows.map(([, row]) => row));
 }
 
-// Without the text of buttons.
-const textOf = (cell) => (cell.querySelector("bdi") ?? cell).textContent.trim();
+const textOf = (cell) => [...cell.childNodes]
+  .filter((part) => part.nodeName !== "BUTTON")
+  .map((part) => part.textContent.trim()).filter(Boolean).join(" ");
+const isShown = (part) => !part.classList.contains("away");
 
 function copyTable(table) {
-  const rows = [...table.rows].filter((row) => !row.classList.contains("away"));
+  const rows = [...table.rows].filter(isShown);
   return navigator.clipboard.writeText(
-    rows.map((row) => [...row.cells].map(textOf).join("\t")).join("\n"));
+    rows.map((row) => [...row.cells].filter(isShown).map(textOf).join("\t")).join("\n"));
 }
 
 function button(text, label, act) {
