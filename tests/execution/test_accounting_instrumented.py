@@ -41,6 +41,14 @@ def test_an_instrumented_run_gives_calls_and_the_split_of_the_steady_phase() -> 
     }
 
 
+def test_samples_of_all_processes_are_those_of_a_worker_that_speaks_for_them() -> None:
+    seen = clock(p1={"user": [1], "system": []}, p9={"user": [0, 2], "system": [3, 6]})
+    given = instrumented_metrics(
+        {"clock": seen, "children": []}, [worker(1, **COUNTED, speaks_for_all=True)]
+    )
+    assert given["system_share_steady"] == pytest.approx(1 / 3)
+
+
 @pytest.mark.parametrize("lacking", ["first_poll", "end_of_input"])
 def test_a_count_that_one_worker_lacks_is_absent_rather_than_that_of_the_others(
     lacking: str,

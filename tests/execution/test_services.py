@@ -2,7 +2,9 @@
 
 import json
 import sys
+import threading
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from urllib.request import urlopen
 
@@ -10,11 +12,12 @@ import psutil
 import pytest
 
 from tests.waiting import until
-from waitbench.execution import services
-from waitbench.execution.services import Running, running
+from waitbench.execution import servers, services
+from waitbench.execution.services import Kept, Running, running
 from waitbench.model.errors import HarnessError
 from waitbench.model.scenario import Service, ServicePlan
 from waitbench.system import variables
+from waitbench.system.places import Cache
 
 PYTHON = Path(sys.executable)
 ECHO = """
@@ -45,7 +48,7 @@ def services_of_the_test(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         ("broken", "raise SystemExit('no model')"),
     ):
         (folder / f"{name}.py").write_text(program)
-    monkeypatch.setattr(services, "ROOT", tmp_path / "root")
+    monkeypatch.setattr(servers, "ROOT", tmp_path / "root")
 
 
 def first(**settings: str) -> Service:
@@ -153,3 +156,53 @@ def test_a_service_that_does_not_start_is_quoted_and_those_before_it_end(tmp_pat
 def test_what_a_service_says_is_in_its_log(tmp_path: Path) -> None:
     with running(PYTHON, ServicePlan(services=(first(),)), tmp_path):
         assert "about to serve" in (tmp_path / "service-first.log").read_text()
+
+
+def test_a_kept_service_stays_up_until_it_is_closed_and_is_replaced_if_it_ends(
+    tmp_path: Path, cache: Cache
+) -> None:
+    kept = Kept(cache)
+    plan = ServicePlan(services=(replace(first(), is_kept=True), second()))
+    pids = []
+    for number in range(3):
+        with running(PYTHON, plan, tmp_path, cache, kept) as up:
+            pids.append(up.servers[0].pid)
+            assert environment_of(up.url)["UPSTREAM"] == up.urls[0]
+            if number == 1:
+                ended = threading.Event()
+                with up.on_end(ended.set):
+                    psutil.Process(pids[-1]).kill()
+                    assert ended.wait(30)
+                assert "the first ended, with exit code -9" in str(up.ended())
+    assert pids[0] == pids[1] != pids[2]
+    assert psutil.pid_exists(pids[2])
+    kept.close()
+    assert not psutil.pid_exists(pids[2])
+    assert list(cache.folder("runs").iterdir()) == []
+
+
+def test_who_listens_to_a_service_that_has_ended_is_told_at_once(tmp_path: Path) -> None:
+    with running(PYTHON, ServicePlan(services=(first(),)), tmp_path) as up:
+        psutil.Process(up.servers[0].pid).kill()
+        until(lambda: up.ended() is not None)
+        told: list[bool] = []
+        with up.on_end(lambda: told.append(True)):
+            assert told == [True]
+        with pytest.raises(HarnessError):
+            up.cpu_s()
+
+
+def test_what_a_service_runs_on_is_got_before_and_it_is_told_where(
+    tmp_path: Path, cache: Cache
+) -> None:
+    asked: list[Path] = []
+
+    def prepare(folder: Path, _say: object) -> Mapping[str, str]:
+        asked.append(folder)
+        return {"JARS": "there"}
+
+    plan = ServicePlan(services=(replace(first(), prepare=prepare),))
+    services.prepare(plan, cache, print)
+    with running(PYTHON, plan, tmp_path, cache) as up:
+        assert environment_of(up.url)["JARS"] == "there"
+    assert asked == [cache.folder("services")] * 2

@@ -41,6 +41,9 @@ def confined(program: str, tmp_path: Path) -> Finished:
                 [sys.executable, "-c", {textwrap.dedent(program)!r}], stdout=out, stderr=err,
                 time_limit_s=60, env=dict(os.environ), cwd=Path("."), on_start=lambda _: None,
             )))
+            import psutil
+            left = [p for p in psutil.Process().children() if p.status() == "zombie"]
+            assert not left, left
     """
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(runner)],
@@ -58,6 +61,12 @@ def test_what_leaves_its_session_is_found_accounted_for_and_ended(
     found = confined(STRAY.format(then=then), tmp_path)
     assert (found.returncode, found.leftovers, found.strays) == (0, 0, 1)
     assert found.strays_cpu_s >= 0.03
+
+
+def test_what_a_stray_has_started_is_not_left_to_the_next_run(tmp_path: Path) -> None:
+    more = "[os.fork() or time.sleep(600) for _ in range(3)]; time.sleep(600)"
+    found = confined(STRAY.format(then=more), tmp_path)
+    assert (found.returncode, found.strays) == (0, 1)
 
 
 def test_a_program_that_stays_leaves_nothing(tmp_path: Path) -> None:

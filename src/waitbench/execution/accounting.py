@@ -62,8 +62,7 @@ def instrumented_metrics(
     calls = _counted(workers, "system_calls")
     if calls is not None:
         metrics[SYSTEM_CALLS] = calls
-    clock = launched["clock"]
-    samples = clock and clock["samples"]
+    samples = (clock := launched["clock"]) and clock["samples"]
     steady_s = sum(_steady_cpu(workers))
     if samples and steady_s > 0:
         user, system = (_samples_of(mode, samples, workers) for mode in ("user", "system"))
@@ -148,7 +147,8 @@ def _samples_of(mode: str, samples: Mapping[str, Any], workers: Sequence[Mapping
     return sum(
         worker["first_poll"]["monotonic_ns"] <= at <= worker["end_of_input"]["monotonic_ns"]
         for worker in workers
-        for at in samples.get(str(worker["pid"]), {}).get(mode, ())
+        for pid in (samples if worker.get("speaks_for_all") else [str(worker["pid"])])
+        for at in samples.get(pid, {}).get(mode, ())
     )
 
 
@@ -190,13 +190,11 @@ def _beside(launched: Mapping[str, Any], workers: Sequence[Mapping[str, Any]]) -
 
 
 def _behaviour(workers: Sequence[Mapping[str, Any]]) -> dict[str, float]:
-    polls = sum(worker["polls"] for worker in workers)
     items = sum(worker["items_out"] for worker in workers)
     steady_s = [
         (w["end_of_input"]["monotonic_ns"] - w["first_poll"]["monotonic_ns"]) / 1e9 for w in workers
     ]
     behaviour: dict[str, float] = {
-        "polls": polls,
         "items_in": sum(worker["items_in"] for worker in workers),
         "items_out": items,
         "cpu_share_steady": sum(
@@ -208,8 +206,11 @@ def _behaviour(workers: Sequence[Mapping[str, Any]]) -> dict[str, float]:
         behaviour["wakeups"] = wakeups
     for key, name in ((USER_STEADY, "user_s"), (SYSTEM_STEADY, "system_s")):
         behaviour[key] = sum(w["end_of_input"][name] - w["first_poll"][name] for w in workers)
-    if items:
-        behaviour["polls_per_item"] = polls / items
+    # What waits by itself is not polled.
+    if all(worker["polls"] is not None for worker in workers):
+        behaviour["polls"] = sum(worker["polls"] for worker in workers)
+        if items:
+            behaviour["polls_per_item"] = behaviour["polls"] / items
     started = [
         (w["first_poll"]["monotonic_ns"] - w["spawned_ns"]) / 1e9
         for w in workers

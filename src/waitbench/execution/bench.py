@@ -1,21 +1,23 @@
 """Environment x Scenario -> a run that is ready to start, whoever observes it."""
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
 from waitbench import engines
+from waitbench.engines.base import Engine, Start
 from waitbench.execution import assets
-from waitbench.execution.services import URL_VARIABLE, Running, running
+from waitbench.execution.services import URL_VARIABLE, Kept, Running, running
 from waitbench.model.environment import Environment
 from waitbench.model.instruments import Instruments
 from waitbench.model.scenario import CAPABILITIES, Scenario, Topology
 from waitbench.system import run_folders, variables
 from waitbench.system.confinement import run_alone
 from waitbench.system.places import DATAFLOWS, Cache
-from waitbench.system.processes import Finished
+from waitbench.system.processes import Finished, kill_group
 
 PROBE_DIRECTORY = "BENCH_PROBE_DIR"
 """The environment variable that tells a workload where to report: dataflows/support/probe.py."""
@@ -65,17 +67,32 @@ class ReadyRun:
         stderr: IO[bytes],
         on_start: Callable[[int], None] = lambda _group: None,
     ) -> Finished:
-        """Runs ``command`` (its own, or one around it) to its end or its time limit."""
+        """Runs ``command`` (its own, or one around it) to its end or its time limit.
 
-        return run_alone(
-            command,
-            stdout=stdout,
-            stderr=stderr,
-            time_limit_s=self.time_limit_s,
-            env=self.variables,
-            cwd=self.working_folder,
-            on_start=on_start,
-        )
+        If one of the services ends meanwhile, so does it: it would wait for nothing.
+        """
+        groups: list[int] = []
+
+        def started(group: int) -> None:
+            groups.append(group)
+            on_start(group)
+            if self.services and self.services.ended():
+                kill()
+
+        def kill() -> None:
+            for group in groups:
+                kill_group(group)
+
+        with self.services.on_end(kill) if self.services else nullcontext():
+            return run_alone(
+                command,
+                stdout=stdout,
+                stderr=stderr,
+                time_limit_s=self.time_limit_s,
+                env=self.variables,
+                cwd=self.working_folder,
+                on_start=started,
+            )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,15 +107,33 @@ class Bench:
     """Instead of the scenario's own."""
     services_python: Path | None = None
     """What runs the services, where a scenario needs any."""
+    kept: Kept | None = None
+    """The servers that stay up between runs; without, each run has its own."""
     instruments: Instruments = field(default_factory=Instruments)
     """What observes instrumented runs."""
 
     def what_is_missing(self, scenario: Scenario, label: str) -> str | None:
         """Why a revision cannot run a scenario, to end a sentence; ``None`` if it can."""
-        missing = sorted(scenario.needs - self.environments[label].facts.capabilities)
-        if not missing:
-            return None
-        return f"it cannot {' or '.join(CAPABILITIES[name] for name in missing)}"
+        engine = self._engine(label)
+        if not (engine.runs_python or scenario.family.portable):
+            return "it cannot run what is written in Python"
+        if engine.only is not None and engine.only not in scenario.needs:
+            return f"all that it can is to {CAPABILITIES[engine.only]}"
+        environment = self.environments[label]
+        used = {name: engine.settings[name].uses for name in environment.settings}
+        needs = {*scenario.needs, *filter(None, used.values())}
+        missing = sorted(needs - environment.facts.capabilities)
+        if missing:
+            return f"it cannot {' or '.join(CAPABILITIES[name] for name in missing)}"
+        if engine.carrier is not None and not scenario.is_observed:
+            return "it runs only what is written against dataflows/support"
+        # A figure under the name of a setting that changes nothing would be a wrong answer.
+        unheeded = [
+            name
+            for name, uses in used.items()
+            if uses in scenario.needs or not scenario.is_observed
+        ]
+        return f"its scenario does not heed {', '.join(unheeded)}" if unheeded else None
 
     @contextmanager
     def prepare(
@@ -108,14 +143,18 @@ class Bench:
         with run_folders.own(self.cache.folder("runs")) as folder:
             (folder / "probes").mkdir()
             with self._services(scenario, folder) as services:
+                engine, environment = self._engine(label), self.environments[label]
+                start = engine.start(environment, scenario, self.topology)
                 yield ReadyRun(
                     folder=folder,
                     # Where the user's own files are, if the dataflow names any.
                     working_folder=folder if scenario.is_own else Path.cwd(),
-                    command=self._command(scenario, self.environments[label], folder),
-                    variables=self._variables(folder, scenario, services)
+                    command=_command(environment, start, folder),
+                    variables=self._variables(folder, scenario, label, services)
+                    | dict(start.variables)
                     | (self._instruments() if instrumented else {}),
-                    time_limit_s=self.time_limit_s or scenario.time_limit_s,
+                    # As generous with the start as a scenario is with all that follows.
+                    time_limit_s=self.time_limit_s or scenario.time_limit_s + 5 * engine.startup_s,
                     services=services,
                 )
 
@@ -126,21 +165,19 @@ class Bench:
             return
         assert self.services_python is not None, "prepared for scenarios with services"
         plan = scenario.family.services(scenario.parameters)
-        with running(self.services_python, plan, logs) as up:
+        with running(self.services_python, plan, logs, self.cache, self.kept) as up:
             yield up
 
-    def _command(
-        self, scenario: Scenario, environment: Environment, folder: Path
-    ) -> tuple[str, ...]:
-        start = engines.named(environment.engine).start(environment, scenario, self.topology)
-        launcher = (str(environment.python), "-I", "-S", str(_LAUNCH))
-        return (*launcher, str(folder / "launched.json"), str(start.processes), *start.arguments)
+    def _engine(self, label: str) -> Engine:
+        return engines.named(self.environments[label].engine)
 
     def _variables(
-        self, folder: Path, scenario: Scenario, services: Running | None
+        self, folder: Path, scenario: Scenario, label: str, services: Running | None
     ) -> dict[str, str]:
         # A user's dataflow may import our support code; our own find it beside them.
-        ours = {"PYTHONPATH": str(DATAFLOWS)} if scenario.is_observed else {}
+        carrier = self._engine(label).carrier
+        found = [*([carrier] if carrier else []), *([DATAFLOWS] if scenario.is_observed else [])]
+        ours = {"PYTHONPATH": os.pathsep.join(map(str, found))} if found else {}
         return {
             **variables.of_workload(),
             PROBE_DIRECTORY: str(folder / "probes"),
@@ -161,3 +198,9 @@ class Bench:
             alone = self.topology.processes == 1
             variables[CLOCK_SAMPLER] = str(_PERIOD_OF_ONE_NS if alone else _PERIOD_OF_MORE_NS)
         return variables
+
+
+def _command(environment: Environment, start: Start, folder: Path) -> tuple[str, ...]:
+    """Our launcher, on the environment's own interpreter, and what it starts."""
+    launcher = (str(environment.python), "-I", "-S", str(_LAUNCH))
+    return (*launcher, str(folder / "launched.json"), str(start.processes), *start.arguments)

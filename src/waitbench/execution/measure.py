@@ -94,7 +94,12 @@ class Measurer:
         scenario = planned.scenario
         begun = _readings(ready.services)
         before = Reading.now()
-        timing = self._time(ready)
+        try:
+            timing = self._time(ready)
+        except _NoMeasurement:
+            _require_services(ready.services)
+            raise
+        _require_services(ready.services)
         after = Reading.now()
         of_services = {key: value - begun[key] for key, value in _readings(ready.services).items()}
         with _understood():
@@ -178,6 +183,13 @@ def _readings(services: Running | None) -> dict[str, float]:
         return {}
     used = {f"{_SERVICE_CPU}{name}": seconds for name, seconds in services.cpu_s().items()}
     return used | services.counters()
+
+
+def _require_services(services: Running | None) -> None:
+    """Whoever waited for a service that is gone is not to blame. Raises ``_NoMeasurement``."""
+    ended = services.ended() if services else None
+    if ended:
+        raise _NoMeasurement(FAILED, ended)
 
 
 def _require_complete(reports: Sequence[Mapping[str, Any]], expected: int | None) -> None:

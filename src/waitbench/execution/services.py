@@ -1,32 +1,22 @@
 """ServicePlans -> running servers, one behind the other, on free ports, for as long as a run."""
 
 import hashlib
-import socket
-import subprocess
 import sys
-import time
-import urllib.error
-import urllib.request
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import psutil
 from filelock import FileLock
 
-from waitbench.model.errors import HarnessError
+from waitbench.execution.servers import Server, cpu_s, prepared, serving
 from waitbench.model.scenario import Service, ServicePlan
-from waitbench.system import variables
-from waitbench.system.places import ROOT, SERVICES, Cache
-from waitbench.system.processes import tail
+from waitbench.system import run_folders
+from waitbench.system.places import SERVICES, Cache
 from waitbench.system.steps import run_logged
 
 URL_VARIABLE = "BENCH_SERVICE_URL"
 """Environment variable by which a workload learns where its service is."""
-
-_READY_WITHIN_S = 30.0
-_ENDS_WITHIN_S = 10.0
 
 
 def make_environment(cache: Cache, say: Callable[[str], None]) -> Path:
@@ -52,15 +42,6 @@ def make_environment(cache: Cache, say: Callable[[str], None]) -> Path:
 
 
 @dataclass(frozen=True)
-class Server:
-    """One service that is up."""
-
-    service: Service
-    pid: int
-    url: str
-
-
-@dataclass(frozen=True)
 class Running:
     """The servers of a plan, all of them up."""
 
@@ -76,8 +57,24 @@ class Running:
 
     def cpu_s(self) -> dict[str, float]:
         """User and system time of each of our servers so far, in seconds, by name."""
-        used = {s.service.name: psutil.Process(s.pid).cpu_times() for s in self.servers}
-        return {name: times.user + times.system for name, times in used.items()}
+        return {server.service.name: cpu_s(server.pid) for server in self.servers}
+
+    def ended(self) -> str | None:
+        """What is to be said of the first server that has ended by itself, if one has."""
+        return next(filter(None, (server.ended() for server in self.servers)), None)
+
+    @contextmanager
+    def on_end(self, call: Callable[[], None]) -> Iterator[None]:
+        """Calls, from a thread, when a server ends by itself within the block."""
+        for server in self.servers:
+            server.listeners.append(call)
+        try:
+            if self.ended():
+                call()
+            yield
+        finally:
+            for server in self.servers:
+                server.listeners.remove(call)
 
     def counters(self) -> dict[str, float]:
         """What the servers count themselves so far, by the metric's key."""
@@ -88,91 +85,61 @@ class Running:
         }
 
 
+class Kept:
+    """Servers that stay up from one run to the next, until this is closed."""
+
+    def __init__(self, cache: Cache) -> None:
+        self._cache = cache
+        self._stack = ExitStack()
+        self._servers: dict[str, Server] = {}
+
+    def up(self, python: Path, service: Service) -> Server:
+        """The server of a service; started if there is none, or none any more."""
+        server = self._servers.get(service.name)
+        if server is None or server.ended() is not None:
+            logs = self._stack.enter_context(run_folders.own(self._cache.folder("runs")))
+            server = self._stack.enter_context(serving(python, service, None, logs, self._cache))
+            self._servers[service.name] = server
+        return server
+
+    def close(self) -> None:
+        """Ends them all."""
+        self._servers.clear()
+        self._stack.close()
+
+
+def prepare(plan: ServicePlan, cache: Cache, say: Callable[[str], None]) -> None:
+    """Gets what the services of a plan run on. Raises ``HarnessError``."""
+    for service in plan.services:
+        prepared(service, cache, say)
+
+
 @contextmanager
-def running(python: Path, plan: ServicePlan, logs: Path) -> Iterator[Running]:
+def running(
+    python: Path,
+    plan: ServicePlan,
+    logs: Path,
+    cache: Cache | None = None,
+    kept: Kept | None = None,
+) -> Iterator[Running]:
     """Starts each service of a plan when the one before it answers, and stops them afterwards.
 
-    Warms them up as the plan has it. Raises ``HarnessError`` with the last words of a service that
-    does not start.
+    Those that are to be kept are taken from ``kept``, and stay up. Warms them up as the plan has
+    it. Raises ``HarnessError`` with the last words of a service that does not start.
     """
     urls = [plan.url.rstrip("/")] if plan.url else []
     servers: list[Server] = []
     with ExitStack() as stack:
         for service in plan.services:
             upstream = urls[-1] if urls else None
-            server = stack.enter_context(_serve(python, service, upstream, logs))
+            if service.is_kept and kept is not None:
+                server = kept.up(python, service)
+            else:
+                server = stack.enter_context(
+                    serving(python, service, upstream, logs, cache or Cache())
+                )
             servers.append(server)
             urls.append(server.url)
         up = Running(tuple(servers), tuple(urls))
         plan.warm_up(up.url)
         yield up
-
-
-def free_port() -> int:
-    """A port that nobody listens on just now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-@contextmanager
-def _serve(python: Path, service: Service, upstream: str | None, logs: Path) -> Iterator[Server]:
-    port = free_port()
-    url = f"http://127.0.0.1:{port}"
-    log = logs / f"service-{service.name}.log"
-    with log.open("wb") as output:
-        process = subprocess.Popen(
-            [str(python), "-m", f"services.{service.name}"],
-            # Away from any .env of the user's.
-            cwd=logs,
-            env=_environment(service, upstream, port),
-            stdin=subprocess.PIPE,
-            stdout=output,
-            stderr=output,
-            start_new_session=True,
-        )
-    try:
-        _wait_until_ready(process, url, service.name, log)
-        yield Server(service, process.pid, url)
-    finally:
-        process.terminate()
-        try:
-            process.wait(_ENDS_WITHIN_S)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-        assert process.stdin is not None, "opened with a pipe"
-        process.stdin.close()
-
-
-def _environment(service: Service, upstream: str | None, port: int) -> Mapping[str, str]:
-    of_upstream = {}
-    if service.upstream_variable is not None:
-        assert upstream is not None, "a service with an upstream is not the first of its plan"
-        of_upstream = {service.upstream_variable: upstream}
-    return {
-        **variables.of_workload(),
-        "EXIT_WITH_STDIN": "1",
-        "IP": "127.0.0.1",
-        "PORT": str(port),
-        **service.settings,
-        **of_upstream,
-        "PYTHONPATH": str(ROOT),
-    }
-
-
-def _wait_until_ready(process: subprocess.Popen[bytes], url: str, name: str, log: Path) -> None:
-    """Returns when ``/health`` answers. Raises ``HarnessError`` where it does not in time."""
-    end = time.monotonic() + _READY_WITHIN_S
-    while time.monotonic() < end and process.poll() is None:
-        try:
-            with urllib.request.urlopen(f"{url}/health", timeout=5):
-                return
-        except (urllib.error.URLError, OSError):
-            time.sleep(0.05)
-    how = (
-        "does not answer"
-        if process.poll() is None
-        else f"ended with exit code {process.returncode}"
-    )
-    raise HarnessError(f"The service {name} {how}. The end of {log}:\n{tail(log)}")

@@ -113,17 +113,22 @@ def _limited(target: IO[bytes], stop: Callable[[], None]) -> Iterator[int]:
 
 
 def _end_strays(before: Collection[int]) -> tuple[int, float]:
-    """Ends what this process has inherited since; how many they were, and what they have used."""
+    """Ends what this process has inherited since; how many they were, and what they have used.
+
+    What a stray has started is killed with it, and inherited then in its turn: waiting for the
+    stray alone would leave it to the next run.
+    """
     count, cpu_s = 0, 0.0
-    for child in psutil.Process().children():
-        if child.pid in before:
-            continue
-        count += 1
-        with suppress(psutil.Error):
-            for one in (*child.children(recursive=True), child):
-                with suppress(psutil.Error):
-                    one.kill()
-        with suppress(ChildProcessError):
-            _, _, used = os.wait4(child.pid, 0)
-            cpu_s += used.ru_utime + used.ru_stime
+    killed: set[int] = set()
+    while strays := [one for one in psutil.Process().children() if one.pid not in before]:
+        for stray in strays:
+            count += stray.pid not in killed
+            with suppress(psutil.Error):
+                for one in (*stray.children(recursive=True), stray):
+                    killed.add(one.pid)
+                    with suppress(psutil.Error):
+                        one.kill()
+            with suppress(ChildProcessError):
+                _, _, used = os.wait4(stray.pid, 0)
+                cpu_s += used.ru_utime + used.ru_stime
     return count, cpu_s

@@ -59,9 +59,12 @@ def run_logged(
             f"allows more. The end of {log}:\n{tail(log)}"
         )
     complaints = _complaints(log, begun)
-    what = f"It complained, in {log}" if complaints else f"The end of {log}"
-    said = "\n".join(complaints) or tail(log)
-    raise HarnessError(f"{program} failed (exit {finished.returncode}). {what}:\n{said}{hint(log)}")
+    if complaints:
+        # The first line is what an outcome says.
+        said = "\n".join((f": {complaints[0]}", *complaints[1:], f"The log is {log}."))
+    else:
+        said = f". The end of {log}:\n{tail(log)}"
+    raise HarnessError(f"{program} failed (exit {finished.returncode}){said}{hint(log)}")
 
 
 def _complaints(log: Path, begun: int) -> list[str]:
