@@ -7,6 +7,7 @@ import pytest
 
 from tests import standin
 from tests.histories import Upstream, at, release
+from tests.repositories import everywhere
 from waitbench import engines
 from waitbench.environments.candidates import Candidates
 from waitbench.environments.index import Index
@@ -150,7 +151,7 @@ def shallow_clone(upstream: Upstream, folder: Path, depth: int) -> Candidates:
     options = ("--quiet", f"--depth={depth}", "--branch=main", "--no-single-branch")
     standin.git(folder, "clone", *options, upstream.folder.as_uri(), "clone")
     repository = Repository(str(folder / "clone"), Cache(folder / "cache"))
-    return Candidates(engines.named("standin"), repository)
+    return Candidates(engines.named("standin"), everywhere(repository))
 
 
 def test_a_history_that_was_cut_off_is_told_only_where_it_matters(

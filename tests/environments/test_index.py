@@ -1,7 +1,11 @@
 """What the package index says of a wheel, and what is only a page that says nothing."""
 
 import http.server
+import io
+import sys
+import tarfile
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -25,16 +29,21 @@ class Answering(http.server.ThreadingHTTPServer):
     """An index that gives everybody the same answer."""
 
     answer: tuple[int, str] = (200, "")
+    archive: bytes | None = None
+    """The one file that it gives instead, whatever its name."""
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         assert isinstance(self.server, Answering)
         code, text = self.server.answer
+        content, kind = text.encode(), "text/html"
+        if self.server.archive is not None and self.path.startswith("/files/"):
+            content, kind = self.server.archive, "application/gzip"
         self.send_response(code)
-        self.send_header("Content-Type", "text/html")
+        self.send_header("Content-Type", kind)
         self.end_headers()
-        self.wfile.write(text.encode())
+        self.wfile.write(content)
 
     def log_message(self, *_arguments: object) -> None:
         pass
@@ -148,3 +157,81 @@ def test_releases_are_not_told_by_an_index_that_does_not_answer(
         monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
         with pytest.raises(HarnessError, match="does not answer for stream"):
             Index("stream", cache).releases(PYTHON)
+
+
+HERE = Interpreter(sys.executable, ".".join(map(str, sys.version_info[:3])))
+BACKEND = """\
+import zipfile
+
+def build_wheel(folder, *_settings):
+    name = "stream-0.5.0-py3-none-any.whl"
+    info = "stream-0.5.0.dist-info/"
+    with zipfile.ZipFile(folder + "/" + name, "w") as wheel:
+        metadata = "Metadata-Version: 2.1\\nName: stream\\nVersion: 0.5.0\\n"
+        wheel.writestr(info + "METADATA", metadata)
+        wheel.writestr(info + "WHEEL", "Wheel-Version: 1.0\\nTag: py3-none-any\\n")
+        wheel.writestr(info + "RECORD", "")
+    return name
+"""
+
+
+def archive(backend: str, python: str = ">=3.9") -> bytes:
+    """A source archive that builds itself, and needs nothing for that."""
+    project = (
+        f'[project]\nname = "stream"\nversion = "0.5.0"\nrequires-python = "{python}"\n'
+        '[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n'
+    )
+    info = f"Metadata-Version: 2.1\nName: stream\nVersion: 0.5.0\nRequires-Python: {python}\n"
+    files = {"pyproject.toml": project, "backend.py": backend, "PKG-INFO": info}
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:gz") as tar:
+        for name, text in files.items():
+            member = tarfile.TarInfo(f"stream-0.5.0/{name}")
+            member.size, member.mtime = len(text), int(time.time())
+            tar.addfile(member, io.BytesIO(text.encode()))
+    return packed.getvalue()
+
+
+def test_a_wheel_is_made_from_the_source_archive_and_kept(server: Answering, cache: Cache) -> None:
+    server.answer, server.archive = (200, page()), archive(BACKEND)
+    index = Index("stream", cache, has_wheels=False)
+    wheel = index.wheel("0.5.0", HERE)
+    assert wheel is not None
+    assert wheel.name == "stream-0.5.0-py3-none-any.whl"
+    server.answer = (503, "busy")
+    assert index.wheel("0.5.0", HERE) == wheel
+
+
+def test_a_source_archive_that_does_not_become_a_wheel_is_an_error_with_the_reason(
+    server: Answering, cache: Cache
+) -> None:
+    server.answer = (200, page())
+    server.archive = archive("def build_wheel(*_): raise RuntimeError('on purpose')")
+    with pytest.raises(HarnessError, match=r"(?s)does not become a wheel.*on purpose"):
+        Index("stream", cache, has_wheels=False).wheel("0.5.0", HERE)
+    assert not list(cache.folder("wheels").iterdir())
+
+
+def test_where_wheels_are_made_a_release_is_one_with_a_source_archive(
+    server: Answering, cache: Cache
+) -> None:
+    later = (
+        '<a data-requires-python="&gt;=4" href="/files/stream-0.7.0.tar.gz">stream-0.7.0.tar.gz</a>'
+    )
+    server.answer, server.archive = (200, page(later)), archive(BACKEND)
+    index = Index("stream", cache, has_wheels=False)
+    assert index.releases(HERE) == ("0.5.0",)
+    assert index.wheel("0.7.0", HERE) is None
+    assert index.wheel("0.2.0", HERE) is None, "of that there is a wheel only"
+
+
+@pytest.mark.parametrize("answer", [(503, "busy"), (200, PORTAL)])
+def test_no_wheel_is_made_where_the_index_does_not_answer(
+    answer: tuple[int, str], server: Answering, cache: Cache
+) -> None:
+    server.answer = answer
+    index = Index("stream", cache, has_wheels=False)
+    with pytest.raises(HarnessError, match="does not answer for stream"):
+        index.wheel("0.5.0", HERE)
+    with pytest.raises(HarnessError, match="does not answer for stream"):
+        index.releases(HERE)

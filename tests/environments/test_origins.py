@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from tests import standin
-from waitbench import engines
+from tests.repositories import everywhere
 from waitbench.environments import interpreters, origins
 from waitbench.environments.index import Index
 from waitbench.environments.origins import Chooser
 from waitbench.environments.repository import Repository
-from waitbench.environments.revisions import engine_of, resolve
+from waitbench.environments.revisions import resolve
 from waitbench.model.environment import EnvironmentSpec, Interpreter, Origin, OriginChoice
 from waitbench.model.errors import UsageError
 from waitbench.system.places import Cache
@@ -42,7 +42,9 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine with certain Pythons, and an index with certain wheels."""
     monkeypatch.setattr(origins, "installed", lambda _cache: PYTHONS)
     monkeypatch.setattr(interpreters, "installed", lambda _cache: PYTHONS)
-    monkeypatch.setattr(origins, "Index", FakeIndex)
+    monkeypatch.setattr(
+        origins, "index_of", lambda engine, cache, _say: FakeIndex(engine.package, cache)
+    )
 
 
 def chosen(
@@ -52,8 +54,8 @@ def chosen(
     choice: OriginChoice = OriginChoice.AUTO,
     python: str | None = None,
 ) -> tuple[EnvironmentSpec, ...]:
-    chooser = Chooser(engine_of(texts), repository, cache)
-    return chooser.choose(resolve(texts, repository), choice, python)
+    chooser = Chooser(everywhere(repository), cache)
+    return chooser.choose(resolve(texts, everywhere(repository)), choice, python)
 
 
 def test_the_newest_python_that_all_wheels_support_is_chosen(
@@ -128,7 +130,9 @@ def test_a_source_build_knows_when_its_commit_was_made(
     assert spec.commit_date.startswith("2020-01-01T00:00:00")
 
 
-def test_revisions_of_two_engines_are_not_one_comparison() -> None:
-    with pytest.raises(UsageError, match="revisions of bytewax and standin"):
-        engine_of(["v0.16.0", "B=standin@r0.0.1"])
-    assert engine_of([]) is engines.DEFAULT
+def test_nothing_is_fetched_for_an_engine_that_this_machine_cannot_run(
+    repository: Repository, cache: Cache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(standin.StandIn, "lack_here", lambda _self: "There is no such thing here.")
+    release, lacking = chosen(["v0.16.1", "standin@r9.9.9"], repository, cache)
+    assert (release.wheel is None, lacking.wheel, lacking.origin) == (False, None, Origin.WHEEL)

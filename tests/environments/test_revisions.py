@@ -9,6 +9,7 @@ from random import Random
 import pytest
 
 from tests import standin
+from tests.repositories import everywhere
 from waitbench.environments.repository import Repository
 from waitbench.environments.revisions import resolve
 from waitbench.model.errors import UsageError
@@ -25,18 +26,18 @@ def test_a_pull_request_that_a_folder_has_not_fetched_is_said_with_what_fetches_
     standin.git(tmp_path, "clone", "--quiet", str(upstream), str(folder))
     repository = Repository(str(folder), cache)
     with pytest.raises(UsageError, match="has not fetched the pull request '#571'") as refused:
-        resolve(["#571~0"], repository)
+        resolve(["#571~0"], everywhere(repository))
     _, _, command = str(refused.value).partition("with: git ")
     standin.git(tmp_path, *shlex.split(command))
-    (found,) = resolve(["#571~0"], repository)
+    (found,) = resolve(["#571~0"], everywhere(repository))
     assert found.source == Commit(commits["one"])
     with pytest.raises(UsageError, match=r"upstream has no pull request '#572'\."):
-        resolve(["#572"], Repository(upstream.as_uri(), cache))
+        resolve(["#572"], everywhere(Repository(upstream.as_uri(), cache)))
 
 
 @pytest.mark.parametrize("text", ["v0.16.0", "0.16.0"])
 def test_a_version_with_or_without_v_is_a_release(text: str, repository: Repository) -> None:
-    (revision,) = resolve([text], repository)
+    (revision,) = resolve([text], everywhere(repository))
     assert (revision.label, revision.source) == (text, Release("0.16.0"))
 
 
@@ -58,16 +59,16 @@ def test_commits_branches_and_tags_resolve_to_full_commit_ids(
         "origin/main": "two",
     }
     for text, expected in named.items():
-        (revision,) = resolve([text], repository)
+        (revision,) = resolve([text], everywhere(repository))
         assert isinstance(revision.source, Commit)
         assert revision.source.commit == commits[expected]
 
 
 def test_the_same_revision_may_be_given_twice_under_two_labels_only(repository: Repository) -> None:
-    first, second = resolve(["A=v0.21.1", "B=v0.21.1"], repository)
+    first, second = resolve(["A=v0.21.1", "B=v0.21.1"], everywhere(repository))
     assert (first.label, second.label, first.source) == ("A", "B", second.source)
     with pytest.raises(UsageError, match=r"A=v0\.21\.1 B=v0\.21\.1"):
-        resolve(["v0.21.1", "v0.21.1"], repository)
+        resolve(["v0.21.1", "v0.21.1"], everywhere(repository))
 
 
 @pytest.mark.parametrize(
@@ -82,12 +83,12 @@ def test_the_same_revision_may_be_given_twice_under_two_labels_only(repository: 
 )  # fmt: skip
 def test_what_is_not_a_revision_is_a_usage_error(text: str, repository: Repository) -> None:
     with pytest.raises(UsageError):
-        resolve([text], repository)
+        resolve([text], everywhere(repository))
 
 
 def test_no_revision_is_a_usage_error_with_an_example(repository: Repository) -> None:
     with pytest.raises(UsageError, match=r"\./compare\.sh"):
-        resolve([], repository)
+        resolve([], everywhere(repository))
 
 
 def test_a_checkout_is_what_it_is_now_with_uncommitted_changes(
@@ -97,7 +98,7 @@ def test_a_checkout_is_what_it_is_now_with_uncommitted_changes(
     standin.write_repository(folder)
 
     def fingerprint() -> str:
-        (revision,) = resolve([f"standin@{folder}"], repository)
+        (revision,) = resolve([f"standin@{folder}"], everywhere(repository))
         assert isinstance(revision.source, Checkout)
         return revision.source.fingerprint
 
@@ -115,15 +116,15 @@ def test_a_checkout_is_what_it_is_now_with_uncommitted_changes(
 
 def test_a_folder_that_is_not_a_checkout_is_refused(repository: Repository, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="not a checkout of bytewax"):
-        resolve([str(tmp_path)], repository)
+        resolve([str(tmp_path)], everywhere(repository))
     (tmp_path / "pyproject.toml").write_text('[project]\nname = "else"\n')
     with pytest.raises(UsageError, match="not a checkout of bytewax"):
-        resolve([str(tmp_path)], repository)
+        resolve([str(tmp_path)], everywhere(repository))
 
 
 def test_a_wheel_is_known_by_its_content(repository: Repository, tmp_path: Path) -> None:
     path = standin.write_wheel(tmp_path)
-    (revision,) = resolve([f"L=standin@{path}"], repository)
+    (revision,) = resolve([f"L=standin@{path}"], everywhere(repository))
     assert (revision.label, revision.engine) == ("L", "standin")
     assert revision.source == WheelFile(path, hashlib.sha256(path.read_bytes()).hexdigest())
 
@@ -138,7 +139,7 @@ def test_broken_wheels_are_refused(repository: Repository, tmp_path: Path) -> No
     misnamed.write_bytes(good.read_bytes())
     for path in (broken, other, misnamed):
         with pytest.raises(UsageError):
-            resolve([f"standin@{path}"], repository)
+            resolve([f"standin@{path}"], everywhere(repository))
 
 
 def test_a_damaged_wheel_is_sound_or_refused_wherever_the_damage_is(
@@ -154,7 +155,7 @@ def test_a_damaged_wheel_is_sound_or_refused_wherever_the_damage_is(
             damaged[random.randrange(len(damaged))] = random.randrange(256)
         path.write_bytes(damaged)
         try:
-            resolve([f"standin@{path}"], repository)
+            resolve([f"standin@{path}"], everywhere(repository))
         except UsageError as error:
             refused += 1
             assert "wheel" in str(error)
@@ -168,13 +169,13 @@ def test_a_folder_whose_name_cannot_be_shown_is_to_be_labelled(
     standin.write_sources(tmp_path / name)
     monkeypatch.chdir(tmp_path / name)
     with pytest.raises(UsageError, match="Label it: LABEL="):
-        resolve(["standin@."], repository)
-    (revision,) = resolve(["L=standin@."], repository)
+        resolve(["standin@."], everywhere(repository))
+    (revision,) = resolve(["L=standin@."], everywhere(repository))
     assert revision.label == "L"
 
 
 def test_a_revision_says_which_engine_it_is_of(repository: Repository) -> None:
-    default, other = resolve(["v0.16.0", "standin@r0.0.1"], repository)
+    default, other = resolve(["v0.16.0", "standin@r0.0.1"], everywhere(repository))
     assert (default.engine, default.source) == ("bytewax", Release("0.16.0"))
     assert (other.engine, other.label, other.source) == (
         "standin",
@@ -182,11 +183,11 @@ def test_a_revision_says_which_engine_it_is_of(repository: Repository) -> None:
         Release("0.0.1"),
     )
     with pytest.raises(UsageError, match="there is no engine 'nobody'"):
-        resolve(["nobody@v0.1"], repository)
+        resolve(["nobody@v0.1"], everywhere(repository))
 
 
 def test_a_path_with_an_at_sign_is_a_path(repository: Repository, tmp_path: Path) -> None:
     folder = tmp_path / "standin@home"
     standin.write_repository(folder)
     with pytest.raises(UsageError, match="not a checkout of bytewax"):
-        resolve([str(folder)], repository)
+        resolve([str(folder)], everywhere(repository))

@@ -1,11 +1,17 @@
-"""What is under test. The only list of engines; all else asks one through ``base.Engine``."""
+"""What is under test. The only list of engines; all else asks one through ``base.Engine``.
 
+An engine is a folder here, whose module has it as ``ENGINE``: adding one takes nothing else.
+"""
+
+import pkgutil
+from importlib import import_module
+
+from waitbench.engines import bytewax
 from waitbench.engines.base import Engine
-from waitbench.engines.bytewax import Bytewax
 from waitbench.model.errors import UsageError
 from waitbench.system import files
 
-DEFAULT: Engine = Bytewax()
+DEFAULT: Engine = bytewax.ENGINE
 """Whose revisions are named without a prefix."""
 
 _known: dict[str, Engine] = {DEFAULT.name: DEFAULT}
@@ -14,6 +20,16 @@ _known: dict[str, Engine] = {DEFAULT.name: DEFAULT}
 def register(engine: Engine) -> None:
     """Adds an engine; its revisions are named ``NAME@REVISION``."""
     _known[engine.name] = engine
+
+
+for _found in pkgutil.iter_modules(__path__):
+    if _found.ispkg:
+        register(import_module(f"{__name__}.{_found.name}").ENGINE)
+
+
+def all_known() -> tuple[Engine, ...]:
+    """Every engine, the default one first."""
+    return tuple(_known.values())
 
 
 def named(name: str) -> Engine:

@@ -1,8 +1,10 @@
 """The seam between the harness and what is under test: all that it may ask of an engine."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Protocol
 
 from waitbench.model.environment import Environment, Interpreter, Toolchain
@@ -34,6 +36,31 @@ class Start:
     """Of each process; ``INDEX`` and ``ADDRESSES`` among them are filled in."""
     processes: int
     """How many of them."""
+    variables: Mapping[str, str] = field(default_factory=dict)
+    """Environment variables that they have besides those of every run."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Knob:
+    """A setting of an engine that a revision may have: a number, zero included."""
+
+    default: str
+    """What it is where nobody sets it."""
+    whole: bool = False
+    """Whether it takes whole numbers only."""
+    most: int = 1_000_000_000
+    uses: str | None = None
+    """The capability that it makes use of, which a scenario that needs it uses otherwise."""
+
+    @property
+    def domain(self) -> str:
+        """What it takes, to end a sentence."""
+        return f"{'a whole number' if self.whole else 'a number'} from 0 to {self.most:,}"
+
+    def takes(self, text: str) -> bool:
+        """Whether a text is in its domain."""
+        pattern = r"[0-9]+" if self.whole else r"[0-9]+(\.[0-9]+)?"
+        return re.fullmatch(pattern, text) is not None and float(text) <= self.most
 
 
 class Builder(Protocol):
@@ -60,35 +87,73 @@ class Builder(Protocol):
 
 
 class Engine(Protocol):
-    """A stream processor, distributed as a Python package."""
+    """A stream processor, installed as a Python package; with what most of them say."""
 
     name: str
     """The prefix of ``NAME@REVISION``."""
+    example: str
+    """One of its revisions, as it is typed behind the prefix."""
     package: str
     """On the package index, and of wheels."""
     module: str
     """The package's folder in ``site-packages``."""
-    repository: str
-    """Where commits, branches and tags are by default."""
-    repository_variable: str
+    repository: str | None = None
+    """Where commits, branches and tags are by default; ``None`` if only releases are known."""
+    repository_variable: str | None = None
     """The environment variable that names another repository."""
-    topologies: tuple[str, ...]
+    own_sources: Path | None = None
+    """Where the package is not on an index but ours: the folder of its sources.
+
+    What they call ``@VERSION@`` is the version, ``@SOURCES@`` their digest; each is built here.
+    """
+    has_wheels: bool = True
+    """Whether the index has wheels of it; else each is made here, from its source archive."""
+    requirements: tuple[str, ...] = ()
+    """Packages that it needs beside it and does not ask for itself, pinned."""
+    carrier: Path | None = None
+    """The folder of the module ``carrier``, which carries the workloads; ``None`` if they know it.
+
+    See dataflows/support/api.py.
+    """
+    runs_python: bool = True
+    """Whether it runs workloads written in Python; else those that its parameters tell whole."""
+    only: str | None = None
+    """The capability that is all it has: what does not need that, it cannot run. ``None`` else."""
+    topologies: tuple[str, ...] = ("single",)
     """Kinds of ``Topology`` that it has: ``single``, ``cluster``, ``launcher``."""
+    most_workers: int | None = None
+    """Worker threads that one process may have; ``None`` for any number."""
+    settings: Mapping[str, Knob] = MappingProxyType({})
+    """What a revision may set, by name: ``NAME@REVISION+KNOB:VALUE``."""
+    size: str = ""
+    """What installing it fetches and takes, to be said before, where that is much; else empty."""
+    startup_s: float = 0.0
+    """Roughly how long it takes until it reads, where that is long; runs may last so much more."""
     smoke_test: str
     """A Python program that fails where the package was installed but cannot be used."""
     builder: Builder
+
+    @property
+    def knobs(self) -> str:
+        """Its settings with their defaults, as they are typed behind a ``+``."""
+        return ", ".join(f"{name}:{knob.default}" for name, knob in self.settings.items())
 
     def version_of(self, name: str) -> str | None:
         """The version that a name such as ``v0.16.1`` means; ``None`` if it is not a release."""
 
     def tag_of(self, version: str) -> str:
-        """The repository's tag of a version."""
+        """The repository's tag of a version, which also names the release on the command line."""
+
+    def lack_here(self) -> str | None:
+        """What this machine lacks to run it, as a sentence with what to do; ``None`` if nothing."""
+        return None
 
     def supports(self, python: Interpreter, read: ReadSource) -> bool:
         """Whether a source tree builds for a Python, as far as its files tell."""
 
     def is_input(self, path: str) -> bool:
         """Whether a file of the source tree may change the package; in doubt, it may."""
+        return True
 
     def traits(self, package: Path) -> Traits:
         """What an installed package can do. ``package`` is its folder in ``site-packages``."""
@@ -96,5 +161,10 @@ class Engine(Protocol):
     def start(self, environment: Environment, scenario: Scenario, topology: Topology) -> Start:
         """How a run of ``scenario`` is started."""
 
+    def remark(self) -> str:
+        """What it does that others do not, or does otherwise, to be said beside its figures."""
+        return ""
+
     def role(self, arguments: Sequence[str]) -> str | None:
         """The role of a process, such as ``worker 0``, by its arguments; ``None`` if unknown."""
+        return None

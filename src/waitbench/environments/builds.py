@@ -18,8 +18,8 @@ from filelock import FileLock
 from waitbench.engines.base import Builder
 from waitbench.environments import kept_wheels
 from waitbench.environments.repository import Repository
-from waitbench.environments.sources import lay_out
-from waitbench.model.environment import EnvironmentSpec, Interpreter, Toolchain
+from waitbench.environments.sources import lay_out, lay_out_own
+from waitbench.model.environment import EnvironmentSpec, Interpreter, Origin, Toolchain
 from waitbench.model.errors import HarnessError
 from waitbench.model.revision import Checkout
 from waitbench.system.places import Cache
@@ -32,7 +32,8 @@ class Workshop:
 
     builder: Builder
     toolchain: Toolchain
-    repository: Repository
+    repository: Repository | None
+    """Where commits are; ``None`` for an engine that has none."""
     cache: Cache
     limit_s: float | None = None
     """What any step may take, instead of what fits it."""
@@ -40,7 +41,7 @@ class Workshop:
     def build_wheel(self, spec: EnvironmentSpec, log: Path, say: Callable[[str], None]) -> Path:
         """Builds a revision's wheel, or finds the one built before. Raises ``HarnessError``."""
         directory = self._build_directory(spec.python)
-        kept = self.cache.folder("wheels") / f"{directory.name}-{spec.revision.source.identity}"
+        kept = self.cache.folder("wheels") / f"{directory.name}-{spec.identity}"
         with FileLock(self.cache.lock_file(f"build-{directory.name}")):
             built = kept_wheels.find(kept)
             if built is not None:
@@ -68,7 +69,10 @@ class Workshop:
         source = spec.revision.source
         if isinstance(source, Checkout):
             lay_out(source, target)
+        elif spec.origin is Origin.OURS:
+            lay_out_own(spec.revision, target)
         else:
+            assert self.repository is not None, "only engines with a repository have commits"
             assert spec.commit is not None, "what is built from the repository has a commit"
             self.repository.export(spec.commit, target)
 

@@ -8,6 +8,7 @@ from waitbench.engines.base import Engine
 from waitbench.environments import history
 from waitbench.environments.index import Index
 from waitbench.environments.repository import Repository
+from waitbench.environments.revisions import Repositories
 from waitbench.environments.sources import commit_of
 from waitbench.model.environment import Interpreter
 from waitbench.model.errors import UsageError
@@ -22,7 +23,14 @@ class Candidates:
     """What lies between revisions of an engine."""
 
     engine: Engine
-    repository: Repository
+    repositories: Repositories
+
+    @property
+    def repository(self) -> Repository:
+        """Where the engine's commits are. Raises ``UsageError``."""
+        if self.engine.name not in self.repositories:
+            raise UsageError(f"Only releases are known of {self.engine.name}, and no commits.")
+        return self.repositories[self.engine.name]
 
     def releases(self, good: Revision, bad: Revision, index: Index, python: Interpreter) -> Stretch:
         """The releases between two revisions that have a wheel for a Python, by version.

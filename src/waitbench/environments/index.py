@@ -1,20 +1,27 @@
-"""Wheels of releases from the package index, by pip, so that the user's own settings hold."""
+"""Wheels of releases from the package index, by pip, so that the user's own settings hold.
+
+Of a package of which the index has source archives only, the wheel is made here from that of the
+release. So is the wheel of everybody who installs it: nothing is compiled that an index would have
+compiled otherwise.
+"""
 
 import re
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from packaging.version import Version
 
+from waitbench.engines.base import Engine
 from waitbench.environments import kept_wheels
 from waitbench.model.environment import Interpreter
-from waitbench.model.errors import HarnessError
+from waitbench.model.errors import HarnessError, UsageError
 from waitbench.system.places import Cache
 from waitbench.system.processes import ask
+from waitbench.system.steps import BUILD_S
 
 _ABSENCE_HOLDS_S = 86_400
 _TIME_LIMIT_S = 300
@@ -25,6 +32,8 @@ _COMPLAINT = re.compile(
 )
 
 _WHEEL = re.compile(r"Found link \S+\.whl\b.*, version: (\S+)$", re.MULTILINE)
+_ARCHIVE = re.compile(r"Found link \S+\.(?:tar\.gz|zip)\b.*, version: (\S+)$", re.MULTILINE)
+_BUILD_FAILED = re.compile(r"subprocess-exited-with-error|Failed (?:building|to build)", re.I)
 
 
 @dataclass(frozen=True)
@@ -33,13 +42,20 @@ class Index:
 
     package: str
     cache: Cache
+    has_wheels: bool = True
+    """Whether the index has wheels of it, and not only source archives."""
+    size: str = ""
+    """What having one takes, where that is much."""
+    say: Callable[[str], None] = lambda _what: None
+    """Told of that before."""
 
     def wheel(self, version: str, python: Interpreter) -> Path | None:
-        """The wheel of a release for a Python, downloaded if need be; ``None`` if there is none.
+        """The wheel of a release for a Python, had or made if need be; ``None`` if there is none.
 
         That there is none is remembered for a day, as releases rarely gain wheels; but only if the
         index named other files of the package: a page of an error, or of a captive portal, says
-        nothing of it. Raises ``HarnessError`` where it does not answer.
+        nothing of it. Raises ``HarnessError`` where it does not answer, or a source archive does
+        not become a wheel.
         """
         folder = self.cache.folder("wheels") / f"{self.package}-{version}-{python.tag}"
         found = kept_wheels.find(folder)
@@ -48,8 +64,11 @@ class Index:
         absent = folder.with_name(f"{folder.name}.absent")
         if absent.exists() and time.time() - absent.stat().st_mtime < _ABSENCE_HOLDS_S:
             return None
+        if self.size:
+            self.say(f"{self.package} {version}: {self.size}")
         with tempfile.TemporaryDirectory(dir=self.cache.folder("wheels")) as partial:
-            code, said = self._download(version, python, Path(partial))
+            had = self._download if self.has_wheels else self._make
+            code, said = had(version, python, Path(partial))
             downloaded = sorted(Path(partial).glob("*.whl"))
             if code == 0 and downloaded:
                 return kept_wheels.keep(downloaded[0], folder)
@@ -58,21 +77,29 @@ class Index:
             return None
         if _has_no_package(said):
             return None
+        if not self.has_wheels and _BUILD_FAILED.search(said):
+            raise HarnessError(
+                f"The source archive of {self.package} {version} does not become a wheel: "
+                f"{_build_error(said)}"
+            )
         raise self._no_answer(f"{self.package} {version}", said)
 
     def releases(self, python: Interpreter, *, prereleases: bool = False) -> tuple[str, ...]:
-        """The versions that have a wheel for a Python and are not yanked, oldest first.
+        """The versions that there are for a Python and that are not yanked, oldest first.
 
         Raises ``HarnessError`` where the index does not answer, or one of several does not.
         """
         pre = ["--pre"] if prereleases else []
-        code, said = self._pip(["index", "versions", *pre, *_wheels_for(python)], self.package)
+        which = _wheels_for(python) if self.has_wheels else self._archives_only()
+        command = ["index", "versions", *pre, *which]
+        code, said = self._pip(command, self.package, None if self.has_wheels else python)
         listed = re.search(r"^Available versions: (.+)$", said, re.MULTILINE)
         if self._names_files(said) and listed and code == 0:
             # It lists sources, too, whatever it is told.
-            wheels = set(map(Version, _WHEEL.findall(said)))
+            wanted = _WHEEL if self.has_wheels else _ARCHIVE
+            there = set(map(Version, wanted.findall(said)))
             versions = sorted(listed[1].split(", "), key=Version)
-            return tuple(version for version in versions if Version(version) in wheels)
+            return tuple(version for version in versions if Version(version) in there)
         if _has_no_package(said) or (
             self._names_files(said) and "No matching distribution" in said
         ):
@@ -84,20 +111,38 @@ class Index:
         which = ["--no-deps", *_wheels_for(python), "--dest", str(target)]
         return self._pip(["download", *which], f"{self.package}=={version}")
 
-    def _pip(self, command: Sequence[str], wanted: str) -> tuple[int, str]:
-        """Its exit code, and all that it says. Raises ``HarnessError`` if it does not end."""
-        done = ask(
-            [sys.executable, "-m", "pip", *command, "-vv", wanted], time_limit_s=_TIME_LIMIT_S
-        )
+    def _make(self, version: str, python: Interpreter, target: Path) -> tuple[int, str]:
+        """Has pip make a wheel of a source archive, on that Python; as ``_download``."""
+        # pip's own cache would keep the archive and the wheel once more each.
+        which = ["--no-deps", "--no-cache-dir", *self._archives_only(), "--wheel-dir", str(target)]
+        return self._pip(["wheel", *which], f"{self.package}=={version}", python, BUILD_S)
+
+    def _archives_only(self) -> tuple[str, ...]:
+        """Options by which pip looks for source archives, of this package only."""
+        return "--no-binary", self.package
+
+    def _pip(
+        self,
+        command: Sequence[str],
+        wanted: str,
+        on: Interpreter | None = None,
+        limit_s: float = _TIME_LIMIT_S,
+    ) -> tuple[int, str]:
+        """Its exit code, and all that it says. Raises ``HarnessError`` if it does not end.
+
+        ``on`` is the Python that it is to run on, instead of this one.
+        """
+        pip = [sys.executable, "-m", "pip", *(["--python", on.executable] if on else [])]
+        done = ask([*pip, *command, "-vv", wanted], time_limit_s=limit_s)
         if done.returncode is None:
-            raise HarnessError(
-                f"The package index did not answer for {wanted} within {_TIME_LIMIT_S} s."
-            )
+            raise HarnessError(f"pip was not done with {wanted} within {limit_s:g} s.")
         return done.returncode, done.stdout + done.stderr
 
     def _names_files(self, said: str) -> bool:
         """Whether what answered is an index that has files of the package, and all of it did."""
-        a_file = rf"(Found|Skipping) link.*\b{re.escape(self.package)}[-_]"
+        # A file may be named with other hyphens than its package.
+        name = "[-_.]+".join(map(re.escape, re.split(r"[-_.]+", self.package)))
+        a_file = rf"(Found|Skipping) link.*\b{name}[-_]"
         # One index may answer, or a folder of the user's, where another does not.
         return bool(re.search(a_file, said, re.IGNORECASE)) and not _COMPLAINT.search(said)
 
@@ -109,6 +154,21 @@ class Index:
         )
 
 
+def index_of(
+    engine: Engine, cache: Cache, say: Callable[[str], None] = lambda _what: None
+) -> Index:
+    """An engine's package on the index; ``say`` is told before much is fetched.
+
+    Raises ``UsageError`` where it is a package of ours, which no index has.
+    """
+    if engine.own_sources is not None:
+        raise UsageError(
+            f"What releases there are of {engine.name} is not known: they are not on the package "
+            "index. Compare those that you name."
+        )
+    return Index(engine.package, cache, engine.has_wheels, engine.size, say)
+
+
 def _wheels_for(python: Interpreter) -> tuple[str, ...]:
     """Options by which pip looks for wheels only, those that fit a Python."""
     return "--only-binary", ":all:", "--python-version", python.minor_text
@@ -116,6 +176,12 @@ def _wheels_for(python: Interpreter) -> tuple[str, ...]:
 
 def _has_no_package(said: str) -> bool:
     return "No matching distribution" in said and bool(_NO_SUCH_PACKAGE.search(said))
+
+
+def _build_error(text: str) -> str:
+    """What a build raised at the last, or else the end of what pip says."""
+    raised = re.findall(r"^\s*(\w+(?:Error|Exception)\b.*)$", text, re.MULTILINE)
+    return raised[-1][:300] if raised else "\n".join(text.strip().splitlines()[-10:])
 
 
 def _reason(text: str) -> str:

@@ -1,23 +1,25 @@
-"""Revisions -> EnvironmentSpecs: one interpreter and one origin for all of them (rules 1 and 2).
+"""Revisions -> EnvironmentSpecs: one interpreter for all, one origin for all of an engine.
 
-A wheel of the package index and a build made here come from different compilers and settings, so a
-comparison across the two says nothing about the code. Wheels are used when every revision has one
-for a common Python; else all are built here.
+These are rules 1 and 2. A wheel of the package index and a build made here come from different
+compilers and settings, so a comparison across the two says nothing about the code. Wheels are used
+when every revision of an engine has one for a common Python; else all of it are built here.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
 from packaging.tags import compatible_tags, cpython_tags
 from packaging.utils import parse_wheel_filename
 
+from waitbench import engines
 from waitbench.engines.base import Engine
-from waitbench.environments.index import Index
+from waitbench.environments import sources
+from waitbench.environments.index import Index, index_of
 from waitbench.environments.interpreters import find, installed, newest_shared
 from waitbench.environments.repository import Repository
-from waitbench.environments.sources import commit_of, read_source
+from waitbench.environments.revisions import Repositories
 from waitbench.model.environment import EnvironmentSpec, Interpreter, Origin, OriginChoice
 from waitbench.model.errors import UsageError
 from waitbench.model.revision import Checkout, Commit, Release, Revision, WheelFile
@@ -32,18 +34,21 @@ class _Candidate:
     origin: Origin
     commit: str | None = None
 
+    @property
+    def engine(self) -> Engine:
+        return engines.named(self.revision.engine)
+
 
 @dataclass(frozen=True)
 class Chooser:
     """What a choice is made from."""
 
-    engine: Engine
-    repository: Repository
+    repositories: Repositories
     cache: Cache
-
-    @property
-    def _index(self) -> Index:
-        return Index(self.engine.package, self.cache)
+    say: Callable[[str], None] = lambda _what: None
+    """Told before much is fetched."""
+    _lacking: set[str] = field(default_factory=set)
+    """Engines that this machine cannot run: nothing is fetched for them."""
 
     def choose(
         self, revisions: Sequence[Revision], choice: OriginChoice, python_request: str | None
@@ -55,20 +60,32 @@ class Chooser:
                 "No CPython ≥ 3.9 is installed here. Install one (pyenv, uv, apt), or name it with "
                 "--python."
             )
-        candidates = self._candidates(revisions, choice)
+        candidates = self._of_all_engines(revisions, choice)
+        self._lacking.update(
+            {one.engine.name for one in candidates if one.engine.lack_here() is not None}
+        )
         python = self._shared(candidates, pythons)
-        all_wheels = all(candidate.origin is Origin.WHEEL for candidate in candidates)
-        if python is None and choice is OriginChoice.AUTO and all_wheels:
-            candidates = tuple(map(self._from_source, revisions))
+        if python is None and choice is OriginChoice.AUTO:
+            candidates = self._from_sources(candidates)
             python = self._shared(candidates, pythons)
         if python is None:
             raise UsageError(self._why_no_python(candidates, pythons))
         return tuple(self._spec(candidate, python) for candidate in candidates)
 
+    def _of_all_engines(
+        self, revisions: Sequence[Revision], choice: OriginChoice
+    ) -> tuple[_Candidate, ...]:
+        """The origin of each revision, in their order; each engine's are decided by themselves."""
+        found: dict[str, _Candidate] = {}
+        for name in {revision.engine for revision in revisions}:
+            of_engine = [revision for revision in revisions if revision.engine == name]
+            found |= {one.revision.label: one for one in self._candidates(of_engine, choice)}
+        return tuple(found[revision.label] for revision in revisions)
+
     def _candidates(
         self, revisions: Sequence[Revision], choice: OriginChoice
     ) -> tuple[_Candidate, ...]:
-        """The origin that ``choice`` asks for, for each revision. Raises ``UsageError``."""
+        """The origin that ``choice`` asks for, for an engine's revisions. Raises ``UsageError``."""
         files = [r for r in revisions if isinstance(r.source, WheelFile)]
         unreleased = [r for r in revisions if isinstance(r.source, (Commit, Checkout))]
         if choice is OriginChoice.WHEEL and unreleased:
@@ -94,34 +111,65 @@ class Chooser:
     def _naturally(self, revision: Revision) -> _Candidate:
         if isinstance(revision.source, WheelFile):
             return _Candidate(revision, Origin.FILE)
+        if engines.named(revision.engine).own_sources is not None:
+            return _Candidate(revision, Origin.OURS)
         if isinstance(revision.source, Release):
             return _Candidate(revision, Origin.WHEEL)
         return self._from_source(revision)
 
     def _from_source(self, revision: Revision) -> _Candidate:
-        source = revision.source
+        source, engine = revision.source, engines.named(revision.engine)
+        if engine.own_sources is not None:
+            return _Candidate(revision, Origin.OURS)
         if isinstance(source, Checkout):
             return _Candidate(revision, Origin.CHECKOUT, source.commit)
         assert not isinstance(source, WheelFile), "wheel files are never built"
-        commit = commit_of(source, self.engine, self.repository)
-        return _Candidate(revision, Origin.SOURCE, commit)
+        repository = self._repository(engine)
+        return _Candidate(revision, Origin.SOURCE, sources.commit_of(source, engine, repository))
+
+    def _from_sources(self, candidates: Sequence[_Candidate]) -> tuple[_Candidate, ...]:
+        """Those of engines that have all their revisions from wheels built here, where they can."""
+        others = {one.engine.name for one in candidates if one.origin is not Origin.WHEEL}
+        return tuple(
+            one
+            if one.engine.name in others or one.engine.repository is None
+            else self._from_source(one.revision)
+            for one in candidates
+        )
+
+    def _repository(self, engine: Engine) -> Repository:
+        """Where an engine's sources are. Raises ``UsageError``."""
+        if engine.name not in self.repositories:
+            raise UsageError(f"{engine.name} is not built from sources here: leave out --origin.")
+        return self.repositories[engine.name]
 
     def _spec(self, candidate: _Candidate, python: Interpreter) -> EnvironmentSpec:
         source, commit = candidate.revision.source, candidate.commit
         wheel = None
         if isinstance(source, WheelFile):
             wheel = source.path
-        elif isinstance(source, Release) and candidate.origin is Origin.WHEEL:
-            wheel = self._index.wheel(source.version, python)
-        in_repository = candidate.origin is Origin.SOURCE and commit is not None
+        elif isinstance(source, Release) and self._is_on_index(candidate):
+            wheel = self._index(candidate).wheel(source.version, python)
+        date = None
+        if candidate.origin is Origin.SOURCE and commit is not None:
+            date = self._repository(candidate.engine).date_of(commit)
+        is_ours = candidate.origin is Origin.OURS
         return EnvironmentSpec(
             revision=candidate.revision,
             origin=candidate.origin,
             python=python,
             commit=commit,
-            commit_date=self.repository.date_of(commit or "") if in_repository else None,
+            commit_date=date,
             wheel=wheel,
+            sources_sha256=sources.own_fingerprint(candidate.revision) if is_ours else None,
         )
+
+    def _is_on_index(self, candidate: _Candidate) -> bool:
+        is_lacking = candidate.engine.name in self._lacking
+        return candidate.origin is Origin.WHEEL and not is_lacking
+
+    def _index(self, candidate: _Candidate) -> Index:
+        return index_of(candidate.engine, self.cache, self.say)
 
     def _shared(
         self, candidates: Sequence[_Candidate], pythons: Sequence[Interpreter]
@@ -133,10 +181,12 @@ class Chooser:
         source = candidate.revision.source
         if isinstance(source, WheelFile):
             return _wheel_fits(source.path, python)
+        if candidate.engine.name in self._lacking:
+            return True
         if isinstance(source, Release) and candidate.origin is Origin.WHEEL:
-            return self._index.wheel(source.version, python) is not None
-        read = partial(read_source, source, candidate.commit, self.repository)
-        return self.engine.supports(python, read)
+            return self._index(candidate).wheel(source.version, python) is not None
+        read = sources.reader_of(candidate.revision, candidate.commit, self.repositories)
+        return candidate.engine.supports(python, read)
 
     def _why_no_python(
         self, candidates: Sequence[_Candidate], pythons: Sequence[Interpreter]
@@ -156,9 +206,12 @@ class Chooser:
 
 
 def is_mixed(specs: Sequence[EnvironmentSpec]) -> bool:
-    """Whether a comparison mixes code of different compilers."""
-    makers = {"here" if spec.origin.is_built_here else spec.origin.value for spec in specs}
-    return len(makers) > 1
+    """Whether a comparison mixes code of different compilers within an engine."""
+    makers = {
+        (spec.revision.engine, "here" if spec.origin.is_built_here else spec.origin.value)
+        for spec in specs
+    }
+    return len(makers) > len({engine for engine, _ in makers})
 
 
 def _wheel_fits(path: Path, python: Interpreter) -> bool:

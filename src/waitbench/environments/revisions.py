@@ -4,13 +4,14 @@ import hashlib
 import re
 import zipfile
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
 
 from waitbench import engines
 from waitbench.engines.base import Engine
+from waitbench.environments import besides
 from waitbench.environments.repository import Repository, git
 from waitbench.environments.sources import files_of, fingerprint
 from waitbench.model.errors import UsageError
@@ -25,25 +26,25 @@ _UNREADABLE = (InvalidWheelFilename, zipfile.BadZipFile, zlib.error, OSError, EO
 _MOST_OF_NAME = 200
 """Longer ones name nothing in git, whose references are files, and no release."""
 _LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9 _./+-]{0,39}")
+_LABELLED = re.compile(r"([^=]*)=(?!=)(.*)", re.DOTALL)
+
+Repositories = Mapping[str, Repository]
+"""Where commits, branches and tags are looked up, by the name of the engine that has any."""
 
 
-def engine_of(texts: Sequence[str]) -> Engine:
-    """The engine whose revisions these are. Raises ``UsageError`` if they are of several."""
-    named = {engine.name: engine for engine, _ in map(engines.split, map(_without_label, texts))}
-    if len(named) > 1:
-        raise UsageError(
-            f"These are revisions of {' and '.join(named)}: a comparison is of one engine."
-        )
-    return next(iter(named.values()), engines.DEFAULT)
+def engines_of(texts: Sequence[str]) -> tuple[Engine, ...]:
+    """The engines whose revisions these are, the first one's first. Raises ``UsageError``."""
+    named = {engine.name: engine for engine, _ in map(engines.split, map(without_label, texts))}
+    return tuple(named.values()) or (engines.DEFAULT,)
 
 
-def resolve(texts: Sequence[str], repository: Repository) -> tuple[Revision, ...]:
+def resolve(texts: Sequence[str], repositories: Repositories) -> tuple[Revision, ...]:
     """Resolves what the user named, in order. Raises ``UsageError`` at the first that cannot be."""
     if not texts:
         raise UsageError(
             "No revision given. Name at least one, such as: ./compare.sh v0.16.0 v0.16.1"
         )
-    revisions = tuple(_resolve(text, repository) for text in texts)
+    revisions = tuple(_resolve(text, repositories) for text in texts)
     seen: set[str] = set()
     for revision in revisions:
         if revision.label in seen:
@@ -55,9 +56,11 @@ def resolve(texts: Sequence[str], repository: Repository) -> tuple[Revision, ...
     return revisions
 
 
-def _resolve(text: str, repository: Repository) -> Revision:
+def _resolve(text: str, repositories: Repositories) -> Revision:
     label, named = _split_label(text)
-    engine, name = engines.split(named)
+    alone, beside, settings = besides.split(named)
+    engine, name = engines.split(alone)
+    besides.require_settings(text, engine, settings)
     if not name or any(ord(character) < 32 for character in name):
         raise UsageError(f"{text!r} does not name a revision.")
     if name.startswith("-"):
@@ -65,24 +68,36 @@ def _resolve(text: str, repository: Repository) -> Revision:
     path = Path(name)
     source: Source
     if name.endswith(".whl"):
-        label, source = label or path.name.split("-cp")[0], _wheel_file(path, engine)
+        own_label, source = path.name.split("-cp")[0], _wheel_file(path, engine)
     elif files.is_folder(path):
-        label, source = label or path.resolve().name, _checkout(path, engine)
+        own_label, source = path.resolve().name, _checkout(path, engine)
     else:
-        label, source = label or named, _release_or_commit(name, engine, repository)
+        own_label, source = alone, _release_or_commit(name, engine, repositories)
+    label = label or own_label + named[len(alone) :]
     if not label.isprintable():  # a file's name may hold anything
         raise UsageError(f"{label!r} cannot be shown everywhere. Label it: LABEL={name}")
-    return Revision(label=label, text=named, engine=engine.name, source=source)
+    return Revision(
+        label=label,
+        text=named,
+        engine=engine.name,
+        source=source,
+        beside=beside,
+        settings=settings,
+    )
 
 
-def _without_label(text: str) -> str:
+def without_label(text: str) -> str:
+    """What a text names. Raises ``UsageError`` for what is no label."""
     return _split_label(text)[1]
 
 
 def _split_label(text: str) -> tuple[str | None, str]:
-    if "=" not in text or files.is_there(text):
+    labelled = _LABELLED.fullmatch(text)
+    if labelled is None or files.is_there(text):
         return None, text
-    label, _, name = text.partition("=")
+    label, name = labelled.groups()
+    if _is_release(label.rpartition("+")[0]):
+        raise UsageError(f"{text!r} is not understood: {besides.FORMS}.")
     if not _LABEL.fullmatch(label):
         raise UsageError(
             f"{label!r} is not a label: letters, digits, spaces and . _ / + - only, beginning with "
@@ -91,7 +106,24 @@ def _split_label(text: str) -> tuple[str | None, str]:
     return label, name
 
 
-def _release_or_commit(name: str, engine: Engine, repository: Repository) -> Source:
+def _is_release(text: str) -> bool:
+    """Whether a label begins as a revision does: then what follows was not meant as one."""
+    name, at, version = text.partition("@")
+    known = {engine.name: engine for engine in engines.all_known()}
+    engine = known.get(name) if at else engines.DEFAULT
+    return engine is not None and engine.version_of(version if at else text) is not None
+
+
+def _release_or_commit(name: str, engine: Engine, repositories: Repositories) -> Source:
+    version = engine.version_of(name)
+    if version is not None:
+        return Release(version)
+    repository = repositories.get(engine.name)
+    if repository is None:
+        raise UsageError(
+            f"{name[:_MOST_OF_NAME]!r} is not a release of {engine.name}, and nothing else of it "
+            "is known here but wheel files."
+        )
     if (
         len(name) > _MOST_OF_NAME
         or not _NAME.fullmatch(name)
@@ -102,11 +134,9 @@ def _release_or_commit(name: str, engine: Engine, repository: Repository) -> Sou
         raise UsageError(
             f"{name[:_MOST_OF_NAME]!r} is not a revision. Name a release (v0.16.1), a commit (7 or "
             "more hex digits), a branch, a tag, an ancestor of these (main~3), a pull request "
-            f"('#571'), a folder with a checkout of {engine.name}, or a wheel file."
+            f"('#571'), a folder with a checkout of {engine.name}, or a wheel file; "
+            f"{besides.FORMS}."
         )
-    version = engine.version_of(name)
-    if version is not None:
-        return Release(version)
     commit = repository.find_commit(name)
     if commit is None:
         raise UsageError(repository.describe_lack(name))
@@ -135,6 +165,11 @@ def _wheel_file(path: Path, engine: Engine) -> WheelFile:
 
 
 def _checkout(folder: Path, engine: Engine) -> Checkout:
+    if engine.repository is None:
+        raise UsageError(
+            f"{str(folder)!r} is a folder, and {engine.name} is not built from sources here: name "
+            "a release or a wheel file."
+        )
     folder = folder.resolve()
     if not _declares(folder / "pyproject.toml", engine.package):
         raise UsageError(

@@ -3,15 +3,21 @@
 import hashlib
 import os
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 
-from waitbench.engines.base import Engine
+from waitbench import engines
+from waitbench.engines.base import Engine, ReadSource
 from waitbench.environments.repository import Repository, git
 from waitbench.model.errors import HarnessError, UsageError
-from waitbench.model.revision import Checkout, Commit, Release, Source
+from waitbench.model.revision import Checkout, Commit, Release, Revision
 
 _NOT_SOURCES = {".git", "target", "__pycache__", ".venv"}
+_VERSION = b"@VERSION@"
+"""What stands for the version in sources of ours."""
+_DIGEST = b"@SOURCES@"
+"""What stands in them for their own digest."""
 _SUBMODULE = "160000 "
 """How git lists a submodule in its index."""
 
@@ -78,14 +84,50 @@ def commit_of(source: Release | Commit, engine: Engine, repository: Repository) 
     return commit
 
 
-def read_source(
-    source: Source, commit: str | None, repository: Repository, name: str
-) -> str | None:
-    """The text of one file of a revision's sources; ``None`` where it has no such file."""
+def reader_of(
+    revision: Revision, commit: str | None, repositories: Mapping[str, Repository]
+) -> ReadSource:
+    """What reads one file of a revision's sources."""
+    source = revision.source
     if isinstance(source, Checkout):
-        path = source.folder / name
-        return path.read_text("utf-8", "replace") if path.is_file() else None
-    return repository.read_file(commit or "", name)
+        return partial(_read_in, source.folder)
+    if engines.named(revision.engine).own_sources is not None:
+        own = {name: content.decode("utf-8", "replace") for name, content in _own_files(revision)}
+        return own.get
+    return partial(repositories[revision.engine].read_file, commit or "")
+
+
+def lay_out_own(revision: Revision, target: Path) -> None:
+    """Writes the sources that we have of an engine, for a revision's version."""
+    digest = own_fingerprint(revision).encode()
+    for name, content in _own_files(revision):
+        path = target / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content.replace(_DIGEST, digest))
+
+
+def own_fingerprint(revision: Revision) -> str:
+    """The SHA-256 over names and contents of what ``lay_out_own`` writes, but for itself in it."""
+    digest = hashlib.sha256()
+    for name, content in _own_files(revision):
+        digest.update(f"{name}\0{len(content)}\0".encode())
+        digest.update(content)
+    return digest.hexdigest()
+
+
+def _own_files(revision: Revision) -> Iterator[tuple[str, bytes]]:
+    folder, source = engines.named(revision.engine).own_sources, revision.source
+    assert folder is not None, "asked only of engines that have any"
+    assert isinstance(source, Release), "nothing else of such an engine can be named"
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        name = str(path.relative_to(folder))
+        if not _NOT_SOURCES & set(path.relative_to(folder).parts):
+            yield name, path.read_bytes().replace(_VERSION, source.version.encode())
+
+
+def _read_in(folder: Path, name: str) -> str | None:
+    path = folder / name
+    return path.read_text("utf-8", "replace") if path.is_file() else None
 
 
 def _listed(folder: Path) -> list[str]:

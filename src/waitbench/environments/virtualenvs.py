@@ -6,23 +6,25 @@ import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from filelock import FileLock
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from waitbench.engines.base import Engine
+from waitbench.environments import pins
 from waitbench.environments.builds import Workshop
 from waitbench.environments.repository import Repository
-from waitbench.environments.sources import read_source
+from waitbench.environments.sources import reader_of
 from waitbench.model.environment import Environment, EnvironmentSpec, Facts, Toolchain
 from waitbench.model.errors import HarnessError
 from waitbench.system import endings, files
 from waitbench.system.places import Cache
 from waitbench.system.steps import IMPORT_S, INSTALL_S, run_logged
 
-_LAYOUT = "3"
+_LAYOUT = "4"
 """The layout of ``environment.json``; with another one, environments of before are unknown."""
 
 _FACTS = "environment.json"
@@ -39,7 +41,8 @@ class Maker:
     """Makes the environments of an engine's revisions."""
 
     engine: Engine
-    repository: Repository
+    repository: Repository | None
+    """Where its commits are; ``None`` for an engine that has none."""
     cache: Cache
     requirements: tuple[str, ...] = ()
     """Packages that the workloads need besides the engine, pinned."""
@@ -52,15 +55,7 @@ class Maker:
 
     def make_all(self, specs: Sequence[EnvironmentSpec]) -> Made:
         """Makes what is missing. Installations run side by side, compilations in turn."""
-        toolchain = None
-        built = [spec for spec in specs if spec.origin.is_built_here]
-        if built:
-            # One for all of them: two compilers would be two things that differ.
-            sources = [
-                partial(read_source, spec.revision.source, spec.commit, self.repository)
-                for spec in built
-            ]
-            toolchain = self.engine.builder.toolchain(sources, self.toolchain)
+        toolchain = self._chosen_toolchain(specs)
 
         def attempt(spec: EnvironmentSpec) -> Environment | HarnessError:
             try:
@@ -78,6 +73,32 @@ class Maker:
                 raise
         return {spec.revision.label: result for spec, result in zip(specs, made, strict=True)}
 
+    def build_wheels(self, specs: Sequence[EnvironmentSpec]) -> tuple[EnvironmentSpec, ...]:
+        """The same specs, each with its wheel where that is built here, and with its compiler.
+
+        Raises ``HarnessError`` for the first that cannot be built.
+        """
+        toolchain = self._chosen_toolchain(specs)
+
+        def built(spec: EnvironmentSpec) -> EnvironmentSpec:
+            if not spec.origin.is_built_here or toolchain is None:
+                return spec
+            log = self.cache.folder("logs") / f"{self._key(spec, toolchain)}.log"
+            wheel = self._build(spec, toolchain, log)
+            return replace(spec, wheel=wheel, compiler=toolchain.compiler)
+
+        return tuple(map(built, specs))
+
+    def _chosen_toolchain(self, specs: Sequence[EnvironmentSpec]) -> Toolchain | None:
+        """What builds those that are to be built; ``None`` where none is."""
+        built = [spec for spec in specs if spec.origin.is_built_here and spec.wheel is None]
+        if not built:
+            return None
+        # One for all of them: two compilers would be two things that differ.
+        repositories = {self.engine.name: self.repository} if self.repository else {}
+        sources = [reader_of(spec.revision, spec.commit, repositories) for spec in built]
+        return self.engine.builder.toolchain(sources, self.toolchain)
+
     def _make(self, spec: EnvironmentSpec, toolchain: Toolchain | None) -> Environment:
         key = self._key(spec, toolchain)
         folder = self.cache.folder("environments") / key
@@ -93,7 +114,7 @@ class Maker:
                 self._install(spec, wheel, folder, log)
                 facts = self._facts(spec, toolchain, folder)
                 files.write_text(folder / _FACTS, json.dumps(facts.as_plain(), indent=1))
-            return Environment(folder, self.engine.name, facts)
+            return Environment(folder, self.engine.name, facts, spec.revision.settings)
 
     def _build(self, spec: EnvironmentSpec, toolchain: Toolchain | None, log: Path) -> Path:
         assert toolchain is not None, "what has no wheel is built here"
@@ -112,11 +133,20 @@ class Maker:
         venv = [sys.executable, "-m", "virtualenv", "--python", base, str(folder)]
         run_logged(venv, log, time_limit_s=install_s)
         python = str(folder / "bin" / "python")
-        packages = (str(wheel), *self.requirements)
+        needed = pins.accepted(self._needed(spec), wheel, spec.python)
+        packages = (str(wheel), *spec.revision.beside, *needed)
         pip = [python, "-m", "pip", "install", "--no-input", *packages]
         run_logged(pip, log, time_limit_s=install_s)
         smoke_test = [python, "-I", "-c", self.engine.smoke_test]
         run_logged(smoke_test, log, time_limit_s=self.limit_s or IMPORT_S)
+
+    def _needed(self, spec: EnvironmentSpec) -> tuple[str, ...]:
+        """What the workloads need, besides what is under test, or named by the user.
+
+        Of a package that either is, there is no other version.
+        """
+        named = {_name(text) for text in spec.revision.beside} | {_name(self.engine.package)}
+        return tuple(text for text in self.requirements if _name(text) not in named)
 
     def _key(self, spec: EnvironmentSpec, toolchain: Toolchain | None) -> str:
         what = [_LAYOUT, self.engine.name, spec.origin.value]
@@ -124,8 +154,8 @@ class Maker:
         if spec.wheel is not None:
             what.append(hashlib.sha256(spec.wheel.read_bytes()).hexdigest())
         else:
-            what += [spec.commit or "", spec.revision.source.identity, repr(toolchain)]
-        what += sorted(self.requirements)
+            what += [spec.commit or "", spec.identity, repr(toolchain)]
+        what += sorted((*spec.revision.beside, *self._needed(spec)))
         digest = hashlib.sha256("\0".join(what).encode()).hexdigest()
         return f"{spec.python.tag}-{digest[:16]}"
 
@@ -151,10 +181,15 @@ class Maker:
             requirements=tuple(
                 name.replace("-", "==", 1) for name in installed if not name.startswith("pip-")
             ),
-            compiler=toolchain.compiler if toolchain and spec.wheel is None else None,
+            compiler=toolchain.compiler if toolchain and spec.wheel is None else spec.compiler,
             capabilities=traits.capabilities,
             details=traits.details,
         )
+
+
+def _name(requirement: str) -> str:
+    """The package of a requirement, however it is spelled."""
+    return canonicalize_name(Requirement(requirement).name)
 
 
 def _read_facts(folder: Path, module: str) -> Facts | None:

@@ -20,10 +20,12 @@ class Origin(str, Enum):
     """A folder, built here."""
     FILE = "file"
     """A wheel on disk."""
+    OURS = "ours"
+    """Sources that waitbench itself has of it, built here."""
 
     @property
     def is_built_here(self) -> bool:
-        return self in (Origin.SOURCE, Origin.CHECKOUT)
+        return self in (Origin.SOURCE, Origin.CHECKOUT, Origin.OURS)
 
 
 class OriginChoice(str, Enum):
@@ -83,6 +85,15 @@ class EnvironmentSpec:
     """ISO 8601, of the committer, where there is a commit."""
     wheel: Path | None
     """The wheel to install, where there is one already."""
+    compiler: str | None = None
+    """What compiled the wheel, where it was built for this comparison, if elsewhere."""
+    sources_sha256: str | None = None
+    """The digest of sources of ours."""
+
+    @property
+    def identity(self) -> str:
+        """What tells its code from any other of its engine."""
+        return self.sources_sha256 or self.revision.source.identity
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,6 +137,8 @@ class Environment:
     folder: Path
     engine: str
     facts: Facts
+    settings: Mapping[str, str] = field(default_factory=dict)
+    """Knobs of the engine that the revision sets, by name."""
 
     @property
     def python(self) -> Path:

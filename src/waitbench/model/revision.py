@@ -1,7 +1,10 @@
 """What the user named, resolved to something that can be installed."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+
+from packaging.utils import canonicalize_name
 
 
 @dataclass(frozen=True)
@@ -67,3 +70,23 @@ class Revision:
     engine: str
     """The name of the engine whose revision it is."""
     source: Source
+    beside: tuple[str, ...] = ()
+    """Packages that the user wants beside it, pinned, such as ``confluent-kafka==2.9.0``."""
+    settings: Mapping[str, str] = field(default_factory=dict)
+    """Knobs of the engine that the user sets, by name."""
+
+    @property
+    def variant(self) -> str:
+        """What the user wants of it besides, as it is typed: see ``typed``."""
+        return typed(self.beside, self.settings)
+
+
+def typed(beside: Sequence[str], settings: Mapping[str, str]) -> str:
+    """What a revision has besides its code, as users type it: ``+NAME==VERSION+KNOB:VALUE``.
+
+    The same in whichever order, and however packages were spelled.
+    """
+    pins = (one.partition("==") for one in beside)
+    packages = sorted(f"{canonicalize_name(name)}=={version}" for name, _, version in pins)
+    knobs = (f"{name}:{value}" for name, value in sorted(settings.items()))
+    return "".join(f"+{one}" for one in (*packages, *knobs))

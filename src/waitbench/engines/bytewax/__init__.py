@@ -1,16 +1,26 @@
 """bytewax: everything that the harness knows of it, besides the workloads in dataflows/."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 from packaging.version import InvalidVersion, Version
 
 from waitbench.engines import pyo3
-from waitbench.engines.base import ADDRESSES, INDEX, Builder, ReadSource, Start, Traits
+from waitbench.engines.base import (
+    ADDRESSES,
+    INDEX,
+    Builder,
+    Engine,
+    Knob,
+    ReadSource,
+    Start,
+    Traits,
+)
 from waitbench.engines.cargo import CargoBuilder
 from waitbench.model.environment import Environment, Interpreter
-from waitbench.model.scenario import NEXT_AWAKE, Scenario, Topology
+from waitbench.model.scenario import ALARM, KAFKA, NEXT_AWAKE, WINDOW, Scenario, Topology
 
 _RELEASE = re.compile(r"v?\d+(\.\d+)+((a|b|rc|\.dev|\.post|-alpha\.|-beta\.|-rc\.)\d+)?")
 
@@ -22,19 +32,26 @@ _NO_INPUT = re.compile(
 )
 """What no build looks at, or only for the metadata. Not ``migrations/``, which sqlx compiles in."""
 
+_AWAKE = "awake_ms"
+"""The setting that has sources say when to be asked again: so many ms later; 0 for at once."""
+_AWAKE_VARIABLE = "BENCH_AWAKE_MS"
+"""The environment variable that tells them: dataflows/support/bytewax_api.py."""
+
 _LAUNCHER_MODULE = "launcher_module"
 """The detail that names the module whose ``-p N`` starts a local cluster: it has moved."""
 
 
-class Bytewax:
+class Bytewax(Engine):
     """https://github.com/bytewax/bytewax, from 0.16 on."""
 
     name = "bytewax"
+    example = "v0.21.1"
     package = "bytewax"
     module = "bytewax"
-    repository = "https://github.com/bytewax/bytewax.git"
-    repository_variable = "BYTEWAX_REPO"
+    repository: str | None = "https://github.com/bytewax/bytewax.git"
+    repository_variable: str | None = "BYTEWAX_REPO"
     topologies: tuple[str, ...] = ("single", "cluster", "launcher")
+    settings: Mapping[str, Knob] = MappingProxyType({_AWAKE: Knob(default="0", uses=NEXT_AWAKE)})
     smoke_test = "import bytewax.run, bytewax.dataflow"
     builder: Builder = CargoBuilder(
         "bytewax",
@@ -68,9 +85,16 @@ class Bytewax:
     def traits(self, package: Path) -> Traits:
         run_module, inputs_module = (_text(package / name) for name in ("run.py", "inputs.py"))
         launcher = "bytewax.run" if '"--processes"' in run_module else "bytewax.testing"
-        schedules = "def next_awake" in inputs_module
+        operators = _text(package / "operators" / "__init__.py")
+        kafka = package / "connectors" / "kafka"
+        capabilities = {
+            WINDOW: True,
+            NEXT_AWAKE: "def next_awake" in inputs_module,
+            ALARM: "def notify_at" in operators,
+            KAFKA: kafka.is_dir() or kafka.with_suffix(".py").is_file(),
+        }
         return Traits(
-            capabilities=frozenset({NEXT_AWAKE} if schedules else ()),
+            capabilities=frozenset(name for name, has in capabilities.items() if has),
             details={_LAUNCHER_MODULE: launcher},
         )
 
@@ -90,7 +114,13 @@ class Bytewax:
         return Start(
             arguments=(str(environment.python), *arguments),
             processes=processes,
+            variables={
+                _AWAKE_VARIABLE: environment.settings.get(_AWAKE, self.settings[_AWAKE].default)
+            },
         )
+
+    def remark(self) -> str:
+        return "asks a source over and over, and parks in between (from 0.16.1); keeps snapshots"
 
     def role(self, arguments: Sequence[str]) -> str | None:
         if "-i" in arguments[:-1]:
@@ -100,3 +130,6 @@ class Bytewax:
 
 def _text(path: Path) -> str:
     return path.read_text("utf-8") if path.exists() else ""
+
+
+ENGINE = Bytewax()

@@ -1,0 +1,68 @@
+"""What engines have in common whose workloads a module of ours carries."""
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from packaging.version import InvalidVersion, Version
+
+from waitbench.engines.base import Builder, Engine, ReadSource, Start, Traits
+from waitbench.model.environment import Environment, Interpreter, Toolchain
+from waitbench.model.scenario import Scenario, Topology
+
+CARRIER = "carrier"
+"""The folder beside an engine's module that holds what carries the workloads."""
+
+
+class PureBuilder:
+    """Builds source trees that nothing is compiled of."""
+
+    def toolchain(self, _sources: Sequence[ReadSource], _wanted: str | None = None) -> Toolchain:
+        return Toolchain(compiler="none", flags="")
+
+    def variables(self, _directory: Path, _toolchain: Toolchain) -> Mapping[str, str]:
+        return {}
+
+    def before(self, source: Path, directory: Path) -> None:
+        """Nothing is kept from one build to the next."""
+
+    def after(self, source: Path, directory: Path, toolchain: Toolchain, log: Path) -> None:
+        """Nothing is compiled."""
+
+    def hint(self, _log: Path) -> str:
+        return ""
+
+
+class Carried(Engine):
+    """An engine of which only releases are known, in one process with one worker.
+
+    It is started by its module ``carrier``, which is given what to run, the number of workers, and
+    all settings as ``NAME=VALUE``.
+    """
+
+    most_workers: int | None = 1
+    builder: Builder = PureBuilder()
+    capabilities: frozenset[str] = frozenset()
+
+    def version_of(self, name: str) -> str | None:
+        if not re.fullmatch(r"v?\d[\w.]*", name):
+            return None
+        try:
+            return str(Version(name.removeprefix("v")))
+        except InvalidVersion:
+            return None
+
+    def tag_of(self, version: str) -> str:
+        return version
+
+    def supports(self, _python: Interpreter, _read: ReadSource) -> bool:
+        return True
+
+    def traits(self, _package: Path) -> Traits:
+        return Traits(capabilities=self.capabilities)
+
+    def start(self, environment: Environment, scenario: Scenario, topology: Topology) -> Start:
+        chosen = environment.settings
+        settings = (f"{n}={chosen.get(n, knob.default)}" for n, knob in self.settings.items())
+        arguments = ("-m", CARRIER, scenario.import_string, str(topology.workers), *settings)
+        return Start(arguments=(str(environment.python), *arguments), processes=1)

@@ -1,0 +1,45 @@
+"""What is installed beside a revision."""
+
+from pathlib import Path
+
+import pytest
+
+from tests import standin
+from waitbench import engines
+from waitbench.engines.base import Engine
+from waitbench.environments.virtualenvs import Maker
+from waitbench.model.environment import EnvironmentSpec, Interpreter, Origin
+from waitbench.model.revision import Release, Revision
+from waitbench.system.places import Cache
+
+NEEDED = ("confluent-kafka==2.16.1", "requests==2.32.3")
+
+
+def spec(*beside: str) -> EnvironmentSpec:
+    revision = Revision(
+        label="a", text="a", engine="standin", source=Release("1"), beside=tuple(beside)
+    )
+    return EnvironmentSpec(
+        revision=revision, origin=Origin.WHEEL, python=Interpreter("python", "3.11.7"),
+        commit=None, commit_date=None, wheel=Path(__file__),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("engine", "beside", "expected"),
+    [
+        (standin.StandIn(), (), NEEDED),
+        (
+            standin.StandIn(),
+            ("Confluent_Kafka==2.9.0",),
+            ("requests==2.32.3",),
+        ),
+        (engines.named("consumer"), (), ("requests==2.32.3",)),
+    ],
+)
+def test_what_a_revision_names_and_what_is_under_test_replace_what_workloads_need(
+    engine: Engine, beside: tuple[str, ...], expected: tuple[str, ...], cache: Cache
+) -> None:
+    maker = Maker(engine=engine, repository=None, cache=cache, requirements=NEEDED)
+    assert maker._needed(spec(*beside)) == expected
+    assert (maker._key(spec(*beside), None) == maker._key(spec(), None)) is (beside == ())
