@@ -14,6 +14,8 @@ def get_flow(
     burst: int = 1,
     idle: float = 0.0,
     heaviness: int = 40_000,
+    window: float = 0.0,
+    alarm: float = 0.0,
     seed: int = 1,
 ) -> Any:
     """A dataflow in which each of the first 16 workers reads ``items_per_worker`` random digits.
@@ -26,5 +28,6 @@ def get_flow(
         "dynamic",
         api.dynamic_source(items.reader_of_each_worker(items_per_worker, schedule, seed, reader)),
         items.steps(heavy_map, heaviness),
-        api.sink(items.StdoutWriter),
+        api.sink(lambda: items.StdoutWriter(held=bool(window))),
+        items.hold(items_per_worker, window, alarm),
     )

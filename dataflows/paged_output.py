@@ -103,7 +103,7 @@ class MessageWriter:
             os._exit(1)
         if isinstance(self._writer, PagedWriter) and self._writer.error is None:
             for ident, _ in self._waiting.values():
-                self._probe.shed(ident)
+                self._probe.got_on_time(ident)
         probe.add(
             messages_sent=stats.sent,
             messages_dropped=stats.dropped,

@@ -12,6 +12,7 @@ from datetime import datetime, timedelta, timezone
 from typing import Any, Callable, List, Optional, Tuple, Type
 
 from . import probe
+from .holding import Alarm, Hold, Window
 
 Item = Tuple[int, int, int]
 
@@ -137,15 +138,38 @@ def to_text(item: Item) -> str:
     return "%d %d %d" % (item[2], item[0], item[1])
 
 
-class StdoutWriter:
-    """Writes one line an item to stdout, as bytewax's own sink for it does, and counts it."""
+def hold(items_per_source: int, window: float, alarm: float) -> Optional[Hold]:
+    """What holds items, or a timer, for each source: windows of so many seconds, or an alarm.
 
-    def __init__(self) -> None:
+    0 is none. Raises ``ValueError`` for both at once.
+    """
+    if window and alarm:
+        raise ValueError("window and alarm: one of them must be 0")
+
+    def key(item: Item) -> str:
+        return str(item[0] // items_per_source)
+
+    if window:
+        return Window(key, window)
+    return Alarm(key, alarm) if alarm else None
+
+
+class StdoutWriter:
+    """Writes one line an item to stdout, as bytewax's own sink for it does, and counts it.
+
+    What a window has held is not late: it came out when it had to.
+    """
+
+    def __init__(self, *, held: bool = False) -> None:
         self._probe = probe.sink()
         self._write: Any = sys.stdout.write
+        self._held = held
 
     def write(self, text: str) -> None:
         self._write(text + "\n")
         if probe.ENABLED:
             _, ident, due_ns = text.split(" ")
-            self._probe.got(int(ident), int(due_ns))
+            if self._held:
+                self._probe.got_on_time(int(ident))
+            else:
+                self._probe.got(int(ident), int(due_ns))

@@ -47,12 +47,13 @@ class SourceCounters:
     """Counts of one source: polls, items, and the sum of the items' identities.
 
     The sum tells a lost item and a doubled one apart from a correct run, which a count alone
-    cannot.
+    cannot. A source that waits by itself, and is never asked in vain, has no polls to count.
     """
 
-    __slots__ = ("ident_sum", "items", "polls")
+    __slots__ = ("ident_sum", "items", "polled", "polls")
 
-    def __init__(self) -> None:
+    def __init__(self, polled: bool) -> None:
+        self.polled = polled
         self.polls = 0
         self.items = 0
         self.ident_sum = 0
@@ -77,8 +78,8 @@ class SinkCounters:
         self.ident_sum += ident
         self.lateness.record(time.monotonic_ns() - due_ns)
 
-    def shed(self, ident: int) -> None:
-        """The sink has dropped one, as it was asked to: it is not lost, and was never late."""
+    def got_on_time(self, ident: int) -> None:
+        """The sink has one more that came when it had to: a window held it, or it was shed."""
         self.items += 1
         self.ident_sum += ident
 
@@ -90,11 +91,13 @@ _opened: List[int] = []
 _totals: Dict[str, float] = {}
 _first_poll: Optional[Dict[str, Any]] = None
 _end_of_input: Optional[Dict[str, Any]] = None
+_speaks_for_all = False
+_directory = os.environ.get(DIRECTORY_VARIABLE)
 
 
-def source() -> SourceCounters:
-    """Counters for a new source of this process."""
-    counters = SourceCounters()
+def source(*, polled: bool = True) -> SourceCounters:
+    """Counters for a new source of this process; ``polled`` if its engine asks it over and over."""
+    counters = SourceCounters(polled)
     _sources.append(counters)
     return counters
 
@@ -107,10 +110,7 @@ def sink() -> SinkCounters:
 
 
 def sample(**values: float) -> None:
-    """Keeps one observation of whatever this workload looks at, such as a call.
-
-    It becomes a row of ``<scenario>.samples.csv``.
-    """
+    """Keeps one observation, such as a call, as a row of ``<scenario>.samples.csv``."""
     _samples.append(values)
 
 
@@ -128,11 +128,32 @@ def add(**values: float) -> None:
         _totals[name] = _totals.get(name, 0.0) + value
 
 
+def speak_for_all() -> None:
+    """From now on this process speaks for all that it starts, too, and they do not report.
+
+    To be called first. Before it ends, all must have ended, and it must have waited for them; it
+    adopts orphans, so that it can.
+    """
+    global _speaks_for_all
+    from . import tree
+
+    tree.adopt_orphans()
+    _speaks_for_all = True
+    for name in (DIRECTORY_VARIABLE, TRACEPOINT_VARIABLE):
+        os.environ.pop(name, None)
+
+
 def first_poll() -> None:
     """Each source calls this before its first poll; the first call of the process counts."""
     global _first_poll
     if _first_poll is None:
         _first_poll = _now()
+
+
+def reading() -> None:
+    """As ``first_poll``, for sources that connect after it: the last call of the process counts."""
+    global _first_poll
+    _first_poll = _now()
 
 
 def end_of_input() -> None:
@@ -145,8 +166,20 @@ def _now() -> Dict[str, Any]:
     """The monotonic clock, and what the whole process with its threads has used so far.
 
     CPU time in seconds, and the number of times that a thread gave up its CPU to wait. System
-    calls are those since the workload was loaded, ``None`` where they cannot be counted.
+    calls are those since the workload was loaded, ``None`` where they cannot be counted. Who speaks
+    for several processes cannot know how often threads of theirs waited that have ended.
     """
+    if _speaks_for_all:
+        from . import tree
+
+        all_used = tree.used()
+        return {
+            "monotonic_ns": time.monotonic_ns(),
+            "user_s": all_used.user_s,
+            "system_s": all_used.system_s,
+            "switches_voluntary": None,
+            "system_calls": _system_calls(),
+        }
     used = resource.getrusage(resource.RUSAGE_SELF)
     return {
         "monotonic_ns": time.monotonic_ns(),
@@ -168,10 +201,10 @@ def _system_calls() -> Optional[int]:
 def report() -> Dict[str, Any]:
     """The observations of this process so far."""
     spawned = os.environ.get(SPAWNED_VARIABLE)
-    helpers = resource.getrusage(resource.RUSAGE_CHILDREN)
     return {
         "pid": os.getpid(),
-        "polls": sum(c.polls for c in _sources),
+        "speaks_for_all": _speaks_for_all,
+        "polls": sum(c.polls for c in _sources) if all(c.polled for c in _sources) else None,
         "items_in": sum(c.items for c in _sources),
         "items_out": sum(c.items for c in _sinks),
         "ident_sum_in": sum(c.ident_sum for c in _sources),
@@ -181,8 +214,7 @@ def report() -> Dict[str, Any]:
         "first_poll": _first_poll,
         "end_of_input": _end_of_input,
         "exit": _now(),
-        # The programs that this process has started and waited for.
-        "helpers": {"user_s": helpers.ru_utime, "system_s": helpers.ru_stime},
+        "helpers": _helpers(),
         "lateness_ns": [pair for c in _sinks for pair in c.lateness.values()],
         "lateness_max_ns": max((c.lateness.maximum for c in _sinks), default=0),
         "opened": len(_opened),
@@ -191,17 +223,26 @@ def report() -> Dict[str, Any]:
     }
 
 
-_loaded = _now() if DIRECTORY_VARIABLE in os.environ else None
+def _helpers() -> Dict[str, float]:
+    """The programs that this process has started and waited for, if it does not speak for them."""
+    if _speaks_for_all:
+        return {"user_s": 0.0, "system_s": 0.0}
+    helpers = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return {"user_s": helpers.ru_utime, "system_s": helpers.ru_stime}
+
+
+_loaded = _now() if _directory else None
 """From when on a worker waits that never has anything to poll."""
 
 
 def _write() -> None:
-    path = os.path.join(os.environ[DIRECTORY_VARIABLE], "process-%d.json" % os.getpid())
+    assert _directory, "registered only where there is one"
+    path = os.path.join(_directory, "process-%d.json" % os.getpid())
     with open(path + ".part", "w", encoding="utf-8") as file:
         json.dump(report(), file)
     os.replace(path + ".part", path)
 
 
-if DIRECTORY_VARIABLE in os.environ:
+if _directory:
     # Before any workload can register how it ends its helpers, so that this is done after that.
     atexit.register(_write)

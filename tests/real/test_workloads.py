@@ -14,6 +14,12 @@ pytestmark = pytest.mark.integration
 
 RELEASES = ["v0.16.2", "v0.17.2", "v0.18.2", "v0.21.1"]
 """One of each generation of the API."""
+HOLDING = {
+    "windowed": (16 * 8, RELEASES),
+    "notify": (16 * 8, ["v0.18.2", "v0.21.1"]),
+    "ended": (15 * 20, RELEASES),
+}
+"""Kinds of input, how many items come out of each, and of which releases."""
 QUICKLY = ["--rounds", "1", "--no-plot", "--no-instruments"]
 
 
@@ -70,14 +76,25 @@ def test_an_own_dataflow_is_measured_unchanged_or_said_why_not(
         assert says in done.stdout, done.stdout
 
 
-def test_scheduled_idle_and_burst_work_and_what_a_revision_cannot_do_is_no_error(
+def test_all_other_kinds_of_input_work_and_what_a_revision_cannot_do_is_no_error(
     run_compare: Compare, tmp_path: Path
 ) -> None:
-    quick = ["--set", "interval=0.05", "--set", "idle=0.5", *QUICKLY]
-    kinds = ["--scenario", "*-scheduled", "--scenario", "*-idle", "--scenario", "*-burst"]
+    quick = ["--set", "interval=0.02", "--set", "idle=0.3", *QUICKLY]
+    # A dynamic source holds items as a partitioned one does: it is the same step behind it.
+    names = [
+        "*-scheduled",
+        "partitioned-idle",
+        "partitioned-burst",
+        *(f"partitioned-{kind}" for kind in HOLDING),
+    ]
+    kinds = [argument for name in names for argument in ("--scenario", name)]
     done = run_compare(*RELEASES, *quick, *kinds, timeout=580)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "v0.16.2: not supported" in done.stdout
+    for kind, (items, able) in HOLDING.items():
+        held = json.loads((tmp_path / "results" / f"partitioned-{kind}.json").read_text())
+        assert [result["command"] for result in held["results"]] == able
+        assert all(result["summary"]["items_out"]["mean"] == items for result in held["results"])
     for family in ("partitioned", "dynamic"):
         scheduled = json.loads((tmp_path / "results" / f"{family}-scheduled.json").read_text())
         assert [result["command"] for result in scheduled["results"]] == [
@@ -85,12 +102,12 @@ def test_scheduled_idle_and_burst_work_and_what_a_revision_cannot_do_is_no_error
             "v0.18.2",
             "v0.21.1",
         ]
-        plain = json.loads((tmp_path / "results" / f"{family}-idle.json").read_text())
         # Asked only when there is something: a few polls an item, not one a millisecond.
         assert all(
             result["summary"]["polls_per_item"]["mean"] < 10 for result in scheduled["results"]
         )
-        assert all(result["summary"]["items_out"]["mean"] == 0 for result in plain["results"])
+    plain = json.loads((tmp_path / "results" / "partitioned-idle.json").read_text())
+    assert all(result["summary"]["items_out"]["mean"] == 0 for result in plain["results"])
 
 
 def test_sixteen_processes_work_and_two_comparisons_do_not_fight_over_ports(
