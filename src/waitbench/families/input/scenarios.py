@@ -2,7 +2,9 @@
 
 from waitbench.families.base import on_each_reading_worker
 from waitbench.model.scenario import (
+    ALARM,
     NEXT_AWAKE,
+    WINDOW,
     Family,
     Parameters,
     Scenario,
@@ -16,7 +18,8 @@ _PER_WORKER = "items_per_worker"
 
 
 def _in_all_partitions(parameters: Parameters, _topology: Topology) -> int:
-    return int(parameters["partitions"]) * int(parameters[_PER_PARTITION])
+    having_items = int(parameters["partitions"]) - int(parameters.get("silent", 0))
+    return having_items * int(parameters[_PER_PARTITION])
 
 
 def _lasts_s(sources: int, items_each: int, parameters: Parameters) -> float:
@@ -53,6 +56,7 @@ _PARTITIONED = Family(
     lasts_s=lambda p: _lasts_s(int(p["partitions"]), int(p[_PER_PARTITION]), p),
     waits=_waits,
     works=_works,
+    portable=True,
     quick=_QUICK,
 )
 _DYNAMIC = Family(
@@ -62,6 +66,7 @@ _DYNAMIC = Family(
     lasts_s=lambda p: _lasts_s(1, int(p[_PER_WORKER]), p),
     waits=_waits,
     works=_works,
+    portable=True,
     quick=_QUICK,
 )
 _SOURCES: tuple[tuple[Family, str, str, dict[str, Value]], ...] = (
@@ -75,6 +80,7 @@ _COMMON: dict[str, Value] = {
     "idle": 0.0, "heaviness": 40_000, "seed": 1,
 }  # fmt: skip
 _LONG: dict[str, Value] = {"long_input": True}
+_SOME: dict[str, Value] = {**_LONG, "interval": 0.125, "idle": 4.0}
 _KINDS: tuple[tuple[str, int, dict[str, Value], str], ...] = (
     ("", 20, {}, "20 items each, all at once: start-up, polling without waiting, shutdown"),
     (
@@ -108,8 +114,29 @@ _KINDS: tuple[tuple[str, int, dict[str, Value], str], ...] = (
         {**_LONG, "interval": 1.25, "burst": 10},
         "10 items at once after 1.25 s of silence: latency after parking",
     ),
+    (
+        "-windowed",
+        8,
+        {**_SOME, "window": 3600.0},
+        "8 items each within 1 s, then 4 s of silence while a window of an hour holds them",
+    ),
+    (
+        "-notify",
+        8,
+        {**_SOME, "alarm": 3600.0},
+        "8 items each within 1 s, then 4 s of silence while a step asks to be woken in an hour",
+    ),
+    (
+        "-ended",
+        20,
+        {"silent": 1, "idle": 5.0},
+        "all but one have ended after 20 items each; that one is silent for 5 s",
+    ),
 )
 """End of the name, items of each source, what differs from the common parameters, purpose."""
+_NEEDS = {"scheduled": NEXT_AWAKE, "window": WINDOW, "alarm": ALARM}
+"""What a revision must be able to do, by the parameter that asks for it."""
+_ACROSS_ENGINES = ("-idle", "-long-input", "-heavy-map", "-windowed", "-ended")
 _DEFAULT_KINDS = ("", "-long-input", "-heavy-map", "-long-input-heavy-map")
 
 SCENARIOS = tuple(
@@ -120,8 +147,11 @@ SCENARIOS = tuple(
         module=DATAFLOWS / f"{family.name}.py",
         parameters={**_COMMON, **own, counted_by: count, **parameters},
         by_default=suffix in _DEFAULT_KINDS,
-        needs=frozenset({NEXT_AWAKE}) if "scheduled" in parameters else frozenset(),
+        across_engines=family is _PARTITIONED and suffix in _ACROSS_ENGINES,
+        needs=frozenset(need for parameter, need in _NEEDS.items() if parameter in parameters),
     )
     for family, counted_by, sources, own in _SOURCES
     for suffix, count, parameters, purpose in _KINDS
+    # Only partitions end one by one: a worker that reads has its source to the end.
+    if "silent" not in parameters or "partitions" in own
 )

@@ -1,0 +1,65 @@
+"""Engines side by side: what a worker of each costs while it waits, and what that buys."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from waitbench.analysis.side_by_side import Figure, SideBySide, estimate, is_shown
+from waitbench.model.record import Context
+from waitbench.reporting.cell_table import CellTable
+from waitbench.store.comparisons import Contents
+
+_WIDE = 300
+"""Per cent of a figure from which on its interval says nothing more."""
+
+
+def tables(contents: Contents, shown: SideBySide) -> list[CellTable]:
+    """All revisions, if they are of several engines or settings."""
+    context = contents.context
+    if context is None or not is_shown(context) or not contents.records:
+        return []
+    found = [
+        table
+        for title, figures in shown.groups.items()
+        if (table := _table(f"{shown.title} · {title}", figures, contents, context)) is not None
+    ]
+    # Said once, below the last.
+    return [*found[:-1], *(replace(table, notes=_remarks(context)) for table in found[-1:])]
+
+
+def _table(
+    title: str, figures: Sequence[Figure], contents: Contents, context: Context
+) -> CellTable | None:
+    cells = {
+        figure: [_cell(figure, contents, label) for label in context.labels] for figure in figures
+    }
+    having = [figure for figure in figures if any(cell != _NOTHING for cell in cells[figure])]
+    if not having:
+        return None
+    return CellTable(
+        title,
+        ("revision", *(figure.title for figure in having)),
+        tuple(
+            (label, *(cells[figure][place] for figure in having))
+            for place, label in enumerate(context.labels)
+        ),
+    )
+
+
+_NOTHING = "–"
+
+
+def _cell(figure: Figure, contents: Contents, label: str) -> str:
+    found = estimate(figure, contents.records, label)
+    if found is None:
+        return _NOTHING
+    text = f"{found.value:,.0f}" if found.value >= 100 else f"{found.value:.3g}"
+    if found.high is None or not found.value:
+        return text
+    percent = (found.high / found.value - 1) * 100
+    return f"{text} ±{percent:.0f} %" if percent < _WIDE else f"{text} ±>{_WIDE} %"
+
+
+def _remarks(context: Context) -> tuple[str, ...]:
+    """What each engine does that others do not, once."""
+    said = {one.engine: one.remark for one in context.revisions if one.remark}
+    return tuple(f"{engine}: {remark}." for engine, remark in said.items())
