@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from waitbench.families import embedding, paged_output, scoring
+from waitbench.families import embedding, kafka, paged_output, scoring
 from waitbench.families import input as input_families
 from waitbench.families.base import Command, FamilyModule
 from waitbench.model import metrics
@@ -29,6 +29,7 @@ _MODULES: tuple[FamilyModule, ...] = (
     scoring.MODULE,
     embedding.MODULE,
     paged_output.MODULE,
+    kafka.MODULE,
 )
 
 ALL: tuple[Scenario, ...] = tuple(s for module in _MODULES for s in module.scenarios)

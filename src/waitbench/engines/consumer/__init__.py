@@ -1,0 +1,27 @@
+"""The floor for a broker's messages: a bare consumer, and nothing around it."""
+
+from pathlib import Path
+
+from waitbench.engines.carried import CARRIER, Carried
+from waitbench.model.scenario import KAFKA
+
+_HERE = Path(__file__).resolve().parent
+
+
+class Consumer(Carried):
+    """``consumer@2.9.0``: a release of confluent-kafka, and a loop of ours that blocks in it."""
+
+    name = "consumer"
+    example = "2.16.1"
+    package = "confluent-kafka"
+    module = "confluent_kafka"
+    smoke_test = "import confluent_kafka"
+    carrier: Path | None = _HERE / CARRIER
+    only: str | None = KAFKA
+    capabilities = frozenset({KAFKA})
+
+    def remark(self) -> str:
+        return "one consumer of all partitions, blocked in its poll; keeps no snapshots"
+
+
+ENGINE = Consumer()

@@ -1,0 +1,33 @@
+"""Family ``kafka``: workers that wait for the messages of a real broker."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from waitbench.families.base import FamilyModule
+from waitbench.families.kafka.scenarios import SCENARIOS
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from waitbench.reporting.cell_table import CellTable
+    from waitbench.store.comparisons import Contents
+
+
+def _tables(contents: Contents) -> Sequence[CellTable]:
+    from waitbench.families.kafka import tables
+    from waitbench.families.kafka.side_by_side import SIDE_BY_SIDE
+    from waitbench.reporting import side_by_side
+
+    return [*tables.tables(contents.records), *side_by_side.tables(contents, SIDE_BY_SIDE)]
+
+
+def _figures(contents: Contents) -> Mapping[str, Figure]:
+    from waitbench.families.kafka.side_by_side import SIDE_BY_SIDE
+    from waitbench.reporting.charts import side_by_side
+
+    return side_by_side.figures(contents, SIDE_BY_SIDE)
+
+
+MODULE = FamilyModule(scenarios=SCENARIOS, tables=_tables, figures=_figures)

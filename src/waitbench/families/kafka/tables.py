@@ -1,0 +1,83 @@
+"""What it costs to wait for a broker, and to be told by it, for each revision."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from statistics import median
+
+from waitbench.model.record import Record
+from waitbench.model.run import Measurement
+from waitbench.reporting.cell_table import CellTable
+
+_NONE = "–"
+_HEADINGS = (
+    "",
+    "CPU, % of a core",
+    "CPU, ms/message",
+    "lateness p50, ms",
+    "p99, ms",
+    "in broker p50, ms",
+    "broker's CPU, s",
+    "threads",
+)
+
+
+_MEANING = (
+    "CPU is the workers', from when every partition is read to the end of the last one. Lateness "
+    "is from due to output, and has the way through the broker in it: a message is in the broker "
+    "when that has said so to the producer."
+)
+
+
+def tables(records: Sequence[Record]) -> list[CellTable]:
+    """A table for each scenario: a line for each revision. What they mean is said once."""
+    found = [_table(record) for record in records]
+    return [
+        *found[:-1],
+        *(replace(table, notes=(_MEANING, *table.notes)) for table in found[-1:]),
+    ]
+
+
+def _table(record: Record) -> CellTable:
+    runs = {label: record.of(label) for label in record.context.labels}
+    made = [run for found in runs.values() for run in found]
+    is_ours = not made or any("service_cpu_broker" in run.metrics for run in made)
+    return CellTable(
+        record.scenario,
+        _HEADINGS,
+        tuple(_row(label, found) for label, found in runs.items()),
+        () if is_ours else ("The broker is the user's own: what it used is not known.",),
+    )
+
+
+def _row(label: str, runs: Sequence[Measurement]) -> tuple[str, ...]:
+    def cell(key: str, factor: float) -> str:
+        values = [run.metrics[key] for run in runs if key in run.metrics]
+        return _short(median(values) * factor) if values else _NONE
+
+    return (
+        label,
+        cell("cpu_share_steady", 100),
+        _per_message(runs),
+        cell("item_latency_p50", 1000),
+        cell("item_latency_p99", 1000),
+        cell("broker_delay_p50", 1000) if _has_messages(runs) else _NONE,
+        cell("service_cpu_broker", 1),
+        cell("worker_threads", 1),
+    )
+
+
+def _has_messages(runs: Sequence[Measurement]) -> bool:
+    return any(run.metrics.get("items_out") for run in runs)
+
+
+def _per_message(runs: Sequence[Measurement]) -> str:
+    values = [
+        run.metrics["time_cpu_steady"] / run.metrics["items_out"]
+        for run in runs
+        if run.metrics.get("items_out") and "time_cpu_steady" in run.metrics
+    ]
+    return _short(median(values) * 1000) if values else _NONE
+
+
+def _short(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
