@@ -75,6 +75,7 @@ def test_without_criteria_the_gate_has_its_own(criteria: str, tmp_path: Path) ->
     assert "[--fail-on]" not in done.stdout
 
 
+@pytest.mark.alone
 @pytest.mark.integration
 def test_the_action_fails_for_a_regression_and_writes_the_summary_and_annotations(
     tmp_path: Path,
@@ -137,6 +138,24 @@ def test_a_workflow_uses_options_that_exist_and_pastes_nothing_into_a_script(
     help_text = run_compare("--help", command=command).stdout
     assert [option for option in used if option not in help_text] == []
     assert not any("${{" in one for one in scripts)
+
+
+def test_the_matrix_measures_every_share_and_merges_them(run_compare: Compare) -> None:
+    text = (ROOT / "examples" / "bytewax-cpu-matrix.github.yml").read_text()
+    jobs = yaml.safe_load(text)["jobs"]
+    scripts = {
+        name: [step["run"] for step in job["steps"] if "run" in step] for name, job in jobs.items()
+    }
+    assert not any("${{" in one for of_job in scripts.values() for one in of_job)
+    numbers = jobs["share"]["strategy"]["matrix"]["shard"]
+    assert numbers == list(range(1, len(numbers) + 1))
+    (measured,) = [one for one in scripts["share"] if "compare.sh" in one]
+    assert f'--shard "$SHARD/{len(numbers)}"' in measured
+    (merged,) = [one for one in scripts["verdict"] if "waitbench merge" in one]
+    for script, command in ((measured, "compare"), (merged, "merge")):
+        help_text = run_compare("--help", command=command).stdout
+        used = re.findall(r"(?<![\w-])--[a-z][a-z-]+", script)
+        assert [option for option in used if option not in help_text] == []
 
 
 @pytest.mark.parametrize(

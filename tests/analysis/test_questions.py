@@ -130,3 +130,13 @@ def test_the_cost_is_what_the_metric_explains_where_there_is_one() -> None:
     assert question(record(), criterion=wakeups).cost == STEADY
     assert question(record(), criterion=alone).cost is None
     assert question(record()).cost is None
+
+
+def test_of_some_of_its_scenarios_a_question_has_a_margin_as_much_wider_as_it_scatters() -> None:
+    four = question(*(record(name) for name in ("one", "two", "three", "four")))
+    one = four.within({"two"})
+    assert one is not None
+    assert (one.is_partial, one.place) == (True, "two")
+    assert one.criterion.margin == pytest.approx(1.1**2 - 1)
+    all_of_them = {"one", "two", "three", "four", "five"}
+    assert (four.within(all_of_them), four.within({"five"})) == (four, None)

@@ -56,15 +56,26 @@ class GateVerdict:
 
 
 def judge_all(
-    records: Iterable[Record], criteria: Sequence[Criterion], most_rounds: int
+    records: Iterable[Record],
+    criteria: Sequence[Criterion],
+    most_rounds: int,
+    elsewhere: Iterable[Record] = (),
+    sharing: int = 1,
 ) -> tuple[Judgement, ...]:
-    """Answers every question of a comparison but those that a revision does not support."""
-    asked = questions.ask(records, criteria)
-    when = schedule(len(asked), most_rounds)
+    """Answers every question of a comparison but those that a revision does not support.
+
+    Scenarios that are measured ``elsewhere`` have their part of the allowed error, and no answer
+    here; and so many comparisons share it as ``sharing`` says.
+    """
+    known = tuple(records)
+    here = {record.scenario for record in known}
+    asked = questions.ask((*known, *elsewhere), criteria)
+    when = schedule(len(asked) * sharing, most_rounds)
     return tuple(
         judge(question, when)
-        for question in asked
-        if len(question.unsupported) < len(question.records)
+        for whole in asked
+        if (question := whole.within(here)) is not None
+        and len(question.unsupported) < len(question.records)
     )
 
 
@@ -82,8 +93,8 @@ def unsettled(judgements: Sequence[Judgement]) -> tuple[Judgement, ...]:
 
 
 def has_failed(judgement: Judgement) -> bool:
-    """Whether it fails, and more rounds would not excuse it."""
-    return judgement.fails and judgement.settled
+    """Whether it fails for certain, and more rounds would not excuse it."""
+    return judgement.fails and judgement.settled and not judgement.is_partial
 
 
 def conclude(
@@ -93,16 +104,17 @@ def conclude(
     *,
     strict: bool,
     left_out: Sequence[str] = (),
+    sharing: int = 1,
 ) -> GateVerdict:
-    """Judges everything that was measured in one comparison."""
+    """Judges everything that was measured in one comparison of so many that share an error."""
     known = tuple(records)
     asked = questions.ask(known, criteria)
     unsupported = {f"{one.label} in {name}" for one in asked for name in one.unsupported}
     return GateVerdict(
         criteria=tuple(criteria),
-        judgements=judge_all(known, criteria, most_rounds),
+        judgements=judge_all(known, criteria, most_rounds, sharing=sharing),
         strict=strict,
-        hypotheses=len(asked),
+        hypotheses=len(asked) * sharing,
         most_rounds=most_rounds,
         disturbed_runs=sum(
             outcome.reason == DISTURBED for record in known for outcome in record.outcomes

@@ -57,6 +57,8 @@ class Judgement:
     """How many of its rounds count although the machine did something else meanwhile."""
     why_given_up: str | None = None
     """Why there will be no more rounds of it, where runs fail, or do not have the metric."""
+    is_partial: bool = False
+    """Whether some of its scenarios are measured elsewhere, so that it only guides."""
 
     @property
     def fails(self) -> bool:
@@ -149,6 +151,7 @@ def judge(question: Question, when: Schedule) -> Judgement:
             cost_ratio=ratio(cost.found.centre) if cost else None,
             cost_fell=cost_fell,
             why_given_up=why_given_up,
+            is_partial=question.is_partial,
         )
     found = answer.found
     is_open = answer.verdict is Verdict.UNCLEAR and not cost_fell
@@ -171,6 +174,7 @@ def judge(question: Question, when: Schedule) -> Judgement:
         hopeless=is_open and _is_hopeless(answer, criterion.margin, when),
         disturbed=answer.disturbed,
         why_given_up=why_given_up,
+        is_partial=question.is_partial,
     )
 
 

@@ -6,7 +6,7 @@ in one of them counts in full for that round, unless the machine was seen to be 
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -39,6 +39,8 @@ class Question:
     label: str
     records: tuple[Record, ...]
     """Those of the scenarios."""
+    is_partial: bool = False
+    """Whether it is about more scenarios, which are measured elsewhere: see ``within``."""
 
     @property
     def place(self) -> str:
@@ -69,6 +71,23 @@ class Question:
                 if why is not None:
                     return why
         return None
+
+    def within(self, scenarios: Collection[str]) -> "Question | None":
+        """The same question of those of its scenarios; ``None`` without any.
+
+        Of only some of them it is no question of the comparison, but tells how many rounds that
+        one will take. The mean of ``n`` scenarios out of ``N`` scatters by the root of ``N / n``
+        more than that of all does, so its margin is as much wider, on the scale of logarithms: it
+        is settled after about as many rounds as that of all.
+        """
+        here = tuple(record for record in self.records if record.scenario in scenarios)
+        if len(here) == len(self.records):
+            return self
+        if not here:
+            return None
+        wider = math.log1p(self.criterion.margin) * math.sqrt(len(self.records) / len(here))
+        criterion = replace(self.criterion, margin=math.expm1(wider))
+        return replace(self, criterion=criterion, records=here, is_partial=True)
 
     def narrowed(self) -> "Question | None":
         """The same question of the scenarios that answer it, or may yet; ``None`` without any."""

@@ -1,0 +1,226 @@
+"""Folders of shares -> the comparison that they are shares of.
+
+Only whole scenarios are put together, each as one machine measured it; no figure is made of two.
+"""
+
+import shutil
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from waitbench.model.errors import UsageError
+from waitbench.model.record import Contestant, Context, Record
+from waitbench.model.share import Share
+from waitbench.store import comparisons, journal, timelines, traces
+from waitbench.store.comparisons import COMPARISON_NAME, Contents
+from waitbench.store.plain import reading, take_mapping, take_optional, take_texts
+from waitbench.system import files
+
+_OF_A_SCENARIO = (timelines.SUFFIX, traces.SUFFIX)
+"""What ends the names of files of a scenario that are not made out of its record."""
+_SHARE = "share"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Merged:
+    """One comparison out of several folders."""
+
+    context: Context
+    settings: Mapping[str, Any]
+    records: Sequence[Record]
+    """In the comparison's order."""
+    extra_files: Sequence[Path]
+    """Files of its scenarios that no record holds."""
+
+
+def share_of(contents: Contents) -> Share:
+    """What of a comparison a folder holds. Raises ``UsageError`` where that is not known."""
+    with reading(contents.folder / COMPARISON_NAME):
+        names = take_texts(contents.settings, "scenarios")
+        found = take_optional(contents.settings, _SHARE, dict)
+        if found is None:
+            return Share(scenarios=names, of=names)
+        return Share(
+            scenarios=take_texts(found, "scenarios"),
+            of=names,
+            index=take_optional(found, "index", int),
+            number=take_optional(found, "number", int),
+        )
+
+
+def read(folder: Path) -> Contents:
+    """A comparison, or a share of one, that is finished. Raises ``UsageError`` for anything else.
+
+    A half is not taken for the whole: what an interruption left is to be continued first.
+    """
+    contents = comparisons.read(folder)
+    if contents.context is None or not (folder / COMPARISON_NAME).exists():
+        raise UsageError(f"{str(folder)!r} does not hold a comparison, or a share of one.")
+    share = share_of(contents)
+    names = {record.scenario for record in contents.records}
+    if any(folder.glob(f"*{journal.SUFFIX}")) or not names.issuperset(share.scenarios):
+        raise UsageError(
+            f"{str(folder)!r} is not finished. Repeat its command with --resume, then merge."
+        )
+    return contents
+
+
+def merge(shares: Sequence[Contents]) -> Merged:
+    """The comparison of which these are all shares.
+
+    Raises ``UsageError`` where they are not of one comparison, one of them is missing, or two have
+    a scenario in common.
+    """
+    in_order = sorted(shares, key=lambda one: share_of(one).index or 0)
+    first = in_order[0]
+    for other in in_order[1:]:
+        _require_alike(first, other)
+    found = [share_of(one) for one in in_order]
+    _require_whole(found)
+    base = _context(first)
+    context = replace(
+        base,
+        revisions=tuple(map(_known, *(_context(one).revisions for one in in_order))),
+        started_at=min(_context(one).started_at for one in in_order),
+        argv=_without_shard(base.argv),
+    )
+    records = {record.scenario: record for one in in_order for record in _records(one, context)}
+    return Merged(
+        context=context,
+        settings={key: value for key, value in first.settings.items() if key != _SHARE},
+        records=[records[name] for name in found[0].of],
+        extra_files=[path for one in in_order for path in _extra_files(one)],
+    )
+
+
+def write(merged: Merged, folder: Path) -> None:
+    """Writes a comparison as if it had been measured in this folder. Raises ``HarnessError``."""
+    comparisons.begin(folder, merged.context, merged.settings)
+    comparisons.finish(folder, merged.records)
+    for path in merged.extra_files:
+        files.write_with(folder / path.name, partial(shutil.copyfile, path))
+
+
+def require_same(first: Contents, other: Contents, what: Mapping[str, tuple[Any, Any]]) -> None:
+    """Raises ``UsageError`` that names the first of these that two folders do not have in common.
+
+    ``what`` has a pair for each, by what it is called.
+    """
+    for name, (here, there) in what.items():
+        if here != there:
+            raise UsageError(
+                f"{str(first.folder)!r} and {str(other.folder)!r} are not of one comparison: "
+                f"{name} differ ({_short(here)} and {_short(there)})."
+            )
+
+
+def _require_alike(first: Contents, other: Contents) -> None:
+    here, there = _context(first), _context(other)
+    require_same(
+        first,
+        other,
+        {
+            "versions of waitbench": (here.waitbench, there.waitbench),
+            "versions of hyperfine": (here.hyperfine_version, there.hyperfine_version),
+            "topologies": (here.topology, there.topology),
+            "revisions": (list(here.labels), list(there.labels)),
+        },
+    )
+    for one, two in zip(here.revisions, there.revisions, strict=True):
+        require_same(first, other, _of_revision(one, two))
+    names = [name for name in {**first.settings, **other.settings} if name != _SHARE]
+    both = {name: (first.settings.get(name), other.settings.get(name)) for name in names}
+    require_same(first, other, {f"the settings {name!r}": pair for name, pair in both.items()})
+    ours, theirs = _parameters(first), _parameters(other)
+    shared = {
+        f"parameters of {name}": (ours[name], theirs[name]) for name in ours if name in theirs
+    }
+    require_same(first, other, shared)
+
+
+def _of_revision(one: Contestant, two: Contestant) -> dict[str, tuple[Any, Any]]:
+    """What two shares must have in common of a revision, as far as both could set it up."""
+    label = one.label
+    alike: dict[str, tuple[Any, Any]] = {
+        f"what was asked for beside {label}": (one.variant, two.variant)
+    }
+    if one.facts is not None and two.facts is not None:
+        alike[f"Pythons of {label}"] = (one.facts.python, two.facts.python)
+        alike[f"builds of {label}"] = (one.facts.package_sha256, two.facts.package_sha256)
+    return alike
+
+
+def _parameters(contents: Contents) -> Mapping[str, Any]:
+    """The parameters of the scenarios that a folder knows of, of all of them if it is a share."""
+    own = {record.scenario: dict(record.parameters) for record in contents.records}
+    with reading(contents.folder / COMPARISON_NAME):
+        share = take_optional(contents.settings, _SHARE, dict)
+        return own if share is None else {**take_mapping(share, "parameters", dict), **own}
+
+
+def _require_whole(shares: Sequence[Share]) -> None:
+    titles = Counter(share.title for share in shares if share.index is not None)
+    for title, number in titles.items():
+        if number > 1:
+            raise UsageError(f"{title} is there {number} times. Name each share once.")
+    measured = Counter(name for share in shares for name in share.scenarios)
+    twice = [name for name, number in measured.items() if number > 1]
+    if twice:
+        raise UsageError(
+            f"{twice[0]} was measured in {measured[twice[0]]} of these folders, and no round is "
+            "made of two machines'. Whole comparisons by several machines are set side by side "
+            "with --everywhere."
+        )
+    missing = [name for name in shares[0].of if name not in measured]
+    if missing:
+        numbers = {share.index for share in shares}
+        number = next((share.number for share in shares if share.number), 0)
+        lacking = [f"{one}/{number}" for one in range(1, number + 1) if one not in numbers]
+        which = f"share {', '.join(lacking)}" if lacking else "a share"
+        raise UsageError(f"{which.capitalize()} is missing: nobody measured {', '.join(missing)}.")
+
+
+def _context(contents: Contents) -> Context:
+    assert contents.context is not None, "read() has seen to it"
+    return contents.context
+
+
+def _known(*of_each: Contestant) -> Contestant:
+    """A revision as a share has it that could set it up."""
+    return next((one for one in of_each if one.facts is not None), of_each[0])
+
+
+def _records(contents: Contents, context: Context) -> Iterator[Record]:
+    """Those of a share, as the whole comparison has them."""
+    wanted = share_of(contents).scenarios
+    for record in contents.records:
+        if record.scenario in wanted:
+            elsewhere = dict(record.measured_on) != dict(context.machine)
+            machine = record.measured_on if elsewhere else None
+            yield replace(record, context=context, machine=machine)
+
+
+def _extra_files(contents: Contents) -> Iterator[Path]:
+    for name in share_of(contents).scenarios:
+        paths = (contents.folder / f"{name}{suffix}" for suffix in _OF_A_SCENARIO)
+        yield from (path for path in paths if path.exists())
+
+
+def _without_shard(argv: Sequence[str]) -> tuple[str, ...]:
+    """The command that measures all of it."""
+    kept: list[str] = []
+    words = iter(argv)
+    for word in words:
+        if word == "--shard":
+            next(words, None)
+        elif not word.startswith("--shard="):
+            kept.append(word)
+    return tuple(kept)
+
+
+def _short(value: object) -> str:
+    text = str(value)
+    return text if len(text) <= 60 else f"{text[:57]}…"

@@ -1,0 +1,194 @@
+"""Shares measured by compare, and what merge makes of them."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests import standin
+from tests.conftest import Compare
+from tests.sharing import edit, part, scenario_files
+from waitbench.store import timelines
+
+pytestmark = pytest.mark.integration
+
+SCENARIOS = ("partitioned", "dynamic", "partitioned-heavy-map")
+NAMED = [word for name in SCENARIOS for word in ("-s", name)]
+GATE = ["--fail-on", "cpu:10%", "--fail-on", "cpu:10%,together", "--max-rounds", "6"]
+
+
+@pytest.fixture
+def revisions(tmp_path: Path) -> list[str]:
+    """One, and one that costs ten times as much: that is certain beside any noise."""
+    return [
+        standin.revision(tmp_path / "light", "burn 0.02", label="light"),
+        standin.revision(tmp_path / "heavy", "burn 0.6", label="heavy"),
+    ]
+
+
+@pytest.mark.parametrize("gate", [[], GATE])
+def test_merged_shares_mean_what_one_machine_says_of_the_same_measurements(
+    gate: list[str], revisions: list[str], run_compare: Compare, tmp_path: Path
+) -> None:
+    whole, together = tmp_path / "results", tmp_path / "together"
+    options = gate or ["--rounds", "2"]
+    one = run_compare(*revisions, *NAMED, *options, "--timeline")
+    assert one.returncode == (1 if gate else 0), one.stdout + one.stderr
+    folders = part(whole, 3)
+    done = run_compare(*folders, "--results", together, command="merge")
+    assert done.returncode == one.returncode, done.stdout + done.stderr
+    assert scenario_files(together, SCENARIOS) == scenario_files(whole, SCENARIOS)
+    assert (together / f"dynamic{timelines.SUFFIX}").exists()
+    assert {path.name for path in whole.iterdir()} == {path.name for path in together.iterdir()}
+    if gate:
+        verdict = "verdict.json"
+        assert (together / verdict).read_bytes() == (whole / verdict).read_bytes()
+    # From the summary on, they say the same, but for the folder.
+    said = [
+        text[text.index("all scenarios · ") :].split("Results in")[0]
+        for text in (one.stdout, done.stdout)
+    ]
+    assert said[0] == said[1]
+
+
+def test_a_share_measures_its_scenarios_and_leaves_the_verdict_to_merge(
+    revisions: list[str], run_compare: Compare, tmp_path: Path
+) -> None:
+    folders = [tmp_path / f"share-{number}" for number in (1, 2)]
+    for number, folder in enumerate(folders, 1):
+        options = [*NAMED, *GATE, "--shard", f"{number}/2", "--no-plot", "--results", folder]
+        done = run_compare(*revisions, *options)
+        assert done.returncode == 0, "a share has no verdict: " + done.stdout + done.stderr
+        assert "FAIL" not in done.stdout
+        assert not (folder / "verdict.json").exists()
+        assert f"Share {number} of 2: " in done.stdout
+        assert f"./waitbench merge {folder}" in done.stdout
+    measured = [{path.stem for path in folder.glob("*.json")} for folder in folders]
+    assert set.union(*measured) == {*SCENARIOS, "comparison"}
+    assert set.intersection(*measured) == {"comparison"}
+    junit, page = tmp_path / "junit.xml", tmp_path / "page.html"
+    options = ["--results", tmp_path / "whole", "--no-plot", "--junit", junit, "--html", page]
+    done = run_compare(*folders, *options, "--json", command="merge")
+    assert done.returncode == 1, done.stdout + done.stderr
+    verdict = json.loads(done.stdout)["verdict"]
+    assert (verdict["passed"], verdict["questions"]) == (False, 4)
+    assert junit.exists()
+    assert page.exists()
+    settings = json.loads((tmp_path / "whole" / "comparison.json").read_text())
+    assert "share" not in settings["settings"]
+    assert "--shard" not in settings["argv"]
+
+
+def test_a_share_is_resumed_as_itself_only(
+    revisions: list[str], run_compare: Compare, tmp_path: Path
+) -> None:
+    options = [*NAMED, "--no-plot"]
+    first = run_compare(*revisions, *options, "--rounds", "1", "--shard", "1/2")
+    assert first.returncode == 0, first.stdout + first.stderr
+    for other in (["--shard", "2/2"], []):
+        refused = run_compare(*revisions, *options, "--rounds", "1", "--resume", *other)
+        assert (refused.returncode, "another share" in refused.stderr) == (2, True), refused
+    more = run_compare(*revisions, *options, "--rounds", "2", "--resume", "--shard", "1/2")
+    assert more.returncode == 0, more.stdout + more.stderr
+    (measured,) = (p for p in (tmp_path / "results").glob("*.json") if p.stem in SCENARIOS)
+    assert len(json.loads(measured.read_text())["results"][0]["measurements"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        (["--shard", "4/3"], "from 1 to the second"),
+        (["--shard", "one"], "such as 1/3"),
+        (["--shard", "1/4"], "there are only 3 scenarios"),
+        (["--shard", "1/2", *GATE, "--junit", "x.xml"], "--junit is of the verdict"),
+        (["--shard", "1/2", *GATE, "--markdown", "x.md"], "--markdown is of the verdict"),
+    ],
+)
+def test_a_share_that_makes_no_sense_is_refused(
+    given: list[str], says: str, revisions: list[str], run_compare: Compare, tmp_path: Path
+) -> None:
+    done = run_compare(*revisions, *NAMED, *given)
+    assert (done.returncode, says in done.stderr) == (2, True), done.stderr
+    assert not (tmp_path / "results").exists()
+
+
+def test_what_cannot_be_merged_leaves_nothing_behind(
+    revisions: list[str], run_compare: Compare, tmp_path: Path
+) -> None:
+    assert run_compare(*revisions, *NAMED, "--rounds", "1", "--no-plot").returncode == 0
+    one, two, _three = part(tmp_path / "results", 3)
+    together = tmp_path / "together"
+    done = run_compare(one, two, "--results", together, command="merge")
+    assert (done.returncode, "3/3 is missing" in done.stderr) == (2, True), done.stderr
+    assert not together.exists()
+    of_gate = ["--junit", tmp_path / "x.xml", "--results", together]
+    done = run_compare(tmp_path / "results", *of_gate, command="merge")
+    assert (done.returncode, "--junit is for the gate" in done.stderr) == (2, True), done.stderr
+    assert not together.exists()
+
+
+def on_machine(folder: Path, fingerprint: str) -> None:
+    """Makes a comparison that of another machine."""
+    path = folder / "comparison.json"
+    content = json.loads(path.read_text())
+    content["machine"]["fingerprint"] = fingerprint
+    edit(path, content)
+
+
+def test_whole_comparisons_by_several_machines_are_set_side_by_side(
+    revisions: list[str], run_compare: Compare, tmp_path: Path
+) -> None:
+    folders = [tmp_path / name for name in ("small", "large")]
+    for folder in folders:
+        gate = ["-s", "dynamic", "--fail-on", "cpu:10%", "--max-rounds", "3", "--no-plot"]
+        assert run_compare(*revisions, *gate, "--results", folder).returncode == 1
+        on_machine(folder, folder.name)
+    markdown, kept = tmp_path / "machines.md", tmp_path / "kept"
+    options: list[object] = ["--everywhere", "--markdown", markdown, "--results", kept]
+    done = run_compare(*folders, *options, command="merge")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "heavy against the baseline, on each machine" in done.stdout
+    assert "A: FAIL: heavy: cpu in dynamic" in done.stdout
+    assert "(small)" in markdown.read_text()
+    data = json.loads((kept / "machines.json").read_text())
+    assert data["verdicts"]["B"]["questions"] == 2, "the error is shared by the machines"
+    again = run_compare(*folders, "--everywhere", "--json", command="merge")
+    assert json.loads(again.stdout)["ratios"] == data["ratios"]
+    # No round of theirs is put together.
+    refused = run_compare(*folders, "--results", tmp_path / "no", command="merge")
+    assert (refused.returncode, "--everywhere" in refused.stderr) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("prepare", "says"),
+    [
+        (lambda whole: [whole], "two or more"),
+        (lambda whole: [whole, part(whole, 3)[0]], "merge the shares of each machine first"),
+        (lambda whole: [whole, altered(whole, topology="cluster")], "topologies differ"),
+        (lambda whole: [whole, altered(whole, waitbench="0")], "versions of waitbench differ"),
+    ],
+)
+def test_what_cannot_be_set_side_by_side_is_refused(
+    prepare: Callable[[Path], list[Path]],
+    says: str,
+    revisions: list[str],
+    run_compare: Compare,
+    tmp_path: Path,
+) -> None:
+    assert run_compare(*revisions, *NAMED, "--rounds", "1", "--no-plot").returncode == 0
+    folders = prepare(tmp_path / "results")
+    done = run_compare(*folders, "--everywhere", command="merge")
+    assert (done.returncode, says in done.stderr) == (2, True), done.stderr
+    junit = run_compare(*folders, "--everywhere", "--junit", "x.xml", command="merge")
+    assert (junit.returncode, "--junit is of one comparison" in junit.stderr) == (2, True)
+
+
+def altered(whole: Path, **changes: str) -> Path:
+    """The same comparison, as if something had been otherwise."""
+    folder = whole.with_name("altered")
+    shutil.copytree(whole, folder)
+    path = folder / "comparison.json"
+    edit(path, {**json.loads(path.read_text()), **changes})
+    return folder

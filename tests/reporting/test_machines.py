@@ -1,0 +1,37 @@
+"""Where the scenarios of a comparison were measured."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from tests.records import make_record
+from waitbench.model.record import Record
+from waitbench.reporting import machines
+from waitbench.reporting.page.sources import source
+
+SMALL = {"cpu": "Small", "cpus": 1, "fingerprint": "aaaa"}
+LARGE = {"cpu": "Large", "cpus": 8, "fingerprint": "bbbb"}
+
+
+def records() -> list[Record]:
+    one, two = (make_record({"a": [], "b": []}, scenario=it, machine=SMALL) for it in ("x", "y"))
+    return [one, replace(two, machine=LARGE)]
+
+
+def test_where_each_scenario_was_measured_is_said_if_that_was_on_several_machines() -> None:
+    one, two = records()
+    assert machines.sentence([one, two]) == (
+        "Measured on 2 machines, no scenario on two of them: x on Small, 1 CPU (aaaa); y on Large, "
+        "8 CPUs (bbbb)."
+    )
+    assert machines.sentence([one]) is None
+
+
+def test_a_machine_of_an_earlier_file_has_a_name_too() -> None:
+    assert machines.name_of({}) == "unknown processor (unknown)"
+
+
+def test_the_page_says_it_too() -> None:
+    one, two = records()
+    facts = dict(source(Path("results"), one.context, [one, two]).facts)
+    assert facts["machines"] == machines.sentence([one, two])
+    assert "machines" not in dict(source(Path("results"), one.context, [one]).facts)

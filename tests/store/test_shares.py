@@ -1,0 +1,175 @@
+"""Shares that are put together, and what is refused."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.records import context, make_record, measurement, outcome, times
+from tests.sharing import edit, part, scenario_files
+from waitbench.model.errors import UsageError
+from waitbench.model.record import Context, Record
+from waitbench.model.run import NOT_BUILT, ThreadSample
+from waitbench.model.share import Share
+from waitbench.model.trace import Calls, Trace
+from waitbench.store import comparisons, shares, timelines, traces
+from waitbench.store.comparisons import COMPARISON_NAME
+from waitbench.store.shares import Merged
+
+NAMES = ("one", "two", "three")
+HERE = {"kernel": "Linux 6", "architecture": "x86_64", "fingerprint": "aaaa"}
+THERE = {"kernel": "Linux 5", "architecture": "riscv64", "fingerprint": "bbbb"}
+
+
+def record(name: str, of: Context) -> Record:
+    made = replace(make_record({"a": [], "b": []}, scenario=name), context=of)
+    for position, label in enumerate("ab"):
+        samples = ({"taken_s": 0.25},)
+        made.add(measurement(label, 1, times(2, 1, 0.5), position=position, samples=samples))
+    made.add(outcome("b", 2, "failed", message="exit status 7"))
+    return made
+
+
+@pytest.fixture
+def whole(tmp_path: Path) -> Path:
+    """Three scenarios, one of which has a timeline and a trace."""
+    folder = tmp_path / "whole"
+    folder.mkdir()
+    of = context("ab", machine=HERE, waitbench="1")
+    settings = {"scenarios": list(NAMES), "rounds": 5, "gate": None}
+    comparisons.begin(folder, of, settings)
+    comparisons.finish(folder, [record(name, of) for name in NAMES])
+    timelines.write(folder / f"two{timelines.SUFFIX}", [ThreadSample("a", 0.1, "w", "t", 0.5)])
+    calls = {("steady", "futex"): Calls(count=3, cpu_s=0.1)}
+    traced = Trace(label="a", lasted_s={"steady": 1.0}, calls=calls)
+    traces.write(folder / f"two{traces.SUFFIX}", [traced])
+    return folder
+
+
+def merged(*folders: Path) -> Merged:
+    return shares.merge([shares.read(folder) for folder in folders])
+
+
+def change(folder: Path, name: str, edited: Callable[[dict[str, Any]], None]) -> None:
+    content = json.loads((folder / name).read_text())
+    edited(content)
+    edit(folder / name, content)
+
+
+@pytest.mark.parametrize("number", [2, 3])
+def test_merged_shares_are_byte_for_byte_what_one_machine_wrote(
+    whole: Path, number: int, tmp_path: Path
+) -> None:
+    folders = part(whole, number)
+    together = tmp_path / "together"
+    together.mkdir()
+    shares.write(merged(*reversed(folders)), together)
+    assert scenario_files(together, NAMES) == scenario_files(whole, NAMES)
+    for name in (COMPARISON_NAME, "runs.csv"):
+        assert (together / name).read_bytes() == (whole / name).read_bytes()
+
+
+def test_a_record_of_another_machine_says_so(whole: Path, tmp_path: Path) -> None:
+    one, two = part(whole, 2)
+    change(two, COMPARISON_NAME, lambda content: content.update(machine=THERE, started_at="2025"))
+    together = tmp_path / "together"
+    together.mkdir()
+    shares.write(merged(one, two), together)
+    contents = comparisons.read(together)
+    assert contents.context is not None
+    assert (contents.context.machine, contents.context.started_at) == (HERE, "2025")
+    found = {one.scenario: (one.machine, one.measured_on) for one in contents.records}
+    assert found == {"one": (None, HERE), "two": (THERE, THERE), "three": (None, HERE)}
+    metadata = json.loads((together / "two.json").read_text())["metadata"]
+    assert metadata["platform"] == {"os": "Linux 5", "architecture": "riscv64"}
+    assert "machine" not in json.loads((together / "one.json").read_text())["metadata"]
+
+
+def test_a_revision_that_one_machine_could_not_set_up_is_known_from_the_others(
+    whole: Path,
+) -> None:
+    one, two = part(whole, 2)
+
+    def unbuilt(content: dict[str, Any]) -> None:
+        content["revisions"][1]["environment"] = None
+
+    change(one, COMPARISON_NAME, unbuilt)
+    change(one, "one.json", lambda content: content["outcomes"][0].update(reason=NOT_BUILT))
+    assert all(revision.facts is not None for revision in merged(one, two).context.revisions)
+
+
+def test_a_share_that_is_missing_or_there_twice_is_named(whole: Path) -> None:
+    one, two, three = part(whole, 3)
+    with pytest.raises(UsageError, match="Share 2/3 is missing: nobody measured two"):
+        merged(one, three)
+    with pytest.raises(UsageError, match="Share 2 of 3 is there 2 times"):
+        merged(one, two, two, three)
+
+
+def test_a_scenario_is_not_taken_from_two_machines(whole: Path) -> None:
+    one, *_ = part(whole, 3)
+    with pytest.raises(UsageError, match=r"one was measured in 2 of these.*--everywhere"):
+        merged(whole, one)
+    with pytest.raises(UsageError, match="--everywhere"):
+        merged(whole, whole)
+
+
+def _revision(**changes: Any) -> Callable[[dict[str, Any]], None]:
+    return lambda content: content["revisions"][1].update(changes)
+
+
+def _environment(**changes: Any) -> Callable[[dict[str, Any]], None]:
+    return lambda content: content["revisions"][1]["environment"].update(changes)
+
+
+def _parameter(content: dict[str, Any]) -> None:
+    content["settings"]["share"]["parameters"]["one"]["partitions"] = 99
+
+
+@pytest.mark.parametrize(
+    ("edited", "says"),
+    [
+        (lambda content: content.update(waitbench="2"), "versions of waitbench"),
+        (lambda content: content.update(hyperfine_version="1.0"), "versions of hyperfine"),
+        (lambda content: content.update(topology="cluster"), "topologies"),
+        (_revision(label="c"), "revisions"),
+        (_revision(settings={"awake_ms": "5"}), "beside b"),
+        (_environment(python="3.11.9"), "Pythons of b"),
+        (_environment(package_sha256="feed"), "builds of b"),
+        (lambda content: content["settings"].update(rounds=6), "settings 'rounds'"),
+        (lambda content: content["settings"].update(gate={"strict": True}), "settings 'gate'"),
+        (_parameter, "parameters of one"),
+    ],
+)
+def test_shares_of_two_comparisons_are_refused(
+    edited: Callable[[dict[str, Any]], None], says: str, whole: Path
+) -> None:
+    one, two = part(whole, 2)
+    change(two, COMPARISON_NAME, edited)
+    with pytest.raises(UsageError, match=f"not of one comparison: .*{says} differ"):
+        merged(one, two)
+
+
+def test_an_unfinished_share_is_to_be_continued(whole: Path) -> None:
+    one, two = part(whole, 2)
+    (two / "two.json").rename(two / "two.away")
+    with pytest.raises(UsageError, match="holds no results"):
+        shares.read(two)
+    (one / "one.json").unlink()
+    with pytest.raises(UsageError, match=r"not finished.*--resume"):
+        shares.read(one)
+    (two / "two.away").rename(two / "two.json")
+    of = shares.read(two).records[0]
+    comparisons.append(two, of, of.measurements[0])
+    with pytest.raises(UsageError, match="not finished"):
+        shares.read(two)
+
+
+def test_a_folder_of_before_there_were_shares_is_whole(whole: Path) -> None:
+    assert shares.share_of(shares.read(whole)) == Share(scenarios=NAMES, of=NAMES)
+    change(whole, COMPARISON_NAME, lambda content: content["settings"].update(share=5))
+    with pytest.raises(UsageError, match="not a result file"):
+        shares.read(whole)
