@@ -34,7 +34,7 @@ SETTING_UP = (
 """What downloading and building may need besides."""
 
 OURS = (
-    "BENCH_*", "*_REPO", "GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "CI",
+    "BENCH_*", "DASK_*", "*_REPO", "GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "CI",
     "TERM", "COLORTERM", "COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE",
 )  # fmt: skip
 """What the harness itself heeds."""
@@ -79,6 +79,11 @@ def pass_on(names: Iterable[str]) -> None:
         if name not in os.environ:
             raise UsageError(f"--pass-env {name}: there is no such environment variable.")
         _passed.add(name)
+
+
+def of_caller() -> Mapping[str, str]:
+    """All that the caller has, for a process of the harness's own: that chooses again."""
+    return {**os.environ, **_set_aside}
 
 
 def of_workload() -> Mapping[str, str]:

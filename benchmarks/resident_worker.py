@@ -1,0 +1,156 @@
+r"""What a resident worker costs: runs beside an idle one and its scheduler, and without, in turn.
+
+    .bench/venv/bin/python benchmarks/resident_worker.py [--pairs 20] [--revision v0.21.1]
+
+One revision, one scenario of the gate's length. Prints the ratio of the workers' steady CPU, with
+interval; the CPU of others that the watch saw, against what it tolerates; and what the idle worker
+and its scheduler use themselves (--pairs 0: only that). On a machine that does nothing else.
+"""
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext
+from pathlib import Path
+
+import psutil
+
+from benchmarks.common import command_line
+from waitbench.analysis.statistics import geometric_mean, log_ratios, mean
+from waitbench.cli.output import Output
+from waitbench.cli.preparation import prepare
+from waitbench.cli.request import Request, validate
+from waitbench.execution.measure import Measurer
+from waitbench.execution.plan import in_turn
+from waitbench.model.environment import OriginChoice
+from waitbench.model.metrics import BY_NAME
+from waitbench.model.run import DISTURBED, WARM_UP, Measurement, PlannedRun
+from waitbench.model.scenario import Scenario
+from waitbench.reporting.progress import PreparationLog
+from waitbench.system import confinement, variables
+from waitbench.system.places import ROOT
+from waitbench.system.watch import FOREIGN_CORES
+
+SETTLES_S = 3.0
+IDLE_S = 120.0
+STATES = ("without", "beside")
+
+
+def main() -> None:
+    parser = command_line(__doc__)
+    parser.add_argument("--pairs", type=int, default=20)
+    parser.add_argument("--revision", default="v0.21.1")
+    parser.add_argument("--scenario", default="partitioned-long-input")
+    options = parser.parse_args()
+    output = Output(quiet=False, as_json=False)
+    say = PreparationLog(output.progress, quiet=False)
+    with confinement.adopting_orphans(), variables.only_listed():
+        valid = validate(request(options.revision, options.scenario), say, quick=True)
+        prepared = prepare(valid, output.progress, say)
+        if options.pairs:
+            with prepared.measuring() as measurer:
+                runs = pairs(measurer, valid.scenarios[0], valid.labels[0], options.pairs)
+            report(runs)
+        with resident() as processes:
+            for name, share in idle_shares(processes).items():
+                print(f"idle {name}: {share * 100:.3f} % of a core, over {IDLE_S:.0f} s")
+
+
+def request(revision: str, scenario: str) -> Request:
+    return Request(
+        revisions=(revision,),
+        scenarios=(scenario,),
+        settings=(),
+        topology=None,
+        processes=1,
+        workers=1,
+        origin=OriginChoice.AUTO,
+        python=None,
+        repo=None,
+        time_limit_s=None,
+        instrumented=False,
+        argv=(),
+    )
+
+
+def pairs(
+    measurer: Measurer, scenario: Scenario, label: str, count: int
+) -> Mapping[str, Sequence[Measurement]]:
+    """So many runs in each state, after a warm-up, the states in turned order."""
+    found: dict[str, list[Measurement]] = {state: [] for state in STATES}
+    for number in range(WARM_UP, count + 1):
+        for position, state in enumerate(in_turn(STATES, number)):
+            planned = PlannedRun(scenario=scenario, label=label, round=number, position=position)
+            with resident() if state == "beside" else nullcontext():
+                result = measurer.measure(planned)
+            if not isinstance(result, Measurement):
+                raise SystemExit(f"a run failed: {result.message}")
+            if number != WARM_UP:
+                found[state].append(result)
+    return found
+
+
+@contextmanager
+def resident() -> Iterator[Mapping[str, psutil.Process]]:
+    """A scheduler and an idle worker, once they have settled."""
+    with ExitStack() as stack:
+        scheduler, said = stack.enter_context(_started("Scheduler", "scheduler", "--port", "0"))
+        address = said.rpartition(" ")[2]
+        worker, _ = stack.enter_context(_started("Worker", "worker", address))
+        time.sleep(SETTLES_S)
+        yield {"scheduler": scheduler, "worker": worker}
+
+
+@contextmanager
+def _started(until: str, *command: str) -> Iterator[tuple[psutil.Process, str]]:
+    process = subprocess.Popen(
+        [sys.executable, str(ROOT / "runner.py"), *command], stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert process.stdout is not None, "opened with a pipe"
+        yield (
+            psutil.Process(process.pid),
+            next(line.strip() for line in process.stdout if line.startswith(until)),
+        )
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def idle_shares(processes: Mapping[str, psutil.Process]) -> Mapping[str, float]:
+    """What each uses of a core, by name."""
+    before = {name: _used_s(process) for name, process in processes.items()}
+    time.sleep(IDLE_S)
+    return {name: (_used_s(one) - before[name]) / IDLE_S for name, one in processes.items()}
+
+
+def _used_s(process: psutil.Process) -> float:
+    # To the nanosecond: in ticks of 10 ms it would be next to nothing.
+    threads = Path(f"/proc/{process.pid}/task").iterdir()
+    return sum(int((one / "schedstat").read_text().split()[0]) for one in threads) / 1e9
+
+
+def report(runs: Mapping[str, Sequence[Measurement]]) -> None:
+    """Prints the figures of the runs."""
+    steady = BY_NAME["steady"]
+    for state in STATES:
+        used = mean([run.metrics[steady.key] for run in runs[state]])
+        cores = [
+            run.metrics["machine_foreign_cpu"] / run.metrics["time_wall_clock"]
+            for run in runs[state]
+        ]
+        marked = sum(DISTURBED in run.marks for run in runs[state])
+        print(
+            f"{state}: steady CPU {used.value:.4f} s (mean of {used.count}); others used "
+            f"{mean(cores).value:.4f} cores, at most {max(cores):.4f} ({FOREIGN_CORES:.2f} and 4 "
+            f"ticks are tolerated); {marked} runs disturbed"
+        )
+    values = {state: [run.metrics[steady.key] for run in runs[state]] for state in STATES}
+    with_each = list(zip(values["without"], values["beside"], strict=True))
+    ratio = geometric_mean(log_ratios(with_each, steady))
+    print(f"beside/without: {ratio.value:.4f} (95 % CI {ratio.low:.4f}–{ratio.high:.4f})")
+
+
+if __name__ == "__main__":
+    main()

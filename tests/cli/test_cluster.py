@@ -1,0 +1,78 @@
+"""Who may talk to schedulers and workers, and who is refused: real ones, on loopback."""
+
+import shutil
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests import standin
+from tests.clusters import (
+    cache_of_its_own,
+    certified,
+    cluster,
+    make_certificate,
+    scheduler,
+    worker,
+)
+from tests.conftest import Compare
+
+pytestmark = pytest.mark.integration
+
+QUIETLY = ("--no-plot", "--no-instruments")
+
+
+def test_a_worker_of_another_version_is_refused(run_compare: Compare, tmp_path: Path) -> None:
+    wheel = standin.revision(tmp_path / "w")
+    with cluster(tmp_path, "") as (address, _):
+        old = {"BENCH_TEST_VERSION": "0.0.1+old"}
+        tcp = address.replace("dask:", "tcp:")
+        with worker(tcp, tmp_path / "cache", "elder", old):
+            refused = run_compare(wheel, *QUIETLY, "--on", address)
+    assert refused.returncode == 2, refused.stderr
+    assert "worker elder has waitbench 0.0.1+old" in refused.stderr
+    assert not (tmp_path / "results").exists()
+
+
+def test_without_certificates_nobody_elsewhere_can_talk_to_it(tmp_path: Path) -> None:
+    with cluster(tmp_path, "x") as (_, processes):
+        for process in processes.values():
+            connections = psutil.Process(process.pid).net_connections()
+            listening = {one.laddr.ip for one in connections if one.status == psutil.CONN_LISTEN}
+            assert listening == {"127.0.0.1"}
+
+
+def test_nobody_to_ask_is_said_within_seconds(run_compare: Compare, tmp_path: Path) -> None:
+    wheel = standin.revision(tmp_path / "w")
+    alone = run_compare(wheel, *QUIETLY, "--on", "dask://127.0.0.1:9", timeout=30)
+    assert (alone.returncode, "No scheduler" in alone.stderr) == (3, True), alone.stderr
+    with cluster(tmp_path, "") as (address, _):
+        empty = run_compare(wheel, *QUIETLY, "--on", address, timeout=30)
+    assert (empty.returncode, "has no worker" in empty.stderr) == (3, True), empty.stderr
+    assert not (tmp_path / "results").exists()
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the certificates")
+def test_who_has_no_certificate_is_refused(run_compare: Compare, tmp_path: Path) -> None:
+    wheel = standin.revision(tmp_path / "w")
+    asked = (wheel, *QUIETLY, "-s", "dynamic", "--rounds", "1")
+    for name in ("theirs", "ours"):
+        make_certificate(tmp_path / name)
+    variables = certified(tmp_path / "ours")
+    options = ("--port", "0", "--host", "127.0.0.1")
+    with scheduler(*options, variables=variables) as (_, address):
+        assert address.startswith("tls://")
+        with worker(address, cache_of_its_own(tmp_path / "x"), "x", variables):
+            plainly = run_compare(*asked, "--on", address.replace("tls:", "dask:"), timeout=40)
+            without = run_compare(*asked, "--on", address, timeout=40)
+            with pytest.MonkeyPatch.context() as patch:
+                for variable, value in certified(tmp_path / "theirs").items():
+                    patch.setenv(variable, value)
+                forged = run_compare(*asked, "--on", address, timeout=40)
+                for variable, value in variables.items():
+                    patch.setenv(variable, value)
+                welcome = run_compare(*asked, "--on", address)
+    assert (plainly.returncode, "certificates" in plainly.stderr) == (3, True), plainly.stderr
+    assert (without.returncode, "certificate" in without.stderr) == (2, True), without.stderr
+    assert (forged.returncode, "certificate" in forged.stderr) == (3, True), forged.stderr
+    assert welcome.returncode == 0, welcome.stdout + welcome.stderr
