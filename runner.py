@@ -32,13 +32,17 @@ from waitbench import families
 from waitbench.cli import (
     bisect,
     calibrate,
+    cluster,
     compare,
     doctor,
+    engines,
     history,
+    merge,
     plot,
     report,
     scenarios,
     track,
+    unit,
 )
 from waitbench.families.base import Command
 from waitbench.model.errors import ExitCode, HarnessError
@@ -46,13 +50,17 @@ from waitbench.system import confinement, crashes, texts, variables
 
 COMMANDS = (
     Command(name="compare", function=compare.compare, epilog=compare.EXAMPLES),
+    Command(name="merge", function=merge.merge, epilog=merge.EXAMPLES),
     Command(name="plot", function=plot.plot, epilog=plot.EXAMPLES),
     Command(name="report", function=report.report, epilog=report.EXAMPLES),
     Command(name="history", function=history.history, epilog=history.EXAMPLES),
     Command(name="track", function=track.track, epilog=track.EXAMPLES),
     Command(name="bisect", function=bisect.bisect, epilog=bisect.EXAMPLES),
+    Command(name="engines", function=engines.engines, epilog=engines.EXAMPLES),
     Command(name="scenarios", function=scenarios.scenarios, epilog=""),
     Command(name="calibrate", function=calibrate.calibrate, epilog=calibrate.EXAMPLES),
+    Command(name="scheduler", function=cluster.scheduler, epilog=cluster.SCHEDULER_EXAMPLES),
+    Command(name="worker", function=cluster.worker, epilog=cluster.WORKER_EXAMPLES),
     Command(name="doctor", function=doctor.doctor, epilog=""),
     *families.commands(),
 )
@@ -71,6 +79,7 @@ def make_app() -> typer.Typer:
     )
     for command in COMMANDS:
         app.command(command.name, epilog=command.epilog or None)(command.function)
+    app.command("unit", hidden=True)(unit.unit)
     return app
 
 

@@ -21,7 +21,7 @@ from tempfile import NamedTemporaryFile
 from urllib.parse import urlsplit
 
 from benchmarks.common import command_line
-from waitbench.execution import services
+from waitbench.execution import servers, services
 from waitbench.execution.plan import in_turn
 from waitbench.families.embedding import client, load, oha, scenarios
 from waitbench.families.embedding.traffic import Load, Questions
@@ -133,7 +133,7 @@ def _entrance(url: str, route: str) -> Iterator[str]:
     if route not in VARIANTS:
         yield url
         return
-    port = services.free_port()
+    port = servers.free_port()
     with NamedTemporaryFile("w", suffix=".cfg") as configuration:
         configuration.write(
             HAPROXY.format(port=port, upstream=urlsplit(url).netloc, **VARIANTS[route])

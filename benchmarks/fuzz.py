@@ -23,6 +23,7 @@ from unittest.mock import patch
 from benchmarks import fuzz_inputs
 from benchmarks.common import command_line
 from benchmarks.fuzz_sandbox import Watch, run, sandbox, told
+from waitbench import engines
 from waitbench.environments import revisions
 from waitbench.environments.repository import Repository
 from waitbench.model.errors import UsageError
@@ -99,8 +100,8 @@ def _try_revision(random: Random, watch: Watch) -> str:
     watch.created.clear()
     watch.is_on = True
     try:
-        revisions.engine_of(texts)
-        found = revisions.resolve(texts, Repository("repository", Cache()))
+        revisions.engines_of(texts)
+        found = revisions.resolve(texts, {engines.DEFAULT.name: Repository("repository", Cache())})
     except UsageError as error:
         _require(bool(str(error)), "no sentence", texts)
         return "refused"

@@ -55,7 +55,6 @@ def write(folder: Path, number: int, scenarios: int) -> None:
     newest = chance.randrange(2, REVISIONS)
     labels = [f"{one:010x}" for one in (0, newest - 1, newest)]
     context = Context(
-        engine="bytewax",
         revisions=tuple(map(contestant, labels)),
         topology="single",
         mixed_origins=False,
@@ -91,8 +90,9 @@ def contestant(label: str) -> Contestant:
         requirements=(), compiler=None, capabilities=frozenset(),
     )  # fmt: skip
     return Contestant(
-        label=label, text=label, origin="source", commit=label * 4, commit_date=AT, facts=facts
-    )
+        label=label, text=label, engine="bytewax", origin="source", commit=label * 4,
+        commit_date=AT, facts=facts,
+    )  # fmt: skip
 
 
 def called(results: Path) -> tuple[float, int]:

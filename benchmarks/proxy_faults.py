@@ -28,7 +28,7 @@ from benchmarks.common import command_line
 from benchmarks.faults import FAULTS, Fault
 from benchmarks.upstreams import INFO, Upstream
 from waitbench.execution import services
-from waitbench.execution.services import Server
+from waitbench.execution.servers import Server
 from waitbench.model.scenario import Service, ServicePlan
 from waitbench.system.places import Cache
 

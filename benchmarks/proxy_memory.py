@@ -19,7 +19,7 @@ import psutil
 
 from benchmarks.common import command_line
 from waitbench.execution import services
-from waitbench.execution.services import Server
+from waitbench.execution.servers import Server
 from waitbench.families.embedding import load, scenarios
 from waitbench.system.places import ROOT, Cache
 

@@ -44,7 +44,6 @@ def main() -> None:
 def new_record() -> Record:
     """A record of a scenario without runs."""
     context = Context(
-        engine=None,
         revisions=(Contestant(label="a", text="a", origin="wheel"),),
         topology="single",
         mixed_origins=False,

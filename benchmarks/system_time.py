@@ -79,9 +79,9 @@ class AlwaysInstrumented(Bench):
     """A bench on which every run is instrumented, also those that time is taken from."""
 
     def _variables(
-        self, folder: Path, scenario: Scenario, services: Running | None
+        self, folder: Path, scenario: Scenario, label: str, services: Running | None
     ) -> dict[str, str]:
-        return super()._variables(folder, scenario, services) | self._instruments()
+        return super()._variables(folder, scenario, label, services) | self._instruments()
 
 
 def main() -> None:

@@ -23,6 +23,11 @@ for _number in (signal.SIGHUP, signal.SIGINT):
             _number, signal.default_int_handler if _number == signal.SIGINT else signal.SIG_DFL
         )
 
+# Rounds count whatever else the machine does, such as the test beside this one.
+os.environ["BENCH_UNWATCHED"] = "1"
+
+PROGRAM = (sys.executable, str(ROOT / "tests" / "runner_with_standin.py"))
+"""What runs a command: the command line, with more engines."""
 Compare = Callable[..., subprocess.CompletedProcess[str]]
 Planned = tuple[Path, list[str]]
 """A made-up repository, and the ids of its commits."""
@@ -66,17 +71,10 @@ def services_python() -> Path:
 
 
 @pytest.fixture
-def unwatched(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rounds count whatever else the machine does."""
-    monkeypatch.setenv("BENCH_UNWATCHED", "1")
-
-
-@pytest.fixture
 def run_compare(tmp_path: Path) -> Compare:
-    """Runs a command of the command line as a user would.
+    """Runs a command of the command line as a user would, but that more engines are known.
 
-    The results of ``compare`` go into the test's own folder ``results``. A command that names a
-    revision of the stand-in runs where that engine is known.
+    The results of ``compare`` go into the test's own folder ``results``.
     """
 
     def run(
@@ -86,7 +84,7 @@ def run_compare(tmp_path: Path) -> Compare:
         if command == "compare" and "--results" not in given:
             given[1:1] = ["--results", str(tmp_path / "results")]
         return subprocess.run(
-            [*program(given), *given],
+            [*PROGRAM, *given],
             capture_output=True,
             text=True,
             timeout=timeout,
@@ -95,10 +93,3 @@ def run_compare(tmp_path: Path) -> Compare:
         )
 
     return run
-
-
-def program(arguments: list[str]) -> list[str]:
-    """What runs a command with these arguments."""
-    stands_in = any("standin@" in argument for argument in arguments)
-    script = ROOT / "tests" / "runner_with_standin.py" if stands_in else ROOT / "runner.py"
-    return [sys.executable, str(script)]

@@ -4,6 +4,7 @@ import shutil
 from pathlib import Path
 
 from tests import standin
+from tests.repositories import everywhere
 from waitbench import engines
 from waitbench.environments.candidates import Candidates
 from waitbench.environments.repository import Repository
@@ -54,7 +55,7 @@ class Upstream:
 
     def candidates(self) -> Candidates:
         cache = Cache(self.folder.parent / "cache")
-        return Candidates(engines.named("standin"), Repository(str(self.folder), cache))
+        return Candidates(engines.named("standin"), everywhere(Repository(str(self.folder), cache)))
 
     def _keep(self, subject: str) -> str:
         self.ids[subject] = self.git("rev-parse", "HEAD")

@@ -29,14 +29,20 @@ def contestant(label: str, **changes: Any) -> Contestant:
     """A revision whose code differs from that of every other label."""
     known = facts(package_sha256=label, extensions={"x.so": label})
     return Contestant(
-        **{"label": label, "text": label, "origin": "wheel", "facts": known, **changes}
+        **{
+            "label": label,
+            "text": label,
+            "engine": "standin",
+            "origin": "wheel",
+            "facts": known,
+            **changes,
+        }
     )
 
 
 def context(labels: Sequence[str], **changes: Any) -> Context:
     """The context of a comparison of these labels, the baseline first."""
     known: dict[str, Any] = {
-        "engine": "standin",
         "revisions": tuple(map(contestant, labels)),
         "topology": "single",
         "mixed_origins": False,

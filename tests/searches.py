@@ -42,6 +42,7 @@ def searched(*stages: Stage, remarks: tuple[str, ...] = ()) -> Searched:
         scenarios=("partitioned-long-input",),
         stages=stages,
         prefix="",
+        variant="",
         options=("-p", "2"),
         remarks=remarks,
     )

@@ -8,21 +8,21 @@ import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from waitbench.engines.base import Builder, ReadSource, Start, Traits
+from waitbench.engines.base import Builder, Engine, ReadSource, Start, Traits
 from waitbench.engines.cargo import CargoBuilder
 from waitbench.model.environment import Environment, Interpreter
 from waitbench.model.scenario import Scenario, Topology
 
 
-class StandIn:
+class StandIn(Engine):
     """The engine; its revisions are named ``standin@…``."""
 
     name = "standin"
+    example = "r0.0.1"
     package = "stand-in"
     module = "standin"
-    repository = "https://example.org/standin.git"
-    repository_variable = "STANDIN_REPO"
-    topologies: tuple[str, ...] = ("single",)
+    repository: str | None = "https://example.org/standin.git"
+    repository_variable: str | None = "STANDIN_REPO"
     smoke_test = "import standin.run"
     builder: Builder = CargoBuilder("standin", {})
 
@@ -45,6 +45,9 @@ class StandIn:
         greeting = environment.facts.details["greeting"]
         arguments = (str(environment.python), "-m", "standin.run", scenario.import_string, greeting)
         return Start(arguments=arguments, processes=1)
+
+    def remark(self) -> str:
+        return "stands in"
 
     def role(self, arguments: Sequence[str]) -> str | None:
         return "stand-in" if "standin.run" in arguments else None

@@ -18,7 +18,19 @@ WIDEST = 120
 
 
 @pytest.mark.parametrize(
-    "command", ["compare", "plot", "report", "calibrate", "load", "paged-output"]
+    "command",
+    [
+        "compare",
+        "plot",
+        "report",
+        "calibrate",
+        "engines",
+        "load",
+        "merge",
+        "paged-output",
+        "scheduler",
+        "worker",
+    ],
 )
 def test_the_documents_name_every_option(command: str, run_compare: Compare) -> None:
     shown = run_compare("--help", command=command).stdout

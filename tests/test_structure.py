@@ -84,7 +84,9 @@ def test_only_its_own_folder_knows_a_family_by_name(path: Path) -> None:
     text = "\n".join(without_help(path) if path.parent.name == "cli" else words_of(path))
     # Whole words: "dynamic" is one, "dynamically" is not.
     words = set("".join(c if c.isalnum() or c in "_-" else " " for c in text).split())
-    assert not words & family_names()
+    # Kafka is also what some engines read from by themselves, and so a capability.
+    others = {"kafka"} if folder[0] == "engines" or path.stem == "scenario" else set()
+    assert not words & (family_names() - others)
 
 
 @pytest.mark.parametrize("path", MODULES, ids=module_id)
@@ -120,7 +122,7 @@ def test_the_help_of_a_command_loads_no_drawing() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
     )
     loaded = set(done.stdout.split())
-    assert not loaded & {"matplotlib", "pandas", "scipy.stats"}
+    assert not loaded & {"matplotlib", "pandas", "scipy.stats", "dask", "distributed"}
 
 
 def test_a_forbidden_import_is_found(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.records import contestant, context, facts, make_record, outcome
+from tests.records import contestant, facts, make_record, outcome
 from waitbench.analysis.entries import entry_of
 from waitbench.analysis.history import commonest, trends
 from waitbench.analysis.telling import (
@@ -34,7 +34,13 @@ def told(name: str, costs: dict[str, float], *, scenario: str = "waiting") -> li
         for place, (label, cost) in enumerate(costs.items())
     }
     revisions = tuple(
-        contestant(label, facts=facts(package_version=label.removeprefix("v"))) for label in costs
+        contestant(
+            label,
+            beside=tuple(beside),
+            facts=facts(package_version=version.removeprefix("v")),
+        )
+        for label in costs
+        for version, *beside in [label.split("+")]
     )
     record = make_record(runs, scenario=scenario, revisions=revisions)
     return [one for one in tell(name, record.context, [record]) if one.metric == "steady"]
@@ -51,6 +57,17 @@ def test_sittings_that_share_a_revision_are_one_history() -> None:
     assert [step.after for step in trend.steps] == ["v1.1", "v1.10"]
 
 
+def test_a_variant_is_no_step_in_the_history_and_none_is_the_newest() -> None:
+    costs = {"v1+a==1": 4.0, "v1": 1.0, "v2": 1.0, "v2+a==1": 8.0}
+    (trend,) = trends(told("1", costs) + told("2", costs), "v1", 0.05)
+    assert [place.entry.name for place in trend.places] == ["v1", "v1+a==1", "v2", "v2+a==1"]
+    assert [(step.before, step.after) for step in trend.steps] == [("v1+a==1", "v2+a==1")]
+    assert trend.plain_steps == ()
+    assert trend.newest.entry.name == "v2"
+    (trend,) = trends(told("1", costs), "v1+a==1", 0.05)
+    assert trend.newest.entry.name == "v2+a==1"
+
+
 def test_what_no_chain_joins_is_said_and_other_series_are_apart() -> None:
     all_told = told("1", {"v1": 1, "v2": 2}) + told("2", {"v3": 1, "v4": 2})
     all_told += told("3", {"v3": 1, "v4": 2}, scenario="working")
@@ -64,9 +81,22 @@ def test_what_no_chain_joins_is_said_and_other_series_are_apart() -> None:
     [
         ({"text": "v0.2.0", "origin": "wheel"}, "v0.2.0"),
         ({"text": "base=v0.2.0", "origin": "wheel"}, "v0.2.0"),
+        # The same wheel: the index knows it by all of its numbers.
+        ({"text": "v0.2", "origin": "wheel"}, "v0.2.0"),
+        ({"text": "v0.2.0.0", "origin": "wheel"}, "v0.2.0"),
+        # Variants are the same in any order, and however a package is spelled.
+        (
+            {"text": "v0.2.0+b==2+A_c==1.0", "origin": "wheel", "beside": ("b==2", "A_c==1.0")},
+            "v0.2.0+a-c==1.0+b==2",
+        ),
         # The same release, built here: its ratios within a sitting tell the same.
         ({"text": "engine@0.2.0", "origin": "source", "commit": "a" * 40}, "v0.2.0"),
         ({"text": "main", "origin": "source", "commit": "a" * 40}, "a" * 10),
+        ({"text": "engine@0.2.0", "origin": "ours"}, "v0.2.0"),
+        (
+            {"text": "v0.2.0+a==1.0+b==2", "origin": "wheel", "beside": ("a==1.0", "b==2")},
+            "v0.2.0+a==1.0+b==2",
+        ),
         # Anybody may have changed these.
         ({"text": "./x.whl", "origin": "file"}, None),
         ({"text": "./checkout", "origin": "checkout", "commit": "a" * 40}, None),
@@ -77,8 +107,24 @@ def test_revisions_are_recognised_by_release_or_commit(
     changes: dict[str, object], name: str | None
 ) -> None:
     revision = contestant("x", **{"facts": facts(package_version="0.2.0"), **changes})
-    entry = entry_of(revision, context(["x"]))
+    entry = entry_of(revision)
     assert (entry and entry.name) == name
+
+
+def test_each_engine_of_a_comparison_has_a_history_of_its_own() -> None:
+    engines = {"v1": "one", "v2": "one", "other@v1": "other", "other@v3": "other"}
+    revisions = tuple(
+        contestant(label, engine=engine, facts=facts(package_version=label[-1]))
+        for label, engine in engines.items()
+    )
+    runs = {label: [{STEADY: 1.0 + number / 100} for number in range(3)] for label in engines}
+    record = make_record(runs, revisions=revisions)
+    of_steady = [one for one in tell("1", record.context, [record]) if one.metric == "steady"]
+    assert [(one.entries[0].engine, one.sitting.revisions) for one in of_steady] == [
+        ("one", ("v1", "v2")), ("other", ("v1", "v3"))
+    ]  # fmt: skip
+    found = {one.engine: one.names for one in tried(record.context, [record])}
+    assert found == {"one": {"v1", "v2"}, "other": {"v1", "v3"}}
 
 
 def test_commits_stand_behind_the_release_whose_version_they_have() -> None:
@@ -93,7 +139,7 @@ def test_commits_stand_behind_the_release_whose_version_they_have() -> None:
     released = [
         contestant(version, facts=facts(package_version=version)) for version in ("0.10", "0.2.0")
     ]
-    entries = [entry_of(one, context(["x"])) for one in (*built, *released)]
+    entries = [entry_of(one) for one in (*built, *released)]
     known = sorted((one for one in entries if one), key=lambda entry: entry.order)
     assert [entry.name for entry in known] == ["v0.2.0", "2" * 10, "0" * 10, "1" * 10, "v0.10"]
 

@@ -120,7 +120,7 @@ def test_without_the_cost_nothing_is_excused() -> None:
 def test_a_comparison_has_what_the_record_says_of_the_scenario() -> None:
     record = make_record(
         {"a": [times(1, 1, 1)] * 3, "b": [times(2, 1, 1)] * 3},
-        scenario="other", waits=False, mixed_origins=True, topology="cluster", engine="another",
+        scenario="other", waits=False, mixed_origins=True, topology="cluster",
     )  # fmt: skip
     comparison = statistics.compare(record)
     assert (comparison.scenario, comparison.waits, comparison.mixed_origins) == (
@@ -128,7 +128,7 @@ def test_a_comparison_has_what_the_record_says_of_the_scenario() -> None:
         False,
         True,
     )
-    assert (comparison.topology, comparison.engine) == ("cluster", "another")
+    assert comparison.topology == "cluster"
     assert comparison.metrics == METRICS
     assert comparison.baseline.label == "a"
     assert comparison.rounds == 3

@@ -41,6 +41,15 @@ def test_a_confirmed_step_is_said_once() -> None:
     assert len(unsaid(known, "cpu", {said})) == 1
 
 
+def test_a_step_between_variants_is_nobodys_news() -> None:
+    costs = {"v1": 1.0, "v1+a==1": 1.0, "v2": 1.0, "v2+a==1": 2.0}
+    (once,) = trends(told("1", costs), "v1", 0.05)
+    assert once.steps
+    assert list(due(["v1", "v2"], {"v1", "v2"}, "v1", [once])) == []
+    known = trends(told("1", costs) + told("2", costs), "v1", 0.05)
+    assert unsaid(known, "steady", ()) == []
+
+
 def test_what_lacks_one_of_the_scenarios_is_not_measured() -> None:
     idle, busy, other = (Series.of(name, "single", {"length_s": 2}) for name in ("i", "b", "o"))
     known = [

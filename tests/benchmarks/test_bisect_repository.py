@@ -9,6 +9,7 @@ from pathlib import Path
 from benchmarks.bisect_repository import Plan, write
 from tests import standin
 from tests.histories import at
+from tests.repositories import everywhere
 from waitbench import engines
 from waitbench.environments.candidates import Candidates
 from waitbench.environments.repository import Repository
@@ -42,7 +43,7 @@ def test_the_same_plan_makes_the_same_commits_and_each_is_a_point(
     ids = write(tmp_path / "one", PLAN)
     assert write(tmp_path / "other", PLAN) == ids
     repository = Repository(str(tmp_path / "one"), cache)
-    candidates = Candidates(engines.named("standin"), repository)
+    candidates = Candidates(engines.named("standin"), everywhere(repository))
     found = candidates.commits(at(ids[0]), at(ids[-1]))
     assert [point.source.identity for point in found.points] == ids
     assert repository.find_commit("release-0.0.0") == ids[0]

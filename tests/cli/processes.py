@@ -8,7 +8,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.conftest import program
+from tests.conftest import PROGRAM
 from waitbench.model.run import Measurement
 from waitbench.store import comparisons
 
@@ -17,7 +17,7 @@ def start(*arguments: object) -> subprocess.Popen[str]:
     given = ["compare", *map(str, arguments)]
     return subprocess.Popen(
         # A shell has what it starts in the background ignore SIGINT, and that is inherited.
-        ["env", "--default-signal=INT", *program(given), *given],
+        ["env", "--default-signal=INT", *PROGRAM, *given],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

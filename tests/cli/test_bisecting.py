@@ -10,7 +10,7 @@ from benchmarks.bisect_repository import Plan
 from tests.conftest import Compare, Planned, written
 
 ENDS = ("-s", "dynamic", "--fail-on", "cpu:50%", "--max-rounds", "12")
-pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("unwatched")]
+pytestmark = pytest.mark.integration
 
 
 @pytest.fixture(scope="module")
@@ -93,3 +93,14 @@ def test_ends_in_the_wrong_order_are_said(
     done = run_compare(*ends(history, 5, 0), "--results", tmp_path / "none", command="bisect")
     assert done.returncode == 2
     assert "comes after" in done.stderr
+
+
+def test_releases_that_no_index_lists_are_not_searched_as_commits(
+    run_compare: Compare, tmp_path: Path
+) -> None:
+    ends = ("timely@0.31.0", "timely@0.32.0")
+    folder = tmp_path / "none"
+    done = run_compare(*ends, "--releases", "--results", folder, command="bisect")
+    said = " ".join(done.stderr.split())
+    assert (done.returncode, "of timely is not known: they are not on the" in said) == (2, True)
+    assert not folder.exists()

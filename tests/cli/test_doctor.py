@@ -9,8 +9,8 @@ import typer
 
 from tests.conftest import Compare
 from waitbench import engines
-from waitbench.cli import doctor
-from waitbench.cli.doctor import Finding
+from waitbench.cli import doctor, doctor_sources
+from waitbench.cli.finding import Finding
 from waitbench.model.environment import Interpreter
 from waitbench.system.instruments import Counter, Sampler
 from waitbench.system.places import Cache
@@ -77,7 +77,13 @@ def no_steal() -> Reading:
             type("Loud", (), {"now": staticmethod(lambda: Reading(90.0, 10.0, None))}),
             "10.0%",
         ),
-        (doctor._git, "shutil.which", lambda _name: "/usr/bin/git", lambda _name: None, "apt-get"),
+        (
+            doctor_sources._git,
+            "shutil.which",
+            lambda _name: "/usr/bin/git",
+            lambda _name: None,
+            "apt-get",
+        ),
     ],
 )
 def test_a_lack_is_said_with_what_it_costs_and_what_mends_it(
@@ -88,9 +94,9 @@ def test_a_lack_is_said_with_what_it_costs_and_what_mends_it(
     says: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(f"waitbench.cli.doctor.{attribute}", good)
+    monkeypatch.setattr(f"{find.__module__}.{attribute}", good)
     assert find().costs == ""
-    monkeypatch.setattr(f"waitbench.cli.doctor.{attribute}", bad)
+    monkeypatch.setattr(f"{find.__module__}.{attribute}", bad)
     found = find()
     assert found.costs
     assert says in f"{found.here} {found.remedy}"
@@ -99,19 +105,32 @@ def test_a_lack_is_said_with_what_it_costs_and_what_mends_it(
 def test_a_repository_that_answers_is_told_from_one_that_does_not(
     monkeypatch: pytest.MonkeyPatch, repository_folder: tuple[Path, dict[str, str]]
 ) -> None:
-    variable = engines.DEFAULT.repository_variable
+    variable = str(engines.DEFAULT.repository_variable)
     monkeypatch.setenv(variable, str(repository_folder[0]))
-    assert doctor._repository().costs == ""
+    assert doctor_sources._repository().costs == ""
     monkeypatch.setenv(variable, "/nowhere")
-    found = doctor._repository()
+    found = doctor_sources._repository()
     assert found.here == "/nowhere does not answer"
     assert variable in found.remedy
 
 
 def test_a_program_that_is_not_there_does_not_answer() -> None:
-    assert doctor._answers("true")
-    assert not doctor._answers("false")
-    assert not doctor._answers("no-such-program")
+    assert doctor_sources._answers("true")
+    assert not doctor_sources._answers("false")
+    assert not doctor_sources._answers("no-such-program")
+
+
+def test_an_engine_that_cannot_run_here_is_said_and_one_that_can_is_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for engine in engines.all_known():
+        monkeypatch.setattr(type(engine), "lack_here", lambda _self: None)
+    assert list(doctor._engines()) == []
+    last = engines.all_known()[-1]
+    monkeypatch.setattr(type(last), "lack_here", lambda _self: "Install what it needs.")
+    (found,) = doctor._engines()
+    assert found.what == f"engine {last.name}"
+    assert (found.is_needed, "Install what it needs." in found.costs) == (False, True)
 
 
 def test_pythons_and_cpus_are_counted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Which rounds the gate still wants, as records grow."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import pytest
 
@@ -166,9 +167,9 @@ def test_nothing_is_judged_twice_without_anything_new(
 ) -> None:
     asking, judged, judge_all = guide(records), [], gate.judge_all
 
-    def counting(*arguments: object) -> object:
+    def counting(*arguments: Any, **named: Any) -> object:
         judged.append(arguments)
-        return judge_all(*arguments)  # type: ignore[arg-type]
+        return judge_all(*arguments, **named)
 
     monkeypatch.setattr(gate, "judge_all", counting)
     asking.wants_more("one")
@@ -182,3 +183,36 @@ def test_nothing_is_judged_twice_without_anything_new(
     records["one"].measurements[-1] = measurement("new", 1, {"system_calls": 5.0})
     asking.wants_more("one")
     assert len(judged) == 3
+
+
+def elsewhere(*names: str) -> list[Record]:
+    return [make_record({"base": [], "new": []}, scenario=name) for name in names]
+
+
+def test_a_share_has_the_error_of_all_questions() -> None:
+    # Rounds that fail where they are the only question, and not where there are a thousand.
+    records = {"one": make_record({"base": [], "new": []}, scenario="one")}
+    alone, shared = (
+        GateGuide(
+            Gate(criteria=parse(["cpu:10%"], METRICS), most_rounds=10), records, EVERYTHING, others
+        )
+        for others in ([], elsewhere(*map(str, range(1000))))
+    )
+    for number, ratio in enumerate((1.25, 1.26, 1.27), 1):
+        for label, of in (("base", 1.0), ("new", ratio)):
+            metrics = {BY_NAME["cpu"].key: of}
+            records["one"].add(measurement(label, number, metrics))
+    assert not alone.wants_more("one")
+    assert shared.wants_more("one")
+
+
+def test_what_is_asked_of_more_scenarios_than_a_share_has_fails_nothing_by_itself() -> None:
+    records = {"one": make_record({"base": [], "new": []}, scenario="one")}
+    criteria = parse(["cpu:10%,together", "cpu:300%"], METRICS)
+    asked = Gate(criteria=criteria, most_rounds=10, fail_fast=True)
+    whole = GateGuide(asked, records, EVERYTHING)
+    share = GateGuide(asked, records, EVERYTHING, elsewhere("two", "three"))
+    grow(records["one"], 3, cpu=3.0)
+    assert whole.is_over()
+    assert not share.is_over()
+    assert not share.wants_more("one"), "more rounds would not change what is known here"

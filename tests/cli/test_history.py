@@ -39,6 +39,7 @@ def test_another_metric_anchor_and_form(run_compare: Compare) -> None:
         (("--machine", "elsewhere"), "Measure first"),
         (("-s", "nothing*"), "Measure first"),
         (("no such folder",), "There is no folder"),
+        (("--engine", "nobody"), "is not one of: bytewax"),
     ],
 )
 def test_what_cannot_be_told_is_said(

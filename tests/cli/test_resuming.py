@@ -51,3 +51,21 @@ def test_another_comparison_is_not_gone_on_with(anew: Record) -> None:
     earlier.add(outcome("a", 1, FAILED))
     with pytest.raises(UsageError, match="another comparison"):
         go_on(anew, earlier)
+
+
+def test_what_another_machine_measured_is_not_gone_on_with(anew: Record) -> None:
+    earlier = make_record({"a": SAME, "b": SAME})
+    there = {"fingerprint": "elsewhere"}
+    here = replace(
+        anew, context=replace(anew.context, machine={"fingerprint": "here"}), measurements=[]
+    )
+    for foreign in (
+        replace(earlier, machine=there),  # since it was merged
+        replace(earlier, context=replace(earlier.context, machine=there)),
+    ):
+        with pytest.raises(UsageError, match="another machine"):
+            go_on(here, foreign)
+    go_on(here, replace(earlier, machine=here.context.machine))
+    assert len(here.measurements) == 6
+    go_on(anew, earlier)
+    assert len(anew.measurements) == 6, "earlier files do not tell machines apart"

@@ -11,9 +11,6 @@ from tests.conftest import Compare, Planned, written
 QUICK = ("-s", "dynamic", "--metric", "cpu", "--rounds", "4", "--no-instruments", "--quiet")
 
 
-pytestmark = pytest.mark.usefixtures("unwatched")
-
-
 @pytest.fixture(scope="module")
 def planned(tmp_path_factory: pytest.TempPathFactory) -> Planned:
     """Four commits; the third costs twice as much, and the last does not build."""
@@ -68,6 +65,19 @@ def test_each_night_measures_what_is_missing_and_says_a_confirmed_step_once(
     assert "made not to build" in " ".join(said)
 
 
+def test_what_a_step_parts_is_measured_again_although_it_is_not_of_the_newest(
+    run_compare: Compare, planned: Planned, tmp_path: Path
+) -> None:
+    folder, ids = planned
+    for branch, newest in ((ids[1], 10), (ids[2], 10), (ids[2], 1)):
+        done = run_compare(
+            f"standin@{branch}", "--anchor", f"standin@{ids[0]}", "--repo", folder,
+            "--newest", str(newest), "--results", tmp_path / "kept", *QUICK, command="track",
+        )  # fmt: skip
+    assert f"{ids[0][:10]} {ids[1][:10]} {ids[2][:10]}: only one sitting says" in done.stdout
+    assert (done.returncode, done.stderr) == (1, "")
+
+
 def test_without_a_history_the_anchor_must_be_named(run_compare: Compare, tmp_path: Path) -> None:
     done = run_compare("--results", tmp_path / "none", command="track")
     assert done.returncode == 2
@@ -82,6 +92,8 @@ def test_without_a_history_the_anchor_must_be_named(run_compare: Compare, tmp_pa
         (("--budget", "0"), "above zero"),
         (("--metric", "joy"), "is not one of"),
         (("--margin", "-5"), "from 0 to 1000"),
+        # There is no list of them: it would be for ever complete.
+        (("--anchor", "python@floor"), "they are not on the package index"),
     ],
 )
 def test_what_cannot_be_heeded_is_refused(

@@ -78,7 +78,7 @@ def refused(
         (["$(touch x)"], "is not a revision"),
         (["../.."], "is not a checkout of bytewax"),
         (["nobody@v1"], "there is no engine 'nobody'"),
-        (["v0.16.0", "standin@r0.0.1"], "a comparison is of one engine"),
+        (["v0.16.0", "standin@r0.0.1", "--repo", "."], "name revisions of one engine"),
         (["--", "-v"], "starts with a dash"),
         (["v0.16.0", "v0.16.0"], "label them"),
         (["no.whl"], "no wheel file"),

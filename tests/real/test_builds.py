@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests import standin
+from tests.repositories import everywhere
 from waitbench import engines
 from waitbench.engines import rustup
 from waitbench.environments.origins import Chooser
@@ -41,8 +42,8 @@ def make(
     *texts: str, repository: Repository, toolchain: str | None = None
 ) -> Mapping[str, Environment | HarnessError]:
     engine = engines.named("standin")
-    chooser = Chooser(engine, repository, repository.cache)
-    specs = chooser.choose(resolve(texts, repository), OriginChoice.AUTO, None)
+    chooser = Chooser(everywhere(repository), repository.cache)
+    specs = chooser.choose(resolve(texts, everywhere(repository)), OriginChoice.AUTO, None)
     maker = Maker(engine=engine, repository=repository, cache=repository.cache, toolchain=toolchain)
     return maker.make_all(specs)
 

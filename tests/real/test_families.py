@@ -9,12 +9,15 @@ from tests.conftest import Compare
 
 pytestmark = pytest.mark.integration
 
+RELEASES = ["v0.16.1", "v0.21.1"]
+"""The oldest generation of the API and the newest: all of them are in test_workloads.py."""
 
-def test_a_worker_that_asks_a_model_runs_on_every_generation_of_the_api(
+
+def test_a_worker_that_asks_a_model_runs_on_the_oldest_and_the_newest_api(
     run_compare: Compare, tmp_path: Path
 ) -> None:
     done = run_compare(
-        "v0.16.1", "v0.18.2", "v0.21.1", "-s", "scoring*", "--rounds", "1",
+        *RELEASES, "-s", "scoring*", "--rounds", "1",
         "--no-instruments", "--set", "calls_per_worker=20", "--set", "timeout_ms=50", timeout=580,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
@@ -33,7 +36,7 @@ def test_a_worker_that_asks_a_model_runs_on_every_generation_of_the_api(
             len(
                 (tmp_path / "results" / f"scoring-{transport}.samples.csv").read_text().splitlines()
             )
-            == 1 + 3 * 20
+            == 1 + len(RELEASES) * 20
         )
     assert (tmp_path / "results" / "scoring.png").exists()
     assert "time taken by a call" in done.stdout
@@ -43,11 +46,11 @@ def test_a_worker_that_asks_a_model_runs_on_every_generation_of_the_api(
     assert "| nonblocking-park |" in markdown.read_text().replace("\n", " |")
 
 
-def test_a_worker_that_waits_for_a_service_runs_on_every_generation_of_the_api(
+def test_a_worker_that_waits_for_a_service_runs_on_the_oldest_and_the_newest_api(
     run_compare: Compare, tmp_path: Path
 ) -> None:
     done = run_compare(
-        "v0.16.1", "v0.18.2", "v0.21.1", "-s", "embedding-direct", "-s",
+        *RELEASES, "-s", "embedding-direct", "-s",
         "embedding-proxy-adaptive", "--rounds", "1", "--set", "items_per_worker=30", "--no-plot",
         "--no-instruments", timeout=580,
     )  # fmt: skip
@@ -64,11 +67,11 @@ def test_a_worker_that_waits_for_a_service_runs_on_every_generation_of_the_api(
 
 
 @pytest.mark.parametrize("device", ["noop", "passthrough", "file"])
-def test_a_worker_that_waits_for_its_output_runs_on_every_generation_of_the_api(
+def test_a_worker_that_waits_for_its_output_runs_on_the_oldest_and_the_newest_api(
     run_compare: Compare, tmp_path: Path, device: str
 ) -> None:
     done = run_compare(
-        "v0.16.1", "v0.18.2", "v0.21.1", "-s", "paged-output-*-noop", "--rounds", "1",
+        *RELEASES, "-s", "paged-output-*-noop", "--rounds", "1",
         "--set", "items_per_worker=2000", "--set", f"device={device}", "--no-plot", timeout=580,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr

@@ -86,3 +86,12 @@ def test_every_console_is_made_in_one_place() -> None:
         if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("Console")
     ]
     assert makers == ["console.py"]
+
+
+def test_a_setting_in_a_label_is_no_picture() -> None:
+    def show(console: Console) -> None:
+        console.print("engine@1.0+ms:100:x", soft_wrap=True)
+        with PreparationLog(console, quiet=False) as say:
+            say("engine@1.0+ms:100:", "installing")
+
+    assert [line for line in lines_of(show) if "ms:100:" not in line] == []

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.records import make_record, outcome, times
+from tests.records import contestant, make_record, outcome, times
 from tests.reporting.printing import lines_of
 from waitbench.analysis import statistics
 from waitbench.analysis.statistics import Comparison
@@ -55,7 +55,7 @@ def test_where_the_steady_phase_is_not_known_total_cpu_is_judged_and_marked() ->
     assert line.verdict == "slower"
     assert printed(record)[2:4] == [
         "waiting   × 2*        × 1     × 1   slower",
-        "* total CPU: the steady phase is not known.",
+        "* total CPU: the steady phase is not known, or not the same work.",
     ]
 
 
@@ -93,3 +93,18 @@ def test_the_table_fits_80_columns(label: str, others: list[str]) -> None:
     assert "-too " in row, "names keep their beginning and their end"
     if others:
         assert f" {label[:5]}" in row
+
+
+def test_work_is_judged_by_total_cpu_where_engines_do_it_in_other_phases() -> None:
+    revisions = (contestant("a", engine="one"), contestant("b", engine="two"))
+    found = {
+        "a": [{"time_cpu": 5.0, "time_cpu_steady": 4.9}] * 3,
+        "b": [{"time_cpu": 5.0, "time_cpu_steady": 0.01}] * 3,
+    }
+    for waits, works, is_total in ((True, False, False), (False, True, True), (True, True, True)):
+        record = make_record(found, waits=waits, revisions=revisions)
+        record.works = works
+        (line,) = summary.lines(compare(record))
+        assert line.is_total is is_total
+    (line,) = summary.lines(compare(make_record(found, waits=False)))
+    assert not line.is_total

@@ -11,7 +11,8 @@ from typing import Any
 from benchmarks.upstreams import Upstream
 from tests.services.asking import ask
 from tests.services.plans import plan
-from waitbench.execution.services import Server, running
+from waitbench.execution.servers import Server
+from waitbench.execution.services import running
 
 TOGETHER = {"MODE": "fixed", "MAX_BATCH_SIZE": "8", "MAX_WAIT_TIME": "200"}
 LONG = {**TOGETHER, "MAX_WAIT_TIME": "60000"}

@@ -33,14 +33,17 @@ contestants = st.builds(
     Contestant,
     label=labels,
     text=texts,
+    engine=st.none() | texts,
     origin=texts,
+    beside=st.lists(texts, max_size=2).map(tuple),
+    settings=st.dictionaries(texts, texts, max_size=2),
+    remark=texts,
     commit=st.none() | texts,
     commit_date=st.none() | texts,
     facts=st.none() | facts,
 )
 contexts = st.builds(
     Context,
-    engine=st.none() | texts,
     revisions=st.lists(contestants, min_size=1, max_size=3, unique_by=lambda r: r.label).map(tuple),
     topology=texts,
     mixed_origins=st.booleans(),
@@ -63,6 +66,7 @@ def records(draw: st.DrawFn) -> Record:
         context=context,
         waits=draw(st.booleans()),
         metrics=(*METRICS, OWN_METRIC),
+        machine=draw(st.none() | st.dictionaries(texts, texts | st.integers(), max_size=2)),
         launcher_cpu_s=draw(st.dictionaries(texts, numbers, max_size=2)),
     )
     for position, label in enumerate(context.labels):

@@ -59,7 +59,7 @@ def test_the_context_is_that_of_the_scenarios() -> None:
     assert contents.context is not None
     assert contents.context == contents.records[0].context
     assert contents.context.labels == ("v0.16.0", "v0.16.1", "v0.21.1")
-    assert (contents.context.engine, contents.context.waitbench) == (None, None)
+    assert (contents.context.engines, contents.context.waitbench) == ((), None)
     assert contents.context.topology == "cluster, 2 processes"
     assert contents.context.hyperfine_version == "1.15.0"
     assert contents.context.machine["cpu_accounting"] == "tick 250 Hz"

@@ -54,10 +54,10 @@ class Stage:
         """The labels of a step's points."""
         return tuple(self.labels[point] for point in step.points)
 
-    def revision(self, point: int, engine: str) -> Revision:
-        """A point as something that can be installed; ``engine`` is the name of its engine."""
+    def revision(self, point: int, like: Revision) -> Revision:
+        """A point as something that can be installed, with all that an end has beside its code."""
         label = self.labels[point]
-        return Revision(label=label, text=label, engine=engine, source=self.points[point].source)
+        return replace(like, label=label, text=label, source=self.points[point].source)
 
     def commit_of(self, point: int) -> LoggedCommit | None:
         """The commit that made a point what it is; ``None`` of a release."""
@@ -77,6 +77,8 @@ class Searched:
     stages: tuple[Stage, ...]
     prefix: str
     """What stands before a revision of this engine, where it is not the default one."""
+    variant: str
+    """What stands behind it, where the ends have anything beside their code."""
     options: tuple[str, ...]
     """Those that ``compare`` takes too, to measure the same again."""
     remarks: tuple[str, ...] = ()

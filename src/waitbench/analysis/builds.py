@@ -14,14 +14,16 @@ def other_packages(context: Context) -> tuple[str, ...]:
         for text in facts.requirements:
             name, _, version = text.partition("==")
             versions.setdefault(name, {}).setdefault(version, []).append(label)
-    # The engine is the one that has the revision's version everywhere.
-    own_versions: dict[str, list[str]] = {}
-    for label, facts in installed.items():
-        own_versions.setdefault(facts.package_version, []).append(label)
+    # An engine is what has the revision's version in all that are of it.
+    own_versions: dict[str | None, dict[str, list[str]]] = {}
+    for one in context.revisions:
+        if one.facts is not None:
+            of_engine = own_versions.setdefault(one.engine, {})
+            of_engine.setdefault(one.facts.package_version, []).append(one.label)
     return tuple(
         f"{name} " + ", ".join(f"{version} ({', '.join(of)})" for version, of in found.items())
         for name, found in sorted(versions.items())
-        if len(found) > 1 and found != own_versions
+        if len(found) > 1 and found not in own_versions.values()
     )
 
 

@@ -12,6 +12,13 @@ def t_quantile(share: float, freedom: float) -> float:
     return float(special.stdtrit(freedom, share))
 
 
+def t_above(value: float, freedom: float) -> float:
+    """The chance that Student's t, with so many degrees of freedom, exceeds ``value``."""
+    from scipy import special
+
+    return float(special.stdtr(freedom, -value))
+
+
 def noncentral_t_above(value: float, freedom: int, noncentrality: float) -> float:
     """The chance that a noncentral t variable exceeds ``value``."""
     from scipy import special

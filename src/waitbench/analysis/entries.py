@@ -6,7 +6,7 @@ from datetime import datetime
 
 from packaging.version import InvalidVersion, Version
 
-from waitbench.model.record import Contestant, Context
+from waitbench.model.record import Contestant
 from waitbench.model.revision import Commit, Release
 
 _SHOWN_DIGITS = 10
@@ -25,6 +25,8 @@ class Entry:
     """Full id; ``None`` of releases."""
     date: str | None
     """When it was committed, in ISO 8601, where that is known."""
+    variant: str = ""
+    """Packages and knobs that it has besides, as they are typed."""
 
     @property
     def order(self) -> tuple[Version, bool, float, str]:
@@ -47,30 +49,32 @@ def name_of(source: Release | Commit) -> str:
     return source.commit[:_SHOWN_DIGITS]
 
 
-def entry_of(revision: Contestant, context: Context) -> Entry | None:
+def entry_of(revision: Contestant) -> Entry | None:
     """A revision of a comparison as one of history; ``None`` where it is not known what it is."""
     if revision.facts is None:
         return None
-    engine, version = context.engine or "", revision.facts.package_version
-    said = re.fullmatch(r"(?:[\w-]+@)?(v?\d+(?:\.\d+)+\w*)", revision.text.rpartition("=")[2])
-    if revision.origin == "wheel" or (revision.origin == "source" and said):
-        release = Release(version if said is None else said[1].removeprefix("v"))
-        return Entry(
-            name=name_of(release),
-            engine=engine,
-            version=release.version,
-            commit=None,
-            date=revision.commit_date,
-        )
-    if revision.origin == "source" and revision.commit is not None:
-        return Entry(
-            name=name_of(Commit(revision.commit)),
-            engine=engine,
-            version=version,
-            commit=revision.commit,
-            date=revision.commit_date,
-        )
-    return None
+    version, commit = revision.facts.package_version, None
+    said = re.fullmatch(r"(?:[^=]*=(?!=))?(?:[\w-]+@)?(v?\d+(?:\.\d+)+\w*)(?:\+.*)?", revision.text)
+    if revision.origin in ("wheel", "ours"):
+        # As the package says: v0.21 is the wheel of 0.21.0.
+        name = name_of(Release(version))
+    elif revision.origin == "source" and said:
+        version = said[1].removeprefix("v")
+        name = name_of(Release(version))
+    elif revision.origin == "source" and revision.commit is not None:
+        commit = revision.commit
+        name = name_of(Commit(commit))
+    else:
+        return None
+    return Entry(
+        # What a revision has beside it makes it another one.
+        name=name + revision.variant,
+        engine=revision.engine or "",
+        version=version,
+        commit=commit,
+        date=revision.commit_date,
+        variant=revision.variant,
+    )
 
 
 def _seconds(date: str | None) -> float:

@@ -32,9 +32,22 @@ class Trend:
     places: tuple[Place, ...]
     """In order of history."""
     steps: tuple[TrendStep, ...]
+    """Between revisions that have the same packages and knobs besides."""
     apart: tuple[Entry, ...]
     """Those that no chain of sittings joins with the anchor."""
     between: Between
+
+    @property
+    def newest(self) -> Place:
+        """The last revision that has besides what the anchor has."""
+        variant = next(one.entry.variant for one in self.places if one.entry.name == self.anchor)
+        return [one for one in self.places if one.entry.variant == variant][-1]
+
+    @property
+    def plain_steps(self) -> tuple[TrendStep, ...]:
+        """The steps between revisions that have nothing besides."""
+        plain = {one.entry.name for one in self.places if not one.entry.variant}
+        return tuple(step for step in self.steps if step.after in plain)
 
 
 def commonest(told: Iterable[Told]) -> str | None:
@@ -95,7 +108,21 @@ def _trend(series: Series, told: Sequence[Told], network: Network, margin: float
             for entry in ordered
             if entry.name in known
         ),
-        steps=steps(network, [entry.name for entry in ordered], margin),
+        steps=_steps(network, ordered, margin),
         apart=tuple(entry for entry in ordered if entry.name not in known),
         between=network.between,
     )
+
+
+def _steps(network: Network, ordered: Sequence[Entry], margin: float) -> tuple[TrendStep, ...]:
+    """The steps in history: a variant costs otherwise at any time, and nothing has changed by it.
+
+    So each is a line of its own.
+    """
+    known = set(network.revisions)
+    lines: dict[str, list[str]] = {}
+    for entry in ordered:
+        if entry.name in known:
+            lines.setdefault(entry.variant, []).append(entry.name)
+    places = sum(len(line) - 1 for line in lines.values())
+    return tuple(step for line in lines.values() for step in steps(network, line, margin, places))

@@ -111,14 +111,17 @@ class Comparison:
     """All revisions in one scenario."""
 
     scenario: str
-    engine: str | None
-    """``None`` where the file does not say."""
     topology: str
     mixed_origins: bool
     other_packages: tuple[str, ...]
     """Packages besides the engine that are not of one version in all revisions, with these."""
     waits: bool
     """Whether there was anything to wait for: items due over time, or silence."""
+    steady_compares: bool
+    """Whether the steady phases of all revisions hold the same work.
+
+    An engine may read everything first, and work behind the end of its input.
+    """
     metrics: tuple[Metric, ...]
     """Everything that the rows may hold."""
     rows: tuple[Row, ...]
@@ -144,11 +147,11 @@ def compare(record: Record) -> Comparison:
     context = record.context
     return Comparison(
         scenario=record.scenario,
-        engine=context.engine,
         topology=context.topology,
         mixed_origins=context.mixed_origins,
         other_packages=other_packages(context),
         waits=record.waits,
+        steady_compares=len(context.engines) < 2 or record.mostly_waits,
         metrics=record.metrics,
         rows=tuple(_row(label, record) for label in context.labels),
         left_out=len(all_rounds(record)) - len(shared_rounds(record)),

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, fields
 from functools import cache
+from itertools import product
 from typing import Any
 
 from waitbench.analysis.entries import Entry, entry_of
@@ -41,17 +42,21 @@ def tell(name: str, context: Context, records: Iterable[Record]) -> Iterator[Tol
     """What a comparison tells of every metric; ``name`` is its folder's.
 
     Nothing where revisions cannot be recognised elsewhere: wheels and checkouts that anybody may
-    have changed.
+    have changed. Each engine has a history of its own.
     """
-    entries = {one.label: entry_of(one, context) for one in context.revisions}
-    for record in records:
-        labels = [label for label in kept(record) if entries.get(label) is not None]
+    entries = {one.label: entry_of(one) for one in context.revisions}
+    for record, engine in product(records, context.engines or ("",)):
+        labels = [
+            label
+            for label in kept(record)
+            if (entry := entries.get(label)) is not None and entry.engine == engine
+        ]
         series = series_of(record)
         for metric in record.metrics:
             having = [one for one in labels if any(metric.key in r.metrics for r in record.of(one))]
             found = sitting(
                 name,
-                str(context.machine.get("fingerprint", "unknown")),
+                str(record.measured_on.get("fingerprint", "unknown")),
                 [entry.name for one in having if (entry := entries[one])],
                 rounds_of(record, having, metric),
             )
@@ -66,16 +71,15 @@ def tell(name: str, context: Context, records: Iterable[Record]) -> Iterator[Tol
 
 def tried(context: Context, records: Iterable[Record]) -> Iterator[Tried]:
     """What a comparison need not be made for again."""
-    names = {
-        one.label: entry.name for one in context.revisions if (entry := entry_of(one, context))
-    }
-    for record in records:
+    entries = {one.label: entry for one in context.revisions if (entry := entry_of(one))}
+    for record, engine in product(records, context.engines or ("",)):
         done = (
-            name
-            for label, name in names.items()
-            if len(record.of(label)) >= FEWEST_ROUNDS or record.why_given_up(label) is not None
+            entry.name
+            for label, entry in entries.items()
+            if entry.engine == engine
+            and (len(record.of(label)) >= FEWEST_ROUNDS or record.why_given_up(label) is not None)
         )
-        yield Tried(series=series_of(record), engine=context.engine or "", names=frozenset(done))
+        yield Tried(series=series_of(record), engine=engine, names=frozenset(done))
 
 
 def series_of(record: Record) -> Series:

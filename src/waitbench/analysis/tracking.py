@@ -23,12 +23,13 @@ def due(
 ) -> Iterator[Due]:
     """What to measure, what matters most first.
 
-    That is a second sitting for each step that only one has told of; then the ``candidates``, in
+    That is a second sitting for each step that only one has told of, between revisions that have
+    nothing besides; then the ``candidates``, in
     order of history, that are not ``measured``: the newest first, each beside the anchor and the
     nearest that is measured by then.
     """
     asked: set[tuple[str, str]] = set()
-    for step in (step for trend in trends for step in trend.steps if step.provisional):
+    for step in (step for trend in trends for step in trend.plain_steps if step.provisional):
         if (step.before, step.after) not in asked:
             asked.add((step.before, step.after))
             yield Due(
@@ -63,7 +64,7 @@ def unsaid(
     return [
         (trend, step)
         for trend in trends
-        for step in trend.steps
+        for step in trend.plain_steps
         if not step.provisional and (trend.series, metric, step.after) not in announced
     ]
 

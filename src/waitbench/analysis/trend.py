@@ -50,17 +50,20 @@ class TrendStep:
         return self.ratio.count < 2
 
 
-def steps(network: Network, order: Sequence[str], margin: float = MARGIN) -> tuple[TrendStep, ...]:
+def steps(
+    network: Network, order: Sequence[str], margin: float = MARGIN, places: int | None = None
+) -> tuple[TrendStep, ...]:
     """The steps in a series, in order.
 
     ``order`` are the revisions in order of history; those that are not in the network, and so
-    cannot be compared, are left out.
+    cannot be compared, are left out. ``places`` is how many are looked at in all, where this is not
+    the only search in the network.
     """
     known = set(network.revisions)
     names = [name for name in order if name in known]
     if len(names) < 2:
         return ()
-    series = _Series.of(network, names)
+    series = _Series.of(network, names, places or len(names) - 1)
     return series.described(series.found(math.log1p(margin)))
 
 
@@ -77,7 +80,7 @@ class _Series:
     """The quantile that bounds are at."""
 
     @classmethod
-    def of(cls, network: Network, names: Sequence[str]) -> "_Series":
+    def of(cls, network: Network, names: Sequence[str], looked_at: int) -> "_Series":
         import numpy as np
 
         places = [network.revisions.index(name) for name in names]
@@ -86,7 +89,7 @@ class _Series:
             names=tuple(names),
             logs=network.logs[places],
             precision=_level_free(network.covariance[np.ix_(places, places)]),
-            share=1 - ALPHA / 2 / (len(names) - 1),
+            share=1 - ALPHA / 2 / looked_at,
         )
 
     def found(self, least: float) -> list[int]:

@@ -16,10 +16,11 @@ from waitbench.analysis.bisection_steps import Step
 from waitbench.analysis.criteria import Criterion
 from waitbench.cli import drawing
 from waitbench.cli.publishing import publish
-from waitbench.cli.request import Request, ValidRequest, validate
+from waitbench.cli.request import Request, validate
 from waitbench.cli.resuming import kept_in
 from waitbench.cli.stepping import CannotBeMeasured, Stepper
 from waitbench.cli.stretches import FEWEST, History, Which
+from waitbench.cli.valid_request import ValidRequest
 from waitbench.model.errors import ExitCode, HarnessError, UsageError
 from waitbench.model.history import Stretch
 from waitbench.reporting.bisection import console, markdown, plain, texts
@@ -205,6 +206,7 @@ class _Search:
             scenarios=tuple(scenario.name for scenario in self.request.scenarios),
             stages=tuple(self.stages),
             prefix=engines.prefix_of(self.request.engine),
+            variant=self.request.specs[0].revision.variant,
             options=self.asked.options,
             remarks=tuple(self.remarks),
         )

@@ -16,7 +16,9 @@ from waitbench.cli.gating import VERDICT_NAME, Gate
 from waitbench.cli.guiding import GateGuide
 from waitbench.cli.keeper import Keeper
 from waitbench.cli.preparation import Prepared, prepare
-from waitbench.cli.request import Request, ValidRequest, validate
+from waitbench.cli.request import Request, validate
+from waitbench.cli.valid_request import ValidRequest
+from waitbench.environments import revisions
 from waitbench.execution.measure import Measurer
 from waitbench.execution.session import Session
 from waitbench.model.environment import OriginChoice
@@ -66,7 +68,7 @@ def calibrate(
     Comparisons that are in the results folder already are kept and counted, so a stopped
     calibration goes on where it was.
     """
-    text = revision.partition("=")[2] or revision
+    text = revisions.without_label(revision)
     asked = Gate(
         criteria=gating.read_criteria(fail_on, max_rounds, defaults=gate or not fail_on),
         most_rounds=gating.last_look(max_rounds),
@@ -111,11 +113,11 @@ class Calibrating:
                 return ExitCode.FAILED
             settings = self._settings(valid)
             self._require_same(prepared, settings)
-            measurer = prepared.measurer()
-            for number in range(1, self.number + 1):
-                one = self.folder / f"comparison-{number:03d}"
-                if not (one / f"{VERDICT_NAME}.json").exists():
-                    self._compare_once(prepared, measurer, one, settings, output)
+            with prepared.measuring() as measurer:
+                for number in range(1, self.number + 1):
+                    one = self.folder / f"comparison-{number:03d}"
+                    if not (one / f"{VERDICT_NAME}.json").exists():
+                        self._compare_once(prepared, measurer, one, settings, output)
             self._report(output)
         return ExitCode.OK
 

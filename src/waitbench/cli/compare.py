@@ -8,11 +8,15 @@ import typer
 
 from waitbench.cli import gating, options
 from waitbench.cli.asking import asking
-from waitbench.cli.comparing import Comparing, Output
+from waitbench.cli.comparing import Comparing
 from waitbench.cli.extras import Extras
 from waitbench.cli.gating import Gate
+from waitbench.cli.output import Output
 from waitbench.cli.request import Request
+from waitbench.cli.spreading import Spreading
 from waitbench.model.environment import OriginChoice
+from waitbench.model.errors import UsageError
+from waitbench.model.share import Shard
 
 EXAMPLES = """
 \b
@@ -27,6 +31,7 @@ Examples:
   ./compare.sh main my-branch --gate --junit cpu.xml    # exit 1 if the branch costs more CPU
   ./compare.sh main my-branch --gate --fail-fast -p 2
   ./compare.sh main my-branch --fail-on system:10% --fail-on cpu:5%,20ms
+  ./compare.sh main my-branch --gate --shard 1/3        # ./waitbench merge makes the verdict
 """
 
 
@@ -103,6 +108,26 @@ def compare(
             "--resume", help="Continue an interrupted comparison: that of --results, or the latest."
         ),
     ] = False,
+    on: Annotated[
+        Optional[str],
+        typer.Option(
+            metavar="CLUSTER",
+            help="Measure on the machines of a scheduler, dask://HOST:PORT or tls://HOST:PORT; or "
+            "on N workers on this one, local:N, to try it.",
+        ),
+    ] = None,
+    everywhere: Annotated[
+        bool,
+        typer.Option("--everywhere", help="With --on: every machine measures every scenario."),
+    ] = False,
+    shard: Annotated[
+        Optional[str],
+        typer.Option(
+            metavar="I/N",
+            help="Measure only this share of the scenarios, such as 1/3; ./waitbench merge makes "
+            "one comparison of all shares.",
+        ),
+    ] = None,
     plot: Annotated[bool, typer.Option("--plot/--no-plot", help="Draw charts at the end.")] = True,
     quiet: options.Quiet = False,
     as_json: Annotated[
@@ -127,6 +152,7 @@ def compare(
         origin=origin,
         instrumented=instruments,
         required_metrics=asked.needs,
+        shard=None if shard is None else Shard.parse(shard),
     )
     comparing = Comparing(
         gate=asked,
@@ -138,4 +164,9 @@ def compare(
         plot=plot,
         output=Output(quiet=quiet, as_json=as_json),
     )
-    raise typer.Exit(comparing.compare(asked_for))
+    if everywhere and on is None:
+        raise UsageError("--everywhere is for several machines: name them with --on.")
+    if on is None:
+        raise typer.Exit(comparing.compare(asked_for))
+    spreading = Spreading(comparing=comparing, on=on, everywhere=everywhere)
+    raise typer.Exit(spreading.compare(asked_for))

@@ -2,19 +2,18 @@
 
 import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import typer
 from rich.text import Text
 
 from waitbench import engines
+from waitbench.cli import doctor_sources
+from waitbench.cli.finding import Finding
 from waitbench.environments import interpreters
 from waitbench.execution import hyperfine
-from waitbench.model.errors import ExitCode, masked
+from waitbench.model.errors import ExitCode
 from waitbench.reporting.console import make_console
 from waitbench.system import machine
 from waitbench.system.instruments import find_sampler, find_system_calls
@@ -22,23 +21,7 @@ from waitbench.system.places import Cache
 from waitbench.system.tracer import find_tracer
 from waitbench.system.watch import Reading
 
-_NETWORK_ANSWERS_WITHIN_S = 60
 _STEAL_THAT_MATTERS = 0.01
-
-
-@dataclass(frozen=True, kw_only=True)
-class Finding:
-    """One thing that measuring takes."""
-
-    what: str
-    here: str
-    """What this machine has."""
-    costs: str = ""
-    """What its lack costs; empty where nothing is lacking."""
-    remedy: str = ""
-    """The command that would mend it, where one would."""
-    is_needed: bool = False
-    """Whether nothing can be compared without it."""
 
 
 def doctor() -> None:
@@ -69,9 +52,8 @@ def _findings(cache: Cache) -> Iterator[Finding]:
     yield _hyperfine(cache)
     yield _pythons(cache)
     yield _compiler()
-    yield _git()
-    yield _repository()
-    yield _index()
+    yield from _engines()
+    yield from doctor_sources.findings()
 
 
 def _processors() -> Finding:
@@ -198,53 +180,13 @@ def _compiler() -> Finding:
     )
 
 
-def _git() -> Finding:
-    if shutil.which("git"):
-        return Finding(what="git", here="installed")
-    return Finding(
-        what="git",
-        here="not installed",
-        costs="Commits and branches cannot be looked up; releases have wheels.",
-        remedy="sudo apt-get install git",
-    )
-
-
-def _repository() -> Finding:
-    engine = engines.DEFAULT
-    where = os.environ.get(engine.repository_variable) or engine.repository
-    if _answers("git", "ls-remote", "--exit-code", "--", where, "HEAD"):
-        return Finding(what="repository", here=f"{masked(where)} answers")
-    return Finding(
-        what="repository",
-        here=f"{masked(where)} does not answer",
-        costs="Commits, branches and tags that are not in the cache yet cannot be looked up.",
-        remedy=f"export {engine.repository_variable}=FOLDER    # a clone of it",
-    )
-
-
-def _index() -> Finding:
-    package = engines.DEFAULT.package
-    if _answers(sys.executable, "-m", "pip", "index", "versions", package):
-        return Finding(what="package index", here="answers")
-    return Finding(
-        what="package index",
-        here=f"does not answer for {package}",
-        costs="Releases that are not in the cache yet cannot be installed.",
-        remedy=f"{sys.executable} -m pip config debug",
-    )
-
-
-def _answers(*question: str) -> bool:
-    """Whether a program that asks the network ends well."""
-    try:
-        asked = subprocess.run(
-            question,
-            capture_output=True,
-            timeout=_NETWORK_ANSWERS_WITHIN_S,
-            check=False,
-            # So that nobody is asked for a password.
-            env={**os.environ, "GIT_TERMINAL_PROMPT": "0"},
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return False
-    return asked.returncode == 0
+def _engines() -> Iterator[Finding]:
+    """Those that this machine cannot run; that it can run the others need not be said."""
+    for engine in engines.all_known():
+        lack = engine.lack_here()
+        if lack is not None:
+            yield Finding(
+                what=f"engine {engine.name}",
+                here="cannot run",
+                costs=f"Its revisions are outcomes, and no figures. {lack}",
+            )

@@ -3,8 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Protocol
 
-from waitbench.cli.request import ValidRequest
+from waitbench.cli.valid_request import ValidRequest
 from waitbench.engines.base import Engine
 from waitbench.execution import timeline, tracing
 from waitbench.execution.measure import Measurer
@@ -14,7 +15,6 @@ from waitbench.model.run import WARM_UP, Measurement, PlannedRun
 from waitbench.model.scenario import Scenario
 from waitbench.model.trace import Trace
 from waitbench.reporting.cell_table import CellTable
-from waitbench.reporting.progress import RunProgress
 from waitbench.reporting.traces import tables
 from waitbench.store import timelines, traces
 from waitbench.system.tracer import find_tracer
@@ -44,13 +44,14 @@ class Extras:
                 f"--trace does not work here: {tracer.reason}. This would mend it: {tracer.remedy}"
             )
 
-    def require_launcher(self, engine: Engine) -> None:
-        """Raises ``UsageError`` where the engine has no launcher of its own, and one is wanted."""
-        if self.launcher_cost and _LAUNCHER not in engine.topologies:
-            raise UsageError(f"--launcher-cost: {engine.name} has no launcher of its own.")
+    def require_launcher(self, engines: Sequence[Engine]) -> None:
+        """Raises ``UsageError`` where an engine has no launcher of its own, and one is wanted."""
+        for engine in engines:
+            if self.launcher_cost and _LAUNCHER not in engine.topologies:
+                raise UsageError(f"--launcher-cost: {engine.name} has no launcher of its own.")
 
     def at_work(
-        self, request: ValidRequest, measurer: Measurer, folder: Path, progress: RunProgress
+        self, request: ValidRequest, measurer: Measurer, folder: Path, progress: "Says"
     ) -> "ExtrasAtWork":
         """What makes them."""
         return ExtrasAtWork(
@@ -62,6 +63,13 @@ class Extras:
         )
 
 
+class Says(Protocol):
+    """Who says what is done between runs."""
+
+    def about(self, what: str) -> None:
+        """Says it."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class ExtrasAtWork:
     """Makes the extra runs of a scenario."""
@@ -70,7 +78,7 @@ class ExtrasAtWork:
     scenarios: Mapping[str, Scenario]
     measurer: Measurer
     folder: Path
-    progress: RunProgress
+    progress: Says
 
     def add(self, record: Record) -> list[CellTable]:
         """Makes those that were asked for; what they show goes into the record and the folder.

@@ -2,10 +2,11 @@
 
 import math
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
@@ -13,7 +14,7 @@ from waitbench.analysis import criteria, gate, sequential
 from waitbench.analysis.criteria import DEFAULTS, Criterion, Scope
 from waitbench.analysis.gate import GateVerdict
 from waitbench.cli import publishing
-from waitbench.cli.request import ValidRequest
+from waitbench.cli.valid_request import ValidRequest
 from waitbench.families import METRICS
 from waitbench.model.errors import UsageError
 from waitbench.model.instruments import Instruments
@@ -96,6 +97,15 @@ class Gate:
         for path in filter(None, (self.markdown, self.junit)):
             files.require_writable(path)
 
+    def require_no_reports(self, option: str) -> None:
+        """Raises ``UsageError`` where a verdict is to be written that there will not be."""
+        for name, path in (("--markdown", self.markdown), ("--junit", self.junit)):
+            if path is not None:
+                raise UsageError(
+                    f"{name} is of the verdict, and with {option} that is made by merge: give it "
+                    "there."
+                )
+
     def as_settings(self) -> dict[str, object]:
         """What it is to do, for the result files."""
         return {
@@ -111,10 +121,39 @@ class Gate:
             "full": self.full,
         }
 
-    def conclude(self, records: Iterable[Record]) -> GateVerdict:
-        """Judges everything that was measured."""
+    @classmethod
+    def read_settings(cls, settings: Mapping[str, Any]) -> "Gate":
+        """The gate of a comparison with these settings, for a verdict on what it measured.
+
+        Raises ``UsageError`` where they are not of this version.
+        """
+        found = settings.get("gate")
+        if found is None:
+            return cls(criteria=(), most_rounds=sequential.FEWEST_ROUNDS)
+        try:
+            return cls(
+                criteria=tuple(
+                    replace(
+                        *criteria.parse([one["criterion"]], METRICS), scope=Scope(one["scenarios"])
+                    )
+                    for one in found["criteria"]
+                ),
+                most_rounds=last_look(int(found["max_rounds"])),
+                strict=bool(found["strict"]),
+                left_out=tuple(map(str, found["left_out"])),
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise UsageError(f"The settings of the gate cannot be read ({error!r}).") from error
+
+    def conclude(self, records: Iterable[Record], *, sharing: int = 1) -> GateVerdict:
+        """Judges everything that was measured, with the error of so many such comparisons."""
         return gate.conclude(
-            records, self.criteria, self.most_rounds, strict=self.strict, left_out=self.left_out
+            records,
+            self.criteria,
+            self.most_rounds,
+            strict=self.strict,
+            left_out=self.left_out,
+            sharing=sharing,
         )
 
     def require_budget(self, request: ValidRequest) -> None:
@@ -122,7 +161,7 @@ class Gate:
         if self.is_on and self.budget_s < request.round_s:
             enough_s = math.ceil(request.round_s * 5 / 10) * 10
             raise UsageError(
-                f"--budget {self.budget_s:g}: one round of {len(request.scenarios)} scenarios "
+                f"--budget {self.budget_s:g}: one round of {len(request.here)} scenarios "
                 f"takes about {request.round_s:.0f} s, and a verdict at least three. Allow "
                 f"{enough_s} s or more, or name fewer scenarios."
             )

@@ -1,6 +1,6 @@
 """Who tells the session which rounds the gate still wants; see ``execution.session.Guide``."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from waitbench.analysis import gate
 from waitbench.analysis.judging import Judgement
@@ -17,10 +17,22 @@ class GateGuide:
     """Wants more rounds of a scenario while any question about it could be settled by them."""
 
     def __init__(
-        self, asked: Gate, records: Mapping[str, Record], instruments: Instruments
+        self,
+        asked: Gate,
+        records: Mapping[str, Record],
+        instruments: Instruments,
+        elsewhere: Iterable[Record] = (),
+        *,
+        sharing: int = 1,
     ) -> None:
+        """Guides by the records of what is measured here; those of ``elsewhere`` need no runs.
+
+        So many comparisons share the allowed error as ``sharing`` says.
+        """
+        self._sharing = sharing
         self._asked = asked
         self._records = tuple(records.values())
+        self._elsewhere = tuple(elsewhere)
         self._instrumented = instruments.keys
         self._seen: object = None
         self._judgements: tuple[Judgement, ...] = ()
@@ -60,7 +72,11 @@ class GateGuide:
         if seen == self._seen:
             return
         self._judgements = gate.judge_all(
-            self._records, self._asked.criteria, self._asked.most_rounds
+            self._records,
+            self._asked.criteria,
+            self._asked.most_rounds,
+            self._elsewhere,
+            sharing=self._sharing,
         )
         self._unsettled = gate.unsettled(self._judgements)
         self._seen = seen

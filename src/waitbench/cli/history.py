@@ -76,6 +76,9 @@ def history(
     they took: absolute figures of two sittings do not compare.
     """
     wanted, share = past.metric_named(metric), past.margin_of(margin)
+    names = [one.name for one in engines.all_known()]
+    if engine not in names:
+        raise UsageError(f"--engine {engine!r} is not one of: {', '.join(names)}.")
     if newest < 0:
         raise UsageError(f"--newest {newest}: must not be negative.")
     told = [

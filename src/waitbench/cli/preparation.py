@@ -1,16 +1,17 @@
 """A valid request -> everything that measuring takes: hyperfine, environments, assets, services."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 
 from rich.console import Console
 
-from waitbench import VERSION
-from waitbench.cli.request import ValidRequest
+from waitbench import VERSION, engines
+from waitbench.cli.valid_request import ValidRequest
 from waitbench.environments import origins
-from waitbench.environments.virtualenvs import Maker
+from waitbench.environments.virtualenvs import Made, Maker
 from waitbench.execution import assets, services
 from waitbench.execution.bench import Bench
 from waitbench.execution.hyperfine import Hyperfine, locate
@@ -19,6 +20,7 @@ from waitbench.model.environment import Environment, EnvironmentSpec
 from waitbench.model.errors import HarnessError
 from waitbench.model.record import Contestant, Context, Record
 from waitbench.model.run import NOT_BUILT, WARM_UP, Outcome
+from waitbench.model.scenario import Scenario
 from waitbench.reporting.progress import PreparationLog
 from waitbench.system import machine
 
@@ -41,65 +43,79 @@ class Prepared:
         """Those of the revisions that can be measured."""
         return tuple(label for label in self.request.labels if label in self.environments)
 
-    def measurer(self) -> Measurer:
-        """What measures these environments."""
+    @contextmanager
+    def measuring(self) -> Iterator[Measurer]:
+        """What measures these environments; what it keeps up meanwhile ends with the block."""
+        kept = services.Kept(self.request.cache)
+        with closing(kept):
+            yield self.measurer(kept)
+
+    def measurer(self, kept: services.Kept | None = None) -> Measurer:
+        """What measures these environments; without ``kept``, each run has servers of its own."""
         bench = Bench(
             environments=self.environments,
             topology=self.request.topology,
             cache=self.request.cache,
             time_limit_s=self.request.time_limit_s,
             services_python=self.services_python,
+            kept=kept,
             instruments=self.request.instruments,
         )
         return Measurer(self.hyperfine, bench)
 
-    def new_records(self) -> dict[str, Record]:
-        """An empty record for each scenario, but for what could not be built."""
+    def new_records(self, scenarios: Sequence[Scenario] | None = None) -> dict[str, Record]:
+        """An empty record for each scenario, but for what could not be built.
+
+        Those measured here, unless others are given.
+        """
         records = {}
-        for scenario in self.request.scenarios:
-            record = Record(
-                scenario=scenario.name,
-                family=scenario.family.name,
-                parameters=scenario.parameters,
-                context=self.context,
-                waits=scenario.waits,
-                works=scenario.works,
-                metrics=scenario.metrics,
-            )
+        for scenario in self.request.here if scenarios is None else scenarios:
+            record = new_record(scenario, self.context)
             for label, error in self.errors.items():
                 record.add(_not_built(label, error, self.context.started_at))
             records[scenario.name] = record
         return records
 
 
+def new_record(scenario: Scenario, context: Context) -> Record:
+    """An empty record."""
+    return Record(
+        scenario=scenario.name,
+        family=scenario.family.name,
+        parameters=scenario.parameters,
+        context=context,
+        waits=scenario.waits,
+        works=scenario.works,
+        metrics=scenario.metrics,
+    )
+
+
 def prepare(request: ValidRequest, progress: Console, say: PreparationLog) -> Prepared:
     """Locates or makes everything; what cannot be made is said at once."""
     with say:
         hyperfine = locate(request.cache, say.about)
+        # Of all scenarios: an environment is the same wherever a share is measured.
         families = {scenario.family.name: scenario.family for scenario in request.scenarios}
         requirements = {text for family in families.values() for text in family.requirements}
-        maker = Maker(
-            engine=request.engine,
-            repository=request.repository,
-            cache=request.cache,
-            requirements=tuple(sorted(requirements)),
-            toolchain=request.toolchain,
-            limit_s=request.setup_limit_s,
-            say=say,
-        )
-        made = maker.make_all(request.specs)
+        made = _made(request, tuple(sorted(requirements)), say)
         usable = {label: one for label, one in made.items() if isinstance(one, Environment)}
         if usable:
-            first = next(iter(usable.values()))
-            assets.make(request.scenarios, first, request.cache, say.about)
+            # What does not run Python has not what that takes: it comes last.
+            first = max(usable.values(), key=lambda one: engines.named(one.engine).runs_python)
+            assets.make(request.here, first, request.cache, say.about)
         services_python = None
-        if any(family.services is not None for family in families.values()):
+        if any(scenario.family.services is not None for scenario in request.here):
             services_python = services.make_environment(request.cache, say.about)
+            for scenario in request.here:
+                if scenario.family.services is not None:
+                    plan = scenario.family.services(scenario.parameters)
+                    # What cannot be had is said by each run that needs it; others need not stop.
+                    with suppress(HarnessError):
+                        services.prepare(plan, request.cache, say.about)
     errors = {label: one for label, one in made.items() if isinstance(one, HarnessError)}
     for label, error in errors.items():
         progress.print(f"{label}: {error}", style="red", soft_wrap=True)
     context = Context(
-        engine=request.engine.name,
         revisions=tuple(
             _contestant(spec, usable.get(spec.revision.label)) for spec in request.specs
         ),
@@ -121,11 +137,44 @@ def prepare(request: ValidRequest, progress: Console, say: PreparationLog) -> Pr
     )
 
 
+def _made(request: ValidRequest, requirements: tuple[str, ...], say: PreparationLog) -> Made:
+    """The environments of all engines, or why there are none. Raises ``HarnessError``.
+
+    Of several engines, one that this machine cannot have does not keep the others from it.
+    """
+    found: dict[str, Environment | HarnessError] = {}
+    for engine in request.engines:
+        specs = [spec for spec in request.specs if spec.revision.engine == engine.name]
+        maker = Maker(
+            engine=engine,
+            repository=request.repositories.get(engine.name),
+            cache=request.cache,
+            requirements=(*engine.requirements, *(requirements if engine.runs_python else ())),
+            toolchain=request.toolchain,
+            limit_s=request.setup_limit_s,
+            say=say,
+        )
+        try:
+            lack = engine.lack_here()
+            if lack is not None:
+                raise HarnessError(lack)
+            found |= maker.make_all(specs)
+        except HarnessError as error:
+            if len(request.engines) == 1:
+                raise
+            found |= {spec.revision.label: error for spec in specs}
+    return {label: found[label] for label in request.labels}
+
+
 def _contestant(spec: EnvironmentSpec, environment: Environment | None) -> Contestant:
     return Contestant(
         label=spec.revision.label,
         text=spec.revision.text,
+        engine=spec.revision.engine,
         origin=spec.origin.value,
+        beside=spec.revision.beside,
+        settings=spec.revision.settings,
+        remark=engines.named(spec.revision.engine).remark(),
         commit=spec.commit,
         commit_date=spec.commit_date,
         facts=environment.facts if environment else None,

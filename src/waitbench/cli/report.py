@@ -11,7 +11,7 @@ from waitbench import families
 from waitbench.analysis import statistics
 from waitbench.cli import paging
 from waitbench.model.errors import UsageError
-from waitbench.reporting import summary, tables
+from waitbench.reporting import machines, summary, tables
 from waitbench.reporting import traces as traced
 from waitbench.reporting.cell_table import CellTable
 from waitbench.reporting.console import make_console
@@ -84,4 +84,7 @@ def _print(folder: Path, output: Console) -> list[CellTable]:
         table.print_to(output)
     if compared:
         summary.print_summary(compared, output)
+    where = machines.sentence(contents.records)
+    if where is not None:
+        output.print(where, soft_wrap=True)
     return of_families

@@ -1,19 +1,22 @@
-"""What the user typed -> a Request, validated and resolved. Nothing is built yet."""
+"""What the user typed -> a Request -> a ValidRequest. Nothing is built yet."""
 
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from waitbench.cli.valid_request import ValidRequest
 from waitbench.engines.base import Engine
 from waitbench.environments import revisions
 from waitbench.environments.origins import Chooser
 from waitbench.environments.repository import Repository
+from waitbench.environments.revisions import Repositories
 from waitbench.families import METRICS, selection
-from waitbench.model.environment import EnvironmentSpec, OriginChoice
+from waitbench.model.environment import OriginChoice
 from waitbench.model.errors import UsageError
 from waitbench.model.instruments import Instruments
 from waitbench.model.metrics import SYSTEM_CALLS
 from waitbench.model.scenario import Scenario, Topology
+from waitbench.model.share import Shard, Share
 from waitbench.reporting.progress import PreparationLog
 from waitbench.system import variables
 from waitbench.system.instruments import find_instruments, find_system_calls
@@ -47,57 +50,28 @@ class Request:
     """What a step of setting up may take, instead of what fits it."""
     passed_variables: tuple[str, ...] = ()
     """Names of environment variables that builds and runs get besides the listed ones."""
+    shard: Shard | None = None
+    """Which share of the scenarios to measure, instead of all."""
     argv: tuple[str, ...]
     """For the result files, without secrets."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class ValidRequest:
-    """A request that makes sense, resolved."""
-
-    engine: Engine
-    scenarios: tuple[Scenario, ...]
-    topology: Topology
-    repository: Repository
-    specs: tuple[EnvironmentSpec, ...]
-    cache: Cache
-    time_limit_s: float | None
-    instruments: Instruments
-    """What observes instrumented runs; none, if there are to be no such runs."""
-    toolchain: str | None
-    setup_limit_s: float | None
-    python: str | None
-    """The interpreter that the user asks for."""
-    argv: tuple[str, ...]
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """Those of the revisions, the baseline's first."""
-        return tuple(spec.revision.label for spec in self.specs)
-
-    def as_settings(self) -> dict[str, object]:
-        """What it asks for besides revisions and topology, for the result files."""
-        return {
-            "scenarios": [scenario.name for scenario in self.scenarios],
-            "time_limit_s": self.time_limit_s,
-            "instruments": sorted(self.instruments.keys),
-            "split": "sampled" if self.instruments.sampler else "ticks",
-        }
-
-    @property
-    def round_s(self) -> float:
-        """Roughly how long one round of every scenario takes."""
-        return sum(scenario.expected_s for scenario in self.scenarios) * len(self.specs)
-
-
-def validate(request: Request, say: PreparationLog, *, quick: bool) -> ValidRequest:
+def validate(
+    request: Request,
+    say: PreparationLog,
+    *,
+    quick: bool,
+    instruments: Instruments | None = None,
+) -> ValidRequest:
     """Validates and resolves a request; ``quick`` shortens the scenarios.
+
+    ``instruments`` are those of other machines, where they measure.
 
     Raises ``UsageError``; creates nothing but entries of the cache.
     """
     variables.pass_on(request.passed_variables)
-    engine = revisions.engine_of(request.revisions)
-    topology = _topology(request, engine)
+    named_engines = revisions.engines_of(request.revisions)
+    topology = _topology(request, named_engines)
     chosen = _scenarios(request, quick=quick)
     for name, limit_s in (
         ("--time-limit", request.time_limit_s), ("--setup-limit", request.setup_limit_s)
@@ -106,24 +80,26 @@ def validate(request: Request, say: PreparationLog, *, quick: bool) -> ValidRequ
             raise UsageError(
                 f"{name} {limit_s:g}: must be above zero, and at most {_LONGEST_S:g} seconds."
             )
+    share = _share(request, chosen)
     _require_metrics(request, chosen)
-    instruments = _instruments(request)
+    found = _instruments(request, instruments)
     cache = Cache()
-    location = request.repo or os.environ.get(engine.repository_variable) or engine.repository
-    repository = Repository(location, cache, say.about)
+    repositories = _repositories(request, named_engines, cache, say)
     with say:
-        named = revisions.resolve(request.revisions, repository)
-        chooser = Chooser(engine, repository, cache)
-        specs = chooser.choose(named, request.origin, request.python)
+        named = revisions.resolve(request.revisions, repositories)
+        specs = Chooser(repositories, cache, say.about).choose(
+            named, request.origin, request.python
+        )
     return ValidRequest(
-        engine=engine,
+        engines=named_engines,
         scenarios=chosen,
+        share=share,
         topology=topology,
-        repository=repository,
+        repositories=repositories,
         specs=specs,
         cache=cache,
         time_limit_s=request.time_limit_s,
-        instruments=instruments,
+        instruments=found,
         toolchain=request.toolchain,
         setup_limit_s=request.setup_limit_s,
         python=request.python,
@@ -131,15 +107,51 @@ def validate(request: Request, say: PreparationLog, *, quick: bool) -> ValidRequ
     )
 
 
-def _topology(request: Request, engine: Engine) -> Topology:
+def _share(request: Request, chosen: Sequence[Scenario]) -> Share:
+    names = tuple(scenario.name for scenario in chosen)
+    if request.shard is None:
+        return Share(scenarios=names, of=names)
+    return request.shard.of({scenario.name: scenario.expected_s for scenario in chosen})
+
+
+def _repositories(
+    request: Request, named_engines: Sequence[Engine], cache: Cache, say: PreparationLog
+) -> Repositories:
+    """Where the commits of each engine are that has any. Raises ``UsageError``."""
+    having = [engine for engine in named_engines if engine.repository is not None]
+    if request.repo is not None and len(having) != 1:
+        raise UsageError("--repo: name revisions of one engine that has a repository.")
+    return {
+        engine.name: Repository(
+            request.repo
+            or os.environ.get(engine.repository_variable or "")
+            or str(engine.repository),
+            cache,
+            say.about,
+        )
+        for engine in having
+    }
+
+
+def _topology(request: Request, named_engines: Sequence[Engine]) -> Topology:
     for name, number in (("--processes", request.processes), ("--workers", request.workers)):
         if number < 1:
             raise UsageError(f"{name} {number}: must be at least 1.")
     kind = request.topology or ("single" if request.processes == 1 else "cluster")
-    if kind not in engine.topologies:
-        raise UsageError(f"--topology {kind!r} is not one of: {', '.join(engine.topologies)}.")
+    shared = [
+        one
+        for one in named_engines[0].topologies
+        if all(one in engine.topologies for engine in named_engines)
+    ]
+    if kind not in shared:
+        raise UsageError(f"--topology {kind!r} is not one of: {', '.join(shared)}.")
+    for engine in named_engines:
+        if engine.most_workers is not None and request.workers > engine.most_workers:
+            raise UsageError(
+                f"--workers {request.workers}: {engine.name} has {engine.most_workers} at most."
+            )
     if kind == "single" and request.processes > 1:
-        others: Sequence[str] = [other for other in engine.topologies if other != "single"]
+        others: Sequence[str] = [other for other in shared if other != "single"]
         raise UsageError(
             "--topology single is one process. For more, leave it out"
             + "".join(f", or say --topology {other}" for other in others[-1:])
@@ -169,12 +181,19 @@ def _listed(scenarios: Sequence[Scenario]) -> str:
     return " or ".join(names) if len(names) <= 3 else f"{len(names)} scenarios"
 
 
-def _instruments(request: Request) -> Instruments:
-    found = find_instruments() if request.instrumented else Instruments()
+def _instruments(request: Request, elsewhere: Instruments | None) -> Instruments:
+    found = Instruments()
+    if request.instrumented:
+        found = find_instruments() if elsewhere is None else elsewhere
     if SYSTEM_CALLS in request.required_metrics - found.keys:
         if not request.instrumented:
             raise UsageError(
                 "System calls are counted in instrumented runs only: leave out --no-instruments."
+            )
+        if elsewhere is not None:
+            raise UsageError(
+                "System calls cannot be counted on every worker. On each, ./waitbench doctor tells "
+                "what would mend it."
             )
         counter = find_system_calls()
         raise UsageError(

@@ -13,8 +13,8 @@ from waitbench.analysis.builds import other_packages
 from waitbench.analysis.rounds import logs_by_round
 from waitbench.cli.keeper import Keeper
 from waitbench.cli.preparation import Prepared, prepare
-from waitbench.cli.request import ValidRequest
 from waitbench.cli.resuming import begin_records
+from waitbench.cli.valid_request import ValidRequest
 from waitbench.environments.origins import Chooser
 from waitbench.execution.session import Session
 from waitbench.model.environment import EnvironmentSpec, Interpreter, OriginChoice
@@ -68,8 +68,11 @@ class Stepper:
         records = begin_records(prepared, folder, resume=resumed)
         comparisons.begin(folder, prepared.context, self.request.as_settings())
         guide = _StepGuide(step, records, self)
-        with RunProgress(self.progress, quiet=self.quiet) as bar:
-            session = Session(prepared.measurer(), records, Keeper(folder, bar))
+        with (
+            RunProgress(self.progress, quiet=self.quiet) as bar,
+            prepared.measuring() as measurer,
+        ):
+            session = Session(measurer, records, Keeper(folder, bar))
             session.carry_out_until(
                 guide, [prepared.request.scenarios], prepared.labels, self.most_rounds, budget_s
             )
@@ -92,9 +95,10 @@ class Stepper:
     def _specs(self, stage: Stage, points: Sequence[int]) -> tuple[EnvironmentSpec, ...]:
         """What to install for some points of a stage. Raises ``UsageError``."""
         request = self.request
-        chooser = Chooser(request.engine, request.repository, request.cache)
+        chooser = Chooser(request.repositories, request.cache)
         wheels = stage.grain is Grain.RELEASES
-        revisions = [stage.revision(point, request.engine.name) for point in points]
+        like = request.specs[0].revision
+        revisions = [stage.revision(point, like) for point in points]
         choice = OriginChoice.WHEEL if wheels else OriginChoice.SOURCE
         wanted = self.python.executable if self.python else request.python
         return chooser.choose(revisions, choice, wanted) if revisions else ()

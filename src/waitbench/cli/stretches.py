@@ -6,9 +6,9 @@ from enum import Enum
 
 from waitbench.analysis.bisection import Kind
 from waitbench.analysis.bisection_stages import Grain, Stage
-from waitbench.cli.request import ValidRequest
+from waitbench.cli.valid_request import ValidRequest
 from waitbench.environments.candidates import Candidates
-from waitbench.environments.index import Index
+from waitbench.environments.index import index_of
 from waitbench.model.environment import Origin
 from waitbench.model.errors import UsageError
 from waitbench.model.history import Stretch
@@ -39,10 +39,22 @@ class History:
     def first(self) -> tuple[Grain, Stretch]:
         """Where the search begins. Raises ``UsageError`` where there is nothing to search."""
         good, bad = (spec.revision for spec in self.request.specs)
+        if good.variant != bad.variant:
+            raise UsageError(
+                f"{good.label} and {bad.label}: a search is among revisions that differ by their "
+                "code only. Name both ends with the same packages and settings."
+            )
         released = all(isinstance(one.source, Release) for one in (good, bad))
         if self.which is Which.RELEASES and not released:
             raise UsageError("--releases: name a release for each end, such as v0.16.0.")
         wheels = all(spec.origin is Origin.WHEEL for spec in self.request.specs)
+        if self.which is Which.RELEASES and not wheels:
+            # A package of ours is on no index; others may lack a wheel.
+            index_of(self.request.engine, self.request.cache)
+            raise UsageError(
+                "--releases: no Python here has a wheel of both ends. Leave it out to search the "
+                "commits between them."
+            )
         if self.which is Which.COMMITS or not (released and wheels):
             found = self._commits(good, bad)
             if len(found.points) < FEWEST:
@@ -51,7 +63,7 @@ class History:
                     "that it is built from differs."
                 )
             return Grain.COMMITS, found
-        index = Index(self.request.engine.package, self.request.cache)
+        index = index_of(self.request.engine, self.request.cache)
         python = self.request.specs[0].python
         return Grain.RELEASES, self._candidates.releases(good, bad, index, python)
 
@@ -62,8 +74,8 @@ class History:
         """
         for finding in (*stage.named(Kind.CULPRIT), *stage.named(Kind.RANGE)):
             if stage.grain is Grain.RELEASES and self.which is not Which.RELEASES:
-                engine = self.request.engine.name
-                good, bad = (stage.revision(at, engine) for at in (finding.good, finding.bad))
+                like = self.request.specs[0].revision
+                good, bad = (stage.revision(at, like) for at in (finding.good, finding.bad))
                 yield Grain.COMMITS, self._commits(good, bad)
             merge = stage.commit_of(finding.bad) if finding.kind is Kind.CULPRIT else None
             within = self._candidates.inside(merge) if merge else None
@@ -86,7 +98,7 @@ class History:
 
     @property
     def _candidates(self) -> Candidates:
-        return Candidates(self.request.engine, self.request.repository)
+        return Candidates(self.request.engine, self.request.repositories)
 
     def _commits(self, good: Revision, bad: Revision) -> Stretch:
         return self._candidates.commits(good, bad, all_parents=self.all_parents)

@@ -14,12 +14,14 @@ from waitbench.analysis.history import Trend
 from waitbench.analysis.telling import Told
 from waitbench.analysis.tracking import Due
 from waitbench.cli import past
-from waitbench.cli.comparing import Comparing, Output
+from waitbench.cli.comparing import Comparing
 from waitbench.cli.extras import Extras
 from waitbench.cli.gating import Gate
-from waitbench.cli.request import Request, ValidRequest, validate
+from waitbench.cli.output import Output
+from waitbench.cli.request import Request, validate
+from waitbench.cli.valid_request import ValidRequest
 from waitbench.environments.candidates import Candidates
-from waitbench.environments.index import Index
+from waitbench.environments.index import index_of
 from waitbench.model.errors import ExitCode, HarnessError, UsageError
 from waitbench.model.metrics import Metric
 from waitbench.model.revision import Commit, Release, Revision
@@ -56,9 +58,10 @@ class Tracking:
         ends = (anchor, *([self.branch] if self.branch else []))
         say = PreparationLog(output, quiet=self.quiet)
         valid = validate(replace(request, revisions=ends), say, quick=not self.full)
+        _require_plain(valid)
         name = _name_of(valid.specs[0].revision)
         texts = {**self._candidates(valid), name: anchor}
-        code = ExitCode.OK
+        code, prefix = ExitCode.OK, engines.prefix_of(valid.engine)
         queue = self._due([one for one in texts if one != name], valid, name)
         for number, one in enumerate(queue, 1):
             output.print(f"{number} of {len(queue)}: {' '.join(one.revisions)}: {one.why}")
@@ -68,7 +71,7 @@ class Tracking:
                 output.print("The budget is spent: the next call goes on from here.")
                 break
             # What the history calls it is short, and the same every night.
-            named = tuple(f"{name}={texts.get(name, name)}" for name in one.revisions)
+            named = tuple(f"{name}={texts.get(name, prefix + name)}" for name in one.revisions)
             code = max(code, self._measure(replace(request, revisions=named), output))
         if not queue:
             output.print("The history lacks nothing of this.")
@@ -112,11 +115,11 @@ class Tracking:
         prefix = engines.prefix_of(valid.engine)
         good = valid.specs[0]
         if self.branch is None:
-            index = Index(valid.engine.package, valid.cache)
+            index = index_of(valid.engine, valid.cache)
             versions = index.releases(good.python)[-self.newest :]
             return {name_of(Release(one)): prefix + valid.engine.tag_of(one) for one in versions}
         bad = valid.specs[1].revision
-        points = Candidates(valid.engine, valid.repository).commits(good.revision, bad).points
+        points = Candidates(valid.engine, valid.repositories).commits(good.revision, bad).points
         return {
             name_of(one.source): prefix + one.source.identity for one in points[1:][-self.newest :]
         }
@@ -159,6 +162,16 @@ def _name_of(anchor: Revision) -> str:
     if isinstance(anchor.source, (Release, Commit)):
         return name_of(anchor.source)
     raise UsageError(f"--anchor {anchor.label}: anybody may change it. Name a release or a commit.")
+
+
+def _require_plain(valid: ValidRequest) -> None:
+    """Raises ``UsageError`` where an end has anything that its neighbours would not have."""
+    for spec in valid.specs:
+        if spec.revision.variant:
+            raise UsageError(
+                f"{spec.revision.label}: the history's releases and commits are measured as they "
+                "are. Name one without packages and settings, with --anchor."
+            )
 
 
 def _series(valid: ValidRequest) -> list[Series]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from waitbench.model.environment import Facts
 from waitbench.model.metrics import METRICS, Metric
+from waitbench.model.revision import typed
 from waitbench.model.run import (
     DISTURBED,
     HARMLESS,
@@ -40,18 +41,29 @@ class Contestant:
     text: str
     """As the user wrote it."""
     origin: str
+    engine: str | None = None
+    """``None`` in files of before engines were recorded."""
+    beside: tuple[str, ...] = ()
+    """Packages that the user wanted beside it, pinned."""
+    settings: Mapping[str, str] = field(default_factory=dict)
+    """Knobs of the engine that the user set, by name."""
+    remark: str = ""
+    """What its engine does that others do not, or does otherwise."""
     commit: str | None = None
     commit_date: str | None = None
     facts: Facts | None = None
     """``None`` where no environment could be made."""
+
+    @property
+    def variant(self) -> str:
+        """What the user wanted of it besides, as it is typed."""
+        return typed(self.beside, self.settings)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Context:
     """What holds for a whole comparison; everything needed to repeat it."""
 
-    engine: str | None
-    """``None`` in files of before engines were recorded."""
     revisions: tuple[Contestant, ...]
     """In the order given: the baseline first."""
     topology: str
@@ -70,10 +82,15 @@ class Context:
         return tuple(revision.label for revision in self.revisions)
 
     @property
+    def engines(self) -> tuple[str, ...]:
+        """The engines whose revisions these are, the baseline's first, as far as is known."""
+        return tuple(dict.fromkeys(filter(None, (one.engine for one in self.revisions))))
+
+    @property
     def identity(self) -> tuple[object, ...]:
         """What must be equal for the runs of two sessions to belong to one comparison."""
         return self.topology, tuple(
-            (r.label, r.facts and r.facts.package_sha256, r.facts and r.facts.python)
+            (r.label, r.facts and r.facts.package_sha256, r.facts and r.facts.python, r.variant)
             for r in self.revisions
         )
 
@@ -93,12 +110,19 @@ class Record:
     """Whether the scenario has heavy work to do, whose CPU dwarfs that of any waiting."""
     metrics: tuple[Metric, ...] = METRICS
     """Everything that its runs may hold."""
+    machine: Mapping[str, object] | None = None
+    """What it was measured on, where that is not the context's machine."""
     measurements: list[Measurement] = field(default_factory=list)
     outcomes: list[Outcome] = field(default_factory=list)
     launcher_cpu_s: dict[str, float] = field(default_factory=dict)
     """What the engine's own launcher spent in one extra run, by label; empty unless asked for."""
     outcomes_before: int = 0
     """How many of the outcomes are those of a session before this one, which it resumes."""
+
+    @property
+    def measured_on(self) -> Mapping[str, object]:
+        """The machine of its runs; see ``system.machine.describe``."""
+        return self.context.machine if self.machine is None else self.machine
 
     @property
     def mostly_waits(self) -> bool:

@@ -12,7 +12,15 @@ Samples = Sequence[Mapping[str, float]]
 """What a workload observed besides: one mapping each, such as a call's time and lines."""
 
 NEXT_AWAKE = "next-awake"
-CAPABILITIES = {NEXT_AWAKE: "say when a source is to be asked next"}
+WINDOW = "window"
+ALARM = "alarm"
+KAFKA = "kafka"
+CAPABILITIES = {
+    NEXT_AWAKE: "say when a source is to be asked next",
+    WINDOW: "hold items in a window of time",
+    ALARM: "wake a step at a time that it asks for",
+    KAFKA: "read from an Apache Kafka broker",
+}
 """What an environment may be able to do, each with the end of a sentence: "it cannot …"."""
 
 MOST_READING_WORKERS = 16
@@ -52,9 +60,20 @@ class Service:
     """One server that a run needs, started before it and stopped after it."""
 
     name: str
-    """A module of ``services/``."""
+    """A module of ``services/``, unless ``module`` names it."""
     settings: Mapping[str, str]
     """By environment variable."""
+    module: str | None = None
+    """The module, by its path in ``services/``."""
+    prepare: Callable[[Path, Callable[[str], None]], Mapping[str, str]] | None = None
+    """Gets what it runs on, once, and says so; returns settings that tell it where that is.
+
+    It is given the cache's folder for that. Raises ``HarnessError`` with what would help.
+    """
+    is_up: Callable[[str], bool] | None = None
+    """Whether it is up, by its URL; by default, whether ``/health`` answers."""
+    is_kept: bool = False
+    """Whether it is kept up from one run to the next, because it takes long to start."""
     upstream_variable: str | None = None
     """The environment variable that tells it where the service before it is."""
     counters: Callable[[str], Mapping[str, float]] = field(default=lambda _url: {})
@@ -100,6 +119,8 @@ class Family:
     """Whether a run's input makes the workers wait: items are due over time, or it is silent."""
     works: Callable[[Parameters], bool] = field(default=lambda _parameters: False)
     """Whether a run has heavy work to do, whose CPU dwarfs that of any waiting."""
+    portable: bool = False
+    """Whether its runs are told whole by their parameters, also to what runs no Python of ours."""
     quick: Mapping[str, str] = field(default_factory=dict)
     """Settings that shorten its scenarios for the gate."""
 
@@ -118,6 +139,8 @@ class Scenario:
     """What the call is given; of a user's dataflow, what identifies it."""
     by_default: bool = True
     """Whether it runs when no ``--scenario`` is given."""
+    across_engines: bool = False
+    """Whether it is one of those that engines are set side by side by."""
     needs: frozenset[str] = frozenset()
     """Capabilities without which a revision cannot run it."""
     is_own: bool = True

@@ -15,9 +15,11 @@ def make_console(
     """A console on stdout, or on another stream.
 
     Names and messages come out of files and out of the code under test: brackets in them are no
-    markup, and control characters no commands to the terminal.
+    markup, colons no pictures, and control characters no commands to the terminal.
     """
-    return _TextConsole(stderr=stderr, file=file, width=width, highlight=False, markup=False)
+    return _TextConsole(
+        stderr=stderr, file=file, width=width, highlight=False, markup=False, emoji=False
+    )
 
 
 class _TextConsole(Console):

@@ -22,6 +22,11 @@ def plain(comparisons: Sequence[Comparison]) -> list[dict[str, Any]]:
     ]
 
 
+def plain_ratio(ratio: Estimate) -> dict[str, Any]:
+    """A ratio to the baseline."""
+    return {**_estimate(ratio), "verdict": ratio.verdict.value}
+
+
 def _units(comparison: Comparison) -> dict[str, str]:
     return {metric.name: metric.unit for metric in comparison.metrics}
 
@@ -33,10 +38,7 @@ def _row(row: Row, units: dict[str, str]) -> dict[str, Any]:
             name: {**_estimate(estimate), "unit": units[name]}
             for name, estimate in row.estimates.items()
         },
-        "ratios": {
-            name: {**_estimate(ratio), "verdict": ratio.verdict.value}
-            for name, ratio in row.ratios.items()
-        },
+        "ratios": {name: plain_ratio(ratio) for name, ratio in row.ratios.items()},
         "failures": dict(row.failures),
         "marks": dict(row.marks),
         "launcher_cpu_s": row.launcher_cpu_s,

@@ -57,7 +57,9 @@ class RunProgress:
         self._console = console
         self._quiet = quiet
         self._expected_s = self._seen_s = 0.0
-        self._begun = time.monotonic()
+        self._begun: dict[str, float] = {}
+        """When the present run of each machine began."""
+        self._doing: dict[str, str] = {}
         # Refreshed by hand: while a worker's idleness is measured, nothing here may wake up.
         self._bar = Progress(
             TextColumn("{task.description}", markup=False),
@@ -95,26 +97,31 @@ class RunProgress:
         if not self._quiet:
             self._console.print(f"{what} …")
 
-    def begin(self, planned: PlannedRun) -> None:
-        """A run is about to start."""
-        self._begun = time.monotonic()
-        what = f"{planned.scenario.name} · {_round(planned)} · {planned.label}"
+    def begin(self, planned: PlannedRun, where: str = "") -> None:
+        """A run is about to start; ``where`` names the machine, where there are several."""
+        self._begun[where] = time.monotonic()
+        self._doing[where] = f"{planned.scenario.name} · {_round(planned)} · {planned.label}"
+        doing = (f"{name}: {what}" if name else what for name, what in self._doing.items())
         self._bar.update(
-            self._task, description=what, left=_human(self._time_left_s()), refresh=True
+            self._task,
+            description=" | ".join(doing),
+            left=_human(self._time_left_s()),
+            refresh=True,
         )
 
-    def end(self, planned: PlannedRun, result: Result) -> None:
+    def end(self, planned: PlannedRun, result: Result, where: str = "") -> None:
         """The run that began is over."""
         if isinstance(result, Measurement):  # one that hung says nothing of how long others take
             self._expected_s += planned.scenario.expected_s
-            self._seen_s += time.monotonic() - self._begun
+            now = time.monotonic()
+            self._seen_s += now - self._begun.get(where, now)
         self.skip(planned)
         if self._quiet or (self._console.is_terminal and isinstance(result, Measurement)):
             return
         number = f"[{self._total - len(self._left)}/{self._total}]"
-        text = (
-            f"{number} {planned.scenario.name} {_round(planned)} {planned.label}: {_brief(result)}"
-        )
+        name = f"{where}: " if where else ""
+        what = f"{name}{planned.scenario.name} {_round(planned)} {planned.label}"
+        text = f"{number} {what}: {_brief(result)}"
         left = "" if self._console.is_terminal else f" ({_human(self._time_left_s())})"
         self._console.print(text + left, soft_wrap=True)
 
@@ -123,9 +130,21 @@ class RunProgress:
         self._left.remove(planned)
         self._bar.update(self._task, advance=planned.scenario.expected_s)
 
+    def withdraw(self, runs: Sequence[PlannedRun], where: str) -> None:
+        """Runs that were to follow will not: their machine is not there any more."""
+        self._doing.pop(where, None)
+        for planned in runs:
+            self.skip(planned)
+        self._total -= len(runs)
+
+    def rest(self, where: str) -> None:
+        """A machine does nothing at present."""
+        self._doing.pop(where, None)
+
     def _time_left_s(self) -> float:
         pace = self._seen_s / self._expected_s if self._expected_s else 1.0
-        return pace * sum(planned.scenario.expected_s for planned in self._left)
+        expected_s = sum(planned.scenario.expected_s for planned in self._left)
+        return pace * expected_s / max(1, len(self._doing))
 
 
 def _round(planned: PlannedRun) -> str:

@@ -18,7 +18,7 @@ def sentences(comparison: Comparison) -> list[str]:
         if row.ratios:
             said += _about_change(row, comparison.baseline)
             said += _about_waiting(row, comparison.baseline) if comparison.waits else []
-        said += _warnings(row, comparison.engine)
+        said += _warnings(row)
         if row.measured and not row.runs:
             rounds = comparison.rounds + comparison.left_out
             said.append(
@@ -104,7 +104,7 @@ def _about_lateness(row: Row, baseline: Row) -> str | None:
     return f"items arrive {abs(difference_ms):.1f} ms {direction} at p99"
 
 
-def _warnings(row: Row, engine: str | None) -> list[str]:
+def _warnings(row: Row) -> list[str]:
     said = []
     if row.unsupported is not None:
         said.append(f"{row.label}: not supported: {row.unsupported}.")
@@ -129,7 +129,7 @@ def _warnings(row: Row, engine: str | None) -> list[str]:
         )
     if row.launcher_cpu_s is not None:
         said.append(
-            f"{row.label}: {engine or 'the engine'}'s own launcher would have added "
+            f"{row.label}: the engine's own launcher would have added "
             f"{row.launcher_cpu_s:.2f} s of CPU (one extra run)."
         )
     return said

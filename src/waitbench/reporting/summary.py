@@ -1,7 +1,7 @@
 """Comparisons -> one table over all scenarios, and one sentence for each candidate.
 
 What is judged is the CPU that the workers use in the steady phase; where nothing reports it, as in
-a user's own dataflow, total CPU.
+a user's own dataflow, or where engines have other work in it, total CPU.
 """
 
 from collections import Counter
@@ -27,7 +27,7 @@ class Line:
     judged: Estimate | None
     """Of the workers' steady CPU, or of total CPU."""
     is_total: bool
-    """Whether it is of total CPU, because the steady phase is not known."""
+    """Whether it is of total CPU, as the steady phase is not known, or not the same work."""
     system: Estimate | None
     real: Estimate | None
     lacks: str
@@ -71,7 +71,8 @@ def print_summary(comparisons: Sequence[Comparison], console: Console) -> None:
     console.print(Text(f"all scenarios · {against} · judged by steady CPU", style="bold"))
     _print_table(found, console, with_labels=len(labels) > 1)
     if any(line.is_total for line in found):
-        console.print(Text(f"{_TOTAL_MARK} total CPU: the steady phase is not known."))
+        why = "the steady phase is not known, or not the same work"
+        console.print(Text(f"{_TOTAL_MARK} total CPU: {why}."))
     for sentence in sentences(comparisons):
         console.print(Text(sentence))
     console.print()
@@ -79,7 +80,8 @@ def print_summary(comparisons: Sequence[Comparison], console: Console) -> None:
 
 def _line(comparison: Comparison, row: Row) -> Line:
     ratios = row.ratios
-    is_total = "steady" not in ratios and "cpu" in ratios
+    has_steady = "steady" in ratios and comparison.steady_compares
+    is_total = not has_steady and "cpu" in ratios
     unsupported = comparison.baseline.unsupported or row.unsupported
     return Line(
         scenario=comparison.scenario,

@@ -130,14 +130,15 @@ def _cell(estimate: Estimate | None, metric: Metric, ratio: Estimate | None) -> 
     if estimate is None:
         return Text("–")
     text = Text(format_value(estimate.value, metric))
-    text.append(_plus_minus(estimate), style="dim")
+    text.append(format_plus_minus(estimate), style="dim")
     if ratio is not None:
         text.append(f"\n× {ratio.value:.3g}", style=STYLES[ratio.verdict])
-        text.append(_plus_minus(ratio), style="dim")
+        text.append(format_plus_minus(ratio), style="dim")
     return text
 
 
-def _plus_minus(estimate: Estimate) -> str:
+def format_plus_minus(estimate: Estimate) -> str:
+    """Half of its interval, in per cent of it, with a space before; empty where there is none."""
     if estimate.high is None or not estimate.value:
         return ""
     percent = (estimate.high / estimate.value - 1) * 100

@@ -121,7 +121,7 @@ def for_action_benchmark(trends: Sequence[Trend], metric: Metric) -> list[dict[s
             "extra": f"{place.entry.name}, {place.ratio.count} sittings",
         }
         for title, trend in titled(trends).items()
-        for place in trend.places[-1:]
+        for place in (trend.newest,)
     ]
 
 
@@ -136,7 +136,7 @@ def for_bencher(trends: Sequence[Trend], metric: Metric) -> dict[str, Any]:
             }
         }
         for title, trend in titled(trends).items()
-        for place in trend.places[-1:]
+        for place in (trend.newest,)
     }
 
 

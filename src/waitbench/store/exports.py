@@ -29,8 +29,8 @@ def plain_export(record: Record) -> dict[str, Any]:
             "hyperfine_version": context.hyperfine_version,
             "start_time": context.started_at,
             "platform": {
-                "os": context.machine.get("kernel"),
-                "architecture": context.machine.get("architecture"),
+                "os": record.measured_on.get("kernel"),
+                "architecture": record.measured_on.get("architecture"),
             },
             **plain_scenario(record),
         },

@@ -53,7 +53,8 @@ def plain_comparison(context: Context, settings: Mapping[str, object], kind: str
         "format": FORMAT,
         "kind": kind,
         "waitbench": context.waitbench,
-        "engine": context.engine,
+        # Of the baseline; each revision names its own.
+        "engine": next(iter(context.engines), None),
         "revisions": [_plain_revision(revision) for revision in context.revisions],
         "topology": context.topology,
         "mixed_origins": context.mixed_origins,
@@ -67,9 +68,11 @@ def plain_comparison(context: Context, settings: Mapping[str, object], kind: str
 
 def read_context(data: Plain) -> Context:
     """What holds for a whole comparison, out of the content of ``comparison.json``."""
+    # Where revisions do not name their own, all were of one.
+    engine = take_optional(data, "engine", str)
+    revisions = [{"engine": engine, **revision} for revision in take_objects(data, "revisions")]
     return Context(
-        engine=take_optional(data, "engine", str),
-        revisions=tuple(_read_revision(revision) for revision in take_objects(data, "revisions")),
+        revisions=tuple(map(_read_revision, revisions)),
         topology=take(data, "topology", str),
         mixed_origins=take(data, "mixed_origins", bool),
         hyperfine_version=take(data, "hyperfine_version", str),
@@ -91,6 +94,7 @@ def plain_scenario(record: Record) -> dict[str, Any]:
         "parameters": dict(record.parameters),
         "metrics": [asdict(metric) for metric in record.metrics],
         "launcher_cpu_s": dict(record.launcher_cpu_s),
+        **({} if record.machine is None else {"machine": dict(record.machine)}),
     }
 
 
@@ -105,6 +109,7 @@ def read_scenario(data: Plain, context: Context) -> Record:
         works=take_optional(data, "works", bool) or False,
         metrics=tuple(_read_metric(metric) for metric in take_objects(data, "metrics")),
         launcher_cpu_s=take_numbers(data, "launcher_cpu_s"),
+        machine=take_optional(data, "machine", dict),
     )
 
 
@@ -150,7 +155,11 @@ def _plain_revision(revision: Contestant) -> dict[str, Any]:
     return {
         "label": revision.label,
         "text": revision.text,
+        "engine": revision.engine,
         "origin": revision.origin,
+        "beside": list(revision.beside),
+        "settings": dict(revision.settings),
+        "remark": revision.remark,
         "commit": revision.commit,
         "commit_date": revision.commit_date,
         "environment": None if revision.facts is None else revision.facts.as_plain(),
@@ -163,6 +172,10 @@ def _read_revision(data: Plain) -> Contestant:
         label=take(data, "label", str),
         text=take(data, "text", str),
         origin=take(data, "origin", str),
+        engine=take_optional(data, "engine", str),
+        beside=take_texts({"beside": [], **data}, "beside"),
+        settings=take_mapping({"settings": {}, **data}, "settings", str),
+        remark=take_optional(data, "remark", str) or "",
         commit=take_optional(data, "commit", str),
         commit_date=take_optional(data, "commit_date", str),
         facts=None if environment is None else _read_facts(environment),

@@ -101,7 +101,11 @@ def to_repeat(searched: Searched) -> list[str]:
     return [
         shlex.join(
             [
-                "./compare.sh", *(searched.prefix + stage.labels[at] for at in (one.good, one.bad)),
+                "./compare.sh",
+                *(
+                    f"{searched.prefix}{stage.labels[at]}{searched.variant}"
+                    for at in (one.good, one.bad)
+                ),
                 *scenarios, "--fail-on", str(searched.criterion), *searched.options,
             ]
         )

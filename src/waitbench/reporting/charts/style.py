@@ -6,6 +6,7 @@ import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from waitbench.reporting.palette import COLOURS
 from waitbench.reporting.style import shorten_apart
@@ -21,6 +22,10 @@ GREY = "#555555"
 
 _MARKERS = ("o", "s", "^", "D")
 
+_FAR_APART = 5
+"""From this factor on a scale is logarithmic, so that what is small can be told apart too."""
+_VERY_FAR = 1e3
+"""From this factor on, only the powers of ten are written at a scale."""
 _MOST_COLUMNS = 4
 _MOST_CHARACTERS = 64
 _LEGEND_ROW_INCHES = 0.22
@@ -71,3 +76,16 @@ def legend(figure: Figure, labels: Sequence[str]) -> None:
         drawn.remove()
     rows = -(-len(labels) // columns)
     figure.set_figheight(figure.get_figheight() + _LEGEND_ROW_INCHES * rows)
+
+
+def scale(axes: Axes, name: str, values: Sequence[float]) -> None:
+    """Limits of an axis, ``x`` or ``y``, that hold all values."""
+    least, most = min(values), max(values)
+    if least <= 0 or most / least <= _FAR_APART:
+        axes.set(**{f"{name}lim": (0, most * 1.15 or 1)})
+        return
+    axes.set(**{f"{name}scale": "log", f"{name}lim": (least / 1.5, most * 1.5)})
+    axis = axes.xaxis if name == "x" else axes.yaxis
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5) if most / least < _VERY_FAR else (1,)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _place: f"{value:g}"))
+    axis.set_minor_formatter(NullFormatter())

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from waitbench.analysis.medians import Median, median
 from waitbench.analysis.statistics import Comparison, Row
@@ -12,8 +11,6 @@ from waitbench.reporting.charts import style
 from waitbench.reporting.charts.dots import explain
 
 X, Y = "latency", "share"
-_FAR_APART = 5
-"""From this factor on a scale is logarithmic, so that what is small can be told apart too."""
 
 
 def has_data(comparison: Comparison) -> bool:
@@ -33,7 +30,7 @@ def draw(comparison: Comparison) -> Figure:
             points += found
             medians += _draw_revision(axes, found, number)
     for name, values in zip("xy", zip(*points, strict=True), strict=True):
-        _scale(axes, name, values)
+        style.scale(axes, name, values)
     axes.set_xlabel("lateness of items at p99, milliseconds")
     axes.set_ylabel("CPU seconds per second of waiting, all workers")
     explanation = explain(medians, middle="large mark", interval="arms")
@@ -67,16 +64,3 @@ def _draw_revision(
 def _arms(found: Median) -> list[list[float]]:
     """Distances below and above, in matplotlib's shape."""
     return [[found.value - found.low], [found.high - found.value]]
-
-
-def _scale(axes: Axes, name: str, values: Sequence[float]) -> None:
-    """Limits that hold every run, and with them every interval."""
-    least, most = min(values), max(values)
-    if least <= 0 or most / least <= _FAR_APART:
-        axes.set(**{f"{name}lim": (0, most * 1.15 or 1)})
-        return
-    axes.set(**{f"{name}scale": "log", f"{name}lim": (least / 1.5, most * 1.5)})
-    axis = axes.xaxis if name == "x" else axes.yaxis
-    axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    axis.set_major_formatter(FuncFormatter(lambda value, _place: f"{value:g}"))
-    axis.set_minor_formatter(NullFormatter())

@@ -68,7 +68,9 @@ def page(kept: Sequence[Kept], trends: Trends | None = None, newest: int = 0) ->
         verdicts=tuple(one.headline for one in kept if one.headline is not None),
         matrices=_matrices(kept, trends, ids, called, newest),
         sections=tuple(sections),
-        sources=tuple(source(one.folder, one.context) for one in kept),
+        sources=tuple(
+            source(one.folder, one.context, [scene.record for scene in one.scenes]) for one in kept
+        ),
     )
 
 

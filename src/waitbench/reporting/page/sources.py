@@ -1,21 +1,23 @@
 """A comparison's context -> how it was measured: machine, revisions, and the command."""
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from waitbench.model.record import Contestant, Context
+from waitbench.model.record import Contestant, Context, Record
+from waitbench.reporting import machines
 from waitbench.reporting.page.parts import Cell, Heading, Source, Table
 
 _SHOWN_DIGITS = 12
 _HEADER = ("revision", "asked for", "origin", "version", "commit", "Python", "compiler", "package")
 
 
-def source(folder: Path, context: Context) -> Source:
-    """How one comparison was measured."""
+def source(folder: Path, context: Context, records: Iterable[Record] = ()) -> Source:
+    """How one comparison was measured, and where, if that was on several machines."""
+    where = machines.sentence(records)
     return Source(
         title=f"{folder.resolve().name}, begun {context.started_at}",
-        facts=tuple(_facts(context)),
+        facts=(*_facts(context), *([] if where is None else [("machines", where)])),
         revisions=Table(
             title="Revisions",
             header=tuple(map(Heading, _HEADER)),
@@ -27,7 +29,7 @@ def source(folder: Path, context: Context) -> Source:
 
 def _facts(context: Context) -> Iterator[tuple[str, str]]:
     yield "topology", context.topology
-    yield "engine", context.engine or "not recorded"
+    yield "engine", ", ".join(context.engines) or "not recorded"
     yield "hyperfine", context.hyperfine_version
     for name, value in context.machine.items():
         if value is not None:
