@@ -1,4 +1,4 @@
-"""Who may talk to schedulers and workers, and who is refused: real ones, on loopback."""
+"""Who may talk to schedulers and workers, who is refused, and what is left out: on loopback."""
 
 import shutil
 from pathlib import Path
@@ -6,6 +6,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from benchmarks.bisect_repository import Plan
 from tests import standin
 from tests.clusters import (
     cache_of_its_own,
@@ -15,7 +16,9 @@ from tests.clusters import (
     scheduler,
     worker,
 )
-from tests.conftest import Compare
+from tests.conftest import Compare, written
+from waitbench.model.run import NOT_BUILT
+from waitbench.store import comparisons
 
 pytestmark = pytest.mark.integration
 
@@ -32,6 +35,30 @@ def test_a_worker_of_another_version_is_refused(run_compare: Compare, tmp_path: 
     assert refused.returncode == 2, refused.stderr
     assert "worker elder has waitbench 0.0.1+old" in refused.stderr
     assert not (tmp_path / "results").exists()
+
+
+def test_a_revision_that_cannot_be_built_is_said_once_and_the_others_are_measured(
+    run_compare: Compare, tmp_path_factory: pytest.TempPathFactory, tmp_path: Path
+) -> None:
+    plan = Plan(commits=3, cpu_s=0.1, culprits={}, unbuildable=range(1, 2))
+    repository, ids = written(tmp_path_factory, plan)
+    revisions = [f"standin@{one}" for one in ids]
+    asked = (*revisions, "--repo", repository, *QUIETLY, "-s", "dynamic", "-s", "partitioned")
+    with cluster(tmp_path, "x") as (address, _):
+        done = run_compare(
+            *asked, "--rounds", "1", "--on", address, "--results", tmp_path / "there"
+        )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stderr.count(f"{ids[1][:10]}: ") == 1
+    assert "made not to build" in done.stderr
+    here = run_compare(*asked, "--rounds", "1", "--results", tmp_path / "here")
+    assert here.returncode == 0
+    for folder in ("there", "here"):
+        for record in comparisons.read(tmp_path / folder).records:
+            assert {one.label for one in record.measurements} == {ids[0][:10], ids[2][:10]}
+            assert [(one.label, one.reason) for one in record.outcomes] == [
+                (ids[1][:10], NOT_BUILT)
+            ]
 
 
 def test_without_certificates_nobody_elsewhere_can_talk_to_it(tmp_path: Path) -> None:

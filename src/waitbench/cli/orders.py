@@ -163,6 +163,7 @@ def _plain_spec(spec: EnvironmentSpec, wheel: SentWheel | None) -> dict[str, Any
         "commit": spec.commit,
         "commit_date": spec.commit_date,
         "sources_sha256": spec.sources_sha256,
+        "unbuilt": spec.unbuilt,
         "wheel": None if wheel is None else asdict(wheel),
     }
 
@@ -187,6 +188,7 @@ def _read_spec(plain: Mapping[str, Any], wheels: Path, cache: Cache) -> Environm
         wheel=_from_index(revision, python, cache) if sent is None else _unpacked(sent, wheels),
         compiler=None if sent is None else sent.compiler,
         sources_sha256=plain["sources_sha256"],
+        unbuilt=plain["unbuilt"],
     )
 
 

@@ -10,6 +10,7 @@ from rich.console import Console
 
 from waitbench import VERSION, engines
 from waitbench.cli.valid_request import ValidRequest
+from waitbench.engines.base import Engine
 from waitbench.environments import origins
 from waitbench.environments.virtualenvs import Made, Maker
 from waitbench.execution import assets, services
@@ -113,8 +114,10 @@ def prepare(request: ValidRequest, progress: Console, say: PreparationLog) -> Pr
                     with suppress(HarnessError):
                         services.prepare(plan, request.cache, say.about)
     errors = {label: one for label, one in made.items() if isinstance(one, HarnessError)}
-    for label, error in errors.items():
-        progress.print(f"{label}: {error}", style="red", soft_wrap=True)
+    for spec in request.specs:
+        # What could not be built for all machines has been said where that was tried.
+        if spec.revision.label in errors and spec.unbuilt is None:
+            say_error(progress, spec.revision.label, errors[spec.revision.label])
     context = Context(
         revisions=tuple(
             _contestant(spec, usable.get(spec.revision.label)) for spec in request.specs
@@ -137,6 +140,11 @@ def prepare(request: ValidRequest, progress: Console, say: PreparationLog) -> Pr
     )
 
 
+def say_error(progress: Console, label: str, error: object) -> None:
+    """Says why a revision cannot be measured, while others can."""
+    progress.print(f"{label}: {error}", style="red", soft_wrap=True)
+
+
 def _made(request: ValidRequest, requirements: tuple[str, ...], say: PreparationLog) -> Made:
     """The environments of all engines, or why there are none. Raises ``HarnessError``.
 
@@ -144,26 +152,33 @@ def _made(request: ValidRequest, requirements: tuple[str, ...], say: Preparation
     """
     found: dict[str, Environment | HarnessError] = {}
     for engine in request.engines:
-        specs = [spec for spec in request.specs if spec.revision.engine == engine.name]
-        maker = Maker(
-            engine=engine,
-            repository=request.repositories.get(engine.name),
-            cache=request.cache,
-            requirements=(*engine.requirements, *(requirements if engine.runs_python else ())),
-            toolchain=request.toolchain,
-            limit_s=request.setup_limit_s,
-            say=say,
-        )
+        specs = request.specs_of(engine)
+        needed = (*engine.requirements, *(requirements if engine.runs_python else ()))
         try:
             lack = engine.lack_here()
             if lack is not None:
                 raise HarnessError(lack)
-            found |= maker.make_all(specs)
+            found |= maker(request, engine, say, needed).make_all(specs)
         except HarnessError as error:
             if len(request.engines) == 1:
                 raise
             found |= {spec.revision.label: error for spec in specs}
     return {label: found[label] for label in request.labels}
+
+
+def maker(
+    request: ValidRequest, engine: Engine, say: PreparationLog, requirements: tuple[str, ...] = ()
+) -> Maker:
+    """What makes an engine's environments; ``requirements`` are what the workloads need in them."""
+    return Maker(
+        engine=engine,
+        repository=request.repositories.get(engine.name),
+        cache=request.cache,
+        requirements=requirements,
+        toolchain=request.toolchain,
+        limit_s=request.setup_limit_s,
+        say=say,
+    )
 
 
 def _contestant(spec: EnvironmentSpec, environment: Environment | None) -> Contestant:

@@ -8,12 +8,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from waitbench.cli.building import build, unit_of
+from waitbench.cli.building import Wheels, build, unit_of
 from waitbench.cli.comparing import Comparing
 from waitbench.cli.concluding import Concluding
 from waitbench.cli.everywhere import Everywhere
 from waitbench.cli.listening import Listening
-from waitbench.cli.orders import Order, SentWheel
+from waitbench.cli.orders import Order
 from waitbench.cli.request import Request, validate
 from waitbench.cli.resuming import kept_in
 from waitbench.cli.valid_request import ValidRequest
@@ -53,7 +53,7 @@ class Spreading:
                 # A folder that the user named is looked at before anything is built for it.
                 named = comparing.results or comparing.resume
                 claimed = self._claim(valid.labels) if named else None
-                wheels = build(valid, say)
+                valid, wheels = build(valid, progress, say)
                 folder = claimed or self._claim(valid.labels)
                 with folders.exclusive(folder, valid.cache), endings.noted(kept_in(folder)):
                     if not comparing.resume:
@@ -103,11 +103,10 @@ class Spreading:
         valid: ValidRequest,
         machines: Machines,
         there: Sequence[Machine],
-        wheels: tuple[Mapping[str, SentWheel], Mapping[str, bytes]],
+        wheels: Wheels,
         folder: Path,
     ) -> ExitCode:
         output = self.comparing.output
-        sent, contents = wheels
         places: dict[str | None, Path] = {None: folder}
         if self.everywhere:
             places = {one.name: folder / _safe(one.name) for one in there}
@@ -131,11 +130,11 @@ class Spreading:
                     budget_s=budget(name),
                     passed_variables=request.passed_variables,
                 )
-                return one.encode(sent)
+                return one.encode(wheels.by_label)
 
-            units = spread.units(order, tuple(contents), resume=self.comparing.resume)
+            units = spread.units(order, tuple(wheels.contents), resume=self.comparing.resume)
             try:
-                failures = machines.carry_out(units, contents, spread) if units else {}
+                failures = machines.carry_out(units, wheels.contents, spread) if units else {}
             except UsageError:
                 raise
             except HarnessError as error:

@@ -40,6 +40,10 @@ class ValidRequest:
         """Those of the revisions, the baseline's first."""
         return tuple(spec.revision.label for spec in self.specs)
 
+    def specs_of(self, engine: Engine) -> tuple[EnvironmentSpec, ...]:
+        """Those of an engine's revisions."""
+        return tuple(spec for spec in self.specs if spec.revision.engine == engine.name)
+
     @property
     def engine(self) -> Engine:
         """The one engine, where one is all that makes sense. Raises ``UsageError``."""

@@ -58,6 +58,8 @@ class Maker:
         toolchain = self._chosen_toolchain(specs)
 
         def attempt(spec: EnvironmentSpec) -> Environment | HarnessError:
+            if spec.unbuilt is not None:
+                return HarnessError(spec.unbuilt)
             try:
                 return self._make(spec, toolchain)
             except HarnessError as error:
@@ -76,7 +78,7 @@ class Maker:
     def build_wheels(self, specs: Sequence[EnvironmentSpec]) -> tuple[EnvironmentSpec, ...]:
         """The same specs, each with its wheel where that is built here, and with its compiler.
 
-        Raises ``HarnessError`` for the first that cannot be built.
+        Or with the reason why it could not be built. Raises ``HarnessError`` where none can be.
         """
         toolchain = self._chosen_toolchain(specs)
 
@@ -84,14 +86,21 @@ class Maker:
             if not spec.origin.is_built_here or toolchain is None:
                 return spec
             log = self.cache.folder("logs") / f"{self._key(spec, toolchain)}.log"
-            wheel = self._build(spec, toolchain, log)
+            try:
+                wheel = self._build(spec, toolchain, log)
+            except HarnessError as error:
+                return replace(spec, unbuilt=str(error))
             return replace(spec, wheel=wheel, compiler=toolchain.compiler)
 
         return tuple(map(built, specs))
 
     def _chosen_toolchain(self, specs: Sequence[EnvironmentSpec]) -> Toolchain | None:
         """What builds those that are to be built; ``None`` where none is."""
-        built = [spec for spec in specs if spec.origin.is_built_here and spec.wheel is None]
+        built = [
+            spec
+            for spec in specs
+            if spec.origin.is_built_here and spec.wheel is None and spec.unbuilt is None
+        ]
         if not built:
             return None
         # One for all of them: two compilers would be two things that differ.
