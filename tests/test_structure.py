@@ -31,11 +31,14 @@ def module_id(path: Path) -> str:
 @pytest.mark.parametrize("path", MODULES, ids=module_id)
 def test_only_its_own_modules_know_an_engine_by_name(path: Path) -> None:
     name = engines.DEFAULT.name
-    is_help_text = path.parent.name == "cli"
     if path == ENGINE_LIST or module_id(path).startswith(f"engines/{name}"):
         return
-    text = "\n".join(without_help(path)) if is_help_text else "\n".join(words_of(path))
+    text = "\n".join(without_help(path) if is_of_the_command_line(path) else words_of(path))
     assert name not in text
+
+
+def is_of_the_command_line(path: Path) -> bool:
+    return path.relative_to(PACKAGE).parts[0] == "cli"
 
 
 def without_help(path: Path) -> Iterator[str]:
@@ -81,7 +84,7 @@ def test_only_its_own_folder_knows_a_family_by_name(path: Path) -> None:
     folder = path.relative_to(PACKAGE).parts
     if folder[0] == "families" and len(folder) > 2:
         return
-    text = "\n".join(without_help(path) if path.parent.name == "cli" else words_of(path))
+    text = "\n".join(without_help(path) if is_of_the_command_line(path) else words_of(path))
     # Whole words: "dynamic" is one, "dynamically" is not.
     words = set("".join(c if c.isalnum() or c in "_-" else " " for c in text).split())
     # Kafka is also what some engines read from by themselves, and so a capability.

@@ -1,7 +1,7 @@
 """Units: the parts of a comparison that other machines may carry out, whoever takes them there.
 
 A unit is one scenario with all its revisions: its rounds stay on one machine. What it is told to do
-and what it tells are opaque here; ``cli.orders`` and ``cli.telling`` say what stands in them.
+and what it tells are opaque here; ``cli.machines.orders`` and ``.telling`` say what stands there.
 """
 
 from collections.abc import Mapping, Sequence

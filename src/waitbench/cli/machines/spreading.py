@@ -8,12 +8,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from waitbench.cli.building import Wheels, build, unit_of
+from waitbench.cli.machines.building import Wheels, build, unit_of
 from waitbench.cli.comparing import Comparing
 from waitbench.cli.concluding import Concluding
-from waitbench.cli.everywhere import Everywhere
-from waitbench.cli.listening import Listening
-from waitbench.cli.orders import Order
+from waitbench.cli.machines.everywhere import Everywhere
+from waitbench.cli.machines.listening import Listening
+from waitbench.cli.machines.orders import Order
 from waitbench.cli.request import Request, validate
 from waitbench.cli.resuming import kept_in
 from waitbench.cli.valid_request import ValidRequest

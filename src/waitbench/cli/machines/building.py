@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from rich.console import Console
 
-from waitbench.cli.orders import SentWheel
+from waitbench.cli.machines.orders import SentWheel
 from waitbench.cli.preparation import maker, say_error
 from waitbench.cli.valid_request import ValidRequest
 from waitbench.engines.base import Engine

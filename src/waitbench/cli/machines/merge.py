@@ -6,8 +6,8 @@ from typing import Annotated, Optional
 import typer
 
 from waitbench.cli import options
-from waitbench.cli.everywhere import Everywhere
-from waitbench.cli.merging import Merging
+from waitbench.cli.machines.everywhere import Everywhere
+from waitbench.cli.machines.merging import Merging
 from waitbench.cli.output import Output
 from waitbench.model.errors import UsageError
 

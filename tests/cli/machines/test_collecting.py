@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests.records import make_record, times
-from waitbench.cli.collecting import UNITS, Collecting
-from waitbench.cli.telling import Teller, TellingKeeper
+from waitbench.cli.machines.collecting import UNITS, Collecting
+from waitbench.cli.machines.telling import Teller, TellingKeeper
 from waitbench.families import ALL
 from waitbench.model.errors import UsageError
 from waitbench.model.record import Record

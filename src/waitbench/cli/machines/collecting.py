@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from waitbench.cli import telling
+from waitbench.cli.machines import telling
 from waitbench.cli.preparation import new_record
 from waitbench.model.errors import UsageError
 from waitbench.model.record import Context, Record

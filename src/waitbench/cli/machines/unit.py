@@ -10,9 +10,9 @@ from typing import IO, Annotated, cast
 
 import typer
 
-from waitbench.cli.orders import Order
+from waitbench.cli.machines.orders import Order
 from waitbench.cli.preparation import Prepared, prepare
-from waitbench.cli.telling import Lines, Teller, TellingKeeper
+from waitbench.cli.machines.telling import Lines, Teller, TellingKeeper
 from waitbench.execution.measure import Measurer
 from waitbench.execution.units import RESULTS, WHEELS
 from waitbench.model.record import Record

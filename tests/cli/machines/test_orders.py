@@ -8,11 +8,11 @@ import pytest
 
 from tests import standin
 from waitbench.analysis.criteria import DEFAULTS
-from waitbench.cli.building import build, unit_of
+from waitbench.cli.machines.building import build, unit_of
 from waitbench.cli.extras import Extras
 from waitbench.cli.gating import Gate
 from waitbench.cli.measuring import Measuring
-from waitbench.cli.orders import Order
+from waitbench.cli.machines.orders import Order
 from waitbench.cli.output import Output
 from waitbench.cli.request import Request, validate
 from waitbench.cli.valid_request import ValidRequest

@@ -1,0 +1,1 @@
+"""A comparison on several machines: shared out, carried out there, and merged."""
