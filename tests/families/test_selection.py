@@ -7,7 +7,7 @@ import pytest
 from waitbench import families
 from waitbench.families import selection
 from waitbench.model.errors import UsageError
-from waitbench.model.scenario import Topology
+from waitbench.model.scenario import NEXT_AWAKE, Topology
 
 
 def test_without_a_name_the_default_scenarios_run() -> None:
@@ -72,6 +72,14 @@ def test_quick_shortens_every_scenario_as_its_own_family_says() -> None:
     by_name = {scenario.name: scenario.parameters for scenario in quick}
     assert by_name["dynamic-long-input"]["items_per_worker"] == 8
     assert by_name["paged-output-paged-noop"]["items_per_worker"] == 10_000
+
+
+def test_a_setting_asks_for_the_capability_that_it_takes() -> None:
+    (plain,) = selection.select(["partitioned-long-input"], [])
+    (scheduled,) = selection.select(["partitioned-long-input"], ["scheduled=true"])
+    assert (plain.needs, scheduled.needs) == (frozenset(), frozenset({NEXT_AWAKE}))
+    (unscheduled,) = selection.select(["partitioned-scheduled"], ["scheduled=false"])
+    assert unscheduled.needs == frozenset()
 
 
 def test_settings_win_over_quick_ones() -> None:

@@ -119,6 +119,8 @@ class Family:
     """Whether a run's input makes the workers wait: items are due over time, or it is silent."""
     works: Callable[[Parameters], bool] = field(default=lambda _parameters: False)
     """Whether a run has heavy work to do, whose CPU dwarfs that of any waiting."""
+    needs: Callable[[Parameters], frozenset[str]] = field(default=lambda _parameters: frozenset())
+    """Capabilities without which a revision cannot run them."""
     portable: bool = False
     """Whether its runs are told whole by their parameters, also to what runs no Python of ours."""
     quick: Mapping[str, str] = field(default_factory=dict)
@@ -141,8 +143,6 @@ class Scenario:
     """Whether it runs when no ``--scenario`` is given."""
     across_engines: bool = False
     """Whether it is one of those that engines are set side by side by."""
-    needs: frozenset[str] = frozenset()
-    """Capabilities without which a revision cannot run it."""
     is_own: bool = True
     """Whether it is one of ours, which report what they do; a user's dataflow need not."""
     is_observed: bool = True
@@ -157,6 +157,11 @@ class Scenario:
     def works(self) -> bool:
         """Whether it has heavy work to do, whose CPU dwarfs that of any waiting."""
         return self.family.works(self.parameters)
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """Capabilities without which a revision cannot run it."""
+        return self.family.needs(self.parameters)
 
     @property
     def metrics(self) -> tuple[Metric, ...]:

@@ -33,6 +33,14 @@ def _lasts_s(sources: int, items_each: int, parameters: Parameters) -> float:
     return 0.5 + max(waiting_s, working_s)
 
 
+_NEEDS = {"scheduled": NEXT_AWAKE, "window": WINDOW, "alarm": ALARM}
+"""What a revision must be able to do, by the parameter that asks for it."""
+
+
+def _needs(parameters: Parameters) -> frozenset[str]:
+    return frozenset(need for parameter, need in _NEEDS.items() if parameters.get(parameter))
+
+
 def _waits(parameters: Parameters) -> bool:
     return bool(parameters["long_input"] or parameters["idle"])
 
@@ -56,6 +64,7 @@ _PARTITIONED = Family(
     lasts_s=lambda p: _lasts_s(int(p["partitions"]), int(p[_PER_PARTITION]), p),
     waits=_waits,
     works=_works,
+    needs=_needs,
     portable=True,
     quick=_QUICK,
 )
@@ -66,6 +75,7 @@ _DYNAMIC = Family(
     lasts_s=lambda p: _lasts_s(1, int(p[_PER_WORKER]), p),
     waits=_waits,
     works=_works,
+    needs=_needs,
     portable=True,
     quick=_QUICK,
 )
@@ -134,8 +144,6 @@ _KINDS: tuple[tuple[str, int, dict[str, Value], str], ...] = (
     ),
 )
 """End of the name, items of each source, what differs from the common parameters, purpose."""
-_NEEDS = {"scheduled": NEXT_AWAKE, "window": WINDOW, "alarm": ALARM}
-"""What a revision must be able to do, by the parameter that asks for it."""
 _ACROSS_ENGINES = ("-idle", "-long-input", "-heavy-map", "-windowed", "-ended")
 _DEFAULT_KINDS = ("", "-long-input", "-heavy-map", "-long-input-heavy-map")
 
@@ -148,7 +156,6 @@ SCENARIOS = tuple(
         parameters={**_COMMON, **own, counted_by: count, **parameters},
         by_default=suffix in _DEFAULT_KINDS,
         across_engines=family is _PARTITIONED and suffix in _ACROSS_ENGINES,
-        needs=frozenset(need for parameter, need in _NEEDS.items() if parameter in parameters),
     )
     for family, counted_by, sources, own in _SOURCES
     for suffix, count, parameters, purpose in _KINDS

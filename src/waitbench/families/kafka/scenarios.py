@@ -137,6 +137,7 @@ FAMILY = Family(
     services=_plan,
     waits=lambda p: bool(p["interval"] or p["idle"]),
     works=lambda p: not (p["interval"] or p["idle"]),
+    needs=lambda _parameters: frozenset({KAFKA}),
     quick={_ITEMS: "8", "interval": "0.125", "idle": "1"},
 )
 
@@ -169,7 +170,6 @@ SCENARIOS = tuple(
         module=DATAFLOWS / "kafka.py",
         parameters={**_COMMON, **parameters},
         by_default=False,
-        needs=frozenset({KAFKA}),
     )
     for name, parameters, purpose in _KINDS
 )
