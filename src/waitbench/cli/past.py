@@ -1,26 +1,24 @@
 """What the comparisons that are kept tell of revisions; each is read once."""
 
 import gc
-import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-from waitbench.analysis import entries, sittings, telling
+from waitbench.analysis import telling
 from waitbench.analysis.history import commonest
 from waitbench.analysis.telling import Told, Tried
 from waitbench.families import METRICS
-from waitbench.model import series
 from waitbench.model.errors import UsageError
 from waitbench.model.metrics import Metric
 from waitbench.reporting.console import make_console
 from waitbench.store import comparisons
 from waitbench.store.comparisons import MEASURE_FIRST
 from waitbench.store.index import Index, find
-from waitbench.system import files
-from waitbench.system.places import Cache
+from waitbench.system import files, installation
+from waitbench.system.places import PACKAGE, Cache
 
 Kind = TypeVar("Kind")
 _TRIED = "tried"
@@ -117,5 +115,4 @@ def _tell(folder: Path) -> Iterable[tuple[str, Mapping[str, Any]]]:
 
 def _version() -> str:
     """Of the code that tells: what another one told is not taken for its own."""
-    sources = (Path(module.__file__ or "") for module in (entries, series, sittings, telling))
-    return hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
+    return installation.digest(*(PACKAGE / room for room in ("model", "store", "analysis")))

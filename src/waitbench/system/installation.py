@@ -15,14 +15,20 @@ _SUFFIXES = (".py", ".txt", ".toml", ".rs", ".lock", ".json")
 @cache
 def version() -> str:
     """The version, and a digest of all that measures: two checkouts may have one version."""
-    digest = hashlib.sha256()
-    found = [path for place in (PACKAGE, DATAFLOWS, SERVICES) for path in place.rglob("*")]
-    for path in sorted((*found, ROOT / "requirements.txt")):
-        if path.suffix in _SUFFIXES and path.is_file():
-            content = path.read_bytes()
-            digest.update(f"{path.relative_to(ROOT)}\0{len(content)}\0".encode())
-            digest.update(content)
-    return f"{VERSION}+{digest.hexdigest()[:_SHOWN_DIGITS]}"
+    requirements = ROOT / "requirements.txt"
+    return f"{VERSION}+{digest(PACKAGE, DATAFLOWS, SERVICES, requirements)[:_SHOWN_DIGITS]}"
+
+
+def digest(*places: Path) -> str:
+    """SHA-256 of sources of ours, by their names and contents; places are folders or files."""
+    whole = hashlib.sha256()
+    for place in places:
+        for path in sorted((place, *place.rglob("*"))):
+            if path.suffix in _SUFFIXES and path.is_file():
+                content = path.read_bytes()
+                whole.update(f"{path.relative_to(place.parent)}\0{len(content)}\0".encode())
+                whole.update(content)
+    return whole.hexdigest()
 
 
 def program() -> tuple[str, ...]:
