@@ -1,13 +1,13 @@
 r"""Whether real searches of made-up repositories name what was made, and nothing else.
 
-    .bench/venv/bin/python benchmarks/bisect_trials.py KIND [--trials 20] [--commits 64] \
-        [--cpu 0.3] [--results FOLDER]
+    .bench/venv/bin/python benchmarks/bisect_trials.py KIND [--trials 20] [--first 1] \
+        [--commits 64] [--cpu 0.3] [--results FOLDER]
 
 KIND is one of: one (a culprit of + 25 %), two (of + 25 % each, at least four commits apart), none,
 ramp (64 small steps up to × 2), unbuildable (six commits around a culprit of + 25 %). Where they
 are differs from trial to trial, and is the same whenever a trial is made again. Each trial is a
 ``bisect`` of the stand-in (tests/standin.py) with ``--fail-on cpu:10%``. With ``--results``, what
-is there is not made again.
+is there is not made again; ``--first`` begins with a later trial than the first.
 """
 
 import json
@@ -77,13 +77,14 @@ def main() -> None:
     parser = command_line(__doc__)
     parser.add_argument("kind", choices=KINDS)
     parser.add_argument("--trials", type=int, default=20)
+    parser.add_argument("--first", type=int, default=1)
     parser.add_argument("--commits", type=int, default=64)
     parser.add_argument("--cpu", type=float, default=0.3, metavar="SECONDS")
     add_results(parser)
     options = parser.parse_args()
     with results_folder(options.results) as results:
         trials = []
-        for number in range(1, options.trials + 1):
+        for number in range(options.first, options.trials + 1):
             plan = plan_of(options.kind, number, options.commits, options.cpu)
             trial = make(plan, results / f"{options.kind}-{number:02d}")
             trials.append(trial)
