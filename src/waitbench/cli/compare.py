@@ -11,9 +11,9 @@ from waitbench.cli.asking import asking
 from waitbench.cli.comparing import Comparing
 from waitbench.cli.extras import Extras
 from waitbench.cli.gating import Gate
+from waitbench.cli.machines.spreading import Spreading
 from waitbench.cli.output import Output
 from waitbench.cli.request import Request
-from waitbench.cli.machines.spreading import Spreading
 from waitbench.model.environment import OriginChoice
 from waitbench.model.errors import UsageError
 from waitbench.model.share import Shard

@@ -42,23 +42,21 @@ def test_a_revision_that_cannot_be_built_is_said_once_and_the_others_are_measure
 ) -> None:
     plan = Plan(commits=3, cpu_s=0.1, culprits={}, unbuildable=range(1, 2))
     repository, ids = written(tmp_path_factory, plan)
-    revisions = [f"standin@{one}" for one in ids]
+    revisions = [f"{label}=standin@{one}" for label, one in zip("ABC", ids, strict=True)]
     asked = (*revisions, "--repo", repository, *QUIETLY, "-s", "dynamic", "-s", "partitioned")
     with cluster(tmp_path, "x") as (address, _):
         done = run_compare(
             *asked, "--rounds", "1", "--on", address, "--results", tmp_path / "there"
         )
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stderr.count(f"{ids[1][:10]}: ") == 1
-    assert "made not to build" in done.stderr
+    assert done.returncode == 3, done.stdout + done.stderr
+    assert done.stdout.count("B: python failed") == 1
+    assert "made not to build" in done.stdout
     here = run_compare(*asked, "--rounds", "1", "--results", tmp_path / "here")
-    assert here.returncode == 0
+    assert here.returncode == 3
     for folder in ("there", "here"):
         for record in comparisons.read(tmp_path / folder).records:
-            assert {one.label for one in record.measurements} == {ids[0][:10], ids[2][:10]}
-            assert [(one.label, one.reason) for one in record.outcomes] == [
-                (ids[1][:10], NOT_BUILT)
-            ]
+            assert {one.label for one in record.measurements} == {"A", "C"}
+            assert [(one.label, one.reason) for one in record.outcomes] == [("B", NOT_BUILT)]
 
 
 def test_without_certificates_nobody_elsewhere_can_talk_to_it(tmp_path: Path) -> None:

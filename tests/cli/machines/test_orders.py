@@ -8,11 +8,11 @@ import pytest
 
 from tests import standin
 from waitbench.analysis.criteria import DEFAULTS
-from waitbench.cli.machines.building import build, unit_of
 from waitbench.cli.extras import Extras
 from waitbench.cli.gating import Gate
-from waitbench.cli.measuring import Measuring
+from waitbench.cli.machines.building import build, unit_of
 from waitbench.cli.machines.orders import Order
+from waitbench.cli.measuring import Measuring
 from waitbench.cli.output import Output
 from waitbench.cli.request import Request, validate
 from waitbench.cli.valid_request import ValidRequest
@@ -22,7 +22,8 @@ from waitbench.reporting.progress import PreparationLog
 from waitbench.system import installation
 from waitbench.system.places import Cache
 
-SAY = PreparationLog(Output(quiet=True, as_json=True).progress, quiet=True)
+PROGRESS = Output(quiet=True, as_json=True).progress
+SAY = PreparationLog(PROGRESS, quiet=True)
 MEASURING = Measuring(
     gate=Gate(criteria=DEFAULTS, most_rounds=10, budget_s=90.0, fail_fast=True, strict=True),
     rounds=5,
@@ -52,10 +53,10 @@ def valid(tmp_path: Path) -> ValidRequest:
 
 def received(order: Order, folder: Path) -> Order:
     """The order as another machine reads it, with the wheels that it is sent."""
-    sent, contents = build(order.request, SAY)
-    for digest, content in contents.items():
+    _, wheels = build(order.request, PROGRESS, SAY)
+    for digest, content in wheels.contents.items():
         (folder / digest).write_bytes(content)
-    return Order.decode(order.encode(sent), folder, Cache(folder))
+    return Order.decode(order.encode(wheels.by_label), folder, Cache(folder))
 
 
 def ordered(valid: ValidRequest) -> Order:

@@ -37,9 +37,7 @@ def build(
     for spec in specs:
         if spec.unbuilt is not None:
             say_error(progress, spec.revision.label, spec.unbuilt)
-        elif spec.wheel is not None and (
-            spec.origin.is_built_here or spec.origin is Origin.FILE
-        ):
+        elif spec.wheel is not None and (spec.origin.is_built_here or spec.origin is Origin.FILE):
             content = spec.wheel.read_bytes()
             digest = hashlib.sha256(content).hexdigest()
             contents[digest] = content
@@ -50,9 +48,7 @@ def build(
     return replace(request, specs=tuple(in_order)), Wheels(by_label, contents)
 
 
-def _built(
-    request: ValidRequest, engine: Engine, say: PreparationLog
-) -> Sequence[EnvironmentSpec]:
+def _built(request: ValidRequest, engine: Engine, say: PreparationLog) -> Sequence[EnvironmentSpec]:
     specs = request.specs_of(engine)
     try:
         return maker(request, engine, say).build_wheels(specs)

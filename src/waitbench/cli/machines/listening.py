@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from waitbench.analysis import gate
+from waitbench.cli.concluding import Concluding
 from waitbench.cli.machines.building import unit_of
 from waitbench.cli.machines.collecting import Collecting
-from waitbench.cli.concluding import Concluding
 from waitbench.cli.measuring import Measuring
 from waitbench.cli.preparation import new_record
 from waitbench.cli.valid_request import ValidRequest

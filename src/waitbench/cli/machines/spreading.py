@@ -4,13 +4,13 @@ What is validated, built, judged and said is that of a comparison on this machin
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from waitbench.cli.machines.building import Wheels, build, unit_of
 from waitbench.cli.comparing import Comparing
 from waitbench.cli.concluding import Concluding
+from waitbench.cli.machines.building import Wheels, build, unit_of
 from waitbench.cli.machines.everywhere import Everywhere
 from waitbench.cli.machines.listening import Listening
 from waitbench.cli.machines.orders import Order

@@ -11,8 +11,8 @@ from typing import IO, Annotated, cast
 import typer
 
 from waitbench.cli.machines.orders import Order
-from waitbench.cli.preparation import Prepared, prepare
 from waitbench.cli.machines.telling import Lines, Teller, TellingKeeper
+from waitbench.cli.preparation import Prepared, prepare
 from waitbench.execution.measure import Measurer
 from waitbench.execution.units import RESULTS, WHEELS
 from waitbench.model.record import Record
