@@ -1,17 +1,22 @@
 r"""What a resident worker costs: runs beside an idle one and its scheduler, and without, in turn.
 
-    .bench/venv/bin/python benchmarks/resident_worker.py [--pairs 20] [--revision v0.21.1]
+    .bench/venv/bin/python benchmarks/resident_worker.py [--pairs 180] [--revision v0.21.1]
 
-One revision, one scenario of the gate's length. Prints the ratio of the workers' steady CPU, with
-interval; the CPU of others that the watch saw, against what it tolerates; and what the idle worker
-and its scheduler use themselves (--pairs 0: only that). On a machine that does nothing else.
+One revision, one scenario. Both are stopped for the runs without, so that the two of a pair follow
+each other closely: the machine's own speed varies more, the longer they are apart. A pair of which
+a run was disturbed is made again. Prints the ratio of the workers' steady CPU, with interval; the
+CPU of others that the watch saw, against what it tolerates; and what the idle worker and its
+scheduler use themselves (--pairs 0: only that). On a machine that does nothing else.
 """
 
+import itertools
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
@@ -33,26 +38,31 @@ from waitbench.system.places import ROOT
 from waitbench.system.watch import FOREIGN_CORES
 
 SETTLES_S = 3.0
+TURNS_S = 1.0
+"""What they have missed is done within that, once they may go on."""
 IDLE_S = 120.0
 STATES = ("without", "beside")
+
+Runs = Mapping[str, Sequence[Measurement]]
+"""Equally many in each state."""
 
 
 def main() -> None:
     parser = command_line(__doc__)
-    parser.add_argument("--pairs", type=int, default=20)
+    parser.add_argument("--pairs", type=int, default=180)
     parser.add_argument("--revision", default="v0.21.1")
     parser.add_argument("--scenario", default="partitioned-long-input")
     options = parser.parse_args()
     output = Output(quiet=False, as_json=False)
     say = PreparationLog(output.progress, quiet=False)
     with confinement.adopting_orphans(), variables.only_listed():
-        valid = validate(request(options.revision, options.scenario), say, quick=True)
+        valid = validate(request(options.revision, options.scenario), say, quick=False)
         prepared = prepare(valid, output.progress, say)
-        if options.pairs:
-            with prepared.measuring() as measurer:
-                runs = pairs(measurer, valid.scenarios[0], valid.labels[0], options.pairs)
-            report(runs)
         with resident() as processes:
+            if options.pairs:
+                with prepared.measuring() as measurer:
+                    pair = Pair(measurer, valid.scenarios[0], valid.labels[0], processes)
+                    report(*pair.repeat(options.pairs))
             for name, share in idle_shares(processes).items():
                 print(f"idle {name}: {share * 100:.3f} % of a core, over {IDLE_S:.0f} s")
 
@@ -74,21 +84,46 @@ def request(revision: str, scenario: str) -> Request:
     )
 
 
-def pairs(
-    measurer: Measurer, scenario: Scenario, label: str, count: int
-) -> Mapping[str, Sequence[Measurement]]:
-    """So many runs in each state, after a warm-up, the states in turned order."""
-    found: dict[str, list[Measurement]] = {state: [] for state in STATES}
-    for number in range(WARM_UP, count + 1):
-        for position, state in enumerate(in_turn(STATES, number)):
-            planned = PlannedRun(scenario=scenario, label=label, round=number, position=position)
-            with resident() if state == "beside" else nullcontext():
-                result = measurer.measure(planned)
-            if not isinstance(result, Measurement):
-                raise SystemExit(f"a run failed: {result.message}")
-            if number != WARM_UP:
-                found[state].append(result)
-    return found
+@dataclass(frozen=True)
+class Pair:
+    """A run in each state."""
+
+    measurer: Measurer
+    scenario: Scenario
+    label: str
+    processes: Mapping[str, psutil.Process]
+
+    def repeat(self, count: int) -> tuple[Runs, Mapping[str, int]]:
+        """So many undisturbed pairs after a warm-up, and how many runs were disturbed."""
+        found: dict[str, list[Measurement]] = {state: [] for state in STATES}
+        disturbed = dict.fromkeys(STATES, 0)
+        for number in itertools.count(WARM_UP):
+            runs = {state: self.run(state, number) for state in in_turn(STATES, number)}
+            if number == WARM_UP:
+                continue
+            for state, run in runs.items():
+                disturbed[state] += DISTURBED in run.marks
+            if not any(DISTURBED in run.marks for run in runs.values()):
+                for state, run in runs.items():
+                    found[state].append(run)
+            if len(found["beside"]) == count:
+                break
+        return found, disturbed
+
+    def run(self, state: str, number: int) -> Measurement:
+        for process in self.processes.values():
+            if state == "beside":
+                process.resume()
+            else:
+                process.suspend()
+        time.sleep(TURNS_S)
+        planned = PlannedRun(scenario=self.scenario, label=self.label, round=number, position=0)
+        result = self.measurer.measure(planned)
+        for process in self.processes.values():
+            process.resume()
+        if not isinstance(result, Measurement):
+            raise SystemExit(f"a run failed: {result.message}")
+        return result
 
 
 @contextmanager
@@ -114,6 +149,7 @@ def _started(until: str, *command: str) -> Iterator[tuple[psutil.Process, str]]:
             next(line.strip() for line in process.stdout if line.startswith(until)),
         )
     finally:
+        process.send_signal(signal.SIGCONT)
         process.terminate()
         process.wait()
 
@@ -131,7 +167,7 @@ def _used_s(process: psutil.Process) -> float:
     return sum(int((one / "schedstat").read_text().split()[0]) for one in threads) / 1e9
 
 
-def report(runs: Mapping[str, Sequence[Measurement]]) -> None:
+def report(runs: Runs, disturbed: Mapping[str, int]) -> None:
     """Prints the figures of the runs."""
     steady = BY_NAME["steady"]
     for state in STATES:
@@ -140,11 +176,10 @@ def report(runs: Mapping[str, Sequence[Measurement]]) -> None:
             run.metrics["machine_foreign_cpu"] / run.metrics["time_wall_clock"]
             for run in runs[state]
         ]
-        marked = sum(DISTURBED in run.marks for run in runs[state])
         print(
             f"{state}: steady CPU {used.value:.4f} s (mean of {used.count}); others used "
             f"{mean(cores).value:.4f} cores, at most {max(cores):.4f} ({FOREIGN_CORES:.2f} and 4 "
-            f"ticks are tolerated); {marked} runs disturbed"
+            f"ticks are tolerated); {disturbed[state]} others were disturbed"
         )
     values = {state: [run.metrics[steady.key] for run in runs[state]] for state in STATES}
     with_each = list(zip(values["without"], values["beside"], strict=True))
