@@ -3,10 +3,10 @@ r"""What a resident worker costs: runs beside an idle one and its scheduler, and
     .bench/venv/bin/python benchmarks/resident_worker.py [--pairs 180] [--revision v0.21.1]
 
 One revision, one scenario. Both are stopped for the runs without, so that the two of a pair follow
-each other closely: the machine's own speed varies more, the longer they are apart. A pair of which
-a run was disturbed is made again. Prints the ratio of the workers' steady CPU, with interval; the
-CPU of others that the watch saw, against what it tolerates; and what the idle worker and its
-scheduler use themselves (--pairs 0: only that). On a machine that does nothing else.
+each other closely. A pair of which a run was disturbed is made again. Prints the ratio of the
+workers' steady CPU, with interval; the CPU of others that the watch saw, against what it tolerates;
+and what the idle worker and its scheduler use themselves (--pairs 0: only that). On a machine that
+does nothing else.
 """
 
 import itertools
@@ -39,7 +39,7 @@ from waitbench.system.watch import FOREIGN_CORES
 
 SETTLES_S = 3.0
 TURNS_S = 1.0
-"""What they have missed is done within that, once they may go on."""
+"""Before each run, for what they have missed once they may go on."""
 IDLE_S = 120.0
 STATES = ("without", "beside")
 
