@@ -199,6 +199,34 @@ def test_every_machine_measures_all_of_it_and_is_resumed(
         assert {run.round for run in record.measurements} == {1, 2, 3}
     assert again.returncode == 1, again.stdout + again.stderr
     assert "warm-up" not in again.stdout, "there is nothing left to measure"
+    kept = json.loads((results / "machines.json").read_text())
+    assert [one["passed"] for one in kept["verdicts"].values()] == [False, False]
+
+
+@pytest.mark.parametrize("ending", [False, True])
+def test_two_comparisons_share_the_machines_and_neither_ends_with_the_other(
+    ending: bool, tmp_path: Path
+) -> None:
+    wheel = standin.revision(tmp_path / "w", "sleep 0.5")
+    asked = (wheel, *QUIETLY, "-s", "dynamic", "-s", "partitioned", "--rounds", "2")
+    with cluster(tmp_path, "xy") as (address, _):
+        one, other = (
+            start(*asked, "--on", address, "--results", tmp_path / name)
+            for name in ("one", "other")
+        )
+        wait_for((tmp_path / "one" / "comparison.json").exists)
+        wait_for((tmp_path / "other" / "comparison.json").exists)
+        if ending:
+            other.send_signal(signal.SIGINT)
+        assert other.wait(60) == (130 if ending else 0)
+        assert one.wait(60) == 0
+    records = [*records_of(tmp_path / "one").values()]
+    if not ending:
+        records += records_of(tmp_path / "other").values()
+    assert all({run.round for run in record.measurements} == {1, 2} for record in records)
+    runs = sorted(span for record in records for span in spans(record))
+    assert len(runs) == 2 * len(records) > 0
+    assert all(ended <= begun for (_, ended), (begun, _) in pairwise(runs))
 
 
 def test_a_failure_that_is_known_ends_all_where_no_more_is_wanted(

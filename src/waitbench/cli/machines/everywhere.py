@@ -29,6 +29,8 @@ class Everywhere:
 
     results: Path | None
     """Where the report is kept as JSON, if anywhere."""
+    is_held: bool = False
+    """Whether that folder is there, and ours to write into; else it is made."""
     markdown: Path | None = None
     output: Output
 
@@ -70,6 +72,9 @@ class Everywhere:
 
     def _keep(self, data: Mapping[str, object]) -> None:
         if self.results is None:
+            return
+        if self.is_held:
+            comparisons.write_document(self.results, DOCUMENT, data)
             return
         with folders.removed_if_unused(self.results):
             folder = folders.new_folder(self.results)

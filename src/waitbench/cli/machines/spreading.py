@@ -145,7 +145,9 @@ class Spreading:
             records = spread.merge()
         if self.everywhere:
             gate = self.comparing.gate
-            several = Everywhere(results=None, markdown=gate.markdown, output=output)
+            several = Everywhere(
+                results=folder, is_held=True, markdown=gate.markdown, output=output
+            )
             return several.report(list(places.values()))
         return self._concluding(valid).conclude(records[None], folder)
 
