@@ -14,14 +14,16 @@ def ready(
     revisions: Sequence[str],
     processes: int,
     *scenarios: str,
+    settings: Sequence[str] = (),
     topology: str | None = None,
     quick: bool = True,
+    instrumented: bool = True,
 ) -> Prepared:
     """Everything that measuring some revisions takes; the default scenarios if none is named."""
     request = Request(
         revisions=tuple(revisions),
         scenarios=scenarios,
-        settings=(),
+        settings=tuple(settings),
         topology=topology,
         processes=processes,
         workers=1,
@@ -29,6 +31,7 @@ def ready(
         python=None,
         repo=None,
         time_limit_s=None,
+        instrumented=instrumented,
         argv=tuple(sys.argv[1:]),
     )
     console = make_console()

@@ -1,6 +1,6 @@
 r"""What a resident worker costs: runs beside an idle one and its scheduler, and without, in turn.
 
-    .bench/venv/bin/python benchmarks/resident_worker.py [--pairs 180] [--revision v0.21.1]
+    .bench/venv/bin/python benchmarks/resident_worker.py [--pairs 120] [--revision v0.21.1]
 
 One revision, one scenario. Both are stopped for the runs without, so that the two of a pair follow
 each other closely. A pair of which a run was disturbed is made again. Prints the ratio of the
@@ -14,7 +14,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,17 +22,13 @@ from pathlib import Path
 import psutil
 
 from benchmarks.common import command_line
+from benchmarks.preparing import ready
 from waitbench.analysis.statistics import geometric_mean, log_ratios, mean
-from waitbench.cli.output import Output
-from waitbench.cli.preparation import prepare
-from waitbench.cli.request import Request, validate
 from waitbench.execution.measure import Measurer
 from waitbench.execution.plan import in_turn
-from waitbench.model.environment import OriginChoice
 from waitbench.model.metrics import BY_NAME
 from waitbench.model.run import DISTURBED, WARM_UP, Measurement, PlannedRun
 from waitbench.model.scenario import Scenario
-from waitbench.reporting.progress import PreparationLog
 from waitbench.system import confinement, variables
 from waitbench.system.places import ROOT
 from waitbench.system.watch import FOREIGN_CORES
@@ -49,39 +45,28 @@ Runs = Mapping[str, Sequence[Measurement]]
 
 def main() -> None:
     parser = command_line(__doc__)
-    parser.add_argument("--pairs", type=int, default=180)
+    parser.add_argument("--pairs", type=int, default=120)
     parser.add_argument("--revision", default="v0.21.1")
     parser.add_argument("--scenario", default="partitioned-long-input")
     options = parser.parse_args()
-    output = Output(quiet=False, as_json=False)
-    say = PreparationLog(output.progress, quiet=False)
+    with measuring(options.revision, options.scenario) as parts, resident() as processes:
+        if options.pairs:
+            report(*Pair(*parts, processes).repeat(options.pairs))
+        for name, share in idle_shares(processes).items():
+            print(f"idle {name}: {share * 100:.3f} % of a core, over {IDLE_S:.0f} s")
+
+
+@contextmanager
+def measuring(
+    revision: str, scenario: str, *settings: str
+) -> Iterator[tuple[Measurer, Scenario, str]]:
+    """What measures runs of one revision in one scenario, with that scenario and the label."""
     with confinement.adopting_orphans(), variables.only_listed():
-        valid = validate(request(options.revision, options.scenario), say, quick=False)
-        prepared = prepare(valid, output.progress, say)
-        with resident() as processes:
-            if options.pairs:
-                with prepared.measuring() as measurer:
-                    pair = Pair(measurer, valid.scenarios[0], valid.labels[0], processes)
-                    report(*pair.repeat(options.pairs))
-            for name, share in idle_shares(processes).items():
-                print(f"idle {name}: {share * 100:.3f} % of a core, over {IDLE_S:.0f} s")
-
-
-def request(revision: str, scenario: str) -> Request:
-    return Request(
-        revisions=(revision,),
-        scenarios=(scenario,),
-        settings=(),
-        topology=None,
-        processes=1,
-        workers=1,
-        origin=OriginChoice.AUTO,
-        python=None,
-        repo=None,
-        time_limit_s=None,
-        instrumented=False,
-        argv=(),
-    )
+        prepared = ready(
+            (revision,), 1, scenario, settings=settings, quick=False, instrumented=False
+        )
+        with prepared.measuring() as measurer:
+            yield measurer, prepared.request.scenarios[0], prepared.labels[0]
 
 
 @dataclass(frozen=True)
@@ -111,19 +96,23 @@ class Pair:
         return found, disturbed
 
     def run(self, state: str, number: int) -> Measurement:
-        for process in self.processes.values():
-            if state == "beside":
-                process.resume()
-            else:
-                process.suspend()
+        let(self.processes.values(), go_on=state == "beside")
         time.sleep(TURNS_S)
         planned = PlannedRun(scenario=self.scenario, label=self.label, round=number, position=0)
         result = self.measurer.measure(planned)
-        for process in self.processes.values():
-            process.resume()
+        let(self.processes.values(), go_on=True)
         if not isinstance(result, Measurement):
             raise SystemExit(f"a run failed: {result.message}")
         return result
+
+
+def let(processes: Iterable[psutil.Process], *, go_on: bool) -> None:
+    """Lets them go on, or stops them."""
+    for process in processes:
+        if go_on:
+            process.resume()
+        else:
+            process.suspend()
 
 
 @contextmanager
@@ -156,13 +145,13 @@ def _started(until: str, *command: str) -> Iterator[tuple[psutil.Process, str]]:
 
 def idle_shares(processes: Mapping[str, psutil.Process]) -> Mapping[str, float]:
     """What each uses of a core, by name."""
-    before = {name: _used_s(process) for name, process in processes.items()}
+    before = {name: used_s(process) for name, process in processes.items()}
     time.sleep(IDLE_S)
-    return {name: (_used_s(one) - before[name]) / IDLE_S for name, one in processes.items()}
+    return {name: (used_s(one) - before[name]) / IDLE_S for name, one in processes.items()}
 
 
-def _used_s(process: psutil.Process) -> float:
-    # To the nanosecond: in ticks of 10 ms it would be next to nothing.
+def used_s(process: psutil.Process) -> float:
+    """CPU time of a process so far, to the nanosecond: in ticks it would be next to nothing."""
     threads = Path(f"/proc/{process.pid}/task").iterdir()
     return sum(int((one / "schedstat").read_text().split()[0]) for one in threads) / 1e9
 
