@@ -29,12 +29,6 @@ import stat
 import sys
 import time
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:  # a run that does not sample does not import it
-    from .sampling import ClockSampler
-
-SAMPLER_VARIABLE = "BENCH_CLOCK_SAMPLER_NS"
-"""The environment variable that has the clock sampled, with the period as its value."""
 SPAWNED_VARIABLE = "BENCH_SPAWNED_NS"
 """The environment variable that tells a worker when it was started, on the monotonic clock."""
 
@@ -55,7 +49,6 @@ def main(arguments: list[str]) -> int:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, pass_on)
 
-    sampler = _started_sampler()
     children: list[dict[str, object]] = []
     failed = 0
     for index in range(processes):
@@ -74,10 +67,7 @@ def main(arguments: list[str]) -> int:
         os.close(lock)
     import json
 
-    if sampler is not None:
-        sampler.stop()
     report = {
-        "clock": sampler and {"period_ns": sampler.period_ns, "samples": sampler.samples()},
         "launcher": _usage(os.getpid(), 0, resource.getrusage(resource.RUSAGE_SELF)),
         "children": children,
     }
@@ -85,21 +75,6 @@ def main(arguments: list[str]) -> int:
         json.dump(report, file)
     os.replace(report_path + ".part", report_path)
     return failed
-
-
-def _started_sampler() -> ClockSampler | None:
-    """What samples the clock while the processes run, in runs that no time is taken from."""
-    if SAMPLER_VARIABLE not in os.environ:
-        return None
-    sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    from support.sampling import ClockSampler
-
-    try:
-        sampler = ClockSampler(int(os.environ[SAMPLER_VARIABLE]))
-    except OSError:
-        return None  # absent, never wrong
-    sampler.start()
-    return sampler
 
 
 def reserve_ports(count: int) -> tuple[list[int], list[int]]:

@@ -22,25 +22,14 @@ from .histogram import Histogram
 
 DIRECTORY_VARIABLE = "BENCH_PROBE_DIR"
 SPAWNED_VARIABLE = "BENCH_SPAWNED_NS"
-TRACEPOINT_VARIABLE = "BENCH_SYSTEM_CALLS_TRACEPOINT"
-"""The environment variable that says what to count system calls by, where the machine allows it."""
+COUNTER_VARIABLE = "BENCH_SYSTEM_CALLS"
+"""The environment variable that says whom to ask for the system calls of the run, if anybody.
+
+The name of an abstract socket: whoever connects is told their number at that moment, in digits."""
 ENABLED = os.environ.get("BENCH_PROBE") != "off"
 
-
-def _open_counter() -> Optional[int]:
-    """The counter of this process's system calls; it counts in threads that start from now on."""
-    tracepoint = os.environ.get(TRACEPOINT_VARIABLE)
-    if not tracepoint or not ENABLED:
-        return None
-    from . import counting
-
-    try:
-        return counting.open_counter(int(tracepoint))
-    except OSError:
-        return None  # absent, never wrong
-
-
-_counter = _open_counter()
+_ANSWERS_WITHIN_S = 1.0
+_counter = os.environ.get(COUNTER_VARIABLE) if ENABLED else None
 
 
 class SourceCounters:
@@ -91,6 +80,7 @@ _opened: List[int] = []
 _totals: Dict[str, float] = {}
 _first_poll: Optional[Dict[str, Any]] = None
 _end_of_input: Optional[Dict[str, Any]] = None
+_end_due_ns: Optional[int] = None
 _speaks_for_all = False
 _directory = os.environ.get(DIRECTORY_VARIABLE)
 
@@ -139,7 +129,7 @@ def speak_for_all() -> None:
 
     tree.adopt_orphans()
     _speaks_for_all = True
-    for name in (DIRECTORY_VARIABLE, TRACEPOINT_VARIABLE):
+    for name in (DIRECTORY_VARIABLE, COUNTER_VARIABLE):
         os.environ.pop(name, None)
 
 
@@ -156,18 +146,23 @@ def reading() -> None:
     _first_poll = _now()
 
 
-def end_of_input() -> None:
-    """Each source calls this when its input ends; the last call of the process counts."""
-    global _end_of_input
+def end_of_input(due_ns: Optional[int] = None) -> None:
+    """Each source calls this when its input ends; the last call of the process counts.
+
+    ``due_ns`` is when that was due, by the monotonic clock, where the source knows.
+    """
+    global _end_of_input, _end_due_ns
     _end_of_input = _now()
+    if due_ns is not None:
+        _end_due_ns = max(due_ns, _end_due_ns or due_ns)
 
 
 def _now() -> Dict[str, Any]:
     """The monotonic clock, and what the whole process with its threads has used so far.
 
     CPU time in seconds, and the number of times that a thread gave up its CPU to wait. System
-    calls are those since the workload was loaded, ``None`` where they cannot be counted. Who speaks
-    for several processes cannot know how often threads of theirs waited that have ended.
+    calls are those of all that the run has started, ``None`` where they cannot be counted. Who
+    speaks for several processes cannot know how often threads of theirs waited that have ended.
     """
     if _speaks_for_all:
         from . import tree
@@ -191,11 +186,18 @@ def _now() -> Dict[str, Any]:
 
 
 def _system_calls() -> Optional[int]:
-    if _counter is None:
+    """Those of the whole run so far, which are counted from outside."""
+    if not _counter:
         return None
-    from . import counting
+    import socket
 
-    return counting.read_counter(_counter)
+    try:
+        with socket.socket(socket.AF_UNIX) as asking:
+            asking.settimeout(_ANSWERS_WITHIN_S)
+            asking.connect("\0" + _counter)
+            return int(asking.recv(32))
+    except (OSError, ValueError):
+        return None  # absent, never wrong
 
 
 def report() -> Dict[str, Any]:
@@ -213,6 +215,7 @@ def report() -> Dict[str, Any]:
         "loaded": _loaded,
         "first_poll": _first_poll,
         "end_of_input": _end_of_input,
+        "end_due_ns": _end_due_ns,
         "exit": _now(),
         "helpers": _helpers(),
         "lateness_ns": [pair for c in _sinks for pair in c.lateness.values()],

@@ -110,5 +110,5 @@ class Partition:
             self._topic.is_read(self._number)
         else:
             self.is_over = True
-            probe.end_of_input()
+            probe.end_of_input(due_ns)
         return None

@@ -11,6 +11,8 @@ from types import ModuleType
 import pytest
 
 from waitbench.engines.pyspark import ENGINE, java_version
+from waitbench.environments.revisions import resolve
+from waitbench.model.errors import UsageError
 
 needs_linux = pytest.mark.skipif(sys.platform != "linux", reason="it is measured on Linux only")
 
@@ -66,10 +68,11 @@ def test_java_that_is_missing_or_too_old_is_said_with_what_to_do(
         assert "apt-get install" in found
 
 
-def test_releases_before_sources_can_be_written_in_python_are_none_of_it() -> None:
+def test_releases_before_sources_can_be_written_in_python_are_refused() -> None:
     assert ENGINE.version_of("4.1.4") == "4.1.4"
-    assert ENGINE.version_of("3.5.9") is None
     assert ENGINE.version_of("main") is None
+    with pytest.raises(UsageError, match=r"^pyspark 3\.5\.9 is too old: 4\.0\.0 is the oldest"):
+        resolve(["pyspark@3.5.9"], {})
 
 
 def test_what_is_told_is_heard_before_the_teller_goes_on(tmp_path: Path) -> None:

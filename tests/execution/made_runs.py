@@ -10,11 +10,7 @@ from waitbench.execution import plan
 from waitbench.execution.measure import Measurer
 from waitbench.execution.session import Session
 from waitbench.model.record import Record
-from waitbench.model.run import (
-    DISTURBED,
-    PlannedRun,
-    Result,
-)
+from waitbench.model.run import PlannedRun, Result
 from waitbench.model.scenario import Family, Scenario
 
 LASTS_S = 10.0
@@ -33,7 +29,7 @@ def good(planned: PlannedRun, _before: int = 0) -> Result:
 
 def disturbed(planned: PlannedRun) -> Result:
     metrics = {**times(1, 1, 0), "machine_foreign_cpu": 0.7, "machine_steal": 0.1}
-    return measurement(planned.label, planned.round, metrics, marks=(DISTURBED,))
+    return measurement(planned.label, planned.round, metrics)
 
 
 def failing(reason: str) -> Behaviour:
@@ -55,7 +51,12 @@ class Made:
         self.runs.append(made)
         return self.behave(planned, self.runs.count(made) - 1)
 
-    def extend(self, runs: Sequence[PlannedRun]) -> None:
+    def repeat(self, runs: Sequence[PlannedRun], foreign_cores: float) -> None:
+        self.extend(runs)
+
+    def extend(self, runs: Sequence[PlannedRun], at_most_s: float | None = None) -> None:
+        if at_most_s is not None:
+            self.said.append(("at most", at_most_s))
         self.said.append(("extend", len(runs)))
 
     def begin(self, planned: PlannedRun) -> None:

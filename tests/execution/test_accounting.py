@@ -3,7 +3,10 @@
 import pytest
 
 from tests.execution.told import at, child, timing, used, worker
-from waitbench.execution.accounting import metrics_of
+from waitbench.execution.accounting import marks_of, metrics_of
+
+S = 1_000_000_000
+"""A second, in ns."""
 
 
 def test_the_parts_of_a_cluster_add_up_to_the_whole() -> None:
@@ -147,3 +150,26 @@ def test_wake_ups_are_those_between_first_poll_and_end_of_input() -> None:
     assert metrics["wakeups"] == 2 * 1000 - 30
     assert metrics["time_user_steady"] == pytest.approx(0.8)
     assert metrics["time_system_steady"] == pytest.approx(0.2)
+
+
+def test_a_shutdown_lasts_from_the_end_of_input_to_the_last_exit() -> None:
+    launched = {"launcher": used(0.02), "children": [child(1, 0.8, 0.15), child(2, 0.8, 0.15)]}
+    workers = [
+        worker(1, exit=at(5.3, 0.55, 0.1, waited=1, calls=None)),
+        worker(2, exit=at(9.2, 0.55, 0.1, waited=1, calls=None)),
+    ]
+    found = metrics_of(timing(9, 1.6, 0.3), launched, workers)
+    assert found["time_shutdown"] == pytest.approx(4)
+
+
+def test_a_run_whose_input_ends_much_later_than_it_was_due_is_marked() -> None:
+    launched = {"launcher": used(0.02), "children": [child(1, 0.8, 0.15)]}
+    window_ns = worker(1)["end_of_input"]["monotonic_ns"] - worker(1)["first_poll"]["monotonic_ns"]
+    assert window_ns == 5 * S
+    ended_ns = worker(1)["end_of_input"]["monotonic_ns"]
+    for late_s, marks in ((0.2, ()), (0.3, ("overdue",)), (2.5, ("overdue",)), (4.9, ())):
+        run = worker(1, end_due_ns=ended_ns - int(late_s * S))
+        assert marks_of(timing(5.5, 0.82, 0.15), launched, [run]) == marks
+        metrics = metrics_of(timing(5.5, 0.82, 0.15), launched, [run])
+        assert metrics["input_end_delay"] == pytest.approx(late_s)
+    assert "input_end_delay" not in metrics_of(timing(5.5, 0.82, 0.15), launched, [worker(1)])

@@ -4,19 +4,21 @@ from typing import Any
 
 import pytest
 
-from tests.execution.told import at, worker
-from waitbench.execution.accounting import instrumented_metrics
+from tests.execution.told import at, child, timing, used, worker
+from waitbench.execution.accounting import instrumented_metrics, metrics_of
+from waitbench.system.sampling import ClockSampler
+
+LAUNCHED: dict[str, Any] = {"children": []}
 
 
-def clock(**samples: dict[str, list[int]]) -> dict[str, Any]:
-    """What our launcher says of the clock: times in seconds, by ``p<pid>`` and mode."""
-    return {
-        "period_ns": 100_000_000,
-        "samples": {
-            name.removeprefix("p"): {mode: [s * 10**9 for s in at] for mode, at in modes.items()}
-            for name, modes in samples.items()
-        },
+def clock(**samples: dict[str, list[int]]) -> ClockSampler:
+    """A sampler that has seen this: times in seconds, by ``p<pid>`` and mode."""
+    sampler = ClockSampler(100_000_000)
+    sampler.samples = {
+        int(name.removeprefix("p")): {mode: [s * 10**9 for s in at] for mode, at in modes.items()}
+        for name, modes in samples.items()
     }
+    return sampler
 
 
 COUNTED = {
@@ -33,9 +35,9 @@ def test_an_instrumented_run_gives_calls_and_the_split_of_the_steady_phase() -> 
         p2={"user": [], "system": [5, 6]},
         p9={"user": [1, 2, 3], "system": [1, 2, 3]},
     )
-    given = instrumented_metrics({"clock": seen, "children": []}, workers)
+    given = instrumented_metrics(LAUNCHED, workers, seen)
     assert given == {
-        "system_calls": 2 * 6900,
+        "system_calls": 6900,
         "system_share_steady": pytest.approx(2 / 5),
         "cpu_sampled_share": pytest.approx(0.5 / 1.0),
     }
@@ -43,38 +45,67 @@ def test_an_instrumented_run_gives_calls_and_the_split_of_the_steady_phase() -> 
 
 def test_samples_of_all_processes_are_those_of_a_worker_that_speaks_for_them() -> None:
     seen = clock(p1={"user": [1], "system": []}, p9={"user": [0, 2], "system": [3, 6]})
-    given = instrumented_metrics(
-        {"clock": seen, "children": []}, [worker(1, **COUNTED, speaks_for_all=True)]
-    )
+    given = instrumented_metrics(LAUNCHED, [worker(1, **COUNTED, speaks_for_all=True)], seen)
     assert given["system_share_steady"] == pytest.approx(1 / 3)
 
 
 @pytest.mark.parametrize("lacking", ["first_poll", "end_of_input"])
-def test_a_count_that_one_worker_lacks_is_absent_rather_than_that_of_the_others(
-    lacking: str,
-) -> None:
-    part = {**COUNTED, lacking: {**COUNTED[lacking], "system_calls": None}}
-    reports = [worker(1, **COUNTED), worker(2, **part)]
-    assert instrumented_metrics({"clock": None, "children": []}, reports) == {}
+@pytest.mark.parametrize("how", [{}, {"system_calls": None}])
+def test_a_count_that_a_probe_lacks_is_absent(how: dict[str, None], lacking: str) -> None:
+    part = {key: value for key, value in COUNTED[lacking].items() if key != "system_calls"}
+    reports = [worker(1, **{**COUNTED, lacking: {**part, **how}})]
+    assert instrumented_metrics(LAUNCHED, reports, None) == {}
+
+
+def test_calls_are_those_of_all_from_the_last_first_poll_to_the_last_end_of_input() -> None:
+    late = {
+        "first_poll": at(0.7, 0.1, waited=10, calls=300),
+        "end_of_input": at(4.9, 0.5, 0.1, waited=1000, calls=6000),
+    }
+    # It was given no partition, and waited from when it was loaded to its exit.
+    idle = worker(
+        3, first_poll=None, end_of_input=None,
+        loaded=at(0.9, 0.1, waited=5, calls=400), exit=at(5.9, 0.1, waited=9, calls=9000),
+    )  # fmt: skip
+    reports = [worker(1, **COUNTED), worker(2, **late), idle]
+    assert instrumented_metrics(LAUNCHED, reports, None) == {"system_calls": 7000 - 300}
 
 
 @pytest.mark.parametrize(
     "seen",
     [
         None,
-        {"period_ns": 1, "samples": None},
+        ClockSampler(1),
         clock(),
         clock(p9={"user": [1], "system": []}),
         clock(p1={"user": [0], "system": [6]}),
     ],
 )
-def test_a_split_that_was_not_sampled_is_absent(seen: dict[str, Any] | None) -> None:
-    given = instrumented_metrics({"clock": seen, "children": []}, [worker(1, **COUNTED)])
+def test_a_split_that_was_not_sampled_is_absent(seen: ClockSampler | None) -> None:
+    given = instrumented_metrics(LAUNCHED, [worker(1, **COUNTED)], seen)
     assert given == {"system_calls": 6900}
 
 
 def test_workers_that_never_polled_give_nothing_to_instruments() -> None:
     idle = worker(1, first_poll=None, end_of_input=None)
-    assert instrumented_metrics(
-        {"clock": clock(p1={"user": [1], "system": []}), "children": []}, [idle]
-    ) == {"system_calls": 0}
+    seen = clock(p1={"user": [1], "system": []})
+    assert instrumented_metrics(LAUNCHED, [idle], seen) == {}
+
+
+@pytest.mark.parametrize("lacking", ["polls", "lateness_ns", "spawned_ns", "switches_voluntary"])
+def test_what_a_probe_of_an_engines_own_does_not_report_is_absent_and_no_failure(
+    lacking: str,
+) -> None:
+    def without(report: dict[str, Any]) -> dict[str, Any]:
+        return {
+            key: without(value) if isinstance(value, dict) else value
+            for key, value in report.items()
+            if key != lacking
+        }
+
+    launched = {"launcher": used(0.0), "children": [child(1, 0.6, 0.1)]}
+    whole, part = (
+        metrics_of(timing(5.0, 0.6, 0.1), launched, [report])
+        for report in (worker(1), without(worker(1)))
+    )
+    assert part.items() < whole.items()

@@ -74,3 +74,16 @@ def test_a_unit_of_one_machine_is_done_by_no_other() -> None:
     dispatch.lost(Unit(name="long", order="", machine="west"))
     dispatch.give_up()
     assert dispatch.failures == {"long": "there is no worker west"}
+
+
+def test_what_a_machine_lacks_for_everything_refuses_all_its_units_at_once() -> None:
+    dispatch = Dispatch([LONG, SHORT, LAST])
+    assert begun(dispatch, EAST) == [("long", "east")]
+    dispatch.refused(LONG, "no hyperfine", everything=True)
+    assert begun(dispatch, EAST) == []
+    assert begun(dispatch, WEST) == [("short", "west")]
+    dispatch.refused(SHORT, "no hyperfine", everything=True)
+    assert dispatch.is_stuck([EAST, WEST])
+    dispatch.give_up()
+    assert set(dispatch.failures.values()) == {"east: no hyperfine; west: no hyperfine"}
+    assert set(dispatch.failures) == {"long", "short", "last"}

@@ -1,11 +1,15 @@
 """What runs, and in which order."""
 
+from collections import Counter
+from itertools import combinations, pairwise
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from waitbench.execution import plan
+from waitbench.model.run import WARM_UP
 from waitbench.model.scenario import Family, Scenario
 
 FAMILY = Family(name="standin", items=lambda _parameters, _topology: 1, lasts_s=lambda _: 1.0)
@@ -38,10 +42,44 @@ def test_every_round_runs_every_revision_once_and_each_is_first_equally_often(
         assert max(per_label) - min(per_label) <= 1
 
 
-def test_the_order_turns_by_one_place_from_round_to_round() -> None:
-    runs = plan.schedule([ONE], ["a", "b", "c"], 2)
-    assert "".join(run.label for run in runs) == "abc" + "bca" + "cab"
-    assert [run.round for run in runs] == [0, 0, 0, 1, 1, 1, 2, 2, 2]
+def test_two_revisions_alternate() -> None:
+    runs = plan.schedule([ONE], ["a", "b"], 3)
+    assert "".join(run.label for run in runs) == "ab" + "ba" + "ab" + "ba"
+    assert [run.round for run in runs] == [0, 0, 1, 1, 2, 2, 3, 3]
+
+
+@pytest.mark.parametrize("first", [WARM_UP, 1, 2, 5])
+@pytest.mark.parametrize("revisions", range(2, 8))
+def test_places_and_predecessors_are_balanced_over_a_cycle(revisions: int, first: int) -> None:
+    labels = "abcdefg"[:revisions]
+    cycle = revisions * (1 + revisions % 2)
+    rounds = [plan.in_turn(labels, number) for number in range(first, first + cycle)]
+    again = [plan.in_turn(labels, number) for number in range(first + cycle, first + 2 * cycle)]
+    assert again == rounds, "nothing but the number and the labels decides"
+    places = Counter((label, place) for order in rounds for place, label in enumerate(order))
+    assert set(places.values()) == {cycle // revisions}
+    assert len(places) == revisions**2
+    follows = Counter(pair for order in rounds for pair in pairwise(order))
+    assert set(follows.values()) == {cycle // revisions}
+    assert len(follows) == revisions * (revisions - 1), "each follows each other"
+
+
+@pytest.mark.parametrize("revisions", range(2, 8))
+def test_of_two_revisions_either_is_before_the_other_equally_often(revisions: int) -> None:
+    cycle = revisions * (1 + revisions % 2)
+    before: Counter[tuple[int, int]] = Counter()
+    for number in range(1, 1 + cycle):
+        before.update(combinations(plan.in_turn(range(revisions), number), 2))
+    assert set(before.values()) == {cycle // 2}
+
+
+@pytest.mark.parametrize("revisions", range(2, 8))
+def test_after_another_round_each_revision_begins_equally_often(revisions: int) -> None:
+    cycle = revisions * (1 + revisions % 2)
+    rounds = [plan.in_turn(range(revisions), number) for number in range(cycle + 1)]
+    for place in (0, -1):
+        ends = Counter(order[place] for order in rounds[1:])
+        assert set(ends.values()) == {cycle // revisions}
 
 
 def test_what_is_missing_keeps_warm_ups_only_where_something_is_left() -> None:

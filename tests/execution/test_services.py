@@ -153,6 +153,45 @@ def test_a_service_that_does_not_start_is_quoted_and_those_before_it_end(tmp_pat
     until(lambda: not any("services.first" in child.cmdline() for child in own.children()))
 
 
+def test_of_a_service_that_does_not_start_it_is_said_what_it_was_to_use_and_its_log_is_kept(
+    tmp_path: Path, cache: Cache
+) -> None:
+    (tmp_path / "root" / "services" / "mute.py").write_text("raise SystemExit(3)")
+    for name, words in (("broken", "no model"), ("mute", "it printed nothing")):
+        service = Service(name=name, settings={}, upstream_variable="UPSTREAM")
+        plan = ServicePlan(services=(service,), url="kafka://127.0.0.1:9")
+        with (
+            pytest.raises(HarnessError) as raised,
+            running(PYTHON, plan, tmp_path, cache),
+        ):
+            pytest.fail("never gets here")
+        said = str(raised.value).splitlines()[0]
+        assert f"The service {name} ended with exit code" in said
+        assert words in said
+        assert "It was to use kafka://127.0.0.1:9." in said
+        log = cache.folder("logs") / f"service-{name}.log"
+        assert str(log) in said
+        assert ("no model" in log.read_text()) == (name == "broken")
+
+
+@pytest.mark.parametrize("is_said", [True, False])
+def test_whoever_meets_a_service_that_has_ended_names_it_with_its_last_words(
+    tmp_path: Path, is_said: bool
+) -> None:
+    with running(PYTHON, ServicePlan(services=(first(), second())), tmp_path) as up:
+        psutil.Process(up.servers[0].pid).kill()
+        until(lambda: up.ended() is not None)
+        said = r"^the first ended, with exit code -9: .*GET /health"
+        with pytest.raises(HarnessError, match=said), up.blamed():
+            if is_said:
+                raise HarnessError("nobody answers")
+        with pytest.raises(HarnessError, match=said):
+            up.cpu_s()
+        assert "about to serve" in up.last_words()
+        assert "service-first.log" in up.last_words()
+        assert "service-second.log" not in up.last_words()
+
+
 def test_what_a_service_says_is_in_its_log(tmp_path: Path) -> None:
     with running(PYTHON, ServicePlan(services=(first(),)), tmp_path):
         assert "about to serve" in (tmp_path / "service-first.log").read_text()

@@ -60,17 +60,22 @@ def test_what_failed_in_an_earlier_session_is_tried_again() -> None:
     assert record.why_given_up("b") is None
 
 
-def test_a_round_is_whole_when_every_revision_was_tried_in_it() -> None:
+def test_a_round_is_whole_when_every_revision_was_measured_in_it() -> None:
     record = make_record({"a": [RUN] * 3, "b": [RUN]})
     record.add(outcome("b", 2, FAILED))
     record.add(outcome("b", 3, DISTURBED))
-    assert [record.is_whole(number) for number in (1, 2, 3)] == [True, True, False]
+    assert [record.is_whole(number) for number in (1, 2, 3)] == [True, False, False]
 
 
-def test_a_round_is_whole_without_a_revision_that_was_given_up() -> None:
+@pytest.mark.parametrize(
+    ("reason", "whole"), [(NOT_BUILT, True), (NOT_SUPPORTED, True), (TIMED_OUT, False)]
+)
+def test_a_round_is_whole_without_a_revision_that_never_can_be_measured(
+    reason: str, whole: bool
+) -> None:
     record = make_record({"a": [RUN] * 3, "b": []})
-    record.add(outcome("b", 0, NOT_BUILT))
-    assert record.is_whole(3)
+    record.add(outcome("b", 0, reason))
+    assert record.is_whole(3) is whole
 
 
 def test_disturbed_rounds_are_those_that_count_all_the_same() -> None:

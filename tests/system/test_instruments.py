@@ -30,15 +30,10 @@ def tracing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_counter_that_works_is_taken(tracing: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    tried: list[tuple[str, ...]] = []
-
-    def works(*arguments: str) -> str:
-        tried.append(arguments)
-        return ""
-
-    monkeypatch.setattr(instruments, "_try", works)
+    tried: list[int] = []
+    monkeypatch.setattr(instruments, "_count", tried.append)
     assert find_system_calls() == Counter(tracepoint=443)
-    assert tried == [("counting", "443")]
+    assert tried == [443]
 
 
 def test_a_tracing_file_system_that_is_not_mounted_can_be(tracing: Path) -> None:
@@ -91,7 +86,10 @@ def test_this_machine_says_one_or_the_other() -> None:
 def test_a_refused_sampler_names_what_refuses_it(
     refused: int, remedy: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(instruments, "_try", lambda *_: os.strerror(refused))
+    def refuse(*_arguments: object, **_options: object) -> int:
+        raise OSError(refused, os.strerror(refused))
+
+    monkeypatch.setattr("waitbench.system.sampling.open_event", refuse)
     found = find_sampler()
     assert not found.allowed
     assert os.strerror(refused) in found.reason

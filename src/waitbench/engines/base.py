@@ -97,6 +97,8 @@ class Engine(Protocol):
     """On the package index, and of wheels."""
     module: str
     """The package's folder in ``site-packages``."""
+    oldest: str | None = None
+    """The oldest version that can be measured, where there are older ones."""
     repository: str | None = None
     """Where commits, branches and tags are by default; ``None`` if only releases are known."""
     repository_variable: str | None = None

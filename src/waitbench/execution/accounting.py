@@ -12,10 +12,13 @@ from typing import Any
 
 from waitbench.model.metrics import SAMPLED, SYSTEM_CALLS, SYSTEM_STEADY, USER_STEADY
 from waitbench.model.quantiles import weighted_quantile
-from waitbench.model.run import UNBALANCED, Measurement, Timing
+from waitbench.model.run import OVERDUE, UNBALANCED, Measurement, Timing
+from waitbench.system.sampling import ClockSampler, Samples
 
 TOLERANCE = 0.02
 TOLERANCE_S = 0.005
+_MOST_DELAY, _MOST_DELAY_S = 0.05, 0.25
+"""By so much of the wait, and so many seconds, an input may end later than it is due."""
 _ROUNDING_S = 0.001
 """What may look like less CPU than before.
 
@@ -51,23 +54,22 @@ def metrics_of(
 
 
 def instrumented_metrics(
-    launched: Mapping[str, Any], reports: Sequence[Mapping[str, Any]]
+    launched: Mapping[str, Any], reports: Sequence[Mapping[str, Any]], clock: ClockSampler | None
 ) -> dict[str, float]:
     """What an instrumented run gives: counts, and the share of steady CPU that is system time.
 
     What some instrument could not observe of every worker is absent, rather than be that of others.
     """
-    workers = _workers(reports, launched)
     metrics: dict[str, float] = {}
-    calls = _counted(workers, "system_calls")
+    calls = _system_calls(reports)
     if calls is not None:
         metrics[SYSTEM_CALLS] = calls
-    samples = (clock := launched["clock"]) and clock["samples"]
+    workers = _workers(reports, launched)
     steady_s = sum(_steady_cpu(workers))
-    if samples and steady_s > 0:
-        user, system = (_samples_of(mode, samples, workers) for mode in ("user", "system"))
+    if clock and clock.samples and steady_s > 0:
+        user, system = (_samples_of(mode, clock.samples, workers) for mode in ("user", "system"))
         if user + system:
-            sampled_s = (user + system) * clock["period_ns"] / 1e9
+            sampled_s = (user + system) * clock.period_ns / 1e9
             metrics[_SYSTEM_SHARE] = system / (user + system)
             metrics[SAMPLED] = sampled_s / steady_s
     return metrics
@@ -93,7 +95,31 @@ def marks_of(
     total = timing.cpu_s
     seen = _cpu(launched["launcher"]) + sum(map(_cpu, launched["children"]))
     closes = abs(total - seen) <= max(TOLERANCE * total, TOLERANCE_S)
-    return () if closes and _is_possible(launched, reports) else (UNBALANCED,)
+    marks = () if closes and _is_possible(launched, reports) else (UNBALANCED,)
+    return (*marks, OVERDUE) if _is_overdue(_workers(reports, launched)) else marks
+
+
+def _is_overdue(workers: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether much of the steady phase came after the end of the input was due.
+
+    An input that is due at once is work, and ends when that is done.
+    """
+    delay_s = _end_delay_s(workers)
+    if delay_s is None:
+        return False
+    begun_ns = max(worker["first_poll"]["monotonic_ns"] for worker in workers)
+    ended_ns = max(worker["end_of_input"]["monotonic_ns"] for worker in workers)
+    waited_s = float(ended_ns - begun_ns) / 1e9 - delay_s
+    return waited_s > _MOST_DELAY_S and delay_s > max(_MOST_DELAY_S, _MOST_DELAY * waited_s)
+
+
+def _end_delay_s(workers: Sequence[Mapping[str, Any]]) -> float | None:
+    """How long after it was due the last input ended; ``None`` where nobody knows."""
+    due_ns = [worker["end_due_ns"] for worker in workers if worker.get("end_due_ns") is not None]
+    if not due_ns:
+        return None
+    ended_ns = max(worker["end_of_input"]["monotonic_ns"] for worker in workers)
+    return float(ended_ns - max(due_ns)) / 1e9
 
 
 def _is_possible(launched: Mapping[str, Any], reports: Sequence[Mapping[str, Any]]) -> bool:
@@ -124,7 +150,7 @@ def _workers(
     to its own end. An engine's launcher may load the dataflow too, and is no worker: it is our
     launcher's child where the workers are not.
     """
-    polled = [report for report in reports if report["first_poll"] and report["end_of_input"]]
+    polled = _polled(reports)
     ours = {child["pid"] for child in launched["children"]}
     of_polled = {report["pid"] in ours for report in polled}
     idle: list[Mapping[str, Any]] = [
@@ -137,17 +163,21 @@ def _workers(
     return [*polled, *idle]
 
 
+def _polled(reports: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    return [report for report in reports if report["first_poll"] and report["end_of_input"]]
+
+
 def _steady_cpu(workers: Sequence[Mapping[str, Any]]) -> list[float]:
     """The CPU seconds of each worker between its first poll and the end of its input."""
     return [_cpu(worker["end_of_input"]) - _cpu(worker["first_poll"]) for worker in workers]
 
 
-def _samples_of(mode: str, samples: Mapping[str, Any], workers: Sequence[Mapping[str, Any]]) -> int:
+def _samples_of(mode: str, samples: Samples, workers: Sequence[Mapping[str, Any]]) -> int:
     """The samples of the workers in a mode, between first poll and end of input."""
     return sum(
         worker["first_poll"]["monotonic_ns"] <= at <= worker["end_of_input"]["monotonic_ns"]
         for worker in workers
-        for pid in (samples if worker.get("speaks_for_all") else [str(worker["pid"])])
+        for pid in (samples if worker.get("speaks_for_all") else [worker["pid"]])
         for at in samples.get(pid, {}).get(mode, ())
     )
 
@@ -201,24 +231,55 @@ def _behaviour(workers: Sequence[Mapping[str, Any]]) -> dict[str, float]:
             cpu / s for cpu, s in zip(_steady_cpu(workers), steady_s, strict=True) if s > 0
         ),
     }
+    # Not every engine's probe says when its process ended.
+    if all("monotonic_ns" in worker["exit"] for worker in workers):
+        behaviour["time_shutdown"] = max(
+            (w["exit"]["monotonic_ns"] - w["end_of_input"]["monotonic_ns"]) / 1e9 for w in workers
+        )
+    delay_s = _end_delay_s(workers)
+    if delay_s is not None:
+        behaviour["input_end_delay"] = delay_s
     wakeups = _counted(workers, "switches_voluntary")
     if wakeups is not None:
         behaviour["wakeups"] = wakeups
     for key, name in ((USER_STEADY, "user_s"), (SYSTEM_STEADY, "system_s")):
         behaviour[key] = sum(w["end_of_input"][name] - w["first_poll"][name] for w in workers)
     # What waits by itself is not polled.
-    if all(worker["polls"] is not None for worker in workers):
+    if all(worker.get("polls") is not None for worker in workers):
         behaviour["polls"] = sum(worker["polls"] for worker in workers)
         if items:
             behaviour["polls_per_item"] = behaviour["polls"] / items
     started = [
         (w["first_poll"]["monotonic_ns"] - w["spawned_ns"]) / 1e9
         for w in workers
-        if w["spawned_ns"] is not None
+        if w.get("spawned_ns") is not None
     ]
     if started:
         behaviour["time_startup"] = max(started)
     return behaviour
+
+
+def _system_calls(reports: Sequence[Mapping[str, Any]]) -> int | None:
+    """What all that the run started called while it waited; ``None`` where that is not known.
+
+    Each reading is of the whole run, whoever asked for it. So one difference is all: from when the
+    last worker first polled to when the last one's input ended. A worker that was given no
+    partition has neither.
+    """
+    polled = _polled(reports)
+    if not polled:
+        return None
+    first, last = (
+        max((worker[at] for worker in polled), key=lambda reading: reading["monotonic_ns"])
+        for at in ("first_poll", "end_of_input")
+    )
+    return _difference(first, last, "system_calls")
+
+
+def _difference(first: Mapping[str, Any], last: Mapping[str, Any], name: str) -> int | None:
+    """What was counted between two readings, which not every engine's probe counts."""
+    before, after = first.get(name), last.get(name)
+    return None if before is None or after is None else after - before
 
 
 def _counted(workers: Sequence[Mapping[str, Any]], name: str) -> int | None:
@@ -228,15 +289,17 @@ def _counted(workers: Sequence[Mapping[str, Any]], name: str) -> int | None:
     """
     total = 0
     for worker in workers:
-        first, last = worker["first_poll"][name], worker["end_of_input"][name]
-        if first is None or last is None:
+        counted = _difference(worker["first_poll"], worker["end_of_input"], name)
+        if counted is None:
             return None
-        total += last - first
+        total += counted
     return total
 
 
 def _lateness(workers: Sequence[Mapping[str, Any]]) -> dict[str, float]:
-    counts = [(value, count) for worker in workers for value, count in worker["lateness_ns"]]
+    counts = [
+        (value, count) for worker in workers for value, count in worker.get("lateness_ns", ())
+    ]
     if not counts:
         return {}
     return {

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
@@ -16,15 +16,16 @@ from waitbench.model.instruments import Instruments
 from waitbench.model.scenario import CAPABILITIES, Scenario, Topology
 from waitbench.system import run_folders, variables
 from waitbench.system.confinement import run_alone
+from waitbench.system.counters import TreeCounters, answering, hits_of
+from waitbench.system.guard import GUARD
 from waitbench.system.places import DATAFLOWS, Cache
 from waitbench.system.processes import Finished, kill_group
+from waitbench.system.sampling import ClockSampler
 
 PROBE_DIRECTORY = "BENCH_PROBE_DIR"
 """The environment variable that tells a workload where to report: dataflows/support/probe.py."""
-TRACEPOINT = "BENCH_SYSTEM_CALLS_TRACEPOINT"
-"""The environment variable that tells a workload what to count system calls by."""
-CLOCK_SAMPLER = "BENCH_CLOCK_SAMPLER_NS"
-"""The environment variable that has our launcher sample the clock, with the period as its value."""
+COUNTER = "BENCH_SYSTEM_CALLS"
+"""The environment variable that tells a workload whom to ask for the system calls of its run."""
 _PERIOD_OF_ONE_NS, _PERIOD_OF_MORE_NS = 97_003, 499_021
 """Time on a CPU between two samples: primes, so that no regular work keeps in step with them.
 
@@ -48,6 +49,10 @@ class ReadyRun:
     variables: Mapping[str, str]
     time_limit_s: float
     services: Running | None
+    tracepoint: int | None = None
+    """What its system calls are counted by, if they are."""
+    sampler: ClockSampler | None = None
+    """What samples its clock, if anything does, and has the samples afterwards."""
 
     @property
     def launched_file(self) -> Path:
@@ -83,16 +88,42 @@ class ReadyRun:
             for group in groups:
                 kill_group(group)
 
-        with self.services.on_end(kill) if self.services else nullcontext():
+        with (
+            self.services.on_end(kill) if self.services else nullcontext(),
+            self._instruments() as found_by,
+        ):
             return run_alone(
                 command,
                 stdout=stdout,
                 stderr=stderr,
                 time_limit_s=self.time_limit_s,
-                env=self.variables,
+                env={**self.variables, **found_by},
                 cwd=self.working_folder,
                 on_start=started,
             )
+
+    @contextmanager
+    def _instruments(self) -> Iterator[Mapping[str, str]]:
+        """Observes what this thread starts; the variables by which the run finds its observers.
+
+        What the kernel refuses is absent.
+        """
+        found_by = {}
+        with ExitStack() as opened:
+            if self.tracepoint is not None or self.sampler is not None:
+                GUARD.start()  # later it would be taken for a part of the run
+            if self.tracepoint is not None:
+                with suppress(OSError):
+                    counters = opened.enter_context(
+                        TreeCounters({"system_calls": hits_of(self.tracepoint)})
+                    )
+                    found_by[COUNTER] = opened.enter_context(
+                        answering(lambda: counters.reading()["system_calls"])
+                    )
+            if self.sampler is not None:
+                with suppress(OSError):
+                    opened.enter_context(self.sampler)
+            yield found_by
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,6 +146,9 @@ class Bench:
     def what_is_missing(self, scenario: Scenario, label: str) -> str | None:
         """Why a revision cannot run a scenario, to end a sentence; ``None`` if it can."""
         engine = self._engine(label)
+        kind = scenario.started_as(self.topology).kind
+        if kind not in engine.topologies:
+            return f"it cannot be started as a {kind}"
         if not (engine.runs_python or scenario.family.portable):
             return "it cannot run what is written in Python"
         if engine.only is not None and engine.only not in scenario.needs:
@@ -144,18 +178,19 @@ class Bench:
             (folder / "probes").mkdir()
             with self._services(scenario, folder) as services:
                 engine, environment = self._engine(label), self.environments[label]
-                start = engine.start(environment, scenario, self.topology)
+                start = engine.start(environment, scenario, scenario.started_as(self.topology))
                 yield ReadyRun(
                     folder=folder,
                     # Where the user's own files are, if the dataflow names any.
                     working_folder=folder if scenario.is_own else Path.cwd(),
                     command=_command(environment, start, folder),
                     variables=self._variables(folder, scenario, label, services)
-                    | dict(start.variables)
-                    | (self._instruments() if instrumented else {}),
+                    | dict(start.variables),
                     # As generous with the start as a scenario is with all that follows.
                     time_limit_s=self.time_limit_s or scenario.time_limit_s + 5 * engine.startup_s,
                     services=services,
+                    tracepoint=self.instruments.tracepoint if instrumented else None,
+                    sampler=self._sampler(scenario) if instrumented else None,
                 )
 
     @contextmanager
@@ -189,15 +224,12 @@ class Bench:
             "PYTHONPYCACHEPREFIX": str(self.cache.folder("pycache")),
         }
 
-    def _instruments(self) -> dict[str, str]:
-        """The variables that switch on what observes a run."""
-        variables = {}
-        if self.instruments.tracepoint is not None:
-            variables[TRACEPOINT] = str(self.instruments.tracepoint)
-        if self.instruments.sampler:
-            alone = self.topology.processes == 1
-            variables[CLOCK_SAMPLER] = str(_PERIOD_OF_ONE_NS if alone else _PERIOD_OF_MORE_NS)
-        return variables
+    def _sampler(self, scenario: Scenario) -> ClockSampler | None:
+        """What samples the clock of an instrumented run."""
+        if not self.instruments.sampler:
+            return None
+        alone = scenario.started_as(self.topology).processes == 1
+        return ClockSampler(_PERIOD_OF_ONE_NS if alone else _PERIOD_OF_MORE_NS)
 
 
 def _command(environment: Environment, start: Start, folder: Path) -> tuple[str, ...]:

@@ -15,13 +15,13 @@ from pathlib import Path
 from shlex import join
 from typing import Any
 
-from filelock import FileLock
 from packaging.version import Version
 
-from waitbench.model.errors import HarnessError
+from waitbench.model.errors import HarnessError, MachineError
 from waitbench.model.run import Timing
 from waitbench.system.places import Cache
 from waitbench.system.steps import run_logged
+from waitbench.system.waiting import locked
 
 OLDEST = Version("1.13")
 CARGO_VERSION = "1.20.0"
@@ -92,12 +92,12 @@ def locate(cache: Cache, say: Callable[[str], None]) -> Hyperfine:
     if found is not None:
         return found
     own = _own_program(cache)
-    with FileLock(cache.lock_file("tools")):
+    with locked(cache.lock_file("tools"), say):
         if not own.exists():
             _install(own, cache, say)
     found = _program_at(str(own))
     if found is None:
-        raise HarnessError(f"{own} does not run. Delete it and try again. {_INSTRUCTION}")
+        raise MachineError(f"{own} does not run. Delete it and try again. {_INSTRUCTION}")
     return found
 
 
@@ -149,7 +149,7 @@ def _install(own: Path, cache: Cache, say: Callable[[str], None]) -> None:
             return
         except HarnessError as error:
             failures.append(f"{needed}: {str(error).splitlines()[-1]}")
-    raise HarnessError(
+    raise MachineError(
         f"hyperfine is missing and could not be set up ({'; '.join(failures)}). {_INSTRUCTION}"
     )
 

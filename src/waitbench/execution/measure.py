@@ -14,7 +14,6 @@ from waitbench.execution.hyperfine import Hyperfine, parse_export
 from waitbench.execution.services import Running
 from waitbench.model.errors import HarnessError
 from waitbench.model.run import (
-    DISTURBED,
     FAILED,
     LOST_ITEMS,
     NOT_SUPPORTED,
@@ -27,7 +26,7 @@ from waitbench.model.run import (
 )
 from waitbench.system.confinement import MOST_OUTPUT
 from waitbench.system.processes import tail
-from waitbench.system.watch import Reading, is_disturbed, observed
+from waitbench.system.watch import Reading, observed
 
 _SERVICE_CPU = "service_cpu_"
 """The key of a service's CPU time, before its name."""
@@ -39,6 +38,15 @@ class _NoMeasurement(Exception):
     def __init__(self, reason: str, message: str) -> None:
         super().__init__(message)
         self.reason = reason
+
+
+_TRACEBACK = "Traceback (most recent call last):"
+_CHAINED = (
+    "The above exception was the direct cause of",
+    "During handling of the above exception, another",
+)
+_MOST_LINES, _MOST_WORDS = 200, 200
+"""Of the end of stderr, and characters of each of its exceptions."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +84,7 @@ class Measurer:
                     log = (
                         tail(ready.folder / "stdout", 10) + "\n" + tail(ready.folder / "stderr", 20)
                     )
+                    log += "\n" + (ready.services.last_words() if ready.services else "")
                     return outcome(why.reason, str(why), log.strip())
         except HarnessError as error:  # a service that does not start
             return outcome(FAILED, str(error).splitlines()[0], str(error))
@@ -108,18 +117,18 @@ class Measurer:
                 json.loads(path.read_bytes()) for path in sorted(ready.probes.glob("*.json"))
             ]
             _require_complete(reports, scenario.expected_items(self.bench.topology))
-            _require_opened_once(reports, self.bench.topology.worker_count)
+            _require_opened_once(reports, scenario.started_as(self.bench.topology).worker_count)
             metrics = metrics_of(timing, launched, reports) | of_services
             marks = marks_of(timing, launched, reports)
+            instrumented = instrumented_metrics(launched, reports, ready.sampler)
         services_cpu_s = sum(v for key, v in of_services.items() if key.startswith(_SERVICE_CPU))
         metrics |= observed(before, after, metrics["time_cpu"] + services_cpu_s)
-        disturbed = (DISTURBED,) if is_disturbed(metrics) else ()
         if planned.instrumented:
-            return _Observation(instrumented_metrics(launched, reports), disturbed, ())
+            return _Observation(instrumented, (), ())
         metrics = {k: v for k, v in metrics.items() if k not in self.bench.instruments.keys}
-        samples = tuple(sample for report in reports for sample in report["samples"])
+        samples = tuple(sample for report in reports for sample in report.get("samples", ()))
         metrics |= scenario.family.metrics_of(samples, _totals(reports))
-        return _Observation(metrics, marks + disturbed, samples)
+        return _Observation(metrics, marks, samples)
 
     def _time(self, ready: ReadyRun) -> Timing:
         """Has hyperfine run it once. Raises ``_NoMeasurement``."""
@@ -148,16 +157,19 @@ class Measurer:
         if finished.leftovers:
             raise _NoMeasurement(
                 FAILED,
-                f"{finished.leftovers} processes still ran after the dataflow's end; killed",
+                f"{_processes(finished.leftovers)} still ran after the dataflow's end; killed",
             )
         if finished.strays:
-            noun = "process" if finished.strays == 1 else "processes"
             raise _NoMeasurement(
                 FAILED,
-                f"{finished.strays} {noun} left the run, and used {finished.strays_cpu_s:.2f} s "
-                "of CPU that no figure has; killed",
+                f"{_processes(finished.strays)} left the run, and used "
+                f"{finished.strays_cpu_s:.2f} s of CPU that no figure has; killed",
             )
         return timing
+
+
+def _processes(count: int) -> str:
+    return "1 process" if count == 1 else f"{count} processes"
 
 
 @contextmanager
@@ -215,22 +227,44 @@ def _require_complete(reports: Sequence[Mapping[str, Any]], expected: int | None
 
 def _require_opened_once(reports: Sequence[Mapping[str, Any]], workers: int) -> None:
     """A worker keeps what it opened. Raises ``_NoMeasurement``."""
-    opened = sum(report["opened"] for report in reports)
+    opened = sum(report.get("opened", 0) for report in reports)
     if opened > workers:
         raise _NoMeasurement(FAILED, f"opened {opened} models or connections; workers: {workers}")
 
 
 def _totals(reports: Sequence[Mapping[str, Any]]) -> Mapping[str, float]:
     """What the processes of a run add up to."""
-    names = {name for report in reports for name in report["totals"]}
-    return {name: sum(report["totals"].get(name, 0.0) for report in reports) for name in names}
+    totals = [report.get("totals", {}) for report in reports]
+    return {name: sum(one.get(name, 0.0) for one in totals) for one in totals for name in one}
 
 
 def _last_words(stderr: Path) -> str:
-    """The line of a traceback that says what happened; the whole is in the log."""
-    lines = [
-        line
-        for line in tail(stderr, 40).splitlines()
-        if line.strip() and "Ignoring non-zero exit code" not in line
-    ]
-    return f": {lines[-1].strip()[:200]}" if lines else ""
+    """What happened: the last line, and the exceptions that it came from, the nearest first.
+
+    The whole is in the log.
+    """
+    parts: list[list[str]] = [[]]
+    for line in tail(stderr, _MOST_LINES).splitlines():
+        if line.startswith(_CHAINED):
+            parts.append([])
+        elif line.strip() and "Ignoring non-zero exit code" not in line:
+            parts[-1].append(line)
+    if not parts[-1]:
+        return ""
+    said = [parts[-1][-1].strip()[:_MOST_WORDS]]
+    for place in range(len(parts) - 1, 0, -1):
+        cause = _exception(parts[place - 1])
+        # A second traceback in a part is the end of one chain and the beginning of another.
+        if cause is None or parts[place].count(_TRACEBACK) != 1:
+            break
+        said.append(cause)
+    return f": {'; from '.join(said)}"
+
+
+def _exception(lines: Sequence[str]) -> str | None:
+    """The line of the last traceback among these that names its exception."""
+    if _TRACEBACK not in lines:
+        return None
+    begun = len(lines) - 1 - lines[::-1].index(_TRACEBACK)
+    named = (line for line in lines[begun + 1 :] if not line.startswith(" "))
+    return next((line[:_MOST_WORDS] for line in named), None)

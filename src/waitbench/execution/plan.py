@@ -15,9 +15,9 @@ def schedule(
     """Every run of a comparison, in order.
 
     Scenarios one after the other; within each a warm-up round and then ``rounds`` rounds; within
-    each round every revision once, the order turned by one place from round to round. So a drift of
-    the machine hits all revisions alike, and none is always the one that runs after a noisy other.
-    Warm-ups may be instrumented: no time is taken from them anyway.
+    each round every revision once, in balanced order (``in_turn``). So a drift of the machine hits
+    all revisions alike, and none is always the one that runs after a noisy other. Warm-ups may be
+    instrumented: no time is taken from them anyway.
     """
     return tuple(
         run
@@ -49,9 +49,22 @@ def one_round(
 
 
 def in_turn(contestants: Sequence[_Contestant], number: int) -> list[_Contestant]:
-    """The order of round ``number``: turned by one place from round to round."""
-    shift = number % len(contestants)
-    return [*contestants[shift:], *contestants[:shift]]
+    """The order of round ``number``: a row of a Williams design.
+
+    E. Williams, "Experimental designs balanced for the estimation of residual effects of
+    treatments", Australian Journal of Scientific Research A 2, 1949. One row goes to and fro, 0, 1,
+    n - 1, 2, n - 2 …, so that no two steps in it are alike; the others are that row with a number
+    added to all, and, as half of the steps are missing for an odd n, their mirror images. Over n
+    rounds (2 n for an odd n) each contestant has each place, and follows each other, equally often.
+    Neighbouring rounds begin with neighbouring contestants, and for an odd n every other one is a
+    mirror image: what is not a whole cycle is nearly balanced, too.
+    """
+    count = len(contestants)
+    row = [(place + 1) // 2 if place % 2 else -place // 2 for place in range(count)]
+    if number % 2:
+        # For an even n the mirror image is one of the rows.
+        row.reverse()
+    return [contestants[(number + step - row[0]) % count] for step in row]
 
 
 def missing(

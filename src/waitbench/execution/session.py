@@ -20,6 +20,7 @@ from waitbench.model.run import (
     set_aside,
 )
 from waitbench.model.scenario import Scenario
+from waitbench.system.watch import foreign_cores, is_disturbed
 
 
 class Guide(Protocol):
@@ -37,13 +38,21 @@ class Guide(Protocol):
 
 MOST_REPEATS = 2
 """How often a disturbed round is repeated; the last attempt is kept, with its mark."""
+BUSY_AFTER = 3
+"""Rounds that were disturbed in every attempt, until none is repeated any more."""
 
 
 class Observer(Protocol):
     """Who is told what happens."""
 
-    def extend(self, runs: Sequence[PlannedRun]) -> None:
-        """More runs will follow those known so far."""
+    def extend(self, runs: Sequence[PlannedRun], at_most_s: float | None = None) -> None:
+        """More runs will follow those known so far.
+
+        Where others may follow these, all of them together take no more than ``at_most_s`` seconds.
+        """
+
+    def repeat(self, runs: Sequence[PlannedRun], foreign_cores: float) -> None:
+        """A round is made again, as others used so many cores during it."""
 
     def begin(self, planned: PlannedRun) -> None:
         """A run is about to start."""
@@ -97,12 +106,20 @@ class Session:
         begun = time.monotonic()
         first = next((one for group in groups for one in group if guide.wants_more(one.name)), None)
         if first is not None:
-            self._extend(plan.one_round(first, labels, WARM_UP))
+            self._extend(plan.one_round(first, labels, WARM_UP), budget_s)
         for number, group in enumerate(groups):
-            spent_s = time.monotonic() - begun
-            share_s = (budget_s - spent_s) / (len(groups) - number)
+            left_s = begun + budget_s - time.monotonic()
             unsettled = list(group)
-            self._take_turns(guide, unsettled, labels, most_rounds, share_s)
+            later = [scenario for each in groups[number + 1 :] for scenario in each]
+            self._take_turns(
+                guide,
+                unsettled,
+                labels,
+                most_rounds,
+                left_s / (len(groups) - number),
+                whole_s=left_s,
+                later_s=_longest_s(later, labels, most_rounds),
+            )
             for scenario in unsettled:
                 self.observer.complete(self.records[scenario.name])
 
@@ -113,8 +130,14 @@ class Session:
         labels: Sequence[str],
         most_rounds: int,
         budget_s: float,
+        *,
+        whole_s: float,
+        later_s: float,
     ) -> None:
-        """Adds rounds to scenarios in turn; those that are complete leave ``unsettled``."""
+        """Adds rounds to scenarios in turn; those that are complete leave ``unsettled``.
+
+        ``whole_s`` are left for this group and all later ones, which need no more than ``later_s``.
+        """
         begun = time.monotonic()
         for number in range(1, most_rounds + 1):
             for scenario in list(unsettled):
@@ -127,16 +150,18 @@ class Session:
                 if guide.wants_more(scenario.name):
                     if guide.wants_instruments(scenario.name):
                         missing = _instrumented(missing) + missing
-                    if time.monotonic() - begun + len(missing) * scenario.expected_s > budget_s:
+                    spent_s = time.monotonic() - begun
+                    if spent_s + len(missing) * scenario.expected_s > budget_s:
                         return
-                    self._extend(missing)
+                    here_s = _longest_s(unsettled, labels, most_rounds - number + 1)
+                    self._extend(missing, min(whole_s - spent_s, here_s + later_s))
                 # Another scenario's round may have settled what is judged of both together.
                 if not (guide.wants_more(scenario.name) and _is_comparable(record)):
                     unsettled.remove(scenario)
                     self.observer.complete(record)
 
-    def _extend(self, runs: Sequence[PlannedRun]) -> None:
-        self.observer.extend(runs)
+    def _extend(self, runs: Sequence[PlannedRun], at_most_s: float) -> None:
+        self.observer.extend(runs, at_most_s)
         self._round(runs)
 
     def _round(self, runs: Sequence[PlannedRun]) -> None:
@@ -145,20 +170,34 @@ class Session:
             if run.instrumented:
                 self._run_instrumented(run)
         timed = [run for run in runs if not run.instrumented]
-        for attempt in range(1 + MOST_REPEATS):
+        repeats = 0
+        while True:
             made = [result for run in timed if isinstance(result := self._run(run), Measurement)]
-            if attempt == MOST_REPEATS or not any(DISTURBED in one.marks for one in made):
+            if not timed or timed[0].round == WARM_UP:
                 break
-            if timed[0].round == WARM_UP:
+            if not is_disturbed([one.metrics for one in made]):
                 break
             record = self.records[timed[0].scenario.name]
+            if repeats == MOST_REPEATS or self._is_busy():
+                for measurement in made:
+                    self._replace(record, measurement, _marked(measurement))
+                break
+            repeats += 1
             for measurement in made:
-                outcome = set_aside(measurement)
-                record.replace(measurement, outcome)
-                self.observer.keep(record, outcome)
-            self.observer.extend(timed)
+                self._replace(record, measurement, set_aside(measurement))
+            self.observer.repeat(timed, foreign_cores([one.metrics for one in made]))
         for run in timed:
             self.instrumented.pop((run.scenario.name, run.label), None)
+
+    def _is_busy(self) -> bool:
+        """Whether others use the machine so often that repeats would not help."""
+        count = sum(len(record.disturbed_rounds) for record in self.records.values())
+        return count >= BUSY_AFTER
+
+    def _replace(self, record: Record, measurement: Measurement, result: Result) -> None:
+        record.measurements.remove(measurement)
+        record.add(result)
+        self.observer.keep(record, result)
 
     def _run(self, planned: PlannedRun) -> Result | None:
         record = self.records[planned.scenario.name]
@@ -175,22 +214,16 @@ class Session:
 
     def _run_instrumented(self, planned: PlannedRun) -> None:
         """Observes a revision; what that gives belongs to its next timed run."""
-        for attempt in range(1 + MOST_REPEATS):
-            if attempt:
-                self.observer.extend([planned])
-            result = self._measure(planned)
-            if result is None:
-                return
-            self.observer.end(planned, result)
-            if isinstance(result, Outcome):
-                record = self.records[planned.scenario.name]
-                record.add(result)
-                self.observer.keep(record, result)
-                return
-            # The last attempt counts, as it does of timed runs; counts suffer least.
-            if DISTURBED not in result.marks or attempt == MOST_REPEATS:
-                self.instrumented[planned.scenario.name, planned.label] = result
-                return
+        result = self._measure(planned)
+        if result is None:
+            return
+        self.observer.end(planned, result)
+        if isinstance(result, Outcome):
+            record = self.records[planned.scenario.name]
+            record.add(result)
+            self.observer.keep(record, result)
+        else:
+            self.instrumented[planned.scenario.name, planned.label] = result
 
     def _measure(self, planned: PlannedRun) -> Result | None:
         """One run; ``None`` where it is not worth to be tried again."""
@@ -199,6 +232,15 @@ class Session:
             return None
         self.observer.begin(planned)
         return self.measurer.measure(planned)
+
+
+def _longest_s(scenarios: Sequence[Scenario], labels: Sequence[str], rounds: int) -> float:
+    """The seconds of so many rounds of each, with an instrumented run beside each timed one."""
+    return 2 * len(labels) * rounds * sum(scenario.expected_s for scenario in scenarios)
+
+
+def _marked(measurement: Measurement) -> Measurement:
+    return replace(measurement, marks=(*measurement.marks, DISTURBED))
 
 
 def _instrumented(runs: Sequence[PlannedRun]) -> list[PlannedRun]:

@@ -34,6 +34,10 @@ class HarnessError(Exception):
         super().__init__(masked(message))
 
 
+class MachineError(HarnessError):
+    """This machine lacks what every comparison takes, whatever is compared."""
+
+
 class UsageError(HarnessError):
     """The request cannot be understood; nothing has been created."""
 

@@ -23,10 +23,21 @@ class Metric:
     What explains a cost is a regression only where that cost did not certainly fall.
     """
 
+    price_s: float = 0.0
+    """The seconds of its cost that a rise by one must be paid for with, to be excused.
+
+    More wake-ups and system calls cost others, too: the kernel, who shares the caches, the battery.
+    """
+
     @property
     def heading(self) -> str:
         """The title where a line begins with it."""
         return self.title[0].upper() + self.title[1:]
+
+    @property
+    def is_of_steady_phase(self) -> bool:
+        """Whether it says what the workers did in the steady phase, and only there."""
+        return self.key.endswith("_steady") or self.explains == "steady"
 
     @property
     def floor(self) -> float:
@@ -72,9 +83,19 @@ METRICS = (
     # What the workers did.
     Metric("share", "cpu_share_steady", "core", "CPU per waiting second"),
     Metric("startup", "time_startup", "second", "start-up"),
-    Metric("polls", "polls", "count", "polls", explains="steady"),
-    Metric("wakeups", "wakeups", "count", "wake-ups while waiting", explains="steady"),
-    Metric("syscalls", SYSTEM_CALLS, "count", "system calls while waiting", explains="steady"),
+    Metric("shutdown", "time_shutdown", "second", "shutdown"),
+    Metric("polls", "polls", "count", "polls", explains="steady", price_s=1e-6),
+    Metric(
+        "wakeups", "wakeups", "count", "wake-ups while waiting", explains="steady", price_s=1e-5
+    ),
+    Metric(
+        "syscalls",
+        SYSTEM_CALLS,
+        "count",
+        "system calls while waiting",
+        explains="steady",
+        price_s=1e-6,
+    ),
     Metric("polls-per-item", "polls_per_item", "count", "polls per item"),
     Metric("switches", "context_switches_voluntary", "count", "voluntary context switches"),
     Metric("preemptions", "context_switches_involuntary", "count", "involuntary context switches"),

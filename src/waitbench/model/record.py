@@ -108,6 +108,8 @@ class Record:
     """Whether the scenario's input makes the workers wait."""
     works: bool = False
     """Whether the scenario has heavy work to do, whose CPU dwarfs that of any waiting."""
+    coarse: bool = False
+    """Whether the gate asks it for large rises only; see ``Scenario.coarse``."""
     metrics: tuple[Metric, ...] = METRICS
     """Everything that its runs may hold."""
     machine: Mapping[str, object] | None = None
@@ -128,6 +130,14 @@ class Record:
     def mostly_waits(self) -> bool:
         """Whether what its workers use in the steady phase is what waiting costs."""
         return self.waits and not self.works
+
+    def compares(self, metric: Metric) -> bool:
+        """Whether a metric is of the same work in all revisions, so that a ratio of it says much.
+
+        An engine may read everything first, and work behind the end of its input.
+        """
+        has_one_engine = len(self.context.engines) < 2
+        return has_one_engine or self.mostly_waits or not metric.is_of_steady_phase
 
     def add(self, result: Result) -> None:
         if isinstance(result, Measurement):
@@ -155,21 +165,38 @@ class Record:
         return f"{label} failed {len(failed)} times in a row: {failed[-1].message}"
 
     def is_whole(self, number: int) -> bool:
-        """Whether every revision has been tried in a round, or was given up.
+        """Whether every revision was measured in a round, but for those that never can be.
 
-        Half a round is what an interruption leaves. Its other half would be of another day.
+        Half a round is what a failure or an interruption leaves. Its other half would be of another
+        day.
         """
-        tried = {run.label for run in self.measurements if run.round == number}
-        tried |= {o.label for o in self.outcomes if o.round == number and o.reason != DISTURBED}
-        labels = self.context.labels
-        return all(one in tried or self.why_given_up(one) is not None for one in labels)
+        found = {run.label for run in self.measurements if run.round == number}
+        found |= {o.label for o in self.outcomes if o.reason in (NOT_BUILT, NOT_SUPPORTED)}
+        return found.issuperset(self.context.labels)
+
+    @property
+    def failures(self) -> list[Outcome]:
+        """The outcomes that make a comparison fail: of runs that were not made again since."""
+        measured = {(run.label, run.round) for run in self.measurements}
+        return [
+            one
+            for one in self.outcomes
+            if one.reason not in HARMLESS and (one.label, one.round) not in measured
+        ]
+
+    @property
+    def awaits_repeats(self) -> frozenset[int]:
+        """The rounds in which a run failed in an earlier session, until it is tried in this one."""
+        tried = {(one.label, one.round) for one in self.outcomes[self.outcomes_before :]}
+        given_up = {one for one in self.context.labels if self.why_given_up(one) is not None}
+        before = self.outcomes[: self.outcomes_before]
+        return frozenset(
+            one.round
+            for one in self.failures
+            if one in before and (one.label, one.round) not in tried and one.label not in given_up
+        )
 
     @property
     def disturbed_rounds(self) -> frozenset[int]:
         """The rounds that count although the machine did something else in every attempt."""
         return frozenset(run.round for run in self.measurements if DISTURBED in run.marks)
-
-    def replace(self, measurement: Measurement, outcome: Outcome) -> None:
-        """Takes back a measurement, for the reason that ``outcome`` gives."""
-        self.measurements.remove(measurement)
-        self.outcomes.append(outcome)

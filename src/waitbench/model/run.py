@@ -17,9 +17,13 @@ NOT_SUPPORTED = "not-supported"
 """The outcome of a scenario that needs what a revision cannot do: said, but no failure."""
 DISTURBED = "disturbed"
 """The mark of a run while the machine did something else; the outcome of a repeated one."""
-HARMLESS = frozenset({NOT_SUPPORTED, DISTURBED})
+REPEATED = "repeated"
+"""The outcome of a run of an earlier session that a resumed one makes anew, with its round."""
+HARMLESS = frozenset({NOT_SUPPORTED, DISTURBED, REPEATED})
 """Outcomes that do not make a comparison fail."""
 
+OVERDUE = "overdue"
+"""The mark of a run whose input ended so late that its steady phase holds more than the wait."""
 UNBALANCED = "unbalanced"
 """The mark of a run whose CPU does not add up to hyperfine's total, or has a part below zero."""
 
@@ -105,15 +109,14 @@ class ThreadSample:
 
 
 def set_aside(measurement: Measurement) -> Outcome:
-    """The outcome that a disturbed measurement becomes when its round is repeated."""
+    """The outcome that a measurement becomes when its disturbed round is repeated."""
     metrics = measurement.metrics
-    others_s = metrics["machine_foreign_cpu"] + metrics["machine_steal"]
     return Outcome(
         label=measurement.label,
         round=measurement.round,
         position=measurement.position,
         started_at=measurement.started_at,
         reason=DISTURBED,
-        message=f"others used {others_s:.2f} s of CPU during this round of "
-        f"{metrics['time_wall_clock']:.2f} s runs",
+        message=f"others used {metrics.get('machine_foreign_cpu', 0.0):.2f} s of CPU during this "
+        f"run of {metrics['time_wall_clock']:.2f} s, or during another of its round",
     )

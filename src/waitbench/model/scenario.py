@@ -123,6 +123,10 @@ class Family:
     """Capabilities without which a revision cannot run them."""
     portable: bool = False
     """Whether its runs are told whole by their parameters, also to what runs no Python of ours."""
+    defining: frozenset[str] = frozenset()
+    """Parameters that make a scenario what its name says, so that no setting changes them."""
+    why_senseless: Callable[[Parameters], str | None] = field(default=lambda _parameters: None)
+    """Why parameters contradict each other; ``None`` where they do not."""
     quick: Mapping[str, str] = field(default_factory=dict)
     """Settings that shorten its scenarios for the gate."""
 
@@ -141,6 +145,13 @@ class Scenario:
     """What the call is given; of a user's dataflow, what identifies it."""
     by_default: bool = True
     """Whether it runs when no ``--scenario`` is given."""
+    coarse: bool = False
+    """Whether the gate asks it for large rises only, in few rounds; it does so by default.
+
+    Such are a long silence and the engine's own launcher: their rounds are long or noisy, and what
+    breaks there costs a multiple."""
+    topology: Topology | None = None
+    """How its processes are started, where that is part of it."""
     across_engines: bool = False
     """Whether it is one of those that engines are set side by side by."""
     is_own: bool = True
@@ -177,9 +188,13 @@ class Scenario:
         arguments = ", ".join(f"{name}={value!r}" for name, value in self.parameters.items())
         return f"{self.module}:{self.call}({arguments})"
 
+    def started_as(self, asked: Topology) -> Topology:
+        """How its processes are started in a comparison that asks for a topology."""
+        return self.topology or asked
+
     def expected_items(self, topology: Topology) -> int | None:
         """How many items must come out of a run; ``None`` where nobody knows."""
-        return self.family.items(self.parameters, topology)
+        return self.family.items(self.parameters, self.started_as(topology))
 
     @property
     def expected_s(self) -> float:

@@ -2,17 +2,19 @@
 
 import errno
 import os
-import subprocess
-import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
 from waitbench.model.instruments import Instruments
-from waitbench.system.places import DATAFLOWS
+from waitbench.system.counters import hits_of, read_counter
+from waitbench.system.perf_event import INHERIT, open_event
+from waitbench.system.sampling import ClockSampler
 
 _SYSTEM_CALLS = Path("events/raw_syscalls/sys_enter/id")
 _MOUNTS = Path("/proc/mounts")
-_TRIES_S = 30
+_TRIES_S = 0.02
+"""What is sampled to try it, in seconds of CPU time."""
 
 _COUNTS_TRACEPOINTS = -1
 _SAMPLES_OWN_TASKS = 1
@@ -45,12 +47,12 @@ class Sampler:
 
 
 def find_instruments() -> Instruments:
-    """Everything that this machine allows, each tried on a process of our own."""
+    """Everything that this machine allows, each tried on this process."""
     return Instruments(tracepoint=find_system_calls().tracepoint, sampler=find_sampler().allowed)
 
 
 def find_system_calls() -> Counter:
-    """The counter of system calls, tried on a process of our own."""
+    """The counter of system calls, tried on this process."""
     folder = _tracing_folder()
     if folder is None:
         return Counter(
@@ -66,24 +68,26 @@ def find_system_calls() -> Counter:
             reason=f"{folder / _SYSTEM_CALLS} cannot be read: {error}",
             remedy=f"sudo chmod o+rx {folder} && sudo chmod o+r {folder / _SYSTEM_CALLS}",
         )
-    refused = _try("counting", str(tracepoint))
-    if refused:
+    try:
+        _count(tracepoint)
+    except OSError as error:
         return Counter(
             tracepoint=None,
-            reason=f"the kernel does not count for this user: {refused}",
-            remedy=_remedy(refused, _COUNTS_TRACEPOINTS),
+            reason=f"the kernel does not count for this user: {error.strerror}",
+            remedy=_remedy(error, _COUNTS_TRACEPOINTS),
         )
     return Counter(tracepoint=tracepoint)
 
 
 def find_sampler() -> Sampler:
-    """The sampler of the clock, tried on a process of our own."""
-    refused = _try("sampling")
-    if refused:
+    """The sampler of the clock, tried on this process."""
+    try:
+        _sample()
+    except OSError as error:
         return Sampler(
             allowed=False,
-            reason=f"the kernel does not sample for this user: {refused}",
-            remedy=_remedy(refused, _SAMPLES_OWN_TASKS),
+            reason=f"the kernel does not sample for this user: {error.strerror}",
+            remedy=_remedy(error, _SAMPLES_OWN_TASKS),
         )
     return Sampler(allowed=True)
 
@@ -97,21 +101,32 @@ def _tracing_folder() -> Path | None:
     return next((Path(where) for _, where, kind, *_ in mounts if kind == "tracefs"), None)
 
 
-def _try(instrument: str, *arguments: str) -> str:
-    """Uses it in a process of our own. Why that fails; empty if it does not."""
-    done = subprocess.run(
-        [sys.executable, "-S", "-m", f"support.{instrument}", *arguments],
-        capture_output=True,
-        text=True,
-        timeout=_TRIES_S,
-        check=False,
-        env={**os.environ, "PYTHONPATH": str(DATAFLOWS)},
-    )
-    return "" if done.returncode == 0 else done.stderr.strip() or f"exit code {done.returncode}"
+def _count(tracepoint: int) -> None:
+    """Counts two calls of this thread. Raises ``OSError`` if the kernel does not."""
+    counter = open_event(*hits_of(tracepoint), INHERIT)
+    try:
+        before = read_counter(counter)
+        os.getppid()
+        counted = read_counter(counter) - before
+    finally:
+        os.close(counter)
+    if counted < 2:
+        raise OSError(errno.EIO, f"it counts {counted} of 2 calls")
 
 
-def _remedy(refused: str, level: int) -> str:
+def _sample() -> None:
+    """Samples this thread for a moment. Raises ``OSError`` if the kernel does not."""
+    with ClockSampler(1_000_000) as sampler:
+        sampler.sample_this_thread()
+        end = time.thread_time() + _TRIES_S
+        while time.thread_time() < end:
+            pass
+    if not (sampler.samples or {}).get(os.getpid()):
+        raise OSError(errno.EIO, "it gives no samples")
+
+
+def _remedy(refused: OSError, level: int) -> str:
     """What would allow it: another answer than that of the kernel's own level is a container's."""
-    if refused == os.strerror(errno.EPERM):
+    if refused.errno == errno.EPERM:
         return _CONTAINER
     return f"sudo sysctl kernel.perf_event_paranoid={level}"

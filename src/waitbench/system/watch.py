@@ -2,17 +2,17 @@
 
 CPU of others is what ``/proc/stat`` counted as busy, less what the run itself used: both are in
 ticks (10 ms), so short runs are given a tolerance. Steal is what a hypervisor took. Pressure is the
-time in which some task waited for a CPU (``/proc/pressure/cpu``, Linux ≥ 4.20); a run with more
-busy threads than CPUs causes it itself, so it is recorded but not judged.
+time in which some task waited for a CPU (``/proc/pressure/cpu``, Linux ≥ 4.20). Both grow with the
+CPU that the run itself wants, so they are recorded but never judged: a worker that spins would
+excuse itself.
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 FOREIGN_CORES = 0.10
-STEAL_CORES = 0.05
 TICKS_TOLERATED = 4
 
 
@@ -53,14 +53,21 @@ def observed(before: Reading | None, after: Reading | None, run_cpu_s: float) ->
     return seen
 
 
-def is_disturbed(metrics: Mapping[str, float]) -> bool:
-    """Whether others used so much CPU during a run that its figures should not be trusted."""
-    real_s = metrics["time_wall_clock"]
-    tolerated_s = TICKS_TOLERATED / os.sysconf("SC_CLK_TCK")
-    foreign, steal = metrics.get("machine_foreign_cpu", 0.0), metrics.get("machine_steal", 0.0)
-    return (
-        foreign > FOREIGN_CORES * real_s + tolerated_s or steal > STEAL_CORES * real_s + tolerated_s
-    )
+def is_disturbed(runs: Sequence[Mapping[str, float]]) -> bool:
+    """Whether others used so much CPU during a round that its figures should not be trusted.
+
+    It takes the metrics of all runs of the round, and judges the round as a whole. Steal is not
+    heeded: a hypervisor takes from who wants CPU, so it would point at whoever spins.
+    """
+    tolerated_s = TICKS_TOLERATED / os.sysconf("SC_CLK_TCK") * len(runs)
+    foreign_s = sum(metrics.get("machine_foreign_cpu", 0.0) for metrics in runs)
+    return foreign_s > FOREIGN_CORES * sum(m["time_wall_clock"] for m in runs) + tolerated_s
+
+
+def foreign_cores(runs: Sequence[Mapping[str, float]]) -> float:
+    """How many cores others used on the average of a round's runs."""
+    real_s = sum(metrics["time_wall_clock"] for metrics in runs)
+    return sum(metrics.get("machine_foreign_cpu", 0.0) for metrics in runs) / max(real_s, 1e-9)
 
 
 def _pressure_s() -> float | None:

@@ -48,6 +48,7 @@ class Bytewax(Engine):
     example = "v0.21.1"
     package = "bytewax"
     module = "bytewax"
+    oldest: str | None = "0.16.0"
     repository: str | None = "https://github.com/bytewax/bytewax.git"
     repository_variable: str | None = "BYTEWAX_REPO"
     topologies: tuple[str, ...] = ("single", "cluster", "launcher")

@@ -39,6 +39,7 @@ class PySpark(Carried):
     example = "4.1.4"
     package = "pyspark"
     module = "pyspark"
+    oldest: str | None = "4.0.0"
     smoke_test = "import pyspark.sql.datasource, pyspark.sql.conversion, pyarrow"
     has_wheels = False
     # Rows of sources written in Python go to the JVM as Arrow's.
@@ -50,10 +51,6 @@ class PySpark(Carried):
     size = "fetching it takes 456 MB, and with its wheel and its environment 1.1 GB stay"
     startup_s = 12.0
     capabilities = frozenset({WINDOW})
-
-    def version_of(self, name: str) -> str | None:
-        version = super().version_of(name)
-        return None if version is None or int(version.split(".")[0]) < 4 else version
 
     def lack_here(self) -> str | None:
         if sys.platform != "linux":

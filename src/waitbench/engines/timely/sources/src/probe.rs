@@ -9,14 +9,12 @@ use std::path::Path;
 use std::process;
 use std::sync::{Arc, Mutex, OnceLock};
 
-use crate::counting::Counter;
 use crate::histogram::Histogram;
 use crate::items::Item;
 use crate::reading::{monotonic_ns, or_null, Reading};
 
 const DIRECTORY: &str = "BENCH_PROBE_DIR";
 const SPAWNED: &str = "BENCH_SPAWNED_NS";
-const TRACEPOINT: &str = "BENCH_SYSTEM_CALLS_TRACEPOINT";
 
 /// What went into a worker's sources and came out of its output.
 #[derive(Default)]
@@ -61,20 +59,16 @@ impl Counts {
 pub struct Probe(Arc<Shared>);
 
 struct Shared {
-    counter: Option<Counter>,
     loaded: Reading,
     first_poll: OnceLock<Reading>,
     end_of_input: Mutex<Option<Reading>>,
 }
 
 impl Probe {
-    /// To be called before any thread is started, whose system calls would not be counted else.
+    /// From when on a worker waits that never has anything to poll.
     pub fn start() -> Probe {
-        let tracepoint = env::var(TRACEPOINT).ok().and_then(|text| text.parse().ok());
-        let counter = tracepoint.and_then(Counter::open);
         Probe(Arc::new(Shared {
-            loaded: Reading::now(counter.as_ref()),
-            counter,
+            loaded: Reading::now(),
             first_poll: OnceLock::new(),
             end_of_input: Mutex::new(None),
         }))
@@ -82,12 +76,12 @@ impl Probe {
 
     /// Each source calls this before it is first read; the first call counts.
     pub fn first_poll(&self) {
-        self.0.first_poll.get_or_init(|| self.now());
+        self.0.first_poll.get_or_init(Reading::now);
     }
 
     /// Each source calls this when its input ends; the last call counts.
     pub fn end_of_input(&self) {
-        *self.0.end_of_input.lock().expect("no worker has panicked") = Some(self.now());
+        *self.0.end_of_input.lock().expect("no worker has panicked") = Some(Reading::now());
     }
 
     /// Leaves the report where the harness looks for it, if it asks for one.
@@ -99,10 +93,6 @@ impl Probe {
         let part = path.with_extension("json.part");
         fs::write(&part, self.report(counts))?;
         fs::rename(part, path)
-    }
-
-    fn now(&self) -> Reading {
-        Reading::now(self.0.counter.as_ref())
     }
 
     fn report(&self, counts: &Counts) -> String {
@@ -125,7 +115,7 @@ impl Probe {
             ("loaded", self.0.loaded.to_json()),
             ("first_poll", or_null(self.0.first_poll.get().map(Reading::to_json))),
             ("end_of_input", or_null(end_of_input.map(|reading| reading.to_json()))),
-            ("exit", self.now().to_json()),
+            ("exit", Reading::now().to_json()),
             // It starts no programs.
             ("helpers", "{\"user_s\": 0.0, \"system_s\": 0.0}".into()),
             ("lateness_ns", format!("[{}]", lateness.join(", "))),

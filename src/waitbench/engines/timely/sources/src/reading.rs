@@ -2,7 +2,7 @@
 
 use std::mem::MaybeUninit;
 
-use crate::counting::Counter;
+use crate::counting::system_calls;
 
 /// The clock that Python's `time.monotonic_ns` reads.
 pub fn monotonic_ns() -> u64 {
@@ -15,7 +15,7 @@ pub fn monotonic_ns() -> u64 {
 /// What the whole process with its threads has used so far, and when.
 ///
 /// CPU time in seconds, and the number of times that a thread gave up its CPU to wait. System calls
-/// are those since the counter was opened, `None` where they cannot be counted.
+/// are those of all that the run has started, `None` where they cannot be counted.
 #[derive(Clone)]
 pub struct Reading {
     monotonic_ns: u64,
@@ -26,14 +26,14 @@ pub struct Reading {
 }
 
 impl Reading {
-    pub fn now(counter: Option<&Counter>) -> Reading {
+    pub fn now() -> Reading {
         let used = used();
         Reading {
             monotonic_ns: monotonic_ns(),
             user_s: seconds(used.ru_utime),
             system_s: seconds(used.ru_stime),
             switches_voluntary: used.ru_nvcsw.into(),
-            system_calls: counter.and_then(Counter::read),
+            system_calls: system_calls(),
         }
     }
 

@@ -1,16 +1,17 @@
 """The clock, sampled by the kernel: in which mode a process ran, and when."""
 
+import mmap
 import os
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from support import sampling
 
+from waitbench.system import sampling
 from waitbench.system.instruments import find_sampler
-from waitbench.system.places import DATAFLOWS
 
 SAMPLER = find_sampler()
 needs_sampler = pytest.mark.skipif(not SAMPLER.allowed, reason=SAMPLER.reason)
@@ -22,14 +23,12 @@ while time.process_time() < 0.2: os.read(zeros, 1 << 20)
 """
 
 
-def sampled(code: str) -> tuple[dict[str, list[int]], sampling.Samples | None]:
+def sampled(code: str) -> tuple[Mapping[str, list[int]], sampling.Samples | None]:
     """The samples of a process that runs some code, and all that there are."""
-    sampler = sampling.ClockSampler(PERIOD_NS)
-    sampler.start()
-    child = subprocess.Popen([sys.executable, "-S", "-c", "import os, time\n" + code])
-    assert child.wait(60) == 0
-    sampler.stop()
-    found = sampler.samples()
+    with sampling.ClockSampler(PERIOD_NS) as sampler:
+        child = subprocess.Popen([sys.executable, "-S", "-c", "import os, time\n" + code])
+        assert child.wait(60) == 0
+    found = sampler.samples
     return (found or {}).get(child.pid, {"user": [], "system": []}), found
 
 
@@ -76,12 +75,12 @@ def test_a_user_who_may_lock_less_memory_has_smaller_rings(monkeypatch: pytest.M
             raise PermissionError
         return bytearray(length)
 
-    monkeypatch.setattr("support.sampling.mmap.mmap", map_little)
-    _, pages = sampling._map(0, 1024)
+    monkeypatch.setattr("waitbench.system.sampling.mmap.mmap", map_little)
+    _, pages = sampling._map(os.dup(0), 1024)
     assert pages == 64
     monkeypatch.setattr(sampling, "_FEWEST_PAGES", 128)
     with pytest.raises(PermissionError):
-        sampling._map(0, 1024)
+        sampling._map(os.dup(0), 1024)
 
 
 @pytest.mark.parametrize("said", ["0", "0-1", "0-3,8,10-11"])
@@ -94,21 +93,33 @@ def test_the_cpus_that_are_on_are_read_as_the_kernel_writes_them(
     assert sampling.online_cpus() == expected
 
 
-def test_a_kernel_that_refuses_is_quoted(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_arguments: object, **_options: object) -> int:
-        raise OSError(13, "Permission denied")
-
-    monkeypatch.setattr(sampling, "open_event", refuse)
-    assert sampling.main() == 1
-    with pytest.raises(OSError, match="Permission denied"):
-        sampling.ClockSampler(PERIOD_NS)
-
-
 @needs_sampler
-def test_the_sampler_says_that_it_works() -> None:
-    done = subprocess.run(
-        [sys.executable, "-S", "-m", "support.sampling"],
-        env={**os.environ, "PYTHONPATH": str(DATAFLOWS)},
-        check=False,
-    )
-    assert done.returncode == 0
+def test_the_thread_that_samples_is_not_sampled_itself_unless_it_asks() -> None:
+    for asked in (False, True):
+        with sampling.ClockSampler(PERIOD_NS) as sampler:
+            if asked:
+                sampler.sample_this_thread()
+            end = time.thread_time() + 0.02
+            while time.thread_time() < end:
+                pass
+        assert bool(sampler.samples) == asked
+
+
+def test_a_sampler_that_the_kernel_refuses_half_way_leaves_nothing_open(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    opened = [os.dup(0)]
+
+    def open_one(*_arguments: object, **_options: object) -> int:
+        if not opened:
+            raise OSError(13, "Permission denied")
+        return opened.pop()
+
+    descriptor = opened[0]
+    monkeypatch.setattr(sampling, "open_event", open_one)
+    monkeypatch.setattr(sampling, "online_cpus", lambda: [0, 1])
+    monkeypatch.setattr(sampling, "_map", lambda _descriptor, pages: (mmap.mmap(-1, 1), pages))
+    with pytest.raises(OSError, match="Permission denied"):
+        sampling.ClockSampler(PERIOD_NS).__enter__()
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(descriptor)

@@ -1,0 +1,164 @@
+"""What a program and all that it starts use, counted from outside; and told to who asks."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from waitbench.system.counters import CONTEXT_SWITCHES, TASK_CLOCK, TreeCounters, answering, hits_of
+from waitbench.system.instruments import find_sampler, find_system_calls
+from waitbench.system.perf_event import open_event
+from waitbench.system.places import DATAFLOWS
+
+COUNTER, SAMPLER = find_system_calls(), find_sampler()
+needs_counter = pytest.mark.skipif(COUNTER.tracepoint is None, reason=COUNTER.reason)
+# Clock and switches are counted for whom the clock is sampled.
+needs_events = pytest.mark.skipif(not SAMPLER.allowed, reason=SAMPLER.reason)
+CALLS = 3000
+
+TREE = f"""
+import os, sys, threading, time
+def work():
+    for _ in range({CALLS}): os.getppid()
+    for _ in range(100): time.sleep(0.0001)
+    end = time.thread_time() + 0.1
+    while time.thread_time() < end: sum(range(100_000))
+if sys.argv[1] == "thread":
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+elif sys.argv[1] == "daemon":
+    gone, end = os.pipe()
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            work()
+        os._exit(0)
+    os.close(end)
+    os.read(gone, 1)
+elif sys.argv[1] == "child":
+    if os.fork() == 0:
+        work()
+        os._exit(0)
+    os.wait()
+"""
+
+
+def reading_of(what: str, **events: tuple[int, int]) -> dict[str, int]:
+    """What is counted of a program that does it, from outside."""
+    with TreeCounters(events) as opened:
+        assert opened.reading() == dict.fromkeys(events, 0)
+        subprocess.run([sys.executable, "-S", "-c", TREE, what], check=True, timeout=60)
+        sum(os.getppid() > 0 for _ in range(CALLS))  # none of the program's
+        return opened.reading()
+
+
+@needs_counter
+@pytest.mark.parametrize("what", ["thread", "child", "daemon"])
+def test_calls_are_those_of_all_descendants_and_none_of_the_observer(what: str) -> None:
+    assert COUNTER.tracepoint is not None
+    event = hits_of(COUNTER.tracepoint)
+    nothing, calls = (reading_of(one, calls=event)["calls"] for one in ("nothing", what))
+    assert CALLS + 100 <= calls - nothing < CALLS + 1000
+
+
+@needs_events
+@pytest.mark.parametrize("what", ["thread", "child", "daemon"])
+def test_clock_and_switches_are_those_of_all_descendants(what: str) -> None:
+    events = {"clock": TASK_CLOCK, "switches": CONTEXT_SWITCHES}
+    nothing, seen = (reading_of(one, **events) for one in ("nothing", what))
+    assert seen["clock"] - nothing["clock"] > 0.09e9
+    assert seen["switches"] - nothing["switches"] >= 90
+
+
+@needs_events
+def test_a_counter_that_the_kernel_refuses_leaves_none_open() -> None:
+    before = os.listdir("/proc/self/fd")
+    with pytest.raises(OSError, match=r"\S"):
+        TreeCounters({"clock": TASK_CLOCK, "nothing": hits_of(2**31)})
+    assert os.listdir("/proc/self/fd") == before
+
+
+@pytest.mark.parametrize(("what", "value"), [("machine", "abacus"), ("system", "Plan9")])
+def test_a_system_without_such_counters_is_refused(
+    what: str, value: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(f"platform.{what}", lambda: value)
+    if what == "system":
+        monkeypatch.setattr(sys, "platform", value)
+    with pytest.raises(OSError, match=f"no perf_event_open is known for .*{value}"):
+        open_event(*TASK_CLOCK, 0)
+
+
+PROBED = """
+import json, threading
+from support import probe
+probe.first_poll()
+event = threading.Event()
+for _ in range(20):
+    event.wait(0.001)
+probe.end_of_input()
+print(json.dumps(probe.report()))
+"""
+
+
+def probed(**environment: str) -> dict[str, dict[str, int | None]]:
+    done = subprocess.run(
+        [sys.executable, "-c", PROBED],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+        env={"PYTHONPATH": str(DATAFLOWS), **environment},
+    )
+    report: dict[str, dict[str, int | None]] = json.loads(done.stdout)
+    return report
+
+
+def test_a_probe_tells_what_it_is_told_at_that_moment() -> None:
+    told = iter(range(100, 1000, 100))
+    with answering(lambda: next(told)) as name:
+        report = probed(BENCH_SYSTEM_CALLS=name)
+    # Nobody asks at the load: it has no folder to report to.
+    assert [report[at]["system_calls"] for at in ("first_poll", "end_of_input", "exit")] == [
+        100, 200, 300,
+    ]  # fmt: skip
+
+
+def refuse() -> int:
+    raise OSError
+
+
+@pytest.mark.parametrize("who", ["unset", "nobody", "refuses", "silent"])
+def test_a_probe_whom_nobody_answers_lacks_the_calls_and_nothing_else(who: str) -> None:
+    with answering(refuse) as refusing, socket.socket(socket.AF_UNIX) as silent:
+        silent.bind("")
+        silent.listen()
+        names = {"nobody": "nobody", "refuses": refusing, "silent": silent.getsockname()[1:]}
+        given = {"BENCH_SYSTEM_CALLS": os.fsdecode(names[who])} if who in names else {}
+        report = probed(**given)
+    begin, end = report["first_poll"], report["end_of_input"]
+    assert begin["switches_voluntary"] is not None
+    assert end["switches_voluntary"] is not None
+    assert end["switches_voluntary"] - begin["switches_voluntary"] >= 20
+    assert (begin["system_calls"], end["system_calls"]) == (None, None)
+
+
+def test_many_who_ask_at_once_are_all_answered() -> None:
+    def ask() -> None:
+        with socket.socket(socket.AF_UNIX) as asking:
+            asking.connect("\0" + name)
+            found.append(asking.recv(32))
+
+    found: list[bytes] = []
+    with answering(lambda: 7) as name:
+        asking = [threading.Thread(target=ask) for _ in range(50)]
+        for one in asking:
+            one.start()
+        for one in asking:
+            one.join()
+    assert found == [b"7"] * 50
