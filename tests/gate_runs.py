@@ -65,10 +65,15 @@ def working(record: Record) -> Record:
 
 
 def verdict_of(
-    *records: Record, criteria: Sequence[str], strict: bool = False, most_rounds: int = 10
+    *records: Record,
+    criteria: Sequence[str],
+    most_rounds: int = 10,
+    inconclusive_passes: bool = False,
 ) -> GateVerdict:
     """What the gate says of some scenarios."""
-    return gate.conclude(records, parse(criteria, METRICS), most_rounds, strict=strict)
+    return gate.conclude(
+        records, parse(criteria, METRICS), most_rounds, inconclusive_passes=inconclusive_passes
+    )
 
 
 def _ratio_of(ratio: Ratio, number: int) -> float:

@@ -1,11 +1,12 @@
 """Records made by hand, for tests of what reads, judges and draws them."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from waitbench.model.environment import Facts
 from waitbench.model.record import Contestant, Context, Record
-from waitbench.model.run import Measurement, Outcome
+from waitbench.model.run import DISTURBED, Measurement, Outcome
 
 Runs = Sequence[Mapping[str, float]]
 AT = "2026-01-01T00:00:00+00:00"
@@ -101,3 +102,29 @@ def times(real: float, user: float, system: float) -> dict[str, float]:
         "time_system": system,
         "time_cpu": user + system,
     }
+
+
+def disturb(record: Record, rounds: int) -> None:
+    """Marks the first rounds as those in which the machine did something else."""
+    record.measurements = [
+        replace(run, marks=(DISTURBED,)) if run.round <= rounds else run
+        for run in record.measurements
+    ]
+
+
+def working_engines() -> Record:
+    """Heavy work that one engine does in the steady phase, and the other after it."""
+    revisions = (contestant("a", engine="one"), contestant("b", engine="two"))
+    found = {
+        label: [
+            {**times(5, cpu + i / 100, 0.1), "time_cpu_steady": steady + i / 1000, **counts}
+            for i in range(3)
+        ]
+        for label, cpu, steady, counts in (
+            ("a", 5.0, 4.9, {"time_system_steady": 0.01, "wakeups": 100.0}),
+            ("b", 7.6, 0.02, {"time_system_steady": 0.1, "wakeups": 900.0}),
+        )
+    }
+    record = make_record(found, scenario="heavy", waits=False, revisions=revisions)
+    record.works = True
+    return record

@@ -41,23 +41,34 @@ def made(
 
 
 def tracked(
-    costs: Sequence[float], *, name: str = "", noise: float = 0.05, between: float = 0.01
+    costs: Sequence[float],
+    *,
+    name: str = "",
+    noise: float = 0.05,
+    between: float = 0.01,
+    machines: Sequence[str] = ("m",),
+    anchor_off: Mapping[str, float] | None = None,
 ) -> list[Sitting]:
     """What a nightly job measures: each revision with the first, and with the one before it.
 
-    Revisions are r0, r1, …; the machine is another each night, up to twice as fast or slow.
+    Revisions are r0, r1, …; the machine is up to twice as fast or slow each night. ``machines`` are
+    those of the first nights, the last one that of all others; on some of them the anchor, r0, is
+    off by a logarithm.
     """
     chance = random.Random(f"tracked {name}")
     found = []
     for night in range(1, len(costs)):
         numbers = sorted({0, night - 1, night})
+        machine = machines[min(night, len(machines)) - 1]
+        own = [(anchor_off or {}).get(machine, 0.0), *costs[1:]]
         found.append(
             made(
                 f"{name} {night}",
-                {f"r{number}": costs[number] for number in numbers},
+                {f"r{number}": own[number] for number in numbers},
                 drift=chance.uniform(-0.69, 0.69),
                 noise=noise,
                 between=between,
+                machine=machine,
             )
         )
     return found

@@ -21,7 +21,7 @@ def search(
     unbuildable: Iterable[int] = (),
     steps: int = 99,
 ) -> Search:
-    """Searches as a runner does, every step measured in five equal rounds."""
+    """Searches as a runner does, every step measured in six equal rounds."""
     so_far = Search.begin(points=len(costs), margin=MARGIN, faster=faster)
     while (step := so_far.next()) and len(so_far.answers) < steps:
         failing = set(step.points).intersection(unbuildable)
@@ -33,7 +33,7 @@ def search(
 
 
 def measured(so_far: Search, costs: Sequence[float]) -> StepAnswer:
-    """The answer of the next step after five equal rounds."""
+    """The answer of the next step after six equal rounds."""
     step = so_far.next()
     assert step is not None
-    return answer(step, [[costs[point] for point in step.points]] * 5)
+    return answer(step, [[costs[point] for point in step.points]] * 6)

@@ -209,7 +209,7 @@ def test_a_half_that_changed_for_certain_is_searched_though_the_other_is_unclear
     begun = search(history(9, (2, 0.25)), steps=1)
     step = begun.next()
     assert step is not None
-    noise = [0.4, -0.4, 0.4, -0.4, 0.4]
+    noise = [0.4, -0.4] * 3
     rounds = [[0.0, math.log(1.25), math.log(1.25) + one] for one in noise]
     said = answer(step, rounds)
     assert said.says is Says.UNCLEAR

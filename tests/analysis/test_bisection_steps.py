@@ -37,10 +37,10 @@ def noisy(truth: Sequence[float], rounds: int, spread: float, seed: int = 1) -> 
     [(1.11, Says.CHANGED), (1.09, Says.WITHIN), (1.0, Says.WITHIN), (0.5, Says.WITHIN)],
 )
 def test_two_points_changed_or_are_within_the_margin(ratio: float, says: Says) -> None:
-    assert bisection_steps.answer(ENDS, [logs(ratio)] * 3).says is says
+    assert bisection_steps.answer(ENDS, [logs(ratio)] * 6).says is says
     # A fall is the mirror image.
     falling = replace(ENDS, faster=True)
-    assert bisection_steps.answer(falling, [logs(1 / ratio)] * 3).says is says
+    assert bisection_steps.answer(falling, [logs(1 / ratio)] * 6).says is says
 
 
 @pytest.mark.parametrize(
@@ -58,9 +58,9 @@ def test_two_points_changed_or_are_within_the_margin(ratio: float, says: Says) -
     ],
 )
 def test_a_middle_is_like_good_like_bad_or_between(middle: float, bad: float, says: Says) -> None:
-    assert bisection_steps.answer(SPLIT, [logs(middle, bad)] * 3).says is says
+    assert bisection_steps.answer(SPLIT, [logs(middle, bad)] * 6).says is says
     falling = replace(SPLIT, faster=True)
-    assert bisection_steps.answer(falling, [logs(1 / middle, 1 / bad)] * 3).says is says
+    assert bisection_steps.answer(falling, [logs(1 / middle, 1 / bad)] * 6).says is says
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -80,20 +80,20 @@ def test_halves_that_cannot_be_told_from_the_margin_both_go_on() -> None:
     assert not any(half.within or half.beyond for half in said.changes[1:])
 
 
-@given(st.lists(st.floats(-50, 50), min_size=5, max_size=5))
+@given(st.lists(st.floats(-50, 50), min_size=6, max_size=6))
 def test_the_speed_of_a_round_does_not_matter(speeds: list[float]) -> None:
     rounds = [[cost + speed for cost in logs(1.0, 1.25)] for speed in speeds]
     assert bisection_steps.answer(SPLIT, rounds).says is Says.LIKE_GOOD
 
 
 def test_fewer_rounds_than_the_first_look_say_nothing() -> None:
-    said = bisection_steps.answer(ENDS, [logs(2.0)] * 2)
+    said = bisection_steps.answer(ENDS, [logs(2.0)] * 5)
     assert (said.says, said.rounds, said.changes) == (Says.UNCLEAR, 0, ())
 
 
 def test_noise_asks_for_more_rounds() -> None:
     rounds = noisy(logs(1.25), 100, 0.07)
-    assert bisection_steps.answer(ENDS, rounds[:4]).says is Says.UNCLEAR
+    assert bisection_steps.answer(ENDS, rounds[:8]).says is Says.UNCLEAR
     assert bisection_steps.answer(ENDS, rounds).says is Says.CHANGED
 
 
@@ -143,10 +143,10 @@ def test_the_shares_of_all_steps_add_up_to_the_whole_at_most(points: int) -> Non
 
 def test_both_halves_together_err_as_seldom_as_two_points() -> None:
     # The same rounds: the bounds of a half have half the error of those of two points.
-    rounds = noisy(logs(1.0, 1.0), 3, 0.05)
+    rounds = noisy(logs(1.0, 1.0), 6, 0.05)
     (two,) = bisection_steps.answer(ENDS, [[one[0], one[2]] for one in rounds]).changes
     whole, *_ = bisection_steps.answer(SPLIT, rounds).changes
-    each = sequential.ALPHA * SPLIT.share * sequential.share(3)
+    each = sequential.ALPHA * SPLIT.share * sequential.share(6, first=6)
     paired = [one[2] - one[0] for one in rounds]
     for change, error in ((two, each), (whole, each / 2)):
         bounds = sequential.bounds(paired, sequential.Errors(alarm=error, clear=error))
@@ -161,3 +161,22 @@ def test_what_one_look_was_certain_of_stands_at_the_next() -> None:
     (after,) = last.changes
     assert (last.says, last.rounds) == (Says.UNCLEAR, 8)
     assert (after.low, after.high) == (before.low, before.high)
+
+
+@pytest.mark.parametrize(("rise", "wrong"), [(0.0, Says.CHANGED), (0.12, Says.WITHIN)])
+@pytest.mark.parametrize("factor", [3.0, 1.5])
+def test_two_modes_of_a_machine_mislead_as_seldom_as_a_step_may(
+    factor: float, rise: float, wrong: Says
+) -> None:
+    # 40 % of the runs cost more. Three rounds may all have the same run of the two dear.
+    noise, misled = random.Random(1), 0
+    for _ in range(1000):
+        rounds = [
+            [
+                cost + noise.gauss(0, 0.01) + math.log(factor) * (noise.random() < 0.4)
+                for cost in logs(1 + rise)
+            ]
+            for _ in range(12)
+        ]
+        misled += bisection_steps.answer(ENDS, rounds).says is wrong
+    assert misled / 1000 <= sequential.ALPHA * ENDS.share

@@ -5,17 +5,24 @@ from waitbench.analysis import statistics
 from waitbench.model.record import Contestant
 
 
-def test_a_build_is_identical_to_the_first_with_the_same_extensions() -> None:
-    labels = ("a", "b", "c", "d", "e", "f")
-    hashes = [{"x": "1"}, {"x": "2"}, {"x": "1"}, {"x": "1"}, {}, {}]
+def test_a_build_is_identical_only_to_one_with_the_same_files() -> None:
+    digests = {"a": "1", "b": "2", "c": "1", "d": "1", "e": "", "f": ""}
+    libraries = {"a": "x", "b": "x", "c": "x", "d": "x", "e": "", "f": ""}
     revisions = [
-        contestant(label, facts=facts(extensions=extensions))
-        for label, extensions in zip(labels, hashes, strict=True)
+        contestant(
+            label,
+            facts=facts(
+                package_sha256=digest,
+                extensions={"x.so": libraries[label]} if libraries[label] else {},
+            ),
+        )
+        for label, digest in digests.items()
     ]
     revisions[5] = contestant("f", facts=None)
-    record = make_record({label: [] for label in labels}, revisions=tuple(revisions))
-    found = [row.identical_to for row in statistics.compare(record).rows]
-    assert found == [None, None, "a", "a", None, None]
+    record = make_record({label: [] for label in digests}, revisions=tuple(revisions))
+    rows = statistics.compare(record).rows
+    assert [row.identical_to for row in rows] == [None, None, "a", "a", None, None]
+    assert [row.same_library_as for row in rows] == [None, "a", "a", "a", None, None]
 
 
 def installing(label: str, version: str, *others: str) -> Contestant:

@@ -45,7 +45,11 @@ ALONE = (
     r"^--fail-on '{}': 'alone' is for what explains a cost, and is otherwise judged with it: "
     r"system \(cpu\), .*wakeups \(steady\).*\. cpu explains none\.$"
 )
-FLOOR = r"^--fail-on '{}': '{}' is neither a floor for {}, such as {}, nor 'alone' or 'together'\.$"
+FLOOR = (
+    r"^--fail-on '{}': '{}' is neither a floor for {}, such as {}, nor 'alone', 'together' or "
+    r"'tail'\.$"
+)
+TWICE = r"^--fail-on '{}' has {}: name one\.$"
 
 
 @pytest.mark.parametrize(
@@ -66,6 +70,10 @@ FLOOR = r"^--fail-on '{}': '{}' is neither a floor for {}, such as {}, nor 'alon
         ("rss:10%,5ms", FLOOR.format("rss:10%,5ms", "5ms", "rss", "20B")),
         ("polls:10%,5ms", FLOOR.format("polls:10%,5ms", "5ms", "polls", "20")),
         ("cpu:10%,alone", ALONE.format("cpu:10%,alone")),
+        ("cpu:10%,5ms,20ms", TWICE.format("cpu:10%,5ms,20ms", "two floors, '5ms' and '20ms'")),
+        ("cpu:10%,5ms, 5ms", TWICE.format("cpu:10%,5ms, 5ms", "two floors, '5ms' and '5ms'")),
+        ("cpu:10%,tail,tail", TWICE.format("cpu:10%,tail,tail", "'tail' twice")),
+        ("cpu:10%,20%", FLOOR.format("cpu:10%,20%", "20%", "cpu", "20ms")),
     ],
 )
 def test_a_bad_criterion_is_refused_with_what_would_be_right(text: str, message: str) -> None:
@@ -134,16 +142,27 @@ def test_a_scope_holds_the_scenarios_of_its_group() -> None:
         Scope.EVERY: [True, True, True],
         Scope.WAITING: [True, False, False],
         Scope.WORKING: [False, True, True],
+        Scope.COARSE: [False, False, False],
     }
+    waiting.coarse = True
+    assert [scope for scope in Scope if scope.holds(waiting)] == [Scope.EVERY, Scope.COARSE]
 
 
 def test_the_defaults_are_about_what_waits_and_what_works() -> None:
     assert [(str(criterion), criterion.scope.value) for criterion in DEFAULTS] == [
         ("steady:10%,together", "waiting"),
         ("steady:25%", "waiting"),
+        ("steady:25%,tail", "waiting"),
+        ("cpu:10%,together", "waiting"),
+        ("startup:25%,100ms,together", "waiting"),
+        ("latency-p50:25%,5ms,together", "waiting"),
+        ("latency:25%,50ms,together", "waiting"),
+        ("rss:10%,8MiB,together", "waiting"),
         ("wakeups:5%", "waiting"),
         ("syscalls:5%", "waiting"),
         ("steady-system:25%,together", "waiting"),
+        ("steady:100%", "coarse"),
+        ("cpu:100%", "coarse"),
         ("cpu:10%,together", "working"),
         ("cpu:25%", "working"),
     ]

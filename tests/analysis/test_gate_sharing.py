@@ -9,9 +9,7 @@ from waitbench.model.metrics import METRICS
 def test_they_have_as_many_questions_as_all_of_them() -> None:
     record = record_of(rounds(1, 1), scaled(rounds(1, 1), user=1.3))
     criteria = parse(["cpu:10%"], METRICS)
-    alone, shared = (
-        gate.conclude([record], criteria, 10, strict=False, sharing=number) for number in (1, 4)
-    )
+    alone, shared = (gate.conclude([record], criteria, 10, sharing=number) for number in (1, 4))
     assert (alone.hypotheses, shared.hypotheses) == (1, 4)
     (one,), (other,) = alone.judgements, shared.judgements
     assert one.low is not None

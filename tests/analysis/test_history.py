@@ -3,6 +3,7 @@
 import json
 import math
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -21,13 +22,22 @@ from waitbench.analysis.telling import (
     tried,
 )
 from waitbench.model.metrics import BY_NAME
+from waitbench.model.record import Record
 from waitbench.model.run import DISTURBED, TIMED_OUT
 
 STEADY = BY_NAME["steady"].key
 
 
-def told(name: str, costs: dict[str, float], *, scenario: str = "waiting") -> list[Told]:
-    """What a comparison of some releases tells of their steady CPU, in three rounds."""
+def made(
+    costs: dict[str, float],
+    *,
+    sitting: str,
+    scenario: str = "waiting",
+    python: str = "3.12.7",
+    compiler: str | None = None,
+    **changes: Any,
+) -> Record:
+    """A comparison of some releases, in three rounds; ``sitting`` tells when."""
     wobble = (1.0, 1.01, 0.99)
     runs = {
         label: [{STEADY: cost * wobble[(number + place) % 3]} for number in range(3)]
@@ -37,13 +47,28 @@ def told(name: str, costs: dict[str, float], *, scenario: str = "waiting") -> li
         contestant(
             label,
             beside=tuple(beside),
-            facts=facts(package_version=version.removeprefix("v")),
+            facts=facts(
+                package_version=version.removeprefix("v"), python=python, compiler=compiler
+            ),
         )
         for label in costs
         for version, *beside in [label.split("+")]
     )
-    record = make_record(runs, scenario=scenario, revisions=revisions)
-    return [one for one in tell(name, record.context, [record]) if one.metric == "steady"]
+    record = make_record(runs, scenario=scenario, revisions=revisions, **changes)
+    record.measurements = [
+        replace(run, started_at=f"{sitting}, {run.round}") for run in record.measurements
+    ]
+    return record
+
+
+def told_by(record: Record, folder: str) -> list[Told]:
+    """What it tells of their steady CPU, kept in a folder."""
+    return [one for one in tell(folder, record.context, [record]) if one.metric == "steady"]
+
+
+def told(name: str, costs: dict[str, float], **changes: Any) -> list[Told]:
+    """What a comparison of some releases tells of their steady CPU, in a sitting of its own."""
+    return told_by(made(costs, sitting=name, **changes), name)
 
 
 def test_sittings_that_share_a_revision_are_one_history() -> None:
@@ -195,3 +220,95 @@ def test_disturbed_rounds_do_not_count_unless_next_to_none_is_left(
         for run in record.measurements
     ]
     assert len(rounds_of(record, "ab", BY_NAME["steady"])) == counted
+
+
+BOX = {"fingerprint": "0123456789ab", "cpu": "EPYC 7763", "cpus": 4, "kernel": "Linux 6.8.0"}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"machine": {**BOX, "cpu": "Xeon 8370C"}},
+        {"machine": {**BOX, "cpus": 2}},
+        {"machine": {**BOX, "kernel": "Linux 6.9.1"}},
+        {"python": "3.13.1"},
+        {"compiler": "rustc 1.95.0"},
+    ],
+)
+def test_another_machine_kernel_python_or_compiler_is_another_side_and_tells_of_no_step(
+    changes: dict[str, Any],
+) -> None:
+    costs = {"v1": 1.0, "v2": 1.0, "v3": 1.0}
+    before = told("a", costs, machine=BOX) + told("b", costs, machine=BOX)
+    off = {"v1": 1.0, "v4": 2.0}
+    here = [one for name in "cd" for one in told(name, off, machine=BOX)]
+    (trend,) = trends(before + here, "v1", 0.05)
+    assert [(step.after, step.provisional) for step in trend.steps] == [("v4", False)]
+    there = [one for name in "cd" for one in told(name, off, **{"machine": BOX, **changes})]
+    (trend,) = trends(before + there, "v1", 0.05)
+    assert trend.steps == ()
+
+
+def test_another_machine_of_the_same_kind_is_not_another_side() -> None:
+    costs = {"v1": 1.0, "v2": 1.0, "v3": 1.0}
+    before = told("a", costs, machine=BOX) + told("b", costs, machine=BOX)
+    nightly = [
+        one
+        for name in "cd"
+        for one in told(name, {"v1": 1.0, "v4": 2.0}, machine={**BOX, "fingerprint": name * 12})
+    ]
+    (trend,) = trends(before + nightly, "v1", 0.05)
+    assert [(step.after, step.provisional) for step in trend.steps] == [("v4", False)]
+
+
+def test_builds_of_different_compilers_tell_nothing_and_are_measured_again() -> None:
+    costs = {"v1": 1.0, "v2": 2.0}
+    assert told("1", costs)
+    assert told("1", costs, mixed_origins=True) == []
+    record = make_record({"v1": [{STEADY: 1.0}] * 3}, mixed_origins=True)
+    assert list(tried(record.context, [record])) == []
+
+
+def test_scenarios_of_a_comparison_that_two_machines_made_keep_their_own() -> None:
+    one, other = (
+        make_record(
+            {label: [{STEADY: 1.0}, {STEADY: 1.1}, {STEADY: 1.2}] for label in ("a", "b")},
+            scenario=name,
+            revisions=[contestant(n, facts=facts(package_version=v)) for n, v in ("a1", "b2")],
+        )
+        for name in ("here", "there")
+    )
+    other.machine = BOX
+    found = [each for each in tell("1", one.context, [one, other]) if each.metric == "steady"]
+    assert [each.sitting.machine for each in found] == ["unknown", BOX["fingerprint"]]
+    assert read(json.loads(json.dumps(plain(found)))) == found
+
+
+def test_a_copy_of_a_sitting_confirms_nothing() -> None:
+    costs = {"v1": 1.0, "v2": 2.0}
+    record = made(costs, sitting="1")
+    once = told_by(record, "one")
+    (alone,) = trends(once, "v1", 0.05)
+    assert [step.provisional for step in alone.steps] == [True]
+    assert trends(once + told_by(record, "copy"), "v1", 0.05) == (alone,)
+    # Another sitting may well come to the same figures.
+    (trend,) = trends(once + told("2", costs), "v1", 0.05)
+    assert [step.provisional for step in trend.steps] == [False]
+
+
+def test_an_earlier_state_of_a_sitting_is_that_sitting_and_the_whole_of_it_counts() -> None:
+    whole = made({"v1": 1.0, "v2": 2.0, "v3": 2.0}, sitting="1")
+    early = replace(whole, measurements=[one for one in whole.measurements if one.round < 3])
+    less = replace(whole, measurements=[one for one in whole.measurements if one.label != "v3"])
+    (alone,) = trends(told_by(whole, "whole"), "v1", 0.05)
+    for parts in ([early, whole], [whole, early], [less, whole], [whole, less, early]):
+        every = [one for number, part in enumerate(parts) for one in told_by(part, f"{number}")]
+        (trend,) = trends(every, "v1", 0.05)
+        assert (trend.places, trend.steps) == (alone.places, alone.steps)
+
+
+def test_copies_do_not_make_an_anchor() -> None:
+    copied = made({"v1": 1.0, "v2": 2.0}, sitting="1")
+    copies = [one for number in range(5) for one in told_by(copied, f"{number}")]
+    assert commonest(copies + told("2", {"v2": 1, "v3": 2}) + told("3", {"v3": 1, "v4": 2})) == "v2"
+    assert commonest(copies + told("4", {"v8": 1, "v9": 1}) + told("5", {"v8": 1, "v9": 1})) == "v8"

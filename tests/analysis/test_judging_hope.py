@@ -10,7 +10,7 @@ from tests.analysis.judged import ALONE, CPU, judge, scattered
 from tests.records import make_record, times
 from waitbench.analysis import sequential
 from waitbench.analysis.judging import Judgement
-from waitbench.analysis.statistics import Verdict
+from waitbench.analysis.verdicts import Verdict
 
 
 def test_what_the_rounds_left_would_hardly_settle_is_given_up() -> None:
@@ -44,7 +44,7 @@ def test_hope_is_that_the_centre_may_move_as_far_as_is_likely_until_the_end(
     distance = share * (half - reach) * (1 if slower else -1)
     record = scattered(math.log(1.1) + distance, count)
     (judgement,) = judge(record, ALONE, hypotheses=hypotheses, most_rounds=last)
-    assert (judgement.verdict, judgement.hopeless) == (Verdict.UNCLEAR, hopeless)
+    assert (judgement.verdict, judgement.hopeless) == (Verdict.INCONCLUSIVE, hopeless)
 
 
 def test_astronomic_bounds_stay_numbers_that_files_can_hold() -> None:
@@ -53,8 +53,8 @@ def test_astronomic_bounds_stay_numbers_that_files_can_hold() -> None:
         "b": [times(1, 0, value) for value in (1e-3, 1e6, 1e-3)],
     })  # fmt: skip
     (judgement,) = judge(record, ALONE)
-    assert (judgement.high, judgement.would_have_found) == pytest.approx((1e9, 1e9))
-    assert judgement.low == pytest.approx(0, abs=1e-9)
+    assert judgement.high == pytest.approx(1e9)
+    assert (judgement.low, judgement.would_have_found) == (None, None)
 
 
 def test_the_supported_margin_is_the_upper_bound_of_what_did_not_change() -> None:

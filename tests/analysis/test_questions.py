@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from tests.records import make_record, measurement, outcome
+from tests.records import make_record, measurement, outcome, working_engines
 from waitbench.analysis import questions
 from waitbench.analysis.criteria import DEFAULTS, Criterion, parse
 from waitbench.analysis.questions import Question
@@ -43,21 +43,27 @@ def test_every_candidate_is_asked_about() -> None:
     ]  # fmt: skip
 
 
-def test_the_defaults_ask_fifteen_questions_of_eight_scenarios() -> None:
+def test_the_defaults_ask_twenty_one_questions_of_eight_scenarios() -> None:
     waiting = [record(f"waiting-{number}") for number in range(2)]
     working = [record(f"working-{number}", waits=False) for number in range(6)]
     asked = questions.ask([*waiting, *working], DEFAULTS)
-    assert len(asked) == 15
+    assert len(asked) == 21
     assert [(one.place, one.criterion.metric.name) for one in asked[:3]] == [
         ("2 waiting scenarios together", "steady"),
-        ("2 waiting scenarios together", "steady-system"),
-        ("6 working scenarios together", "cpu"),
+        ("2 waiting scenarios together", "steady"),
+        ("2 waiting scenarios together", "cpu"),
     ]
 
 
 def test_a_criterion_without_any_scenario_of_its_group_is_not_asked() -> None:
     asked = questions.ask([record("busy", waits=False)], DEFAULTS)
     assert {one.criterion.metric.name for one in asked} == {"cpu"}
+
+
+def test_the_steady_phase_of_engines_that_work_elsewhere_is_not_asked_about() -> None:
+    criteria = parse(["steady:10%", "wakeups:5%", "cpu:10%"], METRICS)
+    asked = questions.ask([working_engines()], criteria)
+    assert [one.criterion.metric.name for one in asked] == ["cpu"]
 
 
 def test_one_scenario_together_goes_by_its_name() -> None:

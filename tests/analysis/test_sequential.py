@@ -78,13 +78,13 @@ def test_one_looks_no_later_than_at_the_last_look_that_the_rounds_allow() -> Non
 
 def test_the_alarms_of_all_hypotheses_at_all_looks_ever_share_what_is_allowed() -> None:
     errors = [sequential.errors_at(look, 15).alarm for look in sequential.LOOKS]
-    assert 0.0499 < 15 * sum(errors) < 0.05
+    assert 0.0299 < 15 * sum(errors) < 0.03, "the rest is for the tails"
 
 
 def test_each_hypothesis_may_be_cleared_wrongly_as_often_as_if_it_were_the_only_one() -> None:
     errors = [sequential.errors_at(look, 15).clear for look in sequential.LOOKS]
     assert 0.0499 < sum(errors) < 0.05
-    assert sequential.errors_at(3, 1).alarm == pytest.approx(errors[0])
+    assert sequential.errors_at(5, 1).alarm == 0
 
 
 def test_little_error_is_kept_for_what_hardly_anybody_waits_for() -> None:
@@ -100,7 +100,7 @@ def test_there_is_no_error_to_spend_between_looks() -> None:
 
 
 def test_simulated_comparisons_err_in_fewer_than_5_per_cent() -> None:
-    """A short, seeded form of benchmarks/false_alarms.py; with margin 0 every error shows."""
+    """With margin 0 every error shows; benchmarks/gate_simulation.py simulates whole gates."""
     source = random.Random(7)
     looks = sequential.looks_until(20)
     alarms = 0

@@ -1,14 +1,18 @@
 """Estimates, paired ratios, and what their intervals say."""
 
 import math
+from dataclasses import replace
+from random import Random
 
 import pytest
 
-from tests.records import make_record, measurement, outcome, times
+from tests.records import make_record, measurement, outcome, times, working_engines
 from waitbench.analysis import statistics
 from waitbench.analysis.rounds import paired_by_round
-from waitbench.analysis.statistics import Estimate, Verdict
+from waitbench.analysis.statistics import Estimate
+from waitbench.analysis.verdicts import Verdict
 from waitbench.model.metrics import BY_NAME, METRICS, Metric
+from waitbench.model.record import Record
 from waitbench.model.run import DISTURBED
 
 T_2 = 4.302652729911275
@@ -57,31 +61,71 @@ def test_one_run_has_no_interval_and_is_unclear() -> None:
     assert statistics.mean([3.0]) == Estimate(3.0, None, None, 1)
     ratio = statistics.geometric_mean([math.log(0.5)])
     assert ratio == Estimate(0.5, None, None, 1)
-    assert ratio.verdict is Verdict.UNCLEAR
+    assert ratio.verdict is Verdict.INCONCLUSIVE
 
 
 @pytest.mark.parametrize(
     ("low", "high", "verdict"),
     [
         (0.5, 0.6, "faster"),
-        (0.5, 1.0, "unclear"),
+        (0.5, 1.0, "inconclusive"),
         (1.2, 1.4, "slower"),
-        (1.0, 1.4, "unclear"),
+        (1.0, 1.4, "inconclusive"),
         (1.01, 1.051, "slower"),
         (0.94, 0.99, "faster"),
-        (0.9, 1.2, "unclear"),
-        (0.98, 1.03, "same"),
-        (1.01, 1.04, "same"),
-        (1 / 1.05, 1.05, "same"),
+        (0.9, 1.2, "inconclusive"),
+        (0.98, 1.03, "within margin"),
+        (1.01, 1.04, "within margin"),
+        (1 / 1.05, 1.05, "within margin"),
     ],
 )
 def test_an_interval_gives_the_verdict(low: float, high: float, verdict: str) -> None:
     assert Estimate((low + high) / 2, low, high, 5).verdict.value == verdict
 
 
+def noisy(seed: int, scenario: str) -> Record:
+    """Five rounds of a scenario in which nothing changed."""
+    random = Random(seed)
+
+    def run() -> dict[str, float]:
+        factors = [random.lognormvariate(0, 0.1) for _ in range(5)]
+        real, user, system, steady, late = factors
+        return {
+            **times(real, user, system),
+            "time_cpu_steady": steady,
+            "item_latency_p99": late / 1000,
+        }
+
+    return make_record({label: [run() for _ in range(5)] for label in "ab"}, scenario=scenario)
+
+
+def test_of_eight_scenarios_in_which_nothing_changed_none_is_called_slower_or_faster() -> None:
+    claims = {Verdict.SLOWER, Verdict.FASTER}
+    together = alone = 0
+    for trial in range(100):
+        records = [noisy(trial * 8 + number, str(number)) for number in range(8)]
+        found = [
+            ratio
+            for comparison in statistics.compare_all(records)
+            for name, ratio in comparison.rows[1].ratios.items()
+            if name in statistics.SPOKEN_OF
+        ]
+        together += any(ratio.verdict in claims for ratio in found)
+        alone += any(replace(ratio, is_clear=True).verdict in claims for ratio in found)
+    assert alone > 50, "there was something to claim"
+    assert together <= 10, "of 100, 5 may be wrong on average"
+
+
+def test_what_is_certain_among_many_is_still_said() -> None:
+    records = [noisy(number, str(number)) for number in range(7)]
+    runs = {"a": [times(1, 1 + i / 100, 1) for i in range(5)], "b": [times(1, 3, 1)] * 5}
+    (*_, last) = statistics.compare_all([*records, make_record(runs)])
+    assert last.rows[1].ratios["cpu"].verdict is Verdict.SLOWER
+
+
 def test_an_interval_without_an_end_is_unclear() -> None:
-    assert Estimate(0.5, None, 0.6, 5).verdict is Verdict.UNCLEAR
-    assert Estimate(0.5, 0.4, None, 5).verdict is Verdict.UNCLEAR
+    assert Estimate(0.5, None, 0.6, 5).verdict is Verdict.INCONCLUSIVE
+    assert Estimate(0.5, 0.4, None, 5).verdict is Verdict.INCONCLUSIVE
 
 
 def test_what_is_next_to_nothing_counts_as_a_metrics_floor() -> None:
@@ -108,13 +152,35 @@ def test_a_rise_is_excused_where_what_it_explains_fell(
         for label, (user, system) in (("old", before), ("new", after))
     }
     expected = ((BY_NAME["system"], BY_NAME["cpu"]),) if excused else ()
-    assert statistics.compare(make_record(runs)).rows[1].excused == expected
+    old, new = statistics.compare(make_record(runs)).rows
+    assert new.excused(old) == expected
 
 
 def test_without_the_cost_nothing_is_excused() -> None:
     system = [{"time_system": 1 + i / 100} for i in range(5)]
     record = make_record({"a": system, "b": [{"time_system": 2 + i / 100} for i in range(5)]})
-    assert statistics.compare(record).rows[1].excused == ()
+    old, new = statistics.compare(record).rows
+    assert new.excused(old) == ()
+
+
+@pytest.mark.parametrize(("after", "excused"), [(2_000.0, True), (20_000.0, False)])
+def test_a_cost_that_fell_excuses_only_what_it_pays_for(after: float, excused: bool) -> None:
+    # 0.1 s less pay for 10,000 more wake-ups of 10 µs.
+    runs = {
+        label: [{"time_cpu_steady": cpu + i / 1e4, "wakeups": count + i} for i in range(5)]
+        for label, cpu, count in (("old", 1.0, 1_000.0), ("new", 0.9, after))
+    }
+    old, new = statistics.compare(make_record(runs)).rows
+    assert new.excused(old) == (((BY_NAME["wakeups"], BY_NAME["steady"]),) if excused else ())
+
+
+def test_the_steady_phase_has_no_ratio_where_it_does_not_hold_the_same_work() -> None:
+    baseline, row = statistics.compare(working_engines()).rows
+    assert {"steady", "wakeups"} <= row.estimates.keys()
+    assert row.ratios.keys() == {"real", "user", "system", "cpu"}
+    assert row.excused(baseline) == ()
+    assert row.judged_by == "cpu"
+    assert row.judged is row.ratios["cpu"]
 
 
 def test_a_comparison_has_what_the_record_says_of_the_scenario() -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from tests.analysis.made_sittings import between_of, join, made, tracked
 from waitbench.analysis.network import Network
+from waitbench.analysis.sittings import Sitting
 from waitbench.analysis.trend import steps
 
 
@@ -67,3 +68,57 @@ def test_revisions_that_are_not_in_the_network_are_passed_over() -> None:
     (found,) = steps(known, ["strange", *order(20)[:10], "other", *order(20)[10:]])
     assert (found.before, found.after) == ("r9", "r10")
     assert steps(known, ["r3"]) == steps(known, []) == ()
+
+
+def found_on(sittings: list[Sitting], revisions: int) -> list[tuple[str, bool]]:
+    """The steps, each with whether it is provisional."""
+    known = join(sittings, "r0", between_of([sittings]))
+    return [(step.after, step.provisional) for step in steps(known, order(revisions))]
+
+
+@pytest.mark.parametrize("off", [0.14, -0.14])
+@pytest.mark.parametrize("nights", [1, 3, 15, 25])
+def test_an_anchor_that_costs_otherwise_on_another_machine_is_no_step(
+    nights: int, off: float
+) -> None:
+    before = ["a"] * (28 - nights)
+    for trial in range(5):
+        sittings = tracked(
+            level(29), name=f"{trial}", machines=[*before, "b"], anchor_off={"b": off}
+        )
+        assert found_on(sittings, 29) == []
+
+
+def test_a_step_that_another_machine_sees_both_sides_of_is_found_and_confirmed() -> None:
+    sittings = tracked(level(40, (30, 0.2)), machines=["a"] * 20 + ["b"], anchor_off={"b": 0.14})
+    assert found_on(sittings, 40) == [("r30", False)]
+
+
+def test_a_step_on_the_night_of_a_change_rests_on_that_night_alone_until_it_is_repeated() -> None:
+    costs = level(40, (20, 0.4))
+    sittings = tracked(costs, machines=["a"] * 19 + ["b"], anchor_off={"b": 0.14})
+    assert found_on(sittings, 40) == [("r20", True)]
+    # That of the other machine tells of what was before, and of nothing that came after.
+    old = made("old", {"r18": costs[18], "r19": costs[19]}, machine="a")
+    assert found_on([*sittings, old], 40) == [("r20", True)]
+    again = made("again", {"r19": costs[19], "r20": costs[20]}, noise=0.05, machine="a")
+    assert found_on([*sittings, again], 40) == [("r20", False)]
+
+
+def test_machines_that_take_turns_find_a_step_together() -> None:
+    sittings = tracked(level(40, (20, 0.2)), machines=["a", "b"] * 20, anchor_off={"b": 0.14})
+    assert found_on(sittings, 40) == [("r20", False)]
+
+
+def test_conditions_of_which_none_holds_two_neighbours_tell_of_no_step() -> None:
+    costs = {"r0": 0.0, "r1": 0.0, "r2": 0.5}
+    pairs = [("a", ("r0", "r2")), ("b", ("r0", "r1")), ("c", ("r0", "r2"))]
+    sittings = [
+        made(machine, {name: costs[name] for name in pair}, machine=machine, noise=0.001)
+        for machine, pair in pairs
+    ]
+    # Nobody measured r1 beside r2, on any machine.
+    assert found_on(sittings, 3) == []
+    assert found_on([sittings[1]], 3) == []
+    assert found_on([sittings[0], sittings[2]], 3) == [("r2", False)]
+    assert steps(join(sittings, "r0", between_of([sittings])), ["r1", "r2"]) == ()

@@ -20,7 +20,7 @@ from waitbench.system.places import ROOT
 
 def test_scenarios_have_names_of_their_own_and_a_purpose() -> None:
     names = [scenario.name for scenario in families.ALL]
-    assert len(set(names)) == len(names) == 36
+    assert len(set(names)) == len(names) == 38
     assert all(scenario.purpose for scenario in families.ALL)
 
 
@@ -39,15 +39,15 @@ def test_scenarios_that_wait_or_need_something_say_so() -> None:
     others = [s for s in families.ALL if s.family.name != "kafka"]
     assert names([s for s in others if s.waits]) == {
         "long-input", "long-input-heavy-map", "scheduled", "idle", "burst", "windowed", "notify",
-        "ended",
+        "ended", "silence", "launcher",
     }  # fmt: skip
     assert names([s for s in others if s.needs]) == {"scheduled", "windowed", "notify"}
     assert {need for s in families.ALL for need in s.needs} == set(CAPABILITIES)
 
 
 def test_a_setting_can_make_a_scenario_wait() -> None:
-    for setting in ("idle=2", "long_input=true"):
-        (chosen,) = selection.select(["dynamic"], [setting])
+    for settings in (["idle=2"], ["long_input=true", "interval=0.5"]):
+        (chosen,) = selection.select(["dynamic"], settings)
         assert chosen.waits
     (chosen,) = selection.select(["dynamic-burst"], ["long_input=false"])
     assert not chosen.waits

@@ -19,7 +19,7 @@ def test_globs_select_and_settings_apply_where_they_exist() -> None:
     chosen = selection.select(["partitioned*", "dynamic"], ["interval=0.5", "partitions=4"])
     assert {s.parameters["interval"] for s in chosen} == {0.5}
     partitioned = [s for s in chosen if s.name.startswith("partitioned")]
-    assert [s.parameters["partitions"] for s in partitioned] == [4] * 10
+    assert [s.parameters["partitions"] for s in partitioned] == [4] * 12
     assert "partitions=4" in partitioned[0].import_string
     (other,) = (s for s in chosen if s not in partitioned)
     assert "partitions" not in other.parameters
@@ -50,6 +50,11 @@ def test_a_bad_setting_is_refused_with_what_would_be_right(setting: str, message
     assert str(raised.value) == message
 
 
+def test_a_setting_that_is_given_twice_is_refused() -> None:
+    with pytest.raises(UsageError, match=r"^--set burst is given twice: name it once\.$"):
+        selection.select(["dynamic"], ["burst=2", "burst=3"])
+
+
 def test_an_unknown_setting_names_those_there_are() -> None:
     with pytest.raises(
         UsageError, match=r"^--set nothing: no selected .* have: burst, .*, seed\.$"
@@ -64,6 +69,9 @@ def test_quick_shortens_every_scenario_as_its_own_family_says() -> None:
     for before, after in zip(whole, quick, strict=True):
         assert after.expected_s <= before.expected_s, after.name
         assert after.expected_s < 25, after.name
+        if after.coarse:
+            assert after == before, "its length is what it is about"
+            continue
         for name, text in after.family.quick.items():
             if before.parameters.get(name):
                 assert float(after.parameters[name]) == float(text), (after.name, name)
@@ -74,11 +82,51 @@ def test_quick_shortens_every_scenario_as_its_own_family_says() -> None:
     assert by_name["paged-output-paged-noop"]["items_per_worker"] == 10_000
 
 
+@pytest.mark.parametrize(
+    ("pattern", "setting", "message"),
+    [
+        (
+            "scoring-inprocess",
+            "transport=blocking",
+            "--set transport=blocking: transport is what makes scoring-inprocess what it is. Name "
+            "another scenario instead.",
+        ),
+        ("paged-output-*", "output=paged", "--set output=paged: output is what makes paged-"),
+        ("embedding-direct", "route=proxy", "--set route=proxy: route is what makes embedding-di"),
+        ("embedding-*", "mode=fixed", "--set mode=fixed: mode is what makes embedding-direct what"),
+        (
+            "paged-output-paged-noop",
+            "device=passthrough",
+            "--set makes paged-output-paged-noop the same as paged-output-paged-passthrough: name "
+            "that with --scenario.",
+        ),
+        ("partitioned-long-input", "scheduled=true", "--set makes partitioned-long-input the sam"),
+    ],
+)
+def test_no_setting_makes_one_scenario_another(pattern: str, setting: str, message: str) -> None:
+    for quick in (False, True):
+        with pytest.raises(UsageError) as raised:
+            selection.select([pattern], [setting], quick=quick)
+        assert str(raised.value).startswith(message)
+
+
+@pytest.mark.parametrize("family", ["partitioned", "kafka"])
+def test_no_more_can_be_silent_than_there_are(family: str) -> None:
+    settings = ["partitions=4", "silent=5"]
+    with pytest.raises(UsageError, match=r"^--set: 5 of 4 partitions cannot be silent\.$"):
+        selection.select([f"{family}-ended"], settings)
+    with pytest.raises(UsageError, match="cannot be silent"):
+        selection.select([f"{family}-ended"], ["silent=17"], quick=True)
+    (chosen,) = selection.select([f"{family}-ended"], ["silent=5", "partitions=5"])
+    assert chosen.expected_items(Topology("single")) == 0
+
+
 def test_a_setting_asks_for_the_capability_that_it_takes() -> None:
-    (plain,) = selection.select(["partitioned-long-input"], [])
-    (scheduled,) = selection.select(["partitioned-long-input"], ["scheduled=true"])
+    (plain,) = selection.select(["partitioned-burst"], [])
+    (scheduled,) = selection.select(["partitioned-burst"], ["scheduled=true"])
     assert (plain.needs, scheduled.needs) == (frozenset(), frozenset({NEXT_AWAKE}))
-    (unscheduled,) = selection.select(["partitioned-scheduled"], ["scheduled=false"])
+    settings = ["scheduled=false", "interval=0.5"]
+    (unscheduled,) = selection.select(["partitioned-scheduled"], settings)
     assert unscheduled.needs == frozenset()
 
 
@@ -163,3 +211,18 @@ def test_a_path_with_a_colon_is_refused_before_an_engine_misreads_it(tmp_path: P
     (folder / "mine.py").write_text("flow = 1\n")
     with pytest.raises(UsageError, match="has a colon"):
         selection.of_user(f"{folder}/mine.py:flow")
+
+
+def test_the_gate_adds_the_coarse_scenarios_to_the_default_ones() -> None:
+    chosen = selection.select([], [], with_coarse=True)
+    assert [one.name for one in chosen if one.coarse] == [
+        "partitioned-silence", "partitioned-launcher",
+    ]  # fmt: skip
+    assert len(chosen) == 10
+    assert len(selection.select(["dynamic"], [], with_coarse=True)) == 1
+
+
+def test_a_silence_is_long_enough_for_what_begins_late() -> None:
+    (silence,) = selection.select(["partitioned-silence"], [], quick=True)
+    assert float(silence.parameters["idle"]) >= 6
+    assert silence.started_as(Topology("single")) == Topology("cluster", 2)

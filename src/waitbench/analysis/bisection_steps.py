@@ -4,7 +4,9 @@ A step measures the good end, the bad end and mostly a point between them, once 
 that drift is the same for all. It asks of each half whether its change is within the margin, for
 certain: only then is that half left. All that is certain rests on bounds that hold over all steps
 and all looks together, as sequential.py has them, with an error for each step that is fixed
-beforehand. docs/statistics.md says what can go wrong, and how often.
+beforehand. Nothing is certain before ``sequential.FIRST_ALARM`` rounds, in either direction: to
+leave a half that changed is as wrong as to go on with one that did not. docs/statistics.md says
+what can go wrong, and how often.
 """
 
 import math
@@ -116,7 +118,8 @@ def answer(step: Step, rounds: Sequence[Sequence[float]]) -> StepAnswer:
     logs = [_logs(rounds, stretch, step.faster) for stretch in stretches]
     spans = [_Span(low=-math.inf, high=math.inf, margin=math.log1p(step.margin)) for _ in logs]
     says, seen = Says.UNCLEAR, 0
-    for seen in sequential.looks_until(len(rounds)):
+    looks = sequential.looks_until(len(rounds))
+    for seen in (look for look in looks if look >= sequential.FIRST_ALARM):
         error = _error(step, seen)
         found = [sequential.bounds(of_one[:seen], error) for of_one in logs]
         spans = [span.narrowed(to) for span, to in zip(spans, found, strict=True)]
@@ -173,7 +176,7 @@ def _error(step: Step, look: int) -> Errors:
     Of two points only one bound can mislead, by what is true: the lower one if the change is within
     the margin, the upper one if it is beyond. With a middle, each half may have a culprit to miss.
     """
-    whole = sequential.ALPHA * step.share * sequential.share(look)
+    whole = sequential.ALPHA * step.share * sequential.share(look, sequential.FIRST_ALARM)
     each = whole if len(step.points) == 2 else whole / 2
     return Errors(alarm=each, clear=each)
 

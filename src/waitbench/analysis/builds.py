@@ -1,5 +1,8 @@
 """A Context -> what its revisions have in common besides their names, and what they have not."""
 
+from collections.abc import Callable
+
+from waitbench.model.environment import Facts
 from waitbench.model.record import Context
 
 
@@ -28,11 +31,23 @@ def other_packages(context: Context) -> tuple[str, ...]:
 
 
 def identical_to(label: str, context: Context) -> str | None:
-    """An earlier revision with the same compiled extensions."""
-    extensions = {r.label: r.facts.extensions if r.facts else {} for r in context.revisions}
-    for earlier, hashes in extensions.items():
-        if earlier == label:
-            return None
-        if hashes and hashes == extensions[label]:
-            return earlier
-    return None
+    """An earlier revision whose installed package is the same, file for file."""
+    return _earlier_alike(label, context, lambda facts: facts.package_sha256)
+
+
+def same_library_as(label: str, context: Context) -> str | None:
+    """An earlier revision with the same compiled extensions, whose other files may differ."""
+    return _earlier_alike(label, context, lambda facts: facts.extensions)
+
+
+def _earlier_alike(label: str, context: Context, take: Callable[[Facts], object]) -> str | None:
+    """The first revision before this one of which the same is known, if it is anything at all."""
+    known = {one.label: take(one.facts) if one.facts else None for one in context.revisions}
+    return next(
+        (
+            earlier
+            for earlier in context.labels[: context.labels.index(label)]
+            if known[earlier] and known[earlier] == known[label]
+        ),
+        None,
+    )

@@ -10,6 +10,7 @@ from waitbench.analysis.criteria import Criterion
 from waitbench.analysis.distributions import noncentral_t_above, rate_interval, t_quantile
 from waitbench.analysis.judging import Schedule, schedule
 from waitbench.analysis.questions import Question
+from waitbench.analysis.sequential import FIRST_ALARM
 from waitbench.analysis.statistics import CONFIDENCE
 from waitbench.model.errors import HarnessError
 from waitbench.model.record import Record
@@ -51,9 +52,7 @@ def calibrate(
     In each, the second label is the same revision as the first. What could not be measured says
     nothing about false alarms and is left out; raises ``HarnessError`` where nothing is left.
     """
-    concluded = [
-        gate.conclude(records, criteria, most_rounds, strict=False) for records in comparisons
-    ]
+    concluded = [gate.conclude(records, criteria, most_rounds) for records in comparisons]
     comparisons = [
         records
         for records, verdict in zip(comparisons, concluded, strict=True)
@@ -66,6 +65,7 @@ def calibrate(
     low, high = false_alarm_interval(alarms, len(verdicts))
     # The same questions are asked in each comparison.
     asked = list(zip(*(questions.ask(records, criteria) for records in comparisons), strict=True))
+    asked = [same for same in asked if not same[0].criterion.tail]
     when = schedule(len(asked), most_rounds)
     return Calibration(
         comparisons=len(verdicts),
@@ -87,6 +87,7 @@ def _sensitivity(asked: Sequence[Question], when: Schedule) -> Sensitivity:
         by_rounds={
             look: detectable_change(spread, look, criterion.margin, when.errors(look).alarm)
             for look in when.looks
+            if look >= FIRST_ALARM
         },
     )
 

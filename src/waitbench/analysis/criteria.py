@@ -18,6 +18,7 @@ _UNITS: dict[str, dict[str, float]] = {
     "byte": {"MiB": 2.0**20, "KiB": 2.0**10, "B": 1.0},
 }
 """How a floor may be written for a metric of this unit, besides as a bare number; large first."""
+_FLAGS = ("alone", "together", "tail")
 _DIGITS = ".12g"
 """Enough to read back what was written."""
 
@@ -29,10 +30,16 @@ class Scope(str, Enum):
     WAITING = "waiting"
     """Those whose workers mostly wait."""
     WORKING = "working"
-    """The others."""
+    """The others, but for the coarse ones."""
+    COARSE = "coarse"
+    """Those measured in few rounds, for what breaks by a factor: see ``Scenario.coarse``."""
 
     def holds(self, record: Record) -> bool:
-        return self is Scope.EVERY or record.mostly_waits is (self is Scope.WAITING)
+        if self is Scope.EVERY:
+            return True
+        if record.coarse:
+            return self is Scope.COARSE
+        return self is (Scope.WAITING if record.mostly_waits else Scope.WORKING)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,12 +50,19 @@ class Criterion:
     margin: float
     """Allowed rise, as a share: 0.1 for 10 %."""
     floor: float = 0.0
-    """A rise of the mean below this, in the metric's unit, never fails."""
+    """A rise that is not certainly above this, in the metric's unit, never fails."""
     alone: bool = False
     """Judge what explains a cost without regard to that cost."""
     together: bool = False
     """Judge all scenarios by their mean within each round, rather than each by itself."""
+    tail: bool = False
+    """Judge whether there are rare bad runs, over all scenarios, rather than the usual run."""
     scope: Scope = Scope.EVERY
+
+    @property
+    def is_pooled(self) -> bool:
+        """Whether one question is about all scenarios at once."""
+        return self.together or self.tail
 
     @property
     def cost(self) -> str | None:
@@ -58,23 +72,42 @@ class Criterion:
     def __str__(self) -> str:
         """The text that ``parse`` makes this of; the scope is not in it."""
         floor = f",{_floor_text(self.floor, self.metric)}" if self.floor else ""
-        flags = ",alone" * self.alone + ",together" * self.together
+        flags = ",alone" * self.alone + ",together" * self.together + ",tail" * self.tail
         return f"{self.metric.name}:{self.margin * 100:{_DIGITS}}%{floor}{flags}"
 
 
 DEFAULTS = (
     Criterion(metric=BY_NAME["steady"], margin=0.10, together=True, scope=Scope.WAITING),
     Criterion(metric=BY_NAME["steady"], margin=0.25, scope=Scope.WAITING),
+    Criterion(metric=BY_NAME["steady"], margin=0.25, tail=True, scope=Scope.WAITING),
+    Criterion(metric=BY_NAME["cpu"], margin=0.10, together=True, scope=Scope.WAITING),
+    Criterion(
+        metric=BY_NAME["startup"], margin=0.25, floor=0.1, together=True, scope=Scope.WAITING
+    ),
+    Criterion(
+        metric=BY_NAME["latency-p50"], margin=0.25, floor=0.005, together=True, scope=Scope.WAITING
+    ),
+    Criterion(
+        metric=BY_NAME["latency"], margin=0.25, floor=0.05, together=True, scope=Scope.WAITING
+    ),
+    Criterion(
+        metric=BY_NAME["rss"], margin=0.10, floor=8 * 2.0**20, together=True, scope=Scope.WAITING
+    ),
     Criterion(metric=BY_NAME["wakeups"], margin=0.05, scope=Scope.WAITING),
     Criterion(metric=BY_NAME["syscalls"], margin=0.05, scope=Scope.WAITING),
     Criterion(metric=BY_NAME["steady-system"], margin=0.25, together=True, scope=Scope.WAITING),
+    Criterion(metric=BY_NAME["steady"], margin=1.0, scope=Scope.COARSE),
+    Criterion(metric=BY_NAME["cpu"], margin=1.0, scope=Scope.COARSE),
     Criterion(metric=BY_NAME["cpu"], margin=0.10, together=True, scope=Scope.WORKING),
     Criterion(metric=BY_NAME["cpu"], margin=0.25, scope=Scope.WORKING),
 )
 """What the gate asks unless told otherwise.
 
-Of one scenario, 10 % of CPU time cannot be settled in minutes, but of all of a group together they
-can. Counts vary less, so that their margin is narrower: a rise of 10 % is to be found.
+What waiting costs is asked first, in the steady phase and in all; then what it consists of, and
+what a change may trade for CPU: lateness, memory, start-up. Rises of these below a floor are
+nobody's concern. Of one scenario, 10 % of CPU time cannot be settled in minutes, but of all of a
+group together they can. Counts vary less, so that their margin is narrower: a rise of 10 % is to be
+found.
 """
 
 
@@ -84,7 +117,7 @@ def is_measured_finely(criterion: Criterion, instruments: Instruments) -> bool:
 
 
 def parse(texts: Sequence[str], metrics: Sequence[Metric]) -> tuple[Criterion, ...]:
-    """Reads ``METRIC:PERCENT%[,FLOOR][,alone][,together]``; the metrics are those given.
+    """Reads ``METRIC:PERCENT%[,FLOOR][,alone][,together][,tail]``; the metrics are those given.
 
     Raises ``UsageError`` that says what would be right.
     """
@@ -97,7 +130,15 @@ def _criterion(text: str, metrics: Sequence[Metric]) -> Criterion:
         raise UsageError(f"--fail-on {text!r} is not METRIC:PERCENT%, {_EXAMPLE}.")
     metric = _metric(match["metric"], text, metrics)
     parts = [part.strip() for part in match["rest"].split(",") if part.strip()]
-    floors = [_floor(part, text, metric) for part in parts if part not in ("alone", "together")]
+    sizes = [part for part in parts if part not in _FLAGS]
+    floors = [_floor(part, text, metric) for part in sizes]
+    if len(sizes) > 1:
+        raise UsageError(
+            f"--fail-on {text!r} has two floors, {sizes[0]!r} and {sizes[1]!r}: name one."
+        )
+    twice = next((part for part in parts if parts.count(part) > 1), None)
+    if twice is not None:
+        raise UsageError(f"--fail-on {text!r} has {twice!r} twice: name one.")
     if "alone" in parts and metric.explains is None:
         raise UsageError(
             f"--fail-on {text!r}: 'alone' is for what explains a cost, and is otherwise judged "
@@ -109,6 +150,7 @@ def _criterion(text: str, metrics: Sequence[Metric]) -> Criterion:
         floor=floors[-1] if floors else 0.0,
         alone="alone" in parts,
         together="together" in parts,
+        tail="tail" in parts,
     )
 
 
@@ -142,8 +184,8 @@ def _floor(part: str, text: str, metric: Metric) -> float:
     if match is None or match["unit"] not in units:
         raise UsageError(
             f"--fail-on {text!r}: {part!r} is neither a floor for {metric.name}, such as "
-            f"{_floor_text(0.02 if metric.unit == 'second' else 20, metric)}, nor 'alone' or "
-            "'together'."
+            f"{_floor_text(0.02 if metric.unit == 'second' else 20, metric)}, nor 'alone', "
+            "'together' or 'tail'."
         )
     return float(match["number"]) * units[match["unit"]]
 

@@ -46,3 +46,10 @@ def rate_interval(hits: int, trials: int, confidence: float) -> tuple[float, flo
     low = 0.0 if hits == 0 else float(special.betaincinv(hits, trials - hits + 1, rare))
     high = 1.0 if hits == trials else float(special.betaincinv(hits + 1, trials - hits, 1 - rare))
     return low, high
+
+
+def rate_above(hits: int, trials: int, error: float) -> float:
+    """The rate that gives so few hits, or fewer, with just this chance; see ``rate_interval``."""
+    from scipy import special
+
+    return 1.0 if hits == trials else float(special.betaincinv(hits + 1, trials - hits, 1 - error))

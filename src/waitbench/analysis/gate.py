@@ -1,14 +1,31 @@
-"""Records and criteria -> the answer of the gate: all judgements, and the exit code."""
+"""Records and criteria -> the answer of the gate: all judgements, the outcome, the exit code."""
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from waitbench.analysis import questions
 from waitbench.analysis.criteria import Criterion
-from waitbench.analysis.judging import Judgement, judge, schedule
+from waitbench.analysis.judging import Judgement, Schedule, first_alarm, judge, schedule
+from waitbench.analysis.questions import Question
+from waitbench.analysis.verdicts import GateOutcome
 from waitbench.model.errors import ExitCode
 from waitbench.model.record import Record
-from waitbench.model.run import DISTURBED
+from waitbench.model.run import DISTURBED, NOT_SUPPORTED
+
+_ENOUGH_DISTURBED = 8
+"""Disturbed rounds after which the machine is given up, if they are most of all rounds."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FailedRuns:
+    """The runs of one revision in one scenario that gave no measurement."""
+
+    label: str
+    scenario: str
+    count: int
+    message: str
+    """Of the last."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,23 +35,32 @@ class GateVerdict:
     criteria: tuple[Criterion, ...]
     judgements: tuple[Judgement, ...]
     """Those about several scenarios together first."""
-    strict: bool
-    """Whether an open question counts as failed."""
     hypotheses: int
     """Number of those whose joint error is bounded."""
     most_rounds: int
-    disturbed_runs: int
+    inconclusive_passes: bool = False
+    """Whether the exit code of an inconclusive comparison is that of a pass."""
+    failed_runs: tuple[FailedRuns, ...] = ()
+    lost: tuple[str, ...] = ()
+    """``label in scenario`` for what the baseline supports, and the candidate does not."""
+    unsupported: tuple[str, ...] = ()
+    """The same for what the baseline does not support either: nothing is asked of it."""
+    disturbed_runs: int = 0
     """Runs that were repeated because the machine did something else."""
-    disturbed_rounds: int
+    disturbed_rounds: int = 0
     """Rounds that count although it did so in every attempt; of all scenarios together."""
-    unsupported: tuple[str, ...]
-    """``label in scenario`` for what could not be judged because a revision does not have it."""
-    left_out: tuple[str, ...]
+    rounds: int = 0
+    """All rounds of all scenarios."""
+    foreign_cores: float = 0.0
+    """What others used on the average of the disturbed rounds that count."""
+    steal_share: float = 0.0
+    """What a hypervisor took, as a share of the CPU that was asked for."""
+    left_out: tuple[str, ...] = ()
     """Default criteria that were not asked because this machine cannot measure them; and why."""
 
     @property
     def failures(self) -> tuple[Judgement, ...]:
-        return tuple(j for j in self.judgements if j.fails or (self.strict and j.is_open))
+        return tuple(j for j in self.judgements if j.fails)
 
     @property
     def open(self) -> tuple[Judgement, ...]:
@@ -45,14 +71,24 @@ class GateVerdict:
         return tuple(j for j in self.judgements if j.is_unmeasured)
 
     @property
-    def passed(self) -> bool:
-        return not (self.failures or self.not_measured)
+    def outcome(self) -> GateOutcome:
+        """A criterion that certainly failed has failed, whatever else is not known."""
+        if self.failures:
+            return GateOutcome.FAIL
+        if self.not_measured or self.failed_runs or self.lost or not self.judgements:
+            return GateOutcome.NOT_MEASURED
+        return GateOutcome.INCONCLUSIVE if self.open else GateOutcome.PASS
 
     @property
     def exit_code(self) -> ExitCode:
-        if self.failures:
-            return ExitCode.REGRESSION
-        return ExitCode.FAILED if self.not_measured else ExitCode.OK
+        if self.outcome is GateOutcome.INCONCLUSIVE and self.inconclusive_passes:
+            return ExitCode.OK
+        return self.outcome.exit_code
+
+    @property
+    def is_disturbed(self) -> bool:
+        """Whether others used the machine in most rounds."""
+        return self.disturbed_rounds > self.rounds / 2
 
 
 def judge_all(
@@ -70,7 +106,7 @@ def judge_all(
     known = tuple(records)
     here = {record.scenario for record in known}
     asked = questions.ask((*known, *elsewhere), criteria)
-    when = schedule(len(asked) * sharing, most_rounds)
+    when = schedule_of(asked, most_rounds, sharing)
     return tuple(
         judge(question, when)
         for whole in asked
@@ -79,16 +115,26 @@ def judge_all(
     )
 
 
+def schedule_of(asked: Sequence[Question], most_rounds: int, sharing: int = 1) -> Schedule:
+    """When one looks, if so many comparisons share the error of these questions."""
+    tails = sum(question.criterion.tail for question in asked)
+    return schedule((len(asked) - tails) * sharing, most_rounds, tails * sharing)
+
+
 def unsettled(judgements: Sequence[Judgement]) -> tuple[Judgement, ...]:
     """Those that more rounds could change, where that matters.
 
-    Where a candidate has failed, nothing more need be known of it.
+    Where a candidate has failed, nothing more need be known of it. In other scenarios it is
+    measured until it could fail there, too: what is obvious is said, and no more is sought.
     """
     failed = {(j.label, scenario) for j in judgements if has_failed(j) for scenario in j.scenarios}
+    labels = {label for label, _ in failed}
     return tuple(
         j
         for j in judgements
-        if not j.settled and failed.isdisjoint((j.label, scenario) for scenario in j.scenarios)
+        if not j.settled
+        and failed.isdisjoint((j.label, scenario) for scenario in j.scenarios)
+        and not (j.label in labels and j.rounds >= first_alarm(j.criterion))
     )
 
 
@@ -97,29 +143,71 @@ def has_failed(judgement: Judgement) -> bool:
     return judgement.fails and judgement.settled and not judgement.is_partial
 
 
+def is_too_disturbed(records: Iterable[Record]) -> bool:
+    """Whether others use the machine so much that more rounds would not answer anything."""
+    known = tuple(records)
+    disturbed = sum(len(record.disturbed_rounds) for record in known)
+    return disturbed >= _ENOUGH_DISTURBED and disturbed > _rounds_of(known) / 2
+
+
 def conclude(
     records: Iterable[Record],
     criteria: Sequence[Criterion],
     most_rounds: int,
     *,
-    strict: bool,
+    inconclusive_passes: bool = False,
     left_out: Sequence[str] = (),
     sharing: int = 1,
 ) -> GateVerdict:
     """Judges everything that was measured in one comparison of so many that share an error."""
     known = tuple(records)
     asked = questions.ask(known, criteria)
-    unsupported = {f"{one.label} in {name}" for one in asked for name in one.unsupported}
+    lacking = {
+        (o.label, record.scenario, _supports(record, record.context.labels[0]))
+        for record in known
+        for o in record.outcomes
+        if o.reason == NOT_SUPPORTED
+    }
+    named = sorted((f"{label} in {scenario}", lost) for label, scenario, lost in lacking)
+    disturbed = [run for record in known for run in record.measurements if DISTURBED in run.marks]
+    real_s = math.fsum(run.metrics.get("time_wall_clock", 0.0) for run in disturbed)
+    used = [run.metrics for record in known for run in record.measurements]
+    steal_s = math.fsum(metrics.get("machine_steal", 0.0) for metrics in used)
     return GateVerdict(
         criteria=tuple(criteria),
         judgements=judge_all(known, criteria, most_rounds, sharing=sharing),
-        strict=strict,
         hypotheses=len(asked) * sharing,
         most_rounds=most_rounds,
+        inconclusive_passes=inconclusive_passes,
+        failed_runs=tuple(one for record in known for one in failed_runs(record)),
+        lost=tuple(name for name, lost in named if lost),
+        unsupported=tuple(name for name, lost in named if not lost),
         disturbed_runs=sum(
             outcome.reason == DISTURBED for record in known for outcome in record.outcomes
         ),
         disturbed_rounds=sum(len(record.disturbed_rounds) for record in known),
-        unsupported=tuple(sorted(unsupported)),
+        rounds=_rounds_of(known),
+        foreign_cores=math.fsum(run.metrics.get("machine_foreign_cpu", 0.0) for run in disturbed)
+        / max(real_s, 1e-9),
+        steal_share=steal_s
+        / max(steal_s + math.fsum(metrics.get("time_cpu", 0.0) for metrics in used), 1e-9),
         left_out=tuple(left_out),
     )
+
+
+def _supports(record: Record, label: str) -> bool:
+    return not any(o.label == label and o.reason == NOT_SUPPORTED for o in record.outcomes)
+
+
+def _rounds_of(records: Sequence[Record]) -> int:
+    return sum(len({run.round for run in record.measurements}) for record in records)
+
+
+def failed_runs(record: Record) -> list[FailedRuns]:
+    """The runs of a scenario that gave no measurement, but for those made again since."""
+    failures = record.failures
+    return [
+        FailedRuns(label=label, scenario=record.scenario, count=len(own), message=own[-1].message)
+        for label in record.context.labels
+        if (own := [one for one in failures if one.label == label])
+    ]

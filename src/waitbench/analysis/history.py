@@ -8,7 +8,7 @@ from waitbench.analysis.entries import Entry
 from waitbench.analysis.network import Between, Network, between_of, join
 from waitbench.analysis.sittings import connected
 from waitbench.analysis.statistics import Estimate
-from waitbench.analysis.telling import Told
+from waitbench.analysis.telling import Told, once
 from waitbench.analysis.trend import TrendStep, steps
 from waitbench.model.series import Series
 
@@ -52,7 +52,7 @@ class Trend:
 
 def commonest(told: Iterable[Told]) -> str | None:
     """The revision that most sittings hold, of these the earliest: the anchor if none is named."""
-    entries = [entry for one in told for entry in one.entries]
+    entries = [entry for one in once(told) for entry in one.entries]
     counts = Counter(entries)
     best = min(counts, key=lambda entry: (-counts[entry], entry.order), default=None)
     return best.name if best else None
@@ -83,7 +83,7 @@ def networks(told: Sequence[Told], anchor: str) -> dict[Series, Network]:
 
 def _by_series(told: Sequence[Told]) -> dict[Series, list[Told]]:
     found: dict[Series, list[Told]] = {}
-    for one in told:
+    for one in once(told):
         found.setdefault(one.series, []).append(one)
     return found
 

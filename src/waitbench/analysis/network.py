@@ -17,7 +17,7 @@ is estimated from how far the sittings contradict each other (R. DerSimonian and
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -32,6 +32,8 @@ _ASSUMED = 0.03**2
 """The variance between sittings, as long as they cannot contradict each other."""
 _ASSUMED_FREEDOM = 2
 """What that counts beside the contradictions that there are."""
+_TELLING = 10
+"""So many contradictions under the same conditions tell more than all there are."""
 _ENOUGH = 0.01
 """A share of the variance that is exact enough."""
 _LEAST, _MOST = 1e-7, 4.0
@@ -146,6 +148,28 @@ def join(groups: Iterable[Group], anchor: str, between: Between) -> Network:
         if anchor in group.revisions:
             return Network(group=group, anchor=anchor, between=between)
     raise ValueError(f"no sitting holds {anchor}")
+
+
+def under(conditions: str, revision: str) -> str:
+    """What a revision is called in ``by_conditions``."""
+    return f"{revision} {conditions}"
+
+
+def by_conditions(network: Network) -> Network:
+    """The same sittings, but under other conditions a revision is another one.
+
+    So what is said of revisions rests on sittings of the same conditions only, and those of
+    different ones are in different parts. How sittings scatter is known from all of them together;
+    how they contradict each other under the same conditions, once there is enough of that.
+    """
+    sittings = tuple(
+        replace(one, revisions=tuple(under(one.conditions, name) for name in one.revisions))
+        for one in network.sittings
+    )
+    group, between = Group(sittings), network.between
+    if len(group.revisions) > len(network.revisions) and group.graph.contradictions >= _TELLING:
+        between = between_of([group])
+    return Network(group=group, anchor=group.revisions[0], between=between)
 
 
 def between_of(groups: Iterable[Group]) -> Between:

@@ -45,7 +45,7 @@ class Question:
     @property
     def place(self) -> str:
         """Where it is asked, for people."""
-        if not self.criterion.together or len(self.records) == 1:
+        if not self.criterion.is_pooled or len(self.records) == 1:
             return self.records[0].scenario
         scope = self.criterion.scope
         group = "" if scope is Scope.EVERY else f"{scope.value} "
@@ -94,6 +94,10 @@ class Question:
         answering = tuple(r for r in self.records if _may_answer(r, self.label, self.criterion))
         return replace(self, records=answering) if answering else None
 
+    def pairs(self, metric: Metric) -> list[list[tuple[float, float]]]:
+        """What baseline and candidate cost in each round of each scenario that both have."""
+        return [[*paired_by_round(record, self.label, metric).values()] for record in self.records]
+
     def rounds(self, metric: Metric) -> list[Round]:
         """The rounds in which both revisions have a metric in all scenarios, in their order."""
         by_scenario = [paired_by_round(record, self.label, metric) for record in self.records]
@@ -108,7 +112,7 @@ class Question:
 def ask(records: Iterable[Record], criteria: Sequence[Criterion]) -> tuple[Question, ...]:
     """Every question of a comparison: first those about several scenarios together.
 
-    Nothing is asked of a scenario whose runs cannot have the metric.
+    Nothing is asked of a scenario whose runs cannot have the metric, or where it does not compare.
     """
     known = tuple(records)
     candidates = tuple(dict.fromkeys(label for r in known for label in r.context.labels[1:]))
@@ -116,21 +120,22 @@ def ask(records: Iterable[Record], criteria: Sequence[Criterion]) -> tuple[Quest
         Question(criterion=criterion, label=label, records=group)
         for label in candidates
         for criterion in criteria
-        if criterion.together and (group := tuple(r for r in known if _is_about(criterion, r)))
+        if criterion.is_pooled and (group := tuple(r for r in known if _is_about(criterion, r)))
     ]
     single = [
         Question(criterion=criterion, label=label, records=(record,))
         for record in known
         for label in record.context.labels[1:]
         for criterion in criteria
-        if not criterion.together and _is_about(criterion, record)
+        if not criterion.is_pooled and _is_about(criterion, record)
     ]
     return (*pooled, *single)
 
 
 def _is_about(criterion: Criterion, record: Record) -> bool:
     keys = {metric.key for metric in record.metrics}
-    return criterion.scope.holds(record) and criterion.metric.key in keys
+    has_it = criterion.metric.key in keys and record.compares(criterion.metric)
+    return criterion.scope.holds(record) and has_it
 
 
 def _may_answer(record: Record, label: str, criterion: Criterion) -> bool:

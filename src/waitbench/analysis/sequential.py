@@ -18,6 +18,10 @@ own:
   same at most that often, since the regressed one would have to be among them. That each of several
   regressions is recognised is less certain: one or another is missed with at most the sum.
 
+Nothing is called slower before ``FIRST_ALARM`` rounds: Student's bounds trust the bell curve, and
+three rounds of a machine with two modes may agree by chance (with 40 % of runs three times as dear,
+16 to 22 % of comparisons without any change failed when alarms began with the third round).
+
 A bound at one look is Yuen's for the trimmed mean (K. Yuen, "The two-sample trimmed t for unequal
 population variances", Biometrika 61, 1974; Student's t as long as nothing is trimmed) on the
 logarithms of the paired ratios. Trimming makes a single disturbed round count for little.
@@ -52,6 +56,12 @@ _KEPT_FOR_LATER = 0.1
 
 FEWEST_ROUNDS = LOOKS[0]
 
+FIRST_ALARM = 6
+"""Rounds from which on a candidate may be called slower."""
+
+TAIL_PART = 0.4
+"""The part of ``ALPHA`` for alarms that is kept for the tails: see tail.py."""
+
 _POWER = 1.645
 """Standard errors that nineteen of twenty estimates do not fall short by."""
 _GREATEST = math.log(1e9)
@@ -74,13 +84,14 @@ class Errors:
 
 @dataclass(frozen=True, kw_only=True)
 class Bounds:
-    """The centre of the logarithms of some ratios, and one-sided bounds.
+    """The centre of some logarithms of ratios, or of some rises, and one-sided bounds.
 
     The truth lies beyond each with at most the chance that it was asked for.
     """
 
     centre: float
     low: float
+    """Minus infinity where no error is allowed."""
     high: float
     standard_error: float
 
@@ -105,31 +116,33 @@ def looks_until(most_rounds: int) -> tuple[int, ...]:
     return tuple(look for look in LOOKS if look <= most_rounds)
 
 
-def share(look: int) -> float:
+def share(look: int, first: int = FEWEST_ROUNDS) -> float:
     """The part of each error that is spent at a look; those of all looks add up to less than 1.
 
-    Raises ``ValueError`` if one does not look then.
+    Nothing is spent before the look ``first``. Raises ``ValueError`` if one does not look then.
     """
     if look not in LOOKS:
         raise ValueError(f"{look} is none of the looks {LOOKS}")
+    if look < first:
+        return 0.0
     later = LOOKS.index(look) - _EVENLY
     if later < 0:
-        return (1 - _KEPT_FOR_LATER) / _EVENLY
+        return (1 - _KEPT_FOR_LATER) / (_EVENLY - LOOKS.index(first))
     return _KEPT_FOR_LATER * 0.5 ** (later + 1)
 
 
-def errors_at(look: int, hypotheses: int) -> Errors:
+def errors_at(look: int, hypotheses: int, first_alarm: int = FIRST_ALARM) -> Errors:
     """The errors that the bounds of one of so many hypotheses may have at one of the looks.
 
     Raises ``ValueError`` if one does not look then.
     """
-    clear = ALPHA * share(look)
-    return Errors(alarm=clear / hypotheses, clear=clear)
+    alarm = ALPHA * (1 - TAIL_PART) * share(look, first_alarm) / hypotheses
+    return Errors(alarm=alarm, clear=ALPHA * share(look))
 
 
-def bounds(logs: Sequence[float], errors: Errors) -> Bounds:
-    """Bounds from at least two logarithms of paired ratios, each side with an error of its own."""
-    ordered = sorted(logs)
+def bounds(values: Sequence[float], errors: Errors) -> Bounds:
+    """Bounds from at least two values, such as logarithms of ratios; each side with its error."""
+    ordered = sorted(values)
     count = len(ordered)
     cut = _cut(count)
     kept = ordered[cut : count - cut]
@@ -142,7 +155,9 @@ def bounds(logs: Sequence[float], errors: Errors) -> Bounds:
     freedom = len(kept) - 1
     return Bounds(
         centre=centre,
-        low=centre - standard_error * t_quantile(1 - errors.alarm, freedom),
+        low=centre - standard_error * t_quantile(1 - errors.alarm, freedom)
+        if errors.alarm
+        else -math.inf,
         high=centre + standard_error * t_quantile(1 - errors.clear, freedom),
         standard_error=standard_error,
     )

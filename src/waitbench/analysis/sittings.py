@@ -31,12 +31,17 @@ class Sitting:
 
     name: str
     machine: str
+    """Its fingerprint."""
+    conditions: str
+    """What ratios may differ by: the machine and all else that is one in a sitting."""
     revisions: tuple[str, ...]
     logs: tuple[float, ...]
     """Of each revision, the mean over the rounds of the logarithm of its cost."""
     rounds: int
     squares: float
     """The sum of squares that round and revision do not explain."""
+    runs: tuple[str, ...] = ()
+    """Digests of its first revision's runs. Whatever has one of them is the same sitting."""
 
     @property
     def freedom(self) -> int:
@@ -45,11 +50,18 @@ class Sitting:
 
 
 def sitting(
-    name: str, machine: str, revisions: Sequence[str], rounds: Sequence[Sequence[float]]
+    name: str,
+    machine: str,
+    revisions: Sequence[str],
+    rounds: Sequence[Sequence[float]],
+    *,
+    conditions: str | None = None,
+    runs: Sequence[str] = (),
 ) -> Sitting | None:
     """What the rounds of a comparison say; ``rounds`` has a logarithm for each of ``revisions``.
 
-    ``None`` where there is nothing to compare: below two rounds, or two revisions.
+    ``conditions`` are the machine's, unless they are given. ``None`` where there is nothing to
+    compare: below two rounds, or two revisions.
     """
     if len(rounds) < FEWEST_ROUNDS or len(revisions) < 2:
         return None
@@ -64,10 +76,12 @@ def sitting(
     return Sitting(
         name=name,
         machine=machine,
+        conditions=machine if conditions is None else conditions,
         revisions=tuple(revisions),
         logs=logs,
         rounds=len(rounds),
         squares=squares,
+        runs=tuple(runs),
     )
 
 
@@ -110,7 +124,7 @@ class Graph:
     @property
     def contradictions(self) -> int:
         """The ratios that were measured beyond those that the costs of the revisions need."""
-        return len(self.sitting_of) - len(self.sizes) - (self.size - 1)
+        return len(self.sitting_of) - len(self.sizes) - (self.size - 1 - int(self.parts.max()))
 
     def weights(self, between: float) -> "Matrix":
         """The precision of each sitting's figures."""
@@ -133,14 +147,14 @@ class Graph:
         """The pseudo-inverse of the ``laplacian``."""
         import numpy as np
 
-        level = 1 / self.size
-        return np.asarray(np.linalg.inv(self.laplacian(weights) + level) - level, np.float64)
+        levels = self._levels
+        return np.asarray(np.linalg.inv(self.laplacian(weights) + levels) - levels, np.float64)
 
     def logs(self, weights: "Matrix") -> "Matrix":
-        """The costs that fit best, of mean 0."""
+        """The costs that fit best, of mean 0 in each part."""
         import numpy as np
 
-        matrix = self.laplacian(weights) + 1 / self.size
+        matrix = self.laplacian(weights) + self._levels
         return np.asarray(np.linalg.solve(matrix, self._right_side(weights)), np.float64)
 
     def misfit(self, weights: "Matrix") -> float:
@@ -153,6 +167,27 @@ class Graph:
 
         figures = self.centred * weights[self.sitting_of]
         return np.asarray(np.bincount(self.revision_of, weights=figures), np.float64)
+
+    @cached_property
+    def parts(self) -> "Places":
+        """The number of the part that each revision is in: no sitting joins one with another."""
+        import numpy as np
+        from scipy.sparse import coo_array
+        from scipy.sparse.csgraph import connected_components
+
+        nodes = self.size + len(self.sizes)
+        ends = self.revision_of, self.size + self.sitting_of
+        _, found = connected_components(coo_array((np.ones(len(ends[0])), ends), (nodes, nodes)))
+        return np.asarray(found[: self.size], np.int64)
+
+    @cached_property
+    def _levels(self) -> "Matrix":
+        """The projection on the levels of the parts, which nothing tells of."""
+        import numpy as np
+
+        alike = self.parts[:, None] == self.parts[None, :]
+        found: Matrix = np.divide(alike, alike.sum(axis=0))
+        return found
 
     @cached_property
     def _pairs(self) -> tuple["Places", "Places"]:

@@ -4,36 +4,35 @@ The estimate of a revision is the mean of its runs. The ratio of a candidate to 
 geometric mean of the ratios within each round: pairing within rounds removes what the machine did
 to both. Intervals are Student's t, for ratios on their logarithms: exact if those are normal, and
 honest about how few rounds there are.
+
+An interval is of one ratio. Words are of many: of eight scenarios in which nothing changed, one in
+five comparisons has a scenario whose interval excludes 1. So *faster* and *slower* share an error
+of 5 %: evenly by scenario (Bonferroni), and within a scenario by S. Holm, "A simple sequentially
+rejective multiple test procedure", Scandinavian Journal of Statistics 6, 1979, over all candidates
+and all metrics that sentences are about. Each other metric has such an error for itself.
 """
 
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from enum import Enum
+from dataclasses import dataclass, replace
 from statistics import stdev
 
-from waitbench.analysis.builds import identical_to, other_packages
-from waitbench.analysis.distributions import t_quantile
+from waitbench.analysis.builds import identical_to, other_packages, same_library_as
+from waitbench.analysis.distributions import t_above, t_quantile
 from waitbench.analysis.rounds import all_rounds, kept, paired_by_round, shared_rounds
+from waitbench.analysis.verdicts import Verdict
 from waitbench.model.metrics import BY_NAME, METRICS, Metric
 from waitbench.model.record import Record
-from waitbench.model.run import NOT_SUPPORTED
+from waitbench.model.run import NOT_SUPPORTED, Outcome
 
 CONFIDENCE = 0.95
+ERROR = 0.05
+"""The chance that words claim any change where there is none."""
 MARGIN = 0.05
 """Ratios within 1 / 1.05 … 1.05 count as the same. The gate has margins of its own."""
-
-
-class Verdict(str, Enum):
-    """What an interval of a ratio says."""
-
-    FASTER = "faster"
-    SLOWER = "slower"
-    SAME = "same"
-    UNCLEAR = "unclear"
-    NOT_MEASURED = "not measured"
-    """There was nothing to judge, as runs failed: only a gate says so."""
+SPOKEN_OF = ("system", "cpu", "real", "steady", "latency")
+"""The metrics that sentences are about."""
 
 
 @dataclass(frozen=True)
@@ -44,17 +43,24 @@ class Estimate:
     low: float | None
     high: float | None
     count: int
+    is_clear: bool = True
+    """Whether an interval that excludes 1 does so for certain, of all that is compared."""
+
+    @property
+    def excludes_one(self) -> bool:
+        """Whether a ratio differs from 1 by its own interval."""
+        return self.low is not None and self.high is not None and (self.high < 1 or self.low > 1)
 
     @property
     def verdict(self) -> Verdict:
         """What a ratio to the baseline says."""
         if self.low is None or self.high is None:
-            return Verdict.UNCLEAR
+            return Verdict.INCONCLUSIVE
         if self.low >= 1 / (1 + MARGIN) and self.high <= 1 + MARGIN:
-            return Verdict.SAME
-        if self.high < 1:
-            return Verdict.FASTER
-        return Verdict.SLOWER if self.low > 1 else Verdict.UNCLEAR
+            return Verdict.WITHIN_MARGIN
+        if not (self.excludes_one and self.is_clear):
+            return Verdict.INCONCLUSIVE
+        return Verdict.FASTER if self.high < 1 else Verdict.SLOWER
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,15 +78,22 @@ class Row:
     estimates: Mapping[str, Estimate]
     """By the metric's name, of the rounds that all revisions share; empty where there is none."""
     ratios: Mapping[str, Estimate]
-    """To the baseline; empty for the baseline itself, and where the two share no round."""
+    """To the baseline, of what compares: see ``Record.compares``.
+
+    Empty for the baseline itself, and where the two share no round.
+    """
     failures: Mapping[str, int]
     """Number of runs without a measurement, by reason."""
+    last_failures: Mapping[str, Outcome]
+    """The last of these, by reason."""
     marks: Mapping[str, int]
     """Number of runs that count but are odd, by mark."""
     unsupported: str | None
     """Why this revision cannot run the scenario, where it cannot."""
     identical_to: str | None
-    """An earlier revision with the same compiled extensions."""
+    """An earlier revision whose installed package is the same, file for file."""
+    same_library_as: str | None
+    """An earlier revision with the same compiled extensions, whose other files may differ."""
     launcher_cpu_s: float | None
     """What the engine's own launcher would have added, where it was asked for."""
 
@@ -89,17 +102,33 @@ class Row:
         return tuple(run[name] for run in self.runs if name in run)
 
     @property
-    def excused(self) -> tuple[tuple[Metric, Metric], ...]:
+    def judged_by(self) -> str:
+        """The name of the metric whose ratio is the verdict on it: steady CPU, or else total."""
+        return "steady" if "steady" in self.ratios else "cpu"
+
+    @property
+    def judged(self) -> Estimate | None:
+        """The ratio that is the verdict on it; ``None`` where there is none."""
+        return self.ratios.get(self.judged_by)
+
+    def excused(self, baseline: "Row") -> tuple[tuple[Metric, Metric], ...]:
         """What explains a cost and rose although that cost fell, each with its cost.
 
-        That is no regression: a spin that became sleep makes more system calls.
+        That is no regression: a spin that became sleep makes more system calls. But the cost must
+        have fallen by enough to pay for the rise; see ``Metric.price_s``.
         """
+
+        def rise(name: str) -> float:
+            return self.estimates[name].value - baseline.estimates[name].value
+
         return tuple(
             (metric, BY_NAME[metric.explains])
             for metric in METRICS
             if metric.explains is not None
             and self._says(metric.name, Verdict.SLOWER)
             and self._says(metric.explains, Verdict.FASTER)
+            and {metric.name, metric.explains} <= baseline.estimates.keys()
+            and -rise(metric.explains) >= metric.price_s * rise(metric.name)
         )
 
     def _says(self, name: str, verdict: Verdict) -> bool:
@@ -117,11 +146,6 @@ class Comparison:
     """Packages besides the engine that are not of one version in all revisions, with these."""
     waits: bool
     """Whether there was anything to wait for: items due over time, or silence."""
-    steady_compares: bool
-    """Whether the steady phases of all revisions hold the same work.
-
-    An engine may read everything first, and work behind the end of its input.
-    """
     metrics: tuple[Metric, ...]
     """Everything that the rows may hold."""
     rows: tuple[Row, ...]
@@ -141,9 +165,19 @@ class Comparison:
         counts = (estimate.count for row in self.rows for estimate in row.estimates.values())
         return max(counts, default=0)
 
+    @property
+    def is_disturbed(self) -> bool:
+        """Whether what it says rests mostly on disturbed rounds."""
+        return self.disturbed > self.rounds / 2
 
-def compare(record: Record) -> Comparison:
-    """Compares every revision of a scenario with the first."""
+
+def compare_all(records: Sequence[Record]) -> list[Comparison]:
+    """Compares every revision with the first, in all scenarios of a comparison."""
+    return [compare(record, scenarios=len(records)) for record in records]
+
+
+def compare(record: Record, *, scenarios: int = 1) -> Comparison:
+    """Compares every revision of a scenario, which is one of so many, with the first."""
     context = record.context
     return Comparison(
         scenario=record.scenario,
@@ -151,9 +185,8 @@ def compare(record: Record) -> Comparison:
         mixed_origins=context.mixed_origins,
         other_packages=other_packages(context),
         waits=record.waits,
-        steady_compares=len(context.engines) < 2 or record.mostly_waits,
         metrics=record.metrics,
-        rows=tuple(_row(label, record) for label in context.labels),
+        rows=_decided([_row(label, record) for label in context.labels], ERROR / scenarios),
         left_out=len(all_rounds(record)) - len(shared_rounds(record)),
         disturbed=len(record.disturbed_rounds & shared_rounds(record)),
     )
@@ -185,6 +218,50 @@ def geometric_mean(logs: Sequence[float]) -> Estimate:
     return Estimate(math.exp(centre), math.exp(centre - half), math.exp(centre + half), len(logs))
 
 
+def holm(p_values: Sequence[float], error: float) -> list[bool]:
+    """Which of these are not by chance, with one error for all: Holm's procedure."""
+    clear = [False] * len(p_values)
+    ordered = sorted((p, place) for place, p in enumerate(p_values))
+    for done, (p, place) in enumerate(ordered):
+        if p * (len(ordered) - done) > error:
+            break
+        clear[place] = True
+    return clear
+
+
+def _decided(rows: Sequence[Row], error: float) -> tuple[Row, ...]:
+    """The rows, whose ratios know what is clear of all of them together."""
+    families: dict[str, list[tuple[int, str]]] = {}
+    for place, row in enumerate(rows):
+        for name in row.ratios:
+            families.setdefault("" if name in SPOKEN_OF else name, []).append((place, name))
+    clear: dict[tuple[int, str], bool] = {}
+    for asked in families.values():
+        p_values = [_p_value(rows[place].ratios[name]) for place, name in asked]
+        clear |= zip(asked, holm(p_values, error), strict=True)
+    return tuple(
+        replace(
+            row,
+            ratios={
+                name: replace(ratio, is_clear=clear[place, name])
+                for name, ratio in row.ratios.items()
+            },
+        )
+        for place, row in enumerate(rows)
+    )
+
+
+def _p_value(ratio: Estimate) -> float:
+    """The chance of a ratio as far from 1 if it really is 1: the t test that its interval is of."""
+    if ratio.low is None or ratio.high is None:
+        return 1.0
+    log, half = math.log(ratio.value), math.log(ratio.high / ratio.low) / 2
+    if half == 0:
+        return 0.0 if log else 1.0
+    freedom = ratio.count - 1
+    return 2 * t_above(abs(log) / half * t_quantile((1 + CONFIDENCE) / 2, freedom), freedom)
+
+
 def _half_width(values: Sequence[float]) -> float | None:
     if len(values) < 2:
         return None
@@ -206,13 +283,13 @@ def _row(label: str, record: Record) -> Row:
         ]
         if values:
             estimates[metric.name] = mean(values)
-        if runs and label != record.context.labels[0]:
+        if runs and label != record.context.labels[0] and record.compares(metric):
             by_round = paired_by_round(record, label, metric)
             pairs = [pair for number, pair in by_round.items() if number in shared & of_metric]
             if pairs:
                 ratios[metric.name] = geometric_mean(log_ratios(pairs, metric))
     outcomes = [outcome for outcome in record.outcomes if outcome.label == label]
-    reasons = {outcome.reason: outcome.message for outcome in outcomes}
+    last = {outcome.reason: outcome for outcome in outcomes}
     return Row(
         label=label,
         measured=len(measured),
@@ -223,8 +300,10 @@ def _row(label: str, record: Record) -> Row:
         estimates=estimates,
         ratios=ratios,
         failures=Counter(outcome.reason for outcome in outcomes),
+        last_failures=last,
         marks=Counter(mark for run in runs for mark in run.marks),
-        unsupported=reasons.get(NOT_SUPPORTED),
+        unsupported=last[NOT_SUPPORTED].message if NOT_SUPPORTED in last else None,
         identical_to=identical_to(label, record.context),
+        same_library_as=same_library_as(label, record.context),
         launcher_cpu_s=record.launcher_cpu_s.get(label),
     )

@@ -2,7 +2,11 @@
 
 Between two steps, all revisions cost the same, as far as anything is claimed. A step is claimed at
 a neighbourhood of revisions if the ratio of what comes after it to what came before, each up to the
-next step, lies beyond the margin with its whole interval. The interval is wider than that of one
+next step, lies beyond the margin with its whole interval.
+
+What a machine makes of a revision is its own: an old release may cost 15 % more than it should on
+another CPU, kernel or Python. So only what sittings of the same conditions say of neighbours counts
+for a step; see ``_Sides``. The interval is wider than that of one
 ratio, as many neighbourhoods are looked at: by Bonferroni, all of a series together claim a step
 that is not there with a chance of 5 % at most.
 
@@ -13,15 +17,16 @@ sequential estimation of J. Bai, "Estimating multiple breaks one at a time", Eco
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from waitbench.analysis.network import Network
+from waitbench.analysis.network import Network, by_conditions, under
 from waitbench.analysis.sequential import ALPHA
+from waitbench.analysis.sittings import connected
 from waitbench.analysis.statistics import Estimate
 
 if TYPE_CHECKING:
-    from waitbench.analysis.sittings import Matrix
+    from waitbench.analysis.sittings import Matrix, Places
 
 MARGIN = 0.05
 """What a step must exceed to be claimed, as a share."""
@@ -41,8 +46,11 @@ class TrendStep:
     after: str
     """The first one that costs otherwise."""
     ratio: Estimate
-    """After to before, with the interval that is corrected for all places looked at; the count is
-    that of the sittings which hold any revision after it, up to the next step."""
+    """After to before, with the interval that is corrected for all places looked at.
+
+    The count is that of the sittings which each join both sides under their conditions, and one
+    more if the others do so together, by way of the anchor for instance.
+    """
 
     @property
     def provisional(self) -> bool:
@@ -63,8 +71,85 @@ def steps(
     names = [name for name in order if name in known]
     if len(names) < 2:
         return ()
-    series = _Series.of(network, names, places or len(names) - 1)
+    series = _Series.of(by_conditions(network), names, places or len(names) - 1)
+    if not len(series.sides.nodes):
+        return ()
     return series.described(series.found(math.log1p(margin)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Sides:
+    """What conditions tell of which places of a history.
+
+    A stretch is neighbours of the history that chains of sittings join under the same conditions.
+    Each has a level of its own: what is beside a gap may be off by whatever its conditions make of
+    it, and says nothing of a step in the gap.
+    """
+
+    nodes: "Places"
+    """Revisions of the network, those of earlier places first."""
+    places: "Places"
+    """Of each node, its place in the history."""
+    stretches: "Places"
+    """Of each node, the number of its stretch."""
+
+    @classmethod
+    def of(cls, network: Network, names: Sequence[str]) -> "_Sides":
+        import numpy as np
+
+        index = {name: number for number, name in enumerate(network.revisions)}
+        conditions = dict.fromkeys(one.conditions for one in network.sittings)
+        parts = network.group.graph.parts
+        held: dict[int, list[tuple[int, int]]] = {}
+        for place, name in enumerate(names):
+            for one in conditions:
+                if (node := index.get(under(one, name))) is not None:
+                    held.setdefault(int(parts[node]), []).append((place, node))
+        stretches: list[list[tuple[int, int]]] = []
+        for nodes in held.values():
+            for number, (place, node) in enumerate(nodes):
+                if not number or nodes[number - 1][0] != place - 1:
+                    stretches.append([])
+                stretches[-1].append((place, node))
+        # One that stands alone tells of no step.
+        found = [
+            (place, node, number)
+            for number, stretch in enumerate(stretches)
+            for place, node in stretch
+            if len(stretch) > 1
+        ]
+        places, ordered, numbers = np.array(sorted(found), np.int64).reshape(-1, 3).T
+        return cls(nodes=ordered, places=places, stretches=numbers)
+
+    def levels(self) -> "Matrix":
+        """An indicator for each stretch: shape (nodes, stretches)."""
+        import numpy as np
+
+        found: Matrix = np.equal(self.stretches[:, None], np.unique(self.stretches)).astype(float)
+        return found
+
+    def links(self, network: Network, steps: Sequence[int], number: int) -> int:
+        """How many sittings tell of a step: see ``TrendStep.ratio``."""
+        import numpy as np
+
+        sides = np.searchsorted(steps, self.places, side="right")
+        side_of = {
+            network.revisions[node]: f"{stretch}:{side}"
+            for node, stretch, side in zip(self.nodes, self.stretches, sides, strict=True)
+        }
+        across = [
+            {f"{stretch}:{number}", f"{stretch}:{number + 1}"}
+            for stretch in np.unique(self.stretches)
+        ]
+        # What is in no history joins others all the same.
+        joined = [
+            replace(one, revisions=tuple(side_of.get(name, name) for name in one.revisions))
+            for one in network.sittings
+        ]
+        alone = [one for one in joined if any(sides.issubset(one.revisions) for sides in across)]
+        others = connected([one for one in joined if one not in alone])
+        together = any(sides.issubset(group.revisions) for sides in across for group in others)
+        return len(alone) + together
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,9 +158,11 @@ class _Series:
 
     network: Network
     names: tuple[str, ...]
+    sides: _Sides
     logs: "Matrix"
+    """Of each node of the sides."""
     precision: "Matrix"
-    """Of ``logs``, with a common level free."""
+    """Of ``logs``, with the level of each stretch free."""
     share: float
     """The quantile that bounds are at."""
 
@@ -83,12 +170,14 @@ class _Series:
     def of(cls, network: Network, names: Sequence[str], looked_at: int) -> "_Series":
         import numpy as np
 
-        places = [network.revisions.index(name) for name in names]
+        sides = _Sides.of(network, names)
+        covariance = network.covariance[np.ix_(sides.nodes, sides.nodes)]
         return cls(
             network=network,
             names=tuple(names),
-            logs=network.logs[places],
-            precision=_level_free(network.covariance[np.ix_(places, places)]),
+            sides=sides,
+            logs=network.logs[sides.nodes],
+            precision=_levels_free(covariance, sides.levels()),
             share=1 - ALPHA / 2 / looked_at,
         )
 
@@ -106,19 +195,18 @@ class _Series:
 
     def described(self, places: Sequence[int]) -> tuple[TrendStep, ...]:
         """The steps at some places, each beside the others."""
-        ends = [*places[1:], len(self.names)][: len(places)]
         return tuple(
             TrendStep(
                 before=self.names[place - 1],
                 after=self.names[place],
-                ratio=self._ratio(place, places, self.names[place:end]),
+                ratio=self._ratio(number, places),
             )
-            for place, end in zip(places, ends, strict=True)
+            for number, place in enumerate(places)
         )
 
-    def _ratio(self, place: int, places: Sequence[int], after: Sequence[str]) -> Estimate:
-        rise, half = self._estimate(place, places)
-        held = sum(not set(after).isdisjoint(one.revisions) for one in self.network.sittings)
+    def _ratio(self, number: int, places: Sequence[int]) -> Estimate:
+        rise, half = self._estimate(places[number], places)
+        held = self.sides.links(self.network, places, number)
         return Estimate(math.exp(rise), math.exp(rise - half), math.exp(rise + half), held)
 
     def _bound(self, place: int, places: Sequence[int]) -> float:
@@ -132,11 +220,11 @@ class _Series:
 
         others = [one for one in places if one != place]
         rest = self._without(others)
-        indicator = np.arange(len(self.names)) >= place
+        indicator = self.sides.places >= place
         weights = rest @ indicator
         weights = weights / float(weights @ indicator)
         contrast = np.zeros(len(self.network.revisions))
-        contrast[[self.network.revisions.index(name) for name in self.names]] = weights
+        contrast[self.sides.nodes] = weights
         return float(weights @ self.logs), self.network.half_width(contrast, self.share)
 
     def _most_certain(self, steps: Sequence[int], least: float) -> int | None:
@@ -163,7 +251,7 @@ class _Series:
                 low = placed[number - 1] if number else 0
                 high = placed[number + 1] if number + 1 < len(placed) else len(self.names)
                 fits = np.abs(rises / errors)[low : high - 1]
-                placed[number] = low + 1 + int(np.nanargmax(fits))
+                placed[number] = low + 1 + int(np.argmax(fits))
             if placed == before:
                 break
         return placed
@@ -171,14 +259,18 @@ class _Series:
     def _scan(self, steps: Sequence[int]) -> tuple["Matrix", "Matrix"]:
         """For a step at each place but the first: its logarithm, and the error of that.
 
-        Both of shape (revisions - 1,); where there is a step already the error is infinite.
+        Both of shape (revisions - 1,); where there is a step already, or nothing tells of one, the
+        error is infinite.
         """
         import numpy as np
 
         rest = self._without(steps)
-        toward = np.cumsum((rest @ self.logs)[::-1])[::-1][1:]
+        # Of the nodes from each on, and of none; a place has the first node that it or a later one
+        # has.
+        toward = np.append(np.cumsum((rest @ self.logs)[::-1])[::-1], 0.0)
         both = np.cumsum(np.cumsum(rest[::-1, ::-1], axis=0), axis=1)[::-1, ::-1]
-        strength = np.diag(both)[1:].copy()
+        firsts = np.searchsorted(self.sides.places, np.arange(1, len(self.names)))
+        toward, strength = toward[firsts], np.append(np.diag(both), 0.0)[firsts]
         known = strength > _NOTHING * np.max(np.diag(self.precision))
         rises = np.divide(toward, strength, out=np.zeros_like(toward), where=known)
         errors = np.full_like(strength, np.inf)
@@ -191,12 +283,8 @@ class _Series:
 
         if not steps:
             return self.precision
-        free = np.array([np.arange(len(self.names)) >= place for place in steps], float).T
-        along = self.precision @ free
-        found: Matrix = np.subtract(
-            self.precision, along @ np.linalg.solve(free.T @ along, along.T)
-        )
-        return found
+        free = np.array([self.sides.places >= place for place in steps], float).T
+        return _freed(self.precision, free)
 
     @property
     def _quantile(self) -> float:
@@ -205,12 +293,19 @@ class _Series:
         return float(special.ndtri(self.share))
 
 
-def _level_free(covariance: "Matrix") -> "Matrix":
-    """The precision of what has this covariance, with a common level free."""
+def _levels_free(covariance: "Matrix", levels: "Matrix") -> "Matrix":
+    """The precision of what has this covariance, with some levels free."""
     import numpy as np
 
-    # A level of its own, as uncertain as all else, changes nothing that is level-free.
-    inverse = np.linalg.inv(covariance + np.trace(covariance) + _NOTHING)
-    along = inverse.sum(axis=0)
-    found: Matrix = np.subtract(inverse, np.outer(along, along) / along.sum())
+    # Levels of their own, as uncertain as all else, change nothing that is free of them.
+    uncertain = (np.trace(covariance) + _NOTHING) * (levels @ levels.T)
+    return _freed(np.asarray(np.linalg.inv(covariance + uncertain), np.float64), levels)
+
+
+def _freed(precision: "Matrix", free: "Matrix") -> "Matrix":
+    """A precision if what is along some columns is unknown besides."""
+    import numpy as np
+
+    along = precision @ free
+    found: Matrix = np.subtract(precision, along @ np.linalg.solve(free.T @ along, along.T))
     return found

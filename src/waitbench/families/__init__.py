@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from waitbench.families import embedding, kafka, paged_output, scoring
@@ -64,6 +65,15 @@ def figures(contents: Contents) -> Mapping[str, Figure]:
         for module in _MODULES
         for name, figure in module.figures(_of_module(contents, module)).items()
     }
+
+
+def lacks(services: Path) -> Mapping[str, str]:
+    """What this machine lacks to run a family, by its name, with what to do; see ``FamilyModule``.
+
+    ``services`` is the folder in which services are set up.
+    """
+    found = {module.scenarios[0].family.name: module.lack_here(services) for module in _MODULES}
+    return {name: lack for name, lack in found.items() if lack is not None}
 
 
 def commands() -> tuple[Command, ...]:

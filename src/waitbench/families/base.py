@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from waitbench.model.scenario import Parameters, Scenario, Topology
@@ -37,6 +38,11 @@ class FamilyModule:
     """What it says of a folder of which it is shown its own records, beyond what all have."""
     figures: Callable[[Contents], Mapping[str, Figure]] = field(default=lambda _contents: {})
     """Its charts of the same, by the name of their file."""
+    lack_here: Callable[[Path], str | None] = field(default=lambda _services: None)
+    """What this machine lacks to run it, as a sentence with what to do; ``None`` if nothing.
+
+    It is given the folder in which services are set up.
+    """
     command: Callable[[], Command] | None = None
 
 
@@ -47,3 +53,11 @@ def on_each_reading_worker(parameter: str) -> Callable[[Parameters, Topology], i
         return int(parameters[parameter]) * topology.reading_workers
 
     return items
+
+
+def too_many_silent(parameters: Parameters) -> str | None:
+    """Why some partitions cannot be silent; ``None`` where they can."""
+    silent, partitions = parameters.get("silent", 0), parameters["partitions"]
+    if int(silent) <= int(partitions):
+        return None
+    return f"{silent} of {partitions} partitions cannot be silent"

@@ -27,29 +27,43 @@ _USERS = Family(
 
 
 def select(
-    patterns: Sequence[str], settings: Sequence[str], *, quick: bool = False
+    patterns: Sequence[str],
+    settings: Sequence[str],
+    *,
+    quick: bool = False,
+    with_coarse: bool = False,
 ) -> tuple[Scenario, ...]:
     """The scenarios that any of the globs match (without a glob, the default ones), with settings.
+
+    ``with_coarse`` adds the coarse scenarios to the default ones, for the gate.
 
     Settings are ``NAME=VALUE``. ``quick`` first shortens each scenario as its family says, where it
     uses the parameter at all.
 
-    Raises ``UsageError`` for a glob that matches none, and for a setting that no selected scenario
-    has.
+    Raises ``UsageError`` for a glob that matches none, for a setting that no selected scenario has,
+    and for what contradicts itself or makes one scenario another.
     """
     chosen = _matching(patterns)
+    if with_coarse and not patterns:
+        chosen += [scenario for scenario in ALL if scenario.coarse]
     if quick:
         chosen = [_shortened(scenario) for scenario in chosen]
+    given: set[str] = set()
     for setting in settings:
         name, equals, text = setting.partition("=")
         if not equals:
             raise UsageError(f"--set {setting!r} is not NAME=VALUE, such as --set interval=0.1")
+        if name in given:
+            raise UsageError(f"--set {name} is given twice: name it once.")
+        given.add(name)
         if not any(name in scenario.parameters for scenario in chosen):
             known = sorted({parameter for scenario in chosen for parameter in scenario.parameters})
             raise UsageError(
                 f"--set {name}: no selected scenario has it. They have: {', '.join(known)}."
             )
         chosen = [_with_setting(scenario, name, text) for scenario in chosen]
+    for scenario in chosen:
+        _require_sense(scenario, settings)
     return tuple(chosen)
 
 
@@ -136,10 +150,40 @@ def _matching(patterns: Sequence[str]) -> list[Scenario]:
 
 def _shortened(scenario: Scenario) -> Scenario:
     """The scenario with its family's quick settings, where a parameter is neither absent nor 0."""
+    if scenario.coarse:
+        return scenario
     for name, text in scenario.family.quick.items():
         if scenario.parameters.get(name):
             scenario = _with_setting(scenario, name, text)
     return scenario
+
+
+def _require_sense(scenario: Scenario, settings: Sequence[str]) -> None:
+    """Raises ``UsageError`` where settings contradict each other, or make it another scenario."""
+    whole = next(one for one in ALL if one.name == scenario.name)
+    for setting in settings:
+        name, _, text = setting.partition("=")
+        if name in scenario.family.defining:
+            raise UsageError(
+                f"--set {setting}: {name} is what makes {scenario.name} what it is. Name another "
+                "scenario instead."
+            )
+        whole = _with_setting(whole, name, text)
+    why_senseless = scenario.family.why_senseless(scenario.parameters)
+    if why_senseless is not None:
+        raise UsageError(f"--set: {why_senseless}.")
+    for other in ALL:
+        if other.name != scenario.name and _is_same(other, whole):
+            raise UsageError(
+                f"--set makes {scenario.name} the same as {other.name}: name that with --scenario."
+            )
+
+
+def _is_same(one: Scenario, other: Scenario) -> bool:
+    """Whether two scenarios would run the same."""
+    return (one.module, one.topology, one.parameters) == (
+        other.module, other.topology, other.parameters,
+    )  # fmt: skip
 
 
 def _with_setting(scenario: Scenario, name: str, text: str) -> Scenario:

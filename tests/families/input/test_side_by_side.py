@@ -59,7 +59,7 @@ def test_engines_or_settings_are_side_by_side_and_revisions_of_one_are_not() -> 
 def test_the_tables_have_what_was_measured_and_what_engines_do_otherwise() -> None:
     contents = comparison("partitioned-idle", "partitioned-long-input")
     costs, item, start = MODULE.tables(contents)
-    assert costs.title == "engines · what waiting costs, % of a core"
+    assert costs.title == "engines · what waiting costs, % of a core · means"
     assert costs.header == ("revision", "idle", "items due")
     assert costs.rows == (
         ("a", "5 ±0 %", "5 ±0 %"), ("a+ms:5", "10 ±0 %", "10 ±0 %"), ("b", "15 ±0 %", "15 ±0 %")

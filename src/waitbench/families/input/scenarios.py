@@ -1,6 +1,6 @@
 """The scenarios of the input families, and what to expect of a run of each."""
 
-from waitbench.families.base import on_each_reading_worker
+from waitbench.families.base import on_each_reading_worker, too_many_silent
 from waitbench.model.scenario import (
     ALARM,
     NEXT_AWAKE,
@@ -66,6 +66,7 @@ _PARTITIONED = Family(
     works=_works,
     needs=_needs,
     portable=True,
+    why_senseless=too_many_silent,
     quick=_QUICK,
 )
 _DYNAMIC = Family(
@@ -144,6 +145,23 @@ _KINDS: tuple[tuple[str, int, dict[str, Value], str], ...] = (
     ),
 )
 """End of the name, items of each source, what differs from the common parameters, purpose."""
+_COARSE: tuple[tuple[str, Topology, dict[str, Value], str], ...] = (
+    (
+        "-silence",
+        Topology("cluster", 2),
+        {**_LONG, "interval": 0.125, "partitions": 1, _PER_PARTITION: 8, "idle": 6.0},
+        "8 items within 1 s, then 6 s of silence, read by one of two processes: what begins late, "
+        "and what an idle peer costs",
+    ),
+    (
+        "-launcher",
+        Topology("launcher", 2),
+        {**_LONG, "interval": 0.125, _PER_PARTITION: 8},
+        "8 items each within 1 s, two processes by the engine's own launcher: what that costs",
+    ),
+)
+"""End of the name, how its processes are started, what differs from the common parameters,
+purpose: what the gate asks for large rises only."""
 _ACROSS_ENGINES = ("-idle", "-long-input", "-heavy-map", "-windowed", "-ended")
 _DEFAULT_KINDS = ("", "-long-input", "-heavy-map", "-long-input-heavy-map")
 
@@ -161,4 +179,16 @@ SCENARIOS = tuple(
     for suffix, count, parameters, purpose in _KINDS
     # Only partitions end one by one: a worker that reads has its source to the end.
     if "silent" not in parameters or "partitions" in own
+) + tuple(
+    Scenario(
+        name=_PARTITIONED.name + suffix,
+        purpose=purpose,
+        family=_PARTITIONED,
+        module=DATAFLOWS / f"{_PARTITIONED.name}.py",
+        parameters={**_COMMON, "partitions": 16, **parameters},
+        by_default=False,
+        coarse=True,
+        topology=topology,
+    )
+    for suffix, topology, parameters, purpose in _COARSE
 )

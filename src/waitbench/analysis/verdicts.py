@@ -1,0 +1,43 @@
+"""The words of every verdict: of a ratio, of a question of the gate, and of the gate itself."""
+
+from enum import Enum
+
+from waitbench.model.errors import ExitCode
+
+
+class Verdict(str, Enum):
+    """What is known of one ratio, or of one question of the gate."""
+
+    FASTER = "faster"
+    """It certainly fell."""
+    SLOWER = "slower"
+    """It certainly rose, by more than the margin and the floor: a question that fails."""
+    WITHIN_MARGIN = "within margin"
+    """It certainly rose by less than the margin, if at all."""
+    EXCUSED = "excused"
+    """What explains a cost rose, and the cost certainly fell by enough to pay for it."""
+    BELOW_FLOOR = "below floor"
+    """It may have risen by more than the margin, but certainly by less than the floor."""
+    INCONCLUSIVE = "inconclusive"
+    """None of these is certain."""
+    NOT_MEASURED = "not measured"
+    """There is nothing that an answer could rest on: runs failed, or lack the metric."""
+
+
+class GateOutcome(str, Enum):
+    """What the gate says of a comparison; each has one exit code."""
+
+    FAIL = "fail"
+    """A criterion failed."""
+    NOT_MEASURED = "not measured"
+    """None failed, and something could not be measured."""
+    INCONCLUSIVE = "inconclusive"
+    """None failed, all was measured, and a question has no certain answer."""
+    PASS = "pass"  # noqa: S105
+    """Every question was answered, and no answer is a regression."""
+
+    @property
+    def exit_code(self) -> ExitCode:
+        if self is GateOutcome.FAIL:
+            return ExitCode.REGRESSION
+        return ExitCode.OK if self is GateOutcome.PASS else ExitCode.FAILED
