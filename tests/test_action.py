@@ -49,14 +49,14 @@ def test_every_input_reaches_the_step_as_a_variable_and_none_as_text(tmp_path: P
 def test_lines_become_arguments(tmp_path: Path) -> None:
     done = run_step(
         tmp_path, baseline="main", candidate="a\nb", scenarios="partitioned*\ndynamic",
-        fail_on="system:5%\n", arguments="--strict", repository="some where",
+        fail_on="system:5%\n", arguments="--full", repository="some where",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     printed = done.stdout.split()
     assert printed[-4:] == ["[--]", "[main]", "[a]", "[b]"]
     assert "[some where]" in done.stdout
     assert done.stdout.count("[--scenario]") == 2
-    assert "[--strict]" in printed
+    assert "[--full]" in printed
     assert "[--gate]" not in printed
     assert "\nverdict=" in (tmp_path / "output").read_text()
 

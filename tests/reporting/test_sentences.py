@@ -1,6 +1,7 @@
 """What is said of a scenario in words."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -37,6 +38,18 @@ def test_what_is_unclear_is_said_with_its_interval_or_as_too_noisy() -> None:
     (sentence,) = said(make_record({"old": before, "new": after}))
     assert "system time too noisy to compare in 3 rounds" in sentence
     assert "real time unclear (ratio 1.19, 95 % CI 0.78–1.81)" in sentence
+
+
+def test_what_only_its_own_interval_would_call_a_change_is_unclear() -> None:
+    runs = {
+        "old": [times(1, 100, 1)] * 5,
+        "new": [times(1, 100, system) for system in (1.09, 1.14, 1.18, 1.22, 1.28)],
+    }
+    record = make_record(runs)
+    (alone,) = sentences(statistics.compare(record))
+    assert "system time 18 % higher (95 % CI 9–27 %)" in alone
+    (of_eight,) = sentences(statistics.compare(record, scenarios=8))
+    assert "system time unclear (ratio 1.18, 95 % CI 1.09–1.27, which may be chance)" in of_eight
 
 
 def test_one_round_has_no_interval() -> None:
@@ -116,9 +129,11 @@ def test_without_anything_odd_there_is_no_warning() -> None:
 
 def test_runs_without_a_measurement_are_counted_by_reason() -> None:
     record = pair()
-    for reason in ("timed-out", "failed", "failed"):
-        record.add(outcome("b", 1, reason))
-    assert warnings(record) == ["b: runs without a measurement: 2 × failed, 1 × timed-out."]
+    for reason, message in (("timed-out", ""), ("failed", "first"), ("failed", "exit code 1")):
+        record.add(outcome("b", 1, reason, message=message))
+    assert warnings(record) == [
+        "b: runs without a measurement: 2 × failed (exit code 1), 1 × timed-out."
+    ]
 
 
 def test_runs_of_repeated_rounds_are_no_failures_but_are_said() -> None:
@@ -146,12 +161,23 @@ def test_cpu_that_does_not_add_up_is_said() -> None:
 
 
 def test_identical_builds_and_mixed_origins_are_said() -> None:
-    same = facts(extensions={"x.so": "same"})
+    same = facts(extensions={"x.so": "same"}, package_sha256="same")
     revisions = (contestant("a", facts=same), contestant("b", facts=same))
     assert warnings(pair(revisions=revisions, mixed_origins=True)) == [
-        "b: identical build: its compiled code is that of a.",
+        "b: identical build: every file of its package is that of a.",
         "Mixed origins: these revisions were built by different compilers; part of a difference "
         "may be theirs.",
+    ]
+
+
+def test_a_build_with_other_python_files_is_not_called_identical() -> None:
+    library = {"x.so": "same"}
+    revisions = tuple(
+        contestant(label, facts=facts(extensions=library, package_sha256=f"of {label}"))
+        for label in "ab"
+    )
+    assert warnings(pair(revisions=revisions)) == [
+        "b: same compiled library as a, but other files of the package differ."
     ]
 
 
@@ -192,3 +218,12 @@ def test_other_packages_that_differ_are_said() -> None:
     runs = {"old": [times(1, 1, 1)], "new": [times(1, 1, 1)]}
     assert sentence in said(make_record(runs, revisions=(old, new)))
     assert not [text for text in said(make_record(runs)) if "Other packages" in text]
+
+
+def test_runs_whose_steady_phase_holds_more_than_the_wait_are_said() -> None:
+    record = pair()
+    record.measurements[-1] = replace(record.measurements[-1], marks=("overdue",))
+    assert warnings(record) == [
+        "b: in 1 of 2 runs the input ended much later than it was due: steady CPU has what came "
+        "after the wait."
+    ]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.records import contestant, make_record, outcome, times
+from tests.records import contestant, disturb, make_record, outcome, times
 from tests.reporting.printing import lines_of
 from waitbench.analysis import statistics
 from waitbench.analysis.statistics import Comparison
@@ -29,8 +29,8 @@ def test_one_candidate_has_a_line_for_each_scenario() -> None:
         "all scenarios · new against old · judged by steady CPU",
         "scenario          steady CPU  system  real   verdict",
         "quick             × 0.05      × 2     × 1.5  faster",
-        "another-scenario  × 1         × 1     × 1    same",
-        "new against old in 2 scenarios: faster in 1, same in 1.",
+        "another-scenario  × 1         × 1     × 1    within margin",
+        "new against old in 2 scenarios: faster in 1, within margin in 1.",
         "",
     ]
 
@@ -74,7 +74,23 @@ def test_a_scenario_without_a_ratio_says_why(label: str, reason: str, verdict: s
     lines = printed(record, make_record({"old": runs(1), "new": runs(1)}))
     assert lines[2].split("  ")[-1].strip() == verdict
     assert lines[2].count("–") == 3
-    assert lines[4] == f"new against old in 2 scenarios: same in 1, {verdict} in 1."
+    assert lines[4] == f"new against old in 2 scenarios: within margin in 1, {verdict} in 1."
+
+
+def test_a_verdict_of_disturbed_rounds_says_so() -> None:
+    quiet = make_record({"old": runs(2), "new": runs(4)}, scenario="quiet")
+    busy = make_record({"old": runs(2), "new": runs(4)}, scenario="busy")
+    half = make_record({"old": runs(2), "new": runs(4)}, scenario="half")
+    disturb(busy, 3)
+    disturb(half, 2)
+    lines = printed(quiet, busy, half)
+    assert [line.split("  ")[-1].strip() for line in lines[2:5]] == ["slower", "slower†", "slower"]
+    assert lines[5] == "† In most of these rounds the machine did something else, in every attempt."
+    assert " ".join(lines[6:8]) == (
+        "new against old in 3 scenarios: slower in 3 "
+        "(in 1 the machine did something else in most rounds)."
+    )
+    assert summary.sentences(compare(quiet)) == ["new against old in 1 scenario: slower in 1."]
 
 
 def test_a_baseline_alone_has_no_summary() -> None:

@@ -8,6 +8,8 @@ from waitbench.analysis import statistics
 from waitbench.model.metrics import BY_NAME
 from waitbench.model.record import Record
 from waitbench.reporting.tables import format_value, print_comparison
+from waitbench.store import comparisons
+from waitbench.system.places import ROOT
 
 WAITING = {
     "time_cpu_startup": 0.1,
@@ -24,20 +26,35 @@ def printed(record: Record) -> list[str]:
     return lines_of(lambda console: print_comparison(statistics.compare(record), console))
 
 
-def test_a_cell_holds_the_estimate_and_the_ratio_each_with_half_its_interval() -> None:
+def test_a_cell_holds_the_estimate_and_the_ratio_each_with_its_interval() -> None:
     runs = {
         "a": [times(1, 1, 0.25)] * 3,
         "b": [times(n, 2, 0.25 + n / 100) for n in (1.9, 2.0, 2.1)],
     }
     lines = printed(make_record(runs, topology="cluster"))
-    assert lines[:5] == [
-        "waiting · cluster · 3 rounds",
+    assert lines[:6] == [
+        "waiting · cluster · 3 rounds · means",
         "revision  real           user          system        cpu",
         "a         1.000 s ±0 %   1.000 s ±0 %  0.250 s ±0 %  1.250 s ±0 %",
         "b         2.000 s ±12 %  2.000 s ±0 %  0.270 s ±1 %  2.270 s ±0 %",
-        "          × 2 ±13 %      × 2 ±0 %      × 1.08 ±1 %   × 1.82 ±0 %",
+        "          × 2            × 2           × 1.08        × 1.82",
+        "          (1.76–2.26)                  (1.07–1.09)   (1.81–1.82)",
     ]
-    assert len(lines) > 5
+    assert len(lines) > 6
+
+
+def test_what_is_printed_of_several_runs_is_said_to_be_their_mean() -> None:
+    runs = [times(n, 1, 1) for n in (1.0, 1.0, 4.0)]
+    lines = printed(make_record({"a": runs}))
+    assert lines[0].endswith("means")
+    assert lines[2].split()[1] == "2.000", "a chart has a line at the median, and says so"
+
+
+def test_a_wide_interval_of_a_ratio_is_given_by_its_ends() -> None:
+    runs = {"a": [times(1, 1, 1)] * 3, "b": [times(1, n, 1) for n in (0.08, 0.12, 0.19)]}
+    found = [line.split() for line in printed(make_record(runs))]
+    assert found[4][:4] == ["×", "1", "×", "0.122"]
+    assert found[5][0] == "(0.0417–0.358)", "not half a width that is added and taken away"
 
 
 def test_the_second_table_shows_what_the_workers_did_and_where_cpu_went() -> None:
@@ -61,7 +78,7 @@ def test_the_third_table_shows_what_waiting_consists_of() -> None:
         "revision wake-ups system calls polls",
         "a 5,000 ±0 % 12,345 ±0 % 80,000 ±0 %",
         "b 10,000 ±0 % 24,690 ±0 % 160,000 ±0 %",
-        "× 2 ±0 % × 2 ±0 % × 2 ±0 %",
+        "× 2 × 2 × 2",
     ]
 
 
@@ -101,9 +118,16 @@ def test_one_round_is_no_plural_and_has_no_interval() -> None:
     assert lines[2].split() == ["a", "1.000", "s", "1.000", "s", "1.000", "s", "2.000", "s"]
 
 
-def test_an_interval_that_is_wider_than_anyone_reads_is_cut_short() -> None:
+def test_the_interval_of_a_mean_that_is_cut_off_at_zero_is_given_by_its_ends() -> None:
     lines = printed(make_record({"a": [times(1, 1, 0.001), times(1, 1, 0.5)]}))
-    assert "±>300 %" in lines[2]
+    assert "0.251 s (0–3.421 s)" in lines[2]
+
+
+def test_the_readme_shows_what_the_report_prints_of_its_sample() -> None:
+    compared = statistics.compare_all(comparisons.read(ROOT / "docs/samples/input").records)
+    (shown,) = (one for one in compared if one.scenario == "partitioned-long-input")
+    lines = lines_of(lambda console: print_comparison(shown, console))
+    assert "\n".join(lines).strip() in (ROOT / "README.md").read_text("utf-8")
 
 
 @pytest.mark.parametrize("labels", [("v0.16.0", "v0.16.1"), ("a" * 40, "[red]b[/red]")])

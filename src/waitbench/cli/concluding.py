@@ -7,19 +7,30 @@ from pathlib import Path
 
 from waitbench.analysis import statistics
 from waitbench.analysis.gate import GateVerdict
+from waitbench.analysis.statistics import Comparison
 from waitbench.cli import drawing, gating
 from waitbench.cli.gating import Gate
 from waitbench.cli.output import Output
 from waitbench.families import tables as family_tables
-from waitbench.model.errors import ExitCode
+from waitbench.model.errors import ExitCode, HarnessError
 from waitbench.model.record import Record
-from waitbench.model.run import HARMLESS
 from waitbench.model.share import Share
 from waitbench.reporting import machines, plain, sentences, summary, tables, traces
 from waitbench.reporting.cell_table import CellTable
 from waitbench.reporting.gate import plain as plain_verdict
+from waitbench.reporting.gate.console import print_verdict
 from waitbench.store import comparisons
 from waitbench.store.comparisons import Contents
+
+
+class UnreadFailure(HarnessError):
+    """A gate failed, and its verdict could not be printed: the exit code says it nevertheless."""
+
+    exit_code = ExitCode.REGRESSION
+
+    def __init__(self, folder: Path) -> None:
+        path = folder / f"{gating.VERDICT_NAME}.json"
+        super().__init__(f"the gate failed, and the output cannot be written: see {path}.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +46,7 @@ class Concluding:
 
     def sum_up(self, record: Record, more: Sequence[CellTable]) -> None:
         """Says what one scenario shows; ``more`` are tables of what is not in its record."""
-        comparison, answers = statistics.compare(record), self.output.answers
+        comparison, answers = self._compare(record), self.output.answers
         if self.output.as_json:
             return
         if not self.output.quiet:
@@ -64,8 +75,39 @@ class Concluding:
             self._say_what_is_left(folder)
         return code
 
+    def say_so_far(self, records: Sequence[Record]) -> None:
+        """Says what an interrupted comparison shows. Nothing is written."""
+        if not any(record.measurements for record in records):
+            return
+        console = self.output.progress
+        console.print("\nInterrupted. What was measured so far says:")
+        verdict = self._verdict(records)
+        if verdict is not None:
+            print_verdict(verdict, console)
+        else:
+            summary.print_summary([self._compare(record) for record in records], console)
+
     def _judge(self, records: Sequence[Record], contents: Contents) -> ExitCode:
-        compared = [statistics.compare(record) for record in records]
+        verdict = self._verdict(records)
+        try:
+            # First of all: whoever reads what is printed may have gone.
+            if verdict is not None:
+                gating.publish(verdict, self.gate, contents.folder)
+        finally:
+            try:
+                self._say(records, contents, verdict)
+            except (OSError, SystemExit) as error:  # rich makes the one of the other
+                if verdict is None or verdict.exit_code != ExitCode.REGRESSION:
+                    raise
+                raise UnreadFailure(contents.folder) from error
+        if verdict is not None:
+            return verdict.exit_code
+        return ExitCode.FAILED if any(record.failures for record in records) else ExitCode.OK
+
+    def _say(
+        self, records: Sequence[Record], contents: Contents, verdict: GateVerdict | None
+    ) -> None:
+        compared = [self._compare(record) for record in records]
         answers = self.output.answers
         if not self.output.as_json and not self.output.quiet:
             for table in family_tables(contents):
@@ -74,23 +116,20 @@ class Concluding:
             where = machines.sentence(records)
             if where is not None:
                 answers.print(where, soft_wrap=True)
-        code, verdict = ExitCode.OK, self._verdict(records)
-        if verdict is not None:
-            if not self.output.as_json:
-                gating.show(verdict, answers)
-                if verdict.failures and not self.is_traced:
-                    answers.print(traces.OFFER, soft_wrap=True)
-            code = verdict.exit_code
+        if verdict is not None and not self.output.as_json:
+            gating.show(verdict, answers)
+            if verdict.failures and not self.is_traced:
+                answers.print(traces.OFFER, soft_wrap=True)
         if self.output.as_json:
             data: object = plain.plain(compared)
             if verdict is not None:
                 data = {"comparisons": data, "verdict": plain_verdict.plain(verdict)}
             # Never coloured, whatever the terminal is said to be.
             print(json.dumps(data, indent=2))
-        if verdict is not None:
-            gating.publish(verdict, self.gate, contents.folder)
-        failed = any(o.reason not in HARMLESS for record in records for o in record.outcomes)
-        return ExitCode.FAILED if failed else code
+
+    def _compare(self, record: Record) -> Comparison:
+        """The same before the last scenario is done as after it, and here as elsewhere."""
+        return statistics.compare(record, scenarios=len(self.share.of))
 
     def _verdict(self, records: Sequence[Record]) -> GateVerdict | None:
         judged = self.gate.is_on and self.share.is_whole

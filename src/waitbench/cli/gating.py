@@ -4,6 +4,7 @@ import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from enum import Enum
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,13 @@ from waitbench.system.instruments import find_sampler, find_system_calls
 VERDICT_NAME = "verdict"
 
 
+class Inconclusive(str, Enum):
+    """What ``--inconclusive`` takes."""
+
+    ERROR = "error"
+    PASS = "pass"  # noqa: S105
+
+
 @dataclass(frozen=True, kw_only=True)
 class Gate:
     """What the gate is to do."""
@@ -37,8 +45,8 @@ class Gate:
     most_rounds: int
     """Those of the last look: see ``last_look``."""
     budget_s: float = math.inf
-    strict: bool = False
-    """Whether an open question fails too."""
+    inconclusive_passes: bool = False
+    """Whether an inconclusive comparison ends with the exit code of a pass."""
     fail_fast: bool = False
     """Whether to measure no more as soon as anything has failed."""
     full: bool = False
@@ -73,19 +81,23 @@ class Gate:
     def groups(self, scenarios: Sequence[Scenario]) -> list[Sequence[Scenario]]:
         """The scenarios in the order in which they are measured, those that take turns together.
 
-        What mostly waits comes first: it is what this is about, and is settled sooner. What is
-        judged together is measured together.
+        What mostly waits comes first, it is what this is about, and coarse scenarios take turns
+        with it: they need few rounds, and little more is measured of who fails in either. But where
+        the first failure ends all, they come later: most regressions show soonest in the others.
+        What is judged together is measured together.
         """
-        waiting = [scenario for scenario in scenarios if scenario.waits and not scenario.works]
-        working = [scenario for scenario in scenarios if scenario not in waiting]
+        coarse = [scenario for scenario in scenarios if scenario.coarse]
+        waiting = [one for one in scenarios if one.waits and not (one.works or one.coarse)]
+        working = [one for one in scenarios if one not in waiting and not one.coarse]
         if any(one.together and one.scope is Scope.EVERY for one in self.criteria):
             return [scenarios]
-        return [group for group in (waiting, working) if group]
+        first = (waiting, coarse) if self.fail_fast else ([*waiting, *coarse],)
+        return [group for group in (*first, working) if group]
 
     def validate(self) -> None:
         """Raises ``UsageError`` for what could not be heeded, before anything is measured."""
         given = {
-            "--strict": self.strict,
+            "--inconclusive": self.inconclusive_passes,
             "--fail-fast": self.fail_fast,
             "--full": self.full,
             "--markdown": self.markdown is not None,
@@ -116,7 +128,7 @@ class Gate:
             "left_out": list(self.left_out),
             "max_rounds": self.most_rounds,
             "budget_s": self.budget_s,
-            "strict": self.strict,
+            "inconclusive": "pass" if self.inconclusive_passes else "error",
             "fail_fast": self.fail_fast,
             "full": self.full,
         }
@@ -129,7 +141,7 @@ class Gate:
         """
         found = settings.get("gate")
         if found is None:
-            return cls(criteria=(), most_rounds=sequential.FEWEST_ROUNDS)
+            return cls(criteria=(), most_rounds=sequential.FIRST_ALARM)
         try:
             return cls(
                 criteria=tuple(
@@ -139,7 +151,7 @@ class Gate:
                     for one in found["criteria"]
                 ),
                 most_rounds=last_look(int(found["max_rounds"])),
-                strict=bool(found["strict"]),
+                inconclusive_passes=found.get("inconclusive") == "pass",
                 left_out=tuple(map(str, found["left_out"])),
             )
         except (KeyError, TypeError, ValueError) as error:
@@ -151,7 +163,7 @@ class Gate:
             records,
             self.criteria,
             self.most_rounds,
-            strict=self.strict,
+            inconclusive_passes=self.inconclusive_passes,
             left_out=self.left_out,
             sharing=sharing,
         )
@@ -173,15 +185,17 @@ def read_criteria(own: Sequence[str], most_rounds: int, *, defaults: bool) -> tu
     Raises ``UsageError``: here, so that it costs no download.
     """
     found = (*(DEFAULTS if defaults else ()), *criteria.parse(own, METRICS))
-    if found and most_rounds < sequential.FEWEST_ROUNDS:
-        fewest = sequential.FEWEST_ROUNDS
-        raise UsageError(f"--max-rounds {most_rounds}: must be at least {fewest}, the first look.")
+    if found and most_rounds < sequential.FIRST_ALARM:
+        fewest = sequential.FIRST_ALARM
+        raise UsageError(
+            f"--max-rounds {most_rounds}: must be at least {fewest}: with fewer nothing can fail."
+        )
     return tuple(dict.fromkeys(found))
 
 
 def last_look(most_rounds: int) -> int:
     """The rounds of the last look that so many allow: more would be measured and not looked at."""
-    return max(sequential.looks_until(most_rounds), default=sequential.FEWEST_ROUNDS)
+    return max(sequential.looks_until(most_rounds), default=sequential.FIRST_ALARM)
 
 
 def show(verdict: GateVerdict, output: Console) -> None:

@@ -12,7 +12,7 @@ import typer
 from waitbench import engines
 from waitbench.analysis import history as analysis
 from waitbench.cli import options, past
-from waitbench.model.errors import UsageError
+from waitbench.model.errors import ExitCode, UsageError
 from waitbench.reporting import trends as reporting
 from waitbench.reporting.console import make_console
 from waitbench.store.comparisons import MEASURE_FIRST
@@ -81,9 +81,10 @@ def history(
         raise UsageError(f"--engine {engine!r} is not one of: {', '.join(names)}.")
     if newest < 0:
         raise UsageError(f"--newest {newest}: must not be negative.")
+    lost: list[str] = []
     told = [
         one
-        for one in past.told(folders or [RESULTS], wanted)
+        for one in past.told(folders or [RESULTS], wanted, lost=lost)
         if one.entries[0].engine == engine
         and machine in (None, one.sitting.machine)
         and _is_named(one.series.scenario, scenario)
@@ -91,20 +92,21 @@ def history(
     if not told:
         raise UsageError(f"No comparison with two revisions tells of {metric}. {MEASURE_FIRST}")
     found = analysis.trends(told, past.anchor_among(anchor, told), share)
-    output = make_console()
     if form is Format.TABLE:
         for title, trend in reporting.titled(found).items():
-            reporting.table(trend, title, wanted, newest).print_to(output)
-        return
-    if form is Format.CSV:
+            reporting.table(trend, title, wanted, newest).print_to(make_console())
+    elif form is Format.CSV:
         print(reporting.as_csv(found, wanted), end="")
-        return
-    plain = {
-        Format.JSON: reporting.as_plain,
-        Format.ACTION_BENCHMARK: reporting.for_action_benchmark,
-        Format.BENCHER: reporting.for_bencher,
-    }[form]
-    print(json.dumps(plain(found, wanted), indent=2))
+    else:
+        plain = {
+            Format.JSON: reporting.as_plain,
+            Format.ACTION_BENCHMARK: reporting.for_action_benchmark,
+            Format.BENCHER: reporting.for_bencher,
+        }[form]
+        print(json.dumps(plain(found, wanted), indent=2))
+    if lost:
+        # What there is was told; that it is not all must not go unnoticed.
+        raise typer.Exit(ExitCode.FAILED)
 
 
 def _is_named(scenario: str, globs: Sequence[str]) -> bool:

@@ -21,7 +21,7 @@ from waitbench.system import files, installation
 from waitbench.system.places import PACKAGE, Cache
 
 Kind = TypeVar("Kind")
-_TRIED = "tried"
+_TRIED, _LOST = "tried", "lost"
 """What the index keeps beside metrics; none is called so."""
 
 
@@ -57,12 +57,12 @@ def anchor_among(named: str | None, told: Sequence[Told]) -> str:
     raise UsageError(f"--anchor {named!r} {why}: {', '.join(entry.name for entry in names)}.")
 
 
-def told(roots: Sequence[Path], *metrics: Metric) -> list[Told]:
-    """What all comparisons tell of some metrics.
+def told(roots: Sequence[Path], *metrics: Metric, lost: list[str] | None = None) -> list[Told]:
+    """What all comparisons tell of some metrics; ``lost`` grows by what could not be read.
 
     Raises ``UsageError`` for a folder that is not there.
     """
-    return _read(roots, [metric.name for metric in metrics], telling.read)
+    return _read(roots, [metric.name for metric in metrics], telling.read, lost)
 
 
 def tried(roots: Sequence[Path]) -> list[Tried]:
@@ -71,7 +71,10 @@ def tried(roots: Sequence[Path]) -> list[Tried]:
 
 
 def _read(
-    roots: Sequence[Path], metrics: Sequence[str], read: Callable[[Mapping[str, Any]], list[Kind]]
+    roots: Sequence[Path],
+    metrics: Sequence[str],
+    read: Callable[[Mapping[str, Any]], list[Kind]],
+    lost: list[str] | None = None,
 ) -> list[Kind]:
     for root in roots:
         if not files.is_folder(root):
@@ -89,20 +92,25 @@ def _read(
         # time with 10,000 comparisons.
         gc.disable()
         try:
-            contents = index.told(find(roots), metrics, step)
-            found = [one for content in contents for one in read(content)]
+            contents = list(index.told(find(roots), [*metrics, _LOST], step))
+            found = [one for content in contents if _LOST not in content for one in read(content)]
         finally:
             gc.freeze()
             gc.enable()
-    for folder, why in index.unreadable.items():
-        errors.print(f"{folder} is left out: {why}", soft_wrap=True)
+    said = [f"{folder} is left out: {why}" for folder, why in index.unreadable.items()]
+    said += [why for content in contents if _LOST in content for why in content[_LOST]]
+    for each in said:
+        errors.print(each, soft_wrap=True)
+    if lost is not None:
+        lost += said
     return found
 
 
 def _tell(folder: Path) -> Iterable[tuple[str, Mapping[str, Any]]]:
-    contents = comparisons.resume(folder)
+    contents = comparisons.salvage(folder)
+    lost = [*contents.lost, *contents.rebuilt]
     if contents.context is None:
-        return []
+        return [(_LOST, {_LOST: lost})] if lost else []
     by_metric: dict[str, list[Told]] = {}
     for one in telling.tell(str(folder), contents.context, contents.records):
         by_metric.setdefault(one.metric, []).append(one)
@@ -110,6 +118,7 @@ def _tell(folder: Path) -> Iterable[tuple[str, Mapping[str, Any]]]:
     return [
         (_TRIED, telling.plain_tried(tried)),
         *((name, telling.plain(told)) for name, told in by_metric.items()),
+        *([(_LOST, {_LOST: lost})] if lost else []),
     ]
 
 

@@ -12,7 +12,7 @@ from waitbench.reporting.cell_table import CellTable
 from waitbench.reporting.gate import plain as plain_verdict
 from waitbench.reporting.gate.texts import headline
 from waitbench.reporting.plain import plain_ratio
-from waitbench.reporting.tables import format_plus_minus
+from waitbench.reporting.tables import format_interval
 
 Machines = Mapping[str, str]
 """What each machine is, by its letter."""
@@ -35,7 +35,7 @@ def tables(found: Sequence[AcrossMachines], machines: Machines) -> list[CellTabl
         made.append(
             CellTable(
                 f"{label} against the baseline, on each machine and on machines like these",
-                ("scenario", *machines, _ALL, "I²"),
+                ("scenario", *machines, _ALL, "disagree"),
                 tuple(map(_row, of_label)),
             )
         )
@@ -63,7 +63,7 @@ def sentences(found: Sequence[AcrossMachines], machines: Machines) -> list[str]:
     if disagreeing:
         said.append(
             f"{_ALL!r} is of the mean machine then, not of each. (Of {tested} ratios; the chance "
-            f"that any is named although the machines agree is about {ALPHA:.0%}.)"
+            f"that any is named although the machines agree is at most {ALPHA:.0%}.)"
         )
     elif tested:
         ratios = "the ratio" if tested == 1 else f"any of {tested} ratios"
@@ -89,23 +89,20 @@ def plain(
 
 
 def _row(one: AcrossMachines) -> tuple[str, ...]:
-    share = "–" if one.inconsistency is None else f"{one.inconsistency:.0%}".replace("%", " %")
     cells = (*map(_cell, one.ratios), _cell(one.pooled))
-    mark = " !" if one.disagree else ""
-    return f"{one.scenario}, {one.metric}", *cells, share + mark
+    return f"{one.scenario}, {one.metric}", *cells, "yes" if one.disagree else "–"
 
 
 def _cell(ratio: Estimate | None) -> str:
-    return "–" if ratio is None else f"× {ratio.value:.3g}{format_plus_minus(ratio)}"
+    return "–" if ratio is None else f"× {ratio.value:.3g} {format_interval(ratio)}".rstrip()
 
 
 def _disagreement(one: AcrossMachines, names: Sequence[str]) -> str:
     assert one.apart is not None, "two machines were told apart"
-    assert one.inconsistency is not None
     low, high = (f"{_cell(one.ratios[place])} on {names[place]}" for place in one.apart)
     return (
         f"{one.scenario}: the machines disagree on the {BY_NAME[one.metric].title} of {one.label}: "
-        f"{low}, {high} (I² {one.inconsistency * 100:.0f} %)."
+        f"{low}, {high}."
     )
 
 
@@ -120,7 +117,6 @@ def _plain(one: AcrossMachines, names: Sequence[str]) -> dict[str, Any]:
             if ratio is not None
         },
         "pooled": plain_ratio(one.pooled),
-        "inconsistency": one.inconsistency,
         "p_value": one.p_value,
         "disagree": one.disagree,
     }

@@ -15,6 +15,8 @@ def plain(comparisons: Sequence[Comparison]) -> list[dict[str, Any]]:
             "topology": comparison.topology,
             "mixed_origins": comparison.mixed_origins,
             "baseline": comparison.baseline.label,
+            "rounds": comparison.rounds,
+            "disturbed_rounds": comparison.disturbed,
             "revisions": [_row(row, _units(comparison)) for row in comparison.rows],
             "sentences": sentences(comparison),
         }
@@ -43,6 +45,7 @@ def _row(row: Row, units: dict[str, str]) -> dict[str, Any]:
         "marks": dict(row.marks),
         "launcher_cpu_s": row.launcher_cpu_s,
         "identical_to": row.identical_to,
+        "same_library_as": row.same_library_as,
     }
 
 

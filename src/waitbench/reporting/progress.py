@@ -1,5 +1,6 @@
 """How far a comparison is: a live bar on a terminal, plain lines elsewhere."""
 
+import math
 import time
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -48,7 +49,8 @@ class PreparationLog:
 class RunProgress:
     """Shows runs as they end.
 
-    The time left is the expected time of what is left, scaled by what was seen.
+    The time left is the expected time of what is left, scaled by what was seen. Where nobody knows
+    how many runs will follow, it is the longest that they may take.
     """
 
     def __init__(self, console: Console, *, quiet: bool) -> None:
@@ -57,9 +59,13 @@ class RunProgress:
         self._console = console
         self._quiet = quiet
         self._expected_s = self._seen_s = 0.0
+        self._at_most: float | None = None
+        """When everything will have ended, at the latest; infinite where that is not known."""
         self._begun: dict[str, float] = {}
         """When the present run of each machine began."""
         self._doing: dict[str, str] = {}
+        self._repeated = 0
+        self._busy = ""
         # Refreshed by hand: while a worker's idleness is measured, nothing here may wake up.
         self._bar = Progress(
             TextColumn("{task.description}", markup=False),
@@ -85,12 +91,23 @@ class RunProgress:
     ) -> None:
         self._bar.stop()
 
-    def extend(self, runs: Sequence[PlannedRun]) -> None:
-        """More runs will follow those known so far."""
+    def extend(self, runs: Sequence[PlannedRun], at_most_s: float | None = None) -> None:
+        """More runs will follow those known so far; see ``execution.session.Observer``."""
+        if at_most_s is not None:
+            self._at_most = time.monotonic() + at_most_s
         self._left += runs
         self._total += len(runs)
         more_s = sum(run.scenario.expected_s for run in runs)
         self._bar.update(self._task, total=(self._bar.tasks[0].total or 0) + more_s)
+
+    def repeat(self, runs: Sequence[PlannedRun], foreign_cores: float) -> None:
+        """A round is made again, as others used so many cores during it."""
+        self.extend(runs)
+        self._repeated += 1
+        times = "1 round was" if self._repeated == 1 else f"{self._repeated} rounds were"
+        self._busy = f" (others use {foreign_cores:.1f} cores; {times} repeated)"
+        if not self._quiet and not self._console.is_terminal and self._repeated % 5 == 1:
+            self._console.print(self._busy.strip(" ()").capitalize() + ".", soft_wrap=True)
 
     def about(self, what: str) -> None:
         """Says something that is done between runs."""
@@ -104,8 +121,8 @@ class RunProgress:
         doing = (f"{name}: {what}" if name else what for name, what in self._doing.items())
         self._bar.update(
             self._task,
-            description=" | ".join(doing),
-            left=_human(self._time_left_s()),
+            description=" | ".join(doing) + self._busy,
+            left=self._time_left(),
             refresh=True,
         )
 
@@ -122,8 +139,8 @@ class RunProgress:
         name = f"{where}: " if where else ""
         what = f"{name}{planned.scenario.name} {_round(planned)} {planned.label}"
         text = f"{number} {what}: {_brief(result)}"
-        left = "" if self._console.is_terminal else f" ({_human(self._time_left_s())})"
-        self._console.print(text + left, soft_wrap=True)
+        left = "" if self._console.is_terminal else self._time_left()
+        self._console.print(text + (left and f" ({left})"), soft_wrap=True)
 
     def skip(self, planned: PlannedRun) -> None:
         """The next run of the plan will not take place, or has."""
@@ -140,6 +157,12 @@ class RunProgress:
     def rest(self, where: str) -> None:
         """A machine does nothing at present."""
         self._doing.pop(where, None)
+
+    def _time_left(self) -> str:
+        if self._at_most is None:
+            return _human(self._time_left_s())
+        left_s = max(0.0, self._at_most - time.monotonic())
+        return f"at most {_human(left_s)}" if math.isfinite(left_s) else ""
 
     def _time_left_s(self) -> float:
         pace = self._seen_s / self._expected_s if self._expected_s else 1.0

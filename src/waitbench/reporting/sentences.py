@@ -1,8 +1,9 @@
 """A Comparison -> what a person would say of each candidate, warnings included."""
 
-from waitbench.analysis.statistics import Comparison, Estimate, Row, Verdict
+from waitbench.analysis.statistics import Comparison, Estimate, Row
+from waitbench.analysis.verdicts import Verdict
 from waitbench.model.metrics import BY_NAME, Metric
-from waitbench.model.run import DISTURBED, HARMLESS, UNBALANCED
+from waitbench.model.run import DISTURBED, HARMLESS, OVERDUE, UNBALANCED, Outcome
 
 _TOLD = ("system", "cpu", "real")
 _TOO_WIDE = 10
@@ -67,7 +68,7 @@ def _about_change(row: Row, baseline: Row) -> list[str]:
     said += [
         f"{row.label}: {explanation.title} rose × {row.ratios[explanation.name].value:.3g}, but "
         f"{cost.title} fell × {row.ratios[cost.name].value:.3g}: no regression."
-        for explanation, cost in row.excused
+        for explanation, cost in row.excused(baseline)
     ]
     return said
 
@@ -82,9 +83,9 @@ def _about_waiting(row: Row, baseline: Row) -> list[str]:
 
 
 def _about_spending(steady: Estimate) -> str:
-    if steady.verdict is Verdict.UNCLEAR:
+    if steady.verdict is Verdict.INCONCLUSIVE:
         return "CPU while waiting is unclear"
-    if steady.verdict is Verdict.SAME:
+    if steady.verdict is Verdict.WITHIN_MARGIN:
         return "workers spend about as much CPU while waiting"
     return f"workers spend {_factor(steady.value, 'less', 'more')} CPU while waiting"
 
@@ -95,10 +96,10 @@ def _about_lateness(row: Row, baseline: Row) -> str | None:
     if ours is None or theirs is None or ratio is None:
         return None
     difference_ms = (ours.value - theirs.value) * 1000
-    if ratio.verdict is Verdict.UNCLEAR:
+    if ratio.verdict is Verdict.INCONCLUSIVE:
         both = f"{theirs.value * 1000:.1f} and {ours.value * 1000:.1f} ms at p99"
         return f"whether items are later is unclear ({both})"
-    if ratio.verdict is Verdict.SAME or abs(difference_ms) < _NEXT_TO_NOTHING_MS:
+    if ratio.verdict is Verdict.WITHIN_MARGIN or abs(difference_ms) < _NEXT_TO_NOTHING_MS:
         return "items arrive no later at p99"
     direction = "later" if difference_ms > 0 else "earlier"
     return f"items arrive {abs(difference_ms):.1f} ms {direction} at p99"
@@ -109,7 +110,7 @@ def _warnings(row: Row) -> list[str]:
     if row.unsupported is not None:
         said.append(f"{row.label}: not supported: {row.unsupported}.")
     counts = ", ".join(
-        f"{count} × {reason}"
+        f"{count} × {reason}{_last_words(row.last_failures[reason])}"
         for reason, count in sorted(row.failures.items())
         if reason not in HARMLESS
     )
@@ -123,9 +124,20 @@ def _warnings(row: Row) -> list[str]:
             f"{row.label}: in {row.marks[UNBALANCED]} of {len(row.runs)} runs the CPU of workers, "
             "helpers and launcher does not add up."
         )
+    if OVERDUE in row.marks:
+        said.append(
+            f"{row.label}: in {row.marks[OVERDUE]} of {len(row.runs)} runs the input ended much "
+            "later than it was due: steady CPU has what came after the wait."
+        )
     if row.identical_to:
         said.append(
-            f"{row.label}: identical build: its compiled code is that of {row.identical_to}."
+            f"{row.label}: identical build: every file of its package is that of "
+            f"{row.identical_to}."
+        )
+    elif row.same_library_as:
+        said.append(
+            f"{row.label}: same compiled library as {row.same_library_as}, but other files of the "
+            "package differ."
         )
     if row.launcher_cpu_s is not None:
         said.append(
@@ -135,17 +147,22 @@ def _warnings(row: Row) -> list[str]:
     return said
 
 
+def _last_words(last: Outcome) -> str:
+    return f" ({last.message.rstrip('.')})" if last.message else ""
+
+
 def _phrase(metric: Metric, ratio: Estimate) -> str:
-    if ratio.verdict is Verdict.SAME:
+    if ratio.verdict is Verdict.WITHIN_MARGIN:
         return f"{metric.title} unchanged"
     factor = _factor(ratio.value, "lower", "higher")
     if ratio.low is None or ratio.high is None:
         return f"{metric.title} {factor} (one round: no interval)"
-    if ratio.verdict is Verdict.UNCLEAR and ratio.high / ratio.low > _TOO_WIDE:
+    if ratio.verdict is Verdict.INCONCLUSIVE and ratio.high / ratio.low > _TOO_WIDE:
         return f"{metric.title} too noisy to compare in {ratio.count} rounds"
-    if ratio.verdict is Verdict.UNCLEAR:
+    if ratio.verdict is Verdict.INCONCLUSIVE:
         interval = f"95 % CI {ratio.low:.2f}–{ratio.high:.2f}"
-        return f"{metric.title} unclear (ratio {ratio.value:.2f}, {interval})"
+        chance = ", which may be chance" if ratio.excludes_one else ""
+        return f"{metric.title} unclear (ratio {ratio.value:.2f}, {interval}{chance})"
     if _size(ratio.value) >= 2:
         low, high = sorted((_size(ratio.low), _size(ratio.high)))
         return f"{metric.title} {factor} (95 % CI {low:.3g}–{high:.3g})"

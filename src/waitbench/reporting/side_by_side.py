@@ -6,21 +6,20 @@ from dataclasses import replace
 from waitbench.analysis.side_by_side import Figure, SideBySide, estimate, is_shown
 from waitbench.model.record import Context
 from waitbench.reporting.cell_table import CellTable
+from waitbench.reporting.tables import format_spread
 from waitbench.store.comparisons import Contents
-
-_WIDE = 300
-"""Per cent of a figure from which on its interval says nothing more."""
 
 
 def tables(contents: Contents, shown: SideBySide) -> list[CellTable]:
-    """All revisions, if they are of several engines or settings."""
+    """The means of all revisions, if they are of several engines or settings."""
     context = contents.context
     if context is None or not is_shown(context) or not contents.records:
         return []
     found = [
         table
         for title, figures in shown.groups.items()
-        if (table := _table(f"{shown.title} · {title}", figures, contents, context)) is not None
+        if (table := _table(f"{shown.title} · {title} · means", figures, contents, context))
+        is not None
     ]
     # Said once, below the last.
     return [*found[:-1], *(replace(table, notes=_remarks(context)) for table in found[-1:])]
@@ -52,11 +51,11 @@ def _cell(figure: Figure, contents: Contents, label: str) -> str:
     found = estimate(figure, contents.records, label)
     if found is None:
         return _NOTHING
-    text = f"{found.value:,.0f}" if found.value >= 100 else f"{found.value:.3g}"
-    if found.high is None or not found.value:
-        return text
-    percent = (found.high / found.value - 1) * 100
-    return f"{text} ±{percent:.0f} %" if percent < _WIDE else f"{text} ±>{_WIDE} %"
+    return f"{_write(found.value)} {format_spread(found, _write)}".rstrip()
+
+
+def _write(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def _remarks(context: Context) -> tuple[str, ...]:

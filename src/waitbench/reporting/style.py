@@ -3,14 +3,16 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from waitbench.analysis.statistics import Verdict
+from waitbench.analysis.verdicts import Verdict
 
 STYLES = {
     Verdict.FASTER: "green",
     Verdict.SLOWER: "red",
-    Verdict.SAME: "dim",
-    Verdict.UNCLEAR: "yellow",
+    Verdict.WITHIN_MARGIN: "dim",
+    Verdict.INCONCLUSIVE: "yellow",
     Verdict.NOT_MEASURED: "red",
+    Verdict.EXCUSED: "yellow",
+    Verdict.BELOW_FLOOR: "dim",
 }
 
 

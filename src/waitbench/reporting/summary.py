@@ -11,11 +11,20 @@ from dataclasses import dataclass
 from rich.console import Console
 from rich.text import Text
 
-from waitbench.analysis.statistics import Comparison, Estimate, Row, Verdict
+from waitbench.analysis.statistics import Comparison, Estimate, Row
+from waitbench.analysis.verdicts import Verdict
 from waitbench.reporting.columns import Column, Names, print_columns
 from waitbench.reporting.style import STYLES
 
-_TOTAL_MARK = "*"
+TOTAL_MARK = "*"
+"""Stands beside a ratio of total CPU where others are of steady CPU."""
+TOTAL_NOTE = f"{TOTAL_MARK} total CPU: the steady phase is not known, or not the same work."
+
+DISTURBED_MARK = "†"
+"""Stands beside what most rounds of a scenario say while others used the machine."""
+DISTURBED_NOTE = (
+    f"{DISTURBED_MARK} In most of these rounds the machine did something else, in every attempt."
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,6 +39,8 @@ class Line:
     """Whether it is of total CPU, as the steady phase is not known, or not the same work."""
     system: Estimate | None
     real: Estimate | None
+    is_disturbed: bool
+    """Whether it rests mostly on rounds in which the machine did something else."""
     lacks: str
     """Why nothing could be judged; empty where something could."""
 
@@ -54,7 +65,12 @@ def sentences(comparisons: Sequence[Comparison]) -> list[str]:
         verdicts = Counter(line.verdict for line in found if line.label == label)
         known = [verdict.value for verdict in Verdict if verdict.value in verdicts]
         others = sorted(set(verdicts).difference(known))
-        counts = ", ".join(f"{name} in {verdicts[name]}" for name in (*known, *others))
+        disturbed = Counter(
+            line.verdict for line in found if line.label == label and line.is_disturbed
+        )
+        counts = ", ".join(
+            f"{name} in {verdicts[name]}{_caveat(disturbed[name])}" for name in (*known, *others)
+        )
         scenarios = "1 scenario" if verdicts.total() == 1 else f"{verdicts.total()} scenarios"
         said.append(f"{label} against {comparisons[0].baseline.label} in {scenarios}: {counts}.")
     return said
@@ -71,23 +87,29 @@ def print_summary(comparisons: Sequence[Comparison], console: Console) -> None:
     console.print(Text(f"all scenarios · {against} · judged by steady CPU", style="bold"))
     _print_table(found, console, with_labels=len(labels) > 1)
     if any(line.is_total for line in found):
-        why = "the steady phase is not known, or not the same work"
-        console.print(Text(f"{_TOTAL_MARK} total CPU: {why}."))
+        console.print(Text(TOTAL_NOTE))
+    if any(line.is_disturbed for line in found):
+        console.print(Text(DISTURBED_NOTE))
     for sentence in sentences(comparisons):
         console.print(Text(sentence))
     console.print()
 
 
+def _caveat(disturbed: int) -> str:
+    if not disturbed:
+        return ""
+    return f" (in {disturbed} the machine did something else in most rounds)"
+
+
 def _line(comparison: Comparison, row: Row) -> Line:
     ratios = row.ratios
-    has_steady = "steady" in ratios and comparison.steady_compares
-    is_total = not has_steady and "cpu" in ratios
     unsupported = comparison.baseline.unsupported or row.unsupported
     return Line(
         scenario=comparison.scenario,
         label=row.label,
-        judged=ratios.get("cpu" if is_total else "steady"),
-        is_total=is_total,
+        judged=row.judged,
+        is_total=row.judged is not None and row.judged_by == "cpu",
+        is_disturbed=row.judged is not None and comparison.is_disturbed,
         system=ratios.get("system"),
         real=ratios.get("real"),
         lacks="" if ratios else "not supported" if unsupported else "not measured",
@@ -109,8 +131,9 @@ def _print_table(found: Sequence[Line], console: Console, *, with_labels: bool) 
 
 def _cells(line: Line) -> tuple[Text, Text, Text, Text]:
     style = STYLES[line.judged.verdict] if line.judged else "red"
-    judged = _ratio(line.judged, _TOTAL_MARK if line.is_total else "")
-    return judged, _ratio(line.system), _ratio(line.real), Text(line.verdict, style=style)
+    judged = _ratio(line.judged, TOTAL_MARK if line.is_total else "")
+    verdict = f"{line.verdict}{DISTURBED_MARK if line.is_disturbed else ''}"
+    return judged, _ratio(line.system), _ratio(line.real), Text(verdict, style=style)
 
 
 def _ratio(ratio: Estimate | None, mark: str = "") -> Text:

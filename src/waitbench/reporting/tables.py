@@ -1,6 +1,6 @@
 """A Comparison -> the tables of one scenario, with its sentences below."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from rich.console import Console
 from rich.text import Text
@@ -38,7 +38,8 @@ _HEADINGS = {
 def print_comparison(comparison: Comparison, console: Console) -> None:
     """Prints the tables of one scenario, then its sentences."""
     # Not the table's own title, which would be folded to the table's width.
-    console.print(Text(title(comparison), style="bold"))
+    means = " · means" if comparison.rounds > 1 else ""
+    console.print(Text(f"{title(comparison)}{means}", style="bold"))
     _print_table(comparison, WHOLE_RUN, console)
     waiting = known(comparison, WAITING)
     if waiting:
@@ -126,20 +127,33 @@ def _split(row: Row, names: Sequence[str]) -> Text:
 
 
 def _cell(estimate: Estimate | None, metric: Metric, ratio: Estimate | None) -> Text:
-    """The estimate, and below it the ratio to the baseline, each with half its interval."""
+    """The estimate, and below it the ratio to the baseline, each with its interval."""
     if estimate is None:
         return Text("–")
     text = Text(format_value(estimate.value, metric))
-    text.append(format_plus_minus(estimate), style="dim")
+    spread = format_spread(estimate, lambda value: format_value(value, metric))
+    text.append(f" {spread}".rstrip(), style="dim")
     if ratio is not None:
         text.append(f"\n× {ratio.value:.3g}", style=STYLES[ratio.verdict])
-        text.append(format_plus_minus(ratio), style="dim")
+        # Below it: four columns of ratios with intervals beside them do not fit 80 characters.
+        text.append(f"\n{format_interval(ratio)}".rstrip(), style="dim")
     return text
 
 
-def format_plus_minus(estimate: Estimate) -> str:
-    """Half of its interval, in per cent of it, with a space before; empty where there is none."""
-    if estimate.high is None or not estimate.value:
+def format_spread(mean: Estimate, write: Callable[[float], str]) -> str:
+    """Half of a mean's interval, in per cent of the mean; empty where there is none.
+
+    One that is cut off at zero has no equal halves: it is given by its ends.
+    """
+    if mean.high is None or not mean.value:
         return ""
-    percent = (estimate.high / estimate.value - 1) * 100
-    return f" ±{percent:.0f} %" if percent < 300 else " ±>300 %"
+    if not mean.low:
+        return f"(0–{write(mean.high)})"
+    return f"±{(mean.high / mean.value - 1) * 100:.0f} %"
+
+
+def format_interval(ratio: Estimate) -> str:
+    """The interval of a ratio, which has no equal halves; empty where there is none."""
+    if ratio.low is None or ratio.high is None or ratio.low == ratio.high:
+        return ""
+    return f"({ratio.low:.3g}–{ratio.high:.3g})"

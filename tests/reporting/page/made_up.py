@@ -1,7 +1,10 @@
 """Folders of results made by hand, as a page reads them."""
 
 from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
+from zlib import crc32
 
 from tests.records import contestant, facts, make_record
 from waitbench.analysis import history, telling
@@ -15,6 +18,7 @@ _METRICS = (
     "real", "user", "system", "cpu", "steady", "cpu-startup", "cpu-shutdown", "cpu-launcher",
     "share", "polls", "wakeups", "syscalls", "steady-system", "polls-per-item", "latency",
 )  # fmt: skip
+_FIRST = datetime(2026, 1, 1, tzinfo=timezone.utc)
 
 
 def kept(
@@ -36,6 +40,7 @@ def kept(
         for one in releases
         for t in range(1, 9)
     ]
+    at = (_FIRST + timedelta(seconds=crc32(name.encode()) % 10**7)).isoformat()
     scenes = []
     for scenario in scenarios:
         runs = {
@@ -46,6 +51,8 @@ def kept(
             for place, one in enumerate(releases)
         }
         record = make_record(runs, scenario=scenario, revisions=revisions)
+        # Equal runs at the same time would be copies of one sitting.
+        record.measurements[:] = [replace(run, started_at=at) for run in record.measurements]
         scenes.append(Scene.of(record, samples if sampled else ()))
     return Kept(folder=Path(name), context=scenes[0].record.context, scenes=scenes)
 

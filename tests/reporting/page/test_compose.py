@@ -1,10 +1,16 @@
 """What a page shows of one comparison, and of many."""
 
+from dataclasses import replace
+from pathlib import Path
+
 import vl_convert
 
+from tests.records import disturb, make_record, outcome, times, working_engines
 from tests.reporting.page.made_up import kept, trends_of
 from waitbench.reporting.page import compose, document
+from waitbench.reporting.page.compose import Kept
 from waitbench.reporting.page.parts import Chart, Page
+from waitbench.reporting.page.sittings import Scene
 
 ONE = kept("one", ("v1", "v2"), ("idle", "busy"))
 LONG = [kept(f"{night}", ("v1", f"v{night}"), rise=0.0) for night in range(2, 6)]
@@ -29,6 +35,69 @@ def test_a_page_of_one_comparison_begins_with_its_sentence_and_a_matrix() -> Non
         "Threads over time",
     ]  # fmt: skip
     assert page.sources[0].command == "./waitbench compare"
+
+
+def test_the_first_matrix_judges_as_the_sentences_do() -> None:
+    scenes = [*kept("one", ("a", "b"), ("idle",)).scenes, Scene.of(working_engines())]
+    one = Kept(folder=Path("one"), context=scenes[1].record.context, scenes=scenes)
+    page = compose.page([one])
+    assert page.lead == ("b against a in 2 scenarios: slower in 2.",)
+    steady, cpu = page.matrices[:2]
+    assert [cell.text for cell in steady.rows[0]] == ["b", "× 1.49 ▲", "× 1.51* ▲"]
+    assert steady.notes == ("* total CPU: the steady phase is not known, or not the same work.",)
+    assert [cell.text for cell in cpu.rows[0]] == ["b", "× 1.49 ▲", "× 1.51 ▲"]
+    assert cpu.notes == ()
+    said = page.sections[1].parts[0].sentences
+    assert not any("no regression" in sentence or "waiting" in sentence for sentence in said)
+
+
+def test_disturbed_rounds_are_marked_beside_what_they_say() -> None:
+    record = kept("one", ("v1", "v2"), ("idle",)).scenes[0].record
+    disturb(record, 5)
+    one = Kept(folder=Path("one"), context=record.context, scenes=[Scene.of(record)])
+    page = compose.page([one])
+    assert page.lead == (
+        "v2 against v1 in 1 scenario: slower in 1 "
+        "(in 1 the machine did something else in most rounds).",
+    )
+    for matrix in page.matrices:
+        assert matrix.rows[0][1].text == "× 1.49† ▲"
+        assert matrix.notes == (
+            "† In most of these rounds the machine did something else, in every attempt.",
+        )
+
+
+def test_a_page_of_runs_that_failed_says_how_many_and_shows_their_last_words_and_log() -> None:
+    record = make_record({"a": [times(1, 1, 1)] * 2, "b": []}, scenario="idle")
+    for number in (1, 2):
+        log = f"Traceback of {number}\nValueError: <boom>"
+        record.add(outcome("b", number, "failed", message="exit code 1: <boom>", log=log))
+    record.add(outcome("a", 1, "disturbed", message="others used 1 s", log="no failure"))
+    context = record.context
+    page = compose.page([Kept(folder=Path("one"), context=context, scenes=[Scene.of(record)])])
+    assert page.lead == (
+        "b against a in 1 scenario: not measured in 1.",
+        "b failed in 2 runs of idle, the last time: exit code 1: <boom>.",
+    )
+    part = page.sections[0].parts[0]
+    assert "b: runs without a measurement: 2 × failed (exit code 1: <boom>)." in part.sentences
+    (log_shown,) = part.logs
+    assert log_shown.title == "The end of the log of b, failed, round 2"
+    assert log_shown.text == "Traceback of 2\nValueError: <boom>"
+    html = document.render(page)
+    assert "<pre><bdi>Traceback of 2\nValueError: &lt;boom&gt;</bdi></pre>" in html
+    assert "no failure" not in html
+    assert "<boom>" not in html
+
+
+def test_a_page_of_many_shows_no_logs_but_says_what_failed() -> None:
+    failing = kept("three", ("v1", "v2"), rise=0.0)
+    failing.scenes[0].record.add(outcome("v2", 6, "failed", message="why", log="log"))
+    all_kept = [*MANY, replace(failing, scenes=[Scene.of(failing.scenes[0].record)])]
+    page = compose.page(all_kept, trends_of(all_kept))
+    part = page.sections[0].parts[-1]
+    assert part.logs == ()
+    assert "v2: runs without a measurement: 1 × failed (why)." in part.sentences
 
 
 def test_a_page_of_many_begins_with_the_steps_and_has_every_trend() -> None:

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from tests.records import outcome
 from tests.reporting.page.made_up import kept
 from waitbench.reporting.page import compose, document
 from waitbench.reporting.page.sittings import Scene
@@ -27,12 +28,16 @@ def test_hostile_text_is_text(text: str) -> None:
     for scene in one.scenes:
         scene.record.scenario = text
         scene.record.context = context
+        scene.record.add(outcome("v2", 6, "failed", message=text, log=text))
     scenes = [Scene.of(scene.record) for scene in one.scenes]
     html = document.render(
         compose.page([replace(one, context=context, scenes=scenes, headline=(text, False))])
     )
     # What it holds of elements is what the template and the library wrote.
-    plain = document.render(compose.page([kept("folder", ("v1", "v2"))]))
+    harmless = kept("folder", ("v1", "v2"))
+    harmless.scenes[0].record.add(outcome("v2", 6, "failed", message="why", log="log"))
+    scenes = [Scene.of(harmless.scenes[0].record)]
+    plain = document.render(compose.page([replace(harmless, scenes=scenes)]))
     tags = [len(re.findall(r"<(script|img|style|!--)", page)) for page in (html, plain)]
     assert tags[0] == tags[1]
     assert "\u202e" not in html

@@ -30,6 +30,8 @@ def headline(searched: Searched) -> str:
     if searched.end is End.NO_CHANGE:
         fallen = "fallen" if searched.faster else "risen"
         return f"NO CHANGE PROVEN: {what} has not {fallen} for certain {between}"
+    if searched.end is End.OPEN and not any(stage.search.answers for stage in searched.stages):
+        return f"OPEN: nothing was measured, so whether {what} {changed} {between} is not known"
     if searched.end is End.OPEN:
         return f"OPEN: where {what} {changed} {between} is not certain yet"
     if searched.end is End.GRADUAL:

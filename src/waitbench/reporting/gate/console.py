@@ -7,6 +7,7 @@ from rich.text import Text
 
 from waitbench.analysis.gate import GateVerdict
 from waitbench.analysis.judging import Judgement
+from waitbench.analysis.verdicts import GateOutcome
 from waitbench.reporting.columns import Column, Names, arrange
 from waitbench.reporting.gate.texts import (
     by_place,
@@ -19,6 +20,12 @@ from waitbench.reporting.gate.texts import (
 )
 from waitbench.reporting.style import STYLES
 
+_STYLES = {
+    GateOutcome.PASS: "green bold",
+    GateOutcome.FAIL: "red bold",
+    GateOutcome.INCONCLUSIVE: "yellow bold",
+    GateOutcome.NOT_MEASURED: "red bold",
+}
 _LEAST = 9
 """Labels keep so many characters: more would not leave room for the rest in 80 columns."""
 
@@ -29,8 +36,7 @@ def print_verdict(verdict: GateVerdict, console: Console) -> None:
         _print_judgements(verdict, console)
     for remark in remarks(verdict):
         console.print(Text(remark))
-    style = "red bold" if not verdict.passed else "yellow bold" if verdict.open else "green bold"
-    console.print(Text(headline(verdict), style=style))
+    console.print(Text(headline(verdict), style=_STYLES[verdict.outcome]))
 
 
 def _print_judgements(verdict: GateVerdict, console: Console) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from waitbench.analysis import gate
 from waitbench.analysis.history import Trend
 from waitbench.analysis.telling import series_of
 from waitbench.model.metrics import BY_NAME
@@ -12,6 +13,7 @@ from waitbench.model.record import Context
 from waitbench.model.series import Series, titles
 from waitbench.reporting import summary
 from waitbench.reporting.cell_table import CellTable
+from waitbench.reporting.gate.texts import failed_text
 from waitbench.reporting.page import matrices, trend
 from waitbench.reporting.page.parts import Heading, Page, Part, Section, Table
 from waitbench.reporting.page.sittings import Scene, of_cells, sitting
@@ -84,7 +86,12 @@ def _title(kept: Sequence[Kept], trends: Trends | None) -> str:
 
 def _lead(kept: Sequence[Kept], trends: Trends | None, called: Mapping[Series, str]) -> list[str]:
     if trends is None:
-        return summary.sentences([scene.comparison for scene in kept[0].scenes])
+        scenes = kept[0].scenes
+        failed = [one for scene in scenes for one in gate.failed_runs(scene.record)]
+        return [
+            *summary.sentences([scene.comparison for scene in scenes]),
+            *map(failed_text, failed),
+        ]
     name, found = next((one for one in trends.items() if one[1]), ("", ()))
     said = [
         f"{called[one.series]}: {sentence(step, BY_NAME[name])}"

@@ -55,11 +55,20 @@ class Chart:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Log:
+    """What a run printed before it failed."""
+
+    title: str
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class Part:
     """What is folded up under one heading, such as one comparison in one scenario."""
 
     title: str
     sentences: tuple[str, ...] = ()
+    logs: tuple[Log, ...] = ()
     tables: tuple[Table, ...] = ()
     charts: tuple[Chart, ...] = ()
 

@@ -7,19 +7,19 @@ from waitbench.analysis import statistics
 from waitbench.analysis.statistics import Comparison
 from waitbench.model.metrics import BY_NAME
 from waitbench.model.record import Record
-from waitbench.model.run import ThreadSample
+from waitbench.model.run import HARMLESS, ThreadSample
 from waitbench.model.trace import Trace
 from waitbench.reporting import tables, traces
 from waitbench.reporting.cell_table import CellTable
 from waitbench.reporting.page import charts, timeline
 from waitbench.reporting.page.figures import value_cell
-from waitbench.reporting.page.parts import Cell, Heading, Part, Table
+from waitbench.reporting.page.parts import Cell, Heading, Log, Part, Table
 from waitbench.reporting.sentences import sentences
 
 _GROUPS = (
-    ("The whole run", tables.WHOLE_RUN),
-    ("While waiting", tables.WAITING),
-    ("What waiting consists of", tables.CONSISTS_OF),
+    ("The whole run, means", tables.WHOLE_RUN),
+    ("While waiting, means", tables.WAITING),
+    ("What waiting consists of, means", tables.CONSISTS_OF),
 )
 
 
@@ -34,15 +34,20 @@ class Scene:
 
     @classmethod
     def of(
-        cls, record: Record, samples: Sequence[ThreadSample] = (), traced: Sequence[Trace] = ()
+        cls,
+        record: Record,
+        samples: Sequence[ThreadSample] = (),
+        traced: Sequence[Trace] = (),
+        *,
+        scenarios: int = 1,
     ) -> "Scene":
-        """The scene of a record, with what there is besides."""
-        compared = statistics.compare(record)
+        """The scene of a record, which is one of so many, with what there is besides."""
+        compared = statistics.compare(record, scenarios=scenarios)
         return cls(record=record, comparison=compared, samples=samples, traces=traced)
 
 
 def sitting(scene: Scene, *, brief: bool = False) -> Part:
-    """Everything that is known of it; briefly, without tables.
+    """Everything that is known of it; briefly, without tables and logs.
 
     A page of many comparisons would be mostly these.
     """
@@ -58,6 +63,7 @@ def sitting(scene: Scene, *, brief: bool = False) -> Part:
         title=f"{tables.title(comparison)}, begun {_moment(scene.record.context.started_at)}",
         tables=shown,
         sentences=tuple(sentences(comparison)),
+        logs=() if brief else _logs(comparison),
         charts=tuple(one for one in drawn if one is not None),
     )
 
@@ -94,6 +100,16 @@ def _tables(comparison: Comparison) -> list[Table]:
         for title, group in _GROUPS
         if (names := tables.known(comparison, group))
     ]
+
+
+def _logs(comparison: Comparison) -> tuple[Log, ...]:
+    """The end of what was printed by the last failed run of each revision, for each reason."""
+    return tuple(
+        Log(title=f"The end of the log of {row.label}, {reason}, round {last.round}", text=last.log)
+        for row in comparison.rows
+        for reason, last in row.last_failures.items()
+        if last.log and reason not in HARMLESS
+    )
 
 
 def _moment(iso: str) -> str:

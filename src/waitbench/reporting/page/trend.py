@@ -4,9 +4,10 @@ from waitbench.analysis.history import Trend
 from waitbench.analysis.trend import TrendStep
 from waitbench.model.metrics import Metric
 from waitbench.reporting.page.charts import HEIGHT, REVISION, Rows, are_far_apart, rounded
-from waitbench.reporting.page.figures import interval, ratio_cell
+from waitbench.reporting.page.figures import ratio_cell
 from waitbench.reporting.page.parts import Cell, Chart, Heading, Table
 from waitbench.reporting.palette import COLOURS
+from waitbench.reporting.tables import format_interval
 from waitbench.reporting.trends import newest_of, notes
 
 _HEADER = ("revision", "date", "ratio", "sittings", "machines", "step")
@@ -103,7 +104,7 @@ def _step_text(step: TrendStep | None) -> str:
     if step is None:
         return ""
     provisional = " provisional" if step.provisional else ""
-    return f"× {step.ratio.value:.3g} {interval(step.ratio)}{provisional}"
+    return f"× {step.ratio.value:.3g} {format_interval(step.ratio)}{provisional}"
 
 
 def _or(value: float | None, other: float) -> float:
