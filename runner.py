@@ -20,6 +20,12 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "src"))
 
+from waitbench.system import crashes, streams
+
+if __name__ == "__main__":
+    sys.excepthook = crashes.end
+    streams.open_closed()
+
 from waitbench.system import endings
 
 if __name__ == "__main__":
@@ -44,7 +50,7 @@ from waitbench.cli import (
 from waitbench.cli.machines import cluster, merge, unit
 from waitbench.families.base import Command
 from waitbench.model.errors import ExitCode, HarnessError
-from waitbench.system import confinement, crashes, texts, variables
+from waitbench.system import confinement, texts, variables
 
 COMMANDS = (
     Command(name="compare", function=compare.compare, epilog=compare.EXAMPLES),
@@ -83,6 +89,7 @@ def make_app() -> typer.Typer:
 
 def main() -> int:
     """Runs the command line; returns its exit code."""
+    streams.open_closed()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal may have no character for ×
             stream.reconfigure(errors="replace")

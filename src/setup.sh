@@ -2,7 +2,13 @@
 # Usage: source src/setup.sh REQUIREMENTS_FILE; afterwards "$bench_python" is its interpreter.
 # shellcheck shell=bash
 
-bench_say() { printf '%s\n' "$*" >&2; }
+# What the caller has closed would be the number of the next file that is opened.
+{ : 7<&0; } 2>/dev/null || exec </dev/null
+{ : 7>&1; } 2>/dev/null || exec >/dev/null
+: 7>&2 || exec 2>/dev/null
+
+# What nobody can read is no reason to end.
+bench_say() { printf '%s\n' "$*" >&2 2>/dev/null || true; }
 
 bench_die() {
   bench_say "$BENCH_PROGRAM: $*"
@@ -37,33 +43,63 @@ bench_make_venv() {
   bench_die "no virtualenv can be made with $python. Install its venv module (Debian: apt install python3-venv) or virtualenv."
 }
 
+# Whether the libraries are those wanted, and an interpreter is there to load them.
+bench_is_ready() {
+  [[ -f $stamp && $(cat "$stamp") == "$wanted" && ! -e $folder/damaged ]] && "$bench_python" -S -c '' 2>/dev/null
+}
+
+# An interpreter that no variable of the caller's leads astray.
+bench_isolated() { "$bench_python" -I "$@"; }
+
 bench_setup() {
   local requirements=$1 folder=$BENCH_ROOT/.bench/venv wanted stamp
   bench_python=$folder/bin/python
   # With where it is: a folder that was moved, or that shares its environment, is set up anew.
   wanted="$(cat "$BENCH_ROOT"/requirements*.txt "$BENCH_ROOT/src/setup.sh" | cksum) $BENCH_ROOT"
   stamp=$folder/$(basename "$requirements").stamp
-  [[ -x $bench_python && -f $stamp && $(cat "$stamp") == "$wanted" ]] && return
-  mkdir -p "$BENCH_ROOT/.bench"
+  bench_is_ready && return
+  if bench_isolated -S -c '' 2>/dev/null && ! "$bench_python" -S -c '' 2>/dev/null; then
+    local name
+    for name in $(compgen -e PYTHON); do
+      if env -u "$name" "$bench_python" -S -c '' 2>/dev/null; then
+        bench_die "$name=${!name} keeps Python from starting. Unset it."
+      fi
+    done
+    bench_die "variables of yours keep Python from starting: unset those whose names begin with PYTHON."
+  fi
+  if ! mkdir -p "$BENCH_ROOT/.bench" 2>/dev/null || [[ ! -w $BENCH_ROOT/.bench ]]; then
+    bench_die "you may not write to $BENCH_ROOT/.bench, where the libraries are to be. Use a clone of your own."
+  fi
   # Two scripts started at once must not build the same folder.
   exec 9>"$BENCH_ROOT/.bench/setup.lock"
-  if command -v flock >/dev/null; then flock 9; fi
-  if [[ ! (-f $stamp && $(cat "$stamp") == "$wanted") ]]; then
-    # -I: what the caller's PYTHONPATH names is none of pip's business.
-    if ! "$bench_python" -I -m pip --version >/dev/null 2>&1; then
+  if command -v flock >/dev/null && ! flock --timeout 1 9; then
+    bench_say "Waiting for $(cat "$BENCH_ROOT/.bench/setup.holder" 2>/dev/null || echo another process)," \
+      "which sets up the same ..."
+    flock 9
+  fi
+  printf '%s' "process $$ ($BENCH_PROGRAM)" >"$BENCH_ROOT/.bench/setup.holder"
+  if ! bench_is_ready; then
+    if [[ -d $folder ]] && { [[ -e $folder/damaged ]] || ! bench_isolated -m pip --version >/dev/null 2>&1; }; then
+      bench_say "The libraries in .bench/venv are damaged; they are installed anew."
+      rm -rf "$folder"
+      # Once is enough: see src/waitbench/system/crashes.py.
+      export BENCH_HEALED=1
+    fi
+    if [[ ! -d $folder ]]; then
       local python
       python=$(bench_find_python) || exit 3
       bench_say "Setting up waitbench in .bench/venv with $("$python" --version) (once, about a minute) ..."
       bench_make_venv "$python" "$folder"
     fi
     bench_say "Installing $(basename "$requirements") ..."
-    "$bench_python" -I -m pip install --quiet --disable-pip-version-check --require-hashes \
+    bench_isolated -m pip install --quiet --disable-pip-version-check --require-hashes \
       --requirement "$requirements" \
       || bench_die "the libraries could not be installed; see above."
     # Tools and benchmarks import the package from where it is: it is not installed.
     printf '%s\n' "$BENCH_ROOT/src" "$BENCH_ROOT" >"$(echo "$folder"/lib/python3*/site-packages)/waitbench.pth"
     printf '%s' "$wanted" >"$stamp"
   fi
+  rm -f "$BENCH_ROOT/.bench/setup.holder"
   exec 9>&-
 }
 

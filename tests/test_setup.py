@@ -1,6 +1,8 @@
 """Setting up: a virtualenv of waitbench's own, whatever Python there is."""
 
+import fcntl
 import hashlib
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -59,18 +61,28 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def set_up(project: Path, requirement: str) -> subprocess.CompletedProcess[str]:
     """Sets a project up that needs one thing; the caller's PYTHONPATH has another pip."""
+    process = start_set_up(project, requirement)
+    stdout, stderr = process.communicate(timeout=120)
+    return subprocess.CompletedProcess(process.args, process.returncode, stdout, stderr)
+
+
+def start_set_up(project: Path, requirement: str) -> "subprocess.Popen[str]":
     (project / "requirements.txt").write_text(f"{requirement}\n")
     strange = project / "strange" / "pip"
     strange.mkdir(parents=True, exist_ok=True)
     (strange / "__init__.py").write_text("raise SystemExit('a strange pip')\n")
     script = 'set -euo pipefail; BENCH_PROGRAM=test; BENCH_ROOT=$1; source "$1/src/setup.sh" "$2"'
-    return subprocess.run(
+    return subprocess.Popen(
         ["bash", "-c", script, "bash", str(project), str(project / "requirements.txt")],
-        capture_output=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
-        timeout=120,
-        check=False,
-        env={"PATH": "/usr/bin:/bin", "PYTHONPATH": str(strange.parent), "PIP_NO_INDEX": "1"},
+        env={
+            "PATH": "/usr/bin:/bin",
+            "PYTHONPATH": str(strange.parent),
+            "PIP_NO_INDEX": "1",
+            "BENCH_PYTHON": sys.executable,
+        },
     )
 
 
@@ -99,3 +111,41 @@ def test_a_project_that_was_moved_has_its_own_package_again(project: Path) -> No
         assert link.read_text().splitlines() == [str(moved / "src"), str(moved)]
     finally:
         moved.rename(project)
+
+
+def test_who_waits_for_another_to_set_up_says_for_whom(project: Path) -> None:
+    (project / ".bench" / "setup.holder").write_text("process 123 (./compare.sh)")
+    with (project / ".bench" / "setup.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        waiting = start_set_up(project, "")
+        assert waiting.stderr is not None
+        said = waiting.stderr.readline()
+    _, rest = waiting.communicate(timeout=120)
+    assert said == "Waiting for process 123 (./compare.sh), which sets up the same ...\n"
+    assert (waiting.returncode, "Waiting" in rest) == (0, False), rest
+
+
+@pytest.mark.parametrize("damage", ["no python", "no standard library", "no pip", "noted"])
+def test_a_damaged_virtualenv_is_made_anew_and_said_once(damage: str, project: Path) -> None:
+    wheel = standin.write_wheel(project / "wheels")
+    requirement = f"{wheel} --hash=sha256:{hashlib.sha256(wheel.read_bytes()).hexdigest()}"
+    assert set_up(project, requirement).returncode == 0
+    venv = project / ".bench" / "venv"
+    (packages,) = venv.glob("lib/python3*/site-packages")
+    shutil.rmtree(packages / "standin")
+    if damage == "no python":
+        (venv / "bin" / "python").unlink()
+    elif damage == "no standard library":
+        (venv / "bin" / "python").unlink()
+        (venv / "bin" / "python").write_text("#!/bin/sh\nexit 1\n")
+        (venv / "bin" / "python").chmod(0o755)
+    elif damage == "no pip":
+        shutil.rmtree(packages / "pip")
+        (venv / "requirements.txt.stamp").unlink()
+    else:
+        (venv / "damaged").touch()
+    done = set_up(project, requirement)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("are damaged; they are installed anew.\n") == 1
+    subprocess.run([venv / "bin" / "python", "-c", "import standin.run"], check=True)
+    assert set_up(project, requirement).stderr == ""

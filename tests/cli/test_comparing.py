@@ -37,6 +37,7 @@ def test_an_a_a_comparison_of_a_wheel_is_measured_tabulated_charted_and_called_i
     order = [(r["round"], r["revision"]) for r in measured if r["scenario"] == "partitioned"]
     assert order == [("1", "B"), ("1", "A"), ("2", "A"), ("2", "B")]
     assert "B against A" in done.stdout
+    assert "B: identical build: every file of its package is that of A." in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 200
     # A scenario's table is there before the next scenario is measured; the summary ends it.
     table, next_run = (
@@ -112,11 +113,11 @@ def test_a_candidate_that_was_never_measured_does_not_pass_the_gate(
     options = ["-s", "partitioned", "--fail-on", "cpu:10%", "--no-plot", "--junit", junit]
     done = run_compare(good, bad, *options)
     assert done.returncode == 3, done.stdout + done.stderr
-    assert "NOT MEASURED, 1 of 1 question: bad: cpu in partitioned" in done.stdout
+    assert "NOT MEASURED: 1 of 1 questions, bad: cpu in partitioned" in done.stdout
     results = tmp_path / "results"
     verdict = json.loads((results / "verdict.json").read_text())
-    assert (verdict["passed"], verdict["not_measured"]) == (False, 1)
-    assert 'errors="1"' in junit.read_text()
+    assert (verdict["outcome"], verdict["not_measured"]) == ("not measured", 1)
+    assert 'errors="2"' in junit.read_text()
     # The baseline is not measured on, to --max-rounds, for nothing.
     measured = [row for row in rows(results) if row["outcome"] == "ok"]
     assert len(measured) <= 2
@@ -138,23 +139,28 @@ def test_a_revision_that_cannot_be_imported_is_said_with_its_log_and_the_others_
     }
 
 
-def test_resuming_one_scenario_keeps_the_rows_of_the_others(
+def test_a_part_of_a_comparison_is_not_resumed_as_the_whole(
     run_compare: Compare, tmp_path: Path
 ) -> None:
     wheel = standin.revision(tmp_path / "w")
     both = ["-s", "partitioned", "-s", "dynamic", "--no-plot"]
     assert run_compare(wheel, *both, "--rounds", "1").returncode == 0
+    results = tmp_path / "results"
+    before = {path: path.read_bytes() for path in results.iterdir()}
     done = run_compare(wheel, "-s", "dynamic", "--rounds", "2", "--no-plot", "--resume")
-    assert done.returncode == 0, done.stderr
-    measured = [row for row in rows(tmp_path / "results") if row["outcome"] == "ok"]
-    found = Counter(row["scenario"] for row in measured)
-    assert found == {"partitioned": 1, "dynamic": 2}
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert "partitioned, dynamic; now dynamic" in " ".join(done.stderr.split())
+    assert {path: path.read_bytes() for path in results.iterdir()} == before
+    more = run_compare(wheel, *both, "--rounds", "2", "--resume")
+    assert more.returncode == 0, more.stderr
+    found = Counter(row["scenario"] for row in rows(results) if row["outcome"] == "ok")
+    assert found == {"partitioned": 2, "dynamic": 2}
 
 
 def test_calibration_counts_what_it_has_and_goes_on(run_compare: Compare, tmp_path: Path) -> None:
     wheel = standin.revision(tmp_path / "w", "burn 0.05")
     folder = tmp_path / "calibration"
-    options = ["-s", "dynamic", "--fail-on", "cpu:100%", "--max-rounds", "3", "--results", folder]
+    options = ["-s", "dynamic", "--fail-on", "cpu:100%", "--max-rounds", "6", "--results", folder]
     done = run_compare(wheel, "--comparisons", "1", *options, command="calibrate")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "comparison-001 of 1" in done.stdout

@@ -50,13 +50,19 @@ def test_what_cannot_be_told_is_said(
     assert why in done.stderr
 
 
-def test_a_folder_that_is_not_ours_is_left_out_and_named(
+def test_what_cannot_be_read_is_named_each_time_the_rest_is_told_and_it_ends_with_3(
     run_compare: Compare, tmp_path: Path
 ) -> None:
-    shutil.copytree(SAMPLES / "input", tmp_path / "kept" / "good")
-    (tmp_path / "kept" / "bad").mkdir()
-    (tmp_path / "kept" / "bad" / "comparison.json").write_text("{")
-    done = run_compare(tmp_path / "kept", command="history")
-    assert done.returncode == 0, done.stderr
-    assert "bad is left out" in done.stderr
-    assert "v0.16.0" in done.stdout
+    kept = tmp_path / "kept"
+    shutil.copytree(SAMPLES / "input", kept / "good")
+    (kept / "bad").mkdir()
+    (kept / "bad" / "comparison.json").write_text("{")
+    cut_off, *_ = (path for path in (kept / "good").glob("partitioned*.json"))
+    cut_off.write_bytes(cut_off.read_bytes()[:1000])
+    for _ in range(2):
+        done = run_compare(kept, command="history")
+        assert done.returncode == 3, done.stderr
+        assert "bad is left out" in done.stderr
+        assert f"{cut_off.name}' is not a result file of waitbench (it is cut off" in done.stderr
+        assert "move it away" in done.stderr
+        assert "v0.16.0" in done.stdout

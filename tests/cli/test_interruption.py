@@ -65,10 +65,38 @@ def test_resuming_another_comparison_is_refused_and_nothing_is_lost(
 
 
 def test_two_comparisons_into_one_folder_do_not_mix(run_compare: Compare, tmp_path: Path) -> None:
-    wheel = standin.revision(tmp_path / "w", "sleep 1")
+    wheel = standin.revision(tmp_path / "w", "sleep 4")
     results = tmp_path / "results"
     first = start(wheel, *COMMON, "--rounds", "3", "--results", results)
     wait_for_runs(results, "dynamic", 1)
     second = run_compare(wheel, *COMMON, "--rounds", "1", "--resume")
     assert (second.returncode, "Another comparison" in second.stderr) == (2, True), second.stderr
-    assert first.wait(30) == 0
+    assert first.wait(60) == 0
+
+
+def test_an_interrupted_gate_says_what_it_knows_and_how_long_it_may_take_yet(
+    tmp_path: Path,
+) -> None:
+    wheel = standin.revision(tmp_path / "w", "sleep 0.2")
+    results = tmp_path / "results"
+    arguments = [f"A={wheel}", f"B={wheel}", *COMMON, "--results", results, "--budget", "600"]
+    process = start(*arguments, "--fail-on", "cpu:0.1%")
+    wait_for_runs(results, "dynamic", 7)
+    process.send_signal(signal.SIGINT)
+    said, _ = process.communicate(timeout=10)
+    assert process.returncode == 130
+    runs, so_far = said.split("Interrupted. What was measured so far says:")
+    assert "(at most 10 min left)" in runs
+    assert "INCONCLUSIVE" in so_far
+    assert not (results / "verdict.json").exists()
+
+
+def test_an_interrupted_comparison_sums_up_what_it_knows(tmp_path: Path) -> None:
+    wheel = standin.revision(tmp_path / "w", "sleep 0.2")
+    results = tmp_path / "results"
+    process = start(f"A={wheel}", f"B={wheel}", *COMMON, "--rounds", "30", "--results", results)
+    wait_for_runs(results, "dynamic", 7)
+    process.send_signal(signal.SIGTERM)
+    said, _ = process.communicate(timeout=10)
+    assert process.returncode == 130
+    assert "all scenarios · B against A" in said.partition("Interrupted. What was")[2]

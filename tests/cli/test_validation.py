@@ -63,7 +63,7 @@ def refused(
         (["--repo", "x" * 300, "v0.16.0"], "neither a folder nor a URL"),
         (["--python", "x" * 300, "v0.16.0"], "neither a version"),
         (["--dataflow", "x" * 300 + ".py", "v0.16.0"], "there is no Python file"),
-        (["--strict", "v0.16.0", "v0.16.1"], "--strict is for the gate"),
+        (["--inconclusive", "pass", "v0.16.0", "v0.16.1"], "--inconclusive is for the gate"),
         (["--fail-fast", "v0.16.0", "v0.16.1"], "--fail-fast is for the gate"),
         (["--full", "v0.16.0", "v0.16.1"], "--full is for the gate"),
         (["--junit", "x.xml", "v0.16.0", "v0.16.1"], "--junit is for the gate"),
@@ -84,7 +84,7 @@ def refused(
         (["no.whl"], "no wheel file"),
         (["--fail-on", "speed:10%", "v0.16.0", "v0.16.1"], "no metric 'speed'"),
         (["--fail-on", "cpu:10%", "v0.16.0"], "at least two revisions"),
-        (["--fail-on", "cpu:10%", "--max-rounds", "2", "v0.16.0", "v0.16.1"], "at least 3"),
+        (["--fail-on", "cpu:10%", "--max-rounds", "2", "v0.16.0", "v0.16.1"], "at least 6"),
         (["--budget", "0", "v0.16.0"], "--budget 0"),
     ],
 )

@@ -46,6 +46,19 @@ def test_a_repository_by_url_is_cloned_once_and_fetched_for_what_may_have_moved(
         offline.find_commit("no-such-branch")
 
 
+def test_what_a_shallow_clone_lacks_is_said_with_what_brings_it(
+    tmp_path: Path, cache: Cache
+) -> None:
+    upstream, clone = tmp_path / "upstream", tmp_path / "clone"
+    commits = standin.write_repository(upstream)
+    standin.git(tmp_path, "clone", "--quiet", "--depth", "1", upstream.as_uri(), str(clone))
+    for repository, is_shallow in ((clone, True), (upstream, False)):
+        found = Repository(str(repository), cache)
+        assert (found.find_commit(commits["one"]) is None) == is_shallow
+        lack = found.describe_lack(commits["one"])
+        assert ("fetch-depth: 0" in lack, "gone for good" in lack) == (is_shallow, not is_shallow)
+
+
 @pytest.mark.parametrize(
     "location", ["", "-x", "--upload-pack=touch x", "no/such/folder", "ext::sh -c id", "https://-x"]
 )

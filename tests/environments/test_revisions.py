@@ -41,6 +41,20 @@ def test_a_version_with_or_without_v_is_a_release(text: str, repository: Reposit
     assert (revision.label, revision.source) == (text, Release("0.16.0"))
 
 
+@pytest.mark.parametrize("text", ["v0.15.1", "0.10.0", "v0.15.1+kafka==1.0", "old=v0.15.1"])
+def test_a_release_from_before_the_oldest_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match=r"^bytewax 0\.1.* is too old: 0\.16\.0 is the oldest"):
+        resolve([text], {})
+
+
+def test_a_wheel_from_before_the_oldest_is_refused(tmp_path: Path) -> None:
+    wheel = tmp_path / "bytewax-0.15.1-py3-none-any.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.writestr("bytewax-0.15.1.dist-info/METADATA", "Name: bytewax")
+    with pytest.raises(UsageError, match=r"^bytewax 0\.15\.1 is too old"):
+        resolve([str(wheel)], {})
+
+
 def test_commits_branches_and_tags_resolve_to_full_commit_ids(
     repository: Repository, repository_folder: tuple[Path, dict[str, str]]
 ) -> None:

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.integration
 
 TOO_LARGE = ("comparison.json", "dynamic.json", "dynamic.png")
 """Files in the order in which they are written, each larger than those before it."""
-GATE = ("--fail-on", "cpu:1000%", "--max-rounds", "3")
+GATE = ("--fail-on", "cpu:1000%", "--max-rounds", "6")
 
 
 @contextmanager
@@ -125,7 +125,7 @@ def test_no_room_for_an_environment_is_said_with_the_log(
     shared_clone: Clone, tmp_path: Path
 ) -> None:
     wheel = shared_clone.wheel("too-large", "do 'never installed'")
-    with disk(shared_clone.cache / "environments", "1m"):
+    with disk(shared_clone.cache / "environments", "64k"):
         done = shared_clone.run(wheel, *QUICK, "--results", tmp_path / "results")
     assert done.returncode == 3
     assert "No space left on device" in done.stdout + sentence(done)

@@ -62,7 +62,8 @@ def test_a_measurement_set_aside_is_an_outcome_before_and_after_the_end(
 ) -> None:
     keep(tmp_path, record)
     disturbed = outcome("a", 1, DISTURBED)
-    record.replace(record.measurements[0], disturbed)
+    del record.measurements[0]
+    record.add(disturbed)
     comparisons.append(tmp_path, record, disturbed)
     assert comparisons.read(tmp_path).records == (record,)
     comparisons.finish(tmp_path, [record])
@@ -231,3 +232,42 @@ def test_reading_loads_neither_what_measures_nor_what_draws() -> None:
     rooms = {name.split(".")[1] for name in loaded if name.startswith("waitbench.")}
     assert rooms == {"model", "store", "system"}
     assert not {"numpy", "scipy", "pandas", "matplotlib", "typer", "rich"} & set(loaded)
+
+
+def test_a_damaged_scenario_is_named_with_what_to_do_and_the_rest_is_kept(
+    tmp_path: Path, record: Record
+) -> None:
+    other = make_record({"a": [times(1, 1, 1)]}, scenario="other")
+    comparisons.begin(tmp_path, record.context)
+    comparisons.finish(tmp_path, [record, other])
+    path = tmp_path / "waiting.json"
+    path.write_bytes(path.read_bytes()[:500])
+    with pytest.raises(UsageError, match=r"waiting\.json' .*cut off.* move it away.*--resume"):
+        comparisons.resume(tmp_path)
+    kept = comparisons.salvage(tmp_path)
+    assert ([one.scenario for one in kept.records], len(kept.lost)) == (["other"], 1)
+    path.unlink()
+    assert [one.scenario for one in comparisons.resume(tmp_path).records] == ["other"]
+
+
+def test_a_damaged_scenario_is_rebuilt_from_its_journal(tmp_path: Path, record: Record) -> None:
+    keep(tmp_path, record)
+    (tmp_path / "waiting.json").write_text("{")
+    contents = comparisons.resume(tmp_path)
+    (found,) = contents.records
+    assert sorted_runs(found) == sorted_runs(record)
+    assert "Its journal is whole" in contents.rebuilt[0]
+    comparisons.finish(tmp_path, [found])
+    assert comparisons.resume(tmp_path).rebuilt == []
+
+
+@pytest.mark.parametrize("content", [None, "", '{"format": 2, "kind": "compa'])
+def test_without_what_holds_for_all_runs_none_of_them_counts_and_it_is_said_why(
+    content: str | None, tmp_path: Path, record: Record
+) -> None:
+    comparisons.begin(tmp_path, record.context)
+    comparisons.finish(tmp_path, [record])
+    path = tmp_path / "comparison.json"
+    path.unlink() if content is None else path.write_text(content)
+    with pytest.raises(UsageError, match=r"none of them counts\. Put a copy of it back, or meas"):
+        comparisons.resume(tmp_path)

@@ -62,6 +62,19 @@ def test_a_later_measurement_of_the_same_round_replaces_the_earlier_one(
     assert read.measurements == [run(2), run(1, "b"), anew]
 
 
+def test_what_was_set_aside_stays_beside_the_measurement_that_took_its_place(
+    tmp_path: Path, record: Record
+) -> None:
+    path = tmp_path / "journal"
+    disturbed = outcome("a", 1, DISTURBED)
+    anew = replace(run(1), started_at="2026-01-02T00:00:00+00:00")
+    for result in (run(1), disturbed, anew):
+        journal.append(path, record, result)
+    read = journal.read(path, record.context)
+    assert read is not None
+    assert (read.measurements, read.outcomes) == ([anew], [disturbed])
+
+
 def test_a_journal_cut_off_at_any_byte_keeps_all_runs_but_the_last_and_takes_further_ones(
     tmp_path: Path, record: Record
 ) -> None:

@@ -98,7 +98,32 @@ def test_a_revision_that_one_machine_could_not_set_up_is_known_from_the_others(
 
     change(one, COMPARISON_NAME, unbuilt)
     change(one, "one.json", lambda content: content["outcomes"][0].update(reason=NOT_BUILT))
-    assert all(revision.facts is not None for revision in merged(one, two).context.revisions)
+    found = merged(one, two)
+    assert all(revision.facts is not None for revision in found.context.revisions)
+    assert [text for text in found.unknown if "build" in text] == [
+        f"{str(one)!r} does not tell which build of b it had, if any."
+    ]
+
+
+def test_what_the_first_share_does_not_know_is_compared_among_the_others(whole: Path) -> None:
+    one, two, three = part(whole, 3)
+    change(one, COMPARISON_NAME, lambda content: content["revisions"][1].update(environment=None))
+    change(three, COMPARISON_NAME, _environment(package_sha256="feed"))
+    with pytest.raises(UsageError, match=r"2-of-3' and .*3-of-3' are not .*: builds of b differ"):
+        merged(one, two, three)
+
+
+def test_shares_that_other_sources_of_one_version_measured_are_refused(whole: Path) -> None:
+    one, two = part(whole, 2)
+    for folder, sources in ((one, "aaaa"), (two, "bbbb")):
+        change(folder, COMPARISON_NAME, _version(f"0.2.0+{sources}"))
+    with pytest.raises(UsageError, match="versions of waitbench differ"):
+        merged(one, two)
+    change(two, COMPARISON_NAME, _version("0.2.0+aaaa"))
+    assert merged(one, two).unknown == []
+    for folder in (one, two):
+        change(folder, COMPARISON_NAME, _version("0.2.0"))
+    assert f"{str(two)!r} does not tell which sources" in merged(one, two).unknown[1]
 
 
 def test_a_share_that_is_missing_or_there_twice_is_named(whole: Path) -> None:
@@ -115,6 +140,10 @@ def test_a_scenario_is_not_taken_from_two_machines(whole: Path) -> None:
         merged(whole, one)
     with pytest.raises(UsageError, match="--everywhere"):
         merged(whole, whole)
+
+
+def _version(text: str) -> Callable[[dict[str, Any]], None]:
+    return lambda content: content.update(waitbench=text)
 
 
 def _revision(**changes: Any) -> Callable[[dict[str, Any]], None]:
@@ -140,7 +169,10 @@ def _parameter(content: dict[str, Any]) -> None:
         (_environment(python="3.11.9"), "Pythons of b"),
         (_environment(package_sha256="feed"), "builds of b"),
         (lambda content: content["settings"].update(rounds=6), "settings 'rounds'"),
-        (lambda content: content["settings"].update(gate={"strict": True}), "settings 'gate'"),
+        (
+            lambda content: content["settings"].update(gate={"inconclusive": "pass"}),
+            "settings 'gate'",
+        ),
         (_parameter, "parameters of one"),
     ],
 )

@@ -12,7 +12,7 @@ from rich.console import Console
 from waitbench import engines
 from waitbench.analysis.bisection import Search
 from waitbench.analysis.bisection_stages import Grain, Searched, Stage, part_of_error
-from waitbench.analysis.bisection_steps import Step
+from waitbench.analysis.bisection_steps import Says, Step
 from waitbench.analysis.criteria import Criterion
 from waitbench.cli import drawing
 from waitbench.cli.publishing import publish
@@ -21,6 +21,7 @@ from waitbench.cli.resuming import kept_in
 from waitbench.cli.stepping import CannotBeMeasured, Stepper
 from waitbench.cli.stretches import FEWEST, History, Which
 from waitbench.cli.valid_request import ValidRequest
+from waitbench.environments.revisions import without_label
 from waitbench.model.errors import ExitCode, HarnessError, UsageError
 from waitbench.model.history import Stretch
 from waitbench.reporting.bisection import console, markdown, plain, texts
@@ -57,6 +58,12 @@ class Bisecting:
     def bisect(self, request: Request) -> ExitCode:
         """Searches. Raises ``HarnessError``."""
         self._validate()
+        good, bad = map(without_label, request.revisions)
+        if good == bad:
+            raise UsageError(
+                f"Both ends are {good}, so there is nothing to search between them. Name an older "
+                "revision first, such as: ./waitbench bisect v0.16.2 main"
+            )
         progress = make_console(stderr=self.as_json)
         valid = validate(request, PreparationLog(progress, quiet=self.quiet), quick=not self.full)
         history_of = History(self.which, self.all_parents, valid)
@@ -158,12 +165,19 @@ class _Search:
             if left_s <= 0:
                 self.remarks.append("The budget is spent: --resume goes on, with a --budget anew.")
                 return
-            self.stages[number] = self._step(stepper, self.stages[number], step, home, left_s)
+            before = self.stages[number]
+            self.stages[number] = self._step(stepper, before, step, home, left_s)
+            if self.stages[number] is before:
+                self.remarks.append(
+                    "No round fits into what is left of the budget: --resume goes on."
+                )
+                return
             self._keep()
 
     def _step(
         self, stepper: Stepper, stage: Stage, step: Step, home: Path, budget_s: float
     ) -> Stage:
+        """The stage with the answer of a step; the same one where nothing was measured."""
         say = console.Steps(self.progress, self.asked.quiet)
         say.begin(stage, step)
         try:
@@ -173,6 +187,8 @@ class _Search:
             say.lack(stage, middle, error.why)
             return stage.without(middle, error.why)
         say.end(answer)
+        if answer.says is Says.UNCLEAR and not answer.rounds:
+            return stage
         return stage.answered(step, answer)
 
     def _missing_before(self) -> Mapping[int, Mapping[str, str]]:

@@ -10,7 +10,7 @@ from waitbench.cli import gating, options
 from waitbench.cli.asking import asking
 from waitbench.cli.comparing import Comparing
 from waitbench.cli.extras import Extras
-from waitbench.cli.gating import Gate
+from waitbench.cli.gating import Gate, Inconclusive
 from waitbench.cli.machines.spreading import Spreading
 from waitbench.cli.output import Output
 from waitbench.cli.request import Request
@@ -66,9 +66,13 @@ def compare(
             metavar="SECONDS", help="The gate begins no new round after this much measuring."
         ),
     ] = 1800,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="A question that stays open fails the gate too.")
-    ] = False,
+    inconclusive: Annotated[
+        Inconclusive,
+        typer.Option(
+            help="The exit code of the gate where no criterion failed and a question has no "
+            "certain answer: error is 3, pass is 0."
+        ),
+    ] = Inconclusive.ERROR,
     full: options.Full = False,
     markdown: Annotated[
         Optional[Path],
@@ -139,7 +143,7 @@ def compare(
         criteria=gating.read_criteria(fail_on, max_rounds, defaults=gate),
         most_rounds=gating.last_look(max_rounds),
         budget_s=budget,
-        strict=strict,
+        inconclusive_passes=inconclusive is Inconclusive.PASS,
         fail_fast=fail_fast,
         full=full,
         markdown=markdown,
@@ -152,6 +156,7 @@ def compare(
         origin=origin,
         instrumented=instruments,
         required_metrics=asked.needs,
+        by_defaults=gate,
         shard=None if shard is None else Shard.parse(shard),
     )
     comparing = Comparing(

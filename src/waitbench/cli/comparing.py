@@ -66,8 +66,11 @@ class Comparing:
             if not self.resume:
                 # Somebody may have begun and ended in it since; nothing of theirs is overwritten.
                 folders.new_folder(folder)
-            records = begin_records(prepared, folder, resume=self.resume)
             settings = self.measuring.settings(prepared.request)
+            if prepared.request.share.is_whole:
+                parameters = {one.name: dict(one.parameters) for one in prepared.request.scenarios}
+                settings["parameters"] = parameters
+            records = begin_records(prepared, folder, settings, progress.print, resume=self.resume)
             comparisons.begin(folder, prepared.context, settings)
             self._measure(prepared, records, folder, progress)
             comparisons.finish(folder, list(records.values()))
@@ -118,5 +121,9 @@ class Comparing:
             # What is left to do when a scenario is done: extra runs, then its tables.
             return Keeper(folder, bar, lambda one: concluding.sum_up(one, extras.add(one)))
 
-        with RunProgress(progress, quiet=self.output.quiet) as bar:
-            self.measuring.measure(prepared, records, keeper)
+        try:
+            with RunProgress(progress, quiet=self.output.quiet) as bar:
+                self.measuring.measure(prepared, records, keeper)
+        except endings.Ended:
+            concluding.say_so_far(list(records.values()))
+            raise

@@ -8,7 +8,7 @@ from pathlib import Path
 import typer
 from rich.text import Text
 
-from waitbench import engines
+from waitbench import engines, families
 from waitbench.cli import doctor_sources
 from waitbench.cli.finding import Finding
 from waitbench.environments import interpreters
@@ -53,6 +53,7 @@ def _findings(cache: Cache) -> Iterator[Finding]:
     yield _pythons(cache)
     yield _compiler()
     yield from _engines()
+    yield from _families(cache)
     yield from doctor_sources.findings()
 
 
@@ -190,3 +191,13 @@ def _engines() -> Iterator[Finding]:
                 here="cannot run",
                 costs=f"Its revisions are outcomes, and no figures. {lack}",
             )
+
+
+def _families(cache: Cache) -> Iterator[Finding]:
+    """Those whose services this machine cannot run."""
+    for name, lack in families.lacks(cache.root / "services").items():
+        yield Finding(
+            what=f"family {name}",
+            here="cannot run",
+            costs=f"Its scenarios are outcomes, and no figures. {lack}",
+        )

@@ -17,7 +17,7 @@ def draw(contents: Contents, formats: Sequence[str]) -> list[Path]:
     # Here, not above: matplotlib takes a second to import, which no error message should wait for.
     from waitbench.reporting import charts
 
-    compared = [statistics.compare(record) for record in contents.records]
+    compared = statistics.compare_all(contents.records)
     sampled = {scenario: timelines.read(path) for scenario, path in contents.timelines.items()}
     drawn = charts.draw_all(compared, sampled, contents.folder, formats)
     of_families = families.figures(contents)

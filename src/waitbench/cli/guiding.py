@@ -39,8 +39,14 @@ class GateGuide:
         self._unsettled: tuple[Judgement, ...] = ()
 
     def wants_more(self, scenario: str) -> bool:
-        """Whether more rounds of a scenario would change anything that matters."""
+        """Whether more rounds of a scenario would change anything that matters.
+
+        So does a round in which a run failed in an earlier session.
+        """
         self._judge()
+        (record,) = (record for record in self._records if record.scenario == scenario)
+        if any(number <= self._asked.most_rounds for number in record.awaits_repeats):
+            return True
         return any(scenario in judgement.scenarios for judgement in self._unsettled)
 
     def wants_instruments(self, scenario: str) -> bool:
@@ -64,7 +70,8 @@ class GateGuide:
     def is_over(self) -> bool:
         """Whether nothing more need be measured at all."""
         self._judge()
-        return self._asked.fail_fast and any(map(gate.has_failed, self._judgements))
+        has_failed = self._asked.fail_fast and any(map(gate.has_failed, self._judgements))
+        return has_failed or gate.is_too_disturbed(self._records)
 
     def _judge(self) -> None:
         """Judges anew, if anything was measured since the last time."""

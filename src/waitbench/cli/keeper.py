@@ -19,8 +19,11 @@ class Keeper:
     sum_up: Callable[[Record], None] = lambda _record: None
     """Called when nothing more will be added to a record."""
 
-    def extend(self, runs: Sequence[PlannedRun]) -> None:
-        self.progress.extend(runs)
+    def extend(self, runs: Sequence[PlannedRun], at_most_s: float | None = None) -> None:
+        self.progress.extend(runs, at_most_s)
+
+    def repeat(self, runs: Sequence[PlannedRun], foreign_cores: float) -> None:
+        self.progress.repeat(runs, foreign_cores)
 
     def begin(self, planned: PlannedRun) -> None:
         self.progress.begin(planned)

@@ -14,11 +14,12 @@ def _defaults() -> str:
     """The gate's default criteria, in a sentence."""
     groups = {
         scope: ", ".join(str(one) for one in DEFAULTS if one.scope is scope)
-        for scope in (Scope.WAITING, Scope.WORKING)
+        for scope in (Scope.WAITING, Scope.COARSE, Scope.WORKING)
     }
     return (
-        f"In scenarios that wait: {groups[Scope.WAITING]} (the last two where the machine lets "
-        f"them be measured); in those that work: {groups[Scope.WORKING]}."
+        f"In scenarios that wait: {groups[Scope.WAITING]} (syscalls and steady-system where the "
+        f"machine lets them be measured); in a long silence and under the engine's own launcher: "
+        f"{groups[Scope.COARSE]}; in scenarios that work: {groups[Scope.WORKING]}."
     )
 
 
@@ -113,19 +114,20 @@ FailOn = Annotated[
     list[str],
     typer.Option(
         "--fail-on",
-        metavar="METRIC:PCT%[,FLOOR][,alone][,together]",
+        metavar="METRIC:PCT%[,FLOOR][,alone][,together][,tail]",
         help="The gate with a criterion of your own, besides those of --gate if that is given: "
         "exit 1 if a candidate's metric rose by more, such as system:10% or cpu:5%,20ms; "
-        "repeatable. 'together' judges all scenarios by their mean, 'alone' does not excuse a rise "
-        "of what explains CPU time where CPU time fell.",
+        "repeatable. 'together' judges all scenarios by their mean, 'tail' judges rare bad runs, "
+        "'alone' does not excuse a rise of what explains CPU time where CPU time fell.",
     ),
 ]
 GateDefaults = Annotated[
     bool,
     typer.Option(
         "--gate",
-        help="The gate: exit 1 if a candidate costs more, else 0. Rounds are added until every "
-        f"question is settled. {_defaults()}",
+        help="The gate: exit 1 if a candidate costs more, 0 if every question was answered and it "
+        "does not, 3 if that cannot be said. Rounds are added until every question is settled. "
+        f"{_defaults()}",
     ),
 ]
 FailFast = Annotated[
@@ -137,7 +139,7 @@ MostRounds = Annotated[
     typer.Option(
         "--max-rounds",
         help="The gate leaves a question open after so many rounds. It looks after 3, 4, 5, 6, 8, "
-        "10, 12, 15, 20, 25, 30, 40 … of them.",
+        "10, 12, 15, 20, 25, 30, 40 … of them; nothing fails before the sixth.",
     ),
 ]
 Full = Annotated[

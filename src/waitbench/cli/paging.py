@@ -64,6 +64,7 @@ def _kept(folder: Path) -> Kept | None:
                 record,
                 timelines.read(sampled) if sampled else (),
                 traces.of(folder, record.scenario),
+                scenarios=len(contents.records),
             )
         )
     verdict = contents.documents.get("verdict", {})

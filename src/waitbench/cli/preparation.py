@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
 
 from rich.console import Console
 
-from waitbench import VERSION, engines
+from waitbench import engines
 from waitbench.cli.valid_request import ValidRequest
 from waitbench.engines.base import Engine
 from waitbench.environments import origins
@@ -23,7 +23,7 @@ from waitbench.model.record import Contestant, Context, Record
 from waitbench.model.run import NOT_BUILT, WARM_UP, Outcome
 from waitbench.model.scenario import Scenario
 from waitbench.reporting.progress import PreparationLog
-from waitbench.system import machine
+from waitbench.system import installation, machine
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,15 +84,22 @@ def new_record(scenario: Scenario, context: Context) -> Record:
         scenario=scenario.name,
         family=scenario.family.name,
         parameters=scenario.parameters,
-        context=context,
+        context=replace(context, topology=str(scenario.topology)) if scenario.topology else context,
         waits=scenario.waits,
         works=scenario.works,
+        coarse=scenario.coarse,
         metrics=scenario.metrics,
     )
 
 
 def prepare(request: ValidRequest, progress: Console, say: PreparationLog) -> Prepared:
     """Locates or makes everything; what cannot be made is said at once."""
+    # First: a variable that names no broker is refused before anything is built.
+    plans = [
+        one.family.services(one.parameters)
+        for one in request.here
+        if one.family.services is not None
+    ]
     with say:
         hyperfine = locate(request.cache, say.about)
         # Of all scenarios: an environment is the same wherever a share is measured.
@@ -105,14 +112,12 @@ def prepare(request: ValidRequest, progress: Console, say: PreparationLog) -> Pr
             first = max(usable.values(), key=lambda one: engines.named(one.engine).runs_python)
             assets.make(request.here, first, request.cache, say.about)
         services_python = None
-        if any(scenario.family.services is not None for scenario in request.here):
+        if plans:
             services_python = services.make_environment(request.cache, say.about)
-            for scenario in request.here:
-                if scenario.family.services is not None:
-                    plan = scenario.family.services(scenario.parameters)
-                    # What cannot be had is said by each run that needs it; others need not stop.
-                    with suppress(HarnessError):
-                        services.prepare(plan, request.cache, say.about)
+            for plan in plans:
+                # What cannot be had is said by each run that needs it; others need not stop.
+                with suppress(HarnessError):
+                    services.prepare(plan, request.cache, say.about)
     errors = {label: one for label, one in made.items() if isinstance(one, HarnessError)}
     for spec in request.specs:
         # What could not be built for all machines has been said where that was tried.
@@ -128,7 +133,7 @@ def prepare(request: ValidRequest, progress: Console, say: PreparationLog) -> Pr
         machine=machine.describe(),
         started_at=datetime.now(timezone.utc).isoformat(timespec="seconds"),
         argv=request.argv,
-        waitbench=VERSION,
+        waitbench=installation.version(),
     )
     return Prepared(
         request=request,

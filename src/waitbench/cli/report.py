@@ -74,7 +74,7 @@ def report(
 def _print(folder: Path, output: Console) -> list[CellTable]:
     """Prints the tables of a folder. Returns those that only a family has."""
     contents = comparisons.read(folder)
-    compared = [statistics.compare(record) for record in contents.records]
+    compared = statistics.compare_all(contents.records)
     for comparison in compared:
         tables.print_comparison(comparison, output)
         for table in traced.tables(comparison.scenario, traces.of(folder, comparison.scenario)):

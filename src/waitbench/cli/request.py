@@ -52,6 +52,8 @@ class Request:
     """Names of environment variables that builds and runs get besides the listed ones."""
     shard: Shard | None = None
     """Which share of the scenarios to measure, instead of all."""
+    by_defaults: bool = False
+    """Whether the gate asks its default questions, some of which have scenarios of their own."""
     argv: tuple[str, ...]
     """For the result files, without secrets."""
 
@@ -72,7 +74,7 @@ def validate(
     variables.pass_on(request.passed_variables)
     named_engines = revisions.engines_of(request.revisions)
     topology = _topology(request, named_engines)
-    chosen = _scenarios(request, quick=quick)
+    chosen = _scenarios(request, named_engines, quick=quick)
     for name, limit_s in (
         ("--time-limit", request.time_limit_s), ("--setup-limit", request.setup_limit_s)
     ):  # fmt: skip
@@ -203,9 +205,21 @@ def _instruments(request: Request, elsewhere: Instruments | None) -> Instruments
     return found
 
 
-def _scenarios(request: Request, *, quick: bool) -> tuple[Scenario, ...]:
+def _scenarios(
+    request: Request, named_engines: Sequence[Engine], *, quick: bool
+) -> tuple[Scenario, ...]:
     if request.dataflow is None:
-        return selection.select(request.scenarios, request.settings, quick=quick)
+        chosen = selection.select(
+            request.scenarios, request.settings, quick=quick, with_coarse=request.by_defaults
+        )
+        # What none of the engines can start is not asked for unless somebody names it.
+        return tuple(
+            one
+            for one in chosen
+            if request.scenarios
+            or one.topology is None
+            or any(one.topology.kind in engine.topologies for engine in named_engines)
+        )
     if request.settings:
         raise UsageError(
             "--set changes this project's scenarios; parameters of your own dataflow go into its "

@@ -65,8 +65,9 @@ class Stepper:
             return known
         folder.mkdir(exist_ok=True)
         resumed = self.resume and any(folder.iterdir())
-        records = begin_records(prepared, folder, resume=resumed)
-        comparisons.begin(folder, prepared.context, self.request.as_settings())
+        settings = self.request.as_settings()
+        records = begin_records(prepared, folder, settings, self.progress.print, resume=resumed)
+        comparisons.begin(folder, prepared.context, settings)
         guide = _StepGuide(step, records, self)
         with (
             RunProgress(self.progress, quiet=self.quiet) as bar,

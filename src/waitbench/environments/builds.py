@@ -13,8 +13,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from filelock import FileLock
-
 from waitbench.engines.base import Builder
 from waitbench.environments import kept_wheels
 from waitbench.environments.repository import Repository
@@ -24,6 +22,7 @@ from waitbench.model.errors import HarnessError
 from waitbench.model.revision import Checkout
 from waitbench.system.places import Cache
 from waitbench.system.steps import BUILD_S, INSTALL_S, run_logged
+from waitbench.system.waiting import locked
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +41,7 @@ class Workshop:
         """Builds a revision's wheel, or finds the one built before. Raises ``HarnessError``."""
         directory = self._build_directory(spec.python)
         kept = self.cache.folder("wheels") / f"{directory.name}-{spec.identity}"
-        with FileLock(self.cache.lock_file(f"build-{directory.name}")):
+        with locked(self.cache.lock_file(f"build-{directory.name}"), say):
             built = kept_wheels.find(kept)
             if built is not None:
                 return built
@@ -79,9 +78,9 @@ class Workshop:
     def _pip_wheel(self, python: Path, directory: Path, log: Path) -> Path:
         output = directory / "output"
         shutil.rmtree(output, ignore_errors=True)
-        options = ("--verbose", "--no-deps", "--no-cache-dir", "--wheel-dir", str(output))
+        options = ("--verbose", "--no-deps", "--no-cache-dir", "--disable-pip-version-check")
         run_logged(
-            [str(python), "-m", "pip", "wheel", *options, "."],
+            [str(python), "-m", "pip", "wheel", *options, "--wheel-dir", str(output), "."],
             log,
             time_limit_s=self.limit_s or BUILD_S,
             more_variables=self.builder.variables(directory, self.toolchain),

@@ -7,7 +7,7 @@ from packaging.version import Version
 from waitbench.engines.base import Engine
 from waitbench.environments import history
 from waitbench.environments.index import Index
-from waitbench.environments.repository import Repository
+from waitbench.environments.repository import SHALLOW_HINT, Repository, is_shallow
 from waitbench.environments.revisions import Repositories
 from waitbench.environments.sources import commit_of
 from waitbench.model.environment import Interpreter
@@ -97,7 +97,7 @@ class Candidates:
         """Where the history of the bad end leaves that of the good one. Raises ``UsageError``."""
         folder = self.repository.folder()
         fork = history.fork_of(folder, one, other)
-        if history.is_shallow(folder) and (fork is None or not isinstance(good.source, Release)):
+        if is_shallow(folder) and (fork is None or not isinstance(good.source, Release)):
             raise self._shallow()
         if fork is None:
             raise UsageError(
@@ -124,10 +124,7 @@ class Candidates:
         return replace(found, aside=history.own_of(folder, one, other))
 
     def _shallow(self) -> UsageError:
-        return UsageError(
-            f"{self.repository.shown} is a shallow clone, and its history ends too early: git "
-            "fetch --unshallow brings the rest."
-        )
+        return UsageError(f"{self.repository.shown} lacks commits between the ends, {SHALLOW_HINT}")
 
 
 def _source(revision: Revision) -> Release | Commit:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
-from waitbench.environments.repository import git
+from waitbench.environments.repository import git, is_shallow
 from waitbench.model.errors import HarnessError
 from waitbench.model.history import LoggedCommit, Point, Stretch
 from waitbench.model.revision import Commit
@@ -50,11 +50,6 @@ def fork_of(folder: Path, one: str, other: str) -> str | None:
     """The newest commit that is in the history of both, if any."""
     found = git(folder, "merge-base", one, other)
     return found.splitlines()[0] if found else None
-
-
-def is_shallow(folder: Path) -> bool:
-    """Whether a repository's history was cut off when it was cloned."""
-    return git(folder, "rev-parse", "--is-shallow-repository") == "true"
 
 
 def is_cut(folder: Path, good: str, bad: str) -> bool:

@@ -9,15 +9,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from shlex import quote
 
-from filelock import FileLock
-
 from waitbench.model.errors import HarnessError, UsageError, masked
 from waitbench.system import files, variables
 from waitbench.system.places import Cache
 from waitbench.system.processes import Answer, ask
+from waitbench.system.waiting import locked
 
 _URL = re.compile(r"(https?|ssh|git|file)://[^\s-][^\s]*|[\w.-]+@[\w.-]+:[^\s-][^\s]*")
 _GIT_TIME_LIMIT_S = 1800
+
+SHALLOW_HINT = (
+    "and is a shallow clone, whose history ends early. Check it out with fetch-depth: 0 "
+    "(actions/checkout), or fetch the rest with git fetch --unshallow --tags."
+)
+"""What follows what is missing in such a clone."""
 
 _SUBMODULE = re.compile(r"(?:^|\0)160000 [^\t]*\t([^\0]+)")
 """How git lists a submodule in an index."""
@@ -69,6 +74,8 @@ class Repository:
         """A sentence for what ``find_commit`` does not find, with what to do."""
         base, _ = _split_ancestry(name)
         if not base.startswith("#"):
+            if self._is_local() and is_shallow(Path(self.location)):
+                return f"{self.location} has no commit, branch or tag {name!r}, {SHALLOW_HINT}"
             return (
                 f"{self.location} has no commit, branch or tag {name!r}. If it is in a fork, "
                 "name the fork with --repo URL; a commit of a deleted branch may be gone for good."
@@ -125,7 +132,7 @@ class Repository:
             return Path(self.location)
         key = hashlib.sha256(self.location.encode()).hexdigest()[:16]
         folder = self.cache.folder("repositories") / key
-        with FileLock(self.cache.lock_file(f"repository-{key}")):
+        with locked(self.cache.lock_file(f"repository-{key}"), self.say):
             if not folder.exists():
                 self.say(f"cloning {self.shown} (once)")
                 partial = folder.with_name(f"{key}.part-{os.getpid()}")
@@ -215,6 +222,11 @@ def _pull_requests(name: str) -> tuple[str, ...]:
 def _environment() -> dict[str, str]:
     # GIT_DIR and its like, which any git hook has, would name another repository.
     return {**variables.of_setup(), "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+
+
+def is_shallow(folder: Path) -> bool:
+    """Whether a repository's history was cut off when it was cloned."""
+    return git(folder, "rev-parse", "--is-shallow-repository") == "true"
 
 
 def git(folder: Path, *arguments: str) -> str | None:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
+from packaging.version import Version
 
 from waitbench import engines
 from waitbench.engines.base import Engine
@@ -117,6 +118,7 @@ def _is_release(text: str) -> bool:
 def _release_or_commit(name: str, engine: Engine, repositories: Repositories) -> Source:
     version = engine.version_of(name)
     if version is not None:
+        _require_new_enough(version, engine)
         return Release(version)
     repository = repositories.get(engine.name)
     if repository is None:
@@ -143,11 +145,20 @@ def _release_or_commit(name: str, engine: Engine, repositories: Repositories) ->
     return Commit(commit)
 
 
+def _require_new_enough(version: str, engine: Engine) -> None:
+    """Raises ``UsageError`` for a version from before those that can be measured."""
+    if engine.oldest is not None and Version(version).release < Version(engine.oldest).release:
+        raise UsageError(
+            f"{engine.name} {version} is too old: {engine.oldest} is the oldest that can be "
+            "measured."
+        )
+
+
 def _wheel_file(path: Path, engine: Engine) -> WheelFile:
     if not files.is_file(path):
         raise UsageError(f"There is no wheel file {str(path)!r}.")
     try:
-        name, _, _, _ = parse_wheel_filename(path.name)
+        name, version, _, _ = parse_wheel_filename(path.name)
         with zipfile.ZipFile(path) as archive:
             damaged = archive.testzip()
             has_metadata = any(
@@ -161,6 +172,7 @@ def _wheel_file(path: Path, engine: Engine) -> WheelFile:
         )
     if name != canonicalize_name(engine.package):
         raise UsageError(f"{str(path)!r} is a wheel of {name}, not of {engine.package}.")
+    _require_new_enough(str(version), engine)
     return WheelFile(path.resolve(), hashlib.sha256(path.read_bytes()).hexdigest())
 
 

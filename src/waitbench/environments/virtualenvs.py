@@ -2,14 +2,15 @@
 
 import hashlib
 import json
+import re
 import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
-from filelock import FileLock
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -23,6 +24,7 @@ from waitbench.model.errors import HarnessError
 from waitbench.system import endings, files
 from waitbench.system.places import Cache
 from waitbench.system.steps import IMPORT_S, INSTALL_S, run_logged
+from waitbench.system.waiting import locked
 
 _LAYOUT = "4"
 """The layout of ``environment.json``; with another one, environments of before are unknown."""
@@ -31,6 +33,12 @@ _FACTS = "environment.json"
 """Written last: where it is, the environment is whole."""
 
 _EXTENSION_SUFFIXES = (".so", ".pyd", ".dylib")
+
+_MISSING_MODULE = re.compile(r"^ModuleNotFoundError: No module named '([\w.]+)'", re.MULTILINE)
+_OF_SETUPTOOLS = ("pkg_resources", "distutils", "setuptools")
+"""Modules that many packages use without asking for what brings them: Python did, up to 3.11."""
+_SETUPTOOLS = "setuptools==80.9.0"
+"""One that still has ``pkg_resources``: 82 has it no more."""
 
 Made = Mapping[str, Environment | HarnessError]
 """An environment, or the reason why there is none, by label."""
@@ -111,7 +119,8 @@ class Maker:
     def _make(self, spec: EnvironmentSpec, toolchain: Toolchain | None) -> Environment:
         key = self._key(spec, toolchain)
         folder = self.cache.folder("environments") / key
-        with FileLock(self.cache.lock_file(f"environment-{key}")):
+        say = partial(self.say, spec.revision.label)
+        with locked(self.cache.lock_file(f"environment-{key}"), say):
             facts = _read_facts(folder, self.engine.module)
             if facts is None:
                 # Never begun, interrupted half-way, or damaged since.
@@ -139,15 +148,38 @@ class Maker:
     def _install(self, spec: EnvironmentSpec, wheel: Path, folder: Path, log: Path) -> None:
         base = spec.python.executable
         install_s = self.limit_s or INSTALL_S
-        venv = [sys.executable, "-m", "virtualenv", "--python", base, str(folder)]
+        needed = pins.accepted(self._needed(spec), wheel, spec.python)
+        beside = (*spec.revision.beside, *needed)
+        # A copy of pip would be compiled anew for its only use; but what replaces pip needs one.
+        shared = () if "pip" in map(_name, beside) else ("--symlink-app-data",)
+        venv = [sys.executable, "-m", "virtualenv", *shared, "--python", base, str(folder)]
         run_logged(venv, log, time_limit_s=install_s)
         python = str(folder / "bin" / "python")
-        needed = pins.accepted(self._needed(spec), wheel, spec.python)
-        packages = (str(wheel), *spec.revision.beside, *needed)
-        pip = [python, "-m", "pip", "install", "--no-input", *packages]
-        run_logged(pip, log, time_limit_s=install_s)
+        # In a new environment pip would ask the index whether it is the newest each time.
+        pip = [python, "-m", "pip", "--disable-pip-version-check", "install", "--no-input"]
+        run_logged([*pip, str(wheel), *beside], log, time_limit_s=install_s)
         smoke_test = [python, "-I", "-c", self.engine.smoke_test]
-        run_logged(smoke_test, log, time_limit_s=self.limit_s or IMPORT_S)
+        try:
+            run_logged(smoke_test, log, time_limit_s=self.limit_s or IMPORT_S)
+        except HarnessError as error:
+            lack = self._known_lack(spec, log)
+            raise (HarnessError(f"{lack} The log is {log}.") if lack else error) from error
+
+    def _known_lack(self, spec: EnvironmentSpec, log: Path) -> str:
+        """What a revision lacks that was installed and cannot be imported; empty if unknown."""
+        found = _MISSING_MODULE.findall(log.read_text("utf-8", "replace"))
+        module = found[-1] if found else ""
+        if module in _OF_SETUPTOOLS:
+            return (
+                f"it needs {module}, which comes with setuptools, and neither it nor Python "
+                f"{spec.python.minor_text} brings that: name {spec.revision.text}+{_SETUPTOOLS}."
+            )
+        if module.partition(".")[0] == self.engine.module and self.engine.oldest is not None:
+            return (
+                f"it has no module {module}: {self.engine.oldest} is the oldest of "
+                f"{self.engine.name} that can be measured."
+            )
+        return ""
 
     def _needed(self, spec: EnvironmentSpec) -> tuple[str, ...]:
         """What the workloads need, besides what is under test, or named by the user.

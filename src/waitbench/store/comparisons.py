@@ -23,6 +23,10 @@ from waitbench.system import files
 COMPARISON_NAME = "comparison.json"
 MEASURE_FIRST = "Measure first: ./compare.sh v0.16.0 v0.16.1"
 
+_NOTHING_WITHOUT = (
+    f"{COMPARISON_NAME} says which revisions, machine and settings the runs of a folder are of, so "
+    "without it none of them counts. Put a copy of it back, or measure into another folder."
+)
 _RESERVED = ("comparison", "verdict")
 """Stems of files that are no scenario's, in a folder that holds scenarios."""
 
@@ -42,6 +46,10 @@ class Contents:
     """The content of all other JSON files, such as a verdict, by name without the suffix."""
     timelines: Mapping[str, Path] = field(default_factory=dict)
     """The files of sampled threads, by scenario; see ``store.timelines``."""
+    lost: Sequence[str] = ()
+    """Why some of its files cannot be read, and what to do."""
+    rebuilt: Sequence[str] = ()
+    """What was read from a journal, as the scenario's own file is damaged."""
 
 
 def begin(
@@ -73,9 +81,7 @@ def finish(folder: Path, records: Sequence[Record]) -> None:
     Raises ``HarnessError`` when the disk refuses; what was kept before is still there then.
     """
     for record in records:
-        # A user's own dataflow may have any name.
-        suffix = "-scenario" if record.scenario in _RESERVED else ""
-        _write_json(folder / f"{record.scenario}{suffix}.json", plain_export(record))
+        _write_json(_export_path(folder, record), plain_export(record))
         csv_files.write_samples(folder, record)
     given = {record.scenario: record for record in records}
     # A comparison that was resumed for some of its scenarios keeps the rows of the others.
@@ -111,11 +117,30 @@ def resume(folder: Path) -> Contents:
 
     Raises ``UsageError`` for a file that is not one of ours.
     """
+    contents = salvage(folder)
+    for why in contents.lost:
+        raise UsageError(why)
+    return contents
+
+
+def salvage(folder: Path) -> Contents:
+    """What ``resume`` gives, but of files that are damaged it is only said.
+
+    Raises ``UsageError`` where the one that the others need cannot be read.
+    """
     context, settings = _read_comparison(folder / COMPARISON_NAME)
     # Before the files that take their place: a comparison may be finished while it is read.
-    journalled = list(_read_journals(folder, context))
-    records, documents = _read_files(folder, context)
+    damaged: dict[Path, UsageError] = {}
+    journalled = list(_read_journals(folder, context, damaged))
+    records, documents = _read_files(folder, context, damaged)
+    rebuilt = []
     for newer in journalled:
+        path = _export_path(folder, newer)
+        if path in damaged and files.is_file(path):
+            rebuilt.append(
+                f"{damaged.pop(path)} Its journal is whole, and {len(newer.measurements)} "
+                "measurements are taken from there; what an earlier session measured is lost."
+            )
         older = records.get(newer.scenario)
         records[newer.scenario] = newer if older is None else journal.joined(older, newer)
     # Format 1 has its scenarios in the order of their files' names.
@@ -130,34 +155,53 @@ def resume(folder: Path) -> Contents:
             path.name.removesuffix(timelines.SUFFIX): path
             for path in sorted(folder.glob(f"*{timelines.SUFFIX}"))
         },
+        lost=[_with_advice(error) for error in damaged.values()],
+        rebuilt=rebuilt,
+    )
+
+
+def _with_advice(error: UsageError) -> str:
+    if isinstance(error.__cause__, UsageError):
+        return str(error)
+    return (
+        f"{error} Put a copy of it back, or move it away: then the rest can be read, and --resume "
+        "measures anew what it held."
     )
 
 
 def _read_comparison(path: Path) -> tuple[Context | None, Mapping[str, object]]:
     if not path.exists():
         return None, {}
-    with reading(path):
-        data = parse(path.read_bytes())
-        format_of(data)
-        return read_context(data), take(data, "settings", dict)
+    try:
+        with reading(path):
+            data = parse(path.read_bytes())
+            format_of(data)
+            return read_context(data), take(data, "settings", dict)
+    except UsageError as error:
+        if isinstance(error.__cause__, UsageError):
+            raise
+        raise UsageError(f"{error} {_NOTHING_WITHOUT}") from error
 
 
 def _read_files(
-    folder: Path, context: Context | None
+    folder: Path, context: Context | None, damaged: dict[Path, UsageError]
 ) -> tuple[dict[str, Record], dict[str, Plain]]:
     """The records of a folder by scenario, and its documents by name."""
     records, documents = {}, {}
     for path in sorted(folder.glob("*.json")):
         if path.name == COMPARISON_NAME:
             continue
-        with reading(path):
-            data = parse(path.read_bytes())
-            record = _read_record(data, context)
-        if record is None:
-            documents[path.stem] = data
-        else:
-            csv_files.add_samples(folder, record)
-            records[record.scenario] = record
+        try:
+            with reading(path):
+                data = parse(path.read_bytes())
+                record = _read_record(data, context)
+            if record is None:
+                documents[path.stem] = data
+            else:
+                csv_files.add_samples(folder, record)
+                records[record.scenario] = record
+        except UsageError as error:
+            damaged[path] = error
     return records, documents
 
 
@@ -175,17 +219,23 @@ def _read_record(data: Plain, context: Context | None) -> Record | None:
     raise ValueError("it names no format")
 
 
-def _read_journals(folder: Path, context: Context | None) -> Iterator[Record]:
+def _read_journals(
+    folder: Path, context: Context | None, damaged: dict[Path, UsageError]
+) -> Iterator[Record]:
     for path in sorted(folder.glob(f"*{journal.SUFFIX}")):
-        with reading(path):
-            record = journal.read(path, _needed(context))
+        try:
+            with reading(path):
+                record = journal.read(path, _needed(context))
+        except UsageError as error:
+            damaged[path] = error
+            continue
         if record is not None:
             yield record
 
 
 def _needed(context: Context | None) -> Context:
     if context is None:
-        raise UsageError(f"there is no {COMPARISON_NAME} beside it.")
+        raise UsageError(f"there is no {COMPARISON_NAME} beside it. {_NOTHING_WITHOUT}")
     return context
 
 
@@ -195,6 +245,12 @@ def _first_start(record: Record) -> tuple[bool, str, str]:
     # What was not built has the time at which the whole comparison began.
     starts += [run.started_at for run in record.outcomes if run.reason != NOT_BUILT]
     return not starts, min(starts, default=""), record.scenario
+
+
+def _export_path(folder: Path, record: Record) -> Path:
+    # A user's own dataflow may have any name.
+    suffix = "-scenario" if record.scenario in _RESERVED else ""
+    return folder / f"{record.scenario}{suffix}.json"
 
 
 def _journal_path(folder: Path, record: Record) -> Path:

@@ -6,7 +6,7 @@ the data is not what it must be. docs/results.md describes the files for people.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from waitbench.model.environment import Facts
@@ -91,8 +91,9 @@ def plain_scenario(record: Record) -> dict[str, Any]:
         "family": record.family,
         "waits": record.waits,
         "works": record.works,
+        **({"coarse": True, "topology": record.context.topology} if record.coarse else {}),
         "parameters": dict(record.parameters),
-        "metrics": [asdict(metric) for metric in record.metrics],
+        "metrics": [_plain_metric(metric) for metric in record.metrics],
         "launcher_cpu_s": dict(record.launcher_cpu_s),
         **({} if record.machine is None else {"machine": dict(record.machine)}),
     }
@@ -104,9 +105,10 @@ def read_scenario(data: Plain, context: Context) -> Record:
         scenario=take_file_name(data, "scenario"),
         family=take_optional(data, "family", str),
         parameters=take(data, "parameters", dict),
-        context=context,
+        context=replace(context, topology=take_optional(data, "topology", str) or context.topology),
         waits=take(data, "waits", bool),
         works=take_optional(data, "works", bool) or False,
+        coarse=take_optional(data, "coarse", bool) or False,
         metrics=tuple(_read_metric(metric) for metric in take_objects(data, "metrics")),
         launcher_cpu_s=take_numbers(data, "launcher_cpu_s"),
         machine=take_optional(data, "machine", dict),
@@ -195,6 +197,11 @@ def _read_facts(data: Plain) -> Facts:
     )
 
 
+def _plain_metric(metric: Metric) -> dict[str, Any]:
+    plain = asdict(metric)
+    return plain if metric.price_s else {k: v for k, v in plain.items() if k != "price_s"}
+
+
 def _read_metric(data: Plain) -> Metric:
     return Metric(
         name=take(data, "name", str),
@@ -202,4 +209,5 @@ def _read_metric(data: Plain) -> Metric:
         unit=take(data, "unit", str),
         title=take(data, "title", str),
         explains=take_optional(data, "explains", str),
+        price_s=take_optional(data, "price_s", float) or 0.0,
     )

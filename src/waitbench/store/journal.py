@@ -68,9 +68,13 @@ def merge(record: Record, later: Iterable[Result]) -> None:
     merged = {_identity(result): result for result in results}
     measured = {(run.label, run.round): _identity(run) for run in record.measurements}
     for result in later:
+        of_round, identity = (result.label, result.round), _identity(result)
         if isinstance(result, Measurement):
-            merged.pop(measured.get((result.label, result.round), _identity(result)), None)
-            measured[result.label, result.round] = _identity(result)
+            merged.pop(measured.get(of_round, identity), None)
+            measured[of_round] = identity
+        elif measured.get(of_round) == identity:
+            # What was set aside is not a measurement any more, and stays when another one comes.
+            del measured[of_round]
         merged.pop(_identity(result), None)
         merged[_identity(result)] = result
     record.measurements[:] = [r for r in merged.values() if isinstance(r, Measurement)]

@@ -38,6 +38,10 @@ def reading(path: Path) -> Iterator[None]:
         yield
     except UsageError as error:
         raise UsageError(f"{str(path)!r} cannot be read: {error}") from error
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(
+            f"{str(path)!r} is not a result file of waitbench (it is cut off or damaged: {error})."
+        ) from error
     except (OSError, ValueError, KeyError, TypeError, RecursionError, csv.Error) as error:
         raise UsageError(f"{str(path)!r} is not a result file of waitbench ({error!r}).") from error
 

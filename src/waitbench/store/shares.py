@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,8 @@ class Merged:
     """In the comparison's order."""
     extra_files: Sequence[Path]
     """Files of its scenarios that no record holds."""
+    unknown: Sequence[str]
+    """Sentences on what some share does not tell, so that nobody could compare it."""
 
 
 def share_of(contents: Contents) -> Share:
@@ -76,8 +79,9 @@ def merge(shares: Sequence[Contents]) -> Merged:
     """
     in_order = sorted(shares, key=lambda one: share_of(one).index or 0)
     first = in_order[0]
-    for other in in_order[1:]:
-        _require_alike(first, other)
+    # Each with each: what one of them does not know, two others may have in two ways.
+    for one, other in combinations(in_order, 2):
+        _require_alike(one, other)
     found = [share_of(one) for one in in_order]
     _require_whole(found)
     base = _context(first)
@@ -93,6 +97,7 @@ def merge(shares: Sequence[Contents]) -> Merged:
         settings={key: value for key, value in first.settings.items() if key != _SHARE},
         records=[records[name] for name in found[0].of],
         extra_files=[path for one in in_order for path in _extra_files(one)],
+        unknown=[sentence for one in in_order for sentence in _unknown(one)],
     )
 
 
@@ -139,6 +144,17 @@ def _require_alike(first: Contents, other: Contents) -> None:
         f"parameters of {name}": (ours[name], theirs[name]) for name in ours if name in theirs
     }
     require_same(first, other, shared)
+
+
+def _unknown(contents: Contents) -> Iterator[str]:
+    """What a share does not tell of what it measured, a sentence each."""
+    context = _context(contents)
+    name = str(contents.folder)
+    if "+" not in (context.waitbench or ""):
+        yield f"{name!r} does not tell which sources of waitbench measured it."
+    for one in context.revisions:
+        if one.facts is None:
+            yield f"{name!r} does not tell which build of {one.label} it had, if any."
 
 
 def _of_revision(one: Contestant, two: Contestant) -> dict[str, tuple[Any, Any]]:

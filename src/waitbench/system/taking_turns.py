@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from waitbench.model.errors import HarnessError
+from waitbench.model.errors import MachineError
 
 
 @contextmanager
@@ -36,7 +36,7 @@ def _locked(how: int) -> Iterator[None]:
         # Not somebody else's file, which a link might lead to.
         descriptor = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     except OSError as error:
-        raise HarnessError(
+        raise MachineError(
             f"{path}, by which workers of one host take turns, cannot be opened: "
             f"{error.strerror}. Remove it, or set TMPDIR."
         ) from error

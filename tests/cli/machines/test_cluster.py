@@ -1,6 +1,7 @@
 """Who may talk to schedulers and workers, who is refused, and what is left out: on loopback."""
 
 import shutil
+import subprocess
 from pathlib import Path
 
 import psutil
@@ -16,7 +17,7 @@ from tests.clusters import (
     scheduler,
     worker,
 )
-from tests.conftest import Compare, written
+from tests.conftest import PROGRAM, Compare, written
 from waitbench.model.run import NOT_BUILT
 from waitbench.store import comparisons
 
@@ -101,3 +102,68 @@ def test_who_has_no_certificate_is_refused(run_compare: Compare, tmp_path: Path)
     assert (without.returncode, "certificate" in without.stderr) == (2, True), without.stderr
     assert (forged.returncode, "certificate" in forged.stderr) == (3, True), forged.stderr
     assert welcome.returncode == 0, welcome.stdout + welcome.stderr
+
+
+@pytest.mark.parametrize("role", ["client", "worker", "scheduler"])
+@pytest.mark.parametrize("setting", ["CA_FILE", "CERT", "KEY"])
+def test_a_file_of_tls_that_is_not_there_is_named(
+    role: str, setting: str, run_compare: Compare, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "pem").touch()
+    prefix = "DASK_DISTRIBUTED__COMM__TLS__"
+    names = {"CA_FILE": f"{prefix}CA_FILE"}
+    names |= {one: f"{prefix}{role.upper()}__{one}" for one in ("CERT", "KEY")}
+    for name in names.values():
+        monkeypatch.setenv(name, str(tmp_path / "pem"))
+    wheel = standin.revision(tmp_path / "w")
+    asked: dict[str, tuple[object, ...]] = {
+        "client": ("compare", wheel, *QUIETLY, "--on", "tls://127.0.0.1:9"),
+        "worker": ("worker", "tls://127.0.0.1:9", "--cache", str(tmp_path / "cache")),
+        "scheduler": ("scheduler", "--port", "0", "--host", "127.0.0.1"),
+    }
+    command, *arguments = asked[role]
+    monkeypatch.setenv(names[setting], str(tmp_path / "nowhere.pem"))
+    wrong = run_compare(*arguments, command=command, timeout=40)
+    assert wrong.returncode == 2, wrong.stderr
+    assert f"{names[setting]}: there is no file '{tmp_path}/nowhere.pem'" in wrong.stderr
+    if setting == "CA_FILE":
+        monkeypatch.delenv(names[setting])
+        lacking = run_compare(*arguments, command=command, timeout=40)
+        assert (lacking.returncode, lacking.stderr.count("\n")) == (2, 1), lacking.stderr
+        assert f"set {names[setting]}." in lacking.stderr
+
+
+def test_a_scheduler_without_a_route_outside_asks_where_to_listen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_certificate(tmp_path / "ours")
+    alone = ["unshare", "--net", *PROGRAM, "scheduler", "--port", "0"]
+    if subprocess.run(["unshare", "--net", "true"], check=False).returncode != 0:
+        pytest.skip("only root may leave the network")
+    for name, value in certified(tmp_path / "ours").items():
+        monkeypatch.setenv(name, value)
+    done = subprocess.run(alone, capture_output=True, text=True, check=False, timeout=40)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    assert "with --host ADDRESS" in done.stderr
+
+
+def test_what_a_machine_lacks_for_everything_is_said_once_and_no_empty_folder_is_named(
+    run_compare: Compare, tmp_path: Path
+) -> None:
+    programs, cache = tmp_path / "programs", cache_of_its_own(tmp_path / "x")
+    programs.mkdir()
+    (programs / "env").symlink_to(shutil.which("env") or "/usr/bin/env")
+    (cache / "tools").unlink(missing_ok=True)
+    wheel, two = standin.revision(tmp_path / "w"), ("-s", "dynamic", "-s", "partitioned")
+    with (
+        scheduler() as (_, address),
+        worker(address, cache, "x", {"PATH": str(programs)}),
+    ):
+        there = address.replace("tcp:", "dask:")
+        done = run_compare(wheel, *QUIETLY, *two, "--rounds", "1", "--on", there, timeout=120)
+    assert done.returncode == 3, done.stderr
+    assert done.stderr.count("hyperfine is missing and could not be set up") == 1
+    assert "dynamic, partitioned: x: hyperfine is missing" in done.stderr
+    assert done.stdout.count("is begun anew elsewhere") == 1
+    assert "kept in" not in done.stderr
+    assert not (tmp_path / "results").exists()

@@ -25,7 +25,9 @@ from waitbench.system.places import Cache
 PROGRESS = Output(quiet=True, as_json=True).progress
 SAY = PreparationLog(PROGRESS, quiet=True)
 MEASURING = Measuring(
-    gate=Gate(criteria=DEFAULTS, most_rounds=10, budget_s=90.0, fail_fast=True, strict=True),
+    gate=Gate(
+        criteria=DEFAULTS, most_rounds=10, budget_s=90.0, fail_fast=True, inconclusive_passes=True
+    ),
     rounds=5,
     extras=Extras(timeline=False, launcher_cost=False),
     sharing=2,

@@ -73,7 +73,7 @@ def test_a_share_measures_its_scenarios_and_leaves_the_verdict_to_merge(
     done = run_compare(*folders, *options, "--json", command="merge")
     assert done.returncode == 1, done.stdout + done.stderr
     verdict = json.loads(done.stdout)["verdict"]
-    assert (verdict["passed"], verdict["questions"]) == (False, 4)
+    assert (verdict["outcome"], verdict["questions"]) == ("fail", 4)
     assert junit.exists()
     assert page.exists()
     settings = json.loads((tmp_path / "whole" / "comparison.json").read_text())
@@ -89,7 +89,7 @@ def test_a_share_is_resumed_as_itself_only(
     assert first.returncode == 0, first.stdout + first.stderr
     for other in (["--shard", "2/2"], []):
         refused = run_compare(*revisions, *options, "--rounds", "1", "--resume", *other)
-        assert (refused.returncode, "another share" in refused.stderr) == (2, True), refused
+        assert (refused.returncode, "Repeat --shard" in refused.stderr) == (2, True), refused
     more = run_compare(*revisions, *options, "--rounds", "2", "--resume", "--shard", "1/2")
     assert more.returncode == 0, more.stdout + more.stderr
     (measured,) = (p for p in (tmp_path / "results").glob("*.json") if p.stem in SCENARIOS)
@@ -142,7 +142,7 @@ def test_whole_comparisons_by_several_machines_are_set_side_by_side(
 ) -> None:
     folders = [tmp_path / name for name in ("small", "large")]
     for folder in folders:
-        gate = ["-s", "dynamic", "--fail-on", "cpu:10%", "--max-rounds", "3", "--no-plot"]
+        gate = ["-s", "dynamic", "--fail-on", "cpu:10%", "--max-rounds", "6", "--no-plot"]
         assert run_compare(*revisions, *gate, "--results", folder).returncode == 1
         on_machine(folder, folder.name)
     markdown, kept = tmp_path / "machines.md", tmp_path / "kept"

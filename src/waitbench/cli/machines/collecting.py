@@ -7,6 +7,7 @@ told before is thrown away: its rounds are another machine's.
 """
 
 import json
+import math
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -85,7 +86,8 @@ class Collecting:
         elif event == telling.EXTEND:
             runs = [telling.read_planned(one, self.scenarios) for one in plain["runs"]]
             unit.left += runs
-            self.progress.extend(runs)
+            # How long other units will take, nobody knows.
+            self.progress.extend(runs, math.inf if plain.get("more_may_follow") else None)
         elif event == telling.KEEP and unit.record is not None:
             comparisons.append(self.folder, unit.record, telling.read_result(plain))
         elif event in (telling.BEGIN, telling.END, telling.SKIP):

@@ -11,7 +11,6 @@ from waitbench.cli import publishing
 from waitbench.cli.gating import Gate
 from waitbench.cli.output import Output
 from waitbench.model.errors import ExitCode
-from waitbench.model.run import HARMLESS
 from waitbench.reporting import everywhere as reporting
 from waitbench.reporting.machines import name_of
 from waitbench.store import comparisons, folders, sides
@@ -45,7 +44,7 @@ class Everywhere:
             files.require_writable(self.markdown)
         contents = [sides.read(folder) for folder in named]
         sides.require_alike(contents)
-        compared = [[statistics.compare(one) for one in each.records] for each in contents]
+        compared = [statistics.compare_all(each.records) for each in contents]
         found = machines.across(compared)
         letters = reporting.letters(len(contents))
         called = dict(zip(letters, map(_machine_of, contents), strict=True))
@@ -97,7 +96,8 @@ def _verdicts(by_letter: Mapping[str, Contents]) -> dict[str, GateVerdict]:
 
 
 def _exit_code(contents: Sequence[Contents], verdicts: Sequence[GateVerdict]) -> ExitCode:
-    outcomes = (o for one in contents for record in one.records for o in record.outcomes)
-    if any(outcome.reason not in HARMLESS for outcome in outcomes):
-        return ExitCode.FAILED
-    return max((verdict.exit_code for verdict in verdicts), default=ExitCode.OK)
+    codes = [verdict.exit_code for verdict in verdicts]
+    if ExitCode.REGRESSION in codes:
+        return ExitCode.REGRESSION
+    failed = not codes and any(record.failures for one in contents for record in one.records)
+    return ExitCode.FAILED if failed else max(codes, default=ExitCode.OK)

@@ -106,6 +106,15 @@ class Listening:
         self._of(unit).lost(_scenario(unit))
         self.say(f"{_scenario(unit)} is begun anew elsewhere: {why}")
 
+    def silent(self, machine: str, for_s: float) -> None:
+        if for_s:
+            self.say(
+                f"{machine} has not answered for {for_s:.0f} s. What it measures is begun anew "
+                "elsewhere when its scheduler gives it up, after five minutes"
+            )
+        else:
+            self.say(f"{machine} answers again")
+
     def is_over(self) -> bool:
         """Whether a failure of the gate is known, and the user wants to know no more."""
         asked = self.measuring.gate

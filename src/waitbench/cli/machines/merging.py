@@ -38,6 +38,8 @@ class Merging:
         found = shares.merge([shares.read(folder) for folder in named])
         gate = replace(Gate.read_settings(found.settings), markdown=self.markdown, junit=self.junit)
         gate.validate()
+        for sentence in found.unknown:
+            self.output.progress.print(sentence, style="yellow", soft_wrap=True)
         if self.html is not None:
             files.require_writable(self.html)
         names = tuple(record.scenario for record in found.records)

@@ -4,7 +4,7 @@ What is validated, built, judged and said is that of a comparison on this machin
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -138,10 +138,10 @@ class Spreading:
             except UsageError:
                 raise
             except HarnessError as error:
-                raise HarnessError(f"{error} {kept_in(folder)}") from error
+                raise HarnessError(" ".join((str(error), *_if_kept(folder)))) from error
             if failures:
-                said = "\n".join(f"{name}: {why}" for name, why in failures.items())
-                raise HarnessError(f"These could not be measured:\n{said}\n{kept_in(folder)}")
+                lines = ("These could not be measured:", *_reasons(failures), *_if_kept(folder))
+                raise HarnessError("\n".join(lines))
             records = spread.merge()
         if self.everywhere:
             gate = self.comparing.gate
@@ -159,6 +159,19 @@ class Spreading:
             is_traced=self.comparing.extras.trace,
             output=self.comparing.output,
         )
+
+
+def _if_kept(folder: Path) -> Sequence[str]:
+    """Where to go on, if anything is in the folder: an empty one is taken away."""
+    return (kept_in(folder),) if any(path.is_file() for path in folder.rglob("*")) else ()
+
+
+def _reasons(failures: Mapping[str, str]) -> Sequence[str]:
+    """Why units could not be done, a line each reason: what a machine lacks, all of its lack."""
+    names: dict[str, list[str]] = {}
+    for name, why in failures.items():
+        names.setdefault(why, []).append(name)
+    return [f"{', '.join(several)}: {why}" for why, several in names.items()]
 
 
 def _require_same_version(machine: Machine) -> None:

@@ -74,8 +74,13 @@ class TellingKeeper:
     teller: Teller
     add_extras: Callable[[Record], object]
 
-    def extend(self, runs: Sequence[PlannedRun]) -> None:
-        self.teller.tell(EXTEND, runs=list(map(_plain_planned, runs)))
+    def extend(self, runs: Sequence[PlannedRun], at_most_s: float | None = None) -> None:
+        is_open = at_most_s is not None
+        self.teller.tell(EXTEND, runs=list(map(_plain_planned, runs)), more_may_follow=is_open)
+
+    def repeat(self, runs: Sequence[PlannedRun], foreign_cores: float) -> None:
+        self.extend(runs)
+        self.teller.about(f"others use {foreign_cores:.1f} cores, so a round is repeated")
 
     def begin(self, planned: PlannedRun) -> None:
         self.teller.tell(BEGIN, run=_plain_planned(planned))

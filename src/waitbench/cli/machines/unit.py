@@ -14,13 +14,15 @@ from waitbench.cli.machines.orders import Order
 from waitbench.cli.machines.telling import Lines, Teller, TellingKeeper
 from waitbench.cli.preparation import Prepared, prepare
 from waitbench.execution.measure import Measurer
-from waitbench.execution.units import RESULTS, WHEELS
+from waitbench.execution.units import MACHINE_REFUSED, RESULTS, WHEELS
+from waitbench.model.errors import HarnessError, MachineError
 from waitbench.model.record import Record
 from waitbench.reporting.console import make_console
 from waitbench.reporting.progress import PreparationLog
 from waitbench.store import comparisons
 from waitbench.system import taking_turns, variables
 from waitbench.system.places import Cache
+from waitbench.system.texts import printable
 
 _WIDE = 10_000
 """So that no line of what is said is broken."""
@@ -31,6 +33,16 @@ def unit(
     cache: Annotated[Path, typer.Option(help="Where environments are kept.")],
 ) -> None:
     """Carry out one unit of a comparison. Its order is the first line of stdin."""
+    try:
+        _carry_out(folder, cache)
+    except HarnessError as error:
+        # As it is: whoever wanted the unit says who could not do it.
+        print(printable(str(error)), file=sys.stderr)
+        refused = MACHINE_REFUSED if isinstance(error, MachineError) else error.exit_code
+        raise typer.Exit(refused) from error
+
+
+def _carry_out(folder: Path, cache: Path) -> None:
     teller = Teller(sys.stdout)
     line = sys.stdin.readline()
     _end_with_stdin()
