@@ -23,7 +23,7 @@ engines.register(StandIn())
 engines.register(Held())
 if os.environ.get("BENCH_UNWATCHED"):
     # What a test expects must not depend on what else its machine does.
-    watch.FOREIGN_CORES = watch.STEAL_CORES = math.inf
+    watch.FOREIGN_CORES = math.inf
 
 if os.environ.get("BENCH_TEST_VERSION"):
     # What a test needs two installations for, otherwise.

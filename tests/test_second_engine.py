@@ -27,7 +27,7 @@ def test_another_engine_is_compared_gated_charted_and_reported(
     assert comparison["engine"] == "standin"
     facts = comparison["revisions"][0]["environment"]
     assert (facts["package_version"], facts["details"]) == ("0.0.1", {"greeting": "hello"})
-    assert json.loads((results / "verdict.json").read_text())["passed"] is False
+    assert json.loads((results / "verdict.json").read_text())["outcome"] != "pass"
     timeline = (results / "dynamic-timeline.csv").read_text()
     assert "stand-in" in timeline, "the engine says which process plays which role"
     assert (results / "dynamic-timeline.png").exists()

@@ -12,7 +12,7 @@ def judgement(**changes: Any) -> dict[str, Any]:
     known = {
         "scenario": "waiting",
         "criterion": "wakeups:5%",
-        "verdict": "same",
+        "verdict": "within margin",
         "fails": False,
         "open": False,
         "ratio": 1.0,
@@ -23,16 +23,18 @@ def judgement(**changes: Any) -> dict[str, Any]:
 
 FAILED = judgement(verdict="slower", fails=True, ratio=1.1, rounds=4)
 OPEN = judgement(
-    criterion="steady:10%,together", verdict="unclear", open=True, ratio=1.02, rounds=30
+    criterion="steady:10%,together", verdict="inconclusive", open=True, ratio=1.02, rounds=30
 )
 
 
 def verdict(*judgements: dict[str, Any], remarks: Sequence[str] = ()) -> dict[str, Any]:
     """What verdict.json holds of these."""
-    passed = not any(one["fails"] for one in judgements)
+    outcome = "inconclusive" if any(one["open"] for one in judgements) else "pass"
+    outcome = "fail" if any(one["fails"] for one in judgements) else outcome
     return {
-        "passed": passed,
-        "headline": "PASS" if passed else "FAIL",
+        "outcome": outcome,
+        "reasons": [] if outcome == "pass" else [f"why it is {outcome}"],
+        "headline": outcome.upper(),
         "judgements": list(judgements),
         "remarks": list(remarks),
     }

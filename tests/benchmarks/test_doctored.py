@@ -9,31 +9,56 @@ from pathlib import Path
 import pytest
 
 from benchmarks import doctored
-from tests.benchmarks.judged import FAILED, judgement, trial
+from tests.benchmarks.judged import FAILED, OPEN, judgement, trial
 from tests.records import make_record
 from waitbench.model.record import Record
 
-RUN_MODULE = """\
+WHEEL = {
+    "bytewax/inputs.py": "",
+    "bytewax/outputs.py": """\
+class StatelessSinkPartition(object):
+    pass
+""",
+    "bytewax/run.py": """\
 import threading
+from bytewax import outputs
 
-def cli_main(**kwargs):
-    print(threading.active_count() - 1)
+loaded = threading.active_count() - 1
 
-if __name__ == "__main__":
-    kwargs = {}
-    cli_main(**kwargs)
-"""
+class Sink(outputs.StatelessSinkPartition):
+    def write_batch(self, items):
+        print(*items)
+
+print(loaded, threading.active_count() - 1)
+Sink().write_batch("abc")
+""",
+}
 WAITING = "/here/dynamic.py:get_flow(long_input=True, heavy_map=False)"
 WORKING = "/here/dynamic.py:get_flow(long_input=True, heavy_map=True)"
+RATES = {"dynamic": 1.0}
 
 
-def write_wheel(folder: Path, run_module: str = RUN_MODULE) -> Path:
-    """A wheel that holds the module that starts workers, and nothing else."""
+def write_wheel(folder: Path, **files: str) -> Path:
+    """A wheel that holds what makes sinks and what runs them, and nothing else."""
     wheel = folder / "bytewax-0-py3-none-any.whl"
     with zipfile.ZipFile(wheel, "w") as output:
-        output.writestr("bytewax/__init__.py", "")
-        output.writestr("bytewax/run.py", run_module)
+        for name, text in (WHEEL | files).items():
+            output.writestr(name, text)
     return wheel
+
+
+def run(copy: Path, *arguments: str) -> list[str]:
+    """The lines that a worker prints: its threads when the package and when the sink was there."""
+    done = subprocess.run(
+        [sys.executable, "-m", "bytewax.run", *arguments],
+        env={**os.environ, "PYTHONPATH": str(copy)},
+        cwd=copy.parent,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    return done.stdout.splitlines()
 
 
 def record(base: dict[str, float], new: dict[str, float]) -> Record:
@@ -41,20 +66,56 @@ def record(base: dict[str, float], new: dict[str, float]) -> Record:
     return make_record({"base": [base] * 2, "new": [new] * 2}, scenario="dynamic-long-input")
 
 
-@pytest.mark.parametrize(("flow", "threads"), [(WAITING, "1"), (WORKING, "0")])
-def test_a_doctored_package_starts_its_load_with_the_workers(
-    tmp_path: Path, flow: str, threads: str
+@pytest.mark.parametrize(("flow", "threads"), [(WAITING, "0 1"), (WORKING, "0 0")])
+def test_a_rise_begins_with_the_workers_that_wait(tmp_path: Path, flow: str, threads: str) -> None:
+    copy = doctored.doctor(write_wheel(tmp_path), tmp_path / "copy", "wakeups", RATES)
+    assert run(copy, flow) == [threads, "a b c"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "threads"),
+    [
+        ("thread", "1 1"),
+        ("syscalls", "1 1"),
+        ("memory", "1 1"),
+        ("silence", "0 1"),
+        ("late-busy", "0 1"),
+        ("late", "0 0"),
+        ("startup", "0 0"),
+        ("child-reaped", "0 0"),
+    ],
+)
+def test_a_regression_begins_when_it_says_and_loses_no_item(
+    tmp_path: Path, kind: str, threads: str
 ) -> None:
-    copy = doctored.doctor(write_wheel(tmp_path), tmp_path / "copy", "wakeups", {"dynamic": 1.0})
+    copy = doctored.doctor(write_wheel(tmp_path), tmp_path / "copy", kind)
+    assert run(copy, WORKING) == [threads, "a b c"]
+
+
+@pytest.mark.parametrize(("index", "threads"), [((), "0 0"), (("0",), "0 0"), (("1",), "0 1")])
+def test_one_of_two_is_the_second_process(
+    tmp_path: Path, index: tuple[str, ...], threads: str
+) -> None:
+    copy = doctored.doctor(write_wheel(tmp_path), tmp_path / "copy", "one-of-two")
+    assert run(copy, WAITING, *(("-i", *index) if index else ()))[0] == threads
+
+
+def test_what_only_imports_the_package_has_no_load(tmp_path: Path) -> None:
+    copy = doctored.doctor(write_wheel(tmp_path), tmp_path / "copy", "thread")
+    counted = "import bytewax.outputs, threading; print(threading.active_count())"
     done = subprocess.run(
-        [sys.executable, "-m", "bytewax.run", flow],
+        [sys.executable, "-c", counted],
         env={**os.environ, "PYTHONPATH": str(copy)},
-        cwd=tmp_path,
         capture_output=True,
         text=True,
         check=True,
     )
-    assert done.stdout.strip() == threads
+    assert done.stdout == "1\n"
+
+
+def test_what_the_package_does_first_is_kept(tmp_path: Path) -> None:
+    wheel = write_wheel(tmp_path, **{"bytewax/__init__.py": "print('first')\n"})
+    assert run(doctored.doctor(wheel, tmp_path / "copy", "late"), WAITING)[0] == "first"
 
 
 def test_equal_loads_give_equal_wheels(tmp_path: Path) -> None:
@@ -74,9 +135,9 @@ def test_a_folder_is_of_one_load(tmp_path: Path) -> None:
         doctored.doctor(wheel, tmp_path / "copy", "system", {"dynamic": 0.2})
 
 
-def test_a_wheel_that_starts_workers_otherwise_is_refused(tmp_path: Path) -> None:
-    wheel = write_wheel(tmp_path, run_module="print('hello')\n")
-    with pytest.raises(SystemExit, match="does not start workers as expected"):
+def test_a_wheel_whose_sinks_are_unknown_is_refused(tmp_path: Path) -> None:
+    wheel = write_wheel(tmp_path, **{"bytewax/outputs.py": "class StatelessSink: pass\n"})
+    with pytest.raises(SystemExit, match="has no StatelessSinkPartition: name a wheel of"):
         doctored.doctor(wheel, tmp_path / "copy", "user", {})
 
 
@@ -107,16 +168,18 @@ def test_scenarios_that_work_are_no_part_of_the_realised_rise() -> None:
 
 def test_a_summary_counts_what_was_found_and_by_which_criterion() -> None:
     by_both = trial(FAILED, {**FAILED, "criterion": "steady:25%"}, wall_s=30)
-    lines = doctored.summary([trial(FAILED), by_both, trial(judgement(), wall_s=50)])
+    lines = doctored.summary([trial(FAILED), by_both, trial(judgement(), wall_s=50), trial(OPEN)])
     assert lines == [
-        "found 2 of 3, by wakeups:5% (2), steady:25% (1)",
-        "median 30 s, of which 15 s measuring; at most 50 s",
+        "found 2 of 4, by wakeups:5% (2), steady:25% (1)",
+        "2 fail, 1 pass, 1 inconclusive",
+        "median 20 s, of which 10 s measuring; at most 50 s",
     ]
 
 
-def test_the_line_of_a_trial_names_what_found_it() -> None:
+def test_the_line_of_a_trial_names_what_found_it_or_why_nothing_did() -> None:
     assert doctored.line_of(trial(FAILED)) == (
-        "found by wakeups:5% in waiting: slower ×1.1 after 4 rounds; 4 rounds; "
+        "fail; wakeups:5% in waiting: slower ×1.1 after 4 rounds; 4 rounds; "
         "10 s, of which 5 s measuring"
     )
-    assert doctored.line_of(trial(judgement())).startswith("missed; 3 rounds")
+    assert doctored.line_of(trial(judgement())).startswith("pass; 3 rounds")
+    assert doctored.line_of(trial(OPEN)).startswith("inconclusive; why it is inconclusive; 30")

@@ -1,24 +1,50 @@
 """What the trials of the gate, of a fix and by hand are summed up to."""
 
-from benchmarks import by_hand, fix, gate_trials
+from statistics import fmean
+
+import pytest
+
+from benchmarks import by_hand, fix, gate_trials, stolen
 from benchmarks.by_hand import Series
 from tests.benchmarks.judged import FAILED, OPEN, judgement, trial
+from waitbench.execution import measure
+from waitbench.system import watch
 
 
 def test_trials_of_the_gate_are_summed_up_by_the_worst_of_them() -> None:
     all_settled = trial(judgement(), judgement(), wall_s=100)
     assert gate_trials.summary([trial(judgement(), OPEN, wall_s=40), all_settled, all_settled]) == [
-        "failed 0 of 3",
-        "verdicts settled: median 100%, at least 50% in each",
+        "2 pass, 1 inconclusive",
+        "questions settled: median 100%, at least 50% in each; median 0 open",
         "median 100 s, of which 50 s measuring; 40 to 100 s",
     ]
 
 
 def test_a_false_alarm_and_an_open_question_are_named() -> None:
     line = gate_trials.line_of(trial(FAILED, OPEN))
-    assert "50% of 2 verdicts settled" in line
+    assert line.startswith("fail: 50% of 2 settled")
     assert "FAILED: wakeups:5% in waiting: slower ×1.1" in line
-    assert "open: steady:10%,together in waiting: unclear ×1.02 after 30 rounds" in line
+    assert "open: steady:10%,together in waiting: inconclusive ×1.02 after 30 rounds" in line
+
+
+def test_a_trial_without_an_answer_says_why() -> None:
+    assert "why it is inconclusive; 30 rounds" in gate_trials.line_of(trial(OPEN))
+
+
+def test_competitors_are_gone_in_the_end() -> None:
+    with gate_trials.competing() as started:
+        assert [process.poll() for process in started] == [None] * gate_trials.COMPETITORS
+    assert None not in [process.returncode for process in started]
+
+
+def test_what_is_stolen_is_a_share_of_what_a_run_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(measure, "observed", watch.observed)
+    stolen.steal(0.1)
+    reading = watch.Reading(busy_s=1.0, steal_s=0.0, pressure_s=None)
+    observed = vars(measure)["observed"]
+    runs = [observed(reading, reading, 2.0)["machine_steal"] for _ in range(2000)]
+    assert fmean(runs) == pytest.approx(0.2, rel=0.1)
+    assert observed(None, None, 2.0) == {}
 
 
 def test_a_verdict_on_a_fix_is_right_or_wrong_by_its_direction() -> None:
@@ -46,6 +72,6 @@ def test_the_table_has_what_either_says_of_each_scenario() -> None:
         "| waiting | 1.010 ± 0.014 s, 0.110 ± 0.014 s | fell "
         "| wakeups:5% in waiting: slower ×1.1 after 4 rounds |",
         "| 2 waiting scenarios together | – | – "
-        "| steady:10%,together in 2 waiting scenarios together: same ×1 after 3 rounds |",
+        "| steady:10%,together in 2 waiting scenarios together: within margin ×1 after 3 rounds |",
         "| all | 100 s | | 10 s, of which 5 s measuring: FAIL |",
     ]

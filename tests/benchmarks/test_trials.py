@@ -64,12 +64,25 @@ def test_a_trial_that_was_interrupted_is_made_again(root: Path) -> None:
     assert comparer(root).make("trial-001", "a", "b").passed
 
 
-def test_a_trial_that_fails_ends_the_benchmark(root: Path) -> None:
-    write_stand_in(root, code=3)
-    with pytest.raises(SystemExit, match="trial-001: exit code 3"):
+@pytest.mark.parametrize("code", [2, 3])
+def test_a_trial_that_cannot_be_made_ends_the_benchmark(root: Path, code: int) -> None:
+    write_stand_in(root, code=code)
+    (root / "finished" / "verdict.json").rename(root / "verdict.json")
+    with pytest.raises(SystemExit, match=f"trial-001: exit code {code}"):
         comparer(root).make("trial-001", "a", "b")
     write_stand_in(root, code=0)
+    (root / "verdict.json").rename(root / "finished" / "verdict.json")
     assert comparer(root).make("trial-001", "a", "b").passed
+
+
+def test_a_trial_without_an_answer_is_one_too(root: Path) -> None:
+    (root / "finished" / "verdict.json").write_text(json.dumps(verdict(OPEN)))
+    write_stand_in(root, code=3)
+    assert comparer(root).make("trial-001", "a", "b").outcome == "inconclusive"
+
+
+def test_trials_are_counted_by_outcome() -> None:
+    assert trials.outcomes([trial(FAILED), trial(OPEN), trial(FAILED)]) == "2 fail, 1 inconclusive"
 
 
 def test_a_trial_of_another_command_is_not_taken_for_this_one(root: Path) -> None:
@@ -109,4 +122,7 @@ def test_criteria_of_ones_own_take_the_place_of_the_defaults(
 
 
 def test_a_judgement_without_enough_rounds_has_no_ratio() -> None:
-    assert trials.text(judgement(verdict="unclear", ratio=None)) == "wakeups:5% in waiting: unclear"
+    assert (
+        trials.text(judgement(verdict="inconclusive", ratio=None))
+        == "wakeups:5% in waiting: inconclusive"
+    )

@@ -3,12 +3,11 @@
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from filelock import FileLock
-
 from waitbench.model.environment import Environment
 from waitbench.model.scenario import Scenario
 from waitbench.system.places import Cache
 from waitbench.system.steps import run_logged
+from waitbench.system.waiting import locked
 
 FOLDER_VARIABLE = "BENCH_ASSETS_DIR"
 """The environment variable that tells a workload where they are."""
@@ -37,6 +36,6 @@ def make(
     for family, program in programs.items():
         say(f"{family}: making what its workloads read, unless it is there")
         log = cache.folder("logs") / f"assets-{family}.log"
-        with FileLock(cache.lock_file(f"assets-{family}")):
+        with locked(cache.lock_file(f"assets-{family}"), say):
             log.unlink(missing_ok=True)
             run_logged([str(environment.python), str(program), str(folder(cache))], log)

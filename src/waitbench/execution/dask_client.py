@@ -4,21 +4,18 @@ import warnings
 from typing import Any
 
 from waitbench.execution.dask_host import ABOUT
-from waitbench.execution.dask_settings import distributed, has_certificate
+from waitbench.execution.dask_settings import distributed, require_certificate
 from waitbench.execution.dask_unit import MACHINE
 from waitbench.execution.units import Machine
-from waitbench.model.errors import HarnessError, UsageError
+from waitbench.model.errors import HarnessError
 
 _CONNECTS_WITHIN_S = 5
 
 
 def connected(address: str) -> Any:
     """A client. Raises ``HarnessError``, or ``UsageError`` where it lacks a certificate."""
-    if address.startswith("tls:") and not has_certificate("client"):
-        raise UsageError(
-            f"{address} asks for a certificate: set DASK_DISTRIBUTED__COMM__TLS__CA_FILE, "
-            "DASK_DISTRIBUTED__COMM__TLS__CLIENT__CERT and …__CLIENT__KEY."
-        )
+    if address.startswith("tls:"):
+        require_certificate("client")
     # It would tell of versions of packages; those of waitbench's own lock are compared elsewhere.
     warnings.filterwarnings("ignore", module="distributed")
     try:
@@ -51,6 +48,12 @@ def known(client: Any) -> dict[str, Machine]:
         for address, worker in workers.items()
         if ABOUT in worker and MACHINE in worker["resources"]
     }
+
+
+def beats(client: Any) -> dict[str, object]:
+    """When each worker was heard last, by its name, by the scheduler's clock."""
+    workers = client.scheduler_info(n_workers=-1)["workers"].values()
+    return {str(worker["name"]): worker.get("last_seen") for worker in workers}
 
 
 def _first_line(error: BaseException) -> str:

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-from waitbench.execution.dask_settings import distributed, has_certificate
+from waitbench.execution.dask_settings import distributed, has_certificate, require_certificate
 from waitbench.execution.dask_unit import MACHINE, UnitRunner
-from waitbench.model.errors import ExitCode, HarnessError
+from waitbench.model.errors import ExitCode, HarnessError, UsageError
 from waitbench.system import installation
 from waitbench.system.instruments import find_instruments
 from waitbench.system.places import Cache
@@ -22,6 +22,8 @@ from waitbench.system.places import Cache
 ABOUT = "waitbench"
 """What a worker tells of itself, among what dask tells."""
 _LOOPBACK = "127.0.0.1"
+_FAR_AWAY = "8.8.8.8"
+"""By the way to it, dask finds the address of a machine."""
 _BEAT_S = 30.0
 """How often a worker says that it is alive. A closed connection says the contrary at once."""
 _RETRY_S = 5.0
@@ -53,6 +55,13 @@ class SchedulerHost:
     async def _serve(self, say: Callable[[str], None]) -> None:
         secure = has_certificate("scheduler")
         host = self.host or ("" if secure else _LOOPBACK)
+        if secure:
+            require_certificate("scheduler")
+        if not host and _address_towards(_FAR_AWAY) is None:
+            raise UsageError(
+                "This machine has no route to anywhere else, so it does not know its own address: "
+                "name the one to listen at with --host ADDRESS."
+            )
         try:
             scheduler = distributed.Scheduler(
                 host=f"{'tls' if secure else 'tcp'}://{host}",
@@ -83,6 +92,8 @@ class WorkerHost:
         asyncio.run(_until_ended(self._serve(say), until_stdin_ends))
 
     async def _serve(self, say: Callable[[str], None]) -> None:
+        if self.scheduler.startswith("tls:"):
+            require_certificate("worker")
         about = self._about()
         while True:
             say(f"Waiting for the scheduler at {self.scheduler} …")
@@ -94,6 +105,9 @@ class WorkerHost:
     async def _serve_once(
         self, say: Callable[[str], None], about: Mapping[str, Any], folder: str
     ) -> None:
+        host = _address_towards(urlsplit(self.scheduler).hostname or "")
+        if host is None:
+            raise HarnessError(f"This machine has no route to the scheduler at {self.scheduler}.")
         runner = UnitRunner(program=installation.program(), cache=self.cache)
         try:
             worker = _Worker(
@@ -109,7 +123,7 @@ class WorkerHost:
                 startup_information={ABOUT: lambda _worker: about},
                 protocol="tls" if self.scheduler.startswith("tls:") else "tcp",
                 # Not everywhere: whoever can talk to a worker can run anything on it.
-                host=_address_towards(self.scheduler),
+                host=host,
             )
             async with worker:
                 say(f"Worker {worker.name} at {worker.address}, for {self.scheduler}")
@@ -127,9 +141,15 @@ class WorkerHost:
         }
 
 
-def _address_towards(scheduler: str) -> str:
-    """This machine's address, as a scheduler sees it; loopback, if that is where it is."""
-    return str(distributed.utils.get_ip(urlsplit(scheduler).hostname))
+def _address_towards(host: str) -> str | None:
+    """This machine's address, as a host sees it (loopback, if it is this); ``None`` if unknown."""
+    try:
+        family, kind, _, _, address = socket.getaddrinfo(host, 1, type=socket.SOCK_DGRAM)[0]
+        with socket.socket(family, kind) as one:
+            one.connect(address)  # nothing is sent
+            return str(one.getsockname()[0])
+    except OSError:
+        return None
 
 
 def _without_polling(scheduler: Any) -> None:

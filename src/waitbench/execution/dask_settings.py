@@ -5,9 +5,12 @@ lock, watching its event loop and the machine) would be other work of the machin
 """
 
 import logging
+import os
 from collections.abc import Mapping
 
 import dask.config
+
+from waitbench.model.errors import UsageError
 
 _SELDOM = "1h"
 
@@ -42,6 +45,17 @@ dask.config.set({"logging": dict.fromkeys(_LOGGERS, _NOTHING)})
 import distributed  # noqa: E402
 
 __all__ = ["distributed"]
+
+
+def require_certificate(role: str) -> None:
+    """Raises ``UsageError`` for a file that TLS takes and that is not named, or cannot be read."""
+    for setting, is_needed in (("ca-file", True), (f"{role}.cert", True), (f"{role}.key", False)):
+        path = dask.config.get(f"distributed.comm.tls.{setting}", None)
+        name = f"distributed.comm.tls.{setting}".replace("-", "_").replace(".", "__").upper()
+        if not path and is_needed:
+            raise UsageError(f"TLS asks for a certificate: set DASK_{name}.")
+        if path and not os.access(path, os.R_OK):
+            raise UsageError(f"DASK_{name}: there is no file {path!r} that can be read.")
 
 
 def has_certificate(role: str) -> bool:

@@ -18,6 +18,8 @@ class Dispatch:
         self._running: dict[str, tuple[Unit, Machine]] = {}
         self._lost: dict[str, int] = {}
         self._refused: dict[str, dict[str, str]] = {}
+        self._unfit: dict[str, str] = {}
+        """Why machines can do no unit at all, by name."""
         self._failures: dict[str, str] = {}
 
     @property
@@ -58,20 +60,23 @@ class Dispatch:
                 f"the workers of {MOST_ATTEMPTS} attempts were lost, the last on {machine.name}"
             )
 
-    def refused(self, unit: Unit, why: str) -> None:
-        """Its machine cannot do it."""
+    def refused(self, unit: Unit, why: str, *, everything: bool = False) -> None:
+        """Its machine cannot do it, or cannot do any."""
         _, machine = self._running.pop(unit.name)
-        self._refused.setdefault(unit.name, {})[machine.name] = why
+        refusals = self._unfit if everything else self._refused.setdefault(unit.name, {})
+        refusals[machine.name] = why
         self._pending.append(unit)
 
     def give_up(self) -> None:
         """Nobody will come who could do what is left."""
         for unit in self._pending:
-            refusals = self._refused.get(unit.name, {})
-            said = "; ".join(f"{name}: {why}" for name, why in refusals.items())
+            refusals = {**self._refused.get(unit.name, {}), **self._unfit}
+            said = "; ".join(
+                f"{name}: {why}" for name, why in refusals.items() if unit.machine in (None, name)
+            )
             self._failures[unit.name] = said or f"there is no worker {unit.machine or ''}".rstrip()
         self._pending.clear()
 
     def _may(self, unit: Unit, machine: Machine) -> bool:
-        refused = machine.name in self._refused.get(unit.name, {})
+        refused = machine.name in {**self._refused.get(unit.name, {}), **self._unfit}
         return unit.machine in (None, machine.name) and not refused

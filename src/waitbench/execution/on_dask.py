@@ -4,27 +4,30 @@ import queue
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import CancelledError
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from time import monotonic
 from typing import Any
 
-from waitbench.execution.dask_client import connected, known
+from waitbench.execution.dask_client import beats, connected, known
 from waitbench.execution.dask_unit import MACHINE, as_it_is, carry_out
 from waitbench.execution.dispatch import Dispatch
-from waitbench.execution.units import Listener, Machine, Unit
+from waitbench.execution.silence import Silence
+from waitbench.execution.units import MACHINE_REFUSED, REFUSED, Listener, Machine, Unit
 from waitbench.model.errors import HarnessError
 
 _CLOSES_WITHIN_S = 2
 _GATHERS_WITHIN_S = 120
 _LOOKS_S = 2.0
 """How often to look whether the scheduler is still there, where nothing is heard."""
+_ASKS_EACH_S = 15.0
+_SILENT_AFTER_S = 75.0
+"""Workers say every 30 s that they are there (``dask_host``)."""
 _GRACE_S = 30.0
 """So long somebody may still come who can do what is left."""
 _ALL = "all"
 """The topic on which a scheduler tells who comes and goes."""
-_REFUSED = (2, 3)
-"""What a unit's process says where its machine cannot do it: usage and failure."""
 
 
 class DaskMachines:
@@ -91,6 +94,8 @@ class _Work:
         self._machines: dict[str, Machine] = {}
         self._attempts: dict[str, _Attempt] = {}
         self._wheels: dict[str, Any] = {}
+        self._silence = Silence(_SILENT_AFTER_S)
+        self._asked_s = monotonic()
 
     def carry_out(self, wheels: Mapping[str, bytes]) -> Mapping[str, str]:
         """Why units could not be done, by name."""
@@ -108,6 +113,7 @@ class _Work:
                 self._dispatch.give_up()
                 break
             self._handle_next()
+            self._look_for_silence()
         for attempt in list(self._attempts.values()):
             self._forget(attempt)
         return self._dispatch.failures
@@ -122,6 +128,17 @@ class _Work:
         except queue.Empty:
             handle = self._require_scheduler
         handle()
+
+    def _look_for_silence(self) -> None:
+        """Says who has not been heard of for long, such as a worker that was stopped."""
+        if monotonic() - self._asked_s < _ASKS_EACH_S:
+            return
+        self._asked_s = monotonic()
+        at_work = {attempt.machine.name for attempt in self._attempts.values()}
+        with suppress(OSError):  # a scheduler that is gone is noticed elsewhere
+            for change in self._silence.look(beats(self._client), monotonic()):
+                if change.name in at_work:
+                    self._listener.silent(change.name, change.silent_s)
 
     def _begin(self, unit: Unit, machine: Machine) -> None:
         attempt = _Attempt(unit, machine, key=f"unit-{uuid.uuid4().hex}")
@@ -158,7 +175,7 @@ class _Work:
             self._lose(attempt, f"{type(error).__name__}: {error}")
             self._look()  # it may be gone, and must not get the next one
             return
-        if ended["code"] not in (0, *_REFUSED):
+        if ended["code"] not in (0, *REFUSED, MACHINE_REFUSED):
             self._lose(attempt, f"it ended with {ended['code']}: {ended['said']}")
             return
         self._forget(attempt)
@@ -166,7 +183,8 @@ class _Work:
             self._dispatch.finished(attempt.unit)
             self._listener.finished(attempt.unit, ended["files"])
         else:
-            self._dispatch.refused(attempt.unit, ended["said"])
+            everything = ended["code"] == MACHINE_REFUSED
+            self._dispatch.refused(attempt.unit, ended["said"], everything=everything)
             self._listener.lost(attempt.unit, f"{attempt.machine.name}: {ended['said']}")
 
     def _changed(self, message: Mapping[str, Any]) -> None:

@@ -1,5 +1,6 @@
 """A Service -> a running server on a free port, and what becomes of it."""
 
+import shutil
 import socket
 import subprocess
 import threading
@@ -75,7 +76,7 @@ def serving(
     server = Server(service, process.pid, url, log, process)
     threading.Thread(target=_watch, args=(server, told), daemon=True).start()
     try:
-        _wait_until_ready(server)
+        _wait_until_ready(server, upstream, cache)
         yield server
     finally:
         told.set()
@@ -128,8 +129,11 @@ def _environment(service: Service, upstream: str | None, port: int) -> Mapping[s
     }
 
 
-def _wait_until_ready(server: Server) -> None:
-    """Returns when a server is up. Raises ``HarnessError`` where it is not in time."""
+def _wait_until_ready(server: Server, upstream: str | None, cache: Cache) -> None:
+    """Returns when a server is up.
+
+    Raises ``HarnessError`` where it is not in time; its log is kept then.
+    """
     process, is_up = server.process, server.service.is_up or _is_healthy
     end = time.monotonic() + _READY_WITHIN_S
     while time.monotonic() < end and process.poll() is None:
@@ -141,8 +145,14 @@ def _wait_until_ready(server: Server) -> None:
         if process.poll() is None
         else f"ended with exit code {process.returncode}"
     )
-    log = server.log
-    raise HarnessError(f"The service {server.service.name} {how}. The end of {log}:\n{tail(log)}")
+    kept = cache.folder("logs") / server.log.name
+    shutil.copyfile(server.log, kept)
+    last = tail(server.log, 1) or "it printed nothing"
+    used = f" It was to use {upstream}." if upstream is not None else ""
+    raise HarnessError(
+        f"The service {server.service.name} {how}: {last}.{used} Its log: {kept}\n"
+        f"{tail(server.log)}".rstrip()
+    )
 
 
 def _is_healthy(url: str) -> bool:

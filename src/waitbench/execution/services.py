@@ -7,13 +7,14 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from filelock import FileLock
-
 from waitbench.execution.servers import Server, cpu_s, prepared, serving
+from waitbench.model.errors import HarnessError
 from waitbench.model.scenario import Service, ServicePlan
 from waitbench.system import run_folders
 from waitbench.system.places import SERVICES, Cache
+from waitbench.system.processes import tail
 from waitbench.system.steps import run_logged
+from waitbench.system.waiting import locked
 
 URL_VARIABLE = "BENCH_SERVICE_URL"
 """Environment variable by which a workload learns where its service is."""
@@ -28,7 +29,7 @@ def make_environment(cache: Cache, say: Callable[[str], None]) -> Path:
     key = hashlib.sha256(requirements.read_bytes() + sys.version.encode()).hexdigest()[:16]
     folder = cache.folder("services") / key
     python = folder / "bin" / "python"
-    with FileLock(cache.lock_file(f"services-{key}")):
+    with locked(cache.lock_file(f"services-{key}"), say):
         done = folder / "done"
         if not done.exists():
             say("setting up the services")
@@ -56,12 +57,38 @@ class Running:
         return self.urls[-1]
 
     def cpu_s(self) -> dict[str, float]:
-        """User and system time of each of our servers so far, in seconds, by name."""
-        return {server.service.name: cpu_s(server.pid) for server in self.servers}
+        """User and system time of each of our servers so far, in seconds, by name.
+
+        Raises ``HarnessError`` where one has ended.
+        """
+        with self.blamed():
+            return {server.service.name: cpu_s(server.pid) for server in self.servers}
 
     def ended(self) -> str | None:
         """What is to be said of the first server that has ended by itself, if one has."""
         return next(filter(None, (server.ended() for server in self.servers)), None)
+
+    def last_words(self) -> str:
+        """The end of the log of each server that has ended by itself."""
+        logs = [server.log for server in self.servers if server.ended()]
+        return "\n".join(f"{log.name}:\n{tail(log)}" for log in logs)
+
+    @contextmanager
+    def blamed(self) -> Iterator[None]:
+        """Raises ``HarnessError`` after the block where a server has ended by itself.
+
+        Whatever else was met is what came of that.
+        """
+        try:
+            yield
+        except HarnessError as error:
+            ended = self.ended()
+            if ended is None:
+                raise
+            raise HarnessError(f"{ended} ({error})") from error
+        ended = self.ended()
+        if ended is not None:
+            raise HarnessError(ended)
 
     @contextmanager
     def on_end(self, call: Callable[[], None]) -> Iterator[None]:
@@ -141,5 +168,6 @@ def running(
             servers.append(server)
             urls.append(server.url)
         up = Running(tuple(servers), tuple(urls))
-        plan.warm_up(up.url)
+        with up.blamed():
+            plan.warm_up(up.url)
         yield up

@@ -10,6 +10,8 @@ from typing import Protocol
 
 RESULTS, WHEELS = "results", "wheels"
 """The folders of a unit: what it gives, and the wheels that it is given, by digest."""
+REFUSED, MACHINE_REFUSED = (2, 3), 4
+"""What a unit's process ends with where its machine cannot do it, or cannot do any unit."""
 MOST_ATTEMPTS = 3
 """How often a unit is begun whose worker is lost, until it is given up."""
 
@@ -60,6 +62,9 @@ class Listener(Protocol):
 
     def lost(self, unit: Unit, why: str) -> None:
         """What was begun of a unit is void, and is begun anew elsewhere."""
+
+    def silent(self, machine: str, for_s: float) -> None:
+        """A machine has not answered for so long; or answers again, where that is 0."""
 
     def is_over(self) -> bool:
         """Whether nothing more need be done at all."""

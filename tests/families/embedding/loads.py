@@ -14,6 +14,7 @@ def one_load(
     load.body_bytes = answered * 2048
     if failed:
         load.statuses["503"] = failed
+        load.last_words["503"] = "busy"
     load.percentiles_s = {
         "min": fastest_s,
         "mean": 0.5,

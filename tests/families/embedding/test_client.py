@@ -3,6 +3,7 @@
 import json
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -17,7 +18,12 @@ QUESTIONS = Questions([["a"]] * KINDS, [[[1.0, 2.0]]] * KINDS)
 
 @contextmanager
 def service(
-    status: int, body: object, paths: list[str] | None = None, *, protocol: str = "HTTP/1.1"
+    status: int,
+    body: object,
+    paths: list[str] | None = None,
+    *,
+    protocol: str = "HTTP/1.1",
+    delay_s: float = 0.0,
 ) -> Iterator[str]:
     """A service that answers everything in one way. ``paths`` gets those that are asked for."""
     content = json.dumps(body).encode()
@@ -31,6 +37,7 @@ def service(
             self.rfile.read(int(self.headers["Content-Length"]))
             if paths is not None:
                 paths.append(self.path)
+            time.sleep(delay_s)
             self.send_response(status)
             self.send_header("Content-Length", str(len(content)))
             self.end_headers()
@@ -71,6 +78,22 @@ def test_vectors_of_other_texts_are_counted_as_wrong() -> None:
     with service(200, [[2.0, 1.0]]) as url:
         load = client.put(url, QUESTIONS, 2, 0.5)
     assert load.wrong == load.checked > 0
+
+
+def test_the_rate_is_that_of_the_load_without_what_came_after_it() -> None:
+    with service(200, [[1.0, 2.0]], delay_s=0.6) as url:
+        load = client.put(url, QUESTIONS, 3, 0.9)
+    assert load.duration_s == 0.9
+    assert 0 < load.late == 3 <= load.answered, "each client's last request is under way then"
+    assert 0 < load.drain_s < client.OVERTIME_S
+    assert load.requests_per_s == pytest.approx((load.answered - 3) / 0.9)
+    assert load.late_bytes == 3 * len(b"[[1.0, 2.0]]")
+
+
+def test_the_last_words_of_each_status_are_kept() -> None:
+    with service(503, {"error": "busy"}) as url:
+        load = client.put(url, QUESTIONS, 2, 0.2)
+    assert load.last_words == {"503": '{"error": "busy"}'}
 
 
 def test_errors_of_the_service_are_counted_by_status_and_not_timed() -> None:

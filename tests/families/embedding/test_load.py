@@ -155,12 +155,19 @@ def test_a_load_with_a_failed_request_fails(
         ({"connections": 0}, "--connections 0: must be above zero"),
         ({"duration_s": -1.5}, r"--duration -1\.5: must be above zero"),
         ({"duration_s": float("nan")}, "--duration nan: must be above zero"),
+        ({"duration_s": float("inf")}, "--duration inf: must be above zero, and at most 1,000,000"),
+        ({"connections": 10**9}, "--connections 1000000000: must be .*, and at most 60,000"),
+        ({"inputs": 10**400}, "--inputs 1.*: must be above zero, and at most 100,000"),
+        ({"rounds": 10**9}, "--rounds 1000000000: must be above zero, and at most 100,000"),
         ({"inputs": 0}, "--inputs 0: must be above zero"),
         ({"rounds": 0}, "--rounds 0: must be above zero"),
         ({"call_cost_ms": -1.0}, "--call-cost -1: must not be negative"),
+        ({"call_cost_ms": float("inf")}, "--call-cost inf: .* at most 1,000,000"),
+        ({"call_cost_ms": float("nan")}, "--call-cost nan: must not be negative"),
         ({"url": "localhost"}, "--url 'localhost' is not a valid URL"),
     ],
 )
+@pytest.mark.usefixtures("loaded")
 def test_what_cannot_be_meant_is_refused_before_anything_is_created(
     tmp_path: Path, output: Console, change: dict[str, object], said: str
 ) -> None:

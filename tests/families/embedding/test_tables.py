@@ -83,6 +83,7 @@ def test_a_load_is_described_by_mode_and_held_against_direct() -> None:
         ("success rate", "100.00%", "83.33%"),
         ("requests per second", "10.0", "25.0"),
         ("… against direct", "× 1.00", "× 2.50"),
+        ("answered after its end", "0 in 0.0 s", "0 in 0.0 s"),
         ("fastest, ms", "10.0", "20.0"),
         ("… of each round", "–", "–"),
         ("… against direct", "× 1.00", "× 2.00"),
@@ -99,7 +100,38 @@ def test_a_load_is_described_by_mode_and_held_against_direct() -> None:
         ("size/request, KiB", "2.00", "2.00"),
         ("size/second, MiB", "0.02", "0.05"),
     )
-    assert table.notes == ()
+    assert table.notes == ("proxy-adaptive: 50 × 503: busy.",)
+
+
+def test_of_a_load_that_nothing_answered_the_cause_is_said_and_no_cost_of_a_request() -> None:
+    nothing = one_load(0.010, 0, failed=7, upstream_calls=3)
+    nothing.load.statuses["ConnectionRefusedError"] = 2
+    nothing.load.percentiles_s = {}
+    (table,) = load_tables({"proxy-fixed": summarize([nothing])})
+    rows = rows_of(table)
+    assert rows["success rate"] == ("0.00%",)
+    of_requests = ("proxy's CPU, ms/request", "embedder's CPU, ms/request",
+                   "upstream calls/request", "size/request, KiB")  # fmt: skip
+    assert [rows[name] for name in of_requests] == [("–",)] * 4
+    assert table.notes == (
+        "proxy-fixed: nothing was answered: 7 × 503: busy; 2 × ConnectionRefusedError.",
+    )
+
+
+def test_answers_after_the_end_of_a_load_are_no_part_of_its_rate() -> None:
+    late = one_load(0.010, 844)
+    late.load.late, late.load.drain_s, late.load.late_bytes = 44, 30.0, 44 * 2048
+    (table,) = load_tables({"direct": summarize([late])})
+    rows = rows_of(table)
+    assert rows["requests per second"] == ("80.0",)
+    assert rows["answered after its end"] == ("44 in 30.0 s",)
+    assert rows["size/second, MiB"] == ("0.16",)
+
+
+def test_files_of_before_do_not_say_what_came_after_the_end() -> None:
+    earlier = replace(summarize([one_load(0.010, 10)]), drain_s=None)
+    (table,) = load_tables({"direct": earlier})
+    assert "answered after its end" not in rows_of(table)
 
 
 def test_sizes_that_a_file_of_before_does_not_say_have_no_rows() -> None:
@@ -118,7 +150,7 @@ def test_the_fastest_answer_is_held_against_directs_of_the_same_round() -> None:
     (table,) = load_tables(modes)
     assert rows_of(table)["fastest, ms"] == ("10.0", "11.0")
     assert rows_of(table)["… of each round"] == ("1.0–20.0", "9.0–30.0")
-    assert table.rows[5] == ("… against direct", "× 1.00", "× 1.50")
+    assert table.rows[6] == ("… against direct", "× 1.00", "× 1.50")
     assert table.notes == ("Medians of 3 loads each, one mode after the other.",)
 
 

@@ -5,10 +5,12 @@ from pathlib import Path
 import pytest
 
 from waitbench import engines
+from waitbench.execution.services import prepare
 from waitbench.families.kafka import broker
 from waitbench.families.kafka.scenarios import BROKER_VARIABLE, FAMILY, SCENARIOS
 from waitbench.model.errors import HarnessError, UsageError
 from waitbench.model.scenario import KAFKA, ServicePlan, Topology
+from waitbench.system.places import Cache
 
 ONE = Topology("single")
 BY_NAME = {scenario.name: scenario for scenario in SCENARIOS}
@@ -57,6 +59,15 @@ def test_what_is_no_address_is_refused(monkeypatch: pytest.MonkeyPatch, text: st
         plan_of("kafka-idle")
 
 
+def test_a_broker_of_the_users_that_is_not_there_is_named_with_what_was_tried(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for address, why in (("127.0.0.1:1", "refused"), ("no-such-host.invalid:9092", "")):
+        monkeypatch.setenv(BROKER_VARIABLE, address)
+        with pytest.raises(HarnessError, match=f"^BENCH_KAFKA={address}: .*{why}.* BENCH_KAFKA"):
+            prepare(plan_of("kafka-idle"), Cache(tmp_path), lambda _what: None)
+
+
 def test_without_java_or_maven_it_is_said_what_installs_them(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -72,7 +83,7 @@ def test_without_java_or_maven_it_is_said_what_installs_them(
     said: list[str] = []
     with pytest.raises(HarnessError, match=r"Maven.*apt-get install"):
         broker.prepare(tmp_path, said.append)
-    assert said == [f"fetching Apache Kafka {broker.VERSION} (65 MB to fetch, 43 MB on disk)"]
+    assert said == [], "nothing is fetched"
 
 
 def test_what_is_fetched_is_pinned() -> None:

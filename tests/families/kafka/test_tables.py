@@ -53,7 +53,7 @@ def test_engines_stand_side_by_side_in_what_all_scenarios_say() -> None:
     )
     contents = Contents(folder=Path(), context=records[0].context, records=records)
     costs, message, start = MODULE.tables(contents)[len(records) :]
-    assert costs.title == "kafka · what waiting costs, % of a core"
+    assert costs.title == "kafka · what waiting costs, % of a core · means"
     assert costs.header == ("revision", "idle", "bursts", "messages due")
     assert costs.rows == (("a", "5", "5", "5"), ("b", "10", "10", "10"))
     assert message.header == ("revision", "CPU, waiting", "CPU, busy", "late, median", "late, p99")

@@ -63,7 +63,7 @@ def _draw_late(axes: Axes, modes: Modes) -> None:
 def _draw_cost(axes: Axes, modes: Modes) -> None:
     for number, mode in enumerate(modes.values()):
         embedder_ms, proxy_ms = (
-            mode.cpu_s.get(service, 0.0) / max(1, mode.answered) * 1000
+            mode.cpu_s.get(service, 0.0) / mode.answered * 1000 if mode.answered else 0.0
             for service in ("embedder", "proxy")
         )
         colour = style.colour(number)

@@ -14,7 +14,7 @@ from waitbench.model.quantiles import quantile
 
 _CHECKED_SHARE = 50
 """One answer in so many is checked."""
-_OVERTIME_S = 30.0
+OVERTIME_S = 30.0
 """Requests under way at the end are waited for so long, and count."""
 _AFTER_NO_CONNECTION_S = 0.1
 _AFTER_ERROR_S = 0.05
@@ -31,8 +31,7 @@ async def _put(url: str, questions: Questions, connections: int, duration_s: flo
     path = f"{parts.path.rstrip('/')}/embed"
     requests = [_request(parts.netloc, path, texts) for texts in questions.texts]
     load = Load("asyncio", duration_s)
-    begun = time.perf_counter()
-    end = begun + duration_s
+    end = time.perf_counter() + duration_s
 
     async def client(number: int) -> None:
         """Connects again for as long as there is time, whatever becomes of a connection."""
@@ -48,13 +47,13 @@ async def _put(url: str, questions: Questions, connections: int, duration_s: flo
                     ssl=by_tls or None,
                 )
             except OSError as error:
-                load.statuses[type(error).__name__] += 1
+                load.count_failure(type(error).__name__, str(error))
                 await asyncio.sleep(_AFTER_NO_CONNECTION_S)
                 continue
             try:
                 await send_all(connection, kinds)
             except (ConnectionError, asyncio.TimeoutError) as error:
-                load.statuses[type(error).__name__] += 1
+                load.count_failure(type(error).__name__, str(error))
             finally:
                 connection.close()
 
@@ -64,24 +63,24 @@ async def _put(url: str, questions: Questions, connections: int, duration_s: flo
             kind = next(kinds) % KINDS
             sent = time.perf_counter()
             status, content = await connection.exchange(requests[kind])
-            load.statuses[status] += 1
             if status != "200":
+                load.count_failure(status, content.decode(errors="replace"))
                 await asyncio.sleep(_AFTER_ERROR_S)
                 continue
-            load.latencies_s.append(time.perf_counter() - sent)
-            load.body_bytes += len(content)
+            now = time.perf_counter()
+            load.count_answer(now - sent, len(content), is_late=now > end)
             if load.answered % _CHECKED_SHARE == 0:
                 load.checked += 1
                 load.wrong += not questions.is_answered_by(content, kind)
 
     clients = [asyncio.create_task(client(number)) for number in range(connections)]
-    done, late = await asyncio.wait(clients, timeout=duration_s + _OVERTIME_S)
+    done, late = await asyncio.wait(clients, timeout=duration_s + OVERTIME_S)
     for task in late:
         task.cancel()
-        load.statuses["never answered"] += 1
+        load.count_failure("never answered", "")
     for task in done:
         task.result()
-    load.duration_s = time.perf_counter() - begun
+    load.drain_s = max(0.0, time.perf_counter() - end)
     load.percentiles_s = _percentiles(load.latencies_s)
     return load
 

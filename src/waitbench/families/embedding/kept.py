@@ -3,7 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from statistics import median
 
@@ -43,6 +43,7 @@ class ModeFigures:
 
     client: str
     duration_s: float
+    """Without what was waited for after the end of each; in the first files, with it."""
     statuses: Mapping[str, int]
     success_rate: float
     requests_per_s: float
@@ -58,6 +59,14 @@ class ModeFigures:
     rounds: int = 1
     fastest_s: Sequence[float | None] = ()
     """The fastest answer of each round, in their order."""
+    drain_s: float | None = None
+    """How long answers were waited for after the end; ``None`` in the first files."""
+    late: int = 0
+    """Answers that came only then."""
+    late_bytes: int = 0
+    """In the bodies of these."""
+    last_words: Mapping[str, str] = field(default_factory=dict)
+    """Of each status but 200, if it had any."""
 
     @property
     def answered(self) -> int:
@@ -96,6 +105,10 @@ def summarize(rounds: Sequence[ModeLoad]) -> ModeFigures:
             one.load.answered if one.upstream_calls is None else one.upstream_calls
             for one in rounds
         ),
+        drain_s=math.fsum(load.drain_s for load in loads),
+        late=sum(load.late for load in loads),
+        late_bytes=sum(load.late_bytes for load in loads),
+        last_words={status: words for load in loads for status, words in load.last_words.items()},
         # A chart of the distribution needs no more.
         latencies_s=[round(latency_s, 4) for latency_s in latencies_s][::every],
     )
@@ -145,4 +158,8 @@ def _figures(plain: Plain) -> ModeFigures:
         # The first loads had one round, and did not say so.
         rounds=take_optional(plain, "rounds", int) or 1,
         fastest_s=[None if each_s is None else as_number(each_s) for each_s in fastest_s],
+        drain_s=as_number(plain["drain_s"]) if plain.get("drain_s") is not None else None,
+        late=take_optional(plain, "late", int) or 0,
+        late_bytes=take_optional(plain, "late_bytes", int) or 0,
+        last_words=take_mapping(plain, "last_words", str) if "last_words" in plain else {},
     )

@@ -11,7 +11,7 @@ from waitbench.execution import plan, services
 from waitbench.families import presenting
 from waitbench.families.embedding import charts, client, endpoints, kept, oha, scenarios, tables
 from waitbench.families.embedding.kept import ModeLoad
-from waitbench.families.embedding.traffic import Load, Questions, make_questions
+from waitbench.families.embedding.traffic import Load, Questions, failures, make_questions
 from waitbench.model.errors import ExitCode, HarnessError, UsageError
 from waitbench.reporting.progress import PreparationLog
 from waitbench.store import folders
@@ -20,6 +20,9 @@ from waitbench.system.places import Cache
 _WARM_UP_CONNECTIONS = 8
 """A full batch of the fixed rule: one alone would wait a second for each answer."""
 _WARM_UP_S = 1.0
+_LONGEST_S, _DEAREST_CALL_MS = 1_000_000, 1_000_000
+_MOST_CONNECTIONS, _MOST_INPUTS, _MOST_ROUNDS = 60_000, 100_000, 100_000
+"""What is asked for beyond these would never end, or have no ports left."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +75,7 @@ def prepare(url: str, reference_url: str, *, inputs: int = 2) -> Questions:
     questions = make_questions(reference_url, inputs)
     warmed = client.put(url, questions, _WARM_UP_CONNECTIONS, _WARM_UP_S)
     if not warmed.answered:
-        raise HarnessError(f"{url} does not embed: {dict(warmed.statuses)}.")
+        raise HarnessError(f"{url} does not embed: {failures(warmed.statuses, warmed.last_words)}.")
     return questions
 
 
@@ -90,16 +93,19 @@ def _validate(options: LoadOptions) -> None:
     for mode in options.modes:
         if mode not in scenarios.MODES:
             raise UsageError(f"--mode {mode!r} is not one of: {', '.join(scenarios.MODES)}.")
-    for name, number in (
-        ("--connections", options.connections),
-        ("--duration", options.duration_s),
-        ("--inputs", options.inputs),
-        ("--rounds", options.rounds),
+    for name, number, most in (
+        ("--connections", options.connections, _MOST_CONNECTIONS),
+        ("--duration", options.duration_s, _LONGEST_S),
+        ("--inputs", options.inputs, _MOST_INPUTS),
+        ("--rounds", options.rounds, _MOST_ROUNDS),
     ):
-        if not number > 0:
-            raise UsageError(f"{name} {number:g}: must be above zero.")
-    if not options.call_cost_ms >= 0:
-        raise UsageError(f"--call-cost {options.call_cost_ms:g}: must not be negative.")
+        if not 0 < number <= most:
+            raise UsageError(f"{name} {number}: must be above zero, and at most {most:,}.")
+    if not 0 <= options.call_cost_ms <= _DEAREST_CALL_MS:
+        raise UsageError(
+            f"--call-cost {options.call_cost_ms:g}: must not be negative, and at most "
+            f"{_DEAREST_CALL_MS:,} ms."
+        )
     if options.url is not None:
         endpoints.describe(options.url)
 
@@ -107,9 +113,10 @@ def _validate(options: LoadOptions) -> None:
 def _load_mode(mode: str, options: LoadOptions, python: Path, cache: Cache) -> ModeLoad:
     servers = scenarios.plan(mode, call_cost_ms=options.call_cost_ms, url=options.url)
     with services.running(python, servers, cache.folder("logs")) as up:
-        questions = prepare(up.url, up.urls[0], inputs=options.inputs)
-        cpu_before, counted_before = up.cpu_s(), up.counters()
-        load = put(up.url, questions, options.connections, options.duration_s)
+        with up.blamed():
+            questions = prepare(up.url, up.urls[0], inputs=options.inputs)
+            cpu_before, counted_before = up.cpu_s(), up.counters()
+            load = put(up.url, questions, options.connections, options.duration_s)
         cpu_s = {name: used - cpu_before[name] for name, used in up.cpu_s().items()}
         counted = {key: count - counted_before[key] for key, count in up.counters().items()}
     calls = counted.get(scenarios.UPSTREAM_CALLS)

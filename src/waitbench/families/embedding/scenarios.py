@@ -117,6 +117,7 @@ FAMILY = Family(
     metrics=METRICS,
     metrics_of=_metrics_of,
     services=_plan_of_scenario,
+    defining=frozenset({"route", "mode"}),
     quick={_ITEMS: "16"},
 )
 

@@ -5,6 +5,7 @@ from statistics import fmean, median
 
 from waitbench.families.embedding.kept import ModeFigures, Modes
 from waitbench.families.embedding.scenarios import FAMILY, SCENARIOS, UPSTREAM_CALLS
+from waitbench.families.embedding.traffic import failures
 from waitbench.model.quantiles import quantile
 from waitbench.model.record import Record
 from waitbench.model.run import Measurement
@@ -48,6 +49,7 @@ def load_tables(modes: Modes) -> list[CellTable]:
         row("success rate", lambda mode: f"{mode.success_rate:.2%}"),
         row("requests per second", lambda mode: f"{mode.requests_per_s:,.1f}"),
         row("… against direct", lambda mode: _rate_against(direct, mode)),
+        *_rows_of_drain(modes),
         percentile("fastest, ms", "min"),
         row("… of each round", _fastest_of_rounds),
         row("… against direct", lambda mode: _fastest_against(direct, mode)),
@@ -58,7 +60,7 @@ def load_tables(modes: Modes) -> list[CellTable]:
         percentile("slowest, ms", "max"),
         row(
             "upstream calls/request",
-            lambda mode: f"{mode.upstream_calls / max(1, mode.answered):.3f}",
+            lambda mode: _of_each(mode, mode.upstream_calls, 3),
         ),
         row("proxy's CPU, ms/request", lambda mode: _cpu(mode, "proxy")),
         row("embedder's CPU, ms/request", lambda mode: _cpu(mode, "embedder")),
@@ -66,8 +68,9 @@ def load_tables(modes: Modes) -> list[CellTable]:
         *_rows_of_sizes(modes),
     )
     rounds = max(mode.rounds for mode in modes.values())
-    notes = (f"Medians of {rounds} loads each, one mode after the other.",) if rounds > 1 else ()
-    return [CellTable("embedding · many clients at once", ("", *modes), rows, notes)]
+    notes = [f"Medians of {rounds} loads each, one mode after the other."] if rounds > 1 else []
+    notes += [said for name, mode in modes.items() if (said := _about_failures(name, mode))]
+    return [CellTable("embedding · many clients at once", ("", *modes), rows, tuple(notes))]
 
 
 def _worker_table(label: str, records: Sequence[Record]) -> CellTable:
@@ -139,15 +142,34 @@ def _rows_of_sizes(modes: Modes) -> list[_Row]:
     if None in sizes:
         return []
 
-    def row(name: str, unit: int, per: Callable[[ModeFigures], float]) -> _Row:
-        values = ((mode.body_bytes or 0) / per(mode) / unit for mode in modes.values())
-        return (name, *(f"{value:,.2f}" for value in values))
+    def row(name: str, cell: Callable[[int, ModeFigures], str]) -> _Row:
+        return (name, *(cell(mode.body_bytes or 0, mode) for mode in modes.values()))
+
+    def in_time(size: int, mode: ModeFigures) -> str:
+        return f"{(size - mode.late_bytes) / mode.duration_s / 2**20:,.2f}"
 
     return [
-        row("total data, MiB", 2**20, lambda mode: mode.rounds),
-        row("size/request, KiB", 2**10, lambda mode: max(1, mode.answered)),
-        row("size/second, MiB", 2**20, lambda mode: mode.duration_s),
+        row("total data, MiB", lambda size, mode: f"{size / mode.rounds / 2**20:,.2f}"),
+        row("size/request, KiB", lambda size, mode: _of_each(mode, size / 2**10, 2)),
+        row("size/second, MiB", in_time),
     ]
+
+
+def _rows_of_drain(modes: Modes) -> list[_Row]:
+    """What came after the end of the loads; none where a file does not tell it apart."""
+    drains_s = [mode.drain_s for mode in modes.values()]
+    if None in drains_s:
+        return []
+    cells = (f"{mode.late:,} in {mode.drain_s or 0:.1f} s" for mode in modes.values())
+    return [("answered after its end", *cells)]
+
+
+def _about_failures(name: str, mode: ModeFigures) -> str:
+    """What came instead of answers; empty where nothing did."""
+    failed = failures(mode.statuses, mode.last_words)
+    if not mode.answered:
+        return f"{name}: nothing was answered: {failed or 'no request came to an end'}."
+    return f"{name}: {failed}." if failed else ""
 
 
 def _milliseconds(mode: ModeFigures, key: str) -> str:
@@ -175,4 +197,9 @@ def _fastest_against(direct: ModeFigures | None, mode: ModeFigures) -> str:
 
 def _cpu(mode: ModeFigures, service: str) -> str:
     used_s = mode.cpu_s.get(service)
-    return _NONE if used_s is None else f"{used_s / max(1, mode.answered) * 1000:.3f}"
+    return _NONE if used_s is None else _of_each(mode, used_s * 1000, 3)
+
+
+def _of_each(mode: ModeFigures, total: float, digits: int) -> str:
+    """A total by request that was answered; a dash where none was."""
+    return f"{total / mode.answered:,.{digits}f}" if mode.answered else _NONE

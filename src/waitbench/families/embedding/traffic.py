@@ -15,6 +15,7 @@ KINDS = 256
 """Different requests; each client sends one after the other."""
 _TOLERANCE = 1e-4
 """By so much the vectors of a text may differ with what it is batched with: rounding."""
+_MOST_WORDS = 200
 _WORDS_FILE = DATAFLOWS / "words.txt"
 """The worker's texts are made of these, too."""
 
@@ -52,12 +53,21 @@ class Load:
 
     client: str
     duration_s: float
+    """Without what was waited for after its end."""
     latencies_s: list[float] = field(default_factory=list)
     """The times of answers with status 200, in no order. oha gives percentiles only: none there."""
     statuses: Counter[str] = field(default_factory=Counter)
     """Status codes, and names of errors of the connection."""
+    last_words: dict[str, str] = field(default_factory=dict)
+    """What came last of each of these but 200: the beginning of the body, or of the error."""
     body_bytes: int = 0
     """In the bodies of these answers."""
+    drain_s: float = 0.0
+    """How long answers were waited for after the end."""
+    late: int = 0
+    """Answers with status 200 that came only then."""
+    late_bytes: int = 0
+    """In the bodies of these."""
     checked: int = 0
     wrong: int = 0
     """How many of the checked answers had other vectors than the texts'."""
@@ -75,7 +85,32 @@ class Load:
 
     @property
     def requests_per_s(self) -> float:
-        return self.answered / self.duration_s
+        """Those that were answered before the end."""
+        return (self.answered - self.late) / self.duration_s
+
+    def count_answer(self, taken_s: float, size: int, *, is_late: bool) -> None:
+        """Counts a request that was answered with 200, by a body of so many bytes."""
+        self.statuses["200"] += 1
+        self.latencies_s.append(taken_s)
+        self.body_bytes += size
+        if is_late:
+            self.late += 1
+            self.late_bytes += size
+
+    def count_failure(self, status: str, words: str) -> None:
+        """Counts a request that was not answered with 200."""
+        self.statuses[status] += 1
+        if words:
+            self.last_words[status] = " ".join(words.split())[:_MOST_WORDS]
+
+
+def failures(statuses: Mapping[str, int], last_words: Mapping[str, str]) -> str:
+    """What came instead of answers, how often, and its last words; empty where nothing did."""
+    return "; ".join(
+        f"{count} × {status}" + (f": {last_words[status]}" if status in last_words else "")
+        for status, count in statuses.items()
+        if status != "200" and count
+    )
 
 
 def make_questions(reference_url: str, inputs: int, seed: int = 1) -> Questions:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from waitbench.families.base import FamilyModule
@@ -30,4 +32,11 @@ def _figures(contents: Contents) -> Mapping[str, Figure]:
     return side_by_side.figures(contents, SIDE_BY_SIDE)
 
 
-MODULE = FamilyModule(scenarios=SCENARIOS, tables=_tables, figures=_figures)
+def _lack_here(services: Path) -> str | None:
+    from waitbench.families.kafka import broker
+    from waitbench.families.kafka.scenarios import BROKER_VARIABLE
+
+    return None if os.environ.get(BROKER_VARIABLE) else broker.lack_here(services)
+
+
+MODULE = FamilyModule(scenarios=SCENARIOS, tables=_tables, figures=_figures, lack_here=_lack_here)

@@ -8,12 +8,11 @@ import urllib.parse
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from filelock import FileLock
-
 from waitbench.model.errors import HarnessError
 from waitbench.system.places import SERVICES
 from waitbench.system.processes import ask
 from waitbench.system.steps import run_logged
+from waitbench.system.waiting import locked
 
 VERSION = "4.1.2"
 """That of services/kafka/pom.xml."""
@@ -30,47 +29,81 @@ def prepare(folder: Path, say: Callable[[str], None]) -> Mapping[str, str]:
 
     Raises ``HarnessError`` with what would install what is missing.
     """
-    _require_java()
+    lack = lack_here(folder)
+    if lack is not None:
+        raise HarnessError(lack)
     digests = _digests()
-    key = hashlib.sha256(repr(digests).encode()).hexdigest()[:8]
-    jars = folder / f"kafka-{VERSION}-{key}"
-    with FileLock(folder / f"kafka-{VERSION}.lock"):
+    jars = _jars(folder, digests)
+    with locked(folder / f"kafka-{VERSION}.lock", say):
         if not jars.is_dir():
             say(f"fetching Apache Kafka {VERSION} ({_SIZES})")
             _fetch(jars, digests)
     return {"KAFKA_JARS": str(jars)}
 
 
+def require(address: str, variable: str) -> None:
+    """Raises ``HarnessError`` where nothing listens at ``HOST:PORT``, which ``variable`` names."""
+    refusal = _refusal_of(f"kafka://{address}")
+    if refusal is not None:
+        raise HarnessError(
+            f"{variable}={address}: no broker there ({refusal}). Start it, or name another. "
+            f"Without {variable}, one is fetched and started."
+        )
+
+
+def lack_here(folder: Path) -> str | None:
+    """What this machine lacks to run a broker, as a sentence with what to do; ``None`` if nothing.
+
+    ``folder`` is where Kafka is, or will be fetched to.
+    """
+    return _lack_of_java() or _lack_of_maven(folder)
+
+
 def is_up(url: str) -> bool:
     """Whether something listens there."""
+    return _refusal_of(url) is None
+
+
+def _refusal_of(url: str) -> Exception | None:
+    """What came of a connection to where a URL says; ``None`` where something listens."""
     where = urllib.parse.urlsplit(url)
     try:
         socket.create_connection((where.hostname or "", where.port or 0), 5).close()
-    except OSError:
-        return False
-    return True
+    except (OSError, UnicodeError) as error:
+        return error
+    return None
 
 
-def _require_java() -> None:
-    """Raises ``HarnessError`` where Java cannot run a broker."""
+def _lack_of_java() -> str | None:
     try:
         said = ask(["java", "-version"], time_limit_s=60)
     except OSError:
         said = None
     if said is None or said.returncode != 0:
-        raise HarnessError(f"A Kafka broker takes Java, and here is none. {_HINT} {_INSTEAD}")
+        return f"A Kafka broker takes Java, and here is none. {_HINT} {_INSTEAD}"
     found = re.search(r'version "(?:1\.)?(\d+)', said.stderr + said.stdout)
     if found and int(found[1]) < _LEAST_JAVA:
-        raise HarnessError(
+        return (
             f"Kafka {VERSION} takes Java {_LEAST_JAVA} or later, and here is {found[1]}. "
             f"{_HINT} {_INSTEAD}"
         )
+    return None
+
+
+def _lack_of_maven(folder: Path) -> str | None:
+    if shutil.which("mvn") is not None or _jars(folder, _digests()).is_dir():
+        return None
+    return f"Kafka is fetched by Maven (mvn), and here is none. {_HINT} {_INSTEAD}"
+
+
+def _jars(folder: Path, digests: Mapping[str, str]) -> Path:
+    """Where what has these digests is, once it is fetched."""
+    key = hashlib.sha256(repr(digests).encode()).hexdigest()[:8]
+    return folder / f"kafka-{VERSION}-{key}"
 
 
 def _fetch(jars: Path, digests: Mapping[str, str]) -> None:
     """Has Maven fetch what pom.xml names, and all that this needs."""
-    if shutil.which("mvn") is None:
-        raise HarnessError(f"Kafka is fetched by Maven (mvn), and here is none. {_HINT} {_INSTEAD}")
     part, repository = (jars.with_name(f"{jars.name}.{what}") for what in ("part", "maven"))
     log = jars.with_name("kafka.log")
     for left in (part, repository):

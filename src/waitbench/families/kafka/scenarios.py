@@ -2,8 +2,10 @@
 
 import os
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 
+from waitbench.families.base import too_many_silent
 from waitbench.model.errors import UsageError
 from waitbench.model.metrics import Metric
 from waitbench.model.scenario import (
@@ -30,6 +32,7 @@ METRICS = (
     Metric("producer-cpu", "service_cpu_producer", "second", "the producer's CPU"),
     Metric("broker-delay", "broker_delay_p99", "second", "from due to in the broker, at p99"),
     Metric("broker-delay-p50", "broker_delay_p50", "second", "from due to in the broker, median"),
+    Metric("end-delay", "input_end_delay", "second", "from when the input's end was due to it"),
     Metric("threads", "worker_threads", "count", "threads of the workers"),
 )
 
@@ -51,6 +54,7 @@ def _plan(parameters: Parameters) -> ServicePlan:
             "SILENT": str(parameters["silent"]),
             "SEED": str(parameters["seed"]),
         },
+        prepare=None if own is None else partial(_require, own),
         upstream_variable="BROKER",
         counters=_counters,
     )
@@ -69,6 +73,13 @@ def _prepare(folder: Path, say: Callable[[str], None]) -> Mapping[str, str]:
     from waitbench.families.kafka import broker
 
     return broker.prepare(folder, say)
+
+
+def _require(own: str, _folder: Path, _say: Callable[[str], None]) -> Mapping[str, str]:
+    from waitbench.families.kafka import broker
+
+    broker.require(own, BROKER_VARIABLE)
+    return {}
 
 
 def _is_up(url: str) -> bool:
@@ -138,6 +149,7 @@ FAMILY = Family(
     waits=lambda p: bool(p["interval"] or p["idle"]),
     works=lambda p: not (p["interval"] or p["idle"]),
     needs=lambda _parameters: frozenset({KAFKA}),
+    why_senseless=too_many_silent,
     quick={_ITEMS: "8", "interval": "0.125", "idle": "1"},
 )
 

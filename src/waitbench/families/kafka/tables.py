@@ -42,7 +42,7 @@ def _table(record: Record) -> CellTable:
     made = [run for found in runs.values() for run in found]
     is_ours = not made or any("service_cpu_broker" in run.metrics for run in made)
     return CellTable(
-        record.scenario,
+        f"{record.scenario} · medians",
         _HEADINGS,
         tuple(_row(label, found) for label, found in runs.items()),
         () if is_ours else ("The broker is the user's own: what it used is not known.",),

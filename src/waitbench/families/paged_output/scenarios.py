@@ -31,6 +31,7 @@ FAMILY = Family(
     lasts_s=_lasts_s,
     metrics=METRICS,
     metrics_of=_metrics_of,
+    defining=frozenset({"output"}),
     quick={_ITEMS: "10000"},
 )
 

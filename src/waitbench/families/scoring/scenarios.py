@@ -54,6 +54,7 @@ FAMILY = Family(
     # The one maintained binding; it has wheels for CPython 3.10 and later.
     requirements=("vowpalwabbit==9.11.9",),
     assets=DATAFLOWS / "scorers" / "vw.py",
+    defining=frozenset({"transport"}),
     quick={_CALLS: "100"},
 )
 
