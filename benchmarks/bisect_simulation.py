@@ -1,11 +1,16 @@
 """How often a search for a culprit is wrong, and how many rounds it takes: simulated.
 
     .bench/venv/bin/python benchmarks/bisect_simulation.py [--searches 2000] [--rounds 200]
+        [--bimodal 0.4] [--history none]
 
 Each search is over 256 commits, for a change beyond 10 % of the steady CPU of one scenario. A step
 is measured in a sitting of its own, faster or slower than the one before by 20 %, on one of the
 five machines of simulation.py: each has a fifth of a history's searches. Kept output:
 docs/trials/bisect-simulated.txt.
+
+With ``--bimodal`` the machine is another one, on which that share of the runs costs three times as
+much, at random: *x 3*; or half as much again: *x 1.5*. Then there are no oracles. Kept output:
+docs/trials/bisect-bimodal.txt.
 
 *Right* is that all culprits are named and nothing else is; of none, that no change is proven; of a
 ramp, that it is gradual; of commits that cannot be built, ranges that hold the culprit. *Wrong* is
@@ -31,7 +36,7 @@ from numpy.random import Generator, default_rng
 from benchmarks import bisect_oracle as oracle
 from benchmarks.bisect_oracle import MARGIN, POINTS, SPREAD
 from benchmarks.common import command_line
-from benchmarks.simulation import MACHINES, Logs, Noise
+from benchmarks.simulation import MACHINES, Logs, Noise, Shape, quiet
 from waitbench.analysis.bisection import End, Kind, Search
 from waitbench.analysis.bisection_steps import Says, answer
 
@@ -80,21 +85,39 @@ def main() -> None:
     parser = command_line(__doc__)
     parser.add_argument("--searches", type=int, default=2000, help="of each history")
     parser.add_argument("--rounds", type=int, default=200, help="of a step, at the most")
+    parser.add_argument("--bimodal", type=float, metavar="SHARE", help="on such machines only")
+    parser.add_argument("--history", action="append", choices=list(_DRAWN), help="only these")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     print(" ".join(["benchmarks/bisect_simulation.py", *sys.argv[1:]]))
     print(f"{options.searches} searches over {POINTS} commits each, margin {MARGIN:.0%}")
-    work = partial(_tally, options.searches // len(MACHINES), options.rounds, options.seed)
+    machines = MACHINES if options.bimodal is None else bimodal(options.bimodal)
+    histories = options.history or list(HISTORIES)
+    work = partial(_tally, options.searches // len(machines), options.rounds, options.seed)
     with ProcessPoolExecutor() as pool:
-        tallies = pool.map(work, *zip(*product(HISTORIES, MACHINES), strict=True))
-        for title in HISTORIES:
+        asked = [(options.bimodal, *each) for each in product(histories, machines)]
+        tallies = pool.map(work, *zip(*asked, strict=True))
+        for title in histories:
             print(f"\n{title:26}   right    open   wrong  rounds            sure            bare")
             total = Tally()
-            for machine in MACHINES:
+            for machine in machines:
                 tally = next(tallies)
                 print(_line(machine, tally), flush=True)
                 total.add(tally)
             print(_line("all", total), flush=True)
+
+
+def bimodal(share: float) -> Mapping[str, Noise]:
+    """Machines on which a share of the runs costs more by a factor."""
+
+    def of(factor: float) -> Noise:
+        def noise(random: Generator, shape: Shape) -> Logs:
+            dear = numpy.where(random.random(shape) < share, math.log(factor) / SPREAD, 0.0)
+            return numpy.add(quiet(random, shape), dear)
+
+        return noise
+
+    return {"x 3": of(3), "x 1.5": of(1.5)}
 
 
 def search(random: Generator, noise: Noise, history: History, most_rounds: int) -> Searched:
@@ -173,25 +196,37 @@ HISTORIES: Mapping[str, Callable[[Generator], History]] = {
     "two just beyond it": _two(MARGIN + 0.001),
 }
 
+OF_TWO: Mapping[str, Callable[[Generator], History]] = {
+    "two points, none": lambda _: History(costs=numpy.zeros(2)),
+    "two points of +12 %": lambda _: History(costs=numpy.array([0.0, math.log1p(0.12)])),
+}
+"""Between neighbours; these are only simulated where they are asked for."""
+_DRAWN: Mapping[str, Callable[[Generator], History]] = {**HISTORIES, **OF_TWO}
 
-def _tally(searches: int, most_rounds: int, seed: int, title: str, machine: str) -> Tally:
-    random = default_rng([seed, list(HISTORIES).index(title), list(MACHINES).index(machine)])
+
+def _tally(
+    searches: int, most_rounds: int, seed: int, share: float | None, title: str, machine: str
+) -> Tally:
+    machines = MACHINES if share is None else bimodal(share)
+    random = default_rng([seed, list(_DRAWN).index(title), list(machines).index(machine)])
     tally = Tally()
     for _ in range(searches):
-        tally.add(_trial(random, machine, HISTORIES[title](random), most_rounds))
+        history = _DRAWN[title](random)
+        searched = search(random, machines[machine], history, most_rounds)
+        said = outcome(history, searched.search)
+        tally.outcomes[said] += 1
+        if said == "right":
+            tally.rounds += sum(searched.rounds)
+            if share is None:
+                _consult(tally, machine, history, searched.search, most_rounds)
     return tally
 
 
-def _trial(random: Generator, machine: str, history: History, most_rounds: int) -> Tally:
-    searched = search(random, MACHINES[machine], history, most_rounds)
-    said = outcome(history, searched.search)
-    tally = Tally(outcomes=Counter([said]))
-    if said == "right":
-        steps = [history.costs[list(step.points)] for step, _ in searched.search.answers]
-        tally.rounds = sum(searched.rounds)
-        tally.sure = sum(min(most_rounds, oracle.sure(machine, costs)) for costs in steps)
-        tally.bare = sum(min(most_rounds, oracle.bare(machine, costs)) for costs in steps)
-    return tally
+def _consult(tally: Tally, machine: str, history: History, ended: Search, most_rounds: int) -> None:
+    """Adds what the oracles need for the same steps."""
+    steps = [history.costs[list(step.points)] for step, _ in ended.answers]
+    tally.sure += sum(min(most_rounds, oracle.sure(machine, costs)) for costs in steps)
+    tally.bare += sum(min(most_rounds, oracle.bare(machine, costs)) for costs in steps)
 
 
 def _line(title: str, tally: Tally) -> str:
@@ -203,6 +238,7 @@ def _line(title: str, tally: Tally) -> str:
     oracles = "".join(
         f"{rounds / right:8.0f} ({tally.rounds / rounds:.2f} x)"
         for rounds in (tally.sure, tally.bare)
+        if rounds
     )
     return f"{title:26}{shares}{tally.rounds / right:8.0f}{oracles}"
 

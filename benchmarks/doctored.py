@@ -1,21 +1,25 @@
-r"""How often the gate finds a real rise of what waiting costs: bytewax doctored to spend more.
+r"""How often the gate finds a real regression of what waiting costs: bytewax doctored to have it.
 
-    .bench/venv/bin/python benchmarks/doctored.py WHEEL --kind wakeups --rise 0.10 [--trials 20] \
-        [--processes 2] [--results FOLDER] [--unprivileged] [-- OPTIONS OF compare.sh]
+    .bench/venv/bin/python benchmarks/doctored.py WHEEL --kind late-busy [--trials 10] \
+        [--processes 1] [--results FOLDER] [--unprivileged] [-- OPTIONS OF compare.sh]
+    .bench/venv/bin/python benchmarks/doctored.py WHEEL --kind wakeups --rise 0.10 [...]
 
-WHEEL is a real bytewax wheel, such as one in .bench/wheels/. First both scenarios that mostly wait
-are measured with it. Then a copy is made with benchmarks/load.py in it: in these two scenarios each
-process does more of one kind, for ``--rise`` of what the original was measured to do; in the others
-nothing. The kinds are wake-ups, system calls, and steady CPU spent in system calls or in user code.
-What it really rose by is measured in a comparison of both, and printed. Each trial then is one
-``./compare.sh base=WHEEL new=COPY --gate --fail-fast`` with what follows ``--``; other criteria
-behind ``--`` take the place of these two options. With ``--results``, what is there is not made
-again, and all kinds share the measurement of the original.
+WHEEL is a real bytewax wheel of 0.18 or later, such as one in .bench/wheels/. A copy is made with
+benchmarks/load.py in it, and each trial is one ``./compare.sh base=WHEEL new=COPY --gate`` with
+what follows ``--``; other criteria behind ``--`` take the place of ``--gate``.
+
+Without ``--rise`` the copy has a regression of the ways in which they really come, everywhere;
+``--kind all`` tries each in turn. With ``--rise``, each process of both scenarios that mostly wait
+does more of one kind (wake-ups, system calls, or steady CPU spent in system calls or in user code),
+for that share of what a comparison of the original with itself finds it to do first; what it really
+rose by is measured in a comparison of both. Last it is printed what all trials found the figures of
+the scenarios that wait to differ by. With ``--results``, what is there is not made again.
 """
 
 import io
 import sys
 import zipfile
+from argparse import Namespace
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,28 +28,31 @@ from statistics import fmean, median
 
 from benchmarks import load
 from benchmarks.common import add_results, command_line, results_folder, split
-from benchmarks.trials import NEW, Comparer, Trial, gate_options, numbered, text
+from benchmarks.trials import NEW, Comparer, Trial, gate_options, numbered, outcomes, text
 from waitbench.analysis.rounds import paired_by_round
 from waitbench.analysis.statistics import Estimate, geometric_mean, log_ratios
 from waitbench.model.metrics import BY_NAME
 from waitbench.model.record import Record
 
+ALL = "all"
+"""Every regression in turn."""
 WAITING = ("partitioned-long-input", "dynamic-long-input")
 RISES_OF = {"wakeups": "wakeups", "syscalls": "syscalls", "system": "steady", "user": "steady"}
 """By kind of load, the metric whose rate the rise is a share of."""
-SHOWN = ("wakeups", "syscalls", "steady", "steady-user", "steady-system", "cpu")
-CHECKED = ("--gate", "--max-rounds", "5", *(part for name in WAITING for part in ("-s", name)))
+SHOWN = (
+    "wakeups", "syscalls", "steady", "steady-user", "steady-system", "cpu", "cpu-startup",
+    "cpu-shutdown", "cpu-helpers", "startup", "latency-p50", "rss",
+)  # fmt: skip
+CHECKED = ("--gate", "--max-rounds", "6", *(part for name in WAITING for part in ("-s", name)))
 """Options of the comparisons that only measure."""
 
-RUN_MODULE = "bytewax/run.py"
+PACKAGE = "bytewax/__init__.py"
+SINKS = "bytewax/outputs.py"
 LOAD_MODULE = "bytewax/doctored_load.py"
-START = "    cli_main(**kwargs)\n"
-"""The line that starts the workers."""
-DOCTORED = """\
-    import sys
-    from bytewax import doctored_load
-    doctored_load.start({kind!r}, {rates!r}, sys.argv)
-"""
+LOAD_PATH = Path(load.__file__)
+SINK = "StatelessSinkPartition"
+BEGIN = "from bytewax import doctored_load\n\ndoctored_load.begin({kind!r}, {rates!r})\n"
+HOOK = f"\nfrom bytewax import doctored_load\n\ndoctored_load.hook({SINK})\n"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,42 +68,58 @@ def main() -> None:
     own, passed_on = split(sys.argv[1:])
     parser = command_line(__doc__)
     parser.add_argument("wheel", type=Path, metavar="WHEEL")
-    parser.add_argument("--kind", choices=list(load.LOADS), required=True)
-    parser.add_argument("--rise", type=float, required=True, help="a share, such as 0.25")
-    parser.add_argument("--processes", "-p", type=int, default=2)
-    parser.add_argument("--trials", type=int, default=20)
+    kinds = sorted({*load.RISES, *load.REGRESSIONS, ALL})
+    parser.add_argument("--kind", choices=kinds, required=True)
+    parser.add_argument("--rise", type=float, help="a share, such as 0.25")
+    parser.add_argument("--processes", "-p", type=int, default=1)
+    parser.add_argument("--trials", type=int, default=10)
     parser.add_argument("--unprivileged", action="store_true", help="without counters and samplers")
     add_results(parser)
     options = parser.parse_args(own)
-    processes = ("-p", str(options.processes))
+    if options.kind not in (load.RISES if options.rise is not None else (*load.REGRESSIONS, ALL)):
+        parser.error(f"--kind {options.kind}: {', '.join(load.RISES)} are for --rise, others not")
     with results_folder(options.results) as results:
-        measuring = Comparer(results=results, options=(*processes, *CHECKED))
-        wheel = str(options.wheel.absolute())
-        original = measuring.make(f"original-{options.processes}", wheel, wheel)
-        rates = rates_of(original.records, RISES_OF[options.kind], options.processes)
-        if len(rates) < len(WAITING):
-            sys.exit(
-                f"{RISES_OF[options.kind]}: not measured, so it cannot be raised. Allow it "
-                f"(./waitbench doctor), let the machine rest, and name another folder."
+        for kind in load.REGRESSIONS if options.kind == ALL else (options.kind,):
+            name = f"{kind}-{options.processes}"
+            if options.rise is None:
+                copy = doctor(options.wheel, results / name, kind)
+            else:
+                name = f"{kind}-{options.rise:g}-{options.processes}"
+                copy = _with_rise(options, results, name)
+            trying = Comparer(
+                results=results / name / ("unprivileged" if options.unprivileged else "trials"),
+                options=("-p", str(options.processes), *gate_options(passed_on, "--gate")),
+                unprivileged=options.unprivileged,
             )
-        for module, rate in rates.items():
-            print(f"{module}: {rate:,.4g} {RISES_OF[options.kind]} a second and process")
-        name = f"{options.kind}-{options.rise:g}-{options.processes}"
-        added = {module: rate * options.rise for module, rate in rates.items()}
-        copy = str(doctor(options.wheel, results / name, options.kind, added))
-        check = measuring.make(f"{name}/check", wheel, copy)
-        print("\n".join(lines_of(realised([check.records]))), flush=True)
-        trying = Comparer(
-            results=results / name / ("unprivileged" if options.unprivileged else "trials"),
-            options=(*processes, *gate_options(passed_on, "--gate", "--fail-fast")),
-            unprivileged=options.unprivileged,
+            print(f"{name}:", flush=True)
+            trials = []
+            for number, trial in numbered(options.trials):
+                trials.append(trying.make(trial, str(options.wheel.absolute()), str(copy)))
+                print(f"trial {number}: {line_of(trials[-1])}", flush=True)
+            if trials:
+                print("\n".join(summary(trials)), flush=True)
+
+
+def _with_rise(options: Namespace, results: Path, name: str) -> Path:
+    """A copy that does more of one kind, for a share of what the original does."""
+    wheel, processes, metric = options.wheel, options.processes, RISES_OF[options.kind]
+    measuring = Comparer(results=results, options=("-p", str(processes), *CHECKED))
+    original = str(wheel.absolute())
+    rates = rates_of(
+        measuring.make(f"original-{processes}", original, original).records, metric, processes
+    )
+    if len(rates) < len(WAITING):
+        sys.exit(
+            f"{metric}: not measured, so it cannot be raised. Allow it (./waitbench doctor), let "
+            "the machine rest, and name another folder."
         )
-        trials = []
-        for number, trial_name in numbered(options.trials):
-            trials.append(trying.make(trial_name, wheel, copy))
-            print(f"trial {number}: {line_of(trials[-1])}", flush=True)
-        if trials:
-            print("\n".join(summary(trials)))
+    for module, rate in rates.items():
+        print(f"{module}: {rate:,.4g} {metric} a second and process")
+    added = {module: rate * options.rise for module, rate in rates.items()}
+    copy = doctor(wheel, results / name, options.kind, added)
+    check = measuring.make(f"{name}/check", original, str(copy))
+    print("\n".join(lines_of(realised([check.records]))), flush=True)
+    return copy
 
 
 def rates_of(records: Sequence[Record], metric: str, processes: int) -> dict[str, float]:
@@ -116,26 +139,30 @@ def rates_of(records: Sequence[Record], metric: str, processes: int) -> dict[str
     return rates
 
 
-def doctor(wheel: Path, folder: Path, kind: str, rates: Mapping[str, float]) -> Path:
-    """Writes a copy of a wheel, whose workers start a load, into a folder; returns its path.
+def doctor(wheel: Path, folder: Path, kind: str, rates: Mapping[str, float] | None = None) -> Path:
+    """Writes a copy of a wheel, whose processes begin a load, into a folder; returns its path.
 
-    Equal loads give equal files, so that the environment of the copy is made only once. Exits if
-    the folder has another one: trials with it are not trials with this.
+    With rates it is a rise, else a regression. Equal loads give equal files, so that the
+    environment of the copy is made only once. Exits if the folder has another one: trials with it
+    are not trials with this.
     """
     written = io.BytesIO()
+    begin = BEGIN.format(kind=kind, rates=rates and dict(rates))
     with zipfile.ZipFile(wheel) as source, zipfile.ZipFile(written, "w") as output:
+        if SINKS not in source.namelist() or f"class {SINK}(" not in source.read(SINKS).decode():
+            sys.exit(f"{wheel.name}: {SINKS} has no {SINK}: name a wheel of 0.18 or later.")
+        like = source.getinfo(SINKS)
+        # Some releases have no such module: Python finds the package all the same.
+        package = source.read(PACKAGE).decode() if PACKAGE in source.namelist() else ""
+        for name, text in ((PACKAGE, begin + package), (LOAD_MODULE, LOAD_PATH.read_text())):
+            added = zipfile.ZipInfo(name, like.date_time)
+            added.external_attr = like.external_attr
+            output.writestr(added, text)
         for member in source.infolist():
-            content = source.read(member)
-            if member.filename == RUN_MODULE:
-                head, line, tail = content.decode().partition(START)
-                if not line:
-                    sys.exit(f"{wheel.name}: {RUN_MODULE} does not start workers as expected.")
-                added = DOCTORED.format(kind=kind, rates=dict(rates))
-                content = (head + added + line + tail).encode()
-                module = zipfile.ZipInfo(LOAD_MODULE, member.date_time)
-                module.external_attr = member.external_attr
-                output.writestr(module, Path(load.__file__).read_bytes())
-            output.writestr(member, content)
+            if member.filename != PACKAGE:
+                content = source.read(member)
+                hook = HOOK.encode() if member.filename == SINKS else b""
+                output.writestr(member, content + hook)
     copy = folder / wheel.name
     if copy.exists() and copy.read_bytes() != written.getvalue():
         sys.exit(f"{copy} has another load: name another folder.")
@@ -174,17 +201,18 @@ def lines_of(rises: Sequence[Realised]) -> list[str]:
 
 def line_of(trial: Trial) -> str:
     """What one trial came to."""
-    found = "missed" if trial.passed else f"found by {'; '.join(map(text, trial.failures))}"
-    return f"{found}; {trial.rounds} rounds; {trial.times}"
+    why = map(text, trial.failures) if trial.failures else trial.verdict["reasons"]
+    return f"{'; '.join([trial.outcome, *why])}; {trial.rounds} rounds; {trial.times}"
 
 
 def summary(trials: Sequence[Trial]) -> list[str]:
     """What all trials came to."""
-    found = [trial for trial in trials if not trial.passed]
+    found = [trial for trial in trials if trial.failures]
     by = Counter(name for t in found for name in {failure["criterion"] for failure in t.failures})
     return [
         f"found {len(found)} of {len(trials)}, by "
         + (", ".join(f"{name} ({count})" for name, count in by.most_common()) or "nothing"),
+        outcomes(trials),
         f"median {median(trial.wall_s for trial in trials):.0f} s, "
         f"of which {median(trial.measuring_s for trial in trials):.0f} s measuring; "
         f"at most {max(trial.wall_s for trial in trials):.0f} s",

@@ -1,19 +1,34 @@
 r"""How often the gate fails when nothing changed, how much it settles, and how long it takes.
 
     .bench/venv/bin/python benchmarks/gate_trials.py v0.21.1 [--trials 10] [--processes 2] \
-        [--results FOLDER] [--unprivileged] [-- OPTIONS OF compare.sh]
+        [--results FOLDER] [--unprivileged] [--competitor] [--steal SHARE] \
+        [-- OPTIONS OF compare.sh]
 
 Each trial is one ``./compare.sh base=REVISION new=REVISION --gate`` with what follows ``--``, such
 as other criteria. With ``--results``, what is there is not made again. ``--unprivileged`` has the
-kernel refuse counters, samplers and traces.
+kernel refuse counters, samplers and traces. ``--competitor`` has two processes compete for the CPU
+all the time, each busy for half of it; ``--steal`` has every run observe that a hypervisor took
+such a share of the CPU that it used: see benchmarks/stolen.py.
 """
 
+import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from statistics import median
 
 from benchmarks.common import add_results, command_line, results_folder, split
-from benchmarks.trials import Comparer, Trial, gate_options, numbered, text
+from benchmarks.trials import Comparer, Trial, gate_options, numbered, outcomes, text
+
+COMPETITORS = 2
+COMPETE = """
+import time
+while True:
+    end = time.monotonic() + 0.1
+    while time.monotonic() < end:
+        sum(range(1000))
+    time.sleep(0.1)
+"""
 
 
 def main() -> None:
@@ -23,13 +38,20 @@ def main() -> None:
     parser.add_argument("--trials", type=int, default=10)
     parser.add_argument("--processes", "-p", type=int, default=2)
     parser.add_argument("--unprivileged", action="store_true", help="without counters and samplers")
+    parser.add_argument("--competitor", action="store_true", help="beside other processes")
+    parser.add_argument("--steal", type=float, metavar="SHARE", help="such as 0.08")
     add_results(parser)
     options = parser.parse_args(own)
-    with results_folder(options.results) as results:
+    stolen = (sys.executable, "benchmarks/stolen.py", str(options.steal), "compare")
+    with (
+        results_folder(options.results) as results,
+        competing() if options.competitor else nullcontext(),
+    ):
         comparer = Comparer(
             results=results,
             options=("-p", str(options.processes), *gate_options(passed_on, "--gate")),
             unprivileged=options.unprivileged,
+            program=Comparer.program if options.steal is None else stolen,
         )
         trials = []
         for number, name in numbered(options.trials):
@@ -38,11 +60,25 @@ def main() -> None:
         print("\n".join(summary(trials)))
 
 
+@contextmanager
+def competing() -> Iterator[Sequence[subprocess.Popen[bytes]]]:
+    """Has other processes compete for the CPU meanwhile."""
+    command = [sys.executable, "-I", "-S", "-c", COMPETE]
+    started = [subprocess.Popen(command) for _ in range(COMPETITORS)]
+    try:
+        yield started
+    finally:
+        for process in started:
+            process.kill()
+            process.wait()
+
+
 def line_of(trial: Trial) -> str:
     """What one trial came to."""
-    said = [f"{trial.settled:.0%} of {len(trial.verdict['judgements'])} verdicts settled"]
+    said = [f"{trial.outcome}: {trial.settled:.0%} of {len(trial.verdict['judgements'])} settled"]
     said += [f"open: {text(judgement)}" for judgement in trial.open]
     said += [f"FAILED: {text(judgement)}" for judgement in trial.failures]
+    said += [] if trial.failures else trial.verdict["reasons"]
     return "; ".join([*said, f"{trial.rounds} rounds", trial.times])
 
 
@@ -51,8 +87,9 @@ def summary(trials: Sequence[Trial]) -> list[str]:
     settled = [trial.settled for trial in trials]
     walls = [trial.wall_s for trial in trials]
     return [
-        f"failed {sum(not trial.passed for trial in trials)} of {len(trials)}",
-        f"verdicts settled: median {median(settled):.0%}, at least {min(settled):.0%} in each",
+        outcomes(trials),
+        f"questions settled: median {median(settled):.0%}, at least {min(settled):.0%} in each; "
+        f"median {median(len(trial.open) for trial in trials):g} open",
         f"median {median(walls):.0f} s, of which "
         f"{median(trial.measuring_s for trial in trials):.0f} s measuring; "
         f"{min(walls):.0f} to {max(walls):.0f} s",

@@ -1,6 +1,7 @@
 """How often a history claims a step that is not there, and finds one that is: simulated.
 
     .bench/venv/bin/python benchmarks/history_simulation.py [--series 200] [--revisions 100]
+        [--machines 1]
 
 A series is what ``track`` measures night after night: each revision beside the anchor and the
 revision before it, five rounds, on a machine that is up to twice as fast or slow as the night
@@ -16,6 +17,12 @@ Beside our steps, of the same nights:
   the absolute figures and in the costs that our network gives: the step detection of asv, and
   PELT of ruptures (penalty 3 σ² log n, σ from the differences of neighbours). Steps within our
   margin do not count, as with ours.
+
+With ``--machines`` the nights are on so many machines one after the other, each from a night on
+that is drawn by lot, from the third on. Everywhere but on the first the anchor costs 15 % more or
+less than it should, and each revision is off by 1 % (one standard deviation), in all nights on that
+machine. Of these only our steps are shown, and those of them that are confirmed. Kept output:
+docs/trials/history-machines.txt.
 
 *Claimed* are the series in which anything is; of one step of 15 %, *placed* are those in which it
 is at its revision or one off, and *beside* those in which anything else is claimed too.
@@ -45,8 +52,13 @@ DRIFT = math.log(2)
 OFF = 0.01
 """Standard deviation of what a revision is off by in a night, as a logarithm."""
 RISE = 0.15
+ANCHOR_OFF = 0.15
+"""What the anchor costs more or less on another machine, as a share."""
+MACHINE_OFF = 0.01
+"""Standard deviation of what another machine makes of each revision, as a logarithm."""
 WINDOW = 10
 OURS = "our steps"
+CONFIRMED = "our steps, confirmed"
 _WIDTH = 54
 
 
@@ -54,6 +66,7 @@ def main() -> None:
     parser = command_line(__doc__)
     parser.add_argument("--series", type=int, default=200)
     parser.add_argument("--revisions", type=int, default=100)
+    parser.add_argument("--machines", type=int, default=1)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     print(" ".join(["benchmarks/history_simulation.py", *sys.argv[1:]]))
@@ -61,32 +74,47 @@ def main() -> None:
         f"{options.series} series of {options.revisions} revisions each; margin {MARGIN:.0%}; "
         f"a step of {RISE:.0%}"
     )
-    work = partial(_tally, options.revisions, options.seed)
+    work = partial(_tally, options.revisions, options.machines, options.seed)
     with ProcessPoolExecutor() as pool:
         found = list(pool.map(work, range(options.series), chunksize=5))
     print(f"{'':{_WIDTH}} no change    one step of {RISE:.0%}")
     print(f"{'':{_WIDTH}}   claimed    placed    beside")
     for rule in found[0]:
         print(_line(rule, [tally[rule] for tally in found]))
-        if rule == OURS:
+        if rule in (OURS, CONFIRMED):
             for number, machine in enumerate(MACHINES):
                 print(_line(f"  {machine}", [t[rule] for t in found[number :: len(MACHINES)]]))
 
 
-def nights(random: Generator, machine: str, costs: Logs) -> Iterator[tuple[list[int], Logs]]:
-    """The revisions of each night, and the logarithm of each run: shape (rounds, revisions)."""
+Night = tuple[str, list[int], Logs]
+"""Its machine, its revisions, and the logarithm of each run: shape (rounds, revisions)."""
+
+
+def nights(random: Generator, machine: str, costs: Logs, machines: int = 1) -> Iterator[Night]:
+    """The nights of a series, on so many machines one after the other."""
+    # Whoever looks at one machine only draws nothing more.
+    changes = random.choice(numpy.arange(3, len(costs)), machines - 1, replace=False)
+    off = random.normal(0, MACHINE_OFF, (machines - 1, len(costs)))
+    off[:, 0] = random.choice([-1, 1], machines - 1) * math.log1p(ANCHOR_OFF)
     for newest in range(1, len(costs)):
         held = sorted({0, newest - 1, newest})
         level = random.uniform(-DRIFT, DRIFT)
+        host = int(numpy.sum(changes <= newest))
         truth = costs[held] + level + random.normal(0, OFF, len(held))
-        yield held, SPREAD * MACHINES[machine](random, (1, ROUNDS, len(held)))[0] + truth
+        if host:
+            truth += off[host - 1][held]
+        yield (
+            f"m{host}",
+            held,
+            SPREAD * MACHINES[machine](random, (1, ROUNDS, len(held)))[0] + truth,
+        )
 
 
-def joined(measured: Sequence[tuple[list[int], Logs]]) -> Network:
+def joined(measured: Sequence[Night]) -> Network:
     """The network of all nights."""
     found = [
-        sitting(f"{night}", "m", [f"r{one}" for one in held], runs.tolist())
-        for night, (held, runs) in enumerate(measured)
+        sitting(f"{night}", host, [f"r{one}" for one in held], runs.tolist())
+        for night, (host, held, runs) in enumerate(measured)
     ]
     sittings = [one for one in found if one is not None]
     groups = connected(sittings)
@@ -103,11 +131,20 @@ def plain(figures: Logs, least: float) -> list[int]:
     ]
 
 
-def claims(measured: Sequence[tuple[list[int], Logs]], revisions: int) -> dict[str, list[int]]:
+def ours(measured: Sequence[Night], revisions: int) -> dict[str, list[int]]:
+    """The steps that we claim, and those of them that are confirmed."""
+    found = steps(joined(measured), [f"r{number}" for number in range(revisions)])
+    return {
+        OURS: [int(step.after[1:]) for step in found],
+        CONFIRMED: [int(step.after[1:]) for step in found if not step.provisional],
+    }
+
+
+def claims(measured: Sequence[Night], revisions: int) -> dict[str, list[int]]:
     """What each rule claims of the same nights."""
     # Of the first revision there is no night of its own.
-    absolute = numpy.array([runs[:, -1].mean() for _, runs in measured])
-    paired = numpy.array([(runs[:, -1] - runs[:, 0]).mean() for _, runs in measured])
+    absolute = numpy.array([runs[:, -1].mean() for _, _, runs in measured])
+    paired = numpy.array([(runs[:, -1] - runs[:, 0]).mean() for _, _, runs in measured])
     network, names = joined(measured), [f"r{number}" for number in range(revisions)]
     costs = network.logs[[network.revisions.index(name) for name in names]]
     found = {OURS: [int(step.after[1:]) for step in steps(network, names)]}
@@ -130,13 +167,14 @@ def _line(title: str, tallies: Sequence[Counter[str]]) -> str:
     return f"{title:{_WIDTH}}" + "".join(f"{share:10.1%}" for share in shares)
 
 
-def _tally(revisions: int, seed: int, number: int) -> dict[str, Counter[str]]:
+def _tally(revisions: int, machines: int, seed: int, number: int) -> dict[str, Counter[str]]:
     machine = list(MACHINES)[number % len(MACHINES)]
     random = default_rng([seed, number])
-    nothing = claims(list(nights(random, machine, numpy.zeros(revisions))), revisions)
+    find = claims if machines == 1 else ours
+    nothing = find(list(nights(random, machine, numpy.zeros(revisions), machines)), revisions)
     place = int(random.integers(1, revisions))
     costs = numpy.where(numpy.arange(revisions) >= place, math.log1p(RISE), 0.0)
-    risen = claims(list(nights(random, machine, costs)), revisions)
+    risen = find(list(nights(random, machine, costs, machines)), revisions)
     tallies = {}
     for rule, claimed in nothing.items():
         near = [one for one in risen[rule] if abs(one - place) <= 1]

@@ -1,30 +1,100 @@
-"""What a doctored package does besides, while its workers wait: benchmarks/doctored.py puts it in.
+"""What a doctored package does besides: benchmarks/doctored.py puts this module into a wheel.
 
-One thread in each process. Each load moves what it is named after and as little else as it can:
-what need not wake often wakes ten times a second, and works through what is due since, where it
-can without the GIL, so that no worker waits for it.
+A *rise* is a little more of one kind in each worker that mostly waits, at a given rate. It moves
+what it is named after and as little else as it can: what need not wake often wakes ten times a
+second, and works through what is due since, where it can without the GIL, so that no worker waits
+for it. A *regression* is a way in which a wait really breaks, everywhere.
+
+Both begin in processes that run a dataflow: as soon as the package is imported, before anything of
+the workload, or as soon as the workload defines its sink, right before the workers start. Items are
+never lost. What is left behind ends by itself after ``_LEFT_FOR_S``.
 """
 
 from __future__ import annotations
 
+import atexit
 import os
+import signal
+import sys
 import threading
 import time
 import zlib
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
+RUNNERS = ("bytewax.run", "bytewax.testing")
+"""The modules that run dataflows."""
+_LEFT_FOR_S = 30
 _NAP_S = 0.1
+_BUSY_S = 0.3
+_SILENCE_S = 3.0
+_LATE_S = 0.1
+_TOGETHER_S = 0.02
+"""Items that are written within this after others were held back were held back with them."""
+_ONCE_S = 1.0
+_CHUNK = 5_000_000
+_MOST_CHUNKS = 200
+_CHUNKS_A_SECOND = 10
+_RARE = 5
+_CHILD_SHARE = 0.2
+
+_when_items: list[Callable[[], None]] = []
+"""What is called before a sink is given items."""
+_to_start: list[Callable[[], None]] = []
+"""What begins with the workers."""
 
 
-def start(kind: str, rates: Mapping[str, float], arguments: Sequence[str]) -> None:
-    """Starts the load ``kind`` in a thread, if ``arguments`` name a dataflow that mostly waits.
+def begin(kind: str, rates: Mapping[str, float] | None = None) -> None:
+    """Begins a rise with these rates, or else a regression. The package calls it when imported.
 
     ``rates`` are by the dataflow's module, per second: a number of wake-ups or of system calls, or
     seconds of CPU.
     """
-    rate = rate_of(rates, arguments)
-    if rate > 0:
-        threading.Thread(target=LOADS[kind], args=(rate,), daemon=True).start()
+    arguments = sys.orig_argv
+    if not any(runner in arguments for runner in RUNNERS):
+        return
+    if rates is not None:
+        rate = rate_of(rates, arguments)
+        if rate > 0:
+            _to_start.append(lambda: _in_thread(lambda: RISES[kind](rate)))
+    elif kind in AT_IMPORT:
+        AT_IMPORT[kind]()
+    else:
+        _to_start.append(WITH_WORKERS[kind])
+
+
+def hook(sink: type) -> None:
+    """Has the workers' load begin when a subclass of ``sink`` is defined, and follow its items.
+
+    The package calls it with the base class of sinks.
+    """
+    if not _to_start:
+        return
+
+    base: Any = sink
+
+    def watch(cls: type, /, **options: object) -> None:
+        super(base, cls).__init_subclass__(**options)
+        while _to_start:
+            _to_start.pop()()
+        if _when_items and "write_batch" in vars(cls):
+            _follow(cls)
+
+    setattr(sink, "__init_subclass__", classmethod(watch))  # noqa: B010 -- a method of any class
+
+
+def _follow(sink: type) -> None:
+    write: Callable[[object, object], None] = vars(sink)["write_batch"]
+
+    def write_batch(self: object, items: object) -> None:
+        for call in _when_items:
+            call()
+        write(self, items)
+
+    setattr(sink, "write_batch", write_batch)  # noqa: B010 -- a method of any class
+
+
+# Rises.
 
 
 def rate_of(rates: Mapping[str, float], arguments: Sequence[str]) -> float:
@@ -65,8 +135,7 @@ def use_system_time(share: float) -> None:
 
 def use_user_time(share: float) -> None:
     """Uses so much CPU time outside the kernel."""
-    buffer = bytes(1 << 19)
-    _use(share, lambda: zlib.crc32(buffer))
+    _use(share, _spend)
 
 
 def _use(share: float, spend: Callable[[], object]) -> None:
@@ -77,9 +146,210 @@ def _use(share: float, spend: Callable[[], object]) -> None:
         time.sleep(_NAP_S)
 
 
-LOADS: dict[str, Callable[[float], None]] = {
+RISES: dict[str, Callable[[float], None]] = {
     "wakeups": wake_up,
     "syscalls": call_system,
     "system": use_system_time,
     "user": use_user_time,
 }
+
+
+# Regressions.
+
+
+def be_busy_after_items() -> None:
+    """Spins for 0.3 s after each item."""
+    last, came = [0.0], threading.Event()
+
+    def note() -> None:
+        last[0] = time.monotonic()
+        came.set()
+
+    def be_busy() -> None:
+        while True:
+            came.wait()
+            came.clear()
+            while time.monotonic() < last[0] + _BUSY_S:
+                _spend()
+
+    _when_items.append(note)
+    _in_thread(be_busy)
+
+
+def spin_in_silence() -> None:
+    """Spins from 3 s after the last item on, or after the start where there is none."""
+    last = [time.monotonic()]
+
+    def note() -> None:
+        last[0] = time.monotonic()
+
+    def watch() -> None:
+        while True:
+            left = last[0] + _SILENCE_S - time.monotonic()
+            if left > 0:
+                time.sleep(left)
+            else:
+                _spend()
+
+    _when_items.append(note)
+    _in_thread(watch)
+
+
+def spin_in_one() -> None:
+    """Spins in the second process of several."""
+    if index_of(sys.orig_argv) == "1":
+        _in_thread(spin)
+
+
+def spin_rarely() -> None:
+    """Spins in one run of five: in all of its processes, or in none."""
+    if is_chosen(*_parent()):
+        _in_thread(spin)
+
+
+def hold_back() -> None:
+    """Has items arrive 0.1 s late: the worker sleeps when it has some, and burns less for it."""
+    woke: dict[int, float] = {}
+
+    def sleep() -> None:
+        worker = threading.get_ident()
+        if time.monotonic() - woke.get(worker, 0.0) > _TOGETHER_S:
+            time.sleep(_LATE_S)
+        woke[worker] = time.monotonic()
+
+    _when_items.append(sleep)
+
+
+def grow() -> None:
+    """Grows by 50 MB/s, up to 1 GB."""
+    held: list[bytes] = []
+
+    def take() -> None:
+        while len(held) < _MOST_CHUNKS:
+            held.append(b"\1" * _CHUNK)
+            time.sleep(1 / _CHUNKS_A_SECOND)
+
+    _in_thread(take)
+
+
+def wake_a_thread() -> None:
+    """Wakes up a thread 1,000 times a second."""
+    _in_thread(lambda: wake_up(1000.0))
+
+
+def call_in_a_thread() -> None:
+    """Makes 5,000 system calls a second in a thread."""
+    _in_thread(lambda: call_system(5000.0))
+
+
+def start_child() -> None:
+    """Has a child use a fifth of a core, which is killed and waited for at the exit."""
+    child = _start(_BURN)
+
+    def reap() -> None:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+
+    atexit.register(reap)
+
+
+def leave_child() -> None:
+    """Has a child use a fifth of a core, and leaves it behind."""
+    _start(_BURN)
+
+
+def leave_daemon() -> None:
+    """Has a daemon use a fifth of a core, in a session of its own, and leaves it behind."""
+    os.waitpid(_start(_DAEMONISE + _BURN), 0)
+
+
+def use_at_start() -> None:
+    """Uses 1 s of CPU."""
+    end = time.thread_time() + _ONCE_S
+    while time.thread_time() < end:
+        _spend()
+
+
+def use_at_exit() -> None:
+    """Uses 1 s of CPU at the exit."""
+    atexit.register(use_at_start)
+
+
+def spin() -> None:
+    """Uses all of a core."""
+    while True:
+        _spend()
+
+
+def index_of(arguments: Sequence[str]) -> str | None:
+    """The number of a process of several, as bytewax.run is told it."""
+    return arguments[arguments.index("-i") + 1] if "-i" in arguments[:-1] else None
+
+
+def is_chosen(*names: str) -> bool:
+    """Whether a run is one of those in which something rare happens."""
+    return zlib.crc32(" ".join(names).encode()) % _RARE == 0
+
+
+def _parent() -> tuple[str, str]:
+    """What tells a run from others, and is the same in all of its processes."""
+    parent = os.getppid()
+    with open(f"/proc/{parent}/stat", encoding="utf-8") as file:  # noqa: PTH123 -- few imports
+        # The moment of its start, behind the name of its program.
+        return str(parent), file.read().rpartition(")")[2].split()[19]
+
+
+_DAEMONISE = """
+import os
+os.fork() and os._exit(0)
+os.setsid()
+os.fork() and os._exit(0)
+"""
+_BURN = f"""
+import time
+begun = time.monotonic()
+while time.monotonic() < begun + {_LEFT_FOR_S}:
+    while time.process_time() < {_CHILD_SHARE} * (time.monotonic() - begun):
+        sum(range(1000))
+    time.sleep(0.01)
+"""
+
+
+def _start(code: str) -> int:
+    """Starts Python code as a child, without its output; returns the process's number."""
+    silent = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in range(3)]
+    command = [sys.executable, "-I", "-S", "-c", code]
+    return os.posix_spawn(command[0], command, os.environ, file_actions=silent)
+
+
+def _in_thread(target: Callable[[], None]) -> None:
+    threading.Thread(target=target, daemon=True).start()
+
+
+_BUFFER = bytes(1 << 19)
+
+
+def _spend() -> None:
+    """Uses a little CPU without the GIL."""
+    zlib.crc32(_BUFFER)
+
+
+WITH_WORKERS: dict[str, Callable[[], None]] = {
+    "late-busy": be_busy_after_items,
+    "silence": spin_in_silence,
+    "one-of-two": spin_in_one,
+    "late": hold_back,
+    "rare": spin_rarely,
+}
+AT_IMPORT: dict[str, Callable[[], None]] = {
+    "memory": grow,
+    "thread": wake_a_thread,
+    "child-reaped": start_child,
+    "child-left": leave_child,
+    "child-daemon": leave_daemon,
+    "startup": use_at_start,
+    "shutdown": use_at_exit,
+    "syscalls": call_in_a_thread,
+}
+"""By kind, the regressions that begin so."""
+REGRESSIONS = (*WITH_WORKERS, *AT_IMPORT)

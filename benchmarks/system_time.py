@@ -14,6 +14,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -24,10 +25,9 @@ from benchmarks.preparing import ready
 from waitbench.analysis.statistics import geometric_mean, log_ratios
 from waitbench.execution import tracing
 from waitbench.execution.accounting import merged
-from waitbench.execution.bench import Bench
+from waitbench.execution.bench import Bench, ReadyRun
 from waitbench.execution.measure import Measurer
 from waitbench.execution.plan import in_turn
-from waitbench.execution.services import Running
 from waitbench.model.errors import HarnessError
 from waitbench.model.instruments import Instruments
 from waitbench.model.metrics import BY_NAME
@@ -78,10 +78,12 @@ class Setup:
 class AlwaysInstrumented(Bench):
     """A bench on which every run is instrumented, also those that time is taken from."""
 
-    def _variables(
-        self, folder: Path, scenario: Scenario, label: str, services: Running | None
-    ) -> dict[str, str]:
-        return super()._variables(folder, scenario, label, services) | self._instruments()
+    @contextmanager
+    def prepare(
+        self, scenario: Scenario, label: str, *, instrumented: bool = True
+    ) -> Iterator[ReadyRun]:
+        with super().prepare(scenario, label, instrumented=True) as ready:
+            yield ready
 
 
 def main() -> None:

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -41,8 +42,13 @@ class Trial:
     records: Sequence[Record]
 
     @property
+    def outcome(self) -> str:
+        """What the gate said: pass, fail, inconclusive or not measured."""
+        return str(self.verdict["outcome"])
+
+    @property
     def passed(self) -> bool:
-        return bool(self.verdict["passed"])
+        return self.outcome == "pass"
 
     @property
     def failures(self) -> list[Judgement]:
@@ -57,12 +63,12 @@ class Trial:
     @property
     def settled(self) -> float:
         """The share of judgements that were not given up."""
-        return 1 - len(self.open) / len(self.verdict["judgements"])
+        return 1 - len(self.open) / max(1, len(self.verdict["judgements"]))
 
     @property
     def rounds(self) -> int:
         """The most that any judgement rests on."""
-        return max(int(judgement["rounds"]) for judgement in self.verdict["judgements"])
+        return max((int(one["rounds"]) for one in self.verdict["judgements"]), default=0)
 
     @property
     def times(self) -> str:
@@ -78,11 +84,12 @@ class Comparer:
     options: tuple[str, ...]
     unprivileged: bool = False
     """Whether the kernel is to refuse counters, samplers and traces."""
+    program: tuple[str, ...] = ("./compare.sh",)
 
     def make(self, name: str, base: str, new: str, *options: str) -> Trial:
         """Makes the comparison ``name``, or reads the one that is there. Exits where it fails."""
         folder, made = self.results / name, self.results / f"{name}.made.json"
-        command = ["./compare.sh", f"{BASE}={base}", f"{NEW}={new}", "--no-plot", "--quiet"]
+        command = [*self.program, f"{BASE}={base}", f"{NEW}={new}", "--no-plot", "--quiet"]
         command = [*(_refusing() if self.unprivileged else ()), *command, *self.options, *options]
         if not made.exists():
             # Never begun, or interrupted half-way.
@@ -97,7 +104,7 @@ class Comparer:
                 check=False,
             )
             wall_s = time.monotonic() - before
-            if done.returncode not in (0, 1):
+            if done.returncode not in (0, 1, 3) or not (folder / "verdict.json").exists():
                 sys.exit(f"{done.stdout}{done.stderr}{name}: exit code {done.returncode}")
             made.write_text(json.dumps({"wall_s": wall_s, "command": command}))
         kept = json.loads(made.read_text())
@@ -140,6 +147,12 @@ def text(judgement: Judgement) -> str:
     if judgement["ratio"] is None:
         return said
     return f"{said} ×{judgement['ratio']:.3g} after {judgement['rounds']} rounds"
+
+
+def outcomes(trials: Sequence[Trial]) -> str:
+    """How many trials came to what, the most frequent first."""
+    counts = Counter(trial.outcome for trial in trials)
+    return ", ".join(f"{count} {outcome}" for outcome, count in counts.most_common())
 
 
 def numbered(count: int) -> Iterator[tuple[int, str]]:
