@@ -3,6 +3,10 @@
 The first signal ends everything in order, by an exception in the main thread, and whatever runs is
 killed soon after, so that no thread waits for a download. A second one cannot interrupt that. A
 third kills at once, as does the clock: whoever asked for an end has it within seconds.
+
+Python runs a handler in the main thread only, and a signal does not interrupt that if it comes just
+before the main thread begins to wait, or reaches another thread. So a thread of ours hears of each
+signal, by ``signal.set_wakeup_fd``, keeps the clock, and pokes the main thread until it has heard.
 """
 
 import os
@@ -10,6 +14,7 @@ import select
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -30,6 +35,9 @@ _AT_LAST_S = 3.0
 """After this the harness is gone, whatever it is doing."""
 _ENOUGH = 3
 """So many signals end it at once."""
+_POKE = signal.SIGURG
+"""Means nothing, but has the main thread stop waiting, and run its handlers."""
+_POKE_EVERY_S = 0.05
 _MOST_GENERATIONS = 20
 """How often to look for what was started while the others were being killed."""
 
@@ -42,8 +50,12 @@ class Ended(BaseException):
 class _State:
     """What has come, and where the harness is."""
 
-    received: int = 0
+    told: bool = False
+    """Whether a signal has come."""
+    heard: bool = False
+    """Whether the main thread knows of it."""
     raises: bool = False
+    """Whether the main thread is where it may raise ``Ended``."""
     notes: list[str] = field(default_factory=list)
 
 
@@ -61,16 +73,24 @@ def own_from_the_start() -> None:
 @contextmanager
 def owned() -> Iterator[None]:
     """Signals mean for the time of the block what this module says. The main thread only."""
-    _state.received = 0
+    _state.told = _state.heard = False
     _state.notes.clear()
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    poked = signal.signal(_POKE, lambda _number, _frame: None)
+    waking = signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
+    threading.Thread(target=_watch, args=(reading,), daemon=True).start()
     before = _handle_all(_end)
     try:
         yield
     finally:
-        _state.received = 0
         for number, handler in before.items():
             # Ignored, not ``_outside`` again: the interpreter takes that back before it is gone.
             signal.signal(number, signal.SIG_IGN if handler is _outside else handler)
+        signal.set_wakeup_fd(waking)
+        os.close(writing)  # that ends the thread
+        signal.signal(_POKE, poked)
+        _state.told = _state.heard = False
 
 
 @contextmanager
@@ -101,7 +121,7 @@ def note() -> str:
 
 def was_ended() -> bool:
     """Whether a signal has been received."""
-    return _state.received > 0
+    return _state.told
 
 
 def kill_descendants() -> None:
@@ -139,16 +159,39 @@ def _outside(_number: int, _frame: FrameType | None) -> None:
 
 
 def _end(_number: int, _frame: FrameType | None) -> None:
-    _state.received += 1
-    if _state.received >= _ENOUGH:
-        _kill_at_once()
-    if _state.received == 1:
-        for after_s, what in ((_ORDERLY_S, kill_descendants), (_AT_LAST_S, _kill_at_once)):
-            timer = threading.Timer(after_s, what)
-            timer.daemon = True
-            timer.start()
+    _state.told = True
+    if not _state.heard:
+        _state.heard = True
         if _state.raises:
             raise Ended
+
+
+def _watch(reading: int) -> None:
+    """Keeps the clock from the first signal on. It ends when nobody writes to the pipe any more."""
+    signals, first_s, killed = 0, 0.0, False
+    while True:
+        # Until then it blocks, and costs nothing while something is measured.
+        if select.select([reading], [], [], _POKE_EVERY_S if signals else None)[0]:
+            numbers = os.read(reading, 64)
+            if not numbers:
+                os.close(reading)
+                return
+            # The number of every signal that has a handler, those of this thread among them.
+            came = sum(number in _SIGNALS for number in numbers)
+            if came and not signals:
+                first_s = time.monotonic()
+                _state.told = True
+            signals += came
+        if not signals:
+            continue
+        passed_s = time.monotonic() - first_s
+        if signals >= _ENOUGH or passed_s >= _AT_LAST_S:
+            _kill_at_once()
+        if passed_s >= _ORDERLY_S and not killed:
+            killed = True
+            kill_descendants()
+        if not _state.heard:
+            signal.pthread_kill(threading.main_thread().ident or 0, _POKE)
 
 
 def _kill_at_once() -> None:

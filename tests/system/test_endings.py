@@ -1,0 +1,82 @@
+"""Signals end the harness, whichever thread they reach and whatever the main thread does."""
+
+import subprocess
+import sys
+
+import pytest
+
+PROGRAM = """
+import signal, sys, threading, time
+from waitbench.system import endings
+
+def strike():
+    time.sleep(0.2)
+    for _ in range(int(sys.argv[1])):
+        # The system may choose any thread: Python's handler runs in the main one alone.
+        signal.pthread_kill(threading.get_ident(), signal.SIGTERM)
+        time.sleep(0.02)
+
+with endings.owned():
+    try:
+        with endings.interruptible():
+            threading.Thread(target=strike, daemon=True).start()
+            {waits}
+    except endings.Ended:
+        print("ended in order")
+        {then}
+"""
+FOR_EVER = "threading.Event().wait()"
+HELD_UP = "threading.Lock().acquire(); time.sleep(600)"
+
+
+def ended(signals: int, waits: str, then: str) -> "subprocess.CompletedProcess[str]":
+    program = PROGRAM.format(waits=waits, then=then)
+    return subprocess.run(
+        [sys.executable, "-c", program, str(signals)],
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("signals", [1, 2])
+def test_a_signal_that_reaches_another_thread_ends_the_main_one_in_order(signals: int) -> None:
+    done = ended(signals, FOR_EVER, "sys.exit(130)")
+    assert (done.returncode, done.stdout) == (130, "ended in order\n"), done.stderr
+
+
+def test_the_clock_ends_what_does_not_end() -> None:
+    done = ended(1, FOR_EVER, HELD_UP)
+    assert done.returncode == 130
+    assert "interrupted at once" in done.stderr
+
+
+def test_the_clock_ends_a_main_thread_that_hears_nothing() -> None:
+    # Nothing interrupts this wait: the handler runs, and there is no exception that it could raise.
+    deaf = "signal.pthread_sigmask(signal.SIG_BLOCK, [endings._POKE]); threading.Event().wait()"
+    done = ended(1, deaf, "pass")
+    assert done.returncode == 130
+    assert "interrupted at once" in done.stderr
+
+
+def test_a_third_signal_ends_it_at_once() -> None:
+    done = ended(3, FOR_EVER, HELD_UP)
+    assert done.returncode == 130
+    assert "interrupted at once" in done.stderr
+
+
+def test_leaving_the_block_ends_its_thread_and_gives_the_signals_back() -> None:
+    program = """
+import signal, threading, time
+from waitbench.system import endings
+for _ in range(3):
+    with endings.owned():
+        pass
+end = time.monotonic() + 10
+while threading.active_count() > 1 and time.monotonic() < end:
+    time.sleep(0.01)
+given_back = signal.getsignal(signal.SIGURG) == signal.SIG_DFL
+print(threading.active_count(), signal.set_wakeup_fd(-1), given_back)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stdout == "1 -1 True\n"
