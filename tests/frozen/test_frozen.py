@@ -1,0 +1,181 @@
+"""What reports say of committed results and of made-up verdicts, byte for byte.
+
+A change of words shows up in review as a change of these files. ``UPDATE_FROZEN=1`` writes them.
+"""
+
+import io
+import json
+import os
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import redirect_stdout
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+import runner
+from tests.gate_runs import counted, noisy, record_of, rounds, scaled, verdict_of
+from tests.records import make_record, outcome, times
+from tests.reporting.printing import lines_of
+from tests.reporting.test_bisection import CASES as SEARCHES
+from waitbench.analysis import gate
+from waitbench.analysis.criteria import DEFAULTS
+from waitbench.analysis.gate import GateVerdict
+from waitbench.reporting.bisection import console as bisection_console
+from waitbench.reporting.bisection import markdown as bisection_markdown
+from waitbench.reporting.bisection import plain as bisection_plain
+from waitbench.reporting.gate import annotations, console, junit, markdown, plain
+from waitbench.system.places import ROOT
+
+SAMPLES = ROOT / "docs" / "samples"
+FOLDERS = sorted(
+    str(path.parent.relative_to(SAMPLES)) for path in SAMPLES.rglob("comparison.json")
+)
+EXPECTED = Path(__file__).parent / "expected"
+WIDTHS = ("80", "120")
+HISTORIES = ("table", "csv", "json", "github-action-benchmark", "bencher")
+
+
+def check(name: str, said: str) -> None:
+    """Compares with what was said when it was frozen."""
+    path = EXPECTED / name
+    if os.environ.get("UPDATE_FROZEN"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(said, "utf-8")
+    assert said == path.read_text("utf-8")
+
+
+def said_by(*arguments: object) -> str:
+    """What a command prints."""
+    output = io.StringIO()
+    with redirect_stdout(output):
+        runner.make_app()([str(one) for one in arguments], standalone_mode=False)
+    return "\n".join(line.rstrip() for line in output.getvalue().splitlines()) + "\n"
+
+
+@pytest.fixture(autouse=True)
+def narrow(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setenv("COLUMNS", "80")
+    yield
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_the_console_of_a_sample(folder: str, width: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", width)
+    check(f"samples/{folder}/console-{width}.txt", said_by("report", SAMPLES / folder))
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_the_markdown_of_a_sample(folder: str, tmp_path: Path) -> None:
+    said_by("report", SAMPLES / folder, "--markdown", tmp_path / "it.md")
+    check(f"samples/{folder}/tables.md", (tmp_path / "it.md").read_text("utf-8"))
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_the_page_of_a_sample(folder: str, tmp_path: Path) -> None:
+    said_by("report", SAMPLES / folder, "--html", tmp_path / "page.html")
+    check(f"samples/{folder}/page.txt", text_of((tmp_path / "page.html").read_text("utf-8")))
+
+
+@pytest.mark.parametrize("form", HISTORIES)
+def test_the_history_of_the_samples(form: str) -> None:
+    check(f"history.{form}", said_by("history", SAMPLES / "history", "--format", form))
+
+
+class _Text(HTMLParser):
+    """The text of a page and the data of its charts, one line a piece."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.pieces: list[str] = []
+        self._within = ""
+
+    def handle_starttag(self, tag: str, attrs: Sequence[tuple[str, str | None]]) -> None:
+        if tag in ("script", "style"):
+            is_data = dict(attrs).get("type") == "application/json"
+            self._within = "" if is_data else tag
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == self._within:
+            self._within = ""
+
+    def handle_data(self, data: str) -> None:
+        text = " ".join(data.split())
+        if text and not self._within:
+            self.pieces.append(text)
+
+
+def text_of(page: str) -> str:
+    """What a page says, without when it was made and by which source."""
+    parser = _Text()
+    parser.feed(page)
+    text = "\n".join(parser.pieces) + "\n"
+    return re.sub(r"waitbench [\w.+-]+", "waitbench VERSION", text)
+
+
+def verdicts() -> dict[str, GateVerdict]:
+    """A verdict of each outcome, and more."""
+    base = rounds(1, 0.5)
+    crashing = make_record({"base": [times(1, 1, 1)] * 3, "new": []})
+    for number in range(3):
+        crashing.add(outcome("new", number, "failed", message="exit code 1"))
+    same = {
+        name: 1.0
+        for name in ("wakeups", "syscalls", "steady", "cpu", "startup", "latency", "rss")
+    }
+    waiting = [counted(name, **same) for name in ("partitioned-long-input", "dynamic-long-input")]
+    return {
+        "fail": verdict_of(
+            record_of(base, scaled(base, system=1.5)), criteria=["system:10%", "cpu:50%"]
+        ),
+        "pass": verdict_of(record_of(base, base), criteria=["system:10%", "cpu:50%"]),
+        "excused": verdict_of(
+            counted("waiting", wakeups=12.3, steady=0.06), criteria=["wakeups:5%", "steady:10%"]
+        ),
+        "inconclusive": verdict_of(
+            record_of(rounds(1, 0.5, 5), noisy(5)), criteria=["system:10%"], most_rounds=5
+        ),
+        "inconclusive-passes": verdict_of(
+            record_of(rounds(1, 0.5, 5), noisy(5)),
+            criteria=["system:10%"],
+            most_rounds=5,
+            inconclusive_passes=True,
+        ),
+        "not-measured": verdict_of(crashing, criteria=["cpu:10%", "system:10%"]),
+        "defaults": gate.conclude(waiting, DEFAULTS, 10),
+    }
+
+
+VERDICTS = verdicts()
+FORMS: dict[str, Callable[[GateVerdict], str]] = {
+    **{
+        f"console-{width}.txt": lambda verdict, width=int(width): "\n".join(
+            [*lines_of(lambda to: console.print_verdict(verdict, to), width), ""]
+        )
+        for width in WIDTHS
+    },
+    "markdown.md": markdown.render,
+    "junit.xml": junit.render,
+    "annotations.txt": lambda verdict: "\n".join([*annotations.render(verdict), ""]),
+    "verdict.json": lambda verdict: json.dumps(plain.plain(verdict), indent=1) + "\n",
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("name", VERDICTS)
+def test_a_verdict_in_each_form(name: str, form: str) -> None:
+    check(f"gate/{name}/{form}", FORMS[form](VERDICTS[name]))
+
+
+@pytest.mark.parametrize("case", SEARCHES)
+def test_a_search_in_each_form(case: str) -> None:
+    found, name = SEARCHES[case], case.split(":")[0].lower().replace(" ", "-")
+    name = f"{name}-{list(SEARCHES).index(case)}"
+    for width in WIDTHS:
+        shown = lines_of(lambda to: bisection_console.print_searched(found, to), int(width))
+        check(f"bisection/{name}-{width}.txt", "\n".join([*shown, ""]))
+    check(f"bisection/{name}.md", bisection_markdown.render(found))
+    check(f"bisection/{name}.json", json.dumps(bisection_plain.plain(found), indent=1) + "\n")
