@@ -21,7 +21,6 @@ from waitbench.store.folders import (
 )
 from waitbench.system.places import Cache
 
-FIXTURES = Path(__file__).parent.parent / "fixtures" / "format-1"
 NAME = "20261121T120501Z-v0.16.0-v0.16.1"
 
 
@@ -171,10 +170,6 @@ def test_a_comparison_of_ours_is_resumed_whether_it_has_runs_or_not(tmp_path: Pa
     comparisons.begin(folder, context(["a"]))
     assert resumed_folder(folder) == folder
     assert resumed_folder(None, store=tmp_path) == folder
-
-
-def test_a_comparison_of_format_1_is_resumed() -> None:
-    assert resumed_folder(FIXTURES / "waiting") == FIXTURES / "waiting"
 
 
 def test_what_another_command_left_is_not_resumed(tmp_path: Path) -> None:

@@ -17,7 +17,6 @@ from waitbench.model.run import Measurement, Outcome, Result
 from waitbench.store.plain import (
     Plain,
     as_numbers,
-    expect,
     take,
     take_file_name,
     take_mapping,
@@ -28,17 +27,19 @@ from waitbench.store.plain import (
 )
 
 FORMAT = 2
-"""The number that stands in every file we write. Readers accept every earlier one."""
+"""The number that stands in every file. Readers accept every one that a release has written."""
 
 
 def format_of(data: Plain) -> int:
-    """The format that an object names; 1 where it names none.
+    """The format that an object names.
 
     Raises ``UsageError`` for one that is later than ours.
     """
-    named = expect(data.get("format", 1), int)
-    if named < 1:
-        raise ValueError(f"format {named}")
+    if "format" not in data:
+        raise ValueError("it names no format")
+    named = take(data, "format", int)
+    if named < FORMAT:
+        raise ValueError(f"no release has written format {named}")
     if named > FORMAT:
         raise UsageError(
             f"it is of format {named}, and this version of waitbench reads formats up to {FORMAT}. "
