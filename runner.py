@@ -50,7 +50,7 @@ from waitbench.cli import (
 from waitbench.cli.machines import cluster, merge, unit
 from waitbench.families.base import Command
 from waitbench.model.errors import ExitCode, HarnessError
-from waitbench.system import confinement, texts, variables
+from waitbench.system import confinement, streams, variables
 
 COMMANDS = (
     Command(name="compare", function=compare.compare, epilog=compare.EXAMPLES),
@@ -101,7 +101,7 @@ def main() -> int:
         code = _flush(code)
         if said:
             with suppress(OSError):
-                print(texts.printable(f"{_program()}: {said}"), file=sys.stderr, flush=True)
+                print(streams.printable(f"{_program()}: {said}"), file=sys.stderr, flush=True)
         if endings.was_ended():
             os._exit(code)
         return code

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from statistics import fmean, median
 
-from waitbench.model.quantiles import quantile
+from waitbench.model.metrics import quantile
 
 LATE_S = 0.002
 """A call that overruns its limit by more is late."""

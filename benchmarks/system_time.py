@@ -31,9 +31,8 @@ from waitbench.execution.plan import in_turn
 from waitbench.model.errors import HarnessError
 from waitbench.model.instruments import Instruments
 from waitbench.model.metrics import BY_NAME
-from waitbench.model.run import DISTURBED, Measurement, Outcome, PlannedRun
+from waitbench.model.run import DISTURBED, STEADY, Measurement, Outcome, PlannedRun
 from waitbench.model.scenario import Scenario
-from waitbench.model.trace import STEADY
 from waitbench.system.tracer import find_tracer
 
 SETUPS = tuple(

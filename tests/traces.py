@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from waitbench.model.trace import PHASES, STEADY, Calls, Trace
+from waitbench.model.run import PHASES, STEADY, Calls, Trace
 
 
 def trace(label: str, counts: Mapping[str, int], *, phase: str = STEADY, s: float = 1.0) -> Trace:

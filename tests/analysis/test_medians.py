@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from waitbench.analysis.medians import Median, median
+from waitbench.analysis.statistics import Median, median
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ from waitbench.cli import extras
 from waitbench.cli.extras import Extras, ExtrasAtWork
 from waitbench.execution.measure import Measurer
 from waitbench.model.errors import HarnessError, UsageError
+from waitbench.model.run import Trace
 from waitbench.model.scenario import Scenario
-from waitbench.model.trace import Trace
 from waitbench.store import traces
 from waitbench.system.tracer import Tracer
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from waitbench.environments.pins import accepted
+from waitbench.environments.virtualenvs import accepted
 from waitbench.model.environment import Interpreter
 from waitbench.model.errors import HarnessError
 

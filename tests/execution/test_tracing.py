@@ -17,8 +17,8 @@ from waitbench.execution import tracing
 from waitbench.execution.bench import PROBE_DIRECTORY, Bench, ReadyRun
 from waitbench.execution.tracing import name_of, parse, trace_of
 from waitbench.model.errors import HarnessError
+from waitbench.model.run import Calls
 from waitbench.model.scenario import Scenario
-from waitbench.model.trace import Calls
 from waitbench.system.places import DATAFLOWS
 from waitbench.system.tracer import find_tracer
 

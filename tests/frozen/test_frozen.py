@@ -29,9 +29,7 @@ from waitbench.reporting.gate import annotations, console, junit, markdown, plai
 from waitbench.system.places import ROOT
 
 SAMPLES = ROOT / "docs" / "samples"
-FOLDERS = sorted(
-    str(path.parent.relative_to(SAMPLES)) for path in SAMPLES.rglob("comparison.json")
-)
+FOLDERS = sorted(str(path.parent.relative_to(SAMPLES)) for path in SAMPLES.rglob("comparison.json"))
 EXPECTED = Path(__file__).parent / "expected"
 WIDTHS = ("80", "120")
 HISTORIES = ("table", "csv", "json", "github-action-benchmark", "bencher")
@@ -122,10 +120,7 @@ def verdicts() -> dict[str, GateVerdict]:
     crashing = make_record({"base": [times(1, 1, 1)] * 3, "new": []})
     for number in range(3):
         crashing.add(outcome("new", number, "failed", message="exit code 1"))
-    same = {
-        name: 1.0
-        for name in ("wakeups", "syscalls", "steady", "cpu", "startup", "latency", "rss")
-    }
+    same = dict.fromkeys(("wakeups", "syscalls", "steady", "cpu", "startup", "latency", "rss"), 1.0)
     waiting = [counted(name, **same) for name in ("partitioned-long-input", "dynamic-long-input")]
     return {
         "fail": verdict_of(
@@ -172,8 +167,8 @@ def test_a_verdict_in_each_form(name: str, form: str) -> None:
 
 @pytest.mark.parametrize("case", SEARCHES)
 def test_a_search_in_each_form(case: str) -> None:
-    found, name = SEARCHES[case], case.split(":")[0].lower().replace(" ", "-")
-    name = f"{name}-{list(SEARCHES).index(case)}"
+    found, name = SEARCHES[case], case.partition(":")[0].lower().replace(" ", "-")
+    name = f"{name}-{[*SEARCHES].index(case)}"
     for width in WIDTHS:
         shown = lines_of(lambda to: bisection_console.print_searched(found, to), int(width))
         check(f"bisection/{name}-{width}.txt", "\n".join([*shown, ""]))

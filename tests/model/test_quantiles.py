@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from waitbench.model.quantiles import quantile, weighted_quantile
+from waitbench.model.metrics import quantile, weighted_quantile
 
 VALUES = st.floats(-1e9, 1e9)
 SHARES = st.floats(0, 1)

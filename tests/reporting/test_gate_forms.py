@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 from tests.reporting.printing import lines_of
 from waitbench.analysis.gate import GateVerdict
 from waitbench.reporting.gate import annotations, console, junit, markdown, plain, texts
-from waitbench.system.texts import printable
+from waitbench.system.streams import printable
 
 DOCUMENTED = Path(__file__).parents[2] / "docs" / "verdict.md"
 

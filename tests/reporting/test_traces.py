@@ -4,7 +4,7 @@ import pytest
 
 from tests.reporting.printing import lines_of
 from tests.traces import trace
-from waitbench.model.trace import SHUTDOWN
+from waitbench.model.run import SHUTDOWN
 from waitbench.reporting.traces import sentence, tables
 
 

@@ -12,9 +12,8 @@ from tests.records import context, make_record, measurement, outcome, times
 from tests.sharing import edit, part, scenario_files
 from waitbench.model.errors import UsageError
 from waitbench.model.record import Context, Record
-from waitbench.model.run import NOT_BUILT, ThreadSample
+from waitbench.model.run import NOT_BUILT, Calls, ThreadSample, Trace
 from waitbench.model.share import Share
-from waitbench.model.trace import Calls, Trace
 from waitbench.store import comparisons, shares, timelines, traces
 from waitbench.store.comparisons import COMPARISON_NAME
 from waitbench.store.shares import Merged

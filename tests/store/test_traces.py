@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.store.strategies import labels
 from waitbench.model.errors import UsageError
-from waitbench.model.trace import PHASES, Calls, Trace
+from waitbench.model.run import PHASES, Calls, Trace
 from waitbench.store import traces
 
 nanoseconds = st.integers(0, 10**12).map(lambda ns: ns / 1e9)

@@ -9,9 +9,15 @@ import threading
 
 import pytest
 
-from waitbench.system.counters import CONTEXT_SWITCHES, TASK_CLOCK, TreeCounters, answering, hits_of
+from waitbench.system.counters import (
+    CONTEXT_SWITCHES,
+    TASK_CLOCK,
+    TreeCounters,
+    answering,
+    hits_of,
+    open_event,
+)
 from waitbench.system.instruments import find_sampler, find_system_calls
-from waitbench.system.perf_event import open_event
 from waitbench.system.places import DATAFLOWS
 
 COUNTER, SAMPLER = find_system_calls(), find_sampler()

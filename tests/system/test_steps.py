@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from waitbench.model.errors import HarnessError
-from waitbench.system.steps import run_logged
+from waitbench.system.processes import run_logged
 
 BUILD = """
 import sys

@@ -2,7 +2,7 @@
 
 import pytest
 
-from waitbench.system.texts import printable
+from waitbench.system.streams import printable
 
 
 @pytest.mark.parametrize(

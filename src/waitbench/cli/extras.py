@@ -11,9 +11,8 @@ from waitbench.execution import timeline, tracing
 from waitbench.execution.measure import Measurer
 from waitbench.model.errors import HarnessError, UsageError
 from waitbench.model.record import Record
-from waitbench.model.run import WARM_UP, Measurement, PlannedRun
+from waitbench.model.run import WARM_UP, Measurement, PlannedRun, Trace
 from waitbench.model.scenario import Scenario
-from waitbench.model.trace import Trace
 from waitbench.reporting.cell_table import CellTable
 from waitbench.reporting.traces import tables
 from waitbench.store import timelines, traces

@@ -14,15 +14,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from waitbench.engines.base import Builder
-from waitbench.environments import kept_wheels
 from waitbench.environments.repository import Repository
 from waitbench.environments.sources import lay_out, lay_out_own
 from waitbench.model.environment import EnvironmentSpec, Interpreter, Origin, Toolchain
 from waitbench.model.errors import HarnessError
 from waitbench.model.revision import Checkout
+from waitbench.system import files
+from waitbench.system.locks import locked
 from waitbench.system.places import Cache
-from waitbench.system.steps import BUILD_S, INSTALL_S, run_logged
-from waitbench.system.waiting import locked
+from waitbench.system.processes import BUILD_S, INSTALL_S, run_logged
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +42,7 @@ class Workshop:
         directory = self._build_directory(spec.python)
         kept = self.cache.folder("wheels") / f"{directory.name}-{spec.identity}"
         with locked(self.cache.lock_file(f"build-{directory.name}"), say):
-            built = kept_wheels.find(kept)
+            built = find(kept)
             if built is not None:
                 return built
             first = not (directory / "output").exists()
@@ -54,7 +54,7 @@ class Workshop:
             python = _build_python(spec.python, directory, log, limit_s)
             wheel = self._pip_wheel(python, directory, log)
             self.builder.after(source, directory, self.toolchain, log)
-            return kept_wheels.keep(wheel, kept)
+            return keep(wheel, kept)
 
     def _build_directory(self, python: Interpreter) -> Path:
         toolchain = self.toolchain
@@ -105,3 +105,30 @@ def _build_python(python: Interpreter, directory: Path, log: Path, limit_s: floa
         run_logged(venv, log, time_limit_s=limit_s)
         (folder / "complete").touch()
     return folder / "bin" / "python"
+
+
+def find(folder: Path) -> Path | None:
+    """The wheel that a folder keeps, if it is what was put there; a damaged one is removed."""
+    for wheel in sorted(folder.glob("*.whl")):
+        digest_file = _digest_file(wheel)
+        if digest_file.is_file() and digest_file.read_text("ascii", "replace") == _digest(wheel):
+            return wheel
+        wheel.unlink(missing_ok=True)
+        digest_file.unlink(missing_ok=True)
+    return None
+
+
+def keep(wheel: Path, folder: Path) -> Path:
+    """Moves a wheel into a folder, the digest first. Raises ``HarnessError``."""
+    folder.mkdir(parents=True, exist_ok=True)
+    kept = folder / wheel.name
+    files.write_text(_digest_file(kept), _digest(wheel))
+    return wheel.replace(kept)
+
+
+def _digest(wheel: Path) -> str:
+    return hashlib.sha256(wheel.read_bytes()).hexdigest()
+
+
+def _digest_file(wheel: Path) -> Path:
+    return wheel.with_name(f"{wheel.name}.sha256")

@@ -14,7 +14,7 @@ from waitbench.environments.repository import git, is_shallow
 from waitbench.model.errors import HarnessError
 from waitbench.model.history import LoggedCommit, Point, Stretch
 from waitbench.model.revision import Commit
-from waitbench.system.texts import printable
+from waitbench.system.streams import printable
 
 IsInput = Callable[[str], bool]
 """Whether a file, by its path in the sources, may change the package."""

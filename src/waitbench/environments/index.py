@@ -16,12 +16,11 @@ from pathlib import Path
 from packaging.version import Version
 
 from waitbench.engines.base import Engine
-from waitbench.environments import kept_wheels
+from waitbench.environments import builds
 from waitbench.model.environment import Interpreter
 from waitbench.model.errors import HarnessError, UsageError
 from waitbench.system.places import Cache
-from waitbench.system.processes import ask
-from waitbench.system.steps import BUILD_S
+from waitbench.system.processes import BUILD_S, ask
 
 _ABSENCE_HOLDS_S = 86_400
 _TIME_LIMIT_S = 300
@@ -58,7 +57,7 @@ class Index:
         not become a wheel.
         """
         folder = self.cache.folder("wheels") / f"{self.package}-{version}-{python.tag}"
-        found = kept_wheels.find(folder)
+        found = builds.find(folder)
         if found is not None:
             return found
         absent = folder.with_name(f"{folder.name}.absent")
@@ -71,7 +70,7 @@ class Index:
             code, said = had(version, python, Path(partial))
             downloaded = sorted(Path(partial).glob("*.whl"))
             if code == 0 and downloaded:
-                return kept_wheels.keep(downloaded[0], folder)
+                return builds.keep(downloaded[0], folder)
         if self._names_files(said) and "No matching distribution" in said:
             absent.touch()
             return None

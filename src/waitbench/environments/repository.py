@@ -11,9 +11,9 @@ from shlex import quote
 
 from waitbench.model.errors import HarnessError, UsageError, masked
 from waitbench.system import files, variables
+from waitbench.system.locks import locked
 from waitbench.system.places import Cache
 from waitbench.system.processes import Answer, ask
-from waitbench.system.waiting import locked
 
 _URL = re.compile(r"(https?|ssh|git|file)://[^\s-][^\s]*|[\w.-]+@[\w.-]+:[^\s-][^\s]*")
 _GIT_TIME_LIMIT_S = 1800

@@ -8,16 +8,68 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
-from packaging.version import Version
+from packaging.version import InvalidVersion, Version
 
 from waitbench import engines
 from waitbench.engines.base import Engine
-from waitbench.environments import besides
 from waitbench.environments.repository import Repository, git
 from waitbench.environments.sources import files_of, fingerprint
 from waitbench.model.errors import UsageError
 from waitbench.model.revision import Checkout, Commit, Release, Revision, Source, WheelFile
 from waitbench.system import files
+
+FORMS = "a package beside it is +NAME==VERSION, a knob +KNOB:VALUE"
+_PACKAGE = re.compile(r"\+([A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?)==([^+/]*)$")
+_SETTING = re.compile(r"\+([a-z][a-z0-9_]*):([^+/]*)$")
+
+
+def split(text: str) -> tuple[str, tuple[str, ...], Mapping[str, str]]:
+    """What is named, the packages that are to be installed beside it, and the engine's settings.
+
+    Raises ``UsageError`` for what is named twice, and for what is no version.
+    """
+    alone = text
+    beside: list[str] = []
+    settings: dict[str, str] = {}
+    named: set[str] = set()
+    while (found := _PACKAGE.search(alone) or _SETTING.search(alone)) and not files.is_there(alone):
+        is_package = found.re is _PACKAGE
+        name = canonicalize_name(found[1]) if is_package else found[1]
+        if name in named:
+            raise UsageError(f"{text!r} has {found[1]} twice: name it once.")
+        named.add(name)
+        if is_package:
+            _require_version(text, found[1], found[2])
+            beside.insert(0, f"{found[1]}=={found[2]}")
+        else:
+            settings[name] = found[2]
+        alone = alone[: found.start()]
+    return alone, tuple(beside), settings
+
+
+def require_settings(text: str, engine: Engine, settings: Mapping[str, str]) -> None:
+    """Raises ``UsageError`` for a setting that an engine does not have, or a value out of it."""
+    for name, value in sorted(settings.items()):
+        knob = engine.settings.get(name)
+        if knob is None:
+            raise UsageError(
+                f"{text!r}: {engine.name} has no setting {name!r}. It has: "
+                f"{engine.knobs or 'none'}."
+            )
+        if not knob.takes(value):
+            raise UsageError(
+                f"{text!r}: {name} takes {knob.domain}, such as {name}:{knob.default}."
+            )
+
+
+def _require_version(text: str, name: str, version: str) -> None:
+    try:
+        Version(version)
+    except InvalidVersion as error:
+        raise UsageError(
+            f"{text!r}: {version!r} is not a version of {name}. Pin one, such as {name}==1.0."
+        ) from error
+
 
 _NAME = re.compile(r"(#[0-9]+|[A-Za-z0-9_][A-Za-z0-9_./+-]*)([~^][0-9]*)*")
 """A name as git users write it, with its ancestors (``main~3``), or a pull request (``#571``)."""
@@ -59,9 +111,9 @@ def resolve(texts: Sequence[str], repositories: Repositories) -> tuple[Revision,
 
 def _resolve(text: str, repositories: Repositories) -> Revision:
     label, named = _split_label(text)
-    alone, beside, settings = besides.split(named)
+    alone, beside, settings = split(named)
     engine, name = engines.split(alone)
-    besides.require_settings(text, engine, settings)
+    require_settings(text, engine, settings)
     if not name or any(ord(character) < 32 for character in name):
         raise UsageError(f"{text!r} does not name a revision.")
     if name.startswith("-"):
@@ -98,7 +150,7 @@ def _split_label(text: str) -> tuple[str | None, str]:
         return None, text
     label, name = labelled.groups()
     if _is_release(label.rpartition("+")[0]):
-        raise UsageError(f"{text!r} is not understood: {besides.FORMS}.")
+        raise UsageError(f"{text!r} is not understood: {FORMS}.")
     if not _LABEL.fullmatch(label):
         raise UsageError(
             f"{label!r} is not a label: letters, digits, spaces and . _ / + - only, beginning with "
@@ -137,7 +189,7 @@ def _release_or_commit(name: str, engine: Engine, repositories: Repositories) ->
             f"{name[:_MOST_OF_NAME]!r} is not a revision. Name a release (v0.16.1), a commit (7 or "
             "more hex digits), a branch, a tag, an ancestor of these (main~3), a pull request "
             f"('#571'), a folder with a checkout of {engine.name}, or a wheel file; "
-            f"{besides.FORMS}."
+            f"{FORMS}."
         )
     commit = repository.find_commit(name)
     if commit is None:

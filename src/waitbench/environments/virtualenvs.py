@@ -5,26 +5,27 @@ import json
 import re
 import shutil
 import sys
+import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from packaging.metadata import Metadata
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from waitbench.engines.base import Engine
-from waitbench.environments import pins
 from waitbench.environments.builds import Workshop
 from waitbench.environments.repository import Repository
 from waitbench.environments.sources import reader_of
-from waitbench.model.environment import Environment, EnvironmentSpec, Facts, Toolchain
+from waitbench.model.environment import Environment, EnvironmentSpec, Facts, Interpreter, Toolchain
 from waitbench.model.errors import HarnessError
 from waitbench.system import endings, files
+from waitbench.system.locks import locked
 from waitbench.system.places import Cache
-from waitbench.system.steps import IMPORT_S, INSTALL_S, run_logged
-from waitbench.system.waiting import locked
+from waitbench.system.processes import IMPORT_S, INSTALL_S, run_logged
 
 _LAYOUT = "4"
 """The layout of ``environment.json``; with another one, environments of before are unknown."""
@@ -148,7 +149,7 @@ class Maker:
     def _install(self, spec: EnvironmentSpec, wheel: Path, folder: Path, log: Path) -> None:
         base = spec.python.executable
         install_s = self.limit_s or INSTALL_S
-        needed = pins.accepted(self._needed(spec), wheel, spec.python)
+        needed = accepted(self._needed(spec), wheel, spec.python)
         beside = (*spec.revision.beside, *needed)
         # A copy of pip would be compiled anew for its only use; but what replaces pip needs one.
         shared = () if "pip" in map(_name, beside) else ("--symlink-app-data",)
@@ -261,3 +262,42 @@ def _digests(package: Path) -> Mapping[str, str]:
 
 def _digest_of(digests: Mapping[str, str]) -> str:
     return hashlib.sha256(json.dumps(digests).encode()).hexdigest()
+
+
+def accepted(pins: Sequence[str], wheel: Path, python: Interpreter) -> tuple[str, ...]:
+    """Those of ``pins``, such as ``httpx==0.27.2``, that are not against what the wheel asks for.
+
+    Of a package that it asks for in another version, it gets what it asks for. Raises
+    ``HarnessError`` for what is not a wheel.
+    """
+    try:
+        asked = _asked_for(wheel, python) if pins else []
+    except (OSError, ValueError, zipfile.BadZipFile) as error:
+        raise HarnessError(f"{wheel.name} is not a readable wheel: {error}") from error
+    return tuple(
+        pin for pin in pins if not any(_is_against(Requirement(pin), one) for one in asked)
+    )
+
+
+def _asked_for(wheel: Path, python: Interpreter) -> list[Requirement]:
+    """What it cannot be without, on this Python."""
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = [path for path in archive.namelist() if path.endswith(".dist-info/METADATA")]
+        metadata = Metadata.from_email(archive.read(name), validate=False)
+    here = {
+        "extra": "",
+        "python_version": python.minor_text,
+        "python_full_version": python.version,
+    }
+    return [
+        one
+        for one in metadata.requires_dist or ()
+        if one.marker is None or one.marker.evaluate(here)
+    ]
+
+
+def _is_against(pin: Requirement, asked: Requirement) -> bool:
+    (version,) = (specifier.version for specifier in pin.specifier)
+    return canonicalize_name(pin.name) == canonicalize_name(
+        asked.name
+    ) and not asked.specifier.contains(version, prereleases=True)

@@ -10,8 +10,13 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
-from waitbench.model.metrics import SAMPLED, SYSTEM_CALLS, SYSTEM_STEADY, USER_STEADY
-from waitbench.model.quantiles import weighted_quantile
+from waitbench.model.metrics import (
+    SAMPLED,
+    SYSTEM_CALLS,
+    SYSTEM_STEADY,
+    USER_STEADY,
+    weighted_quantile,
+)
 from waitbench.model.run import OVERDUE, UNBALANCED, Measurement, Timing
 from waitbench.system.sampling import ClockSampler, Samples
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 from waitbench.model.environment import Environment
 from waitbench.model.scenario import Scenario
+from waitbench.system.locks import locked
 from waitbench.system.places import Cache
-from waitbench.system.steps import run_logged
-from waitbench.system.waiting import locked
+from waitbench.system.processes import run_logged
 
 FOLDER_VARIABLE = "BENCH_ASSETS_DIR"
 """The environment variable that tells a workload where they are."""

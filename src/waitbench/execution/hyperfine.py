@@ -19,9 +19,9 @@ from packaging.version import Version
 
 from waitbench.model.errors import HarnessError, MachineError
 from waitbench.model.run import Timing
+from waitbench.system.locks import locked
 from waitbench.system.places import Cache
-from waitbench.system.steps import run_logged
-from waitbench.system.waiting import locked
+from waitbench.system.processes import run_logged
 
 OLDEST = Version("1.13")
 CARGO_VERSION = "1.20.0"

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from waitbench.model.errors import HarnessError
-from waitbench.system import installation, variables
+from waitbench.system import machine, variables
 
 _ENDS_WITHIN_S = 3.0
 
@@ -29,7 +29,7 @@ def local_cluster(workers: int, say: Callable[[str], None]) -> Iterator[str]:
 
 def _start(*command: str) -> "subprocess.Popen[str]":
     return subprocess.Popen(
-        [*installation.program(), *command, "--until-stdin-ends"],
+        [*machine.program(), *command, "--until-stdin-ends"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,

@@ -13,7 +13,7 @@ from typing import Any
 from waitbench.execution.dask_client import beats, connected, known
 from waitbench.execution.dask_unit import MACHINE, as_it_is, carry_out
 from waitbench.execution.dispatch import Dispatch
-from waitbench.execution.silence import Silence
+from waitbench.execution.session import Silence
 from waitbench.execution.units import MACHINE_REFUSED, REFUSED, Listener, Machine, Unit
 from waitbench.model.errors import HarnessError
 

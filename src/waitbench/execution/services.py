@@ -11,10 +11,9 @@ from waitbench.execution.servers import Server, cpu_s, prepared, serving
 from waitbench.model.errors import HarnessError
 from waitbench.model.scenario import Service, ServicePlan
 from waitbench.system import run_folders
+from waitbench.system.locks import locked
 from waitbench.system.places import SERVICES, Cache
-from waitbench.system.processes import tail
-from waitbench.system.steps import run_logged
-from waitbench.system.waiting import locked
+from waitbench.system.processes import run_logged, tail
 
 URL_VARIABLE = "BENCH_SERVICE_URL"
 """Environment variable by which a workload learns where its service is."""

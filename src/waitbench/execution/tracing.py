@@ -26,8 +26,8 @@ from system_calls import (  # type: ignore[import-untyped]
 
 from waitbench.execution.bench import Bench, ReadyRun
 from waitbench.model.errors import HarnessError
+from waitbench.model.run import PHASES, Calls, Trace
 from waitbench.model.scenario import Scenario
-from waitbench.model.trace import PHASES, Calls, Trace
 from waitbench.system.processes import kill_group, tail
 from waitbench.system.tracer import PROGRAM
 

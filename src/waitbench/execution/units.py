@@ -24,7 +24,7 @@ class Machine:
     """Unique among those that there are."""
     address: str
     version: str
-    """That of waitbench there, see ``system.installation``."""
+    """That of waitbench there, see ``system.machine``."""
     host: str
     """Machines of one host measure in turn."""
     instruments: frozenset[str]

@@ -7,7 +7,7 @@ from rich.text import Text
 
 from waitbench.reporting import markdown
 from waitbench.reporting.columns import Column, Names, print_columns
-from waitbench.system.texts import printable
+from waitbench.system.streams import printable
 
 _LEAST = 20
 """Names of rows keep so many characters; whole figures matter more than long names."""

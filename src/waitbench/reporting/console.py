@@ -6,7 +6,7 @@ from typing import IO
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
-from waitbench.system.texts import printable
+from waitbench.system.streams import printable
 
 
 def make_console(

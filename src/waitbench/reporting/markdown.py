@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from waitbench.system.texts import printable
+from waitbench.system.streams import printable
 
 
 def escape(text: str) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from waitbench.model.trace import PHASES, SHUTDOWN, STARTUP, STEADY, Trace
+from waitbench.model.run import PHASES, SHUTDOWN, STARTUP, STEADY, Trace
 from waitbench.reporting.cell_table import CellTable
 from waitbench.reporting.style import shorten
 

@@ -5,7 +5,7 @@ import io
 from collections.abc import Sequence
 from pathlib import Path
 
-from waitbench.model.trace import Calls, Trace
+from waitbench.model.run import Calls, Trace
 from waitbench.store.plain import as_number, expect, reading
 from waitbench.system import files
 

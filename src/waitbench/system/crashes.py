@@ -12,7 +12,7 @@ from types import ModuleType, TracebackType
 
 from waitbench.model.errors import ExitCode, masked
 from waitbench.system.places import PACKAGE, ROOT, Cache
-from waitbench.system.texts import printable
+from waitbench.system.streams import printable
 
 _REFUSALS = {
     errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.ENOMEM,

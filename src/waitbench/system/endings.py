@@ -24,7 +24,7 @@ import psutil
 
 from waitbench.model.errors import ExitCode
 from waitbench.system.guard import GUARD
-from waitbench.system.texts import printable
+from waitbench.system.streams import printable
 
 _Handler = Callable[[int, FrameType | None], object] | int | None
 

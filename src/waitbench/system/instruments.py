@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from waitbench.model.instruments import Instruments
-from waitbench.system.counters import hits_of, read_counter
-from waitbench.system.perf_event import INHERIT, open_event
+from waitbench.system.counters import INHERIT, hits_of, open_event, read_counter
 from waitbench.system.sampling import ClockSampler
 
 _SYSTEM_CALLS = Path("events/raw_syscalls/sys_enter/id")

@@ -18,7 +18,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from waitbench.system.perf_event import (
+from waitbench.system.counters import (
     DISABLED,
     ENABLE_ON_EXEC,
     INHERIT,

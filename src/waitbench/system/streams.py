@@ -1,4 +1,4 @@
-"""The three streams that a process is given, or not."""
+"""The standard streams: those that the caller closed, and what may be printed to them."""
 
 import os
 import sys
@@ -19,3 +19,13 @@ def open_closed() -> None:
             stream = open(number, mode, encoding="utf-8", closefd=False)  # noqa: SIM115
             setattr(sys, name, stream)
             setattr(sys, f"__{name}__", stream)
+
+
+def printable(text: str) -> str:
+    """A text without what would command a terminal, reorder its letters or break a file.
+
+    Tabs and line breaks stay; each other character that cannot be seen becomes ``�``.
+    """
+    if text.isprintable():
+        return text
+    return "".join(one if one.isprintable() or one in "\t\n" else "\ufffd" for one in text)

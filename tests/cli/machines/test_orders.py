@@ -19,7 +19,7 @@ from waitbench.cli.valid_request import ValidRequest
 from waitbench.model.environment import OriginChoice
 from waitbench.model.errors import UsageError
 from waitbench.reporting.progress import PreparationLog
-from waitbench.system import installation
+from waitbench.system import machine
 from waitbench.system.places import Cache
 
 PROGRESS = Output(quiet=True, as_json=True).progress
@@ -105,6 +105,6 @@ def test_sources_that_changed_since_the_worker_was_started_are_noticed(
     valid: ValidRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     line = ordered(valid).encode({})
-    monkeypatch.setattr(installation, "version", lambda: "0+later")
+    monkeypatch.setattr(machine, "version", lambda: "0+later")
     with pytest.raises(UsageError, match="start the worker again"):
         Order.decode(line, tmp_path, Cache(tmp_path))

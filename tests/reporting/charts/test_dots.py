@@ -2,7 +2,7 @@
 
 import pytest
 
-from waitbench.analysis.medians import Median
+from waitbench.analysis.statistics import Median
 from waitbench.reporting.charts import dots
 
 

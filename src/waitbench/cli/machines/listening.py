@@ -18,7 +18,6 @@ from waitbench.reporting.progress import RunProgress
 from waitbench.reporting.traces import tables
 from waitbench.store import traces
 from waitbench.store.comparisons import Contents
-from waitbench.system import installation
 
 
 @dataclass(kw_only=True)
@@ -82,7 +81,7 @@ class Listening:
         return {machine: one.merge() for machine, one in self._collecting.items()}
 
     def accepts(self, machine: Machine) -> bool:
-        if machine.version == installation.version():
+        if machine.version == machine.version():
             return True
         self.say(f"{machine.name} is left out: its waitbench is {machine.version}")
         return False

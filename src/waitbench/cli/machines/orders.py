@@ -24,7 +24,7 @@ from waitbench.model.instruments import Instruments
 from waitbench.model.revision import Checkout, Commit, Release, Revision, Source, WheelFile
 from waitbench.model.scenario import Scenario, Topology
 from waitbench.model.share import Share
-from waitbench.system import installation
+from waitbench.system import machine
 from waitbench.system.instruments import find_instruments
 from waitbench.system.places import Cache
 
@@ -56,7 +56,7 @@ class Order:
         """The order in one line; ``wheels`` are those that are sent, by label."""
         request, measuring = self.request, self.measuring
         plain = {
-            "waitbench": installation.version(),
+            "waitbench": machine.version(),
             "scenarios": {one.name: dict(one.parameters) for one in request.scenarios},
             "here": list(request.share.scenarios),
             "topology": asdict(request.topology),
@@ -81,10 +81,10 @@ class Order:
         Raises ``UsageError`` where this machine cannot do it.
         """
         plain = json.loads(line)
-        if plain["waitbench"] != installation.version():
+        if plain["waitbench"] != machine.version():
             # The worker said what it was when it was started; units start what is there now.
             raise UsageError(
-                f"The sources of waitbench are {installation.version()} here by now, and not "
+                f"The sources of waitbench are {machine.version()} here by now, and not "
                 f"{plain['waitbench']}: start the worker again."
             )
         specs = tuple(_read_spec(one, wheels, cache) for one in plain["specs"])

@@ -24,7 +24,7 @@ from waitbench.model.instruments import Instruments
 from waitbench.model.metrics import SAMPLED, SYSTEM_CALLS
 from waitbench.reporting.progress import PreparationLog, RunProgress
 from waitbench.store import folders
-from waitbench.system import endings, installation
+from waitbench.system import endings
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -175,10 +175,10 @@ def _reasons(failures: Mapping[str, str]) -> Sequence[str]:
 
 
 def _require_same_version(machine: Machine) -> None:
-    if machine.version != installation.version():
+    if machine.version != machine.version():
         raise UsageError(
             f"The worker {machine.name} has waitbench {machine.version}, and this is "
-            f"{installation.version()}: their figures may not be compared. Have the same commit on "
+            f"{machine.version()}: their figures may not be compared. Have the same commit on "
             "both, and start the worker again."
         )
 

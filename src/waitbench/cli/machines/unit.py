@@ -20,9 +20,9 @@ from waitbench.model.record import Record
 from waitbench.reporting.console import make_console
 from waitbench.reporting.progress import PreparationLog
 from waitbench.store import comparisons
-from waitbench.system import taking_turns, variables
+from waitbench.system import locks, variables
 from waitbench.system.places import Cache
-from waitbench.system.texts import printable
+from waitbench.system.streams import printable
 
 _WIDE = 10_000
 """So that no line of what is said is broken."""
@@ -48,7 +48,7 @@ def _carry_out(folder: Path, cache: Path) -> None:
     _end_with_stdin()
     results = folder / RESULTS
     results.mkdir()
-    with taking_turns.preparing():
+    with locks.preparing():
         order = Order.decode(line, folder / WHEELS, Cache(cache))
         variables.pass_on(order.passed_variables)
         console = make_console(file=cast(IO[str], Lines(teller)), width=_WIDE)
@@ -58,7 +58,7 @@ def _carry_out(folder: Path, cache: Path) -> None:
     comparisons.begin(results, prepared.context, settings)
     teller.begun(prepared.context, settings, list(records.values()))
     teller.about("waiting for other measurements of this machine")
-    with taking_turns.measuring():
+    with locks.measuring():
         _measure(order, prepared, records, results, teller)
     comparisons.finish(results, list(records.values()))
 

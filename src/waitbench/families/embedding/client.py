@@ -10,7 +10,7 @@ from statistics import fmean
 
 from waitbench.families.embedding.connection import Connection
 from waitbench.families.embedding.traffic import KINDS, Load, Questions
-from waitbench.model.quantiles import quantile
+from waitbench.model.metrics import quantile
 
 _CHECKED_SHARE = 50
 """One answer in so many is checked."""

@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from waitbench.families.base import on_each_reading_worker
-from waitbench.model.metrics import Metric
-from waitbench.model.quantiles import quantile
+from waitbench.model.metrics import Metric, quantile
 from waitbench.model.scenario import (
     Family,
     Parameters,

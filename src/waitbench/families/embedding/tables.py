@@ -6,7 +6,7 @@ from statistics import fmean, median
 from waitbench.families.embedding.kept import ModeFigures, Modes
 from waitbench.families.embedding.scenarios import FAMILY, SCENARIOS, UPSTREAM_CALLS
 from waitbench.families.embedding.traffic import failures
-from waitbench.model.quantiles import quantile
+from waitbench.model.metrics import quantile
 from waitbench.model.record import Record
 from waitbench.model.run import Measurement
 from waitbench.reporting.cell_table import CellTable

@@ -9,10 +9,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from waitbench.model.errors import HarnessError
+from waitbench.system.locks import locked
 from waitbench.system.places import SERVICES
-from waitbench.system.processes import ask
-from waitbench.system.steps import run_logged
-from waitbench.system.waiting import locked
+from waitbench.system.processes import ask, run_logged
 
 VERSION = "4.1.2"
 """That of services/kafka/pom.xml."""

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from statistics import fmean
 
 from waitbench.families.scoring.calls import TransportCalls, by_revision
-from waitbench.model.quantiles import quantile
+from waitbench.model.metrics import quantile
 from waitbench.model.record import Record
 from waitbench.reporting.cell_table import CellTable
 

@@ -10,7 +10,7 @@ from waitbench.analysis.statistics import Comparison
 from waitbench.model.run import ThreadSample
 from waitbench.reporting.charts import timeline, times, tradeoff
 from waitbench.system.files import write_with
-from waitbench.system.texts import printable
+from waitbench.system.streams import printable
 
 OVERVIEW_NAME = "overview"
 

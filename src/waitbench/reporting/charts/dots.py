@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from matplotlib.axes import Axes
 
-from waitbench.analysis.medians import CONFIDENCE, Median, median
+from waitbench.analysis.statistics import CONFIDENCE, Median, median
 from waitbench.reporting.charts import style
 
 _SPREAD = 0.6

@@ -8,8 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from waitbench.analysis import side_by_side
-from waitbench.analysis.medians import Median, median
 from waitbench.analysis.side_by_side import SideBySide
+from waitbench.analysis.statistics import Median, median
 from waitbench.model.record import Contestant
 from waitbench.reporting.charts import style
 from waitbench.reporting.charts.dots import explain

@@ -10,7 +10,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from waitbench.reporting.palette import COLOURS
 from waitbench.reporting.style import shorten_apart
-from waitbench.system.texts import printable
+from waitbench.system.streams import printable
 
 matplotlib.use("Agg")
 # Labels are data: a dollar sign in one is not mathematics.

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from waitbench.analysis.medians import Median
-from waitbench.analysis.statistics import Comparison
+from waitbench.analysis.statistics import Comparison, Median
 from waitbench.model.metrics import BY_NAME
 from waitbench.reporting.charts import style
 from waitbench.reporting.charts.dots import draw_column, explain

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from waitbench.analysis.medians import Median, median
-from waitbench.analysis.statistics import Comparison, Row
+from waitbench.analysis.statistics import Comparison, Median, Row, median
 from waitbench.reporting.charts import style
 from waitbench.reporting.charts.dots import explain
 

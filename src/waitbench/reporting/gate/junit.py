@@ -4,7 +4,7 @@ from xml.etree import ElementTree
 
 from waitbench.analysis.gate import GateVerdict
 from waitbench.reporting.gate.texts import headline, ratio_text, verdict_text
-from waitbench.system.texts import printable
+from waitbench.system.streams import printable
 
 
 def render(verdict: GateVerdict) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from waitbench.reporting.page.parts import Chart, Page
-from waitbench.system.texts import printable
+from waitbench.system.streams import printable
 
 _TEMPLATES = Path(__file__).parent / "templates"
 

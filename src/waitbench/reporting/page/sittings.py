@@ -7,8 +7,7 @@ from waitbench.analysis import statistics
 from waitbench.analysis.statistics import Comparison
 from waitbench.model.metrics import BY_NAME
 from waitbench.model.record import Record
-from waitbench.model.run import HARMLESS, ThreadSample
-from waitbench.model.trace import Trace
+from waitbench.model.run import HARMLESS, ThreadSample, Trace
 from waitbench.reporting import tables, traces
 from waitbench.reporting.cell_table import CellTable
 from waitbench.reporting.page import charts, timeline

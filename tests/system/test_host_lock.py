@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from waitbench.model.errors import HarnessError
-from waitbench.system import taking_turns
+from waitbench.system import locks
 
 WAITS = """
-from waitbench.system import taking_turns
+from waitbench.system import locks
 print("begun", flush=True)
-with taking_turns.{how}():
+with locks.{how}():
     print("mine", flush=True)
     input()
 """
@@ -42,7 +42,7 @@ def other(how: str) -> "subprocess.Popen[str]":
     [("measuring", "measuring"), ("measuring", "preparing"), ("preparing", "measuring")],
 )
 def test_one_waits_for_the_other(mine: str, theirs: str) -> None:
-    with getattr(taking_turns, mine)():
+    with getattr(locks, mine)():
         process = other(theirs)
         assert process.stdout is not None
         with pytest.raises(subprocess.TimeoutExpired):
@@ -53,7 +53,7 @@ def test_one_waits_for_the_other(mine: str, theirs: str) -> None:
 
 
 def test_all_prepare_at_once() -> None:
-    with taking_turns.preparing():
+    with locks.preparing():
         process = other("preparing")
         assert process.stdout is not None
         assert process.stdout.readline() == "mine\n"
@@ -65,15 +65,15 @@ def test_the_turn_of_one_that_is_killed_is_over() -> None:
     assert process.stdout is not None
     assert process.stdout.readline() == "mine\n"
     process.kill()
-    with taking_turns.measuring():
+    with locks.measuring():
         process.wait(10)
 
 
 def test_a_link_that_leads_elsewhere_is_not_followed(tmp_path: Path) -> None:
-    with taking_turns.measuring():
+    with locks.measuring():
         (lock,) = tmp_path.iterdir()
     lock.unlink()
     lock.symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(HarnessError, match="Remove it"), taking_turns.measuring():
+    with pytest.raises(HarnessError, match="Remove it"), locks.measuring():
         pass
     assert not (tmp_path / "elsewhere").exists()

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from waitbench.system import waiting
+from waitbench.system import locks
 from waitbench.system.places import PACKAGE
 
 HOLDS = """
 import sys
 from pathlib import Path
-from waitbench.system.waiting import locked
+from waitbench.system.locks import locked
 with locked(Path(sys.argv[1]), print):
     print("held", flush=True)
     sys.stdin.readline()
@@ -23,7 +23,7 @@ with locked(Path(sys.argv[1]), print):
 def test_who_waits_for_a_lock_says_for_whom_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(waiting, "PATIENCE_S", 0.1)
+    monkeypatch.setattr(locks, "PATIENCE_S", 0.1)
     path, said = tmp_path / "one.lock", list[str]()
     command = [sys.executable, "-c", HOLDS, str(path)]
     env = {**os.environ, "PYTHONPATH": str(PACKAGE.parent), "BENCH_PROGRAM": "./compare.sh"}
@@ -39,7 +39,7 @@ def test_who_waits_for_a_lock_says_for_whom_once(
             assert other.stdin is not None
             other.stdin.close()
 
-        with waiting.locked(path, heard):
+        with locks.locked(path, heard):
             assert other.wait() == 0
     assert said == [f"waiting for process {other.pid} (./compare.sh), which sets up the same"]
 
@@ -47,6 +47,6 @@ def test_who_waits_for_a_lock_says_for_whom_once(
 def test_who_need_not_wait_says_nothing(tmp_path: Path) -> None:
     said: list[str] = []
     for _ in range(2):
-        with waiting.locked(tmp_path / "one.lock", said.append):
+        with locks.locked(tmp_path / "one.lock", said.append):
             pass
     assert said == []

@@ -1,11 +1,15 @@
 """Locks that say for whom they wait."""
 
+import fcntl
 import os
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from filelock import FileLock, Timeout
+
+from waitbench.model.errors import MachineError
 
 PATIENCE_S = 1.0
 """Who waits no longer than this says nothing."""
@@ -38,3 +42,35 @@ def _name_in(holder: Path) -> str:
     with suppress(OSError):
         return holder.read_text("utf-8").removesuffix(" ()") or "another process"
     return "another process"
+
+
+@contextmanager
+def preparing() -> Iterator[None]:
+    """Nobody measures on this host for the time of the block."""
+    with _locked(fcntl.LOCK_SH):
+        yield
+
+
+@contextmanager
+def measuring() -> Iterator[None]:
+    """Nobody else measures or prepares on this host for the time of the block."""
+    with _locked(fcntl.LOCK_EX):
+        yield
+
+
+@contextmanager
+def _locked(how: int) -> Iterator[None]:
+    path = Path(tempfile.gettempdir()) / f"waitbench-{os.getuid()}.lock"
+    try:
+        # Not somebody else's file, which a link might lead to.
+        descriptor = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    except OSError as error:
+        raise MachineError(
+            f"{path}, by which workers of one host take turns, cannot be opened: "
+            f"{error.strerror}. Remove it, or set TMPDIR."
+        ) from error
+    try:
+        fcntl.flock(descriptor, how)
+        yield
+    finally:
+        os.close(descriptor)
