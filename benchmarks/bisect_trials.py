@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.bisect_repository import Plan, write
 from benchmarks.common import add_results, command_line, results_folder
+from tests.bisect_repository import Plan, write
 from waitbench.system.places import ROOT
 
 RISE = 0.32

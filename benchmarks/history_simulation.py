@@ -39,14 +39,15 @@ import numpy
 from numpy.random import Generator, default_rng
 
 from benchmarks import step_libraries
-from benchmarks.bisect_oracle import SPREAD
 from benchmarks.common import command_line
-from benchmarks.simulation import MACHINES, Logs
+from benchmarks.simulation import MACHINES, SPREADS, Logs
 from waitbench.analysis.network import Network, between_of, join
 from waitbench.analysis.sittings import connected, sitting
 from waitbench.analysis.trend import MARGIN, steps
 
 ROUNDS = 5
+SPREAD = SPREADS["steady"][0] / math.sqrt(2)
+"""Standard deviation of the logarithm of one run on a quiet machine."""
 DRIFT = math.log(2)
 """Of the machine's speed from night to night, up or down at most, as a logarithm."""
 OFF = 0.01

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import bisect_repository
-from tests import standin
+from tests import bisect_repository, standin
 from waitbench import engines
 from waitbench.environments.repository import Repository
 from waitbench.execution import services

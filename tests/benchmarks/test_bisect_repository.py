@@ -6,8 +6,8 @@ import zipfile
 from math import isclose
 from pathlib import Path
 
-from benchmarks.bisect_repository import Plan, write
 from tests import standin
+from tests.bisect_repository import Plan, write
 from tests.histories import at
 from tests.repositories import everywhere
 from waitbench import engines

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.bisect_repository import Plan
+from tests.bisect_repository import Plan
 from tests.conftest import Compare, Planned, written
 
 ENDS = ("-s", "dynamic", "--fail-on", "cpu:50%", "--max-rounds", "12")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.bisect_repository import Plan
+from tests.bisect_repository import Plan
 from tests.conftest import Compare, Planned, written
 
 QUICK = ("-s", "dynamic", "--metric", "cpu", "--rounds", "4", "--no-instruments", "--quiet")

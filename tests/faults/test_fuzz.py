@@ -1,10 +1,10 @@
-"""Random command lines, names of revisions and result files; benchmarks/fuzz.py tries more."""
+"""Random command lines, names of revisions and result files; tests/faults/fuzz.py tries more."""
 
 from pathlib import Path
 
 import pytest
 
-from benchmarks import fuzz
+from tests.faults import fuzz
 from waitbench.environments.repository import Repository
 from waitbench.store import comparisons
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from benchmarks import upstreams
-from benchmarks.upstreams import Upstream
+from tests.services import upstreams
+from tests.services.upstreams import Upstream
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from benchmarks.upstreams import Upstream
 from tests.services.asking import ask
 from tests.services.plans import plan
+from tests.services.upstreams import Upstream
 from waitbench.execution.servers import Server
 from waitbench.execution.services import running
 

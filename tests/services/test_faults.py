@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from benchmarks import upstreams
-from benchmarks.upstreams import Call, Upstream, vector
+from tests.services import upstreams
 from tests.services.asking import ask
 from tests.services.proxied import LONG, TOGETHER, answers, ask_together, begin, proxy
 from tests.services.test_proxy import queue_length
+from tests.services.upstreams import Call, Upstream, vector
 from tests.waiting import until
 
 pytestmark = pytest.mark.integration

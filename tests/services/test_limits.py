@@ -10,10 +10,10 @@ from pathlib import Path
 import psutil
 import pytest
 
-from benchmarks.upstreams import Call, Upstream, vector
 from tests.services.asking import ask, exchange
 from tests.services.proxied import LONG, TOGETHER, answers, ask_together, begin, proxy
 from tests.services.test_proxy import queue_length
+from tests.services.upstreams import Call, Upstream, vector
 from tests.waiting import until
 from waitbench.system.places import ROOT
 

@@ -7,7 +7,7 @@ weights (J. Shuster, "Empirical vs natural weighting in random effects meta-anal
 Medicine 29, 2010). The usual weights, by each machine's precision and a variance between machines
 after DerSimonian and Laird, with the interval of Hartung and Knapp, cover the truth in as few as
 84 % of cases with three machines of which some are noisier than others; the mean's in 94.7 % or
-more (``benchmarks/machine_intervals.py``, docs/trials/machine-intervals.txt).
+more (``machine_intervals.py``, docs/trials/machine-intervals.txt).
 
 Two machines disagree where the difference of their ratios, in units of its own standard error,
 exceeds Student's t with the fewer degrees of freedom of the two. Whatever their variances and

@@ -7,8 +7,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from benchmarks.bisect_repository import Plan
 from tests import standin
+from tests.bisect_repository import Plan
 from tests.clusters import (
     cache_of_its_own,
     certified,

@@ -1,6 +1,6 @@
 """Random command lines, names of revisions and result files: does anything get past the checks?
 
-    .bench/venv/bin/python benchmarks/fuzz.py [--examples 100000] [--seed 0] [--only KIND:NUMBER]
+    .bench/venv/bin/python tests/faults/fuzz.py [--examples 100000] [--seed 0] [--only KIND:NUMBER]
 
 There are three kinds, and each gets a third of the examples. What runs is the real program, but
 nothing is downloaded, built or measured. A command line must end in a valid plan (what would be
@@ -20,9 +20,9 @@ from pathlib import Path
 from random import Random
 from unittest.mock import patch
 
-from benchmarks import fuzz_inputs
 from benchmarks.common import command_line
-from benchmarks.fuzz_sandbox import Watch, run, sandbox, told
+from tests.faults import fuzz_inputs
+from tests.faults.fuzz_sandbox import Watch, run, sandbox, told
 from waitbench import engines
 from waitbench.environments import revisions
 from waitbench.environments.repository import Repository
@@ -43,7 +43,7 @@ def main() -> int:
         kind, _, number = options.only.partition(":")
         print(*try_all(kind, options.seed, range(int(number), int(number) + 1))[1], sep="\n")
         return 0
-    print(f"benchmarks/fuzz.py --examples {options.examples} --seed {options.seed}", flush=True)
+    print(f"tests/faults/fuzz.py --examples {options.examples} --seed {options.seed}", flush=True)
     faults, each = 0, -(-options.examples // len(KINDS))
     with ProcessPoolExecutor() as pool:
         for kind in KINDS:

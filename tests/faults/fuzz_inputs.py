@@ -1,4 +1,4 @@
-"""Odd inputs for ``benchmarks/fuzz.py``: command lines, names of revisions, result folders."""
+"""Odd inputs for ``tests/faults/fuzz.py``: command lines, names of revisions, result folders."""
 
 import json
 from collections.abc import Mapping, Sequence

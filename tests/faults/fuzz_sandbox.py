@@ -1,4 +1,4 @@
-"""Where ``benchmarks/fuzz.py`` runs the program: watched, and without a network or a disk.
+"""Where ``tests/faults/fuzz.py`` runs the program: watched, and without a network or a disk.
 
 Only the cache and a folder of its own can be written to; what would prepare or measure ends the
 program instead.
