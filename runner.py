@@ -35,19 +35,21 @@ import typer
 from typer.exceptions import TyperException
 
 from waitbench import families
-from waitbench.cli import (
+from waitbench.commands import (
     bisect,
     calibrate,
+    cluster,
     compare,
     doctor,
     engines,
     history,
+    merge,
     plot,
     report,
     scenarios,
     track,
+    unit,
 )
-from waitbench.cli.machines import cluster, merge, unit
 from waitbench.families.base import Command
 from waitbench.model.errors import ExitCode, HarnessError
 from waitbench.system import confinement, streams, variables

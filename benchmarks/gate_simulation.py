@@ -28,10 +28,6 @@ from numpy.random import Generator
 from benchmarks.common import command_line
 from waitbench.analysis import criteria
 from waitbench.analysis.gate import GateVerdict
-from waitbench.cli.gating import Gate, last_look
-from waitbench.cli.guiding import GateGuide
-from waitbench.cli.preparation import new_record
-from waitbench.cli.resuming import go_on
 from waitbench.execution.measure import Measurer
 from waitbench.execution.session import Observer, Session
 from waitbench.families import selection
@@ -39,6 +35,9 @@ from waitbench.model.instruments import Instruments
 from waitbench.model.metrics import BY_NAME, Metric
 from waitbench.model.record import Contestant, Context, Record
 from waitbench.model.run import Measurement, PlannedRun
+from waitbench.pipeline.gating import Gate, GateGuide, last_look
+from waitbench.pipeline.preparation import new_record
+from waitbench.pipeline.resuming import go_on
 
 BASE, NEW = "base", "new"
 AT = "2026-01-01T00:00:00+00:00"

@@ -38,7 +38,7 @@ def test_only_its_own_modules_know_an_engine_by_name(path: Path) -> None:
 
 
 def is_of_the_command_line(path: Path) -> bool:
-    return path.relative_to(PACKAGE).parts[0] == "cli"
+    return path.relative_to(PACKAGE).parts[0] in ("commands", "cluster", "pipeline")
 
 
 def without_help(path: Path) -> Iterator[str]:
@@ -155,7 +155,7 @@ def test_a_forbidden_import_is_found(tmp_path: Path) -> None:
         ("store/folders.py", "waitbench.execution.plan"),
         ("analysis/statistics.py", "waitbench.store.folders"),
         ("reporting/tables.py", "waitbench.families"),
-        ("families/selection.py", "waitbench.cli.options"),
+        ("families/selection.py", "waitbench.commands.options"),
         ("engines/cargo.py", "waitbench.environments.index"),
     ):
         path = package / lower

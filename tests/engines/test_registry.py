@@ -27,7 +27,7 @@ def test_no_module_outside_an_engines_folder_names_it(engine: Engine) -> None:
     assert own.is_dir()
     named = re.compile(rf"\b{engine.name}@|engines\.{engine.name}\b|\b{engine.module}\b")
     for path in (*PACKAGE.rglob("*.py"), *DATAFLOWS.rglob("*.py")):
-        if own not in path.parents and path.parent.name != "cli":
+        if own not in path.parents and path.parent.name != "commands":
             assert not named.search(path.read_text("utf-8")), path
 
 

@@ -86,7 +86,7 @@ def sandbox() -> Iterator[Watch]:
         os.chdir(name)
         _furnish(Path(name))
         for target in (
-            "cli.comparing.prepare", "cli.calibrate.prepare", "cli.drawing.draw",
+            "pipeline.comparing.prepare", "commands.calibrate.prepare", "pipeline.concluding.draw",
             "execution.services.make_environment", "families.paged_output.paging.idle_share",
         ):  # fmt: skip
             stack.enter_context(patch(f"waitbench.{target}", plan))
@@ -95,8 +95,10 @@ def sandbox() -> Iterator[Watch]:
         stack.enter_context(patch.object(runner, "make_app", lambda: command))
         for name_of in ("find_instruments", "find_system_calls"):
             found = getattr(instruments, name_of)()
-            stack.enter_context(patch(f"waitbench.cli.request.{name_of}", partial(_same, found)))
-        stack.enter_context(patch("waitbench.cli.doctor._findings", lambda _cache: ()))
+            stack.enter_context(
+                patch(f"waitbench.pipeline.request.{name_of}", partial(_same, found))
+            )
+        stack.enter_context(patch("waitbench.commands.doctor._findings", lambda _cache: ()))
         stack.enter_context(patch.object(repository, "_run", ask_git))
         stack.enter_context(patch("waitbench.environments.origins.installed", lambda _c: pythons))
         stack.enter_context(

@@ -9,7 +9,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests.reporting.page.made_up import kept
-from waitbench.cli import paging
+from waitbench.pipeline import paging
 from waitbench.reporting.page import compose, document
 from waitbench.system.places import ROOT
 

@@ -1,1 +1,0 @@
-"""A comparison on several machines: shared out, carried out there, and merged."""

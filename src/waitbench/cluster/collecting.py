@@ -1,0 +1,194 @@
+"""One comparison that is measured elsewhere, unit by unit, as it comes in.
+
+Runs are kept on this disk as they are told, so that what was finished is not lost with a scheduler.
+When a unit is finished its own files are kept beside them, and those are what counts. When all
+units are, they are merged as shares of a comparison are. Of a unit that is begun anew, what was
+told before is thrown away: its rounds are another machine's.
+"""
+
+import json
+import math
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from waitbench.cluster import telling
+from waitbench.model.errors import UsageError
+from waitbench.model.record import Context, Record
+from waitbench.model.run import PlannedRun
+from waitbench.model.scenario import Scenario
+from waitbench.pipeline.preparation import new_record
+from waitbench.reporting.progress import RunProgress
+from waitbench.store import comparisons, journal, shares
+from waitbench.store.comparisons import Contents
+from waitbench.store.plain import Plain, take
+
+UNITS = ".units"
+"""The folder, in that of a comparison, of finished units until they are merged."""
+
+
+@dataclass
+class _Unit:
+    """What was told of a unit so far."""
+
+    machine: str
+    record: Record | None = None
+    left: list[PlannedRun] = field(default_factory=list)
+    """Runs that were to follow, and have not ended."""
+
+
+@dataclass
+class Collecting:
+    """A comparison in its folder."""
+
+    folder: Path
+    scenarios: Mapping[str, Scenario]
+    """All of it, by name."""
+    revisions: Sequence[tuple[str, str, str | None]]
+    """Label, text and commit of each."""
+    progress: RunProgress
+    _units: dict[str, _Unit] = field(default_factory=dict)
+    _context: Context | None = None
+
+    def finished_before(self, settings: Mapping[str, Any]) -> Mapping[str, Contents]:
+        """What an earlier session has finished, by scenario; takes away what it has not.
+
+        Raises ``UsageError`` where that is of another comparison than one with these settings.
+        """
+        if self._is_merged:
+            contents = comparisons.read(self.folder)
+            self._require_same(contents, settings)
+            return dict.fromkeys(self.scenarios, contents)
+        found = {}
+        for path in self._places():
+            found[path.name] = shares.read(path)
+            self._require_same(found[path.name], settings)
+        for name in self.scenarios:
+            if name not in found:
+                self._forget_runs(name)
+        return found
+
+    def begun(self, scenario: str, machine: str) -> None:
+        """A unit is begun, or begun anew."""
+        self._forget_runs(scenario)
+        self._units[scenario] = _Unit(machine)
+
+    def told(self, scenario: str, line: str) -> None:
+        """A line that the unit wrote. Raises ``HarnessError`` when the disk refuses."""
+        unit = self._units[scenario]
+        event, plain = telling.read_line(line)
+        if event == telling.ABOUT:
+            self.progress.about(f"{unit.machine}: {take(plain, 'text', str).rstrip(' …')}")
+        elif event == telling.BEGUN:
+            self._begin(unit, plain)
+        elif event == telling.EXTEND:
+            runs = [telling.read_planned(one, self.scenarios) for one in plain["runs"]]
+            unit.left += runs
+            # How long other units will take, nobody knows.
+            self.progress.extend(runs, math.inf if plain.get("more_may_follow") else None)
+        elif event == telling.KEEP and unit.record is not None:
+            comparisons.append(self.folder, unit.record, telling.read_result(plain))
+        elif event in (telling.BEGIN, telling.END, telling.SKIP):
+            self._run(unit, event, plain)
+
+    def finished(self, scenario: str, files: Mapping[str, bytes]) -> Contents:
+        """Keeps the files of a finished unit, and reads them. Raises ``UsageError`` for others'."""
+        self._rest(scenario)
+        place = self.folder / UNITS / scenario
+        half = place.with_name(f".{scenario}.part")
+        for path in (place, half):
+            shutil.rmtree(path, ignore_errors=True)
+        half.mkdir(parents=True)
+        for name, content in files.items():
+            (half / Path(name).name).write_bytes(content)
+        half.rename(place)
+        return shares.read(place)
+
+    def leave_out(self, scenario: str, settings: Mapping[str, Any]) -> None:
+        """Keeps a unit that nobody need measure any more, as one without runs."""
+        self._forget_runs(scenario)
+        context = shares.read(self._places()[0]).context
+        assert context is not None, "another unit is finished"
+        place = self.folder / UNITS / scenario
+        place.mkdir()
+        comparisons.begin(place, context, settings)
+        comparisons.finish(place, [new_record(self.scenarios[scenario], context)])
+
+    def lost(self, scenario: str) -> None:
+        """What was begun of a unit is void."""
+        self._rest(scenario)
+        self._forget_runs(scenario)
+
+    def merge(self) -> list[Record]:
+        """Makes the comparison of its units. Raises ``UsageError`` where they do not fit."""
+        if self._is_merged:
+            by_name = {record.scenario: record for record in comparisons.read(self.folder).records}
+            return [by_name[name] for name in self.scenarios]
+        merged = shares.merge([shares.read(path) for path in self._places()])
+        shares.write(merged, self.folder)
+        shutil.rmtree(self.folder / UNITS)
+        return list(merged.records)
+
+    @property
+    def _is_merged(self) -> bool:
+        """Whether an earlier session has brought it to its end."""
+        if (self.folder / UNITS).exists() or any(self.folder.glob(f"*{journal.SUFFIX}")):
+            return False
+        known = {record.scenario for record in comparisons.resume(self.folder).records}
+        return known.issuperset(self.scenarios)
+
+    def _places(self) -> list[Path]:
+        """The folders of finished units."""
+        return sorted((self.folder / UNITS).glob("[!.]*"))
+
+    def _require_same(self, contents: Contents, settings: Mapping[str, Any]) -> None:
+        theirs = {name: value for name, value in contents.settings.items() if name != "share"}
+        known = {record.scenario: dict(record.parameters) for record in contents.records}
+        asked = {name: dict(one.parameters) for name, one in self.scenarios.items()}
+        revisions = contents.context.revisions if contents.context else ()
+        same = (
+            theirs == json.loads(json.dumps(settings))
+            and [(one.label, one.text, one.commit) for one in revisions] == list(self.revisions)
+            and all(asked.get(name) == known[name] for name in known)
+        )
+        if not same:
+            raise UsageError(
+                f"{str(self.folder)!r} holds another comparison, so it cannot be resumed. Repeat "
+                "the command as it was, or name another folder."
+            )
+
+    def _begin(self, unit: _Unit, plain: Plain) -> None:
+        """Makes what is known of the comparison the folder's, if this unit is the first."""
+        context, settings, records = telling.read_begun(plain)
+        if self._context is None:
+            self._context = context
+            rest = {name: value for name, value in settings.items() if name != "share"}
+            comparisons.begin(self.folder, context, rest)
+        elsewhere = dict(context.machine) != dict(self._context.machine)
+        unit.record = replace(
+            records[0],
+            context=self._context,
+            machine=dict(context.machine) if elsewhere else None,
+        )
+
+    def _run(self, unit: _Unit, event: str, plain: Plain) -> None:
+        planned = telling.read_planned(take(plain, "run", dict), self.scenarios)
+        if event == telling.BEGIN:
+            self.progress.begin(planned, unit.machine)
+            return
+        if planned not in unit.left:
+            return  # its line was lost
+        unit.left.remove(planned)
+        if event == telling.SKIP:
+            self.progress.skip(planned)
+        else:
+            self.progress.end(planned, telling.read_result(plain), unit.machine)
+
+    def _rest(self, scenario: str) -> None:
+        unit = self._units.pop(scenario)
+        self.progress.withdraw(unit.left, unit.machine)
+
+    def _forget_runs(self, scenario: str) -> None:
+        (self.folder / f"{scenario}{journal.SUFFIX}").unlink(missing_ok=True)

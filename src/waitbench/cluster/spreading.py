@@ -1,0 +1,204 @@
+"""One comparison on many machines: each scenario, with all its revisions, on one of them.
+
+What is validated, built, judged and said is that of a comparison on this machine.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from waitbench.cluster import clusters
+from waitbench.cluster.everywhere import Everywhere
+from waitbench.cluster.listening import Listening
+from waitbench.cluster.orders import Order, Wheels, build, unit_of
+from waitbench.cluster.units import Machine, Machines
+from waitbench.model.errors import ExitCode, HarnessError, UsageError
+from waitbench.model.instruments import Instruments
+from waitbench.model.metrics import SAMPLED, SYSTEM_CALLS
+from waitbench.pipeline.comparing import Comparing
+from waitbench.pipeline.concluding import Concluding
+from waitbench.pipeline.request import Request, ValidRequest, validate
+from waitbench.pipeline.resuming import kept_in
+from waitbench.reporting.progress import PreparationLog, RunProgress
+from waitbench.store import folders
+from waitbench.system import endings
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spreading:
+    """A comparison, and where its units are measured."""
+
+    comparing: Comparing
+    on: str
+    """As typed: ``dask://HOST:PORT``, ``tls://HOST:PORT`` or ``local:N``."""
+    everywhere: bool
+    """Whether every machine measures all of it."""
+
+    def compare(self, request: Request) -> ExitCode:
+        """The main job. Raises ``HarnessError``."""
+        self._validate(request)
+        comparing = self.comparing
+        progress = comparing.output.progress
+        say = PreparationLog(progress, quiet=comparing.output.quiet)
+        with clusters.machines(self.on, say.about) as machines:
+            there = self._fitting(machines)
+            valid = validate(request, say, quick=comparing.quick, instruments=_shared(there))
+            comparing.gate.require_budget(valid)
+            comparing.extras.require_launcher(valid.engines)
+            fitting = replace(comparing, gate=comparing.gate.on(valid.instruments))
+            with folders.removed_if_unused(comparing.results):
+                # A folder that the user named is looked at before anything is built for it.
+                named = comparing.results or comparing.resume
+                claimed = self._claim(valid.labels) if named else None
+                valid, wheels = build(valid, progress, say)
+                folder = claimed or self._claim(valid.labels)
+                with folders.exclusive(folder, valid.cache), endings.noted(kept_in(folder)):
+                    if not comparing.resume:
+                        folders.new_folder(folder)
+                    spread = replace(self, comparing=fitting)
+                    return spread._carry_out(request, valid, machines, there, wheels, folder)
+
+    def _fitting(self, machines: Machines) -> Sequence[Machine]:
+        """The machines. Raises ``UsageError`` where this comparison cannot be measured by them."""
+        there = machines.all()
+        for machine in there:
+            _require_same_version(machine)
+        if self.everywhere and len(there) < 2:
+            raise UsageError(
+                f"--everywhere is for several machines, and {there[0].name} is the only one. Start "
+                "another worker, or leave it out."
+            )
+        return there
+
+    def _claim(self, labels: Sequence[str]) -> Path:
+        """The folder of the results. Of a comparison on each machine there is one in it for each.
+
+        Only a named one of these can be resumed: it says nothing of itself.
+        """
+        comparing = self.comparing
+        if self.everywhere and comparing.resume:
+            if comparing.results is None:
+                raise UsageError("--everywhere with --resume: name its folder with --results.")
+            return comparing.results
+        return comparing.claim(labels)
+
+    def _validate(self, request: Request) -> None:
+        self.comparing.validate(request)
+        if request.dataflow is not None:
+            raise UsageError(
+                "--dataflow with --on: your file, and what it imports, are on this machine only. "
+                "Measure it here."
+            )
+        if request.shard is not None:
+            raise UsageError("--shard with --on: name one of them, --on makes shares of its own.")
+        if self.everywhere and self.comparing.gate.junit is not None:
+            raise UsageError("--junit is of one comparison: leave it out, or --everywhere.")
+
+    def _carry_out(
+        self,
+        request: Request,
+        valid: ValidRequest,
+        machines: Machines,
+        there: Sequence[Machine],
+        wheels: Wheels,
+        folder: Path,
+    ) -> ExitCode:
+        output = self.comparing.output
+        places: dict[str | None, Path] = {None: folder}
+        if self.everywhere:
+            places = {one.name: folder / _safe(one.name) for one in there}
+        measuring = replace(self.comparing.measuring, sharing=len(places))
+        with RunProgress(output.progress, quiet=output.quiet) as bar:
+            spread = Listening(
+                valid=valid,
+                measuring=measuring,
+                concluding=self._concluding(valid),
+                progress=bar,
+                say=bar.about,
+                scenarios={one.name: one for one in valid.scenarios},
+                places=places,
+            )
+            budget = _budgets(valid, self.comparing.gate.budget_s, there, self.everywhere)
+
+            def order(name: str) -> str:
+                one = Order(
+                    request=unit_of(valid, name),
+                    measuring=measuring,
+                    budget_s=budget(name),
+                    passed_variables=request.passed_variables,
+                )
+                return one.encode(wheels.by_label)
+
+            units = spread.units(order, tuple(wheels.contents), resume=self.comparing.resume)
+            try:
+                failures = machines.carry_out(units, wheels.contents, spread) if units else {}
+            except UsageError:
+                raise
+            except HarnessError as error:
+                raise HarnessError(" ".join((str(error), *_if_kept(folder)))) from error
+            if failures:
+                lines = ("These could not be measured:", *_reasons(failures), *_if_kept(folder))
+                raise HarnessError("\n".join(lines))
+            records = spread.merge()
+        if self.everywhere:
+            gate = self.comparing.gate
+            several = Everywhere(
+                results=folder, is_held=True, markdown=gate.markdown, output=output
+            )
+            return several.report(list(places.values()))
+        return self._concluding(valid).conclude(records[None], folder)
+
+    def _concluding(self, valid: ValidRequest) -> Concluding:
+        return Concluding(
+            gate=self.comparing.gate,
+            share=valid.share,
+            plot=self.comparing.plot,
+            is_traced=self.comparing.extras.trace,
+            output=self.comparing.output,
+        )
+
+
+def _if_kept(folder: Path) -> Sequence[str]:
+    """Where to go on, if anything is in the folder: an empty one is taken away."""
+    return (kept_in(folder),) if any(path.is_file() for path in folder.rglob("*")) else ()
+
+
+def _reasons(failures: Mapping[str, str]) -> Sequence[str]:
+    """Why units could not be done, a line each reason: what a machine lacks, all of its lack."""
+    names: dict[str, list[str]] = {}
+    for name, why in failures.items():
+        names.setdefault(why, []).append(name)
+    return [f"{', '.join(several)}: {why}" for why, several in names.items()]
+
+
+def _require_same_version(machine: Machine) -> None:
+    if machine.version != machine.version():
+        raise UsageError(
+            f"The worker {machine.name} has waitbench {machine.version}, and this is "
+            f"{machine.version()}: their figures may not be compared. Have the same commit on "
+            "both, and start the worker again."
+        )
+
+
+def _shared(machines: Sequence[Machine]) -> Instruments:
+    """The instruments that all machines have: what is asked must be answered everywhere."""
+    keys = frozenset.intersection(*(one.instruments for one in machines))
+    return Instruments(tracepoint=0 if SYSTEM_CALLS in keys else None, sampler=SAMPLED in keys)
+
+
+def _budgets(
+    valid: ValidRequest, budget_s: float, machines: Sequence[Machine], everywhere: bool
+) -> Callable[[str], float]:
+    """What each scenario may take: its part of what all hosts have together, by its length.
+
+    No more than the whole budget: that is how long the user wants to wait.
+    """
+    expected_s = {one.name: one.expected_s for one in valid.scenarios}
+    hosts = 1 if everywhere else len({machine.host for machine in machines})
+    total_s = sum(expected_s.values())
+    return lambda name: min(budget_s, budget_s * hosts * expected_s[name] / total_s)
+
+
+def _safe(name: str) -> str:
+    return re.sub(r"[^\w.+-]+", "-", name).strip("-.") or "machine"

@@ -1,0 +1,1 @@
+"""One file a command: how it is typed, and what it calls."""

@@ -1,0 +1,178 @@
+"""``compare``: the main job, as it is typed."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+
+from waitbench.cluster.spreading import Spreading
+from waitbench.commands import options
+from waitbench.commands.options import asking
+from waitbench.model.environment import OriginChoice
+from waitbench.model.errors import UsageError
+from waitbench.model.share import Shard
+from waitbench.pipeline import gating
+from waitbench.pipeline.comparing import Comparing
+from waitbench.pipeline.concluding import Output
+from waitbench.pipeline.extras import Extras
+from waitbench.pipeline.gating import Gate, Inconclusive
+from waitbench.pipeline.request import Request
+
+EXAMPLES = """
+\b
+Examples:
+  ./compare.sh v0.16.0 v0.16.1
+  ./compare.sh v0.16.0 2fa6676c --scenario 'partitioned*'
+  ./compare.sh main my-branch ~/src/bytewax --rounds 10
+  ./compare.sh before=main after=./bytewax --origin source
+  ./compare.sh A=v0.21.1 B=v0.21.1            # a revision with itself: how noisy is this machine?
+  ./compare.sh v0.16.0 v0.16.1 --processes 2 --timeline
+  ./compare.sh v0.20.1 v0.21.1 --dataflow examples/basic.py:flow
+  ./compare.sh main my-branch --gate --junit cpu.xml    # exit 1 if the branch costs more CPU
+  ./compare.sh main my-branch --gate --fail-fast -p 2
+  ./compare.sh main my-branch --fail-on system:10% --fail-on cpu:5%,20ms
+  ./compare.sh main my-branch --gate --shard 1/3        # ./waitbench merge makes the verdict
+"""
+
+
+@asking
+def compare(
+    revisions: Annotated[
+        Optional[list[str]],
+        typer.Argument(
+            metavar="REVISION...",
+            help="The baseline, then the candidates: a release, commit, branch, tag, checkout "
+            "folder, .whl file, or LABEL=REVISION.",
+        ),
+    ] = None,
+    *,
+    request: Request,
+    rounds: Annotated[
+        int, typer.Option(help="Runs of each revision in each scenario, after one warm-up.")
+    ] = 5,
+    dataflow: Annotated[
+        Optional[str],
+        typer.Option(
+            metavar="FILE.py:CALL", help="Measure a dataflow of yours, instead of the scenarios."
+        ),
+    ] = None,
+    gate: options.GateDefaults = False,
+    fail_on: options.FailOn = [],
+    fail_fast: options.FailFast = False,
+    max_rounds: options.MostRounds = 30,
+    budget: Annotated[
+        float,
+        typer.Option(
+            metavar="SECONDS", help="The gate begins no new round after this much measuring."
+        ),
+    ] = 1800,
+    inconclusive: Annotated[
+        Inconclusive,
+        typer.Option(
+            help="The exit code of the gate where no criterion failed and a question has no "
+            "certain answer: error is 3, pass is 0."
+        ),
+    ] = Inconclusive.ERROR,
+    full: options.Full = False,
+    markdown: Annotated[
+        Optional[Path],
+        typer.Option(metavar="FILE", help="Write the gate's verdict as Markdown."),
+    ] = None,
+    junit: Annotated[
+        Optional[Path],
+        typer.Option(metavar="FILE", help="Write the gate's verdict as JUnit XML."),
+    ] = None,
+    timeline: Annotated[
+        bool,
+        typer.Option(
+            "--timeline", help="One extra run of each revision, drawn as CPU share over time."
+        ),
+    ] = False,
+    launcher_cost: Annotated[
+        bool,
+        typer.Option(
+            "--launcher-cost",
+            help="One extra run of each under the engine's own launcher: what it adds.",
+        ),
+    ] = False,
+    trace: Annotated[
+        bool,
+        typer.Option(
+            "--trace",
+            help="One extra run of each revision, traced: which system calls it makes. Needs root "
+            "and bpftrace.",
+        ),
+    ] = False,
+    instruments: options.Instruments = True,
+    origin: options.Origin = OriginChoice.AUTO,
+    results: options.NewResults = None,
+    resume: Annotated[
+        bool,
+        typer.Option(
+            "--resume", help="Continue an interrupted comparison: that of --results, or the latest."
+        ),
+    ] = False,
+    on: Annotated[
+        Optional[str],
+        typer.Option(
+            metavar="CLUSTER",
+            help="Measure on the machines of a scheduler, dask://HOST:PORT or tls://HOST:PORT; or "
+            "on N workers on this one, local:N, to try it.",
+        ),
+    ] = None,
+    everywhere: Annotated[
+        bool,
+        typer.Option("--everywhere", help="With --on: every machine measures every scenario."),
+    ] = False,
+    shard: Annotated[
+        Optional[str],
+        typer.Option(
+            metavar="I/N",
+            help="Measure only this share of the scenarios, such as 1/3; ./waitbench merge makes "
+            "one comparison of all shares.",
+        ),
+    ] = None,
+    plot: Annotated[bool, typer.Option("--plot/--no-plot", help="Draw charts at the end.")] = True,
+    quiet: options.Quiet = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="The comparison as JSON on stdout, progress on stderr.")
+    ] = False,
+) -> None:
+    """Build an environment for each revision, measure them side by side, tabulate, chart."""
+    asked = Gate(
+        criteria=gating.read_criteria(fail_on, max_rounds, defaults=gate),
+        most_rounds=gating.last_look(max_rounds),
+        budget_s=budget,
+        inconclusive_passes=inconclusive is Inconclusive.PASS,
+        fail_fast=fail_fast,
+        full=full,
+        markdown=markdown,
+        junit=junit,
+    )
+    asked_for = replace(
+        request,
+        revisions=tuple(revisions or ()),
+        dataflow=dataflow,
+        origin=origin,
+        instrumented=instruments,
+        required_metrics=asked.needs,
+        by_defaults=gate,
+        shard=None if shard is None else Shard.parse(shard),
+    )
+    comparing = Comparing(
+        gate=asked,
+        rounds=rounds,
+        quick=asked.is_on and not full,
+        extras=Extras(timeline=timeline, launcher_cost=launcher_cost, trace=trace),
+        results=results,
+        resume=resume,
+        plot=plot,
+        output=Output(quiet=quiet, as_json=as_json),
+    )
+    if everywhere and on is None:
+        raise UsageError("--everywhere is for several machines: name them with --on.")
+    if on is None:
+        raise typer.Exit(comparing.compare(asked_for))
+    spreading = Spreading(comparing=comparing, on=on, everywhere=everywhere)
+    raise typer.Exit(spreading.compare(asked_for))

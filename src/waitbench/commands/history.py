@@ -1,0 +1,114 @@
+"""``history``: what each revision costs relative to one, out of all comparisons that are kept."""
+
+import json
+from collections.abc import Sequence
+from enum import Enum
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+
+from waitbench import engines
+from waitbench.analysis import history as analysis
+from waitbench.commands import options
+from waitbench.model.errors import ExitCode, UsageError
+from waitbench.pipeline import past
+from waitbench.reporting import trends as reporting
+from waitbench.reporting.console import make_console
+from waitbench.store.comparisons import MEASURE_FIRST
+from waitbench.system.places import RESULTS
+
+EXAMPLES = """
+\b
+Examples:
+  ./waitbench history
+  ./waitbench history --metric wakeups -s 'partitioned*' --anchor v0.21.1
+  ./waitbench history results nightly/results --format csv >history.csv
+"""
+
+
+class Format(str, Enum):
+    """How a history is printed."""
+
+    TABLE = "table"
+    CSV = "csv"
+    JSON = "json"
+    ACTION_BENCHMARK = "github-action-benchmark"
+    BENCHER = "bencher"
+
+
+def history(
+    folders: Annotated[
+        Optional[list[Path]],
+        typer.Argument(
+            metavar="FOLDER",
+            help="Folders with folders of results, at any depth. Default: results.",
+        ),
+    ] = None,
+    metric: options.Metric = "steady",
+    scenario: Annotated[
+        list[str],
+        typer.Option("--scenario", "-s", metavar="GLOB", help="Only these; repeatable."),
+    ] = [],
+    machine: Annotated[
+        Optional[str],
+        typer.Option(metavar="FINGERPRINT", help="Only what was measured on this machine."),
+    ] = None,
+    anchor: options.Anchor = None,
+    engine: Annotated[
+        str, typer.Option(metavar="NAME", help="Of which engine.")
+    ] = engines.DEFAULT.name,
+    margin: options.StepMargin = options.STEP_MARGIN,
+    newest: Annotated[
+        int,
+        typer.Option(
+            metavar="N", help="Only so many rows of each table, and those at steps; 0 for all."
+        ),
+    ] = 20,
+    form: Annotated[
+        Format,
+        typer.Option("--format", help="The last two give the newest revision of each scenario."),
+    ] = Format.TABLE,
+) -> None:
+    """Show what each revision costs relative to one of them, and where that changed.
+
+    Comparisons that share a revision are joined by their ratios, however many sittings and machines
+    they took: absolute figures of two sittings do not compare.
+    """
+    wanted, share = past.metric_named(metric), past.margin_of(margin)
+    names = [one.name for one in engines.all_known()]
+    if engine not in names:
+        raise UsageError(f"--engine {engine!r} is not one of: {', '.join(names)}.")
+    if newest < 0:
+        raise UsageError(f"--newest {newest}: must not be negative.")
+    lost: list[str] = []
+    told = [
+        one
+        for one in past.told(folders or [RESULTS], wanted, lost=lost)
+        if one.entries[0].engine == engine
+        and machine in (None, one.sitting.machine)
+        and _is_named(one.series.scenario, scenario)
+    ]
+    if not told:
+        raise UsageError(f"No comparison with two revisions tells of {metric}. {MEASURE_FIRST}")
+    found = analysis.trends(told, past.anchor_among(anchor, told), share)
+    if form is Format.TABLE:
+        for title, trend in reporting.titled(found).items():
+            reporting.table(trend, title, wanted, newest).print_to(make_console())
+    elif form is Format.CSV:
+        print(reporting.as_csv(found, wanted), end="")
+    else:
+        plain = {
+            Format.JSON: reporting.as_plain,
+            Format.ACTION_BENCHMARK: reporting.for_action_benchmark,
+            Format.BENCHER: reporting.for_bencher,
+        }[form]
+        print(json.dumps(plain(found, wanted), indent=2))
+    if lost:
+        # What there is was told; that it is not all must not go unnoticed.
+        raise typer.Exit(ExitCode.FAILED)
+
+
+def _is_named(scenario: str, globs: Sequence[str]) -> bool:
+    return not globs or any(fnmatchcase(scenario, glob) for glob in globs)

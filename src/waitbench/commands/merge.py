@@ -1,0 +1,133 @@
+"""``merge``: one comparison out of the shares that several machines measured."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+
+from waitbench.cluster.everywhere import Everywhere
+from waitbench.commands import options
+from waitbench.model.errors import ExitCode, UsageError
+from waitbench.model.share import Share
+from waitbench.pipeline import paging
+from waitbench.pipeline.concluding import Concluding, Output
+from waitbench.pipeline.gating import Gate
+from waitbench.reporting.traces import tables
+from waitbench.store import folders, shares, traces
+from waitbench.system import files
+from waitbench.system.places import RESULTS, Cache
+
+EXAMPLES = """
+\b
+Examples:
+  ./compare.sh main my-branch --gate --shard 1/2 --results one    # on one machine
+  ./compare.sh main my-branch --gate --shard 2/2 --results two    # on another
+  ./waitbench merge one two --results whole                       # where both folders are
+  ./waitbench merge --everywhere small large arm                  # all of it on each machine
+"""
+
+
+def merge(
+    shares: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FOLDER...",
+            help="The results of every share of a comparison; or of every machine.",
+        ),
+    ],
+    everywhere: Annotated[
+        bool,
+        typer.Option(
+            "--everywhere",
+            help="These are not shares, but the whole comparison on several machines: say what "
+            "each of them found, what holds for all, and where they disagree.",
+        ),
+    ] = False,
+    results: options.NewResults = None,
+    markdown: Annotated[
+        Optional[Path],
+        typer.Option(
+            metavar="FILE", help="Write the gate's verdict, or what machines found, as Markdown."
+        ),
+    ] = None,
+    junit: Annotated[
+        Optional[Path],
+        typer.Option(metavar="FILE", help="Write the gate's verdict as JUnit XML."),
+    ] = None,
+    html: Annotated[
+        Optional[Path],
+        typer.Option(metavar="FILE", help="Write a page of the comparison, for a browser."),
+    ] = None,
+    plot: Annotated[bool, typer.Option("--plot/--no-plot", help="Draw charts at the end.")] = True,
+    quiet: options.Quiet = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="The comparison as JSON on stdout.")
+    ] = False,
+) -> None:
+    """Make one comparison of its shares: tables, verdict, charts and exit code as compare has."""
+    output = Output(quiet=quiet, as_json=as_json)
+    if everywhere:
+        for name, path in (("--junit", junit), ("--html", html)):
+            if path is not None:
+                raise UsageError(f"{name} is of one comparison: leave it out, or --everywhere.")
+        several = Everywhere(results=results, markdown=markdown, output=output)
+        raise typer.Exit(several.report(shares))
+    merging = Merging(
+        results=results,
+        markdown=markdown,
+        junit=junit,
+        html=html,
+        plot=plot,
+        output=output,
+    )
+    raise typer.Exit(merging.merge(shares))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Merging:
+    """How one comparison is made of shares."""
+
+    results: Path | None
+    store: Path = RESULTS
+    """Where a folder is made if none is named."""
+    markdown: Path | None = None
+    junit: Path | None = None
+    html: Path | None = None
+    plot: bool
+    output: Output
+
+    def merge(self, named: Sequence[Path]) -> ExitCode:
+        """Merges folders into a new one, and says what the comparison means.
+
+        Raises ``UsageError`` where they are not all shares of one comparison; nothing is created
+        then.
+        """
+        found = shares.merge([shares.read(folder) for folder in named])
+        gate = replace(Gate.read_settings(found.settings), markdown=self.markdown, junit=self.junit)
+        gate.validate()
+        for sentence in found.unknown:
+            self.output.progress.print(sentence, style="yellow", soft_wrap=True)
+        if self.html is not None:
+            files.require_writable(self.html)
+        names = tuple(record.scenario for record in found.records)
+        with folders.removed_if_unused(self.results):
+            folder = folders.new_folder(self.results, found.context.labels, store=self.store)
+            with folders.exclusive(folder, Cache()):
+                shares.write(found, folder)
+                traced = {name: traces.of(folder, name) for name in names}
+                concluding = Concluding(
+                    gate=gate,
+                    share=Share(scenarios=names, of=names),
+                    plot=self.plot,
+                    is_traced=any(traced.values()),
+                    output=self.output,
+                )
+                for record in found.records:
+                    of_traces = tables(record.scenario, traced[record.scenario])
+                    concluding.sum_up(record, of_traces)
+                code = concluding.conclude(found.records, folder)
+                if self.html is not None:
+                    paging.write(self.html, [folder], newest=0)
+        return code

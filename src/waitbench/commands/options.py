@@ -1,0 +1,233 @@
+"""Options that several commands have."""
+
+import inspect
+import sys
+from collections.abc import Callable, Iterator
+from functools import wraps
+from pathlib import Path
+from typing import Annotated, Any, Optional
+
+import typer
+
+from waitbench.analysis.criteria import DEFAULTS, Scope
+from waitbench.analysis.trend import MARGIN
+from waitbench.model.environment import OriginChoice
+from waitbench.model.errors import masked
+from waitbench.pipeline.request import Request
+
+
+def _defaults() -> str:
+    """The gate's default criteria, in a sentence."""
+    groups = {
+        scope: ", ".join(str(one) for one in DEFAULTS if one.scope is scope)
+        for scope in (Scope.WAITING, Scope.COARSE, Scope.WORKING)
+    }
+    return (
+        f"In scenarios that wait: {groups[Scope.WAITING]} (syscalls and steady-system where the "
+        f"machine lets them be measured); in a long silence and under the engine's own launcher: "
+        f"{groups[Scope.COARSE]}; in scenarios that work: {groups[Scope.WORKING]}."
+    )
+
+
+Scenarios = Annotated[
+    list[str],
+    typer.Option("--scenario", "-s", metavar="GLOB", help="Only these scenarios; repeatable."),
+]
+Settings = Annotated[
+    list[str],
+    typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the scenarios; repeatable."),
+]
+Processes = Annotated[int, typer.Option("--processes", "-p", help="Processes of each run.")]
+Workers = Annotated[int, typer.Option("--workers", "-w", help="Worker threads of each process.")]
+TopologyKind = Annotated[
+    Optional[str],
+    typer.Option(
+        "--topology",
+        metavar="KIND",
+        help="single: one process. cluster: N processes, as in production. launcher: the engine's "
+        "own launcher of N. Default: single, or cluster for more than one process.",
+    ),
+]
+Origin = Annotated[
+    OriginChoice,
+    typer.Option(
+        help="wheel: from the package index. source: built here. auto: wheels if all revisions "
+        "have one."
+    ),
+]
+Python = Annotated[
+    Optional[str],
+    typer.Option(metavar="VERSION|PATH", help="Instead of the newest that fits all revisions."),
+]
+Repo = Annotated[
+    Optional[str],
+    typer.Option(
+        metavar="URL|FOLDER",
+        help="Where commits, branches and tags are. Default: BYTEWAX_REPO, or bytewax on GitHub.",
+    ),
+]
+NewResults = Annotated[
+    Optional[Path],
+    typer.Option(
+        "--results",
+        metavar="FOLDER",
+        help="Where results and charts go: a folder that is empty or not there yet. Default: a new "
+        "one in results/.",
+    ),
+]
+KeptResults = Annotated[
+    Optional[Path],
+    typer.Argument(metavar="[RESULTS]", help="A folder of results. Default: results/latest."),
+]
+Instruments = Annotated[
+    bool,
+    typer.Option(
+        "--instruments/--no-instruments",
+        help="Count system calls and sample the clock, where the kernel allows it, in runs of "
+        "which no time is taken.",
+    ),
+]
+Toolchain = Annotated[
+    Optional[str],
+    typer.Option(
+        metavar="NAME",
+        help="The Rust toolchain that builds all revisions, by rustup's name for it. Default: the "
+        "newest that is installed.",
+    ),
+]
+SetupLimit = Annotated[
+    Optional[float],
+    typer.Option(
+        metavar="SECONDS",
+        help="Kill a step of setting up after this. Default: 60 for an import, 600 for an "
+        "installation, 3600 for a build.",
+    ),
+]
+PassedVariables = Annotated[
+    list[str],
+    typer.Option(
+        "--pass-env",
+        metavar="NAME",
+        help="An environment variable that builds and runs get besides the few that all have; "
+        "repeatable.",
+    ),
+]
+TimeLimit = Annotated[
+    Optional[float],
+    typer.Option(metavar="SECONDS", help="Kill a run after this. Default: by scenario."),
+]
+FailOn = Annotated[
+    list[str],
+    typer.Option(
+        "--fail-on",
+        metavar="METRIC:PCT%[,FLOOR][,alone][,together][,tail]",
+        help="The gate with a criterion of your own, besides those of --gate if that is given: "
+        "exit 1 if a candidate's metric rose by more, such as system:10% or cpu:5%,20ms; "
+        "repeatable. 'together' judges all scenarios by their mean, 'tail' judges rare bad runs, "
+        "'alone' does not excuse a rise of what explains CPU time where CPU time fell.",
+    ),
+]
+GateDefaults = Annotated[
+    bool,
+    typer.Option(
+        "--gate",
+        help="The gate: exit 1 if a candidate costs more, 0 if every question was answered and it "
+        "does not, 3 if that cannot be said. Rounds are added until every question is settled. "
+        f"{_defaults()}",
+    ),
+]
+FailFast = Annotated[
+    bool,
+    typer.Option("--fail-fast", help="The gate measures no more as soon as anything has failed."),
+]
+MostRounds = Annotated[
+    int,
+    typer.Option(
+        "--max-rounds",
+        help="The gate leaves a question open after so many rounds. It looks after 3, 4, 5, 6, 8, "
+        "10, 12, 15, 20, 25, 30, 40 … of them; nothing fails before the sixth.",
+    ),
+]
+Full = Annotated[
+    bool,
+    typer.Option(
+        "--full", help="The gate runs scenarios of full length, not of about 1 s of waiting."
+    ),
+]
+Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", help="No progress, no table: only the sentences.")
+]
+Metric = Annotated[str, typer.Option(metavar="METRIC", help="What it costs.")]
+Anchor = Annotated[
+    Optional[str],
+    typer.Option(
+        metavar="REVISION",
+        help="What all are relative to: a release or commit. Default: what most sittings hold.",
+    ),
+]
+StepMargin = Annotated[
+    float,
+    typer.Option("--margin", metavar="PERCENT", help="What a step must exceed to be claimed."),
+]
+STEP_MARGIN = MARGIN * 100
+
+
+_REPLACED = "request"
+_SELDOM = ("time_limit", "toolchain", "setup_limit", "pass_env")
+"""Those that stand at the end."""
+
+
+def asking(command: Callable[..., None]) -> Callable[..., None]:
+    """Gives a command these options: in the place of its parameter ``request``, or at the end.
+
+    What it is called with names no revision yet.
+    """
+    own, asked = inspect.signature(command), inspect.signature(_request)
+
+    @wraps(command)
+    def called(**given: Any) -> None:
+        request = _request(**{name: given.pop(name) for name in asked.parameters})
+        command(request=request, **given)
+
+    def parameters() -> Iterator[inspect.Parameter]:
+        often = [one for name, one in asked.parameters.items() if name not in _SELDOM]
+        for name, parameter in own.parameters.items():
+            yield from often if name == _REPLACED else (parameter,)
+        yield from (asked.parameters[name] for name in _SELDOM)
+
+    # What typer reads: all of them by name, in this order.
+    found = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in parameters()]
+    called.__signature__ = inspect.Signature(found)  # type: ignore[attr-defined]
+    called.__annotations__ = {one.name: one.annotation for one in found}
+    return called
+
+
+def _request(
+    scenario: Scenarios = [],
+    settings: Settings = [],
+    processes: Processes = 1,
+    workers: Workers = 1,
+    topology: TopologyKind = None,
+    python: Python = None,
+    repo: Repo = None,
+    time_limit: TimeLimit = None,
+    toolchain: Toolchain = None,
+    setup_limit: SetupLimit = None,
+    pass_env: PassedVariables = [],
+) -> Request:
+    return Request(
+        revisions=(),
+        scenarios=tuple(scenario),
+        settings=tuple(settings),
+        topology=topology,
+        processes=processes,
+        workers=workers,
+        origin=OriginChoice.AUTO,
+        python=python,
+        repo=repo,
+        time_limit_s=time_limit,
+        toolchain=toolchain,
+        setup_limit_s=setup_limit,
+        passed_variables=tuple(pass_env),
+        argv=tuple(map(masked, sys.argv[1:])),
+    )

@@ -1,0 +1,253 @@
+"""One step of a search -> its answer: builds what it takes, measures until it is certain."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from pathlib import Path
+
+from rich.console import Console
+
+from waitbench.analysis import bisection_steps
+from waitbench.analysis.bisection import Kind
+from waitbench.analysis.bisection_stages import Grain, Stage, of_equal_packages
+from waitbench.analysis.bisection_steps import Says, Step, StepAnswer
+from waitbench.analysis.builds import other_packages
+from waitbench.analysis.rounds import logs_by_round
+from waitbench.environments.candidates import Candidates
+from waitbench.environments.index import index_of
+from waitbench.environments.origins import Chooser
+from waitbench.execution.session import Session
+from waitbench.model.environment import EnvironmentSpec, Interpreter, Origin, OriginChoice
+from waitbench.model.errors import HarnessError, UsageError
+from waitbench.model.history import Stretch
+from waitbench.model.instruments import INSTRUMENTED
+from waitbench.model.metrics import Metric
+from waitbench.model.record import Record
+from waitbench.model.revision import Commit, Release, Revision
+from waitbench.pipeline.measuring import Keeper
+from waitbench.pipeline.preparation import Prepared, prepare
+from waitbench.pipeline.request import ValidRequest
+from waitbench.pipeline.resuming import begin_records
+from waitbench.reporting.progress import PreparationLog, RunProgress
+from waitbench.store import comparisons
+
+FEWEST = 2
+"""Points that there is something to search between."""
+_SHOWN_DIGITS = 10
+
+
+class Which(str, Enum):
+    """What is searched."""
+
+    BOTH = "both"
+    """Releases where both ends are releases with wheels, then the commits of what that names."""
+    RELEASES = "releases"
+    COMMITS = "commits"
+
+
+@dataclass(frozen=True)
+class History:
+    """What there is to search in."""
+
+    which: Which
+    all_parents: bool
+    request: ValidRequest
+
+    def first(self) -> tuple[Grain, Stretch]:
+        """Where the search begins. Raises ``UsageError`` where there is nothing to search."""
+        good, bad = (spec.revision for spec in self.request.specs)
+        if good.variant != bad.variant:
+            raise UsageError(
+                f"{good.label} and {bad.label}: a search is among revisions that differ by their "
+                "code only. Name both ends with the same packages and settings."
+            )
+        released = all(isinstance(one.source, Release) for one in (good, bad))
+        if self.which is Which.RELEASES and not released:
+            raise UsageError("--releases: name a release for each end, such as v0.16.0.")
+        wheels = all(spec.origin is Origin.WHEEL for spec in self.request.specs)
+        if self.which is Which.RELEASES and not wheels:
+            # A package of ours is on no index; others may lack a wheel.
+            index_of(self.request.engine, self.request.cache)
+            raise UsageError(
+                "--releases: no Python here has a wheel of both ends. Leave it out to search the "
+                "commits between them."
+            )
+        if self.which is Which.COMMITS or not (released and wheels):
+            found = self._commits(good, bad)
+            if len(found.points) < FEWEST:
+                raise UsageError(
+                    f"Nothing between {good.label} and {bad.label} can change the package: no file "
+                    "that it is built from differs."
+                )
+            return Grain.COMMITS, found
+        index = index_of(self.request.engine, self.request.cache)
+        python = self.request.specs[0].python
+        return Grain.RELEASES, self._candidates.releases(good, bad, index, python)
+
+    def inside(self, stage: Stage) -> Iterator[tuple[Grain, Stretch]]:
+        """What may be searched more finely: the commits of a release, the branch of a merge.
+
+        Raises ``HarnessError`` where the repository cannot be read.
+        """
+        for finding in (*stage.named(Kind.CULPRIT), *stage.named(Kind.RANGE)):
+            if stage.grain is Grain.RELEASES and self.which is not Which.RELEASES:
+                like = self.request.specs[0].revision
+                good, bad = (stage.revision(at, like) for at in (finding.good, finding.bad))
+                yield Grain.COMMITS, self._commits(good, bad)
+            merge = stage.commit_of(finding.bad) if finding.kind is Kind.CULPRIT else None
+            within = self._candidates.inside(merge) if merge else None
+            # Two points are the merge and what was before it: that is known.
+            if within is not None and len(within.points) > FEWEST:
+                yield Grain.BRANCH, within
+
+    def labels(self, stretch: Stretch) -> tuple[str, ...]:
+        """What the points of a stretch are called: the tags of releases, short ids of commits."""
+        sources = [point.source for point in stretch.points]
+        short = {one.commit[:_SHOWN_DIGITS] for one in sources if isinstance(one, Commit)}
+        commits = [one for one in sources if isinstance(one, Commit)]
+        digits = _SHOWN_DIGITS if len(short) == len(commits) else None
+        return tuple(
+            one.commit[:digits]
+            if isinstance(one, Commit)
+            else self.request.engine.tag_of(one.version)
+            for one in sources
+        )
+
+    @property
+    def _candidates(self) -> Candidates:
+        return Candidates(self.request.engine, self.request.repositories)
+
+    def _commits(self, good: Revision, bad: Revision) -> Stretch:
+        return self._candidates.commits(good, bad, all_parents=self.all_parents)
+
+
+class CannotBeMeasured(Exception):
+    """The middle of a step cannot be built, or its runs fail: another point must take its place."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.why = why
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stepper:
+    """Measures steps, each in a folder of its own that holds an ordinary comparison."""
+
+    request: ValidRequest
+    metric: Metric
+    most_rounds: int
+    resume: bool
+    quiet: bool
+    progress: Console
+    python: Interpreter | None
+    """What all points are measured with."""
+
+    def fitted_to(self, stage: Stage) -> "Stepper":
+        """With the interpreter for a stage: one that fits both ends. Raises ``UsageError``."""
+        ends = (0, len(stage.points) - 1)
+        return replace(self, python=self._specs(stage, ends)[0].python)
+
+    def answer(self, stage: Stage, step: Step, folder: Path, budget_s: float) -> StepAnswer:
+        """The answer of a step, after as many rounds as it takes.
+
+        It is unclear after ``most_rounds``, or when the budget is spent. Raises
+        ``CannotBeMeasured`` about its middle, ``HarnessError`` about its ends.
+        """
+        prepared = self._prepare(stage, step)
+        facts = [prepared.environments[label].facts for label in prepared.labels]
+        known = of_equal_packages(step, [one.package_sha256 for one in facts])
+        if known is not None and not other_packages(prepared.context):
+            return known
+        folder.mkdir(exist_ok=True)
+        resumed = self.resume and any(folder.iterdir())
+        settings = self.request.as_settings()
+        records = begin_records(prepared, folder, settings, self.progress.print, resume=resumed)
+        comparisons.begin(folder, prepared.context, settings)
+        guide = _StepGuide(step, records, self)
+        with (
+            RunProgress(self.progress, quiet=self.quiet) as bar,
+            prepared.measuring() as measurer,
+        ):
+            session = Session(measurer, records, Keeper(folder, bar))
+            session.carry_out_until(
+                guide, [prepared.request.scenarios], prepared.labels, self.most_rounds, budget_s
+            )
+        comparisons.finish(folder, list(records.values()))
+        self._require_runs(stage, step, records)
+        return guide.answer()
+
+    def _prepare(self, stage: Stage, step: Step) -> Prepared:
+        middle = step.points[1:-1]
+        try:
+            self._specs(stage, middle)
+        except UsageError as error:
+            raise CannotBeMeasured(str(error)) from error
+        specs = self._specs(stage, step.points)
+        say = PreparationLog(self.progress, quiet=self.quiet)
+        prepared = prepare(replace(self.request, specs=specs), self.progress, say)
+        self._require(stage, step, {label: str(why) for label, why in prepared.errors.items()})
+        return prepared
+
+    def _specs(self, stage: Stage, points: Sequence[int]) -> tuple[EnvironmentSpec, ...]:
+        """What to install for some points of a stage. Raises ``UsageError``."""
+        request = self.request
+        chooser = Chooser(request.repositories, request.cache)
+        wheels = stage.grain is Grain.RELEASES
+        like = request.specs[0].revision
+        revisions = [stage.revision(point, like) for point in points]
+        choice = OriginChoice.WHEEL if wheels else OriginChoice.SOURCE
+        wanted = self.python.executable if self.python else request.python
+        return chooser.choose(revisions, choice, wanted) if revisions else ()
+
+    def _require_runs(self, stage: Stage, step: Step, records: Mapping[str, Record]) -> None:
+        given_up = {
+            label: why
+            for label in stage.labels_of(step)
+            for record in records.values()
+            if (why := record.why_given_up(label)) is not None
+        }
+        self._require(stage, step, given_up)
+
+    def _require(self, stage: Stage, step: Step, lacking: Mapping[str, str]) -> None:
+        """Raises about the first point that cannot be measured: an end before the middle."""
+        good, *middle, bad = stage.labels_of(step)
+        for label in (good, bad):
+            if label in lacking:
+                raise HarnessError(
+                    f"{label} cannot be measured, so there is nothing to search from: "
+                    f"{lacking[label]}"
+                )
+        for label in middle:
+            if label in lacking:
+                raise CannotBeMeasured(_brief(lacking[label]))
+
+
+def _brief(why: str) -> str:
+    """What failed, and the last line of its log, which mostly says why."""
+    first, *log = (line.strip() for line in why.splitlines() if line.strip())
+    return f"{first} {log[-1]}" if log else first
+
+
+@dataclass(frozen=True)
+class _StepGuide:
+    """Wants rounds while a step's answer is not certain; see ``execution.session.Guide``."""
+
+    step: Step
+    records: Mapping[str, Record]
+    stepper: Stepper
+
+    def answer(self) -> StepAnswer:
+        records = list(self.records.values())
+        return bisection_steps.answer(self.step, logs_by_round(records, self.stepper.metric))
+
+    def wants_more(self, scenario: str) -> bool:
+        record = self.records[scenario]
+        # Three points: one that is given up leaves nothing to compare the others with.
+        measurable = all(record.why_given_up(one) is None for one in record.context.labels)
+        return measurable and self.answer().says is Says.UNCLEAR
+
+    def wants_instruments(self, scenario: str) -> bool:
+        return self.stepper.metric.key in INSTRUMENTED and self.wants_more(scenario)
+
+    def is_over(self) -> bool:
+        return False

@@ -1,0 +1,1 @@
+"""One comparison: validate, prepare, measure, conclude."""

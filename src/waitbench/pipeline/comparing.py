@@ -1,0 +1,126 @@
+"""One comparison from a request to its exit code: calls the stations in order."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from rich.console import Console
+
+from waitbench.execution.measure import Measurer
+from waitbench.model.errors import ExitCode, UsageError
+from waitbench.model.record import Record
+from waitbench.pipeline.concluding import Concluding, Output
+from waitbench.pipeline.extras import Extras
+from waitbench.pipeline.gating import Gate
+from waitbench.pipeline.measuring import Keeper, Measuring
+from waitbench.pipeline.preparation import Prepared, prepare
+from waitbench.pipeline.request import Request, ValidRequest, validate
+from waitbench.pipeline.resuming import begin_records, kept_in
+from waitbench.reporting.progress import PreparationLog, RunProgress
+from waitbench.store import comparisons, folders
+from waitbench.system import endings
+from waitbench.system.places import RESULTS
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparing:
+    """One comparison from request to exit code."""
+
+    gate: Gate
+    rounds: int
+    quick: bool
+    """Whether scenarios are shortened."""
+    extras: Extras
+    results: Path | None
+    store: Path = RESULTS
+    """Where a folder is made if none is named."""
+    resume: bool
+    plot: bool
+    output: Output
+
+    def compare(self, request: Request) -> ExitCode:
+        """The main job. Raises ``HarnessError``."""
+        self.validate(request)
+        self.extras.validate()
+        progress = self.output.progress
+        say = PreparationLog(progress, quiet=self.output.quiet)
+        valid = validate(request, say, quick=self.quick)
+        self.gate.require_budget(valid)
+        self.extras.require_launcher(valid.engines)
+        fitting = replace(self, gate=self.gate.on(valid.instruments))
+        with folders.removed_if_unused(self.results):
+            return fitting._carry_out(valid, progress, say)
+
+    def _carry_out(self, valid: ValidRequest, progress: Console, say: PreparationLog) -> ExitCode:
+        # A folder that the user named is looked at before anything is built for it; a new one is
+        # made when there is something to put into it.
+        claimed = self.claim(valid.labels) if self.results or self.resume else None
+        with endings.noted(kept_in(claimed)) if claimed and self.resume else nullcontext():
+            prepared = prepare(valid, progress, say)
+        folder = claimed or self.claim(prepared.request.labels)
+        with folders.exclusive(folder, valid.cache), endings.noted(kept_in(folder)):
+            if not self.resume:
+                # Somebody may have begun and ended in it since; nothing of theirs is overwritten.
+                folders.new_folder(folder)
+            settings = self.measuring.settings(prepared.request)
+            if prepared.request.share.is_whole:
+                parameters = {one.name: dict(one.parameters) for one in prepared.request.scenarios}
+                settings["parameters"] = parameters
+            records = begin_records(prepared, folder, settings, progress.print, resume=self.resume)
+            comparisons.begin(folder, prepared.context, settings)
+            self._measure(prepared, records, folder, progress)
+            comparisons.finish(folder, list(records.values()))
+            return self._concluding(prepared).conclude(list(records.values()), folder)
+
+    def _concluding(self, prepared: Prepared) -> Concluding:
+        return Concluding(
+            gate=self.gate,
+            share=prepared.request.share,
+            plot=self.plot,
+            is_traced=self.extras.trace,
+            output=self.output,
+        )
+
+    def validate(self, request: Request) -> None:
+        """Raises ``UsageError`` for what can be seen to be wrong without looking anything up."""
+        self.gate.validate()
+        if self.rounds < 1:
+            raise UsageError(f"--rounds {self.rounds}: must be at least 1.")
+        if not self.gate.budget_s > 0:
+            raise UsageError(f"--budget {self.gate.budget_s:g}: must be above zero seconds.")
+        if request.shard is not None:
+            self.gate.require_no_reports("--shard")
+        if self.gate.is_on and len(request.revisions) < 2:
+            raise UsageError(
+                "The gate (--gate, --fail-on) compares candidates with a baseline: name at least "
+                "two revisions."
+            )
+
+    def claim(self, labels: Sequence[str]) -> Path:
+        """The folder of the results: a new one, or that of what is resumed."""
+        if self.resume:
+            return folders.resumed_folder(self.results, labels, store=self.store)
+        return folders.new_folder(self.results, labels, store=self.store)
+
+    @property
+    def measuring(self) -> Measuring:
+        """How much is measured, wherever that is."""
+        return Measuring(gate=self.gate, rounds=self.rounds, extras=self.extras)
+
+    def _measure(
+        self, prepared: Prepared, records: Mapping[str, Record], folder: Path, progress: Console
+    ) -> None:
+        concluding = self._concluding(prepared)
+
+        def keeper(measurer: Measurer) -> Keeper:
+            extras = self.extras.at_work(prepared.request, measurer, folder, bar)
+            # What is left to do when a scenario is done: extra runs, then its tables.
+            return Keeper(folder, bar, lambda one: concluding.sum_up(one, extras.add(one)))
+
+        try:
+            with RunProgress(progress, quiet=self.output.quiet) as bar:
+                self.measuring.measure(prepared, records, keeper)
+        except endings.Ended:
+            concluding.say_so_far(list(records.values()))
+            raise

@@ -1,0 +1,193 @@
+"""The end of a comparison, wherever its runs were made: tables, charts, verdict, exit code."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+
+from waitbench import families
+from waitbench.analysis import statistics
+from waitbench.analysis.bisection_stages import Searched
+from waitbench.analysis.gate import GateVerdict
+from waitbench.analysis.statistics import Comparison
+from waitbench.families import tables as family_tables
+from waitbench.model.errors import ExitCode, HarnessError
+from waitbench.model.record import Record
+from waitbench.model.share import Share
+from waitbench.pipeline import gating
+from waitbench.pipeline.gating import Gate
+from waitbench.reporting import machines, plain, sentences, summary, tables, traces
+from waitbench.reporting.cell_table import CellTable
+from waitbench.reporting.console import make_console
+from waitbench.reporting.gate import plain as plain_verdict
+from waitbench.reporting.gate.console import print_verdict
+from waitbench.store import comparisons, timelines
+from waitbench.store.comparisons import Contents
+
+
+@dataclass(frozen=True, kw_only=True)
+class Output:
+    """Where things are said, and how much."""
+
+    quiet: bool
+    as_json: bool
+
+    @property
+    def answers(self) -> Console:
+        return make_console()
+
+    @property
+    def progress(self) -> Console:
+        return make_console(stderr=True) if self.as_json else self.answers
+
+
+class UnreadFailure(HarnessError):
+    """A gate failed, and its verdict could not be printed: the exit code says it nevertheless."""
+
+    exit_code = ExitCode.REGRESSION
+
+    def __init__(self, folder: Path) -> None:
+        path = folder / f"{gating.VERDICT_NAME}.json"
+        super().__init__(f"the gate failed, and the output cannot be written: see {path}.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Concluding:
+    """Says what a comparison means."""
+
+    gate: Gate
+    share: Share
+    """What of the comparison there is here: a verdict is only of all of it."""
+    plot: bool
+    is_traced: bool
+    output: Output
+
+    def sum_up(self, record: Record, more: Sequence[CellTable]) -> None:
+        """Says what one scenario shows; ``more`` are tables of what is not in its record."""
+        comparison, answers = self._compare(record), self.output.answers
+        if self.output.as_json:
+            return
+        if not self.output.quiet:
+            tables.print_comparison(comparison, answers)
+            for table in more:
+                table.print_to(answers)
+            return
+        for sentence in sentences.sentences(comparison):
+            answers.print(f"{comparison.scenario}: {sentence}", soft_wrap=True)
+
+    def conclude(self, records: Sequence[Record], folder: Path) -> ExitCode:
+        """Says what all of them mean, in their order, once they are in the folder.
+
+        Returns the exit code.
+        """
+        contents = comparisons.read(folder)
+        drawn = draw(contents, ("png",)) if self.plot else []
+        code = self._judge(records, contents)
+        if not self.output.as_json:
+            noun = "chart" if len(drawn) == 1 else "charts"
+            charts = f", {len(drawn)} {noun} (*.png)" if drawn else ""
+            self.output.answers.print(
+                f"Results in {folder}: *.json, runs.csv{charts}", soft_wrap=True
+            )
+        if not self.share.is_whole:
+            self._say_what_is_left(folder)
+        return code
+
+    def say_so_far(self, records: Sequence[Record]) -> None:
+        """Says what an interrupted comparison shows. Nothing is written."""
+        if not any(record.measurements for record in records):
+            return
+        console = self.output.progress
+        console.print("\nInterrupted. What was measured so far says:")
+        verdict = self._verdict(records)
+        if verdict is not None:
+            print_verdict(verdict, console)
+        else:
+            summary.print_summary([self._compare(record) for record in records], console)
+
+    def _judge(self, records: Sequence[Record], contents: Contents) -> ExitCode:
+        verdict = self._verdict(records)
+        try:
+            # First of all: whoever reads what is printed may have gone.
+            if verdict is not None:
+                gating.publish(verdict, self.gate, contents.folder)
+        finally:
+            try:
+                self._say(records, contents, verdict)
+            except (OSError, SystemExit) as error:  # rich makes the one of the other
+                if verdict is None or verdict.exit_code != ExitCode.REGRESSION:
+                    raise
+                raise UnreadFailure(contents.folder) from error
+        if verdict is not None:
+            return verdict.exit_code
+        return ExitCode.FAILED if any(record.failures for record in records) else ExitCode.OK
+
+    def _say(
+        self, records: Sequence[Record], contents: Contents, verdict: GateVerdict | None
+    ) -> None:
+        compared = [self._compare(record) for record in records]
+        answers = self.output.answers
+        if not self.output.as_json and not self.output.quiet:
+            for table in family_tables(contents):
+                table.print_to(answers)
+            summary.print_summary(compared, answers)
+            where = machines.sentence(records)
+            if where is not None:
+                answers.print(where, soft_wrap=True)
+        if verdict is not None and not self.output.as_json:
+            gating.show(verdict, answers)
+            if verdict.failures and not self.is_traced:
+                answers.print(traces.OFFER, soft_wrap=True)
+        if self.output.as_json:
+            data: object = plain.plain(compared)
+            if verdict is not None:
+                data = {"comparisons": data, "verdict": plain_verdict.plain(verdict)}
+            # Never coloured, whatever the terminal is said to be.
+            print(json.dumps(data, indent=2))
+
+    def _compare(self, record: Record) -> Comparison:
+        """The same before the last scenario is done as after it, and here as elsewhere."""
+        return statistics.compare(record, scenarios=len(self.share.of))
+
+    def _verdict(self, records: Sequence[Record]) -> GateVerdict | None:
+        judged = self.gate.is_on and self.share.is_whole
+        return self.gate.conclude(records) if judged else None
+
+    def _say_what_is_left(self, folder: Path) -> None:
+        number, all_of_them = len(self.share.scenarios), len(self.share.of)
+        verdict = "The tables and the verdict" if self.gate.is_on else "The tables"
+        self.output.progress.print(
+            f"{self.share.title}: {number} of {all_of_them} scenarios. {verdict} of all of them "
+            f"come from ./waitbench merge {folder} … with the folders of the others.",
+            soft_wrap=True,
+        )
+
+
+FORMATS = ("png", "svg")
+
+
+def draw(contents: Contents, formats: Sequence[str]) -> list[Path]:
+    """Writes every chart there is data for into the folder. Returns the files."""
+    # Here, not above: matplotlib takes a second to import, which no error message should wait for.
+    from waitbench.reporting import charts
+
+    compared = statistics.compare_all(contents.records)
+    sampled = {scenario: timelines.read(path) for scenario, path in contents.timelines.items()}
+    drawn = charts.draw_all(compared, sampled, contents.folder, formats)
+    of_families = families.figures(contents)
+    return drawn + [
+        charts.save(figure, contents.folder, name, form)
+        for name, figure in of_families.items()
+        for form in formats
+    ]
+
+
+def draw_search(searched: Searched, folder: Path, name: str) -> list[str]:
+    """Writes the chart of a search, if anything was measured. Returns the names of the files."""
+    from waitbench.reporting import charts
+    from waitbench.reporting.charts import search
+
+    figure = search.draw(searched)
+    return [charts.save(figure, folder, name, "png").name] if figure is not None else []

@@ -1,0 +1,123 @@
+"""Extra runs that give no figure of the comparison: timelines, traces, what a launcher adds."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Protocol
+
+from waitbench.engines.base import Engine
+from waitbench.execution import timeline, tracing
+from waitbench.execution.measure import Measurer
+from waitbench.model.errors import HarnessError, UsageError
+from waitbench.model.record import Record
+from waitbench.model.run import WARM_UP, Measurement, PlannedRun, Trace
+from waitbench.model.scenario import Scenario
+from waitbench.pipeline.request import ValidRequest
+from waitbench.reporting.cell_table import CellTable
+from waitbench.reporting.traces import tables
+from waitbench.store import timelines, traces
+from waitbench.system.tracer import find_tracer
+
+_LAUNCHER = "launcher"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Extras:
+    """Which extra runs each revision has in each scenario."""
+
+    timeline: bool
+    launcher_cost: bool
+    trace: bool = False
+
+    def validate(self) -> None:
+        """Raises ``UsageError`` where this machine does not let anything be sampled or traced."""
+        if self.timeline and not timeline.is_possible():
+            raise UsageError(
+                "--timeline needs /proc/<pid>/schedstat, which this system does not have."
+            )
+        if not self.trace:
+            return
+        tracer = find_tracer()
+        if tracer.path is None:
+            raise UsageError(
+                f"--trace does not work here: {tracer.reason}. This would mend it: {tracer.remedy}"
+            )
+
+    def require_launcher(self, engines: Sequence[Engine]) -> None:
+        """Raises ``UsageError`` where an engine has no launcher of its own, and one is wanted."""
+        for engine in engines:
+            if self.launcher_cost and _LAUNCHER not in engine.topologies:
+                raise UsageError(f"--launcher-cost: {engine.name} has no launcher of its own.")
+
+    def at_work(
+        self, request: ValidRequest, measurer: Measurer, folder: Path, progress: "Says"
+    ) -> "ExtrasAtWork":
+        """What makes them."""
+        return ExtrasAtWork(
+            wanted=self,
+            scenarios={scenario.name: scenario for scenario in request.scenarios},
+            measurer=measurer,
+            folder=folder,
+            progress=progress,
+        )
+
+
+class Says(Protocol):
+    """Who says what is done between runs."""
+
+    def about(self, what: str) -> None:
+        """Says it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExtrasAtWork:
+    """Makes the extra runs of a scenario."""
+
+    wanted: Extras
+    scenarios: Mapping[str, Scenario]
+    measurer: Measurer
+    folder: Path
+    progress: Says
+
+    def add(self, record: Record) -> list[CellTable]:
+        """Makes those that were asked for; what they show goes into the record and the folder.
+
+        Returns the tables of what is not in the record.
+        """
+        scenario, bench = self.scenarios[record.scenario], self.measurer.bench
+        labels = [
+            label for label in bench.environments if bench.what_is_missing(scenario, label) is None
+        ]
+        if self.wanted.launcher_cost:
+            for label in labels:
+                self._add_launcher_cost(record, scenario, label)
+        if self.wanted.timeline:
+            samples = []
+            for label in labels:
+                self.progress.about(f"{label}: one more run of {scenario.name}, for its timeline")
+                samples += timeline.record(scenario, label, bench)
+            timelines.write(self.folder / f"{scenario.name}{timelines.SUFFIX}", samples)
+        return self._trace(scenario, labels) if self.wanted.trace else []
+
+    def _trace(self, scenario: Scenario, labels: Sequence[str]) -> list[CellTable]:
+        """The tables of those that could be traced, and why the others could not."""
+        found: list[Trace] = []
+        lacking: dict[str, str] = {}
+        for label in labels:
+            self.progress.about(f"{label}: one more run of {scenario.name}, traced")
+            try:
+                found.append(tracing.record(scenario, label, self.measurer.bench))
+            except HarnessError as error:
+                lacking[label] = str(error)
+        if found:
+            traces.write(self.folder / f"{scenario.name}{traces.SUFFIX}", found)
+        return tables(scenario.name, found, lacking)
+
+    def _add_launcher_cost(self, record: Record, scenario: Scenario, label: str) -> None:
+        self.progress.about(f"{label}: one more run of {scenario.name}, by the engine's launcher")
+        bench = self.measurer.bench
+        launched = replace(bench, topology=replace(bench.topology, kind=_LAUNCHER))
+        planned = PlannedRun(scenario=scenario, label=label, round=WARM_UP, position=0)
+        result = replace(self.measurer, bench=launched).measure(planned)
+        if isinstance(result, Measurement) and "time_cpu_launcher" in result.metrics:
+            record.launcher_cpu_s[label] = result.metrics["time_cpu_launcher"]

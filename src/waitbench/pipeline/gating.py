@@ -1,0 +1,328 @@
+"""The gate: what was asked of it, what this machine can answer, and where its verdict goes."""
+
+import math
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from waitbench.analysis import criteria, gate, sequential
+from waitbench.analysis.criteria import DEFAULTS, Criterion, Scope
+from waitbench.analysis.gate import GateVerdict
+from waitbench.analysis.judging import Judgement
+from waitbench.analysis.sequential import FEWEST_ROUNDS
+from waitbench.families import METRICS
+from waitbench.model.errors import HarnessError, UsageError
+from waitbench.model.instruments import Instruments
+from waitbench.model.metrics import SYSTEM_CALLS
+from waitbench.model.record import Record
+from waitbench.model.scenario import Scenario
+from waitbench.pipeline.request import ValidRequest
+from waitbench.reporting.gate import annotations, console, junit, markdown, plain
+from waitbench.store import comparisons
+from waitbench.system import files
+from waitbench.system.instruments import find_sampler, find_system_calls
+
+VERDICT_NAME = "verdict"
+
+
+class Inconclusive(str, Enum):
+    """What ``--inconclusive`` takes."""
+
+    ERROR = "error"
+    PASS = "pass"  # noqa: S105
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gate:
+    """What the gate is to do."""
+
+    criteria: tuple[Criterion, ...]
+    most_rounds: int
+    """Those of the last look: see ``last_look``."""
+    budget_s: float = math.inf
+    inconclusive_passes: bool = False
+    """Whether an inconclusive comparison ends with the exit code of a pass."""
+    fail_fast: bool = False
+    """Whether to measure no more as soon as anything has failed."""
+    full: bool = False
+    """Whether scenarios keep their full length."""
+    markdown: Path | None = None
+    junit: Path | None = None
+    left_out: tuple[str, ...] = ()
+    """Sentences about default criteria that this machine cannot measure."""
+
+    @property
+    def is_on(self) -> bool:
+        return bool(self.criteria)
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """The keys of what criteria of the user's own are about: it must be measured."""
+        return frozenset(c.metric.key for c in self.criteria if c not in DEFAULTS)
+
+    def on(self, instruments: Instruments) -> "Gate":
+        """The gate of a machine with these: without the defaults that it cannot measure."""
+        lacking = [
+            criterion
+            for criterion in self.criteria
+            if criterion in DEFAULTS and not criteria.is_measured_finely(criterion, instruments)
+        ]
+        return replace(
+            self,
+            criteria=tuple(criterion for criterion in self.criteria if criterion not in lacking),
+            left_out=tuple(map(_why_left_out, lacking)),
+        )
+
+    def groups(self, scenarios: Sequence[Scenario]) -> list[Sequence[Scenario]]:
+        """The scenarios in the order in which they are measured, those that take turns together.
+
+        What mostly waits comes first, it is what this is about, and coarse scenarios take turns
+        with it: they need few rounds, and little more is measured of who fails in either. But where
+        the first failure ends all, they come later: most regressions show soonest in the others.
+        What is judged together is measured together.
+        """
+        coarse = [scenario for scenario in scenarios if scenario.coarse]
+        waiting = [one for one in scenarios if one.waits and not (one.works or one.coarse)]
+        working = [one for one in scenarios if one not in waiting and not one.coarse]
+        if any(one.together and one.scope is Scope.EVERY for one in self.criteria):
+            return [scenarios]
+        first = (waiting, coarse) if self.fail_fast else ([*waiting, *coarse],)
+        return [group for group in (*first, working) if group]
+
+    def validate(self) -> None:
+        """Raises ``UsageError`` for what could not be heeded, before anything is measured."""
+        given = {
+            "--inconclusive": self.inconclusive_passes,
+            "--fail-fast": self.fail_fast,
+            "--full": self.full,
+            "--markdown": self.markdown is not None,
+            "--junit": self.junit is not None,
+        }
+        names = [name for name, is_given in given.items() if is_given]
+        if names and not self.is_on:
+            raise UsageError(f"{names[0]} is for the gate: add --gate, or --fail-on METRIC:PCT%.")
+        for path in filter(None, (self.markdown, self.junit)):
+            files.require_writable(path)
+
+    def require_no_reports(self, option: str) -> None:
+        """Raises ``UsageError`` where a verdict is to be written that there will not be."""
+        for name, path in (("--markdown", self.markdown), ("--junit", self.junit)):
+            if path is not None:
+                raise UsageError(
+                    f"{name} is of the verdict, and with {option} that is made by merge: give it "
+                    "there."
+                )
+
+    def as_settings(self) -> dict[str, object]:
+        """What it is to do, for the result files."""
+        return {
+            "criteria": [
+                {"criterion": str(criterion), "scenarios": criterion.scope.value}
+                for criterion in self.criteria
+            ],
+            "left_out": list(self.left_out),
+            "max_rounds": self.most_rounds,
+            "budget_s": self.budget_s,
+            "inconclusive": "pass" if self.inconclusive_passes else "error",
+            "fail_fast": self.fail_fast,
+            "full": self.full,
+        }
+
+    @classmethod
+    def read_settings(cls, settings: Mapping[str, Any]) -> "Gate":
+        """The gate of a comparison with these settings, for a verdict on what it measured.
+
+        Raises ``UsageError`` where they are not of this version.
+        """
+        found = settings.get("gate")
+        if found is None:
+            return cls(criteria=(), most_rounds=sequential.FIRST_ALARM)
+        try:
+            return cls(
+                criteria=tuple(
+                    replace(
+                        *criteria.parse([one["criterion"]], METRICS), scope=Scope(one["scenarios"])
+                    )
+                    for one in found["criteria"]
+                ),
+                most_rounds=last_look(int(found["max_rounds"])),
+                inconclusive_passes=found.get("inconclusive") == "pass",
+                left_out=tuple(map(str, found["left_out"])),
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise UsageError(f"The settings of the gate cannot be read ({error!r}).") from error
+
+    def conclude(self, records: Iterable[Record], *, sharing: int = 1) -> GateVerdict:
+        """Judges everything that was measured, with the error of so many such comparisons."""
+        return gate.conclude(
+            records,
+            self.criteria,
+            self.most_rounds,
+            inconclusive_passes=self.inconclusive_passes,
+            left_out=self.left_out,
+            sharing=sharing,
+        )
+
+    def require_budget(self, request: ValidRequest) -> None:
+        """Raises ``UsageError`` for a budget in which no verdict can be reached."""
+        if self.is_on and self.budget_s < request.round_s:
+            enough_s = math.ceil(request.round_s * 5 / 10) * 10
+            raise UsageError(
+                f"--budget {self.budget_s:g}: one round of {len(request.here)} scenarios "
+                f"takes about {request.round_s:.0f} s, and a verdict at least three. Allow "
+                f"{enough_s} s or more, or name fewer scenarios."
+            )
+
+
+def read_criteria(own: Sequence[str], most_rounds: int, *, defaults: bool) -> tuple[Criterion, ...]:
+    """The defaults, if wanted, and what ``--fail-on`` names.
+
+    Raises ``UsageError``: here, so that it costs no download.
+    """
+    found = (*(DEFAULTS if defaults else ()), *criteria.parse(own, METRICS))
+    if found and most_rounds < sequential.FIRST_ALARM:
+        fewest = sequential.FIRST_ALARM
+        raise UsageError(
+            f"--max-rounds {most_rounds}: must be at least {fewest}: with fewer nothing can fail."
+        )
+    return tuple(dict.fromkeys(found))
+
+
+def last_look(most_rounds: int) -> int:
+    """The rounds of the last look that so many allow: more would be measured and not looked at."""
+    return max(sequential.looks_until(most_rounds), default=sequential.FIRST_ALARM)
+
+
+def show(verdict: GateVerdict, output: Console) -> None:
+    """Prints a verdict, on GitHub with annotations."""
+    console.print_verdict(verdict, output)
+    if os.environ.get("GITHUB_ACTIONS") == "true":
+        for annotation in annotations.render(verdict):
+            output.print(annotation, soft_wrap=True)
+
+
+def publish(verdict: GateVerdict, asked: Gate, folder: Path) -> None:
+    """Writes a verdict wherever it was asked for. Raises ``HarnessError``."""
+    others = [partial(comparisons.write_document, folder, VERDICT_NAME, plain.plain(verdict))]
+    if asked.junit is not None:
+        others.append(partial(files.write_text, asked.junit, junit.render(verdict)))
+    publish_markdown(markdown.render(verdict), asked.markdown, others)
+
+
+def _why_left_out(criterion: Criterion) -> str:
+    calls = criterion.metric.key == SYSTEM_CALLS
+    reason = find_system_calls().reason if calls else find_sampler().reason
+    if not reason:
+        return f"{criterion}: not asked, as there were to be no instrumented runs."
+    return f"{criterion}: not measured here: {reason}; ./waitbench doctor tells what would mend it."
+
+
+def publish_markdown(
+    rendered: str, markdown: Path | None, others: Sequence[Callable[[], object]] = ()
+) -> None:
+    """Makes some writes, and those of Markdown: into a file that was named, and the job's summary.
+
+    One after the other, whatever happens to any. Raises ``HarnessError`` that names those that
+    failed.
+    """
+    writes = list(others)
+    if markdown is not None:
+        writes.append(partial(files.write_text, markdown, rendered))
+    summary = os.environ.get("GITHUB_STEP_SUMMARY")
+    if summary:
+        # Appended, as the runner expects of every step.
+        writes.append(partial(files.append_line, Path(summary), rendered))
+    errors = []
+    for write in writes:
+        try:
+            write()
+        except HarnessError as error:
+            errors.append(str(error))
+    if errors:
+        raise HarnessError("\n".join(errors))
+
+
+_ENOUGH = 3
+"""First looks that must fit into the rounds for instruments to wait for the first."""
+
+
+class GateGuide:
+    """Wants more rounds of a scenario while any question about it could be settled by them."""
+
+    def __init__(
+        self,
+        asked: Gate,
+        records: Mapping[str, Record],
+        instruments: Instruments,
+        elsewhere: Iterable[Record] = (),
+        *,
+        sharing: int = 1,
+    ) -> None:
+        """Guides by the records of what is measured here; those of ``elsewhere`` need no runs.
+
+        So many comparisons share the allowed error as ``sharing`` says.
+        """
+        self._sharing = sharing
+        self._asked = asked
+        self._records = tuple(records.values())
+        self._elsewhere = tuple(elsewhere)
+        self._instrumented = instruments.keys
+        self._seen: object = None
+        self._judgements: tuple[Judgement, ...] = ()
+        self._unsettled: tuple[Judgement, ...] = ()
+
+    def wants_more(self, scenario: str) -> bool:
+        """Whether more rounds of a scenario would change anything that matters.
+
+        So does a round in which a run failed in an earlier session.
+        """
+        self._judge()
+        (record,) = (record for record in self._records if record.scenario == scenario)
+        if any(number <= self._asked.most_rounds for number in record.awaits_repeats):
+            return True
+        return any(scenario in judgement.scenarios for judgement in self._unsettled)
+
+    def wants_instruments(self, scenario: str) -> bool:
+        """Whether what only instrumented runs give would.
+
+        Not before the first look, if there are rounds enough after it: an obvious change is known
+        by then, and counts need fewer rounds than times.
+        """
+        self._judge()
+        return self._may_begin(scenario) and any(
+            scenario in judgement.scenarios and judgement.criterion.metric.key in self._instrumented
+            for judgement in self._unsettled
+        )
+
+    def _may_begin(self, scenario: str) -> bool:
+        if self._asked.most_rounds < _ENOUGH * FEWEST_ROUNDS:
+            return True
+        (record,) = (record for record in self._records if record.scenario == scenario)
+        return any(len(record.of(label)) >= FEWEST_ROUNDS for label in record.context.labels)
+
+    def is_over(self) -> bool:
+        """Whether nothing more need be measured at all."""
+        self._judge()
+        has_failed = self._asked.fail_fast and any(map(gate.has_failed, self._judgements))
+        return has_failed or gate.is_too_disturbed(self._records)
+
+    def _judge(self) -> None:
+        """Judges anew, if anything was measured since the last time."""
+        seen = [(list(record.measurements), len(record.outcomes)) for record in self._records]
+        if seen == self._seen:
+            return
+        self._judgements = gate.judge_all(
+            self._records,
+            self._asked.criteria,
+            self._asked.most_rounds,
+            self._elsewhere,
+            sharing=self._sharing,
+        )
+        self._unsettled = gate.unsettled(self._judgements)
+        self._seen = seen

@@ -1,0 +1,122 @@
+"""Folders of results -> the page of them."""
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from waitbench import families
+from waitbench.analysis import history
+from waitbench.analysis.telling import Told
+from waitbench.analysis.trend import MARGIN
+from waitbench.model.errors import UsageError
+from waitbench.model.metrics import BY_NAME
+from waitbench.pipeline import past
+from waitbench.reporting.page import compose, document
+from waitbench.reporting.page.compose import Kept
+from waitbench.reporting.page.matrices import COSTS
+from waitbench.reporting.page.sittings import Scene
+from waitbench.store import comparisons, timelines, traces
+from waitbench.store.comparisons import MEASURE_FIRST
+from waitbench.store.index import find
+from waitbench.system import files
+
+
+def write(path: Path, roots: Sequence[Path], newest: int) -> None:
+    """Writes the page of all comparisons in these folders and below them.
+
+    Of many, those that hold one of the ``newest`` revisions; 0 for all. Raises ``UsageError`` where
+    there is none, and ``HarnessError`` when the disk refuses.
+    """
+    files.require_writable(path)
+    folders = _folders(roots)
+    if len(folders) == 1:
+        kept = _read(folders)
+        trends = None
+    else:
+        told = _told(roots)
+        kept = _read(_newest(folders, told, newest))
+        trends = _trends(told)
+    if not kept:
+        named = ", ".join(map(str, roots))
+        raise UsageError(f"There is no comparison in {named}. {MEASURE_FIRST}")
+    files.write_text(path, document.render(compose.page(kept, trends, newest)))
+
+
+def _folders(roots: Sequence[Path]) -> list[Path]:
+    found = []
+    for root in roots:
+        if not files.is_folder(root):
+            raise UsageError(f"There is no folder {str(root)!r}. {MEASURE_FIRST}")
+        # Files of the first format have nothing that tells of the whole comparison.
+        found += find([root]) or [root.resolve()]
+    return list(dict.fromkeys(found))
+
+
+def _kept(folder: Path) -> Kept | None:
+    contents = comparisons.resume(folder)
+    if contents.context is None or not contents.records:
+        return None
+    scenes = []
+    for record in contents.records:
+        sampled = contents.timelines.get(record.scenario)
+        scenes.append(
+            Scene.of(
+                record,
+                timelines.read(sampled) if sampled else (),
+                traces.of(folder, record.scenario),
+                scenarios=len(contents.records),
+            )
+        )
+    verdict = contents.documents.get("verdict", {})
+    headline = verdict.get("headline")
+    return Kept(
+        folder=folder,
+        context=contents.context,
+        scenes=scenes,
+        headline=(headline, verdict.get("passed") is True) if isinstance(headline, str) else None,
+        tables=families.tables(contents),
+    )
+
+
+def _read(folders: Sequence[Path]) -> list[Kept]:
+    """What they hold; of many, those that cannot be read are left out, as history says of each."""
+    found = []
+    for folder in folders:
+        try:
+            found.append(_kept(folder))
+        except UsageError:
+            if len(folders) == 1:
+                raise
+    return [one for one in found if one is not None]
+
+
+def _told(roots: Sequence[Path]) -> list[Told]:
+    """What all comparisons tell of costs, of the engine that most tell of."""
+    told = past.told(roots, *(BY_NAME[name] for name in COSTS))
+    engines = Counter(one.entries[0].engine for one in told)
+    most = max(engines, key=engines.__getitem__, default="")
+    return [one for one in told if one.entries[0].engine == most]
+
+
+def _trends(told: Sequence[Told]) -> compose.Trends:
+    """Of each cost, relative to what most sittings hold."""
+    anchor = history.commonest(told)
+    return {
+        name: history.trends([one for one in told if one.metric == name], anchor, MARGIN)
+        for name in COSTS
+        if anchor is not None
+    }
+
+
+def _newest(folders: Sequence[Path], told: Sequence[Told], newest: int) -> Sequence[Path]:
+    """Those that hold one of the newest revisions, or none that history knows."""
+    entries = {entry for one in told for entry in one.entries}
+    shown = {entry.name for entry in sorted(entries, key=lambda entry: entry.order)[-newest:]}
+    held: dict[str, set[str]] = {}
+    for one in told:
+        held.setdefault(one.sitting.name, set()).update(one.sitting.revisions)
+    return [
+        folder
+        for folder in folders
+        if str(folder) not in held or not shown.isdisjoint(held[str(folder)])
+    ]

@@ -1,0 +1,213 @@
+"""A valid request -> everything that measuring takes: hyperfine, environments, assets, services."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+from pathlib import Path
+
+from rich.console import Console
+
+from waitbench import engines
+from waitbench.engines.base import Engine
+from waitbench.environments import origins
+from waitbench.environments.virtualenvs import Made, Maker
+from waitbench.execution import assets, services
+from waitbench.execution.bench import Bench
+from waitbench.execution.hyperfine import Hyperfine, locate
+from waitbench.execution.measure import Measurer
+from waitbench.model.environment import Environment, EnvironmentSpec
+from waitbench.model.errors import HarnessError
+from waitbench.model.record import Contestant, Context, Record
+from waitbench.model.run import NOT_BUILT, WARM_UP, Outcome
+from waitbench.model.scenario import Scenario
+from waitbench.pipeline.request import ValidRequest
+from waitbench.reporting.progress import PreparationLog
+from waitbench.system import machine
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prepared:
+    """Everything that measuring takes."""
+
+    request: ValidRequest
+    hyperfine: Hyperfine
+    environments: Mapping[str, Environment]
+    """By label; without those that could not be made."""
+    errors: Mapping[str, HarnessError]
+    """Why the others could not be made."""
+    context: Context
+    services_python: Path | None
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Those of the revisions that can be measured."""
+        return tuple(label for label in self.request.labels if label in self.environments)
+
+    @contextmanager
+    def measuring(self) -> Iterator[Measurer]:
+        """What measures these environments; what it keeps up meanwhile ends with the block."""
+        kept = services.Kept(self.request.cache)
+        with closing(kept):
+            yield self.measurer(kept)
+
+    def measurer(self, kept: services.Kept | None = None) -> Measurer:
+        """What measures these environments; without ``kept``, each run has servers of its own."""
+        bench = Bench(
+            environments=self.environments,
+            topology=self.request.topology,
+            cache=self.request.cache,
+            time_limit_s=self.request.time_limit_s,
+            services_python=self.services_python,
+            kept=kept,
+            instruments=self.request.instruments,
+        )
+        return Measurer(self.hyperfine, bench)
+
+    def new_records(self, scenarios: Sequence[Scenario] | None = None) -> dict[str, Record]:
+        """An empty record for each scenario, but for what could not be built.
+
+        Those measured here, unless others are given.
+        """
+        records = {}
+        for scenario in self.request.here if scenarios is None else scenarios:
+            record = new_record(scenario, self.context)
+            for label, error in self.errors.items():
+                record.add(_not_built(label, error, self.context.started_at))
+            records[scenario.name] = record
+        return records
+
+
+def new_record(scenario: Scenario, context: Context) -> Record:
+    """An empty record."""
+    return Record(
+        scenario=scenario.name,
+        family=scenario.family.name,
+        parameters=scenario.parameters,
+        context=replace(context, topology=str(scenario.topology)) if scenario.topology else context,
+        waits=scenario.waits,
+        works=scenario.works,
+        coarse=scenario.coarse,
+        metrics=scenario.metrics,
+    )
+
+
+def prepare(request: ValidRequest, progress: Console, say: PreparationLog) -> Prepared:
+    """Locates or makes everything; what cannot be made is said at once."""
+    # First: a variable that names no broker is refused before anything is built.
+    plans = [
+        one.family.services(one.parameters)
+        for one in request.here
+        if one.family.services is not None
+    ]
+    with say:
+        hyperfine = locate(request.cache, say.about)
+        # Of all scenarios: an environment is the same wherever a share is measured.
+        families = {scenario.family.name: scenario.family for scenario in request.scenarios}
+        requirements = {text for family in families.values() for text in family.requirements}
+        made = _made(request, tuple(sorted(requirements)), say)
+        usable = {label: one for label, one in made.items() if isinstance(one, Environment)}
+        if usable:
+            # What does not run Python has not what that takes: it comes last.
+            first = max(usable.values(), key=lambda one: engines.named(one.engine).runs_python)
+            assets.make(request.here, first, request.cache, say.about)
+        services_python = None
+        if plans:
+            services_python = services.make_environment(request.cache, say.about)
+            for plan in plans:
+                # What cannot be had is said by each run that needs it; others need not stop.
+                with suppress(HarnessError):
+                    services.prepare(plan, request.cache, say.about)
+    errors = {label: one for label, one in made.items() if isinstance(one, HarnessError)}
+    for spec in request.specs:
+        # What could not be built for all machines has been said where that was tried.
+        if spec.revision.label in errors and spec.unbuilt is None:
+            say_error(progress, spec.revision.label, errors[spec.revision.label])
+    context = Context(
+        revisions=tuple(
+            _contestant(spec, usable.get(spec.revision.label)) for spec in request.specs
+        ),
+        topology=str(request.topology),
+        mixed_origins=origins.is_mixed(request.specs),
+        hyperfine_version=hyperfine.version,
+        machine=machine.describe(),
+        started_at=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        argv=request.argv,
+        waitbench=machine.version(),
+    )
+    return Prepared(
+        request=request,
+        hyperfine=hyperfine,
+        environments=usable,
+        errors=errors,
+        context=context,
+        services_python=services_python,
+    )
+
+
+def say_error(progress: Console, label: str, error: object) -> None:
+    """Says why a revision cannot be measured, while others can."""
+    progress.print(f"{label}: {error}", style="red", soft_wrap=True)
+
+
+def _made(request: ValidRequest, requirements: tuple[str, ...], say: PreparationLog) -> Made:
+    """The environments of all engines, or why there are none. Raises ``HarnessError``.
+
+    Of several engines, one that this machine cannot have does not keep the others from it.
+    """
+    found: dict[str, Environment | HarnessError] = {}
+    for engine in request.engines:
+        specs = request.specs_of(engine)
+        needed = (*engine.requirements, *(requirements if engine.runs_python else ()))
+        try:
+            lack = engine.lack_here()
+            if lack is not None:
+                raise HarnessError(lack)
+            found |= maker(request, engine, say, needed).make_all(specs)
+        except HarnessError as error:
+            if len(request.engines) == 1:
+                raise
+            found |= {spec.revision.label: error for spec in specs}
+    return {label: found[label] for label in request.labels}
+
+
+def maker(
+    request: ValidRequest, engine: Engine, say: PreparationLog, requirements: tuple[str, ...] = ()
+) -> Maker:
+    """What makes an engine's environments; ``requirements`` are what the workloads need in them."""
+    return Maker(
+        engine=engine,
+        repository=request.repositories.get(engine.name),
+        cache=request.cache,
+        requirements=requirements,
+        toolchain=request.toolchain,
+        limit_s=request.setup_limit_s,
+        say=say,
+    )
+
+
+def _contestant(spec: EnvironmentSpec, environment: Environment | None) -> Contestant:
+    return Contestant(
+        label=spec.revision.label,
+        text=spec.revision.text,
+        engine=spec.revision.engine,
+        origin=spec.origin.value,
+        beside=spec.revision.beside,
+        settings=spec.revision.settings,
+        remark=engines.named(spec.revision.engine).remark(),
+        commit=spec.commit,
+        commit_date=spec.commit_date,
+        facts=environment.facts if environment else None,
+    )
+
+
+def _not_built(label: str, error: HarnessError, at: str) -> Outcome:
+    return Outcome(
+        label=label,
+        round=WARM_UP,
+        position=0,
+        started_at=at,
+        reason=NOT_BUILT,
+        message=str(error).splitlines()[0],
+        log=str(error),
+    )

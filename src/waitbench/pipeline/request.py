@@ -1,0 +1,302 @@
+"""What the user typed -> a Request -> a ValidRequest. Nothing is built yet."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from waitbench.engines.base import Engine
+from waitbench.environments import revisions
+from waitbench.environments.origins import Chooser
+from waitbench.environments.repository import Repository
+from waitbench.environments.revisions import Repositories
+from waitbench.families import METRICS, selection
+from waitbench.model.environment import EnvironmentSpec, OriginChoice
+from waitbench.model.errors import UsageError
+from waitbench.model.instruments import Instruments
+from waitbench.model.metrics import SYSTEM_CALLS
+from waitbench.model.scenario import Scenario, Topology
+from waitbench.model.share import Shard, Share
+from waitbench.reporting.progress import PreparationLog
+from waitbench.system import variables
+from waitbench.system.instruments import find_instruments, find_system_calls
+from waitbench.system.places import Cache
+
+
+@dataclass(frozen=True, kw_only=True)
+class ValidRequest:
+    """A request that makes sense, resolved."""
+
+    engines: tuple[Engine, ...]
+    """Whose revisions these are, the baseline's first."""
+    scenarios: tuple[Scenario, ...]
+    """All of the comparison."""
+    share: Share
+    """Which of them are measured here."""
+    topology: Topology
+    repositories: Repositories
+    specs: tuple[EnvironmentSpec, ...]
+    cache: Cache
+    time_limit_s: float | None
+    instruments: Instruments
+    """What observes instrumented runs; none, if there are to be no such runs."""
+    toolchain: str | None
+    setup_limit_s: float | None
+    python: str | None
+    """The interpreter that the user asks for."""
+    argv: tuple[str, ...]
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Those of the revisions, the baseline's first."""
+        return tuple(spec.revision.label for spec in self.specs)
+
+    def specs_of(self, engine: Engine) -> tuple[EnvironmentSpec, ...]:
+        """Those of an engine's revisions."""
+        return tuple(spec for spec in self.specs if spec.revision.engine == engine.name)
+
+    @property
+    def engine(self) -> Engine:
+        """The one engine, where one is all that makes sense. Raises ``UsageError``."""
+        if len(self.engines) > 1:
+            names = " and ".join(engine.name for engine in self.engines)
+            raise UsageError(f"These are revisions of {names}: name revisions of one engine.")
+        return self.engines[0]
+
+    @property
+    def here(self) -> tuple[Scenario, ...]:
+        """The scenarios that are measured here."""
+        return tuple(one for one in self.scenarios if one.name in self.share.scenarios)
+
+    @property
+    def elsewhere(self) -> tuple[Scenario, ...]:
+        """The others."""
+        return tuple(one for one in self.scenarios if one.name not in self.share.scenarios)
+
+    def as_settings(self) -> dict[str, object]:
+        """What it asks for besides revisions and topology, for the result files."""
+        return {
+            "scenarios": [scenario.name for scenario in self.scenarios],
+            **({} if self.share.is_whole else {"share": self._share_settings()}),
+            "time_limit_s": self.time_limit_s,
+            "instruments": sorted(self.instruments.keys),
+            "split": "sampled" if self.instruments.sampler else "ticks",
+        }
+
+    def _share_settings(self) -> dict[str, object]:
+        # Of all scenarios: who has another share must have meant the same.
+        parameters = {scenario.name: dict(scenario.parameters) for scenario in self.scenarios}
+        return {**self.share.as_settings(), "parameters": parameters}
+
+    @property
+    def round_s(self) -> float:
+        """Roughly how long one round of every scenario measured here takes."""
+        return sum(scenario.expected_s for scenario in self.here) * len(self.specs)
+
+
+_LONGEST_S = 1e6
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """What to measure, as typed."""
+
+    revisions: tuple[str, ...]
+    scenarios: tuple[str, ...]
+    settings: tuple[str, ...]
+    topology: str | None
+    processes: int
+    workers: int
+    dataflow: str | None = None
+    origin: OriginChoice
+    python: str | None
+    repo: str | None
+    time_limit_s: float | None
+    instrumented: bool = True
+    """Whether to make instrumented runs too, where this machine allows any instrument."""
+    required_metrics: frozenset[str] = frozenset()
+    """Keys of the metrics that the runs must give."""
+    toolchain: str | None = None
+    """What builds all revisions, instead of the newest there is."""
+    setup_limit_s: float | None = None
+    """What a step of setting up may take, instead of what fits it."""
+    passed_variables: tuple[str, ...] = ()
+    """Names of environment variables that builds and runs get besides the listed ones."""
+    shard: Shard | None = None
+    """Which share of the scenarios to measure, instead of all."""
+    by_defaults: bool = False
+    """Whether the gate asks its default questions, some of which have scenarios of their own."""
+    argv: tuple[str, ...]
+    """For the result files, without secrets."""
+
+
+def validate(
+    request: Request,
+    say: PreparationLog,
+    *,
+    quick: bool,
+    instruments: Instruments | None = None,
+) -> ValidRequest:
+    """Validates and resolves a request; ``quick`` shortens the scenarios.
+
+    ``instruments`` are those of other machines, where they measure.
+
+    Raises ``UsageError``; creates nothing but entries of the cache.
+    """
+    variables.pass_on(request.passed_variables)
+    named_engines = revisions.engines_of(request.revisions)
+    topology = _topology(request, named_engines)
+    chosen = _scenarios(request, named_engines, quick=quick)
+    for name, limit_s in (
+        ("--time-limit", request.time_limit_s), ("--setup-limit", request.setup_limit_s)
+    ):  # fmt: skip
+        if limit_s is not None and not 0 < limit_s <= _LONGEST_S:
+            raise UsageError(
+                f"{name} {limit_s:g}: must be above zero, and at most {_LONGEST_S:g} seconds."
+            )
+    share = _share(request, chosen)
+    _require_metrics(request, chosen)
+    found = _instruments(request, instruments)
+    cache = Cache()
+    repositories = _repositories(request, named_engines, cache, say)
+    with say:
+        named = revisions.resolve(request.revisions, repositories)
+        specs = Chooser(repositories, cache, say.about).choose(
+            named, request.origin, request.python
+        )
+    return ValidRequest(
+        engines=named_engines,
+        scenarios=chosen,
+        share=share,
+        topology=topology,
+        repositories=repositories,
+        specs=specs,
+        cache=cache,
+        time_limit_s=request.time_limit_s,
+        instruments=found,
+        toolchain=request.toolchain,
+        setup_limit_s=request.setup_limit_s,
+        python=request.python,
+        argv=request.argv,
+    )
+
+
+def _share(request: Request, chosen: Sequence[Scenario]) -> Share:
+    names = tuple(scenario.name for scenario in chosen)
+    if request.shard is None:
+        return Share(scenarios=names, of=names)
+    return request.shard.of({scenario.name: scenario.expected_s for scenario in chosen})
+
+
+def _repositories(
+    request: Request, named_engines: Sequence[Engine], cache: Cache, say: PreparationLog
+) -> Repositories:
+    """Where the commits of each engine are that has any. Raises ``UsageError``."""
+    having = [engine for engine in named_engines if engine.repository is not None]
+    if request.repo is not None and len(having) != 1:
+        raise UsageError("--repo: name revisions of one engine that has a repository.")
+    return {
+        engine.name: Repository(
+            request.repo
+            or os.environ.get(engine.repository_variable or "")
+            or str(engine.repository),
+            cache,
+            say.about,
+        )
+        for engine in having
+    }
+
+
+def _topology(request: Request, named_engines: Sequence[Engine]) -> Topology:
+    for name, number in (("--processes", request.processes), ("--workers", request.workers)):
+        if number < 1:
+            raise UsageError(f"{name} {number}: must be at least 1.")
+    kind = request.topology or ("single" if request.processes == 1 else "cluster")
+    shared = [
+        one
+        for one in named_engines[0].topologies
+        if all(one in engine.topologies for engine in named_engines)
+    ]
+    if kind not in shared:
+        raise UsageError(f"--topology {kind!r} is not one of: {', '.join(shared)}.")
+    for engine in named_engines:
+        if engine.most_workers is not None and request.workers > engine.most_workers:
+            raise UsageError(
+                f"--workers {request.workers}: {engine.name} has {engine.most_workers} at most."
+            )
+    if kind == "single" and request.processes > 1:
+        others: Sequence[str] = [other for other in shared if other != "single"]
+        raise UsageError(
+            "--topology single is one process. For more, leave it out"
+            + "".join(f", or say --topology {other}" for other in others[-1:])
+            + "."
+        )
+    return Topology(kind, request.processes, request.workers)
+
+
+def _require_metrics(request: Request, scenarios: Sequence[Scenario]) -> None:
+    """Raises ``UsageError`` for what no run of the scenarios can give."""
+    possible = {metric.key: metric.name for one in scenarios for metric in one.metrics}
+    lacking = sorted(request.required_metrics - set(possible))
+    if lacking:
+        names = ", ".join(metric.name for metric in METRICS if metric.key in possible)
+        raise UsageError(
+            f"--fail-on {_name_of(lacking[0])}: no run of {_listed(scenarios)} gives it. There "
+            f"are: {names}."
+        )
+
+
+def _name_of(key: str) -> str:
+    return next(metric.name for metric in METRICS if metric.key == key)
+
+
+def _listed(scenarios: Sequence[Scenario]) -> str:
+    names = [scenario.name for scenario in scenarios]
+    return " or ".join(names) if len(names) <= 3 else f"{len(names)} scenarios"
+
+
+def _instruments(request: Request, elsewhere: Instruments | None) -> Instruments:
+    found = Instruments()
+    if request.instrumented:
+        found = find_instruments() if elsewhere is None else elsewhere
+    if SYSTEM_CALLS in request.required_metrics - found.keys:
+        if not request.instrumented:
+            raise UsageError(
+                "System calls are counted in instrumented runs only: leave out --no-instruments."
+            )
+        if elsewhere is not None:
+            raise UsageError(
+                "System calls cannot be counted on every worker. On each, ./waitbench doctor tells "
+                "what would mend it."
+            )
+        counter = find_system_calls()
+        raise UsageError(
+            f"System calls cannot be counted here: {counter.reason}. This would mend it: "
+            f"{counter.remedy}"
+        )
+    return found
+
+
+def _scenarios(
+    request: Request, named_engines: Sequence[Engine], *, quick: bool
+) -> tuple[Scenario, ...]:
+    if request.dataflow is None:
+        chosen = selection.select(
+            request.scenarios, request.settings, quick=quick, with_coarse=request.by_defaults
+        )
+        # What none of the engines can start is not asked for unless somebody names it.
+        return tuple(
+            one
+            for one in chosen
+            if request.scenarios
+            or one.topology is None
+            or any(one.topology.kind in engine.topologies for engine in named_engines)
+        )
+    if request.settings:
+        raise UsageError(
+            "--set changes this project's scenarios; parameters of your own dataflow go into its "
+            "call."
+        )
+    own = selection.of_user(request.dataflow)
+    if not request.scenarios:
+        return (own,)
+    return (*selection.select(request.scenarios, (), quick=quick), own)

@@ -1,0 +1,154 @@
+"""What begins, or goes on where it was interrupted: its records, and what is said of them."""
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from waitbench.model.errors import UsageError
+from waitbench.model.record import Record
+from waitbench.model.run import HARMLESS, NOT_BUILT, REPEATED, WARM_UP, Outcome, Result
+from waitbench.pipeline.preparation import Prepared
+from waitbench.store import comparisons
+from waitbench.store.comparisons import Contents
+
+_TO_REPEAT = {
+    # First: another share has other scenarios, too.
+    "share": "--shard",
+    "criteria": "--gate and --fail-on",
+    "full": "--full",
+    "scenarios": "--scenario (-s)",
+    "parameters": "--set",
+    "instruments": "--no-instruments",
+    "split": "--no-instruments",
+    "left_out": "--no-instruments",
+}
+"""What must stay as it was for all runs to answer the same questions, and how it is typed."""
+_ABSENT_IF_NONE = frozenset({"criteria", "share"})
+
+
+def begin_records(
+    prepared: Prepared,
+    folder: Path,
+    settings: Mapping[str, object],
+    say: Callable[[str], None],
+    *,
+    resume: bool,
+) -> dict[str, Record]:
+    """New records, by scenario, with the runs of before where a comparison is resumed.
+
+    ``settings`` are what it is begun with; see ``comparisons.begin``. Raises ``UsageError`` where
+    the folder holds another comparison, or another share of it.
+    """
+    records = prepared.new_records()
+    if resume:
+        contents = comparisons.resume(folder)
+        for said in contents.rebuilt:
+            say(said)
+        if contents.records:
+            require_same(contents, settings)
+        set_aside = {
+            earlier.scenario: go_on(records[earlier.scenario], earlier)
+            for earlier in contents.records
+            if earlier.scenario in records
+        }
+        for name, outcomes in set_aside.items():
+            for outcome in outcomes:
+                # Else an interruption in the midst of the new round would leave halves of both.
+                comparisons.append(folder, records[name], outcome)
+    return records
+
+
+def kept_in(folder: Path) -> str:
+    """What is said where a command is ended that --resume can go on with."""
+    return f"Finished runs are kept in {folder}; the same command with --resume goes on."
+
+
+def require_same(contents: Contents, settings: Mapping[str, object]) -> None:
+    """Raises ``UsageError`` where a comparison was begun to answer other questions than these.
+
+    How long it may take and what happens at its end may change.
+    """
+    before, now = _questions(contents.settings), _questions(json.loads(json.dumps(settings)))
+    for name, option in _TO_REPEAT.items():
+        # Earlier versions did not keep all of them.
+        if (name in before or name in _ABSENT_IF_NONE) and before.get(name) != now.get(name):
+            raise UsageError(
+                f"{str(contents.folder)!r} was begun with other {name.replace('_', ' ')}"
+                f"{_difference(before.get(name), now.get(name))}, so it cannot be resumed as this "
+                f"comparison. Repeat {option} as it was, or name another folder with --results."
+            )
+
+
+def _questions(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings, with those of the gate beside them."""
+    return {**settings, **(settings.get("gate") or {})}
+
+
+def _difference(was: object, wanted: object) -> str:
+    texts = [", ".join(_texts(each)) or "none" for each in (was, wanted)]
+    return "" if texts[0] == texts[1] else f" ({texts[0]}; now {texts[1]})"
+
+
+def _texts(value: object) -> list[str]:
+    if isinstance(value, list):
+        return [one["criterion"] if isinstance(one, dict) else str(one) for one in value]
+    return [] if value is None or isinstance(value, dict) else [str(value)]
+
+
+def go_on(record: Record, earlier: Record) -> list[Outcome]:
+    """Adds the whole rounds of an interrupted comparison, and what failed in it.
+
+    Returns what is set aside to be made anew. Raises ``UsageError`` for another comparison.
+    """
+    if earlier.context.identity != record.context.identity or dict(earlier.parameters) != dict(
+        record.parameters
+    ):
+        raise UsageError(
+            f"The results of {record.scenario} are of another comparison (revisions, Python, "
+            "topology or parameters differ), so it cannot be resumed. Repeat the command as it "
+            "was, or leave out --resume."
+        )
+    there, here = (one.measured_on.get("fingerprint") for one in (earlier, record))
+    if earlier.measurements and None not in (there, here) and there != here:
+        raise UsageError(
+            f"{record.scenario} was measured on another machine, and its rounds are not mixed with "
+            "those of this one. Go on there, or name another folder with --results."
+        )
+    record.measurements += [run for run in earlier.measurements if earlier.is_whole(run.round)]
+    # What failed, failed, until it succeeds; but what is not built is said anew.
+    record.outcomes += [
+        one for one in earlier.outcomes if one.reason != NOT_BUILT and not _is_cold(one)
+    ]
+    set_aside = [
+        *(
+            _repeated(one, f"{one.reason}: {one.message}")
+            for one in earlier.outcomes
+            if _is_cold(one)
+        ),
+        *(
+            _repeated(run, "another revision was not measured in this round")
+            for run in earlier.measurements
+            if not earlier.is_whole(run.round)
+        ),
+    ]
+    record.outcomes += set_aside
+    record.outcomes_before = len(record.outcomes)
+    return set_aside
+
+
+def _is_cold(outcome: Outcome) -> bool:
+    """Whether it is of a warm-up that failed: each session has its own."""
+    return outcome.round == WARM_UP and outcome.reason not in {*HARMLESS, NOT_BUILT}
+
+
+def _repeated(result: Result, message: str) -> Outcome:
+    return Outcome(
+        label=result.label,
+        round=result.round,
+        position=result.position,
+        started_at=result.started_at,
+        reason=REPEATED,
+        message=message,
+        log=result.log if isinstance(result, Outcome) else "",
+    )

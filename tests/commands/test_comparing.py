@@ -1,0 +1,184 @@
+"""Comparisons of the stand-in: what is measured, said and kept, and what is not."""
+
+import csv
+import json
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests import standin
+from tests.commands.processes import orphans
+from tests.conftest import Compare
+
+pytestmark = pytest.mark.integration
+
+
+def rows(folder: Path) -> list[dict[str, str]]:
+    with (folder / "runs.csv").open() as file:
+        return list(csv.DictReader(file))
+
+
+def test_an_a_a_comparison_of_a_wheel_is_measured_tabulated_charted_and_called_identical(
+    run_compare: Compare, tmp_path: Path
+) -> None:
+    wheel = f"standin@{standin.write_wheel(tmp_path / 'w')}"
+    scenarios = ["--scenario", "partitioned", "--scenario", "dynamic"]
+    done = run_compare(f"A={wheel}", f"B={wheel}", *scenarios, "--rounds", "2")
+    assert done.returncode == 0, done.stderr
+    results = tmp_path / "results"
+    assert sorted(path.name for path in results.iterdir()) == [
+        "comparison.json", "dynamic.json", "dynamic.png", "overview.png", "partitioned.json",
+        "partitioned.png", "runs.csv",
+    ]  # fmt: skip
+    measured = [row for row in rows(results) if row["outcome"] == "ok"]
+    assert len(measured) == 8
+    order = [(r["round"], r["revision"]) for r in measured if r["scenario"] == "partitioned"]
+    assert order == [("1", "B"), ("1", "A"), ("2", "A"), ("2", "B")]
+    assert "B against A" in done.stdout
+    assert "B: identical build: every file of its package is that of A." in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 200
+    # A scenario's table is there before the next scenario is measured; the summary ends it.
+    table, next_run = (
+        done.stdout.index("partitioned · single"),
+        done.stdout.index("dynamic warm-up"),
+    )
+    assert table < next_run < done.stdout.index("all scenarios · B against A")
+
+
+def test_two_comparisons_are_two_folders_and_plot_and_report_take_the_latest(
+    tmp_path: Path, run_compare: Compare
+) -> None:
+    wheel = f"standin@{standin.write_wheel(tmp_path / 'w')}"
+    options = ["--scenario", "dynamic", "--rounds", "1", "--no-plot"]
+    first, second = tmp_path / "first", tmp_path / "second"
+    for folder in (first, second):
+        assert run_compare(wheel, *options, "--results", folder).returncode == 0
+    before = {path: path.read_bytes() for path in first.iterdir()}
+    again = run_compare(wheel, *options, "--results", first)
+    assert (again.returncode, "not empty" in again.stderr) == (2, True)
+    assert {path: path.read_bytes() for path in first.iterdir()} == before
+
+
+def test_json_on_stdout_is_only_json(
+    run_compare: Compare, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    wheel = standin.revision(tmp_path / "w")
+    done = run_compare(wheel, "--scenario", "dynamic", "--rounds", "1", "--json", "--no-plot")
+    (comparison,) = json.loads(done.stdout)
+    assert comparison["scenario"] == "dynamic"
+    assert "round 1" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "reason", "says"),
+    [
+        ("fail", "failed", "exit code 7"),
+        ("lose", "lost-items", "320 items expected, 319 went in"),
+        ("reopen", "failed", "opened 3 models or connections; workers: 1"),
+        ("double", "lost-items", "not the 320"),
+        ("hang", "timed-out", "killed with all its processes"),
+        ("leave", "failed", "still ran after the dataflow's end"),
+    ],
+)
+def test_a_bad_run_is_an_outcome_exit_3_and_the_other_revision_is_measured(
+    behaviour: str, reason: str, says: str, run_compare: Compare, tmp_path: Path
+) -> None:
+    good = standin.revision(tmp_path / "good", label="good")
+    bad = standin.revision(tmp_path / "bad", behaviour, label="bad")
+    options = ["--scenario", "partitioned", "--rounds", "3", "--time-limit", "2", "--no-plot"]
+    done = run_compare(good, bad, *options)
+    assert done.returncode == 3, done
+    results = tmp_path / "results"
+    table = Counter(
+        (row["revision"], row["outcome"]) for row in rows(results) if row["outcome"] != "disturbed"
+    )
+    assert table == {("good", "ok"): 3, ("bad", reason): 1 if behaviour == "hang" else 2}
+    assert says in done.stdout
+    data = json.loads((results / "partitioned.json").read_text())
+    logs = [o["log"] for o in data["outcomes"] if o["label"] == "bad"]
+    assert "failing on purpose" in logs[0] or behaviour != "fail"
+    assert orphans() == []
+
+
+@pytest.mark.parametrize("behaviour", ["fail", "broken"])
+def test_a_candidate_that_was_never_measured_does_not_pass_the_gate(
+    behaviour: str, run_compare: Compare, tmp_path: Path
+) -> None:
+    good = standin.revision(tmp_path / "good", label="good")
+    bad = standin.revision(tmp_path / "bad", behaviour, label="bad")
+    junit = tmp_path / "junit.xml"
+    options = ["-s", "partitioned", "--fail-on", "cpu:10%", "--no-plot", "--junit", junit]
+    done = run_compare(good, bad, *options)
+    assert done.returncode == 3, done.stdout + done.stderr
+    assert "NOT MEASURED: 1 of 1 questions, bad: cpu in partitioned" in done.stdout
+    results = tmp_path / "results"
+    verdict = json.loads((results / "verdict.json").read_text())
+    assert (verdict["outcome"], verdict["not_measured"]) == ("not measured", 1)
+    assert 'errors="2"' in junit.read_text()
+    # The baseline is not measured on, to --max-rounds, for nothing.
+    measured = [row for row in rows(results) if row["outcome"] == "ok"]
+    assert len(measured) <= 2
+
+
+def test_a_revision_that_cannot_be_imported_is_said_with_its_log_and_the_others_go_on(
+    run_compare: Compare, tmp_path: Path
+) -> None:
+    good = standin.revision(tmp_path / "good", label="good")
+    broken = standin.revision(tmp_path / "broken", "broken", label="broken")
+    done = run_compare(good, broken, "--scenario", "dynamic", "--rounds", "1", "--no-plot")
+    assert done.returncode == 3
+    assert "broken on purpose" in done.stdout
+    assert re.search(r"/logs/\S+\.log", done.stdout)
+    found = Counter((row["revision"], row["outcome"]) for row in rows(tmp_path / "results"))
+    assert {key: found[key] for key in found if key[1] != "disturbed"} == {
+        ("good", "ok"): 1,
+        ("broken", "not-built"): 1,
+    }
+
+
+def test_a_part_of_a_comparison_is_not_resumed_as_the_whole(
+    run_compare: Compare, tmp_path: Path
+) -> None:
+    wheel = standin.revision(tmp_path / "w")
+    both = ["-s", "partitioned", "-s", "dynamic", "--no-plot"]
+    assert run_compare(wheel, *both, "--rounds", "1").returncode == 0
+    results = tmp_path / "results"
+    before = {path: path.read_bytes() for path in results.iterdir()}
+    done = run_compare(wheel, "-s", "dynamic", "--rounds", "2", "--no-plot", "--resume")
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert "partitioned, dynamic; now dynamic" in " ".join(done.stderr.split())
+    assert {path: path.read_bytes() for path in results.iterdir()} == before
+    more = run_compare(wheel, *both, "--rounds", "2", "--resume")
+    assert more.returncode == 0, more.stderr
+    found = Counter(row["scenario"] for row in rows(results) if row["outcome"] == "ok")
+    assert found == {"partitioned": 2, "dynamic": 2}
+
+
+def test_calibration_counts_what_it_has_and_goes_on(run_compare: Compare, tmp_path: Path) -> None:
+    wheel = standin.revision(tmp_path / "w", "burn 0.05")
+    folder = tmp_path / "calibration"
+    options = ["-s", "dynamic", "--fail-on", "cpu:100%", "--max-rounds", "6", "--results", folder]
+    done = run_compare(wheel, "--comparisons", "1", *options, command="calibrate")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "comparison-001 of 1" in done.stdout
+    summary = json.loads((folder / "calibration.json").read_text())
+    assert summary["comparisons"] == 1
+    assert f"False alarms: {summary['false_alarms']} of 1" in done.stdout
+    (change,) = summary["changes"]
+    assert (change["place"], change["criterion"]) == ("dynamic", "cpu:100%")
+    kept = (folder / "comparison-001" / "dynamic.json").read_bytes()
+    # One more: that which is there is kept and counted.
+    more = run_compare(wheel, "--comparisons", "2", *options, command="calibrate")
+    assert more.returncode == 0, more.stdout + more.stderr
+    assert "comparison-001 of" not in more.stdout
+    assert (folder / "comparison-001" / "dynamic.json").read_bytes() == kept
+    assert json.loads((folder / "calibration.json").read_text())["comparisons"] == 2
+    wider = ["cpu:50%" if option == "cpu:100%" else option for option in options]
+    mixed = run_compare(wheel, "--comparisons", "2", *wider, command="calibrate")
+    assert (mixed.returncode, "with other gate" in mixed.stderr) == (2, True), mixed.stderr
+    other = standin.revision(tmp_path / "other", "burn 0.06")
+    refused = run_compare(other, "--comparisons", "2", *options, command="calibrate")
+    assert (refused.returncode, "something else" in refused.stderr) == (2, True)

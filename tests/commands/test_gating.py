@@ -1,0 +1,135 @@
+"""What the gate is asked, and what this machine can answer."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from waitbench.analysis.criteria import DEFAULTS, parse
+from waitbench.families import ALL, METRICS
+from waitbench.model.errors import HarnessError, UsageError
+from waitbench.model.instruments import Instruments
+from waitbench.pipeline import gating
+from waitbench.pipeline.gating import Gate
+from waitbench.system.instruments import Counter, Sampler
+
+OWN = parse(["syscalls:5%", "cpu:10%"], METRICS)
+GATE = Gate(criteria=(*DEFAULTS, *OWN), most_rounds=10)
+
+
+@pytest.fixture
+def lacking(monkeypatch: pytest.MonkeyPatch) -> None:
+    counter = Counter(tracepoint=None, reason="it is not mounted", remedy="mount it")
+    sampler = Sampler(allowed=False, reason="the kernel refuses", remedy="ask it")
+    monkeypatch.setattr(gating, "find_system_calls", lambda: counter)
+    monkeypatch.setattr(gating, "find_sampler", lambda: sampler)
+
+
+def test_the_defaults_come_before_what_is_named_and_nothing_is_asked_twice() -> None:
+    names = ["cpu:10%", "cpu:10%"]
+    assert gating.read_criteria(names, 10, defaults=True) == (*DEFAULTS, OWN[1])
+    assert gating.read_criteria(names, 10, defaults=False) == (OWN[1],)
+    assert gating.read_criteria([], 10, defaults=True) == DEFAULTS
+    assert gating.read_criteria([], 1, defaults=False) == ()
+
+
+@pytest.mark.parametrize(("own", "defaults"), [(["cpu:10%"], False), ([], True)])
+def test_no_question_is_answered_in_fewer_rounds_than_the_first_look(
+    own: list[str], defaults: bool
+) -> None:
+    with pytest.raises(UsageError, match=r"^--max-rounds 2: must be at least 6: with fewer"):
+        gating.read_criteria(own, 2, defaults=defaults)
+
+
+def test_what_a_user_names_must_be_measured_and_a_default_need_not() -> None:
+    assert GATE.needs == {"system_calls", "time_cpu"}
+    assert replace(GATE, criteria=DEFAULTS).needs == frozenset()
+
+
+@pytest.mark.usefixtures("lacking")
+def test_a_default_that_cannot_be_measured_is_left_out_and_said() -> None:
+    fitting = GATE.on(Instruments())
+    left = {"syscalls:5%", "steady-system:25%,together"}
+    assert set(GATE.criteria) - set(fitting.criteria) == {c for c in DEFAULTS if str(c) in left}
+    assert set(OWN) <= set(fitting.criteria)
+    assert fitting.left_out == (
+        "syscalls:5%: not measured here: it is not mounted; ./waitbench doctor tells what would "
+        "mend it.",
+        "steady-system:25%,together: not measured here: the kernel refuses; ./waitbench doctor "
+        "tells what would mend it.",
+    )
+    assert fitting.conclude([]).left_out == fitting.left_out
+    assert fitting.as_settings()["left_out"] == list(fitting.left_out)
+
+
+def test_with_all_instruments_nothing_is_left_out() -> None:
+    assert GATE.on(Instruments(tracepoint=0, sampler=True)) == GATE
+
+
+def test_what_is_switched_off_is_not_called_impossible(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gating, "find_system_calls", lambda: Counter(tracepoint=3))
+    said = GATE.on(Instruments(sampler=True)).left_out
+    assert said == ("syscalls:5%: not asked, as there were to be no instrumented runs.",)
+
+
+def test_what_waits_is_measured_first_and_what_is_judged_together_takes_turns() -> None:
+    coarse = [scenario for scenario in ALL if scenario.coarse]
+    own = [scenario for scenario in ALL if scenario.waits and not scenario.coarse][:6]
+    waiting = [scenario for scenario in own if not scenario.works]
+    working = [scenario for scenario in own if scenario.works]
+    assert coarse
+    assert waiting
+    assert working
+    by_default = replace(GATE, criteria=DEFAULTS)
+    assert by_default.groups([*own, *coarse]) == [[*waiting, *coarse], working]
+    assert by_default.groups(waiting) == [waiting]
+    # Where the first failure ends all, most regressions are found soonest in what waits.
+    at_once = replace(by_default, fail_fast=True)
+    assert at_once.groups([*own, *coarse]) == [waiting, coarse, working]
+    everything = replace(GATE, criteria=parse(["cpu:10%,together"], METRICS))
+    assert everything.groups(own) == [own]
+
+
+def test_the_result_files_say_what_was_asked_and_of_what() -> None:
+    settings = replace(GATE, criteria=(DEFAULTS[0], OWN[1]), fail_fast=True).as_settings()
+    assert settings["criteria"] == [
+        {"criterion": "steady:10%,together", "scenarios": "waiting"},
+        {"criterion": "cpu:10%", "scenarios": "every"},
+    ]
+    assert (settings["fail_fast"], settings["max_rounds"]) == (True, 10)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"inconclusive_passes": True}, {"fail_fast": True}, {"full": True},
+        {"markdown": Path("x.md")}, {"junit": Path("x.xml")},
+    ],
+)  # fmt: skip
+def test_what_only_the_gate_heeds_is_refused_without_it(given: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match="is for the gate: add --gate"):
+        replace(GATE, criteria=(), **given).validate()
+
+
+def test_where_a_verdict_goes_is_checked_before_anything_is_measured(tmp_path: Path) -> None:
+    replace(GATE, markdown=tmp_path / "x.md").validate()
+    for path, says in ((tmp_path, "is a folder"), (tmp_path / "no" / "x", "there is no folder")):
+        with pytest.raises(UsageError, match=says):
+            replace(GATE, junit=path).validate()
+
+
+def test_a_verdict_is_written_wherever_it_can_be(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "real.md").write_text("of before")
+    (tmp_path / "link.md").symlink_to("real.md")
+    summary = tmp_path / "no such folder" / "summary"
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
+    asked = replace(GATE, markdown=tmp_path / "link.md", junit=tmp_path / "junit.xml")
+    with pytest.raises(HarnessError, match="summary cannot be added to"):
+        gating.publish(asked.conclude([]), asked, tmp_path)
+    assert (tmp_path / "link.md").is_symlink()
+    assert (tmp_path / "real.md").read_text().startswith("### NOT MEASURED")
+    assert (tmp_path / "junit.xml").exists()
+    assert (tmp_path / "verdict.json").exists()

@@ -1,0 +1,220 @@
+"""Which rounds the gate still wants, as records grow."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from tests.records import make_record, measurement
+from waitbench.analysis import gate
+from waitbench.analysis.criteria import DEFAULTS, parse
+from waitbench.model.instruments import Instruments
+from waitbench.model.metrics import BY_NAME, METRICS
+from waitbench.model.record import Record
+from waitbench.pipeline.gating import Gate, GateGuide
+
+EVERYTHING = Instruments(tracepoint=1, sampler=True)
+
+
+def guide(
+    records: Mapping[str, Record],
+    *texts: str,
+    fail_fast: bool = False,
+    instruments: Instruments = EVERYTHING,
+    most_rounds: int = 10,
+) -> GateGuide:
+    criteria = parse(texts, METRICS) if texts else DEFAULTS
+    asked = Gate(criteria=criteria, most_rounds=most_rounds, fail_fast=fail_fast)
+    return GateGuide(asked, records, instruments)
+
+
+def grow(record: Record, rounds: int, label: str = "new", /, **ratios: float) -> None:
+    """Adds rounds; metrics by name, as the ratio of the candidate to the baseline."""
+    begin = len(record.of(label))
+    keys = {BY_NAME[name.replace("_", "-")].key: ratio for name, ratio in ratios.items()}
+    for number in range(begin + 1, begin + rounds + 1):
+        if not any(run.round == number for run in record.of("base")):
+            record.add(measurement("base", number, dict.fromkeys(keys, 100.0)))
+        wobble = 1 + 0.001 * (number % 3)
+        metrics = {key: 100.0 * ratio * wobble for key, ratio in keys.items()}
+        record.add(measurement(label, number, metrics))
+
+
+@pytest.fixture
+def records() -> dict[str, Record]:
+    """Two scenarios that wait and one that works, without any round."""
+    return {
+        name: make_record({"base": [], "new": []}, scenario=name, waits=name != "busy")
+        for name in ("one", "two", "busy")
+    }
+
+
+SAME = dict.fromkeys(
+    ("steady", "wakeups", "syscalls", "steady_system", "cpu", "startup", "latency", "latency_p50",
+     "rss"), 1.0
+)  # fmt: skip
+
+
+def test_each_scenario_is_wanted_until_its_questions_are_settled(
+    records: dict[str, Record],
+) -> None:
+    asking = guide(records)
+    assert [asking.wants_more(name) for name in records] == [True] * 3
+    grow(records["busy"], 3, cpu=1.0)
+    assert [asking.wants_more(name) for name in records] == [True, True, False]
+    grow(records["one"], 8, **SAME)
+    assert [asking.wants_more(name) for name in records] == [True, True, False], (
+        "what is asked of both together is not settled"
+    )
+    grow(records["two"], 8, **SAME)
+    assert [asking.wants_more(name) for name in records] == [False] * 3
+
+
+def test_a_candidate_that_failed_somewhere_is_wanted_elsewhere(records: dict[str, Record]) -> None:
+    asking = guide(records, "cpu:10%")
+    grow(records["one"], 6, cpu=2.0)
+    assert [asking.wants_more(name) for name in records] == [False, True, True]
+    assert not asking.is_over()
+
+
+def test_what_is_asked_together_is_not_pursued_where_one_of_its_scenarios_has_failed(
+    records: dict[str, Record],
+) -> None:
+    asking = guide(records, "steady:10%,together", "wakeups:5%")
+    for name in ("one", "two", "busy"):
+        grow(records[name], 2, steady=1.0, wakeups=1.0)
+    grow(records["one"], 1, steady=1.0, wakeups=1.0)
+    assert asking.wants_more("one")
+    records["one"].measurements.clear()
+    grow(records["one"], 6, steady=1.0, wakeups=2.0)
+    assert not asking.wants_more("one")
+    assert asking.wants_more("two"), "its own wake-ups are not settled"
+    grow(records["two"], 1, steady=1.0, wakeups=1.0)
+    assert not asking.wants_more("two")
+
+
+def test_it_is_over_at_the_first_failure_only_if_asked(records: dict[str, Record]) -> None:
+    hasty, patient = guide(records, fail_fast=True), guide(records)
+    assert not hasty.is_over()
+    grow(records["one"], 6, wakeups=1.2, steady=1.0)
+    assert hasty.is_over()
+    assert not patient.is_over()
+
+
+def test_it_is_not_over_while_more_rounds_may_excuse_the_failure(
+    records: dict[str, Record],
+) -> None:
+    asking = guide(records, "wakeups:5%", fail_fast=True, most_rounds=30)
+    for steady in (0.6, 1.05, 0.85) * 2:
+        grow(records["one"], 1, wakeups=1.5, steady=steady)
+    assert not asking.is_over()
+    assert asking.wants_more("one")
+
+
+def test_another_candidate_is_wanted_where_one_has_failed() -> None:
+    record = make_record({"base": [], "new": [], "other": []}, scenario="one")
+    asking = guide({"one": record}, "cpu:10%")
+    grow(record, 6, cpu=2.0)
+    assert asking.wants_more("one")
+    grow(record, 6, "other", cpu=1.0)
+    assert not asking.wants_more("one")
+
+
+def test_instruments_are_wanted_while_what_they_count_is_not_settled(
+    records: dict[str, Record],
+) -> None:
+    asking = guide(records, most_rounds=8)
+    assert [asking.wants_instruments(name) for name in records] == [True, True, False]
+    noisy = (0.8, 1.25, 1.0)
+    for name in ("one", "two"):
+        for steady in noisy:
+            grow(records[name], 1, **{**SAME, "steady": steady})
+    assert [asking.wants_instruments(name) for name in records] == [False] * 3
+    assert [asking.wants_more(name) for name in records] == [True] * 3
+
+
+@pytest.mark.parametrize(
+    ("instruments", "wanted"),
+    [(Instruments(), False), (Instruments(tracepoint=0), True), (Instruments(sampler=True), False)],
+)
+def test_instruments_that_a_machine_lacks_are_not_wanted(
+    instruments: Instruments, wanted: bool, records: dict[str, Record]
+) -> None:
+    asking = guide(records, "syscalls:5%", "cpu:10%", instruments=instruments, most_rounds=5)
+    assert asking.wants_instruments("one") is wanted
+
+
+def test_instruments_wait_for_the_first_look_where_there_are_rounds_enough_after_it(
+    records: dict[str, Record],
+) -> None:
+    asking = guide(records, "syscalls:5%", "cpu:10%")
+    for _ in range(3):
+        assert not asking.wants_instruments("one")
+        grow(records["one"], 1, cpu=1.0)
+    assert asking.wants_instruments("one")
+    grow(records["one"], 3, cpu=1.0, syscalls=1.0)
+    assert not asking.wants_instruments("one")
+
+
+def test_what_no_instrumented_run_gave_is_given_up(records: dict[str, Record]) -> None:
+    asking = guide(records, "syscalls:5%")
+    grow(records["one"], 5, cpu=1.0)
+    assert asking.wants_more("one")
+    grow(records["one"], 1, cpu=1.0)
+    assert not asking.wants_more("one")
+
+
+def test_nothing_is_judged_twice_without_anything_new(
+    records: dict[str, Record], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asking, judged, judge_all = guide(records), [], gate.judge_all
+
+    def counting(*arguments: Any, **named: Any) -> object:
+        judged.append(arguments)
+        return judge_all(*arguments, **named)
+
+    monkeypatch.setattr(gate, "judge_all", counting)
+    asking.wants_more("one")
+    asking.wants_instruments("two")
+    asking.is_over()
+    assert len(judged) == 1
+    # An instrumented run's counts take the place of the measurement that they are added to.
+    grow(records["one"], 1, steady=1.0)
+    asking.wants_more("one")
+    assert len(judged) == 2
+    records["one"].measurements[-1] = measurement("new", 1, {"system_calls": 5.0})
+    asking.wants_more("one")
+    assert len(judged) == 3
+
+
+def elsewhere(*names: str) -> list[Record]:
+    return [make_record({"base": [], "new": []}, scenario=name) for name in names]
+
+
+def test_a_share_has_the_error_of_all_questions() -> None:
+    # Rounds that fail where they are the only question, and not where there are a thousand.
+    records = {"one": make_record({"base": [], "new": []}, scenario="one")}
+    alone, shared = (
+        GateGuide(
+            Gate(criteria=parse(["cpu:10%"], METRICS), most_rounds=10), records, EVERYTHING, others
+        )
+        for others in ([], elsewhere(*map(str, range(1000))))
+    )
+    for number, ratio in enumerate((1.2, 1.3, 1.25) * 2, 1):
+        for label, of in (("base", 1.0), ("new", ratio)):
+            metrics = {BY_NAME["cpu"].key: of}
+            records["one"].add(measurement(label, number, metrics))
+    assert not alone.wants_more("one")
+    assert shared.wants_more("one")
+
+
+def test_what_is_asked_of_more_scenarios_than_a_share_has_fails_nothing_by_itself() -> None:
+    records = {"one": make_record({"base": [], "new": []}, scenario="one")}
+    criteria = parse(["cpu:10%,together", "cpu:300%"], METRICS)
+    asked = Gate(criteria=criteria, most_rounds=10, fail_fast=True)
+    whole = GateGuide(asked, records, EVERYTHING)
+    share = GateGuide(asked, records, EVERYTHING, elsewhere("two", "three"))
+    grow(records["one"], 6, cpu=3.0)
+    assert whole.is_over()
+    assert not share.is_over()
+    assert not share.wants_more("one"), "more rounds would not change what is known here"

@@ -1,0 +1,103 @@
+"""Comparisons that are stopped, resumed, or begun twice."""
+
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from tests import standin
+from tests.commands.processes import orphans, start, wait_for_runs
+from tests.conftest import Compare
+from waitbench.model.run import Measurement
+from waitbench.store import comparisons
+
+pytestmark = pytest.mark.integration
+
+COMMON = ("--scenario", "dynamic", "--no-plot")
+
+
+def measured(folder: Path) -> dict[tuple[str, int], Measurement]:
+    (record,) = comparisons.read(folder).records
+    return {(run.label, run.round): run for run in record.measurements}
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_a_stopped_comparison_keeps_its_runs_leaves_no_process_and_resumes(
+    how: signal.Signals, run_compare: Compare, tmp_path: Path
+) -> None:
+    wheel = standin.revision(tmp_path / "w", "sleep 0.5")
+    results = tmp_path / "results"
+    arguments = [f"A={wheel}", f"B={wheel}", *COMMON, "--rounds", "4", "--results", results]
+    process = start(*arguments)
+    wait_for_runs(results, "dynamic", 3)
+    process.send_signal(how)
+    assert process.wait(10) == (-signal.SIGKILL if how == signal.SIGKILL else 130)
+    gone = time.monotonic() + 5
+    while time.monotonic() < gone and orphans():
+        time.sleep(0.05)
+    assert orphans() == []
+    kept = measured(results)
+    assert kept
+    done = run_compare(*arguments, "--resume")
+    assert done.returncode == 0, done.stderr
+    after = measured(results)
+    assert sorted(after) == [(label, number) for label in "AB" for number in range(1, 5)]
+    whole = {key: run for key, run in kept.items() if {("A", key[1]), ("B", key[1])} <= set(kept)}
+    assert whole
+    assert {key: after[key] for key in whole} == whole, "what was measured is not measured again"
+    half = kept.keys() - whole.keys()
+    assert all(after[key] != kept[key] for key in half), "half a round is measured anew"
+    assert not list(results.glob("*.jsonl"))
+
+
+def test_resuming_another_comparison_is_refused_and_nothing_is_lost(
+    run_compare: Compare, tmp_path: Path
+) -> None:
+    wheel = standin.revision(tmp_path / "w")
+    assert run_compare(f"A={wheel}", *COMMON, "--rounds", "1").returncode == 0
+    folder = tmp_path / "results"
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    for more, says in ((["--resume"], "another comparison"), ([], "not empty")):
+        refused = run_compare(f"other={wheel}", *COMMON, "--rounds", "1", *more)
+        assert (refused.returncode, says in refused.stderr) == (2, True), refused.stderr
+        assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_two_comparisons_into_one_folder_do_not_mix(run_compare: Compare, tmp_path: Path) -> None:
+    wheel = standin.revision(tmp_path / "w", "sleep 1")
+    results = tmp_path / "results"
+    first = start(wheel, *COMMON, "--rounds", "1000", "--results", results)
+    wait_for_runs(results, "dynamic", 1)
+    second = run_compare(wheel, *COMMON, "--rounds", "1", "--resume")
+    assert (second.returncode, "Another comparison" in second.stderr) == (2, True), second.stderr
+    first.send_signal(signal.SIGTERM)
+    assert first.wait(60) == 130
+
+
+def test_an_interrupted_gate_says_what_it_knows_and_how_long_it_may_take_yet(
+    tmp_path: Path,
+) -> None:
+    wheel = standin.revision(tmp_path / "w", "sleep 0.2")
+    results = tmp_path / "results"
+    arguments = [f"A={wheel}", f"B={wheel}", *COMMON, "--results", results, "--budget", "600"]
+    process = start(*arguments, "--fail-on", "cpu:0.1%")
+    wait_for_runs(results, "dynamic", 7)
+    process.send_signal(signal.SIGINT)
+    said, _ = process.communicate(timeout=10)
+    assert process.returncode == 130
+    runs, so_far = said.split("Interrupted. What was measured so far says:")
+    assert "(at most 10 min left)" in runs
+    assert "INCONCLUSIVE" in so_far
+    assert not (results / "verdict.json").exists()
+
+
+def test_an_interrupted_comparison_sums_up_what_it_knows(tmp_path: Path) -> None:
+    wheel = standin.revision(tmp_path / "w", "sleep 0.2")
+    results = tmp_path / "results"
+    process = start(f"A={wheel}", f"B={wheel}", *COMMON, "--rounds", "30", "--results", results)
+    wait_for_runs(results, "dynamic", 7)
+    process.send_signal(signal.SIGTERM)
+    said, _ = process.communicate(timeout=10)
+    assert process.returncode == 130
+    assert "all scenarios · B against A" in said.partition("Interrupted. What was")[2]

@@ -1,0 +1,249 @@
+"""Bad input: one sentence, exit 2, nothing created."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import runner
+from tests import standin
+from tests.conftest import Compare
+from waitbench.families import selection
+from waitbench.model.errors import UsageError
+from waitbench.model.instruments import Instruments
+from waitbench.model.metrics import BY_NAME
+from waitbench.system.instruments import Counter
+
+Refused = Callable[..., str]
+
+
+@pytest.fixture
+def refused(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> Refused:
+    """What ``compare`` says in one sentence of arguments that it refuses.
+
+    In this process: a new one for each would take a second. What escapes is an error of the test.
+    """
+
+    def refuse(*arguments: object) -> str:
+        asks = ["compare", "--results", str(tmp_path / "results"), *map(str, arguments)]
+        monkeypatch.setattr("sys.argv", ["runner.py", *asks])
+        code = runner.main()
+        out, said = capsys.readouterr()
+        assert (code, out) == (2, ""), said
+        assert not (tmp_path / "results").exists()
+        return said
+
+    return refuse
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ([], "No revision given"),
+        (["--rounds", "0", "v0.16.0"], "--rounds 0"),
+        (["--rounds", "-3", "v0.16.0"], "--rounds -3"),
+        (["--rounds", "x", "v0.16.0"], "--rounds"),
+        (["--processes", "0", "v0.16.0"], "--processes 0"),
+        (["--processes", "2", "--topology", "single", "v0.16.0"], "one process"),
+        (["--topology", "ring", "v0.16.0"], "--topology 'ring'"),
+        (["--topology", "cluster", "standin@r0.0.1"], "--topology 'cluster' is not one of: single"),
+        (["--time-limit", "0", "v0.16.0"], "--time-limit 0"),
+        (["--time-limit", "inf", "v0.16.0"], "--time-limit inf: must be above zero, and at most"),
+        (["--time-limit", "nan", "v0.16.0"], "--time-limit nan"),
+        (["--setup-limit", "inf", "v0.16.0"], "--setup-limit inf"),
+        (["--budget", "nan", "v0.16.0"], "--budget nan"),
+        (["x" * 300], "is not a revision"),
+        (["x" * 300 + "=v0.16.0"], "40 characters at most"),
+        (["v" + "9" * 5000], "is not a revision"),
+        (["/".join("x" * 3000)], "is not a revision"),
+        (["v0.16.\udcff"], "is not a revision"),
+        (["--repo", "x" * 300, "v0.16.0"], "neither a folder nor a URL"),
+        (["--python", "x" * 300, "v0.16.0"], "neither a version"),
+        (["--dataflow", "x" * 300 + ".py", "v0.16.0"], "there is no Python file"),
+        (["--inconclusive", "pass", "v0.16.0", "v0.16.1"], "--inconclusive is for the gate"),
+        (["--fail-fast", "v0.16.0", "v0.16.1"], "--fail-fast is for the gate"),
+        (["--full", "v0.16.0", "v0.16.1"], "--full is for the gate"),
+        (["--junit", "x.xml", "v0.16.0", "v0.16.1"], "--junit is for the gate"),
+        (["--markdown", "x.md", "v0.16.0", "v0.16.1"], "--markdown is for the gate"),
+        (["--scenario", "nothing", "v0.16.0"], "matches none of"),
+        (["--set", "partitions=0", "v0.16.0"], "--set partitions=0"),
+        (["--python", "2.4", "v0.16.0"], "no such CPython"),
+        (["--origin", "moon", "v0.16.0"], "moon"),
+        (["--no-such-option", "v0.16.0"], "--no-such-option"),
+        (["--repo", "/no/such", "v0.16.0"], "neither a folder nor a URL"),
+        (["v0.16.0; touch x"], "is not a revision"),
+        (["$(touch x)"], "is not a revision"),
+        (["../.."], "is not a checkout of bytewax"),
+        (["nobody@v1"], "there is no engine 'nobody'"),
+        (["v0.16.0", "standin@r0.0.1", "--repo", "."], "name revisions of one engine"),
+        (["--", "-v"], "starts with a dash"),
+        (["v0.16.0", "v0.16.0"], "label them"),
+        (["no.whl"], "no wheel file"),
+        (["--fail-on", "speed:10%", "v0.16.0", "v0.16.1"], "no metric 'speed'"),
+        (["--fail-on", "cpu:10%", "v0.16.0"], "at least two revisions"),
+        (["--fail-on", "cpu:10%", "--max-rounds", "2", "v0.16.0", "v0.16.1"], "at least 6"),
+        (["--budget", "0", "v0.16.0"], "--budget 0"),
+    ],
+)
+def test_bad_input_is_one_sentence_on_stderr_exit_2_and_nothing_created(
+    arguments: list[str], says: str, refused: Refused
+) -> None:
+    assert says in refused(*arguments)
+    assert not Path("x").exists()
+
+
+def test_a_folder_of_the_users_is_never_touched(run_compare: Compare, tmp_path: Path) -> None:
+    theirs = tmp_path / "theirs"
+    theirs.mkdir()
+    files = {"package.json": "{}", "photo.png": "not really", "runs.csv": "a,b\n"}
+    for name, text in files.items():
+        (theirs / name).write_text(text)
+    for more in ([], ["--resume"]):
+        done = run_compare("v0.16.0", "--results", theirs, *more)
+        assert done.returncode == 2, done.stdout + done.stderr
+        assert str(theirs) in done.stderr
+        assert {path.name: path.read_text() for path in theirs.iterdir()} == files
+
+
+def test_a_comparison_that_is_refused_late_leaves_no_folder(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, standin_engine: standin.StandIn
+) -> None:
+    def refuse(*_arguments: object) -> None:
+        raise UsageError("not like this")
+
+    monkeypatch.setattr("waitbench.pipeline.comparing.prepare", refuse)
+    wheel = standin.revision(tmp_path / "w")
+    for more in ([], ["--resume"]):
+        results = tmp_path / "a" / "b" / "c"
+        asks = ["compare", wheel, "--results", str(results), "--no-instruments", *more]
+        monkeypatch.setattr("sys.argv", ["runner.py", *asks])
+        assert runner.main() == 2
+        assert not (tmp_path / "a").exists()
+
+
+def test_help_shows_examples_and_scenarios_are_listed(run_compare: Compare) -> None:
+    done = run_compare("--help")
+    assert done.returncode == 0
+    assert "./compare.sh v0.16.0 v0.16.1" in done.stdout
+    listed = run_compare(command="scenarios")
+    assert "partitioned-long-input-heavy-map" in listed.stdout
+
+
+def test_plot_of_a_folder_without_results_says_what_to_do(
+    run_compare: Compare, tmp_path: Path
+) -> None:
+    for folder in (tmp_path, tmp_path / "none"):
+        done = run_compare(folder, command="plot")
+        assert (done.returncode, "Measure first" in done.stderr) == (2, True)
+    done = run_compare(tmp_path, "--format", "gif", command="plot")
+    assert (done.returncode, "gif" in done.stderr) == (2, True)
+
+
+@pytest.mark.parametrize("name", ["x.json", "comparison.json"])
+def test_a_pipe_among_results_is_named_and_not_waited_for(
+    name: str, run_compare: Compare, tmp_path: Path
+) -> None:
+    os.mkfifo(tmp_path / name)
+    for command in ("report", "plot"):
+        done = run_compare(tmp_path, command=command, timeout=60)
+        assert (done.returncode, f"{name}' is not a result file" in done.stderr) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        ("none.py:flow", "there is no Python file"),
+        (":flow", "there is no Python file"),
+        ("broken.py:flow", "does not parse: line 1"),
+        ("good.py:other", "does not define 'other'"),
+        ("good.py:get_flow(", "is not a name or a call"),
+        ("good.py:a.b", "is not a name or a call"),
+        ("good.py:flow; import os", "is not a name or a call"),
+    ],
+)
+def test_an_own_dataflow_is_validated_as_far_as_a_file_can_be(
+    call: str, says: str, refused: Refused, tmp_path: Path
+) -> None:
+    (tmp_path / "good.py").write_text("flow = 1\ndef get_flow(n): ...\n")
+    (tmp_path / "broken.py").write_text("def flow(:\n")
+    assert says in refused("v0.16.0", "--dataflow", f"{tmp_path}/{call}")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "says"),
+    [
+        ("latin.py", b"flow = '\xe9'\n", "does not parse: 'utf-8' codec can't decode"),
+        ("nul.py", b"flow = 1\0\n", "does not parse"),
+        ("deep.py", b"flow = " + b"-" * 100_000 + b"1\n", "does not parse"),
+        ("\udcff.py", b"flow = 1\n", "cannot be shown everywhere"),
+        ("new\nline.py", b"flow = 1\n", "cannot be shown everywhere"),
+        ("x" * 240 + ".py", b"flow = 1\n", "too long"),
+        ("co:lon.py", b"flow = 1\n", "has a colon in it"),
+    ],
+)
+def test_an_odd_file_of_a_dataflow_is_refused(
+    name: str, content: bytes, says: str, tmp_path: Path
+) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(UsageError) as refused:
+        selection.of_user(str(tmp_path / name))
+    assert says in str(refused.value)
+
+
+def test_a_timeline_is_refused_before_anything_where_threads_cannot_be_sampled(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("waitbench.pipeline.comparing.validate", None)  # it is not reached
+    monkeypatch.setattr("waitbench.execution.timeline.is_possible", lambda: False)
+    monkeypatch.setattr("sys.argv", ["runner.py", "compare", "v0.16.0", "--timeline"])
+    assert runner.main() == 2
+    assert "--timeline needs /proc/<pid>/schedstat" in capsys.readouterr().err
+
+
+def test_parameters_of_an_own_dataflow_go_into_its_call(refused: Refused, tmp_path: Path) -> None:
+    (tmp_path / "good.py").write_text("flow = 1\n")
+    said = refused("v0.16.0", "--dataflow", f"{tmp_path}/good.py", "--set", "partitions=1")
+    assert "--set" in said
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        ([], "cannot be counted here: it is not mounted. This would mend it: sudo mount it"),
+        (["--no-instruments"], "leave out --no-instruments"),
+    ],
+)
+def test_system_calls_that_cannot_be_counted_are_not_promised(
+    more: list[str], says: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lacking = Counter(tracepoint=None, reason="it is not mounted", remedy="sudo mount it")
+    monkeypatch.setattr("waitbench.pipeline.request.find_system_calls", lambda: lacking)
+    monkeypatch.setattr("waitbench.pipeline.request.find_instruments", Instruments)
+    asks = ["compare", "v0.16.0", "v0.16.1", "--fail-on", "syscalls:10%", *more]
+    monkeypatch.setattr("sys.argv", ["runner.py", *asks])
+    assert runner.main() == 2
+    assert says in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("criterion", ["steady:10%", "wakeups:10%", "call-time:10%"])
+def test_a_criterion_that_no_run_can_give_is_refused_before_anything_is_measured(
+    criterion: str, refused: Refused, tmp_path: Path
+) -> None:
+    (tmp_path / "mine.py").write_text("flow = 1\n")
+    own = ["--dataflow", tmp_path / "mine.py"]
+    said = refused("v0.16.0", "v0.16.1", *own, "--fail-on", criterion)
+    name = criterion.partition(":")[0]
+    assert f"--fail-on {name}: no run of mine gives it. There are: real, user" in said
+
+
+def test_an_own_dataflow_with_our_probe_may_be_asked_what_it_does_while_waiting(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text("from support import probe\nflow = 1\n")
+    assert BY_NAME["steady"] in selection.of_user(f"{file}").metrics
+    file.write_text("flow = 1\n")
+    assert BY_NAME["steady"] not in selection.of_user(f"{file}").metrics
