@@ -17,7 +17,7 @@ import runner
 from tests.held import Held
 from tests.standin import StandIn
 from waitbench import engines
-from waitbench.system import machine, watch
+from waitbench.system import installation, watch
 
 engines.register(StandIn())
 engines.register(Held())
@@ -27,7 +27,7 @@ if os.environ.get("BENCH_UNWATCHED"):
 
 if os.environ.get("BENCH_TEST_VERSION"):
     # What a test needs two installations for, otherwise.
-    setattr(machine, "version", lambda: os.environ["BENCH_TEST_VERSION"])  # noqa: B010
+    setattr(installation, "version", lambda: os.environ["BENCH_TEST_VERSION"])  # noqa: B010
 
 if __name__ == "__main__":
     sys.exit(runner.main())

@@ -1,6 +1,6 @@
 """Who does which unit next."""
 
-from waitbench.cluster.dispatch import Dispatch
+from waitbench.cluster.on_dask import Dispatch
 from waitbench.cluster.units import MOST_ATTEMPTS, Machine, Unit
 
 

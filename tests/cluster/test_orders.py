@@ -17,7 +17,7 @@ from waitbench.pipeline.gating import Gate
 from waitbench.pipeline.measuring import Measuring
 from waitbench.pipeline.request import Request, ValidRequest, validate
 from waitbench.reporting.progress import PreparationLog
-from waitbench.system import machine
+from waitbench.system import installation
 from waitbench.system.places import Cache
 
 PROGRESS = Output(quiet=True, as_json=True).progress
@@ -103,6 +103,6 @@ def test_sources_that_changed_since_the_worker_was_started_are_noticed(
     valid: ValidRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     line = ordered(valid).encode({})
-    monkeypatch.setattr(machine, "version", lambda: "0+later")
+    monkeypatch.setattr(installation, "version", lambda: "0+later")
     with pytest.raises(UsageError, match="start the worker again"):
         Order.decode(line, tmp_path, Cache(tmp_path))

@@ -12,11 +12,11 @@ import psutil
 import pytest
 
 from tests import standin
-from tests.commands.processes import start, wait_for_runs
 from tests.clusters import (
     cluster,
     processes_of,
 )
+from tests.commands.processes import start, wait_for_runs
 from tests.conftest import Compare
 from waitbench.model.record import Record
 from waitbench.store import comparisons

@@ -2,7 +2,7 @@
 
 import pytest
 
-from waitbench.engines import rustup
+from waitbench.engines import cargo
 from waitbench.engines.base import ReadSource
 from waitbench.model.errors import HarnessError
 
@@ -26,10 +26,10 @@ def asks_for(version: str) -> ReadSource:
 
 @pytest.fixture(autouse=True)
 def machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(rustup.VARIABLE, raising=False)
-    monkeypatch.setattr(rustup, "installed", lambda: THREE)
+    monkeypatch.delenv(cargo.VARIABLE, raising=False)
+    monkeypatch.setattr(cargo, "installed", lambda: THREE)
     by_name = {name.partition("-")[0]: compiler for name, compiler in THREE.items()}
-    monkeypatch.setattr(rustup, "_ask", lambda name: by_name.get(name or "stable"))
+    monkeypatch.setattr(cargo, "_ask", lambda name: by_name.get(name or "stable"))
 
 
 @pytest.mark.parametrize(
@@ -50,35 +50,35 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_a_source_tree_asks_for_is_the_newest_that_its_files_name(
     source: ReadSource, version: str | None
 ) -> None:
-    found = rustup.required(source)
+    found = cargo.required(source)
     assert (found and str(found)) == version
 
 
 def test_all_are_built_by_the_newest_there_is_whatever_each_names() -> None:
-    chosen = rustup.choose([asks_for("1.74.1"), asks_for("1.86.0")], None)
+    chosen = cargo.choose([asks_for("1.74.1"), asks_for("1.86.0")], None)
     assert chosen.name == "stable-x86_64"
     assert chosen.compiler.startswith("rustc 1.86.0")
 
 
 def test_a_missing_one_is_said_with_what_installs_it() -> None:
     with pytest.raises(HarnessError, match=r"rustup toolchain install 1\.90\.0"):
-        rustup.choose([asks_for("1.74.1"), asks_for("1.90.0")], None)
+        cargo.choose([asks_for("1.74.1"), asks_for("1.90.0")], None)
 
 
 def test_the_user_may_name_another(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert rustup.choose([asks_for("1.86.0")], "1.74.1").compiler.startswith("rustc 1.74.1")
-    monkeypatch.setenv(rustup.VARIABLE, "1.80.0")
-    assert rustup.choose([], None).name == "1.80.0"
+    assert cargo.choose([asks_for("1.86.0")], "1.74.1").compiler.startswith("rustc 1.74.1")
+    monkeypatch.setenv(cargo.VARIABLE, "1.80.0")
+    assert cargo.choose([], None).name == "1.80.0"
     with pytest.raises(HarnessError, match=r"rustup toolchain install 1\.2\.3"):
-        rustup.choose([], "1.2.3")
+        cargo.choose([], "1.2.3")
 
 
 def test_without_rustup_it_is_what_there_is_if_that_is_new_enough(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(rustup, "installed", lambda: {})
-    assert rustup.choose([asks_for("1.74.1")], None).name is None
+    monkeypatch.setattr(cargo, "installed", lambda: {})
+    assert cargo.choose([asks_for("1.74.1")], None).name is None
     with pytest.raises(HarnessError, match=r"rustup\.rs"):
-        rustup.choose([asks_for("1.90.0")], None)
-    monkeypatch.setattr(rustup, "_ask", lambda _name: None)
-    assert rustup.choose([], None).compiler == rustup.NONE
+        cargo.choose([asks_for("1.90.0")], None)
+    monkeypatch.setattr(cargo, "_ask", lambda _name: None)
+    assert cargo.choose([], None).compiler == cargo.NONE

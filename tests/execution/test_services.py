@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from tests.waiting import until
-from waitbench.execution import servers, services
+from waitbench.execution import services
 from waitbench.execution.services import Kept, Running, running
 from waitbench.model.errors import HarnessError
 from waitbench.model.scenario import Service, ServicePlan
@@ -48,7 +48,7 @@ def services_of_the_test(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         ("broken", "raise SystemExit('no model')"),
     ):
         (folder / f"{name}.py").write_text(program)
-    monkeypatch.setattr(servers, "ROOT", tmp_path / "root")
+    monkeypatch.setattr(services, "ROOT", tmp_path / "root")
 
 
 def first(**settings: str) -> Service:

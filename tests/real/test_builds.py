@@ -13,7 +13,7 @@ import pytest
 from tests import standin
 from tests.repositories import everywhere
 from waitbench import engines
-from waitbench.engines import rustup
+from waitbench.engines import cargo
 from waitbench.environments.origins import Chooser
 from waitbench.environments.repository import Repository
 from waitbench.environments.revisions import resolve
@@ -89,7 +89,7 @@ def write_sources_that_name(folder: Path, channel: str) -> None:
 @pytest.fixture
 def naming_two(tmp_path: Path, cache: Cache) -> Repository:
     """Two commits that name two compilers: an old one, and the newest that is installed."""
-    newest = max(map(rustup.version_of, rustup.installed().values()))
+    newest = max(map(cargo.version_of, cargo.installed().values()))
     folder = tmp_path / "naming"
     folder.mkdir()
     standin.git(folder, "init", "--quiet", "--initial-branch", "main")
@@ -116,9 +116,9 @@ def compilers(made: Mapping[str, Environment | HarnessError]) -> set[tuple[str |
 def test_revisions_that_name_two_compilers_are_built_by_one_and_the_file_says_which(
     naming_two: Repository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delenv(rustup.VARIABLE, raising=False)
+    monkeypatch.delenv(cargo.VARIABLE, raising=False)
     made = make("standin@old", "standin@new", repository=naming_two)
-    newest = max(rustup.installed().values(), key=rustup.version_of)
+    newest = max(cargo.installed().values(), key=cargo.version_of)
     assert compilers(made) == {(newest, newest)}
 
 
@@ -126,7 +126,7 @@ def test_revisions_that_name_two_compilers_are_built_by_one_and_the_file_says_wh
 def test_a_toolchain_that_is_asked_for_builds_all_whatever_they_name(
     naming_two: Repository,
 ) -> None:
-    newest = max(rustup.installed().values(), key=rustup.version_of)
+    newest = max(cargo.installed().values(), key=cargo.version_of)
     listed = subprocess.run(
         ["rustup", "toolchain", "list"], capture_output=True, text=True, check=True
     )

@@ -11,8 +11,7 @@ from typing import Any
 from tests.services.asking import ask
 from tests.services.plans import plan
 from tests.services.upstreams import Upstream
-from waitbench.execution.servers import Server
-from waitbench.execution.services import running
+from waitbench.execution.services import Server, running
 
 TOGETHER = {"MODE": "fixed", "MAX_BATCH_SIZE": "8", "MAX_WAIT_TIME": "200"}
 LONG = {**TOGETHER, "MAX_WAIT_TIME": "60000"}

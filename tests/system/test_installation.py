@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from waitbench.system import machine
+from waitbench.system import installation
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,7 @@ def test_sources_are_told_apart_by_names_and_contents(
 ) -> None:
     (tmp_path / "deep").mkdir()
     (tmp_path / "deep" / "b.py").write_text("1")
-    before = machine.digest(tmp_path)
-    assert machine.digest(tmp_path) == before
+    before = installation.digest(tmp_path)
+    assert installation.digest(tmp_path) == before
     change(tmp_path)
-    assert (machine.digest(tmp_path) != before) is is_another
+    assert (installation.digest(tmp_path) != before) is is_another

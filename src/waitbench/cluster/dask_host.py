@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from waitbench.cluster.dask_settings import distributed, has_certificate, require_certificate
 from waitbench.cluster.dask_unit import MACHINE, UnitRunner
 from waitbench.model.errors import ExitCode, HarnessError, UsageError
-from waitbench.system import machine
+from waitbench.system import installation
 from waitbench.system.instruments import find_instruments
 from waitbench.system.places import Cache
 
@@ -108,7 +108,7 @@ class WorkerHost:
         host = _address_towards(urlsplit(self.scheduler).hostname or "")
         if host is None:
             raise HarnessError(f"This machine has no route to the scheduler at {self.scheduler}.")
-        runner = UnitRunner(program=machine.program(), cache=self.cache)
+        runner = UnitRunner(program=installation.program(), cache=self.cache)
         try:
             worker = _Worker(
                 self.scheduler,
@@ -135,7 +135,7 @@ class WorkerHost:
 
     def _about(self) -> Mapping[str, Any]:
         return {
-            "version": machine.version(),
+            "version": installation.version(),
             "host": socket.gethostname(),
             "instruments": sorted(find_instruments().keys),
         }

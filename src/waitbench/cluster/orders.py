@@ -30,7 +30,7 @@ from waitbench.pipeline.measuring import Measuring
 from waitbench.pipeline.preparation import maker, say_error
 from waitbench.pipeline.request import ValidRequest
 from waitbench.reporting.progress import PreparationLog
-from waitbench.system import machine
+from waitbench.system import installation
 from waitbench.system.instruments import find_instruments
 from waitbench.system.places import Cache
 
@@ -62,7 +62,7 @@ class Order:
         """The order in one line; ``wheels`` are those that are sent, by label."""
         request, measuring = self.request, self.measuring
         plain = {
-            "waitbench": machine.version(),
+            "waitbench": installation.version(),
             "scenarios": {one.name: dict(one.parameters) for one in request.scenarios},
             "here": list(request.share.scenarios),
             "topology": asdict(request.topology),
@@ -87,10 +87,10 @@ class Order:
         Raises ``UsageError`` where this machine cannot do it.
         """
         plain = json.loads(line)
-        if plain["waitbench"] != machine.version():
+        if plain["waitbench"] != installation.version():
             # The worker said what it was when it was started; units start what is there now.
             raise UsageError(
-                f"The sources of waitbench are {machine.version()} here by now, and not "
+                f"The sources of waitbench are {installation.version()} here by now, and not "
                 f"{plain['waitbench']}: start the worker again."
             )
         specs = tuple(_read_spec(one, wheels, cache) for one in plain["specs"])

@@ -6,17 +6,36 @@ package's own fingerprints are removed before each, and the log must show that i
 """
 
 import json
+import os
 import re
 import shutil
+import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from waitbench.engines import rustup
+from packaging.version import InvalidVersion, Version
+
 from waitbench.engines.base import ReadSource
 from waitbench.model.environment import Toolchain
 from waitbench.model.errors import HarnessError
 from waitbench.system.processes import tail
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+
+def parse(text: str | None) -> dict[str, Any]:
+    """The content of a file; nothing where there is no file, or it is not TOML."""
+    try:
+        return dict(tomllib.loads(text or ""))
+    except tomllib.TOMLDecodeError:
+        return {}
+
 
 _COMPLAINT = re.compile(
     r"error|not found|could not|cannot|no such|panicked|missing|not installed", re.IGNORECASE
@@ -35,10 +54,10 @@ class CargoBuilder:
     """System packages that a failed build seems to lack, by a pattern of its complaints."""
 
     def toolchain(self, sources: Sequence[ReadSource], wanted: str | None = None) -> Toolchain:
-        return rustup.choose(sources, wanted)
+        return choose(sources, wanted)
 
     def variables(self, directory: Path, toolchain: Toolchain) -> Mapping[str, str]:
-        forced = {rustup.VARIABLE: toolchain.name} if toolchain.name else {}
+        forced = {VARIABLE: toolchain.name} if toolchain.name else {}
         return {
             "CARGO_TARGET_DIR": str(_target(directory)),
             "CARGO_TERM_COLOR": "never",
@@ -79,7 +98,7 @@ class CargoBuilder:
         for program in ("cargo", "rustc"):
             missing = "{0}, the Rust .*is not installed|{0}.*not found|No such file.*{0}"
             if re.search(missing.format(program), text):
-                return f"\nHint: building {self.engine} takes a Rust toolchain: https://rustup.rs"
+                return f"\nHint: building {self.engine} takes a Rust toolchain: https://rs"
         packages = [
             names
             for pattern, names in self.hints.items()
@@ -116,3 +135,96 @@ def _crate_name(source: Path) -> str | None:
         return None
     match = re.search(r'^name\s*=\s*"([^"]+)"', manifest.read_text("utf-8"), re.MULTILINE)
     return match[1] if match else None
+
+
+VARIABLE = "RUSTUP_TOOLCHAIN"
+"""What rustup obeys before any file."""
+NONE = "none"
+
+_VERSION = re.compile(r"rustc (\d+\.\d+\.\d+)\b")
+_TIME_LIMIT_S = 60
+
+
+def choose(sources: Sequence[ReadSource], wanted: str | None) -> Toolchain:
+    """The newest that is installed, if no source tree asks for a newer one; or the one ``wanted``.
+
+    Raises ``HarnessError`` with the command that would install one.
+    """
+    flags = os.environ.get("RUSTFLAGS", "")
+    wanted = wanted or os.environ.get(VARIABLE)
+    if wanted:
+        compiler = _ask(wanted)
+        if compiler is None:
+            raise HarnessError(
+                f"There is no Rust toolchain {wanted!r} here. This would install it: rustup "
+                f"toolchain install {wanted}"
+            )
+        return Toolchain(compiler, flags, wanted)
+    needed = max(filter(None, map(required, sources)), default=None)
+    found = installed()
+    if not found:
+        compiler = _ask(None)
+        if compiler is not None and needed is not None and needed > version_of(compiler):
+            raise HarnessError(
+                f"The sources ask for Rust {needed}, and here is {compiler}, without rustup. "
+                "Install a newer one: https://rustup.rs"
+            )
+        return Toolchain(compiler or NONE, flags)
+    name, compiler = max(found.items(), key=lambda one: version_of(one[1]))
+    if needed is not None and needed > version_of(compiler):
+        raise HarnessError(
+            f"The sources ask for Rust {needed}; the newest here is {compiler}. This would install "
+            f"it: rustup toolchain install {needed}"
+        )
+    return Toolchain(compiler, flags, name)
+
+
+def required(read: ReadSource) -> Version | None:
+    """The version that a source tree asks for: the newest that any of its files names."""
+    toolchain = read("rust-toolchain.toml") or read("rust-toolchain") or ""
+    package = _table(parse(read("Cargo.toml")), "package")
+    channel = str(_table(parse(toolchain), "toolchain").get("channel", toolchain)).strip()
+    named = (_parsed(channel), _parsed(str(package.get("rust-version", ""))))
+    return max(filter(None, named), default=None)
+
+
+def installed() -> Mapping[str, str]:
+    """What rustup has, without nightlies: what each compiler says of itself, by name."""
+    listed = _run("rustup", "toolchain", "list") or ""
+    names = [line.split()[0] for line in listed.splitlines() if line.strip()]
+    asked = {name: _ask(name) for name in names if not name.startswith(("nightly", "beta"))}
+    return {name: compiler for name, compiler in asked.items() if compiler is not None}
+
+
+def _ask(name: str | None) -> str | None:
+    """What a toolchain's compiler says of itself; ``None`` where there is none."""
+    said = _run("rustc", *([f"+{name}"] if name else []), "--version")
+    return said.strip() if said and _VERSION.match(said) else None
+
+
+def _run(*command: str) -> str | None:
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=_TIME_LIMIT_S, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout if done.returncode == 0 else None
+
+
+def version_of(compiler: str) -> Version:
+    """The version that a compiler says it is of; 0 where it says none."""
+    match = _VERSION.match(compiler)
+    return Version(match[1]) if match else Version("0")
+
+
+def _parsed(text: str) -> Version | None:
+    try:
+        return Version(text)
+    except InvalidVersion:
+        return None  # such as "stable"
+
+
+def _table(data: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    found = data.get(name)
+    return found if isinstance(found, dict) else {}

@@ -2,7 +2,7 @@
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
-from waitbench.engines import toml
+from waitbench.engines import cargo
 from waitbench.engines.base import ReadSource
 from waitbench.model.environment import Interpreter
 
@@ -16,13 +16,13 @@ NEWEST_PYTHON = {
 
 def supports(python: Interpreter, read: ReadSource) -> bool:
     """Whether ``requires-python`` and the locked PyO3 allow a Python."""
-    project = toml.parse(read("pyproject.toml")).get("project", {})
+    project = cargo.parse(read("pyproject.toml")).get("project", {})
     try:
         if python.version not in SpecifierSet(str(project.get("requires-python", ""))):
             return False
     except InvalidSpecifier:
         pass  # the build will say so, with its own words
-    for package in toml.parse(read("Cargo.lock")).get("package", []):
+    for package in cargo.parse(read("Cargo.lock")).get("package", []):
         if package.get("name") == "pyo3":
             major, minor = str(package["version"]).split(".")[:2]
             newest = NEWEST_PYTHON.get((int(major), int(minor)))

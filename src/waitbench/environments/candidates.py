@@ -1,19 +1,216 @@
 """Two revisions -> what may lie between them: releases, or commits."""
 
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
+from pathlib import Path
 
 from packaging.version import Version
 
 from waitbench.engines.base import Engine
-from waitbench.environments import history
 from waitbench.environments.index import Index
-from waitbench.environments.repository import SHALLOW_HINT, Repository, is_shallow
+from waitbench.environments.repository import SHALLOW_HINT, Repository, git, is_shallow
 from waitbench.environments.revisions import Repositories
 from waitbench.environments.sources import commit_of
 from waitbench.model.environment import Interpreter
-from waitbench.model.errors import UsageError
+from waitbench.model.errors import HarnessError, UsageError
 from waitbench.model.history import LoggedCommit, Point, Stretch
 from waitbench.model.revision import Commit, Release, Revision
+from waitbench.system.streams import printable
+
+IsInput = Callable[[str], bool]
+"""Whether a file, by its path in the sources, may change the package."""
+
+_FIELDS = ("%H", "%P", "%cI", "%an", "%s")
+_LOG = (
+    "log", "-z", "--reverse", "--topo-order", f"--format={'%x00'.join(_FIELDS)}",
+    "--encoding=UTF-8", "--no-show-signature",
+    "--raw", "--root", "--diff-merges=first-parent", "--no-abbrev", "--no-renames",
+    "--no-relative", "--ignore-submodules=none",
+)  # fmt: skip
+"""Whatever the user has set for reading. No content is looked at: a partial copy lacks it."""
+_DIGESTS = 2**256
+
+_Change = tuple[str, str, str, str, str]
+"""Path, mode before and after, content before and after, of a file that a commit changes."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Entry:
+    """A commit, and by how much the digest of its inputs is above that of its first parent."""
+
+    logged: LoggedCommit
+    change: int
+
+
+def is_ancestor(folder: Path, one: str, other: str) -> bool:
+    """Whether a commit is an ancestor of another one, or the same."""
+    return git(folder, "merge-base", "--is-ancestor", one, other) is not None
+
+
+def fork_of(folder: Path, one: str, other: str) -> str | None:
+    """The newest commit that is in the history of both, if any."""
+    found = git(folder, "merge-base", one, other)
+    return found.splitlines()[0] if found else None
+
+
+def is_cut(folder: Path, good: str, bad: str) -> bool:
+    """Whether a repository is shallow such that first parents of ``bad`` are missing."""
+    first_parents = ("rev-list", "--first-parent", "--max-parents=0", f"{good}..{bad}")
+    return is_shallow(folder) and bool(_ask(folder, *first_parents))
+
+
+def stretch(
+    folder: Path, good: str, bad: str, is_input: IsInput, *, all_parents: bool = False
+) -> Stretch:
+    """The points between two commits, the first of which is an ancestor of the second.
+
+    They are along first parents: each is what became of the one before by one commit, or by one
+    merge. With ``all_parents`` all descendants of ``good`` are among them, in topological order:
+    neighbours there may be of different branches, and neither what became of the other.
+    """
+    how = "--ancestry-path" if all_parents else "--first-parent"
+    return _stretch(folder, good, _descendants(folder, good, bad, is_input, how), is_input)
+
+
+def branch(folder: Path, fork: str, merge: LoggedCommit, is_input: IsInput) -> Stretch:
+    """The points of what was merged, from where it left to the merge itself."""
+    entries = _descendants(folder, fork, merge.parents[1], is_input, "--first-parent")
+    entries += _log(folder, is_input, "--no-walk", merge.commit)
+    return _stretch(folder, fork, entries, is_input)
+
+
+def own_of(folder: Path, one: str, other: str) -> tuple[LoggedCommit, ...]:
+    """The commits in the history of ``one`` that are not in that of ``other``, oldest first."""
+    entries = _log(folder, lambda _path: False, f"{other}..{one}")
+    return tuple(entry.logged for entry in entries)
+
+
+def inputs_of(folder: Path, commit: str, is_input: IsInput) -> str:
+    """``Point.inputs`` of a commit."""
+    return _shown_digest(_inputs(folder, commit, is_input))
+
+
+def tags(folder: Path, after: str | None, before: str | None) -> frozenset[str]:
+    """The tags on descendants of one commit and on ancestors of another, the two left out."""
+    ends = [*(("--contains", after) if after else ()), *(("--merged", before) if before else ())]
+    names = "--format=%(refname:strip=2) %(objectname) %(*objectname)"
+    listed = _ask(folder, "for-each-ref", names, *ends, "refs/tags").splitlines()
+    return frozenset(
+        name for name, *ids in (line.split() for line in listed) if not {after, before} & {*ids}
+    )
+
+
+def _stretch(folder: Path, start: str, entries: Sequence[_Entry], is_input: IsInput) -> Stretch:
+    """A point for each run of neighbours that have the same inputs, beginning with ``start``."""
+    digests = _digests(folder, start, entries, is_input)
+    first = _log(folder, is_input, "--no-walk", start)
+    logged = [entry.logged for entry in (*first, *entries)]
+    points = []
+    for inputs, group in groupby(logged, key=lambda one: digests[one.commit]):
+        commits = tuple(group)
+        source = Commit(commits[0].commit)
+        points.append(Point(source=source, commits=commits, inputs=_shown_digest(inputs)))
+    return Stretch(points=tuple(points))
+
+
+def _descendants(folder: Path, good: str, bad: str, is_input: IsInput, how: str) -> list[_Entry]:
+    """What ``git log`` finds between two commits, without what does not descend from the first."""
+    # With --ancestry-path and --first-parent at once, git finds too little.
+    within = set(_ask(folder, "rev-list", "--ancestry-path", f"{good}..{bad}").split())
+    found = _log(folder, is_input, how, f"{good}..{bad}")
+    return [entry for entry in found if entry.logged.commit in within]
+
+
+def _digests(
+    folder: Path, start: str, entries: Sequence[_Entry], is_input: IsInput
+) -> Mapping[str, int]:
+    """The digest of the inputs of ``start`` and of each commit, which come behind their parents."""
+    known = {start: _inputs(folder, start, is_input)}
+    for entry in entries:
+        parent = entry.logged.parents[0]  # a descendant has one
+        if parent not in known:
+            known[parent] = _inputs(folder, parent, is_input)
+        known[entry.logged.commit] = (known[parent] + entry.change) % _DIGESTS
+    return known
+
+
+def _inputs(folder: Path, commit: str, is_input: IsInput) -> int:
+    """A digest of the files of a commit that the package is built from.
+
+    It is a sum over the files, so that it can be carried on from one commit to the next.
+    """
+    total = 0
+    for entry in _ask(folder, "ls-tree", "-r", "-z", "--full-tree", commit).split("\0")[:-1]:
+        about, _, path = entry.partition("\t")
+        mode, _, content = about.split()
+        total += _digest(path, mode, content) if is_input(path) else 0
+    return total % _DIGESTS
+
+
+def _log(folder: Path, is_input: IsInput, *which: str) -> list[_Entry]:
+    """The commits that ``which`` names, oldest first."""
+    tokens = iter(_ask(folder, *_LOG, *which, "--").split("\0"))
+    entries = []
+    token = next(tokens, "")
+    while token:
+        commit, parents, date, author, subject = (token, *(next(tokens) for _ in _FIELDS[1:]))
+        changes, token = _changes(tokens)
+        logged = LoggedCommit(
+            commit=commit,
+            parents=tuple(parents.split()),
+            subject=_shown(subject),
+            author=_shown(author),
+            date=date,
+            files=tuple(_shown(path) for path, *_ in changes),
+        )
+        change = sum(
+            (_digest(path, new_mode, new) if int(new, 16) else 0)
+            - (_digest(path, old_mode, old) if int(old, 16) else 0)
+            for path, old_mode, new_mode, old, new in changes
+            if is_input(path)
+        )
+        entries.append(_Entry(logged=logged, change=change))
+    return entries
+
+
+def _changes(tokens: Iterator[str]) -> tuple[list[_Change], str]:
+    """What a commit changes, and what stands behind that: the next commit's id, or nothing."""
+    changes: list[_Change] = []
+    for token in tokens:
+        about = token.lstrip("\n")
+        if not about.startswith(":"):
+            return changes, about
+        old_mode, new_mode, old, new, _ = about[1:].split()
+        changes.append((next(tokens), old_mode, new_mode, old, new))
+    return changes, ""
+
+
+def _digest(path: str, mode: str, content: str) -> int:
+    text = f"{mode} {content} {path}".encode("utf-8", "surrogateescape")
+    return int.from_bytes(hashlib.sha256(text).digest(), "big")
+
+
+def _shown_digest(inputs: int) -> str:
+    return f"{inputs:064x}"
+
+
+def _shown(text: str) -> str:
+    """A text of anybody's without anything that would not show, or show as something else."""
+    shown = printable(text.encode("utf-8", "surrogateescape").decode("utf-8", "replace"))
+    return shown.replace("\n", "\ufffd")  # only a file's name can have one
+
+
+def _ask(folder: Path, *arguments: str) -> str:
+    said = git(folder, *arguments)
+    if said is None:
+        raise HarnessError(
+            f"The history in {folder} cannot be read: git {arguments[0]} failed. If it is a "
+            "partial or damaged copy, name another one with --repo URL_OR_FOLDER."
+        )
+    return said
+
 
 _SHOWN_DIGITS = 12
 
@@ -51,7 +248,7 @@ class Candidates:
         return Stretch(points=(Point(source=first), *points, Point(source=last)))
 
     def commits(self, good: Revision, bad: Revision, *, all_parents: bool = False) -> Stretch:
-        """The points of the history between two revisions; see ``history.stretch``.
+        """The points of the history between two revisions; see ``stretch``.
 
         A release is where its tag is, which may be a branch of its own. With such a release as the
         good end, the stretch begins where the history of the bad end is the same package, or else
@@ -60,15 +257,15 @@ class Candidates:
         _require_order(good, bad)
         one, other = (commit_of(_source(end), self.engine, self.repository) for end in (good, bad))
         folder = self.repository.folder()
-        if history.is_ancestor(folder, other, one):
+        if is_ancestor(folder, other, one):
             raise _not_before(good, bad, is_same=one == other)
         start = one
-        if not history.is_ancestor(folder, one, other):
+        if not is_ancestor(folder, one, other):
             start = self._fork(good, bad, one, other)
-        if history.is_cut(folder, start, other):
+        if is_cut(folder, start, other):
             raise self._shallow()
         is_input = self.engine.is_input
-        found = history.stretch(folder, start, other, is_input, all_parents=all_parents)
+        found = stretch(folder, start, other, is_input, all_parents=all_parents)
         return found if start == one else self._begun_by(found, one, other)
 
     def inside(self, merge: LoggedCommit) -> Stretch | None:
@@ -80,10 +277,10 @@ class Candidates:
         if len(merge.parents) != 2:
             return None
         folder = self.repository.folder()
-        fork = history.fork_of(folder, *merge.parents)
+        fork = fork_of(folder, *merge.parents)
         if fork is None or fork == merge.parents[1]:
             return None
-        return history.branch(folder, fork, merge, self.engine.is_input)
+        return branch(folder, fork, merge, self.engine.is_input)
 
     def _tags(self, first: Release | Commit, last: Release | Commit) -> frozenset[str] | None:
         """The tags that ends which are commits leave; ``None`` where neither is one."""
@@ -91,12 +288,12 @@ class Candidates:
         before = last.commit if isinstance(last, Commit) else None
         if after is None and before is None:
             return None
-        return history.tags(self.repository.folder(), after, before)
+        return tags(self.repository.folder(), after, before)
 
     def _fork(self, good: Revision, bad: Revision, one: str, other: str) -> str:
         """Where the history of the bad end leaves that of the good one. Raises ``UsageError``."""
         folder = self.repository.folder()
-        fork = history.fork_of(folder, one, other)
+        fork = fork_of(folder, one, other)
         if is_shallow(folder) and (fork is None or not isinstance(good.source, Release)):
             raise self._shallow()
         if fork is None:
@@ -115,13 +312,13 @@ class Candidates:
     def _begun_by(self, found: Stretch, one: str, other: str) -> Stretch:
         """A stretch from where the history of ``other`` leaves that of ``one``, for the latter."""
         folder, is_input = self.repository.folder(), self.engine.is_input
-        inputs = history.inputs_of(folder, one, is_input)
+        inputs = inputs_of(folder, one, is_input)
         for number, point in enumerate(found.points[:-1]):
             if point.inputs == inputs:
                 # The tag's branch has what the other one had by then, and nothing else.
                 begin = replace(point, source=Commit(one))
                 return Stretch(points=(begin, *found.points[number + 1 :]))
-        return replace(found, aside=history.own_of(folder, one, other))
+        return replace(found, aside=own_of(folder, one, other))
 
     def _shallow(self) -> UsageError:
         return UsageError(f"{self.repository.shown} lacks commits between the ends, {SHALLOW_HINT}")

@@ -17,7 +17,7 @@ from waitbench.reporting.console import make_console
 from waitbench.store import comparisons
 from waitbench.store.comparisons import MEASURE_FIRST
 from waitbench.store.index import Index, find
-from waitbench.system import files, machine
+from waitbench.system import files, installation
 from waitbench.system.places import PACKAGE, Cache
 
 Kind = TypeVar("Kind")
@@ -124,4 +124,4 @@ def _tell(folder: Path) -> Iterable[tuple[str, Mapping[str, Any]]]:
 
 def _version() -> str:
     """Of the code that tells: what another one told is not taken for its own."""
-    return machine.digest(*(PACKAGE / room for room in ("model", "store", "analysis")))
+    return installation.digest(*(PACKAGE / room for room in ("model", "store", "analysis")))

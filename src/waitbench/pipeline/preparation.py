@@ -23,7 +23,7 @@ from waitbench.model.run import NOT_BUILT, WARM_UP, Outcome
 from waitbench.model.scenario import Scenario
 from waitbench.pipeline.request import ValidRequest
 from waitbench.reporting.progress import PreparationLog
-from waitbench.system import machine
+from waitbench.system import installation, machine
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,7 +133,7 @@ def prepare(request: ValidRequest, progress: Console, say: PreparationLog) -> Pr
         machine=machine.describe(),
         started_at=datetime.now(timezone.utc).isoformat(timespec="seconds"),
         argv=request.argv,
-        waitbench=machine.version(),
+        waitbench=installation.version(),
     )
     return Prepared(
         request=request,

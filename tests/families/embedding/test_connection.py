@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from waitbench.families.embedding.connection import Connection
+from waitbench.families.embedding.client import Connection
 
 ANSWERS = (
     (b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nServer: x\r\n\r\nhello", ("200", b"hello")),

@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 def _tables(contents: Contents) -> Sequence[CellTable]:
     from waitbench.families.kafka import tables
-    from waitbench.families.kafka.side_by_side import SIDE_BY_SIDE
+    from waitbench.families.kafka.tables import SIDE_BY_SIDE
     from waitbench.reporting import side_by_side
 
     return [*tables.tables(contents.records), *side_by_side.tables(contents, SIDE_BY_SIDE)]
 
 
 def _figures(contents: Contents) -> Mapping[str, Figure]:
-    from waitbench.families.kafka.side_by_side import SIDE_BY_SIDE
+    from waitbench.families.kafka.tables import SIDE_BY_SIDE
     from waitbench.reporting.charts import side_by_side
 
     return side_by_side.figures(contents, SIDE_BY_SIDE)

@@ -6,7 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from waitbench.families.scoring.calls import TransportCalls, by_revision
+from waitbench.families.scoring.tables import TransportCalls, by_revision
 from waitbench.model.record import Record
 from waitbench.reporting.charts import style
 
