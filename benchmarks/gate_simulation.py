@@ -33,7 +33,7 @@ from waitbench.execution.session import Observer, Session
 from waitbench.families import selection
 from waitbench.model.instruments import Instruments
 from waitbench.model.metrics import BY_NAME, Metric
-from waitbench.model.record import Contestant, Context, Record
+from waitbench.model.record import Context, Record, RevisionRecord
 from waitbench.model.run import Measurement, PlannedRun
 from waitbench.pipeline.gating import Gate, GateGuide, last_look
 from waitbench.pipeline.preparation import new_record
@@ -285,7 +285,7 @@ def _result(verdict: GateVerdict, records: Mapping[str, Record], runs: int) -> R
 def _new_records() -> dict[str, Record]:
     context = Context(
         revisions=tuple(
-            Contestant(label=label, text=label, origin="wheel") for label in (BASE, NEW)
+            RevisionRecord(label=label, text=label, origin="wheel") for label in (BASE, NEW)
         ),
         topology="single",
         mixed_origins=False,

@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 
 from benchmarks.common import command_line
 from waitbench.model.metrics import METRICS
-from waitbench.model.record import Contestant, Context, Record
+from waitbench.model.record import Context, Record, RevisionRecord
 from waitbench.model.run import Measurement
 from waitbench.store import comparisons
 from waitbench.system.places import Cache
@@ -44,7 +44,7 @@ def main() -> None:
 def new_record() -> Record:
     """A record of a scenario without runs."""
     context = Context(
-        revisions=(Contestant(label="a", text="a", origin="wheel"),),
+        revisions=(RevisionRecord(label="a", text="a", origin="wheel"),),
         topology="single",
         mixed_origins=False,
         hyperfine_version="",

@@ -8,7 +8,7 @@ from tests.repositories import everywhere
 from waitbench import engines
 from waitbench.environments.candidates import Candidates
 from waitbench.environments.repository import Repository
-from waitbench.model.history import Stretch
+from waitbench.model.history import SearchRange
 from waitbench.model.revision import Commit, Release, Revision
 from waitbench.system.places import Cache
 
@@ -49,7 +49,7 @@ class Upstream:
         """Goes to a branch, or begins a new one ``at`` a commit."""
         self.git("checkout", "--quiet", *(["-b"] if at else []), branch, *at)
 
-    def subjects(self, stretch: Stretch) -> list[list[str]]:
+    def subjects(self, stretch: SearchRange) -> list[list[str]]:
         """The subjects of the commits of each point."""
         return [[logged.subject for logged in point.commits] for point in stretch.points]
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from waitbench.model.environment import Facts
-from waitbench.model.record import Contestant, Context, Record
+from waitbench.model.record import Context, Record, RevisionRecord
 from waitbench.model.run import DISTURBED, Measurement, Outcome
 
 Runs = Sequence[Mapping[str, float]]
@@ -26,10 +26,10 @@ def facts(**changes: Any) -> Facts:
     return Facts(**{**known, **changes})
 
 
-def contestant(label: str, **changes: Any) -> Contestant:
+def contestant(label: str, **changes: Any) -> RevisionRecord:
     """A revision whose code differs from that of every other label."""
     known = facts(package_sha256=label, extensions={"x.so": label})
-    return Contestant(
+    return RevisionRecord(
         **{
             "label": label,
             "text": label,

@@ -35,7 +35,7 @@ class StandIn(Engine):
     def supports(self, python: Interpreter, read: ReadSource) -> bool:
         return read("pyproject.toml") is not None
 
-    def is_input(self, path: str) -> bool:
+    def affects_build(self, path: str) -> bool:
         return not path.startswith("docs/")
 
     def traits(self, package: Path) -> Traits:

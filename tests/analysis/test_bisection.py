@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from tests.analysis.searched import MARGIN, history, measured, search
 from waitbench.analysis.bisection import End, Finding, Kind, Search
-from waitbench.analysis.bisection_steps import Question, Says, StepAnswer, answer
+from waitbench.analysis.bisection_steps import Question, StepAnswer, StepVerdict, answer
 
-UNCLEAR = StepAnswer(says=Says.UNCLEAR, rounds=30)
+UNCLEAR = StepAnswer(says=StepVerdict.UNCLEAR, rounds=30)
 
 
 def parts(found: Search) -> list[tuple[Kind, int, int]]:
@@ -119,7 +119,7 @@ def test_a_proof_that_fails_makes_the_proven_part_gradual() -> None:
     begun = search(history(4, (1, 0.25)), steps=2)
     step = begun.next()
     assert step is not None
-    ended = begun.answered(step, StepAnswer(says=Says.WITHIN, rounds=30))
+    ended = begun.answered(step, StepAnswer(says=StepVerdict.WITHIN, rounds=30))
     assert ended.end is End.GRADUAL
     assert parts(ended) == [(Kind.GRADUAL, 0, 3)]
 
@@ -173,7 +173,7 @@ def test_another_middle_may_be_taken() -> None:
 def test_an_answer_that_needed_no_rounds_counts_like_any_other() -> None:
     # Two points of one package need not be measured.
     so_far = search(history(5, (3, 0.25)), steps=1)
-    for says in (Says.LIKE_GOOD, Says.WITHIN):
+    for says in (StepVerdict.LIKE_GOOD, StepVerdict.WITHIN):
         step = so_far.next()
         assert step is not None
         so_far = so_far.answered(step, StepAnswer(says=says, rounds=0))
@@ -212,7 +212,7 @@ def test_a_half_that_changed_for_certain_is_searched_though_the_other_is_unclear
     noise = [0.4, -0.4] * 3
     rounds = [[0.0, math.log(1.25), math.log(1.25) + one] for one in noise]
     said = answer(step, rounds)
-    assert said.says is Says.UNCLEAR
+    assert said.says is StepVerdict.UNCLEAR
     ended = begun.answered(step, said)
     assert parts(ended) == [(Kind.OPEN, 0, 4), (Kind.UNCLEAR, 4, 8)]
     after = ended.next()

@@ -12,7 +12,7 @@ from waitbench.analysis.bisection_stages import (
     of_equal_packages,
     part_of_error,
 )
-from waitbench.analysis.bisection_steps import Says
+from waitbench.analysis.bisection_steps import StepVerdict
 
 
 def test_the_parts_of_all_stages_are_no_more_than_the_whole() -> None:
@@ -22,15 +22,20 @@ def test_the_parts_of_all_stages_are_no_more_than_the_whole() -> None:
 
 @pytest.mark.parametrize(
     ("packages", "says"),
-    [("aab", Says.LIKE_GOOD), ("abb", Says.LIKE_BAD), ("aba", Says.WITHIN), ("abc", None)],
+    [
+        ("aab", StepVerdict.LIKE_GOOD),
+        ("abb", StepVerdict.LIKE_BAD),
+        ("aba", StepVerdict.WITHIN),
+        ("abc", None),
+    ],
 )
-def test_equal_packages_need_no_measurement(packages: str, says: Says | None) -> None:
+def test_equal_packages_need_no_measurement(packages: str, says: StepVerdict | None) -> None:
     begun = Search.begin(points=3, margin=0.1)
     step = begun.next()
     assert step is not None
     assert of_equal_packages(step, ("a", "b")) is None
     ended = of_equal_packages(step, ("a", "a"))
-    assert (ended and ended.says, ended and ended.rounds) == (Says.WITHIN, 0)
+    assert (ended and ended.says, ended and ended.rounds) == (StepVerdict.WITHIN, 0)
     split = commits(3, (2, 0.25)).search.answers[1][0]
     found = of_equal_packages(split, tuple(packages))
     assert (found and found.says) == says

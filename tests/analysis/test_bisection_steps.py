@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from waitbench.analysis import bisection_steps, sequential
-from waitbench.analysis.bisection_steps import Question, Says, Step
+from waitbench.analysis.bisection_steps import Question, Step, StepVerdict
 
 ENDS = Step(
     number=0, question=Question.ENDPOINTS, points=(0, 9), margin=0.1, faster=False, share=0.1
@@ -34,9 +34,14 @@ def noisy(truth: Sequence[float], rounds: int, spread: float, seed: int = 1) -> 
 
 @pytest.mark.parametrize(
     ("ratio", "says"),
-    [(1.11, Says.CHANGED), (1.09, Says.WITHIN), (1.0, Says.WITHIN), (0.5, Says.WITHIN)],
+    [
+        (1.11, StepVerdict.CHANGED),
+        (1.09, StepVerdict.WITHIN),
+        (1.0, StepVerdict.WITHIN),
+        (0.5, StepVerdict.WITHIN),
+    ],
 )
-def test_two_points_changed_or_are_within_the_margin(ratio: float, says: Says) -> None:
+def test_two_points_changed_or_are_within_the_margin(ratio: float, says: StepVerdict) -> None:
     assert bisection_steps.answer(ENDS, [logs(ratio)] * 6).says is says
     # A fall is the mirror image.
     falling = replace(ENDS, faster=True)
@@ -46,18 +51,20 @@ def test_two_points_changed_or_are_within_the_margin(ratio: float, says: Says) -
 @pytest.mark.parametrize(
     ("middle", "bad", "says"),
     [
-        (1.0, 1.25, Says.LIKE_GOOD),
-        (1.05, 1.3, Says.LIKE_GOOD),
-        (0.8, 1.25, Says.LIKE_GOOD),
-        (1.25, 1.25, Says.LIKE_BAD),
-        (1.25, 1.3, Says.LIKE_BAD),
-        (1.25, 1.0, Says.LIKE_BAD),
-        (1.25, 1.5625, Says.BETWEEN),
-        (1.08, 1.16, Says.WITHIN),
-        (1.0, 1.0, Says.WITHIN),
+        (1.0, 1.25, StepVerdict.LIKE_GOOD),
+        (1.05, 1.3, StepVerdict.LIKE_GOOD),
+        (0.8, 1.25, StepVerdict.LIKE_GOOD),
+        (1.25, 1.25, StepVerdict.LIKE_BAD),
+        (1.25, 1.3, StepVerdict.LIKE_BAD),
+        (1.25, 1.0, StepVerdict.LIKE_BAD),
+        (1.25, 1.5625, StepVerdict.BETWEEN),
+        (1.08, 1.16, StepVerdict.WITHIN),
+        (1.0, 1.0, StepVerdict.WITHIN),
     ],
 )
-def test_a_middle_is_like_good_like_bad_or_between(middle: float, bad: float, says: Says) -> None:
+def test_a_middle_is_like_good_like_bad_or_between(
+    middle: float, bad: float, says: StepVerdict
+) -> None:
     assert bisection_steps.answer(SPLIT, [logs(middle, bad)] * 6).says is says
     falling = replace(SPLIT, faster=True)
     assert bisection_steps.answer(falling, [logs(1 / middle, 1 / bad)] * 6).says is says
@@ -67,39 +74,39 @@ def test_a_middle_is_like_good_like_bad_or_between(middle: float, bad: float, sa
 def test_an_answer_is_not_changed_by_what_follows(seed: int) -> None:
     rounds = noisy(logs(1.0, 1.25), 100, 0.05, seed)
     whole = bisection_steps.answer(SPLIT, rounds)
-    assert whole.says is Says.LIKE_GOOD
+    assert whole.says is StepVerdict.LIKE_GOOD
     assert whole.rounds < 80
     assert bisection_steps.answer(SPLIT, rounds[: whole.rounds]) == whole
     for count in range(whole.rounds):
-        assert bisection_steps.answer(SPLIT, rounds[:count]).says is Says.UNCLEAR
+        assert bisection_steps.answer(SPLIT, rounds[:count]).says is StepVerdict.UNCLEAR
 
 
 def test_halves_that_cannot_be_told_from_the_margin_both_go_on() -> None:
     said = bisection_steps.answer(SPLIT, noisy(logs(1.1, 1.21), 100, 0.05))
-    assert said.says is Says.BETWEEN
+    assert said.says is StepVerdict.BETWEEN
     assert not any(half.within or half.beyond for half in said.changes[1:])
 
 
 @given(st.lists(st.floats(-50, 50), min_size=6, max_size=6))
 def test_the_speed_of_a_round_does_not_matter(speeds: list[float]) -> None:
     rounds = [[cost + speed for cost in logs(1.0, 1.25)] for speed in speeds]
-    assert bisection_steps.answer(SPLIT, rounds).says is Says.LIKE_GOOD
+    assert bisection_steps.answer(SPLIT, rounds).says is StepVerdict.LIKE_GOOD
 
 
 def test_fewer_rounds_than_the_first_look_say_nothing() -> None:
     said = bisection_steps.answer(ENDS, [logs(2.0)] * 5)
-    assert (said.says, said.rounds, said.changes) == (Says.UNCLEAR, 0, ())
+    assert (said.says, said.rounds, said.changes) == (StepVerdict.UNCLEAR, 0, ())
 
 
 def test_noise_asks_for_more_rounds() -> None:
     rounds = noisy(logs(1.25), 100, 0.07)
-    assert bisection_steps.answer(ENDS, rounds[:8]).says is Says.UNCLEAR
-    assert bisection_steps.answer(ENDS, rounds).says is Says.CHANGED
+    assert bisection_steps.answer(ENDS, rounds[:8]).says is StepVerdict.UNCLEAR
+    assert bisection_steps.answer(ENDS, rounds).says is StepVerdict.CHANGED
 
 
 def test_changes_are_those_of_the_whole_and_of_both_halves() -> None:
     said = bisection_steps.answer(SPLIT, noisy(logs(1.0, 1.25), 100, 0.07))
-    assert said.says is Says.LIKE_GOOD
+    assert said.says is StepVerdict.LIKE_GOOD
     whole, first, second = said.changes
     assert [(one.good, one.bad) for one in said.changes] == [(0, 9), (0, 4), (4, 9)]
     assert whole.ratio == pytest.approx(1.25, rel=0.1)
@@ -125,7 +132,7 @@ def test_what_would_have_been_found_is_found_nineteen_times_of_twenty(faster: bo
     assert rise > 1.1
     truth = logs(1 / rise if faster else rise)
     found = [
-        bisection_steps.answer(step, noisy(truth, 6, 0.07, seed)).says is Says.CHANGED
+        bisection_steps.answer(step, noisy(truth, 6, 0.07, seed)).says is StepVerdict.CHANGED
         for seed in range(200)
     ]
     assert sum(found) >= 180
@@ -159,14 +166,16 @@ def test_what_one_look_was_certain_of_stands_at_the_next() -> None:
     (before,) = bisection_steps.answer(ENDS, calm).changes
     last = bisection_steps.answer(ENDS, calm + wild)
     (after,) = last.changes
-    assert (last.says, last.rounds) == (Says.UNCLEAR, 8)
+    assert (last.says, last.rounds) == (StepVerdict.UNCLEAR, 8)
     assert (after.low, after.high) == (before.low, before.high)
 
 
-@pytest.mark.parametrize(("rise", "wrong"), [(0.0, Says.CHANGED), (0.12, Says.WITHIN)])
+@pytest.mark.parametrize(
+    ("rise", "wrong"), [(0.0, StepVerdict.CHANGED), (0.12, StepVerdict.WITHIN)]
+)
 @pytest.mark.parametrize("factor", [3.0, 1.5])
 def test_two_modes_of_a_machine_mislead_as_seldom_as_a_step_may(
-    factor: float, rise: float, wrong: Says
+    factor: float, rise: float, wrong: StepVerdict
 ) -> None:
     # 40 % of the runs cost more. Three rounds may all have the same run of the two dear.
     noise, misled = random.Random(1), 0

@@ -2,7 +2,7 @@
 
 from tests.records import contestant, facts, make_record, times
 from waitbench.analysis import statistics
-from waitbench.model.record import Contestant
+from waitbench.model.record import RevisionRecord
 
 
 def test_a_build_is_identical_only_to_one_with_the_same_files() -> None:
@@ -25,14 +25,14 @@ def test_a_build_is_identical_only_to_one_with_the_same_files() -> None:
     assert [row.same_library_as for row in rows] == [None, "a", "a", "a", None, None]
 
 
-def installing(label: str, version: str, *others: str) -> Contestant:
+def installing(label: str, version: str, *others: str) -> RevisionRecord:
     """A revision of this version, beside other packages."""
     known = facts(package_version=version, requirements=(*others, f"stand_in=={version}"))
     return contestant(label, facts=known)
 
 
 def test_other_packages_that_differ_are_named_with_who_has_which() -> None:
-    alone = Contestant(label="d", text="d", origin="wheel", facts=None)
+    alone = RevisionRecord(label="d", text="d", origin="wheel", facts=None)
     record = make_record(
         {label: [times(1, 1, 1)] for label in "abc"},
         revisions=(

@@ -10,9 +10,9 @@ import pytest
 from tests.records import contestant, facts, make_record, outcome
 from waitbench.analysis.entries import entry_of
 from waitbench.analysis.history import commonest, trends
-from waitbench.analysis.telling import (
-    Told,
-    Tried,
+from waitbench.analysis.sitting_figures import (
+    SittingFigures,
+    TriedRevision,
     plain,
     plain_tried,
     read,
@@ -61,12 +61,12 @@ def made(
     return record
 
 
-def told_by(record: Record, folder: str) -> list[Told]:
+def told_by(record: Record, folder: str) -> list[SittingFigures]:
     """What it tells of their steady CPU, kept in a folder."""
     return [one for one in tell(folder, record.context, [record]) if one.metric == "steady"]
 
 
-def told(name: str, costs: dict[str, float], **changes: Any) -> list[Told]:
+def told(name: str, costs: dict[str, float], **changes: Any) -> list[SittingFigures]:
     """What a comparison of some releases tells of their steady CPU, in a sitting of its own."""
     return told_by(made(costs, sitting=name, **changes), name)
 
@@ -201,7 +201,7 @@ def test_what_hung_was_tried_and_what_was_cut_off_was_not() -> None:
     (one,) = tried(record.context, [record])
     assert one.names == {"v1", "v2"}
     assert read_tried(json.loads(json.dumps(plain_tried([one])))) == [one]
-    assert isinstance(one, Tried)
+    assert isinstance(one, TriedRevision)
 
 
 def test_rounds_that_one_lacks_do_not_count() -> None:

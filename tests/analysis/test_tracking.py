@@ -2,7 +2,7 @@
 
 from tests.analysis.test_history import told
 from waitbench.analysis.history import trends
-from waitbench.analysis.telling import Tried
+from waitbench.analysis.sitting_figures import TriedRevision
 from waitbench.analysis.tracking import due, measured, unsaid
 from waitbench.model.series import Series
 
@@ -53,9 +53,9 @@ def test_a_step_between_variants_is_nobodys_news() -> None:
 def test_what_lacks_one_of_the_scenarios_is_not_measured() -> None:
     idle, busy, other = (Series.of(name, "single", {"length_s": 2}) for name in ("i", "b", "o"))
     known = [
-        Tried(series=idle, engine="e", names=frozenset({"v1", "v2", "v3"})),
-        Tried(series=busy, engine="e", names=frozenset({"v1"})),
-        Tried(series=busy, engine="e", names=frozenset({"v2"})),
+        TriedRevision(series=idle, engine="e", names=frozenset({"v1", "v2", "v3"})),
+        TriedRevision(series=busy, engine="e", names=frozenset({"v1"})),
+        TriedRevision(series=busy, engine="e", names=frozenset({"v2"})),
     ]
     assert measured(known, [idle, busy]) == {"v1", "v2"}
     assert measured(known, [idle]) == {"v1", "v2", "v3"}

@@ -7,7 +7,7 @@ import pytest
 
 from tests.records import make_record, times
 from waitbench.cluster.collecting import UNITS, Collecting
-from waitbench.cluster.telling import Teller, TellingKeeper
+from waitbench.cluster.messages import RemoteRunRecorder, Teller
 from waitbench.families import ALL
 from waitbench.model.errors import UsageError
 from waitbench.model.record import Record
@@ -43,7 +43,7 @@ def lines(record: Record, runs: list[Measurement], folder: Path) -> list[str]:
     folder.mkdir()
     output = io.StringIO()
     teller = Teller(output)
-    keeper = TellingKeeper(folder, teller, lambda _record: None)
+    keeper = RemoteRunRecorder(folder, teller, lambda _record: None)
     empty = make_record({"a": [], "b": []})
     empty.scenario, empty.parameters = record.scenario, record.parameters
     teller.about("getting ready …")

@@ -124,10 +124,10 @@ def test_an_engine_that_cannot_run_here_is_said_and_one_that_can_is_not(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     for engine in engines.all_known():
-        monkeypatch.setattr(type(engine), "lack_here", lambda _self: None)
+        monkeypatch.setattr(type(engine), "missing_prerequisite", lambda _self: None)
     assert list(doctor._engines()) == []
     last = engines.all_known()[-1]
-    monkeypatch.setattr(type(last), "lack_here", lambda _self: "Install what it needs.")
+    monkeypatch.setattr(type(last), "missing_prerequisite", lambda _self: "Install what it needs.")
     (found,) = doctor._engines()
     assert found.what == f"engine {last.name}"
     assert (found.is_needed, "Install what it needs." in found.costs) == (False, True)

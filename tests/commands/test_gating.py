@@ -49,7 +49,7 @@ def test_what_a_user_names_must_be_measured_and_a_default_need_not() -> None:
 
 @pytest.mark.usefixtures("lacking")
 def test_a_default_that_cannot_be_measured_is_left_out_and_said() -> None:
-    fitting = GATE.on(Instruments())
+    fitting = GATE.supported_by(Instruments())
     left = {"syscalls:5%", "steady-system:25%,together"}
     assert set(GATE.criteria) - set(fitting.criteria) == {c for c in DEFAULTS if str(c) in left}
     assert set(OWN) <= set(fitting.criteria)
@@ -64,12 +64,12 @@ def test_a_default_that_cannot_be_measured_is_left_out_and_said() -> None:
 
 
 def test_with_all_instruments_nothing_is_left_out() -> None:
-    assert GATE.on(Instruments(tracepoint=0, sampler=True)) == GATE
+    assert GATE.supported_by(Instruments(tracepoint=0, sampler=True)) == GATE
 
 
 def test_what_is_switched_off_is_not_called_impossible(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gating, "find_system_calls", lambda: Counter(tracepoint=3))
-    said = GATE.on(Instruments(sampler=True)).left_out
+    said = GATE.supported_by(Instruments(sampler=True)).left_out
     assert said == ("syscalls:5%: not asked, as there were to be no instrumented runs.",)
 
 

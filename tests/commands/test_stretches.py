@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 
 from waitbench import engines
-from waitbench.commands.search import History, Which
+from waitbench.commands.search import History, SearchMode
 from waitbench.model.environment import Origin
 from waitbench.model.errors import UsageError
 from waitbench.model.revision import Release, Revision
 from waitbench.system.places import Cache
 
 
-def history(which: Which, engine: str, cache: Path) -> History:
+def history(which: SearchMode, engine: str, cache: Path) -> History:
     """Between two releases that have no wheel of an index."""
     specs = [
         SimpleNamespace(
@@ -38,5 +38,5 @@ def test_releases_without_wheels_are_not_taken_for_commits(
     engine: str, says: str, tmp_path: Path
 ) -> None:
     with pytest.raises(UsageError) as refused:
-        history(Which.RELEASES, engine, tmp_path).first()
+        history(SearchMode.RELEASES, engine, tmp_path).first()
     assert says in str(refused.value)

@@ -14,7 +14,7 @@ from waitbench.engines.bytewax import Bytewax
     ],
 )  # fmt: skip
 def test_what_a_build_may_look_at_is_an_input(path: str) -> None:
-    assert Bytewax().is_input(path)
+    assert Bytewax().affects_build(path)
 
 
 @pytest.mark.parametrize(
@@ -25,4 +25,4 @@ def test_what_a_build_may_look_at_is_an_input(path: str) -> None:
     ],
 )  # fmt: skip
 def test_what_no_build_looks_at_is_not(path: str) -> None:
-    assert not Bytewax().is_input(path)
+    assert not Bytewax().affects_build(path)

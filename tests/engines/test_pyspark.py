@@ -59,7 +59,7 @@ def test_java_that_is_missing_or_too_old_is_said_with_what_to_do(
         java.write_text(f"#!/bin/sh\nprintf '%s\\n' '{said}' >&2\n")
         java.chmod(java.stat().st_mode | stat.S_IXUSR)
     monkeypatch.setenv("PATH", str(tmp_path))
-    found = ENGINE.lack_here()
+    found = ENGINE.missing_prerequisite()
     if lack is None:
         assert found is None
     else:

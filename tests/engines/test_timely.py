@@ -73,13 +73,13 @@ def test_a_machine_without_rust_is_told_what_installs_it(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    lack = ENGINE.lack_here()
+    lack = ENGINE.missing_prerequisite()
     assert lack is not None
     assert "rustup.rs" in lack
     for program in ("cargo", "rustc"):
         (tmp_path / program).write_text("#!/bin/sh\n")
         (tmp_path / program).chmod(0o755)
-    assert ENGINE.lack_here() is None
+    assert ENGINE.missing_prerequisite() is None
 
 
 def test_no_module_of_the_program_is_long() -> None:

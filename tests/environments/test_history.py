@@ -10,7 +10,7 @@ from tests.histories import Upstream, at
 from waitbench import engines
 from waitbench.environments import candidates
 from waitbench.model.errors import HarnessError
-from waitbench.model.history import Stretch
+from waitbench.model.history import SearchRange
 
 
 @pytest.fixture(scope="module")
@@ -55,13 +55,13 @@ def write_commit(upstream: Upstream, parent: str, author: bytes, more: bytes) ->
     return upstream.git("rev-parse", "HEAD")
 
 
-def stretch(upstream: Upstream, *, all_parents: bool = False) -> Stretch:
+def stretch(upstream: Upstream, *, all_parents: bool = False) -> SearchRange:
     good, bad = at(upstream.ids["good"]), at(upstream.ids["bad"])
     return upstream.candidates().commits(good, bad, all_parents=all_parents)
 
 
-def is_input(path: str) -> bool:
-    return engines.named("standin").is_input(path)
+def affects_build(path: str) -> bool:
+    return engines.named("standin").affects_build(path)
 
 
 def test_a_point_is_a_commit_that_changes_the_package_with_those_after_it_that_do_not(
@@ -101,7 +101,7 @@ def test_what_was_merged_later_begins_a_stretch_that_leaves_out_what_went_on_bes
     assert upstream.subjects(found) == [["late one"], ["merge late", "words"], ["bad"]]
     for point in found.points:
         commit = point.source.identity
-        assert candidates.inputs_of(upstream.folder, commit, is_input) == point.inputs
+        assert candidates.inputs_of(upstream.folder, commit, affects_build) == point.inputs
 
 
 def test_points_have_equal_inputs_exactly_where_the_files_are_equal(upstream: Upstream) -> None:
@@ -113,7 +113,7 @@ def test_points_have_equal_inputs_exactly_where_the_files_are_equal(upstream: Up
         points = stretch(upstream, all_parents=all_parents).points
         for point in points:
             for logged in point.commits:
-                found = candidates.inputs_of(upstream.folder, logged.commit, is_input)
+                found = candidates.inputs_of(upstream.folder, logged.commit, affects_build)
                 assert found == point.inputs, "carried from parent to child, and read from files"
         assert points[0].inputs == points[-1].inputs
         assert points[0].inputs not in [point.inputs for point in points[1:-1]]
@@ -178,7 +178,7 @@ def test_the_users_own_settings_of_git_change_nothing(
     upstream.git("mv", "src/main.rs", "src/moved.rs")
     upstream.git("commit", "--quiet", "--message", "moved")
     ends = upstream.ids["root"], upstream.git("rev-parse", "HEAD")
-    before = candidates.stretch(upstream.folder, *ends, is_input)
+    before = candidates.stretch(upstream.folder, *ends, affects_build)
     assert before.points[0].commits[0].files == ("src/main.rs",)
     assert before.points[-1].commits[0].files == ("src/main.rs", "src/moved.rs")
     configuration = tmp_path / "gitconfig"
@@ -189,11 +189,11 @@ def test_the_users_own_settings_of_git_change_nothing(
         "[i18n]\n\tlogOutputEncoding = UTF-16\n[core]\n\tabbrev = 5\n\tquotePath = true\n"
     )
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(configuration))
-    assert candidates.stretch(upstream.folder, *ends, is_input) == before
-    assert candidates.stretch(upstream.folder / "src", *ends, is_input) == before
+    assert candidates.stretch(upstream.folder, *ends, affects_build) == before
+    assert candidates.stretch(upstream.folder / "src", *ends, affects_build) == before
 
 
 def test_a_history_that_cannot_be_read_is_said_to_be(upstream: Upstream) -> None:
     missing = "0" * 40
     with pytest.raises(HarnessError, match="cannot be read: git rev-list failed"):
-        candidates.stretch(upstream.folder, missing, upstream.ids["bad"], is_input)
+        candidates.stretch(upstream.folder, missing, upstream.ids["bad"], affects_build)

@@ -133,6 +133,8 @@ def test_a_source_build_knows_when_its_commit_was_made(
 def test_nothing_is_fetched_for_an_engine_that_this_machine_cannot_run(
     repository: Repository, cache: Cache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(standin.StandIn, "lack_here", lambda _self: "There is no such thing here.")
+    monkeypatch.setattr(
+        standin.StandIn, "missing_prerequisite", lambda _self: "There is no such thing here."
+    )
     release, lacking = chosen(["v0.16.1", "standin@r9.9.9"], repository, cache)
     assert (release.wheel is None, lacking.wheel, lacking.origin) == (False, None, Origin.WHEEL)

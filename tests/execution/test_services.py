@@ -13,7 +13,7 @@ import pytest
 
 from tests.waiting import until
 from waitbench.execution import services
-from waitbench.execution.services import Kept, Running, running
+from waitbench.execution.services import Running, ServerPool, running
 from waitbench.model.errors import HarnessError
 from waitbench.model.scenario import Service, ServicePlan
 from waitbench.system import variables
@@ -200,7 +200,7 @@ def test_what_a_service_says_is_in_its_log(tmp_path: Path) -> None:
 def test_a_kept_service_stays_up_until_it_is_closed_and_is_replaced_if_it_ends(
     tmp_path: Path, cache: Cache
 ) -> None:
-    kept = Kept(cache)
+    kept = ServerPool(cache)
     plan = ServicePlan(services=(replace(first(), is_kept=True), second()))
     pids = []
     for number in range(3):

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from waitbench.model.environment import Facts
 from waitbench.model.metrics import METRICS, Metric
-from waitbench.model.record import Contestant, Context, Record
+from waitbench.model.record import Context, Record, RevisionRecord
 from waitbench.model.run import Measurement, Outcome
 
 # Not the character 0, which the csv module of Python 3.10 cannot read.
@@ -30,7 +30,7 @@ facts = st.builds(
     details=st.dictionaries(texts, texts, max_size=2),
 )
 contestants = st.builds(
-    Contestant,
+    RevisionRecord,
     label=labels,
     text=texts,
     engine=st.none() | texts,

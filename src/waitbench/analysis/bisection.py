@@ -15,7 +15,7 @@ knows are the answers so far, so that it is resumed by giving it the kept ones a
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from waitbench.analysis.bisection_steps import Question, Says, Step, StepAnswer, share
+from waitbench.analysis.bisection_steps import Question, Step, StepAnswer, StepVerdict, share
 
 
 class End(str, Enum):
@@ -130,7 +130,11 @@ class Search:
         if not self.answers:
             return (Finding(kind=Kind.OPEN, good=0, bad=last, answer=None),)
         _, endpoints = self.answers[0]
-        return tuple(self._explain(0, last, endpoints)) if endpoints.says is Says.CHANGED else ()
+        return (
+            tuple(self._explain(0, last, endpoints))
+            if endpoints.says is StepVerdict.CHANGED
+            else ()
+        )
 
     @property
     def end(self) -> End:
@@ -153,22 +157,22 @@ class Search:
         proof = proof or self._proof(good, bad)
         kind = Kind.OPEN
         if proof is not None:
-            if proof.says is Says.WITHIN:
+            if proof.says is StepVerdict.WITHIN:
                 return []
             proven = Kind.CULPRIT if bad == good + 1 else Kind.RANGE
-            kind = proven if proof.says is Says.CHANGED else Kind.UNCLEAR
+            kind = proven if proof.says is StepVerdict.CHANGED else Kind.UNCLEAR
         return [Finding(kind=kind, good=good, bad=bad, answer=proof)]
 
     def _explain_halves(
         self, step: Step, said: StepAnswer, proof: StepAnswer | None
     ) -> list[Finding]:
         good, middle, bad = step.points
-        if said.says is Says.UNCLEAR:
+        if said.says is StepVerdict.UNCLEAR:
             return self._explain_unclear(step, said)
         found = []
-        if said.says in (Says.LIKE_BAD, Says.BETWEEN):
+        if said.says in (StepVerdict.LIKE_BAD, StepVerdict.BETWEEN):
             found += self._explain(good, middle, None)
-        if said.says in (Says.LIKE_GOOD, Says.BETWEEN):
+        if said.says in (StepVerdict.LIKE_GOOD, StepVerdict.BETWEEN):
             found += self._explain(middle, bad, None)
         if not found and (proof or any(whole.beyond for whole in said.changes[:1])):
             found = [Finding(kind=Kind.GRADUAL, good=good, bad=bad, answer=proof or said)]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from waitbench.analysis.bisection import End, Finding, Kind, Search
-from waitbench.analysis.bisection_steps import Change, Question, Says, Step, StepAnswer
+from waitbench.analysis.bisection_steps import Change, Question, Step, StepAnswer, StepVerdict
 from waitbench.analysis.criteria import Criterion
 from waitbench.model.history import LoggedCommit, Point
 from waitbench.model.revision import Revision
@@ -113,12 +113,12 @@ def of_equal_packages(step: Step, packages: Sequence[str]) -> StepAnswer | None:
     """
     first, *middle, last = packages
     if first == last:
-        return StepAnswer(says=Says.WITHIN, rounds=0)
+        return StepAnswer(says=StepVerdict.WITHIN, rounds=0)
     if step.question is not Question.SPLIT:
         return None
     if middle[0] == first:
-        return StepAnswer(says=Says.LIKE_GOOD, rounds=0)
-    return StepAnswer(says=Says.LIKE_BAD, rounds=0) if middle[0] == last else None
+        return StepAnswer(says=StepVerdict.LIKE_GOOD, rounds=0)
+    return StepAnswer(says=StepVerdict.LIKE_BAD, rounds=0) if middle[0] == last else None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -34,7 +34,7 @@ class Question(str, Enum):
     """Two points with nothing measurable between them: whether this is a change."""
 
 
-class Says(str, Enum):
+class StepVerdict(str, Enum):
     """What a step says."""
 
     CHANGED = "changed"
@@ -91,7 +91,7 @@ class Change:
 class StepAnswer:
     """What the rounds of a step say so far."""
 
-    says: Says
+    says: StepVerdict
     rounds: int
     """Those that the answer rests on."""
     changes: tuple[Change, ...] = ()
@@ -117,14 +117,14 @@ def answer(step: Step, rounds: Sequence[Sequence[float]]) -> StepAnswer:
     stretches = _stretches(len(step.points))
     logs = [_logs(rounds, stretch, step.faster) for stretch in stretches]
     spans = [_Span(low=-math.inf, high=math.inf, margin=math.log1p(step.margin)) for _ in logs]
-    says, seen = Says.UNCLEAR, 0
+    says, seen = StepVerdict.UNCLEAR, 0
     looks = sequential.looks_until(len(rounds))
     for seen in (look for look in looks if look >= sequential.FIRST_ALARM):
         error = _error(step, seen)
         found = [sequential.bounds(of_one[:seen], error) for of_one in logs]
         spans = [span.narrowed(to) for span, to in zip(spans, found, strict=True)]
         says = _says(spans)
-        if says is not Says.UNCLEAR:
+        if says is not StepVerdict.UNCLEAR:
             break
     if not seen:
         return StepAnswer(says=says, rounds=0)
@@ -181,21 +181,21 @@ def _error(step: Step, look: int) -> Errors:
     return Errors(alarm=each, clear=each)
 
 
-def _says(spans: Sequence[_Span]) -> Says:
+def _says(spans: Sequence[_Span]) -> StepVerdict:
     if len(spans) == 1:
         (only,) = spans
         if only.beyond:
-            return Says.CHANGED
-        return Says.WITHIN if only.within else Says.UNCLEAR
+            return StepVerdict.CHANGED
+        return StepVerdict.WITHIN if only.within else StepVerdict.UNCLEAR
     _, first, second = spans
     if first.within and second.within:
-        return Says.WITHIN
+        return StepVerdict.WITHIN
     if first.within and second.some:
-        return Says.LIKE_GOOD
+        return StepVerdict.LIKE_GOOD
     if first.some and second.within:
-        return Says.LIKE_BAD
+        return StepVerdict.LIKE_BAD
     # Little is enough: that both are searched costs rounds, and proves nothing yet.
-    return Says.BETWEEN if first.some and second.some else Says.UNCLEAR
+    return StepVerdict.BETWEEN if first.some and second.some else StepVerdict.UNCLEAR
 
 
 def _change(step: Step, stretch: tuple[int, int], span: _Span, found: Bounds) -> Change:

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from packaging.version import InvalidVersion, Version
 
-from waitbench.model.record import Contestant
+from waitbench.model.record import RevisionRecord
 from waitbench.model.revision import Commit, Release
 
 _SHOWN_DIGITS = 10
@@ -49,7 +49,7 @@ def name_of(source: Release | Commit) -> str:
     return source.commit[:_SHOWN_DIGITS]
 
 
-def entry_of(revision: Contestant) -> Entry | None:
+def entry_of(revision: RevisionRecord) -> Entry | None:
     """A revision of a comparison as one of history; ``None`` where it is not known what it is."""
     if revision.facts is None:
         return None

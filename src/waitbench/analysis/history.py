@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from waitbench.analysis.entries import Entry
 from waitbench.analysis.network import Between, Network, between_of, join
+from waitbench.analysis.sitting_figures import SittingFigures, once
 from waitbench.analysis.sittings import connected
 from waitbench.analysis.statistics import Estimate
-from waitbench.analysis.telling import Told, once
 from waitbench.analysis.trend import TrendStep, steps
 from waitbench.model.series import Series
 
@@ -50,7 +50,7 @@ class Trend:
         return tuple(step for step in self.steps if step.after in plain)
 
 
-def commonest(told: Iterable[Told]) -> str | None:
+def commonest(told: Iterable[SittingFigures]) -> str | None:
     """The revision that most sittings hold, of these the earliest: the anchor if none is named."""
     entries = [entry for one in once(told) for entry in one.entries]
     counts = Counter(entries)
@@ -58,7 +58,7 @@ def commonest(told: Iterable[Told]) -> str | None:
     return best.name if best else None
 
 
-def trends(told: Sequence[Told], anchor: str, margin: float) -> tuple[Trend, ...]:
+def trends(told: Sequence[SittingFigures], anchor: str, margin: float) -> tuple[Trend, ...]:
     """The trend of each series whose sittings hold the anchor; all are of one metric."""
     by_series = _by_series(told)
     return tuple(
@@ -67,7 +67,7 @@ def trends(told: Sequence[Told], anchor: str, margin: float) -> tuple[Trend, ...
     )
 
 
-def networks(told: Sequence[Told], anchor: str) -> dict[Series, Network]:
+def networks(told: Sequence[SittingFigures], anchor: str) -> dict[Series, Network]:
     """The network of each series whose sittings hold the anchor; all are of one metric."""
     groups = {
         series: connected([one.sitting for one in of_series])
@@ -81,14 +81,16 @@ def networks(told: Sequence[Told], anchor: str) -> dict[Series, Network]:
     }
 
 
-def _by_series(told: Sequence[Told]) -> dict[Series, list[Told]]:
-    found: dict[Series, list[Told]] = {}
+def _by_series(told: Sequence[SittingFigures]) -> dict[Series, list[SittingFigures]]:
+    found: dict[Series, list[SittingFigures]] = {}
     for one in once(told):
         found.setdefault(one.series, []).append(one)
     return found
 
 
-def _trend(series: Series, told: Sequence[Told], network: Network, margin: float) -> Trend:
+def _trend(
+    series: Series, told: Sequence[SittingFigures], network: Network, margin: float
+) -> Trend:
     entries = {entry.name: entry for one in told for entry in one.entries}
     ordered = sorted(entries.values(), key=lambda entry: entry.order)
     known = set(network.revisions)

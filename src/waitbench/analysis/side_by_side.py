@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from waitbench.analysis.rounds import shared_rounds
 from waitbench.analysis.statistics import Estimate, mean
-from waitbench.model.record import Contestant, Context, Record
+from waitbench.model.record import Context, Record, RevisionRecord
 
 Run = Mapping[str, float]
 """A run's metrics, by key."""
@@ -112,7 +112,7 @@ def estimate(figure: Figure, records: Sequence[Record], label: str) -> Estimate 
     return mean(found) if found else None
 
 
-def without_settings(revision: Contestant) -> tuple[str, str, tuple[str, ...]]:
+def without_settings(revision: RevisionRecord) -> tuple[str, str, tuple[str, ...]]:
     """What revisions have in common that differ only in settings: engine, code, packages beside."""
     facts = revision.facts
     code = facts.package_sha256 if facts else revision.label

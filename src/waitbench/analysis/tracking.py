@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from waitbench.analysis.history import Trend
-from waitbench.analysis.telling import Tried
+from waitbench.analysis.sitting_figures import TriedRevision
 from waitbench.analysis.trend import TrendStep
 from waitbench.model.series import Series
 
@@ -45,7 +45,7 @@ def due(
             yield Due(revisions=_apart(anchor, neighbour, newest), why=f"{newest} is not measured")
 
 
-def measured(tried: Iterable[Tried], wanted: Iterable[Series]) -> frozenset[str]:
+def measured(tried: Iterable[TriedRevision], wanted: Iterable[Series]) -> frozenset[str]:
     """The revisions that were tried in all of some series: one comparison measures them in all."""
     by_series: dict[Series, frozenset[str]] = {}
     for one in tried:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from waitbench.analysis import gate
-from waitbench.cluster import telling
+from waitbench.cluster import messages
 from waitbench.cluster.orders import unit_of
 from waitbench.cluster.units import Machine, Unit
 from waitbench.model.errors import UsageError
@@ -31,6 +31,7 @@ from waitbench.reporting.traces import tables
 from waitbench.store import comparisons, journal, shares, traces
 from waitbench.store.comparisons import Contents
 from waitbench.store.plain import Plain, take
+from waitbench.system import installation
 
 UNITS = ".units"
 """The folder, in that of a comparison, of finished units until they are merged."""
@@ -85,19 +86,19 @@ class Collecting:
     def told(self, scenario: str, line: str) -> None:
         """A line that the unit wrote. Raises ``HarnessError`` when the disk refuses."""
         unit = self._units[scenario]
-        event, plain = telling.read_line(line)
-        if event == telling.ABOUT:
+        event, plain = messages.read_line(line)
+        if event == messages.ABOUT:
             self.progress.about(f"{unit.machine}: {take(plain, 'text', str).rstrip(' …')}")
-        elif event == telling.BEGUN:
+        elif event == messages.BEGUN:
             self._begin(unit, plain)
-        elif event == telling.EXTEND:
-            runs = [telling.read_planned(one, self.scenarios) for one in plain["runs"]]
+        elif event == messages.EXTEND:
+            runs = [messages.read_planned(one, self.scenarios) for one in plain["runs"]]
             unit.left += runs
             # How long other units will take, nobody knows.
             self.progress.extend(runs, math.inf if plain.get("more_may_follow") else None)
-        elif event == telling.KEEP and unit.record is not None:
-            comparisons.append(self.folder, unit.record, telling.read_result(plain))
-        elif event in (telling.BEGIN, telling.END, telling.SKIP):
+        elif event == messages.KEEP and unit.record is not None:
+            comparisons.append(self.folder, unit.record, messages.read_result(plain))
+        elif event in (messages.BEGIN, messages.END, messages.SKIP):
             self._run(unit, event, plain)
 
     def finished(self, scenario: str, files: Mapping[str, bytes]) -> Contents:
@@ -168,7 +169,7 @@ class Collecting:
 
     def _begin(self, unit: _Unit, plain: Plain) -> None:
         """Makes what is known of the comparison the folder's, if this unit is the first."""
-        context, settings, records = telling.read_begun(plain)
+        context, settings, records = messages.read_begun(plain)
         if self._context is None:
             self._context = context
             rest = {name: value for name, value in settings.items() if name != "share"}
@@ -181,17 +182,17 @@ class Collecting:
         )
 
     def _run(self, unit: _Unit, event: str, plain: Plain) -> None:
-        planned = telling.read_planned(take(plain, "run", dict), self.scenarios)
-        if event == telling.BEGIN:
+        planned = messages.read_planned(take(plain, "run", dict), self.scenarios)
+        if event == messages.BEGIN:
             self.progress.begin(planned, unit.machine)
             return
         if planned not in unit.left:
             return  # its line was lost
         unit.left.remove(planned)
-        if event == telling.SKIP:
+        if event == messages.SKIP:
             self.progress.skip(planned)
         else:
-            self.progress.end(planned, telling.read_result(plain), unit.machine)
+            self.progress.end(planned, messages.read_result(plain), unit.machine)
 
     def _rest(self, scenario: str) -> None:
         unit = self._units.pop(scenario)

@@ -211,7 +211,7 @@ def _unpacked(sent: SentWheel, wheels: Path) -> Path:
 def _from_index(revision: Revision, python: Interpreter, cache: Cache) -> Path | None:
     """The wheel of a release, as this machine's index has it."""
     engine = engines.named(revision.engine)
-    if not isinstance(revision.source, Release) or engine.lack_here() is not None:
+    if not isinstance(revision.source, Release) or engine.missing_prerequisite() is not None:
         return None
     return index_of(engine, cache).wheel(revision.source.version, python)
 

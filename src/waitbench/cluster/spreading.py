@@ -47,7 +47,7 @@ class Spreading:
             valid = validate(request, say, quick=comparing.quick, instruments=_shared(there))
             comparing.gate.require_budget(valid)
             comparing.extras.require_launcher(valid.engines)
-            fitting = replace(comparing, gate=comparing.gate.on(valid.instruments))
+            fitting = replace(comparing, gate=comparing.gate.supported_by(valid.instruments))
             with folders.removed_if_unused(comparing.results):
                 # A folder that the user named is looked at before anything is built for it.
                 named = comparing.results or comparing.resume
@@ -82,7 +82,7 @@ class Spreading:
             if comparing.results is None:
                 raise UsageError("--everywhere with --resume: name its folder with --results.")
             return comparing.results
-        return comparing.claim(labels)
+        return comparing.reserve_folder(labels)
 
     def _validate(self, request: Request) -> None:
         self.comparing.validate(request)

@@ -15,15 +15,15 @@ from rich.console import Console
 from waitbench import engines
 from waitbench.analysis.bisection import Search
 from waitbench.analysis.bisection_stages import Grain, Searched, Stage, part_of_error
-from waitbench.analysis.bisection_steps import Says, Step
+from waitbench.analysis.bisection_steps import Step, StepVerdict
 from waitbench.analysis.criteria import Criterion
 from waitbench.commands import options
-from waitbench.commands.options import asking
-from waitbench.commands.search import FEWEST, CannotBeMeasured, History, Stepper, Which
+from waitbench.commands.options import with_request_options
+from waitbench.commands.search import FEWEST, CannotBeMeasured, History, SearchMode, Stepper
 from waitbench.environments.revisions import without_label
 from waitbench.model.environment import OriginChoice
 from waitbench.model.errors import ExitCode, HarnessError, UsageError, masked
-from waitbench.model.history import Stretch
+from waitbench.model.history import SearchRange
 from waitbench.pipeline import concluding, gating
 from waitbench.pipeline.gating import publish_markdown
 from waitbench.pipeline.request import Request, ValidRequest, validate
@@ -51,7 +51,7 @@ class Find(str, Enum):
     FASTER = "faster"
 
 
-@asking
+@with_request_options
 def bisect(
     good: Annotated[
         str, typer.Argument(metavar="GOOD", help="The older end: a release, commit, branch or tag.")
@@ -122,7 +122,11 @@ def bisect(
     bisecting = Bisecting(
         criterion=criterion,
         faster=find is Find.FASTER,
-        which=Which.RELEASES if releases else Which.COMMITS if commits else Which.BOTH,
+        which=SearchMode.RELEASES
+        if releases
+        else SearchMode.COMMITS
+        if commits
+        else SearchMode.BOTH,
         all_parents=all_parents,
         full=full,
         most_rounds=gating.last_look(max_rounds),
@@ -170,7 +174,7 @@ class Bisecting:
 
     criterion: Criterion
     faster: bool
-    which: Which
+    which: SearchMode
     all_parents: bool
     full: bool
     most_rounds: int
@@ -232,7 +236,7 @@ class _Search:
     remarks: list[str] = field(default_factory=list)
     begun: float = field(default_factory=time.monotonic)
 
-    def carry_out(self, first: tuple[Grain, Stretch]) -> ExitCode:
+    def carry_out(self, first: tuple[Grain, SearchRange]) -> ExitCode:
         """Searches stage after stage, and says what came of it."""
         missing = self._missing_before()
         self._keep()
@@ -257,7 +261,7 @@ class _Search:
         self._conclude()
         return code
 
-    def _begin(self, grain: Grain, stretch: Stretch, missing: Mapping[str, str]) -> Stage:
+    def _begin(self, grain: Grain, stretch: SearchRange, missing: Mapping[str, str]) -> Stage:
         """A stage of which only is known what could not be measured before."""
         stage = Stage(
             grain=grain,
@@ -267,7 +271,7 @@ class _Search:
                 points=len(stretch.points),
                 margin=self.asked.criterion.margin,
                 faster=self.asked.faster,
-                part=part_of_error(len(self.stages), alone=self.asked.which is Which.RELEASES),
+                part=part_of_error(len(self.stages), alone=self.asked.which is SearchMode.RELEASES),
             ),
         )
         for point, label in enumerate(stage.labels):
@@ -315,7 +319,7 @@ class _Search:
             say.lack(stage, middle, error.why)
             return stage.without(middle, error.why)
         say.end(answer)
-        if answer.says is Says.UNCLEAR and not answer.rounds:
+        if answer.says is StepVerdict.UNCLEAR and not answer.rounds:
             return stage
         return stage.answered(step, answer)
 

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from waitbench.analysis import calibration
 from waitbench.commands import options
-from waitbench.commands.options import asking
+from waitbench.commands.options import with_request_options
 from waitbench.environments import revisions
 from waitbench.execution.measure import Measurer
 from waitbench.execution.session import Session
@@ -19,7 +19,7 @@ from waitbench.model.environment import OriginChoice
 from waitbench.model.errors import ExitCode, UsageError
 from waitbench.pipeline import gating
 from waitbench.pipeline.gating import VERDICT_NAME, Gate, GateGuide
-from waitbench.pipeline.measuring import Keeper
+from waitbench.pipeline.measuring import RunRecorder
 from waitbench.pipeline.preparation import Prepared, prepare
 from waitbench.pipeline.request import Request, ValidRequest, validate
 from waitbench.reporting import calibration as reporting
@@ -39,7 +39,7 @@ Examples:
 SUMMARY_NAME = "calibration"
 
 
-@asking
+@with_request_options
 def calibrate(
     revision: Annotated[str, typer.Argument(metavar="REVISION")],
     number: Annotated[
@@ -101,7 +101,7 @@ class Calibrating:
             raise UsageError(f"--comparisons {self.number}: must be at least 1.")
         say = PreparationLog(output, quiet=self.quiet)
         valid = validate(request, say, quick=not self.gate.full)
-        fitting = replace(self, gate=self.gate.on(valid.instruments))
+        fitting = replace(self, gate=self.gate.supported_by(valid.instruments))
         return fitting._carry_out(valid, output, say)
 
     def _carry_out(self, valid: ValidRequest, output: Console, say: PreparationLog) -> ExitCode:
@@ -157,7 +157,7 @@ class Calibrating:
         records = prepared.new_records()
         comparisons.begin(folder, prepared.context, settings)
         with RunProgress(output, quiet=self.quiet or not output.is_terminal) as progress:
-            session = Session(measurer, records, Keeper(folder, progress))
+            session = Session(measurer, records, RunRecorder(folder, progress))
             session.carry_out_until(
                 GateGuide(self.gate, records, prepared.request.instruments),
                 self.gate.groups(prepared.request.scenarios),

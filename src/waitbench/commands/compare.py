@@ -8,7 +8,7 @@ import typer
 
 from waitbench.cluster.spreading import Spreading
 from waitbench.commands import options
-from waitbench.commands.options import asking
+from waitbench.commands.options import with_request_options
 from waitbench.model.environment import OriginChoice
 from waitbench.model.errors import UsageError
 from waitbench.model.share import Shard
@@ -36,7 +36,7 @@ Examples:
 """
 
 
-@asking
+@with_request_options
 def compare(
     revisions: Annotated[
         Optional[list[str]],

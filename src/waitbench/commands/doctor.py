@@ -263,7 +263,7 @@ def _compiler() -> Finding:
 def _engines() -> Iterator[Finding]:
     """Those that this machine cannot run; that it can run the others need not be said."""
     for engine in engines.all_known():
-        lack = engine.lack_here()
+        lack = engine.missing_prerequisite()
         if lack is not None:
             yield Finding(
                 what=f"engine {engine.name}",

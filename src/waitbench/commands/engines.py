@@ -10,7 +10,7 @@ from rich.table import Table
 from waitbench import engines as known
 from waitbench import families
 from waitbench.commands import options
-from waitbench.commands.options import asking
+from waitbench.commands.options import with_request_options
 from waitbench.pipeline.comparing import Comparing
 from waitbench.pipeline.concluding import Output
 from waitbench.pipeline.extras import Extras
@@ -27,7 +27,7 @@ Examples:
 """
 
 
-@asking
+@with_request_options
 def engines(
     revisions: Annotated[
         Optional[list[str]],
@@ -77,6 +77,6 @@ def _list(output: Console) -> None:
         lines = [engine.remark()]
         if engine.settings:
             lines.append(f"knobs: {engine.knobs}")
-        lines += filter(None, (engine.size, engine.lack_here()))
+        lines += filter(None, (engine.size, engine.missing_prerequisite()))
         table.add_row(known.prefix_of(engine) + engine.example, "\n".join(lines))
     output.print(table)

@@ -13,7 +13,7 @@ from waitbench import engines
 from waitbench.analysis import history as analysis
 from waitbench.commands import options
 from waitbench.model.errors import ExitCode, UsageError
-from waitbench.pipeline import past
+from waitbench.pipeline import stored_sittings
 from waitbench.reporting import trends as reporting
 from waitbench.reporting.console import make_console
 from waitbench.store.comparisons import MEASURE_FIRST
@@ -76,7 +76,7 @@ def history(
     Comparisons that share a revision are joined by their ratios, however many sittings and machines
     they took: absolute figures of two sittings do not compare.
     """
-    wanted, share = past.metric_named(metric), past.margin_of(margin)
+    wanted, share = stored_sittings.metric_named(metric), stored_sittings.margin_of(margin)
     names = [one.name for one in engines.all_known()]
     if engine not in names:
         raise UsageError(f"--engine {engine!r} is not one of: {', '.join(names)}.")
@@ -85,14 +85,14 @@ def history(
     lost: list[str] = []
     told = [
         one
-        for one in past.told(folders or [RESULTS], wanted, lost=lost)
+        for one in stored_sittings.figures(folders or [RESULTS], wanted, lost=lost)
         if one.entries[0].engine == engine
         and machine in (None, one.sitting.machine)
         and _is_named(one.series.scenario, scenario)
     ]
     if not told:
         raise UsageError(f"No comparison with two revisions tells of {metric}. {MEASURE_FIRST}")
-    found = analysis.trends(told, past.anchor_among(anchor, told), share)
+    found = analysis.trends(told, stored_sittings.anchor_among(anchor, told), share)
     if form is Format.TABLE:
         for title, trend in reporting.titled(found).items():
             reporting.table(trend, title, wanted, newest).print_to(make_console())

@@ -177,7 +177,7 @@ _SELDOM = ("time_limit", "toolchain", "setup_limit", "pass_env")
 """Those that stand at the end."""
 
 
-def asking(command: Callable[..., None]) -> Callable[..., None]:
+def with_request_options(command: Callable[..., None]) -> Callable[..., None]:
     """Gives a command these options: in the place of its parameter ``request``, or at the end.
 
     What it is called with names no revision yet.

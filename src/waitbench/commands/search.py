@@ -10,7 +10,7 @@ from rich.console import Console
 from waitbench.analysis import bisection_steps
 from waitbench.analysis.bisection import Kind
 from waitbench.analysis.bisection_stages import Grain, Stage, of_equal_packages
-from waitbench.analysis.bisection_steps import Says, Step, StepAnswer
+from waitbench.analysis.bisection_steps import Step, StepAnswer, StepVerdict
 from waitbench.analysis.builds import other_packages
 from waitbench.analysis.rounds import logs_by_round
 from waitbench.environments.candidates import Candidates
@@ -19,12 +19,12 @@ from waitbench.environments.origins import Chooser
 from waitbench.execution.session import Session
 from waitbench.model.environment import EnvironmentSpec, Interpreter, Origin, OriginChoice
 from waitbench.model.errors import HarnessError, UsageError
-from waitbench.model.history import Stretch
+from waitbench.model.history import SearchRange
 from waitbench.model.instruments import INSTRUMENTED
 from waitbench.model.metrics import Metric
 from waitbench.model.record import Record
 from waitbench.model.revision import Commit, Release, Revision
-from waitbench.pipeline.measuring import Keeper
+from waitbench.pipeline.measuring import RunRecorder
 from waitbench.pipeline.preparation import Prepared, prepare
 from waitbench.pipeline.request import ValidRequest
 from waitbench.pipeline.resuming import begin_records
@@ -36,7 +36,7 @@ FEWEST = 2
 _SHOWN_DIGITS = 10
 
 
-class Which(str, Enum):
+class SearchMode(str, Enum):
     """What is searched."""
 
     BOTH = "both"
@@ -49,11 +49,11 @@ class Which(str, Enum):
 class History:
     """What there is to search in."""
 
-    which: Which
+    which: SearchMode
     all_parents: bool
     request: ValidRequest
 
-    def first(self) -> tuple[Grain, Stretch]:
+    def first(self) -> tuple[Grain, SearchRange]:
         """Where the search begins. Raises ``UsageError`` where there is nothing to search."""
         good, bad = (spec.revision for spec in self.request.specs)
         if good.variant != bad.variant:
@@ -62,17 +62,17 @@ class History:
                 "code only. Name both ends with the same packages and settings."
             )
         released = all(isinstance(one.source, Release) for one in (good, bad))
-        if self.which is Which.RELEASES and not released:
+        if self.which is SearchMode.RELEASES and not released:
             raise UsageError("--releases: name a release for each end, such as v0.16.0.")
         wheels = all(spec.origin is Origin.WHEEL for spec in self.request.specs)
-        if self.which is Which.RELEASES and not wheels:
+        if self.which is SearchMode.RELEASES and not wheels:
             # A package of ours is on no index; others may lack a wheel.
             index_of(self.request.engine, self.request.cache)
             raise UsageError(
                 "--releases: no Python here has a wheel of both ends. Leave it out to search the "
                 "commits between them."
             )
-        if self.which is Which.COMMITS or not (released and wheels):
+        if self.which is SearchMode.COMMITS or not (released and wheels):
             found = self._commits(good, bad)
             if len(found.points) < FEWEST:
                 raise UsageError(
@@ -84,13 +84,13 @@ class History:
         python = self.request.specs[0].python
         return Grain.RELEASES, self._candidates.releases(good, bad, index, python)
 
-    def inside(self, stage: Stage) -> Iterator[tuple[Grain, Stretch]]:
+    def inside(self, stage: Stage) -> Iterator[tuple[Grain, SearchRange]]:
         """What may be searched more finely: the commits of a release, the branch of a merge.
 
         Raises ``HarnessError`` where the repository cannot be read.
         """
         for finding in (*stage.named(Kind.CULPRIT), *stage.named(Kind.RANGE)):
-            if stage.grain is Grain.RELEASES and self.which is not Which.RELEASES:
+            if stage.grain is Grain.RELEASES and self.which is not SearchMode.RELEASES:
                 like = self.request.specs[0].revision
                 good, bad = (stage.revision(at, like) for at in (finding.good, finding.bad))
                 yield Grain.COMMITS, self._commits(good, bad)
@@ -100,7 +100,7 @@ class History:
             if within is not None and len(within.points) > FEWEST:
                 yield Grain.BRANCH, within
 
-    def labels(self, stretch: Stretch) -> tuple[str, ...]:
+    def labels(self, stretch: SearchRange) -> tuple[str, ...]:
         """What the points of a stretch are called: the tags of releases, short ids of commits."""
         sources = [point.source for point in stretch.points]
         short = {one.commit[:_SHOWN_DIGITS] for one in sources if isinstance(one, Commit)}
@@ -117,7 +117,7 @@ class History:
     def _candidates(self) -> Candidates:
         return Candidates(self.request.engine, self.request.repositories)
 
-    def _commits(self, good: Revision, bad: Revision) -> Stretch:
+    def _commits(self, good: Revision, bad: Revision) -> SearchRange:
         return self._candidates.commits(good, bad, all_parents=self.all_parents)
 
 
@@ -168,7 +168,7 @@ class Stepper:
             RunProgress(self.progress, quiet=self.quiet) as bar,
             prepared.measuring() as measurer,
         ):
-            session = Session(measurer, records, Keeper(folder, bar))
+            session = Session(measurer, records, RunRecorder(folder, bar))
             session.carry_out_until(
                 guide, [prepared.request.scenarios], prepared.labels, self.most_rounds, budget_s
             )
@@ -244,7 +244,7 @@ class _StepGuide:
         record = self.records[scenario]
         # Three points: one that is given up leaves nothing to compare the others with.
         measurable = all(record.why_given_up(one) is None for one in record.context.labels)
-        return measurable and self.answer().says is Says.UNCLEAR
+        return measurable and self.answer().says is StepVerdict.UNCLEAR
 
     def wants_instruments(self, scenario: str) -> bool:
         return self.stepper.metric.key in INSTRUMENTED and self.wants_more(scenario)

@@ -13,23 +13,23 @@ from waitbench import engines
 from waitbench.analysis import history, tracking
 from waitbench.analysis.entries import name_of
 from waitbench.analysis.history import Trend
-from waitbench.analysis.telling import Told
+from waitbench.analysis.sitting_figures import SittingFigures
 from waitbench.analysis.tracking import Due
 from waitbench.commands import options
-from waitbench.commands.options import asking
+from waitbench.commands.options import with_request_options
 from waitbench.environments.candidates import Candidates
 from waitbench.environments.index import index_of
 from waitbench.model.errors import ExitCode, HarnessError, UsageError
 from waitbench.model.metrics import Metric
 from waitbench.model.revision import Commit, Release, Revision
 from waitbench.model.series import Series, titles
-from waitbench.pipeline import past
+from waitbench.pipeline import stored_sittings
 from waitbench.pipeline.comparing import Comparing
 from waitbench.pipeline.concluding import Output
 from waitbench.pipeline.extras import Extras
 from waitbench.pipeline.gating import Gate
-from waitbench.pipeline.past import margin_of, metric_named
 from waitbench.pipeline.request import Request, ValidRequest, validate
+from waitbench.pipeline.stored_sittings import margin_of, metric_named
 from waitbench.reporting import trends as reporting
 from waitbench.reporting.console import make_console
 from waitbench.reporting.progress import PreparationLog
@@ -45,7 +45,7 @@ Examples:
 """
 
 
-@asking
+@with_request_options
 def track(
     branch: Annotated[
         Optional[str],
@@ -162,10 +162,10 @@ class Tracking:
             )
         return engines.prefix_of(engine) + found
 
-    def _told(self, engine: str) -> list[Told]:
+    def _told(self, engine: str) -> list[SittingFigures]:
         if not self.store.is_dir():
             return []
-        told = past.told([self.store], self.metric)
+        told = stored_sittings.figures([self.store], self.metric)
         return [one for one in told if one.entries[0].engine == engine]
 
     def _trends(self, valid: ValidRequest, anchor: str) -> Sequence[Trend]:
@@ -175,7 +175,7 @@ class Tracking:
         return history.trends(told, anchor, self.margin)
 
     def _due(self, candidates: Sequence[str], valid: ValidRequest, anchor: str) -> Sequence[Due]:
-        tried = past.tried([self.store]) if self.store.is_dir() else []
+        tried = stored_sittings.tried_revisions([self.store]) if self.store.is_dir() else []
         own = [one for one in tried if one.engine == valid.engine.name]
         measured = tracking.measured(own, _series(valid))
         return list(tracking.due(candidates, measured, anchor, self._trends(valid, anchor)))

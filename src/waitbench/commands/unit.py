@@ -10,8 +10,8 @@ from typing import IO, Annotated, cast
 
 import typer
 
+from waitbench.cluster.messages import Lines, RemoteRunRecorder, Teller
 from waitbench.cluster.orders import Order
-from waitbench.cluster.telling import Lines, Teller, TellingKeeper
 from waitbench.cluster.units import MACHINE_REFUSED, RESULTS, WHEELS
 from waitbench.execution.measure import Measurer
 from waitbench.model.errors import HarnessError, MachineError
@@ -66,9 +66,9 @@ def _carry_out(folder: Path, cache: Path) -> None:
 def _measure(
     order: Order, prepared: Prepared, records: dict[str, Record], folder: Path, teller: Teller
 ) -> None:
-    def keeper(measurer: Measurer) -> TellingKeeper:
+    def keeper(measurer: Measurer) -> RemoteRunRecorder:
         extras = order.measuring.extras.at_work(order.request, measurer, folder, teller)
-        return TellingKeeper(folder, teller, extras.add)
+        return RemoteRunRecorder(folder, teller, extras.add)
 
     gate = replace(order.measuring.gate, budget_s=order.budget_s)
     replace(order.measuring, gate=gate).measure(prepared, records, keeper)

@@ -146,14 +146,14 @@ class Engine(Protocol):
     def tag_of(self, version: str) -> str:
         """The repository's tag of a version, which also names the release on the command line."""
 
-    def lack_here(self) -> str | None:
+    def missing_prerequisite(self) -> str | None:
         """What this machine lacks to run it, as a sentence with what to do; ``None`` if nothing."""
         return None
 
     def supports(self, python: Interpreter, read: ReadSource) -> bool:
         """Whether a source tree builds for a Python, as far as its files tell."""
 
-    def is_input(self, path: str) -> bool:
+    def affects_build(self, path: str) -> bool:
         """Whether a file of the source tree may change the package; in doubt, it may."""
         return True
 

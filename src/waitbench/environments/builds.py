@@ -26,7 +26,7 @@ from waitbench.system.processes import BUILD_S, INSTALL_S, run_logged
 
 
 @dataclass(frozen=True, kw_only=True)
-class Workshop:
+class WheelBuilder:
     """What builds an engine's sources."""
 
     builder: Builder

@@ -15,7 +15,7 @@ from waitbench.environments.revisions import Repositories
 from waitbench.environments.sources import commit_of
 from waitbench.model.environment import Interpreter
 from waitbench.model.errors import HarnessError, UsageError
-from waitbench.model.history import LoggedCommit, Point, Stretch
+from waitbench.model.history import LoggedCommit, Point, SearchRange
 from waitbench.model.revision import Commit, Release, Revision
 from waitbench.system.streams import printable
 
@@ -62,8 +62,8 @@ def is_cut(folder: Path, good: str, bad: str) -> bool:
 
 
 def stretch(
-    folder: Path, good: str, bad: str, is_input: IsInput, *, all_parents: bool = False
-) -> Stretch:
+    folder: Path, good: str, bad: str, affects_build: IsInput, *, all_parents: bool = False
+) -> SearchRange:
     """The points between two commits, the first of which is an ancestor of the second.
 
     They are along first parents: each is what became of the one before by one commit, or by one
@@ -71,14 +71,16 @@ def stretch(
     neighbours there may be of different branches, and neither what became of the other.
     """
     how = "--ancestry-path" if all_parents else "--first-parent"
-    return _stretch(folder, good, _descendants(folder, good, bad, is_input, how), is_input)
+    return _stretch(
+        folder, good, _descendants(folder, good, bad, affects_build, how), affects_build
+    )
 
 
-def branch(folder: Path, fork: str, merge: LoggedCommit, is_input: IsInput) -> Stretch:
+def branch(folder: Path, fork: str, merge: LoggedCommit, affects_build: IsInput) -> SearchRange:
     """The points of what was merged, from where it left to the merge itself."""
-    entries = _descendants(folder, fork, merge.parents[1], is_input, "--first-parent")
-    entries += _log(folder, is_input, "--no-walk", merge.commit)
-    return _stretch(folder, fork, entries, is_input)
+    entries = _descendants(folder, fork, merge.parents[1], affects_build, "--first-parent")
+    entries += _log(folder, affects_build, "--no-walk", merge.commit)
+    return _stretch(folder, fork, entries, affects_build)
 
 
 def own_of(folder: Path, one: str, other: str) -> tuple[LoggedCommit, ...]:
@@ -87,9 +89,9 @@ def own_of(folder: Path, one: str, other: str) -> tuple[LoggedCommit, ...]:
     return tuple(entry.logged for entry in entries)
 
 
-def inputs_of(folder: Path, commit: str, is_input: IsInput) -> str:
+def inputs_of(folder: Path, commit: str, affects_build: IsInput) -> str:
     """``Point.inputs`` of a commit."""
-    return _shown_digest(_inputs(folder, commit, is_input))
+    return _shown_digest(_inputs(folder, commit, affects_build))
 
 
 def tags(folder: Path, after: str | None, before: str | None) -> frozenset[str]:
@@ -102,41 +104,45 @@ def tags(folder: Path, after: str | None, before: str | None) -> frozenset[str]:
     )
 
 
-def _stretch(folder: Path, start: str, entries: Sequence[_Entry], is_input: IsInput) -> Stretch:
+def _stretch(
+    folder: Path, start: str, entries: Sequence[_Entry], affects_build: IsInput
+) -> SearchRange:
     """A point for each run of neighbours that have the same inputs, beginning with ``start``."""
-    digests = _digests(folder, start, entries, is_input)
-    first = _log(folder, is_input, "--no-walk", start)
+    digests = _digests(folder, start, entries, affects_build)
+    first = _log(folder, affects_build, "--no-walk", start)
     logged = [entry.logged for entry in (*first, *entries)]
     points = []
     for inputs, group in groupby(logged, key=lambda one: digests[one.commit]):
         commits = tuple(group)
         source = Commit(commits[0].commit)
         points.append(Point(source=source, commits=commits, inputs=_shown_digest(inputs)))
-    return Stretch(points=tuple(points))
+    return SearchRange(points=tuple(points))
 
 
-def _descendants(folder: Path, good: str, bad: str, is_input: IsInput, how: str) -> list[_Entry]:
+def _descendants(
+    folder: Path, good: str, bad: str, affects_build: IsInput, how: str
+) -> list[_Entry]:
     """What ``git log`` finds between two commits, without what does not descend from the first."""
     # With --ancestry-path and --first-parent at once, git finds too little.
     within = set(_ask(folder, "rev-list", "--ancestry-path", f"{good}..{bad}").split())
-    found = _log(folder, is_input, how, f"{good}..{bad}")
+    found = _log(folder, affects_build, how, f"{good}..{bad}")
     return [entry for entry in found if entry.logged.commit in within]
 
 
 def _digests(
-    folder: Path, start: str, entries: Sequence[_Entry], is_input: IsInput
+    folder: Path, start: str, entries: Sequence[_Entry], affects_build: IsInput
 ) -> Mapping[str, int]:
     """The digest of the inputs of ``start`` and of each commit, which come behind their parents."""
-    known = {start: _inputs(folder, start, is_input)}
+    known = {start: _inputs(folder, start, affects_build)}
     for entry in entries:
         parent = entry.logged.parents[0]  # a descendant has one
         if parent not in known:
-            known[parent] = _inputs(folder, parent, is_input)
+            known[parent] = _inputs(folder, parent, affects_build)
         known[entry.logged.commit] = (known[parent] + entry.change) % _DIGESTS
     return known
 
 
-def _inputs(folder: Path, commit: str, is_input: IsInput) -> int:
+def _inputs(folder: Path, commit: str, affects_build: IsInput) -> int:
     """A digest of the files of a commit that the package is built from.
 
     It is a sum over the files, so that it can be carried on from one commit to the next.
@@ -145,11 +151,11 @@ def _inputs(folder: Path, commit: str, is_input: IsInput) -> int:
     for entry in _ask(folder, "ls-tree", "-r", "-z", "--full-tree", commit).split("\0")[:-1]:
         about, _, path = entry.partition("\t")
         mode, _, content = about.split()
-        total += _digest(path, mode, content) if is_input(path) else 0
+        total += _digest(path, mode, content) if affects_build(path) else 0
     return total % _DIGESTS
 
 
-def _log(folder: Path, is_input: IsInput, *which: str) -> list[_Entry]:
+def _log(folder: Path, affects_build: IsInput, *which: str) -> list[_Entry]:
     """The commits that ``which`` names, oldest first."""
     tokens = iter(_ask(folder, *_LOG, *which, "--").split("\0"))
     entries = []
@@ -169,7 +175,7 @@ def _log(folder: Path, is_input: IsInput, *which: str) -> list[_Entry]:
             (_digest(path, new_mode, new) if int(new, 16) else 0)
             - (_digest(path, old_mode, old) if int(old, 16) else 0)
             for path, old_mode, new_mode, old, new in changes
-            if is_input(path)
+            if affects_build(path)
         )
         entries.append(_Entry(logged=logged, change=change))
     return entries
@@ -229,7 +235,9 @@ class Candidates:
             raise UsageError(f"Only releases are known of {self.engine.name}, and no commits.")
         return self.repositories[self.engine.name]
 
-    def releases(self, good: Revision, bad: Revision, index: Index, python: Interpreter) -> Stretch:
+    def releases(
+        self, good: Revision, bad: Revision, index: Index, python: Interpreter
+    ) -> SearchRange:
         """The releases between two revisions that have a wheel for a Python, by version.
 
         Where an end is a commit, they are those whose tags are its descendants, or its ancestors;
@@ -245,9 +253,9 @@ class Candidates:
             is_within = (low is None or low < version) and (high is None or version < high)
             if is_within and (tags is None or self.engine.tag_of(text) in tags):
                 points.append(Point(source=Release(text)))
-        return Stretch(points=(Point(source=first), *points, Point(source=last)))
+        return SearchRange(points=(Point(source=first), *points, Point(source=last)))
 
-    def commits(self, good: Revision, bad: Revision, *, all_parents: bool = False) -> Stretch:
+    def commits(self, good: Revision, bad: Revision, *, all_parents: bool = False) -> SearchRange:
         """The points of the history between two revisions; see ``stretch``.
 
         A release is where its tag is, which may be a branch of its own. With such a release as the
@@ -264,11 +272,11 @@ class Candidates:
             start = self._fork(good, bad, one, other)
         if is_cut(folder, start, other):
             raise self._shallow()
-        is_input = self.engine.is_input
-        found = stretch(folder, start, other, is_input, all_parents=all_parents)
+        affects_build = self.engine.affects_build
+        found = stretch(folder, start, other, affects_build, all_parents=all_parents)
         return found if start == one else self._begun_by(found, one, other)
 
-    def inside(self, merge: LoggedCommit) -> Stretch | None:
+    def inside(self, merge: LoggedCommit) -> SearchRange | None:
         """The points of the branch that a commit merged; the merge is the last.
 
         The first is where the branch left: not what it was merged with, if that went on meanwhile.
@@ -280,7 +288,7 @@ class Candidates:
         fork = fork_of(folder, *merge.parents)
         if fork is None or fork == merge.parents[1]:
             return None
-        return branch(folder, fork, merge, self.engine.is_input)
+        return branch(folder, fork, merge, self.engine.affects_build)
 
     def _tags(self, first: Release | Commit, last: Release | Commit) -> frozenset[str] | None:
         """The tags that ends which are commits leave; ``None`` where neither is one."""
@@ -309,15 +317,15 @@ class Candidates:
             )
         return fork
 
-    def _begun_by(self, found: Stretch, one: str, other: str) -> Stretch:
+    def _begun_by(self, found: SearchRange, one: str, other: str) -> SearchRange:
         """A stretch from where the history of ``other`` leaves that of ``one``, for the latter."""
-        folder, is_input = self.repository.folder(), self.engine.is_input
-        inputs = inputs_of(folder, one, is_input)
+        folder, affects_build = self.repository.folder(), self.engine.affects_build
+        inputs = inputs_of(folder, one, affects_build)
         for number, point in enumerate(found.points[:-1]):
             if point.inputs == inputs:
                 # The tag's branch has what the other one had by then, and nothing else.
                 begin = replace(point, source=Commit(one))
-                return Stretch(points=(begin, *found.points[number + 1 :]))
+                return SearchRange(points=(begin, *found.points[number + 1 :]))
         return replace(found, aside=own_of(folder, one, other))
 
     def _shallow(self) -> UsageError:

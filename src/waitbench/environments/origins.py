@@ -62,7 +62,7 @@ class Chooser:
             )
         candidates = self._of_all_engines(revisions, choice)
         self._lacking.update(
-            {one.engine.name for one in candidates if one.engine.lack_here() is not None}
+            {one.engine.name for one in candidates if one.engine.missing_prerequisite() is not None}
         )
         python = self._shared(candidates, pythons)
         if python is None and choice is OriginChoice.AUTO:

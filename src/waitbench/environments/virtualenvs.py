@@ -17,7 +17,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from waitbench.engines.base import Engine
-from waitbench.environments.builds import Workshop
+from waitbench.environments.builds import WheelBuilder
 from waitbench.environments.repository import Repository
 from waitbench.environments.sources import reader_of
 from waitbench.model.environment import Environment, EnvironmentSpec, Facts, Interpreter, Toolchain
@@ -137,7 +137,7 @@ class Maker:
 
     def _build(self, spec: EnvironmentSpec, toolchain: Toolchain | None, log: Path) -> Path:
         assert toolchain is not None, "what has no wheel is built here"
-        workshop = Workshop(
+        workshop = WheelBuilder(
             builder=self.engine.builder,
             toolchain=toolchain,
             repository=self.repository,

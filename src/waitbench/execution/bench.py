@@ -10,7 +10,7 @@ from typing import IO
 from waitbench import engines
 from waitbench.engines.base import Engine, Start
 from waitbench.execution import assets
-from waitbench.execution.services import URL_VARIABLE, Kept, Running, running
+from waitbench.execution.services import URL_VARIABLE, Running, ServerPool, running
 from waitbench.model.environment import Environment
 from waitbench.model.instruments import Instruments
 from waitbench.model.scenario import CAPABILITIES, Scenario, Topology
@@ -138,7 +138,7 @@ class Bench:
     """Instead of the scenario's own."""
     services_python: Path | None = None
     """What runs the services, where a scenario needs any."""
-    kept: Kept | None = None
+    kept: ServerPool | None = None
     """The servers that stay up between runs; without, each run has its own."""
     instruments: Instruments = field(default_factory=Instruments)
     """What observes instrumented runs."""

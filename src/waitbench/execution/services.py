@@ -262,7 +262,7 @@ class Running:
         }
 
 
-class Kept:
+class ServerPool:
     """Servers that stay up from one run to the next, until this is closed."""
 
     def __init__(self, cache: Cache) -> None:
@@ -297,7 +297,7 @@ def running(
     plan: ServicePlan,
     logs: Path,
     cache: Cache | None = None,
-    kept: Kept | None = None,
+    kept: ServerPool | None = None,
 ) -> Iterator[Running]:
     """Starts each service of a plan when the one before it answers, and stops them afterwards.
 

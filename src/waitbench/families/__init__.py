@@ -72,7 +72,10 @@ def lacks(services: Path) -> Mapping[str, str]:
 
     ``services`` is the folder in which services are set up.
     """
-    found = {module.scenarios[0].family.name: module.lack_here(services) for module in _MODULES}
+    found = {
+        module.scenarios[0].family.name: module.missing_prerequisite(services)
+        for module in _MODULES
+    }
     return {name: lack for name, lack in found.items() if lack is not None}
 
 

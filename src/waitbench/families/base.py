@@ -43,7 +43,7 @@ class FamilyModule:
     """What it says of a folder of which it is shown its own records, beyond what all have."""
     figures: Callable[[Contents], Mapping[str, Figure]] = field(default=lambda _contents: {})
     """Its charts of the same, by the name of their file."""
-    lack_here: Callable[[Path], str | None] = field(default=lambda _services: None)
+    missing_prerequisite: Callable[[Path], str | None] = field(default=lambda _services: None)
     """What this machine lacks to run it, as a sentence with what to do; ``None`` if nothing.
 
     It is given the folder in which services are set up.

@@ -34,7 +34,7 @@ class Point:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Stretch:
+class SearchRange:
     """The points from the good end to the bad one, in order, both included.
 
     There is only one where nothing in between can change the package.

@@ -34,7 +34,7 @@ _ENDED = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Contestant:
+class RevisionRecord:
     """One revision of a comparison, as result files keep it."""
 
     label: str
@@ -64,7 +64,7 @@ class Contestant:
 class Context:
     """What holds for a whole comparison; everything needed to repeat it."""
 
-    revisions: tuple[Contestant, ...]
+    revisions: tuple[RevisionRecord, ...]
     """In the order given: the baseline first."""
     topology: str
     mixed_origins: bool

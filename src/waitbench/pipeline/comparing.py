@@ -13,7 +13,7 @@ from waitbench.model.record import Record
 from waitbench.pipeline.concluding import Concluding, Output
 from waitbench.pipeline.extras import Extras
 from waitbench.pipeline.gating import Gate
-from waitbench.pipeline.measuring import Keeper, Measuring
+from waitbench.pipeline.measuring import Measuring, RunRecorder
 from waitbench.pipeline.preparation import Prepared, prepare
 from waitbench.pipeline.request import Request, ValidRequest, validate
 from waitbench.pipeline.resuming import begin_records, kept_in
@@ -48,17 +48,17 @@ class Comparing:
         valid = validate(request, say, quick=self.quick)
         self.gate.require_budget(valid)
         self.extras.require_launcher(valid.engines)
-        fitting = replace(self, gate=self.gate.on(valid.instruments))
+        fitting = replace(self, gate=self.gate.supported_by(valid.instruments))
         with folders.removed_if_unused(self.results):
             return fitting._carry_out(valid, progress, say)
 
     def _carry_out(self, valid: ValidRequest, progress: Console, say: PreparationLog) -> ExitCode:
         # A folder that the user named is looked at before anything is built for it; a new one is
         # made when there is something to put into it.
-        claimed = self.claim(valid.labels) if self.results or self.resume else None
+        claimed = self.reserve_folder(valid.labels) if self.results or self.resume else None
         with endings.noted(kept_in(claimed)) if claimed and self.resume else nullcontext():
             prepared = prepare(valid, progress, say)
-        folder = claimed or self.claim(prepared.request.labels)
+        folder = claimed or self.reserve_folder(prepared.request.labels)
         with folders.exclusive(folder, valid.cache), endings.noted(kept_in(folder)):
             if not self.resume:
                 # Somebody may have begun and ended in it since; nothing of theirs is overwritten.
@@ -97,7 +97,7 @@ class Comparing:
                 "two revisions."
             )
 
-    def claim(self, labels: Sequence[str]) -> Path:
+    def reserve_folder(self, labels: Sequence[str]) -> Path:
         """The folder of the results: a new one, or that of what is resumed."""
         if self.resume:
             return folders.resumed_folder(self.results, labels, store=self.store)
@@ -113,10 +113,10 @@ class Comparing:
     ) -> None:
         concluding = self._concluding(prepared)
 
-        def keeper(measurer: Measurer) -> Keeper:
+        def keeper(measurer: Measurer) -> RunRecorder:
             extras = self.extras.at_work(prepared.request, measurer, folder, bar)
             # What is left to do when a scenario is done: extra runs, then its tables.
-            return Keeper(folder, bar, lambda one: concluding.sum_up(one, extras.add(one)))
+            return RunRecorder(folder, bar, lambda one: concluding.sum_up(one, extras.add(one)))
 
         try:
             with RunProgress(progress, quiet=self.output.quiet) as bar:

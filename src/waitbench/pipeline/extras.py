@@ -50,7 +50,7 @@ class Extras:
                 raise UsageError(f"--launcher-cost: {engine.name} has no launcher of its own.")
 
     def at_work(
-        self, request: ValidRequest, measurer: Measurer, folder: Path, progress: "Says"
+        self, request: ValidRequest, measurer: Measurer, folder: Path, progress: "ProgressLine"
     ) -> "ExtrasAtWork":
         """What makes them."""
         return ExtrasAtWork(
@@ -62,7 +62,7 @@ class Extras:
         )
 
 
-class Says(Protocol):
+class ProgressLine(Protocol):
     """Who says what is done between runs."""
 
     def about(self, what: str) -> None:
@@ -77,7 +77,7 @@ class ExtrasAtWork:
     scenarios: Mapping[str, Scenario]
     measurer: Measurer
     folder: Path
-    progress: Says
+    progress: ProgressLine
 
     def add(self, record: Record) -> list[CellTable]:
         """Makes those that were asked for; what they show goes into the record and the folder.

@@ -66,7 +66,7 @@ class Gate:
         """The keys of what criteria of the user's own are about: it must be measured."""
         return frozenset(c.metric.key for c in self.criteria if c not in DEFAULTS)
 
-    def on(self, instruments: Instruments) -> "Gate":
+    def supported_by(self, instruments: Instruments) -> "Gate":
         """The gate of a machine with these: without the defaults that it cannot measure."""
         lacking = [
             criterion

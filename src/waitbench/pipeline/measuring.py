@@ -82,7 +82,7 @@ class Measuring:
 
 
 @dataclass(frozen=True)
-class Keeper:
+class RunRecorder:
     """Observes a session; see ``execution.session.Observer``."""
 
     folder: Path

@@ -6,13 +6,13 @@ from pathlib import Path
 
 from waitbench import families
 from waitbench.analysis import history
-from waitbench.analysis.telling import Told
+from waitbench.analysis.sitting_figures import SittingFigures
 from waitbench.analysis.trend import MARGIN
 from waitbench.model.errors import UsageError
 from waitbench.model.metrics import BY_NAME
-from waitbench.pipeline import past
+from waitbench.pipeline import stored_sittings
 from waitbench.reporting.page import compose, document
-from waitbench.reporting.page.compose import Kept
+from waitbench.reporting.page.compose import ReadFolder
 from waitbench.reporting.page.matrices import COSTS
 from waitbench.reporting.page.sittings import Scene
 from waitbench.store import comparisons, timelines, traces
@@ -52,7 +52,7 @@ def _folders(roots: Sequence[Path]) -> list[Path]:
     return list(dict.fromkeys(found))
 
 
-def _kept(folder: Path) -> Kept | None:
+def _kept(folder: Path) -> ReadFolder | None:
     contents = comparisons.resume(folder)
     if contents.context is None or not contents.records:
         return None
@@ -69,7 +69,7 @@ def _kept(folder: Path) -> Kept | None:
         )
     verdict = contents.documents.get("verdict", {})
     headline = verdict.get("headline")
-    return Kept(
+    return ReadFolder(
         folder=folder,
         context=contents.context,
         scenes=scenes,
@@ -78,7 +78,7 @@ def _kept(folder: Path) -> Kept | None:
     )
 
 
-def _read(folders: Sequence[Path]) -> list[Kept]:
+def _read(folders: Sequence[Path]) -> list[ReadFolder]:
     """What they hold; of many, those that cannot be read are left out, as history says of each."""
     found = []
     for folder in folders:
@@ -90,15 +90,15 @@ def _read(folders: Sequence[Path]) -> list[Kept]:
     return [one for one in found if one is not None]
 
 
-def _told(roots: Sequence[Path]) -> list[Told]:
+def _told(roots: Sequence[Path]) -> list[SittingFigures]:
     """What all comparisons tell of costs, of the engine that most tell of."""
-    told = past.told(roots, *(BY_NAME[name] for name in COSTS))
+    told = stored_sittings.figures(roots, *(BY_NAME[name] for name in COSTS))
     engines = Counter(one.entries[0].engine for one in told)
     most = max(engines, key=engines.__getitem__, default="")
     return [one for one in told if one.entries[0].engine == most]
 
 
-def _trends(told: Sequence[Told]) -> compose.Trends:
+def _trends(told: Sequence[SittingFigures]) -> compose.Trends:
     """Of each cost, relative to what most sittings hold."""
     anchor = history.commonest(told)
     return {
@@ -108,7 +108,7 @@ def _trends(told: Sequence[Told]) -> compose.Trends:
     }
 
 
-def _newest(folders: Sequence[Path], told: Sequence[Told], newest: int) -> Sequence[Path]:
+def _newest(folders: Sequence[Path], told: Sequence[SittingFigures], newest: int) -> Sequence[Path]:
     """Those that hold one of the newest revisions, or none that history knows."""
     entries = {entry for one in told for entry in one.entries}
     shown = {entry.name for entry in sorted(entries, key=lambda entry: entry.order)[-newest:]}

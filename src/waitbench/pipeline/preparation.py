@@ -18,7 +18,7 @@ from waitbench.execution.hyperfine import Hyperfine, locate
 from waitbench.execution.measure import Measurer
 from waitbench.model.environment import Environment, EnvironmentSpec
 from waitbench.model.errors import HarnessError
-from waitbench.model.record import Contestant, Context, Record
+from waitbench.model.record import Context, Record, RevisionRecord
 from waitbench.model.run import NOT_BUILT, WARM_UP, Outcome
 from waitbench.model.scenario import Scenario
 from waitbench.pipeline.request import ValidRequest
@@ -47,11 +47,11 @@ class Prepared:
     @contextmanager
     def measuring(self) -> Iterator[Measurer]:
         """What measures these environments; what it keeps up meanwhile ends with the block."""
-        kept = services.Kept(self.request.cache)
+        kept = services.ServerPool(self.request.cache)
         with closing(kept):
             yield self.measurer(kept)
 
-    def measurer(self, kept: services.Kept | None = None) -> Measurer:
+    def measurer(self, kept: services.ServerPool | None = None) -> Measurer:
         """What measures these environments; without ``kept``, each run has servers of its own."""
         bench = Bench(
             environments=self.environments,
@@ -160,7 +160,7 @@ def _made(request: ValidRequest, requirements: tuple[str, ...], say: Preparation
         specs = request.specs_of(engine)
         needed = (*engine.requirements, *(requirements if engine.runs_python else ()))
         try:
-            lack = engine.lack_here()
+            lack = engine.missing_prerequisite()
             if lack is not None:
                 raise HarnessError(lack)
             found |= maker(request, engine, say, needed).make_all(specs)
@@ -186,8 +186,8 @@ def maker(
     )
 
 
-def _contestant(spec: EnvironmentSpec, environment: Environment | None) -> Contestant:
-    return Contestant(
+def _contestant(spec: EnvironmentSpec, environment: Environment | None) -> RevisionRecord:
+    return RevisionRecord(
         label=spec.revision.label,
         text=spec.revision.text,
         engine=spec.revision.engine,

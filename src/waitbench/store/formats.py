@@ -12,7 +12,7 @@ from typing import Any
 from waitbench.model.environment import Facts
 from waitbench.model.errors import UsageError
 from waitbench.model.metrics import Metric
-from waitbench.model.record import Contestant, Context, Record
+from waitbench.model.record import Context, Record, RevisionRecord
 from waitbench.model.run import Measurement, Outcome, Result
 from waitbench.store.plain import (
     Plain,
@@ -154,7 +154,7 @@ def _read_measurement(data: Plain) -> Measurement:
     )
 
 
-def _plain_revision(revision: Contestant) -> dict[str, Any]:
+def _plain_revision(revision: RevisionRecord) -> dict[str, Any]:
     return {
         "label": revision.label,
         "text": revision.text,
@@ -169,9 +169,9 @@ def _plain_revision(revision: Contestant) -> dict[str, Any]:
     }
 
 
-def _read_revision(data: Plain) -> Contestant:
+def _read_revision(data: Plain) -> RevisionRecord:
     environment = take_optional(data, "environment", dict)
-    return Contestant(
+    return RevisionRecord(
         label=take(data, "label", str),
         text=take(data, "text", str),
         origin=take(data, "origin", str),

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from waitbench.model.errors import UsageError
-from waitbench.model.record import Contestant, Context, Record
+from waitbench.model.record import Context, Record, RevisionRecord
 from waitbench.model.share import Share
 from waitbench.store import comparisons, journal, timelines, traces
 from waitbench.store.comparisons import COMPARISON_NAME, Contents
@@ -157,7 +157,7 @@ def _unknown(contents: Contents) -> Iterator[str]:
             yield f"{name!r} does not tell which build of {one.label} it had, if any."
 
 
-def _of_revision(one: Contestant, two: Contestant) -> dict[str, tuple[Any, Any]]:
+def _of_revision(one: RevisionRecord, two: RevisionRecord) -> dict[str, tuple[Any, Any]]:
     """What two shares must have in common of a revision, as far as both could set it up."""
     label = one.label
     alike: dict[str, tuple[Any, Any]] = {
@@ -204,7 +204,7 @@ def _context(contents: Contents) -> Context:
     return contents.context
 
 
-def _known(*of_each: Contestant) -> Contestant:
+def _known(*of_each: RevisionRecord) -> RevisionRecord:
     """A revision as a share has it that could set it up."""
     return next((one for one in of_each if one.facts is not None), of_each[0])
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from waitbench.model.errors import UsageError
-from waitbench.model.record import Contestant
+from waitbench.model.record import RevisionRecord
 from waitbench.store import shares
 from waitbench.store.comparisons import Contents
 
@@ -57,7 +57,7 @@ def require_alike(several: Sequence[Contents]) -> None:
         )
 
 
-def _identity(revision: Contestant) -> tuple[Any, ...]:
+def _identity(revision: RevisionRecord) -> tuple[Any, ...]:
     """What a revision is, wherever it was built; a wheel or checkout is known by its version."""
     version = revision.facts.package_version if revision.facts and not revision.commit else None
     return revision.label, revision.engine, revision.variant, revision.commit, version

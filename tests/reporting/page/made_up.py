@@ -7,11 +7,11 @@ from pathlib import Path
 from zlib import crc32
 
 from tests.records import contestant, facts, make_record
-from waitbench.analysis import history, telling
+from waitbench.analysis import history, sitting_figures
 from waitbench.analysis.trend import MARGIN
 from waitbench.model.metrics import BY_NAME
 from waitbench.model.run import ThreadSample
-from waitbench.reporting.page.compose import Kept, Trends
+from waitbench.reporting.page.compose import ReadFolder, Trends
 from waitbench.reporting.page.sittings import Scene
 
 _METRICS = (
@@ -29,7 +29,7 @@ def kept(
     rounds: int = 5,
     rise: float = 0.5,
     sampled: bool = True,
-) -> Kept:
+) -> ReadFolder:
     """A comparison of some releases, each of which costs a little more than the one before."""
     revisions = tuple(
         contestant(one, text=one, facts=facts(package_version=one.removeprefix("v")))
@@ -54,15 +54,15 @@ def kept(
         # Equal runs at the same time would be copies of one sitting.
         record.measurements[:] = [replace(run, started_at=at) for run in record.measurements]
         scenes.append(Scene.of(record, samples if sampled else ()))
-    return Kept(folder=Path(name), context=scenes[0].record.context, scenes=scenes)
+    return ReadFolder(folder=Path(name), context=scenes[0].record.context, scenes=scenes)
 
 
-def trends_of(all_kept: Sequence[Kept]) -> Trends:
+def trends_of(all_kept: Sequence[ReadFolder]) -> Trends:
     """What they tell together of two costs."""
     told = [
         one
         for each in all_kept
-        for one in telling.tell(
+        for one in sitting_figures.tell(
             str(each.folder), each.context, [scene.record for scene in each.scenes]
         )
     ]

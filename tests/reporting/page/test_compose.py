@@ -8,7 +8,7 @@ import vl_convert
 from tests.records import disturb, make_record, outcome, times, working_engines
 from tests.reporting.page.made_up import kept, trends_of
 from waitbench.reporting.page import compose, document
-from waitbench.reporting.page.compose import Kept
+from waitbench.reporting.page.compose import ReadFolder
 from waitbench.reporting.page.parts import Chart, Page
 from waitbench.reporting.page.sittings import Scene
 
@@ -39,7 +39,7 @@ def test_a_page_of_one_comparison_begins_with_its_sentence_and_a_matrix() -> Non
 
 def test_the_first_matrix_judges_as_the_sentences_do() -> None:
     scenes = [*kept("one", ("a", "b"), ("idle",)).scenes, Scene.of(working_engines())]
-    one = Kept(folder=Path("one"), context=scenes[1].record.context, scenes=scenes)
+    one = ReadFolder(folder=Path("one"), context=scenes[1].record.context, scenes=scenes)
     page = compose.page([one])
     assert page.lead == ("b against a in 2 scenarios: slower in 2.",)
     steady, cpu = page.matrices[:2]
@@ -54,7 +54,7 @@ def test_the_first_matrix_judges_as_the_sentences_do() -> None:
 def test_disturbed_rounds_are_marked_beside_what_they_say() -> None:
     record = kept("one", ("v1", "v2"), ("idle",)).scenes[0].record
     disturb(record, 5)
-    one = Kept(folder=Path("one"), context=record.context, scenes=[Scene.of(record)])
+    one = ReadFolder(folder=Path("one"), context=record.context, scenes=[Scene.of(record)])
     page = compose.page([one])
     assert page.lead == (
         "v2 against v1 in 1 scenario: slower in 1 "
@@ -74,7 +74,9 @@ def test_a_page_of_runs_that_failed_says_how_many_and_shows_their_last_words_and
         record.add(outcome("b", number, "failed", message="exit code 1: <boom>", log=log))
     record.add(outcome("a", 1, "disturbed", message="others used 1 s", log="no failure"))
     context = record.context
-    page = compose.page([Kept(folder=Path("one"), context=context, scenes=[Scene.of(record)])])
+    page = compose.page(
+        [ReadFolder(folder=Path("one"), context=context, scenes=[Scene.of(record)])]
+    )
     assert page.lead == (
         "b against a in 1 scenario: not measured in 1.",
         "b failed in 2 runs of idle, the last time: exit code 1: <boom>.",

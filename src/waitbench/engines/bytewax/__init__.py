@@ -80,7 +80,7 @@ class Bytewax(Engine):
     def supports(self, python: Interpreter, read: ReadSource) -> bool:
         return pyo3.supports(python, read)
 
-    def is_input(self, path: str) -> bool:
+    def affects_build(self, path: str) -> bool:
         return not _NO_INPUT.fullmatch(path)
 
     def traits(self, package: Path) -> Traits:

@@ -51,7 +51,7 @@ class Timely(Carried):
         # All three numbers: cargo takes fewer for any version that begins with them.
         return name.removeprefix("v") if re.fullmatch(r"v?\d+\.\d+\.\d+", name) else None
 
-    def lack_here(self) -> str | None:
+    def missing_prerequisite(self) -> str | None:
         missing = [program for program in ("cargo", "rustc") if shutil.which(program) is None]
         if not missing:
             return None

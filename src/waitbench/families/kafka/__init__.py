@@ -36,7 +36,9 @@ def _lack_here(services: Path) -> str | None:
     from waitbench.families.kafka import broker
     from waitbench.families.kafka.scenarios import BROKER_VARIABLE
 
-    return None if os.environ.get(BROKER_VARIABLE) else broker.lack_here(services)
+    return None if os.environ.get(BROKER_VARIABLE) else broker.missing_prerequisite(services)
 
 
-MODULE = FamilyModule(scenarios=SCENARIOS, tables=_tables, figures=_figures, lack_here=_lack_here)
+MODULE = FamilyModule(
+    scenarios=SCENARIOS, tables=_tables, figures=_figures, missing_prerequisite=_lack_here
+)

@@ -28,7 +28,7 @@ def prepare(folder: Path, say: Callable[[str], None]) -> Mapping[str, str]:
 
     Raises ``HarnessError`` with what would install what is missing.
     """
-    lack = lack_here(folder)
+    lack = missing_prerequisite(folder)
     if lack is not None:
         raise HarnessError(lack)
     digests = _digests()
@@ -50,7 +50,7 @@ def require(address: str, variable: str) -> None:
         )
 
 
-def lack_here(folder: Path) -> str | None:
+def missing_prerequisite(folder: Path) -> str | None:
     """What this machine lacks to run a broker, as a sentence with what to do; ``None`` if nothing.
 
     ``folder`` is where Kafka is, or will be fetched to.

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from waitbench.analysis.bisection import End, Finding, Kind
 from waitbench.analysis.bisection_stages import Grain, Searched, Stage
-from waitbench.analysis.bisection_steps import Change, Question, Says, Step, StepAnswer
+from waitbench.analysis.bisection_steps import Change, Question, Step, StepAnswer, StepVerdict
 from waitbench.model.history import LoggedCommit
 
 _SHOWN_DIGITS = 10
@@ -128,7 +128,7 @@ def step_text(stage: Stage, step: Step) -> str:
 def answer_text(answer: StepAnswer) -> str:
     """What a step said, with the ratios that it rests on."""
     if not answer.changes:
-        return answer.says.value + (_TOO_FEW if answer.says is Says.UNCLEAR else _SAME)
+        return answer.says.value + (_TOO_FEW if answer.says is StepVerdict.UNCLEAR else _SAME)
     shown = answer.changes[1:] or answer.changes
     ratios = ", then ".join(ratio_text(change) for change in shown)
     return f"{answer.says.value}: {ratios}, {answer.rounds} rounds"

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from waitbench.analysis import side_by_side
 from waitbench.analysis.side_by_side import SideBySide
 from waitbench.analysis.statistics import Median, median
-from waitbench.model.record import Contestant
+from waitbench.model.record import RevisionRecord
 from waitbench.reporting.charts import style
 from waitbench.reporting.charts.dots import explain
 from waitbench.store.comparisons import Contents
@@ -23,7 +23,7 @@ _LEAST = 1e-3
 class _Runs:
     """The runs of a revision: how late items were in each, and what waiting cost."""
 
-    revision: Contestant
+    revision: RevisionRecord
     place: int
     late: Sequence[float]
     share: Sequence[float]
@@ -66,7 +66,7 @@ def figures(contents: Contents, shown: SideBySide) -> Mapping[str, Figure]:
     return {shown.title: figure}
 
 
-def _runs(place: int, revision: Contestant, contents: Contents, shown: SideBySide) -> _Runs:
+def _runs(place: int, revision: RevisionRecord, contents: Contents, shown: SideBySide) -> _Runs:
     late, share = (
         [max(value, _LEAST) for value in side_by_side.values(one, contents.records, revision.label)]
         for one in (shown.late, shown.share)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from waitbench.analysis import gate
 from waitbench.analysis.history import Trend
-from waitbench.analysis.telling import series_of
+from waitbench.analysis.sitting_figures import series_of
 from waitbench.model.metrics import BY_NAME
 from waitbench.model.record import Context
 from waitbench.model.series import Series, titles
@@ -32,7 +32,7 @@ _OWN_IDS = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Kept:
+class ReadFolder:
     """What a folder of results holds, read."""
 
     folder: Path
@@ -44,7 +44,7 @@ class Kept:
     """What only its families have."""
 
 
-def page(kept: Sequence[Kept], trends: Trends | None = None, newest: int = 0) -> Page:
+def page(kept: Sequence[ReadFolder], trends: Trends | None = None, newest: int = 0) -> Page:
     """A page of one comparison; or, with ``trends``, of several and what they tell together.
 
     ``newest``: only so many revisions are shown of trends; 0 for all.
@@ -76,7 +76,7 @@ def page(kept: Sequence[Kept], trends: Trends | None = None, newest: int = 0) ->
     )
 
 
-def _title(kept: Sequence[Kept], trends: Trends | None) -> str:
+def _title(kept: Sequence[ReadFolder], trends: Trends | None) -> str:
     if trends is not None:
         comparisons = "1 comparison" if len(kept) == 1 else f"{len(kept)} comparisons"
         return f"What workers cost while they wait: {comparisons}"
@@ -84,7 +84,9 @@ def _title(kept: Sequence[Kept], trends: Trends | None) -> str:
     return f"{', '.join(others)} against {first}" if others else first
 
 
-def _lead(kept: Sequence[Kept], trends: Trends | None, called: Mapping[Series, str]) -> list[str]:
+def _lead(
+    kept: Sequence[ReadFolder], trends: Trends | None, called: Mapping[Series, str]
+) -> list[str]:
     if trends is None:
         scenes = kept[0].scenes
         failed = [one for scene in scenes for one in gate.failed_runs(scene.record)]
@@ -105,7 +107,7 @@ def _lead(kept: Sequence[Kept], trends: Trends | None, called: Mapping[Series, s
 
 
 def _matrices(
-    kept: Sequence[Kept],
+    kept: Sequence[ReadFolder],
     trends: Trends | None,
     ids: Mapping[Series, str],
     called: Mapping[Series, str],
@@ -130,7 +132,7 @@ def _section(
     series: Series,
     title: str,
     identity: str,
-    kept: Sequence[Kept],
+    kept: Sequence[ReadFolder],
     trends: Trends | None,
     newest: int,
 ) -> Section:

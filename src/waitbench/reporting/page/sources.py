@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from waitbench.model.record import Contestant, Context, Record
+from waitbench.model.record import Context, Record, RevisionRecord
 from waitbench.reporting import machines
 from waitbench.reporting.page.parts import Cell, Heading, Source, Table
 
@@ -38,7 +38,7 @@ def _facts(context: Context) -> Iterator[tuple[str, str]]:
         yield "waitbench", context.waitbench
 
 
-def _texts(revision: Contestant) -> tuple[str, ...]:
+def _texts(revision: RevisionRecord) -> tuple[str, ...]:
     facts = revision.facts
     return (
         revision.label,

@@ -67,7 +67,7 @@ class Lines(io.TextIOBase):
 
 
 @dataclass(frozen=True)
-class TellingKeeper:
+class RemoteRunRecorder:
     """Observes a session: results go into the folder, and all that happens is told."""
 
     folder: Path

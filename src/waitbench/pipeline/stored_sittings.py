@@ -7,9 +7,9 @@ from typing import Any, TypeVar
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-from waitbench.analysis import telling
+from waitbench.analysis import sitting_figures
 from waitbench.analysis.history import commonest
-from waitbench.analysis.telling import Told, Tried
+from waitbench.analysis.sitting_figures import SittingFigures, TriedRevision
 from waitbench.families import METRICS
 from waitbench.model.errors import UsageError
 from waitbench.model.metrics import Metric
@@ -40,7 +40,7 @@ def margin_of(percent: float) -> float:
     return percent / 100
 
 
-def anchor_among(named: str | None, told: Sequence[Told]) -> str:
+def anchor_among(named: str | None, told: Sequence[SittingFigures]) -> str:
     """The name of the anchor.
 
     Raises ``UsageError`` for a revision that no comparison holds, and for the first digits of
@@ -57,17 +57,19 @@ def anchor_among(named: str | None, told: Sequence[Told]) -> str:
     raise UsageError(f"--anchor {named!r} {why}: {', '.join(entry.name for entry in names)}.")
 
 
-def told(roots: Sequence[Path], *metrics: Metric, lost: list[str] | None = None) -> list[Told]:
+def figures(
+    roots: Sequence[Path], *metrics: Metric, lost: list[str] | None = None
+) -> list[SittingFigures]:
     """What all comparisons tell of some metrics; ``lost`` grows by what could not be read.
 
     Raises ``UsageError`` for a folder that is not there.
     """
-    return _read(roots, [metric.name for metric in metrics], telling.read, lost)
+    return _read(roots, [metric.name for metric in metrics], sitting_figures.read, lost)
 
 
-def tried(roots: Sequence[Path]) -> list[Tried]:
+def tried_revisions(roots: Sequence[Path]) -> list[TriedRevision]:
     """What all comparisons tried, whatever came of it. Raises ``UsageError`` likewise."""
-    return _read(roots, [_TRIED], telling.read_tried)
+    return _read(roots, [_TRIED], sitting_figures.read_tried)
 
 
 def _read(
@@ -111,13 +113,13 @@ def _tell(folder: Path) -> Iterable[tuple[str, Mapping[str, Any]]]:
     lost = [*contents.lost, *contents.rebuilt]
     if contents.context is None:
         return [(_LOST, {_LOST: lost})] if lost else []
-    by_metric: dict[str, list[Told]] = {}
-    for one in telling.tell(str(folder), contents.context, contents.records):
+    by_metric: dict[str, list[SittingFigures]] = {}
+    for one in sitting_figures.tell(str(folder), contents.context, contents.records):
         by_metric.setdefault(one.metric, []).append(one)
-    tried = telling.tried(contents.context, contents.records)
+    tried = sitting_figures.tried(contents.context, contents.records)
     return [
-        (_TRIED, telling.plain_tried(tried)),
-        *((name, telling.plain(told)) for name, told in by_metric.items()),
+        (_TRIED, sitting_figures.plain_tried(tried)),
+        *((name, sitting_figures.plain(told)) for name, told in by_metric.items()),
         *([(_LOST, {_LOST: lost})] if lost else []),
     ]
 

@@ -12,7 +12,7 @@ from waitbench.analysis.entries import Entry, entry_of
 from waitbench.analysis.rounds import kept
 from waitbench.analysis.sittings import FEWEST_ROUNDS, Sitting, sitting
 from waitbench.model.metrics import Metric
-from waitbench.model.record import Contestant, Context, Record
+from waitbench.model.record import Context, Record, RevisionRecord
 from waitbench.model.run import Measurement
 from waitbench.model.series import Series
 
@@ -24,7 +24,7 @@ _DIGITS = 12
 
 
 @dataclass(frozen=True, kw_only=True)
-class Told:
+class SittingFigures:
     """What a comparison tells of one metric in one scenario."""
 
     series: Series
@@ -35,7 +35,7 @@ class Told:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tried:
+class TriedRevision:
     """The revisions that a comparison tried in one scenario, whatever came of it."""
 
     series: Series
@@ -43,7 +43,7 @@ class Tried:
     names: frozenset[str]
 
 
-def tell(name: str, context: Context, records: Iterable[Record]) -> Iterator[Told]:
+def tell(name: str, context: Context, records: Iterable[Record]) -> Iterator[SittingFigures]:
     """What a comparison tells of every metric; ``name`` is its folder's.
 
     Nothing where revisions cannot be recognised elsewhere: wheels and checkouts that anybody may
@@ -74,7 +74,7 @@ def tell(name: str, context: Context, records: Iterable[Record]) -> Iterator[Tol
                 ),
             )
             if found is not None and len(set(found.revisions)) == len(found.revisions):
-                yield Told(
+                yield SittingFigures(
                     series=series,
                     metric=metric.name,
                     sitting=found,
@@ -82,12 +82,12 @@ def tell(name: str, context: Context, records: Iterable[Record]) -> Iterator[Tol
                 )
 
 
-def once(told: Iterable[Told]) -> list[Told]:
+def once(told: Iterable[SittingFigures]) -> list[SittingFigures]:
     """Each sitting once, however often it is kept: of copies the one that holds most.
 
     A copy has a run in common with it: that of an earlier state has fewer rounds, or revisions.
     """
-    found: list[Told] = []
+    found: list[SittingFigures] = []
     taken: set[tuple[object, ...]] = set()
     for one in sorted(told, key=lambda one: (-one.sitting.rounds, -len(one.entries))):
         keys = {
@@ -99,7 +99,7 @@ def once(told: Iterable[Told]) -> list[Told]:
     return sorted(found, key=lambda one: one.sitting.name)
 
 
-def tried(context: Context, records: Iterable[Record]) -> Iterator[Tried]:
+def tried(context: Context, records: Iterable[Record]) -> Iterator[TriedRevision]:
     """What a comparison need not be made for again; one that tells nothing is of no use."""
     if context.mixed_origins:
         return
@@ -111,7 +111,7 @@ def tried(context: Context, records: Iterable[Record]) -> Iterator[Tried]:
             if entry.engine == engine
             and (len(record.of(label)) >= FEWEST_ROUNDS or record.why_given_up(label) is not None)
         )
-        yield Tried(series=series_of(record), engine=engine, names=frozenset(done))
+        yield TriedRevision(series=series_of(record), engine=engine, names=frozenset(done))
 
 
 def series_of(record: Record) -> Series:
@@ -119,7 +119,7 @@ def series_of(record: Record) -> Series:
     return Series.of(record.scenario, record.context.topology, record.parameters)
 
 
-def conditions_of(record: Record, revisions: Iterable[Contestant]) -> str:
+def conditions_of(record: Record, revisions: Iterable[RevisionRecord]) -> str:
     """What ratios may differ by from one sitting to another, in one line.
 
     The kind of machine (processor, number of CPUs) and its kernel; the Python; and whether the
@@ -150,7 +150,7 @@ def rounds_of(record: Record, labels: Sequence[str], metric: Metric) -> list[tup
     ]
 
 
-def plain(told: Sequence[Told]) -> dict[str, Any]:
+def plain(told: Sequence[SittingFigures]) -> dict[str, Any]:
     """What one comparison tells of one metric, as JSON takes it: little, for there may be many."""
     entries = {entry: place for place, entry in enumerate(_all_entries(told))}
     of = told[0].sitting
@@ -165,7 +165,7 @@ def plain(told: Sequence[Told]) -> dict[str, Any]:
     }
 
 
-def read(data: Mapping[str, Any]) -> list[Told]:
+def read(data: Mapping[str, Any]) -> list[SittingFigures]:
     """The reverse of ``plain``. Raises ``KeyError`` or ``TypeError`` for anything else."""
     all_entries = [_entry(*one) for one in data["entries"]]
     told = []
@@ -182,25 +182,27 @@ def read(data: Mapping[str, Any]) -> list[Told]:
             runs=tuple(runs),
         )
         told.append(
-            Told(series=_series(*series), metric=data["metric"], sitting=found, entries=entries)
+            SittingFigures(
+                series=_series(*series), metric=data["metric"], sitting=found, entries=entries
+            )
         )
     return told
 
 
-def plain_tried(tried: Iterable[Tried]) -> dict[str, Any]:
+def plain_tried(tried: Iterable[TriedRevision]) -> dict[str, Any]:
     """What one comparison tried, as JSON takes it."""
     return {"tried": [[astuple(one.series), one.engine, sorted(one.names)] for one in tried]}
 
 
-def read_tried(data: Mapping[str, Any]) -> list[Tried]:
+def read_tried(data: Mapping[str, Any]) -> list[TriedRevision]:
     """The reverse of ``plain_tried``."""
     return [
-        Tried(series=_series(*series), engine=engine, names=frozenset(names))
+        TriedRevision(series=_series(*series), engine=engine, names=frozenset(names))
         for series, engine, names in data["tried"]
     ]
 
 
-def _all_entries(told: Sequence[Told]) -> Iterable[Entry]:
+def _all_entries(told: Sequence[SittingFigures]) -> Iterable[Entry]:
     return dict.fromkeys(entry for one in told for entry in one.entries)
 
 
