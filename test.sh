@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# The project's own tests: linters, types, imports, unit tests, then integration tests with real
-# bytewax, hyperfine and git.
-# ./test.sh [PYTEST ARGUMENTS], e.g. ./test.sh -m 'not integration' for the quick ones only.
+# The project's own tests.
+#   ./test.sh              before each commit: linters, types, imports, all tests in process, and one
+#                          of each command end to end, a pair of real releases among them
+#   ./test.sh --all        the rest, too: compilers, browsers, brokers, faults, random input
+#   ./test.sh ARGUMENTS    what pytest does with these, after the linters
 set -euo pipefail
 BENCH_ROOT=$(CDPATH='' cd -P -- "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")" && pwd)
 export BENCH_PROGRAM=./test.sh
@@ -14,7 +16,12 @@ bin=$(dirname "$bench_python")
 "$bin/mypy"
 "$bin/lint-imports"
 "$bin/shellcheck" --external-sources ./*.sh ./waitbench src/*.sh benchmarks/*.sh .ci/run
-[[ $# -gt 0 ]] && exec "$bench_python" -m pytest "$@"
 # Three files at a time: most tests wait, none asserts on a time, few heed what else the machine does.
-"$bench_python" -m pytest -m "not alone" --numprocesses 3 --dist loadfile
+side_by_side=(--numprocesses 3 --dist loadfile --durations 10)
+case ${1-} in
+  "") exec "$bench_python" -m pytest -m "(not integration and not alone) or smoke" "${side_by_side[@]}" ;;
+  --all) [[ $# -eq 1 ]] || bench_die "--all takes nothing beside it" ;;
+  *) exec "$bench_python" -m pytest "$@" ;;
+esac
+"$bench_python" -m pytest -m "not alone" "${side_by_side[@]}"
 exec "$bench_python" -m pytest -m alone

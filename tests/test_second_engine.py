@@ -12,6 +12,7 @@ from waitbench.system.places import PACKAGE
 pytestmark = pytest.mark.integration
 
 
+@pytest.mark.smoke
 def test_another_engine_is_compared_gated_charted_and_reported(
     run_compare: Compare, tmp_path: Path
 ) -> None:

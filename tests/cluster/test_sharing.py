@@ -53,6 +53,7 @@ def test_merged_shares_mean_what_one_machine_says_of_the_same_measurements(
     assert said[0] == said[1]
 
 
+@pytest.mark.smoke
 def test_a_share_measures_its_scenarios_and_leaves_the_verdict_to_merge(
     revisions: list[str], run_compare: Compare, tmp_path: Path
 ) -> None:

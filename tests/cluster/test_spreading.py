@@ -231,6 +231,7 @@ def test_two_comparisons_share_the_machines_and_neither_ends_with_the_other(
     assert all(ended <= begun for (_, ended), (begun, _) in pairwise(runs))
 
 
+@pytest.mark.smoke
 def test_a_failure_that_is_known_ends_all_where_no_more_is_wanted(
     run_compare: Compare, tmp_path: Path
 ) -> None:

@@ -35,6 +35,7 @@ def runs(folder: Path) -> list[str]:
     return [row for path in sorted(folder.rglob("runs.csv")) for row in path.read_text().split()]
 
 
+@pytest.mark.smoke
 def test_a_culprit_is_named_and_a_search_that_goes_on_makes_no_run_twice(
     run_compare: Compare, history: Planned, tmp_path: Path
 ) -> None:

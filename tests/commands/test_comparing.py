@@ -20,6 +20,7 @@ def rows(folder: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
+@pytest.mark.smoke
 def test_an_a_a_comparison_of_a_wheel_is_measured_tabulated_charted_and_called_identical(
     run_compare: Compare, tmp_path: Path
 ) -> None:
@@ -47,6 +48,7 @@ def test_an_a_a_comparison_of_a_wheel_is_measured_tabulated_charted_and_called_i
     assert table < next_run < done.stdout.index("all scenarios · B against A")
 
 
+@pytest.mark.smoke
 def test_two_comparisons_are_two_folders_and_plot_and_report_take_the_latest(
     tmp_path: Path, run_compare: Compare
 ) -> None:
@@ -157,6 +159,7 @@ def test_a_part_of_a_comparison_is_not_resumed_as_the_whole(
     assert found == {"partitioned": 2, "dynamic": 2}
 
 
+@pytest.mark.smoke
 def test_calibration_counts_what_it_has_and_goes_on(run_compare: Compare, tmp_path: Path) -> None:
     wheel = standin.revision(tmp_path / "w", "burn 0.05")
     folder = tmp_path / "calibration"

@@ -174,6 +174,7 @@ def test_the_gate_finds_the_fix_reversed(
     assert polls["v0.16.0"] > 10 * polls["v0.16.1"]
 
 
+@pytest.mark.smoke
 def test_the_gate_passes_the_fix(run_compare: Compare, tmp_path: Path) -> None:
     options = ["-s", "partitioned-long-input", "--fail-on", "system:10%", "--fail-on", "cpu:10%"]
     done = run_compare(

@@ -21,6 +21,7 @@ from waitbench.pipeline import gating
 from waitbench.pipeline.gating import VERDICT_NAME, Gate, GateGuide
 from waitbench.pipeline.measuring import RunRecorder
 from waitbench.pipeline.preparation import Prepared, prepare
+from waitbench.pipeline.resuming import recording
 from waitbench.pipeline.request import Request, ValidRequest, validate
 from waitbench.reporting import calibration as reporting
 from waitbench.reporting.console import make_console
@@ -154,9 +155,10 @@ class Calibrating:
         folder.mkdir(exist_ok=True)
         for left in folder.glob("*.runs.jsonl"):
             left.unlink()  # of a comparison that was interrupted: it is made anew
-        records = prepared.new_records()
-        comparisons.begin(folder, prepared.context, settings)
-        with RunProgress(output, quiet=self.quiet or not output.is_terminal) as progress:
+        with (
+            recording(prepared, folder, settings) as records,
+            RunProgress(output, quiet=self.quiet or not output.is_terminal) as progress,
+        ):
             session = Session(measurer, records, RunRecorder(folder, progress))
             session.carry_out_until(
                 GateGuide(self.gate, records, prepared.request.instruments),
@@ -165,7 +167,6 @@ class Calibrating:
                 self.gate.most_rounds,
                 self.gate.budget_s,
             )
-        comparisons.finish(folder, list(records.values()))
         verdict = self.gate.conclude(records.values())
         gating.publish(verdict, self.gate, folder)
         if not self.quiet:

@@ -68,7 +68,7 @@ def history(
     ] = 20,
     form: Annotated[
         Format,
-        typer.Option("--format", help="The last two give the newest revision of each scenario."),
+        typer.Option("--format", help="github-action-benchmark and bencher give the newest revision of each scenario only."),
     ] = Format.TABLE,
 ) -> None:
     """Show what each revision costs relative to one of them, and where that changed.

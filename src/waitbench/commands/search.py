@@ -27,7 +27,7 @@ from waitbench.model.revision import Commit, Release, Revision
 from waitbench.pipeline.measuring import RunRecorder
 from waitbench.pipeline.preparation import Prepared, prepare
 from waitbench.pipeline.request import ValidRequest
-from waitbench.pipeline.resuming import begin_records
+from waitbench.pipeline.resuming import recording
 from waitbench.reporting.progress import PreparationLog, RunProgress
 from waitbench.store import comparisons
 
@@ -161,18 +161,17 @@ class Stepper:
         folder.mkdir(exist_ok=True)
         resumed = self.resume and any(folder.iterdir())
         settings = self.request.as_settings()
-        records = begin_records(prepared, folder, settings, self.progress.print, resume=resumed)
-        comparisons.begin(folder, prepared.context, settings)
-        guide = _StepGuide(step, records, self)
-        with (
-            RunProgress(self.progress, quiet=self.quiet) as bar,
-            prepared.measuring() as measurer,
-        ):
-            session = Session(measurer, records, RunRecorder(folder, bar))
-            session.carry_out_until(
-                guide, [prepared.request.scenarios], prepared.labels, self.most_rounds, budget_s
-            )
-        comparisons.finish(folder, list(records.values()))
+        say = self.progress.print
+        with recording(prepared, folder, settings, resume=resumed, say=say) as records:
+            guide = _StepGuide(step, records, self)
+            with (
+                RunProgress(self.progress, quiet=self.quiet) as bar,
+                prepared.measuring() as measurer,
+            ):
+                session = Session(measurer, records, RunRecorder(folder, bar))
+                session.carry_out_until(
+                    guide, [prepared.request.scenarios], prepared.labels, self.most_rounds, budget_s
+                )
         self._require_runs(stage, step, records)
         return guide.answer()
 

@@ -17,9 +17,9 @@ from waitbench.execution.measure import Measurer
 from waitbench.model.errors import HarnessError, MachineError
 from waitbench.model.record import Record
 from waitbench.pipeline.preparation import Prepared, prepare
+from waitbench.pipeline.resuming import recording
 from waitbench.reporting.console import make_console
 from waitbench.reporting.progress import PreparationLog
-from waitbench.store import comparisons
 from waitbench.system import locks, variables
 from waitbench.system.places import Cache
 from waitbench.system.streams import printable
@@ -53,14 +53,12 @@ def _carry_out(folder: Path, cache: Path) -> None:
         variables.pass_on(order.passed_variables)
         console = make_console(file=cast(IO[str], Lines(teller)), width=_WIDE)
         prepared = prepare(order.request, console, PreparationLog(console, quiet=False))
-    records = prepared.new_records()
     settings = order.measuring.settings(order.request)
-    comparisons.begin(results, prepared.context, settings)
-    teller.begun(prepared.context, settings, list(records.values()))
-    teller.about("waiting for other measurements of this machine")
-    with locks.measuring():
-        _measure(order, prepared, records, results, teller)
-    comparisons.finish(results, list(records.values()))
+    with recording(prepared, results, settings) as records:
+        teller.begun(prepared.context, settings, list(records.values()))
+        teller.about("waiting for other measurements of this machine")
+        with locks.measuring():
+            _measure(order, prepared, records, results, teller)
 
 
 def _measure(

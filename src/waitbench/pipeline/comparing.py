@@ -16,7 +16,7 @@ from waitbench.pipeline.gating import Gate
 from waitbench.pipeline.measuring import Measuring, RunRecorder
 from waitbench.pipeline.preparation import Prepared, prepare
 from waitbench.pipeline.request import Request, ValidRequest, validate
-from waitbench.pipeline.resuming import begin_records, kept_in
+from waitbench.pipeline.resuming import kept_in, recording
 from waitbench.reporting.progress import PreparationLog, RunProgress
 from waitbench.store import comparisons, folders
 from waitbench.system import endings
@@ -67,10 +67,10 @@ class Comparing:
             if prepared.request.share.is_whole:
                 parameters = {one.name: dict(one.parameters) for one in prepared.request.scenarios}
                 settings["parameters"] = parameters
-            records = begin_records(prepared, folder, settings, progress.print, resume=self.resume)
-            comparisons.begin(folder, prepared.context, settings)
-            self._measure(prepared, records, folder, progress)
-            comparisons.finish(folder, list(records.values()))
+            with recording(
+                prepared, folder, settings, resume=self.resume, say=progress.print
+            ) as records:
+                self._measure(prepared, records, folder, progress)
             return self._concluding(prepared).conclude(list(records.values()), folder)
 
     def _concluding(self, prepared: Prepared) -> Concluding:

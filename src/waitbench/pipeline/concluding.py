@@ -82,7 +82,7 @@ class Concluding:
 
         Returns the exit code.
         """
-        contents = comparisons.read(folder)
+        contents = comparisons.of_memory(folder, records)
         drawn = draw(contents, ("png",)) if self.plot else []
         code = self._judge(records, contents)
         if not self.output.as_json:

@@ -1,7 +1,8 @@
 """What begins, or goes on where it was interrupted: its records, and what is said of them."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,27 @@ _TO_REPEAT = {
 }
 """What must stay as it was for all runs to answer the same questions, and how it is typed."""
 _ABSENT_IF_NONE = frozenset({"criteria", "share"})
+
+
+@contextmanager
+def recording(
+    prepared: Prepared,
+    folder: Path,
+    settings: Mapping[str, object],
+    *,
+    resume: bool = False,
+    say: Callable[[str], None] = lambda _text: None,
+) -> Iterator[dict[str, Record]]:
+    """The records of a comparison, by scenario: begun in its folder, and finished after the block.
+
+    With ``resume`` they have the runs of before. What leaves the block by an exception stays
+    unfinished, and can be resumed. Raises ``UsageError`` where the folder holds another comparison,
+    or another share of it.
+    """
+    records = begin_records(prepared, folder, settings, say, resume=resume)
+    comparisons.begin(folder, prepared.context, settings)
+    yield records
+    comparisons.finish(folder, list(records.values()))
 
 
 def begin_records(

@@ -143,21 +143,32 @@ def salvage(folder: Path) -> Contents:
             )
         older = records.get(newer.scenario)
         records[newer.scenario] = newer if older is None else journal.joined(older, newer)
-    # Format 1 has its scenarios in the order of their files' names.
-    in_order = sorted(records.values(), key=_first_start) if context else list(records.values())
     return Contents(
         folder=folder,
-        context=context or (in_order[0].context if in_order else None),
+        context=context,
         settings=settings,
-        records=tuple(in_order),
+        records=tuple(sorted(records.values(), key=_first_start)),
         documents=documents,
-        timelines={
-            path.name.removesuffix(timelines.SUFFIX): path
-            for path in sorted(folder.glob(f"*{timelines.SUFFIX}"))
-        },
+        timelines=_timelines(folder),
         lost=[_with_advice(error) for error in damaged.values()],
         rebuilt=rebuilt,
     )
+
+
+def of_memory(folder: Path, records: Sequence[Record]) -> Contents:
+    """What ``read`` gives of a comparison that was just finished, without reading it back."""
+    # A coarse scenario may have a topology of its own.
+    in_order = sorted(records, key=lambda record: record.coarse)
+    context = in_order[0].context if in_order else None
+    return Contents(
+        folder=folder, context=context, records=tuple(records), timelines=_timelines(folder)
+    )
+
+
+def _timelines(folder: Path) -> Mapping[str, Path]:
+    """The files of sampled threads of a folder, by scenario."""
+    found = sorted(folder.glob(f"*{timelines.SUFFIX}"))
+    return {path.name.removesuffix(timelines.SUFFIX): path for path in found}
 
 
 def _with_advice(error: UsageError) -> str:
