@@ -12,6 +12,7 @@ from waitbench.model.errors import HarnessError, UsageError
 from waitbench.model.instruments import Instruments
 from waitbench.pipeline import gating
 from waitbench.pipeline.gating import Gate
+from waitbench.reporting.gate.formats import FORMATS
 from waitbench.system.instruments import Counter, Sampler
 
 OWN = parse(["syscalls:5%", "cpu:10%"], METRICS)
@@ -104,7 +105,8 @@ def test_the_result_files_say_what_was_asked_and_of_what() -> None:
     "given",
     [
         {"inconclusive_passes": True}, {"fail_fast": True}, {"full": True},
-        {"markdown": Path("x.md")}, {"junit": Path("x.xml")},
+        {"reports": gating.read_reports(markdown=Path("x.md"))},
+        {"reports": gating.read_reports(["junit=x.xml"])},
     ],
 )  # fmt: skip
 def test_what_only_the_gate_heeds_is_refused_without_it(given: dict[str, Any]) -> None:
@@ -113,10 +115,24 @@ def test_what_only_the_gate_heeds_is_refused_without_it(given: dict[str, Any]) -
 
 
 def test_where_a_verdict_goes_is_checked_before_anything_is_measured(tmp_path: Path) -> None:
-    replace(GATE, markdown=tmp_path / "x.md").validate()
+    replace(GATE, reports=gating.read_reports(markdown=tmp_path / "x.md")).validate()
     for path, says in ((tmp_path, "is a folder"), (tmp_path / "no" / "x", "there is no folder")):
         with pytest.raises(UsageError, match=says):
-            replace(GATE, junit=path).validate()
+            replace(GATE, reports=gating.read_reports(junit=path)).validate()
+
+
+def test_every_format_is_written_to_the_file_that_is_named(tmp_path: Path) -> None:
+    asked = gating.read_reports([f"{name}={tmp_path / name}" for name in FORMATS])
+    verdict = GATE.conclude([])
+    gating.publish(verdict, replace(GATE, reports=asked), tmp_path)
+    for name, render in FORMATS.items():
+        assert (tmp_path / name).read_text("utf-8") == render(verdict)
+
+
+@pytest.mark.parametrize("text", ["", "pdf=x", "junit", "junit=", "=x"])
+def test_a_format_that_is_not_known_is_refused_with_those_that_are(text: str) -> None:
+    with pytest.raises(UsageError, match="of: annotations, json, junit, markdown"):
+        gating.read_reports([text])
 
 
 def test_a_verdict_is_written_wherever_it_can_be(
@@ -126,7 +142,8 @@ def test_a_verdict_is_written_wherever_it_can_be(
     (tmp_path / "link.md").symlink_to("real.md")
     summary = tmp_path / "no such folder" / "summary"
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
-    asked = replace(GATE, markdown=tmp_path / "link.md", junit=tmp_path / "junit.xml")
+    reports = gating.read_reports(markdown=tmp_path / "link.md", junit=tmp_path / "junit.xml")
+    asked = replace(GATE, reports=reports)
     with pytest.raises(HarnessError, match="summary cannot be added to"):
         gating.publish(asked.conclude([]), asked, tmp_path)
     assert (tmp_path / "link.md").is_symlink()

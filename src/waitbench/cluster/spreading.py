@@ -93,8 +93,11 @@ class Spreading:
             )
         if request.shard is not None:
             raise UsageError("--shard with --on: name one of them, --on makes shares of its own.")
-        if self.everywhere and self.comparing.gate.junit is not None:
-            raise UsageError("--junit is of one comparison: leave it out, or --everywhere.")
+        for report in self.comparing.gate.reports if self.everywhere else ():
+            if report.option != "--markdown":
+                raise UsageError(
+                    f"{report.option} is of one comparison: leave it out, or --everywhere."
+                )
 
     def _carry_out(
         self,
@@ -143,10 +146,9 @@ class Spreading:
                 raise HarnessError("\n".join(lines))
             records = spread.merge()
         if self.everywhere:
-            gate = self.comparing.gate
-            several = Everywhere(
-                results=folder, is_held=True, markdown=gate.markdown, output=output
-            )
+            # --markdown alone is left: that of what machines found.
+            markdown = next((report.path for report in self.comparing.gate.reports), None)
+            several = Everywhere(results=folder, is_held=True, markdown=markdown, output=output)
             return several.report(list(places.values()))
         return self._concluding(valid).conclude(records[None], folder)
 

@@ -21,8 +21,8 @@ from waitbench.pipeline import gating
 from waitbench.pipeline.gating import VERDICT_NAME, Gate, GateGuide
 from waitbench.pipeline.measuring import RunRecorder
 from waitbench.pipeline.preparation import Prepared, prepare
-from waitbench.pipeline.resuming import recording
 from waitbench.pipeline.request import Request, ValidRequest, validate
+from waitbench.pipeline.resuming import recording
 from waitbench.reporting import calibration as reporting
 from waitbench.reporting.console import make_console
 from waitbench.reporting.progress import PreparationLog, RunProgress

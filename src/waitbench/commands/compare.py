@@ -1,7 +1,6 @@
 """``compare``: the main job, as it is typed."""
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Annotated, Optional
 
 import typer
@@ -75,14 +74,9 @@ def compare(
         ),
     ] = Inconclusive.ERROR,
     full: options.Full = False,
-    markdown: Annotated[
-        Optional[Path],
-        typer.Option(metavar="FILE", help="Write the gate's verdict as Markdown."),
-    ] = None,
-    junit: Annotated[
-        Optional[Path],
-        typer.Option(metavar="FILE", help="Write the gate's verdict as JUnit XML."),
-    ] = None,
+    reports: options.Reports = [],
+    markdown: options.MarkdownReport = None,
+    junit: options.JUnitReport = None,
     timeline: Annotated[
         bool,
         typer.Option(
@@ -147,8 +141,7 @@ def compare(
         inconclusive_passes=inconclusive is Inconclusive.PASS,
         fail_fast=fail_fast,
         full=full,
-        markdown=markdown,
-        junit=junit,
+        reports=gating.read_reports(reports, markdown=markdown, junit=junit),
     )
     asked_for = replace(
         request,

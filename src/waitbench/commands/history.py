@@ -68,7 +68,10 @@ def history(
     ] = 20,
     form: Annotated[
         Format,
-        typer.Option("--format", help="github-action-benchmark and bencher give the newest revision of each scenario only."),
+        typer.Option(
+            "--format",
+            help="github-action-benchmark and bencher: the newest revision of each scenario.",
+        ),
     ] = Format.TABLE,
 ) -> None:
     """Show what each revision costs relative to one of them, and where that changed.

@@ -11,9 +11,9 @@ from waitbench.cluster.everywhere import Everywhere
 from waitbench.commands import options
 from waitbench.model.errors import ExitCode, UsageError
 from waitbench.model.share import Share
-from waitbench.pipeline import paging
+from waitbench.pipeline import gating, paging
 from waitbench.pipeline.concluding import Concluding, Output
-from waitbench.pipeline.gating import Gate
+from waitbench.pipeline.gating import Gate, Report
 from waitbench.reporting.traces import tables
 from waitbench.store import folders, shares, traces
 from waitbench.system import files
@@ -46,16 +46,14 @@ def merge(
         ),
     ] = False,
     results: options.NewResults = None,
+    reports: options.Reports = [],
     markdown: Annotated[
         Optional[Path],
         typer.Option(
-            metavar="FILE", help="Write the gate's verdict, or what machines found, as Markdown."
+            metavar="FILE", help="--output markdown=FILE; or what machines found, as Markdown."
         ),
     ] = None,
-    junit: Annotated[
-        Optional[Path],
-        typer.Option(metavar="FILE", help="Write the gate's verdict as JUnit XML."),
-    ] = None,
+    junit: options.JUnitReport = None,
     html: Annotated[
         Optional[Path],
         typer.Option(metavar="FILE", help="Write a page of the comparison, for a browser."),
@@ -69,15 +67,14 @@ def merge(
     """Make one comparison of its shares: tables, verdict, charts and exit code as compare has."""
     output = Output(quiet=quiet, as_json=as_json)
     if everywhere:
-        for name, path in (("--junit", junit), ("--html", html)):
-            if path is not None:
+        for name, given in (("--junit", junit), ("--html", html), ("--output", reports)):
+            if given:
                 raise UsageError(f"{name} is of one comparison: leave it out, or --everywhere.")
         several = Everywhere(results=results, markdown=markdown, output=output)
         raise typer.Exit(several.report(shares))
     merging = Merging(
         results=results,
-        markdown=markdown,
-        junit=junit,
+        reports=gating.read_reports(reports, markdown=markdown, junit=junit),
         html=html,
         plot=plot,
         output=output,
@@ -92,8 +89,7 @@ class Merging:
     results: Path | None
     store: Path = RESULTS
     """Where a folder is made if none is named."""
-    markdown: Path | None = None
-    junit: Path | None = None
+    reports: tuple[Report, ...] = ()
     html: Path | None = None
     plot: bool
     output: Output
@@ -105,7 +101,7 @@ class Merging:
         then.
         """
         found = shares.merge([shares.read(folder) for folder in named])
-        gate = replace(Gate.read_settings(found.settings), markdown=self.markdown, junit=self.junit)
+        gate = replace(Gate.read_settings(found.settings), reports=self.reports)
         gate.validate()
         for sentence in found.unknown:
             self.output.progress.print(sentence, style="yellow", soft_wrap=True)

@@ -14,6 +14,7 @@ from waitbench.analysis.trend import MARGIN
 from waitbench.model.environment import OriginChoice
 from waitbench.model.errors import masked
 from waitbench.pipeline.request import Request
+from waitbench.reporting.gate.formats import FORMATS
 
 
 def _defaults() -> str:
@@ -29,6 +30,20 @@ def _defaults() -> str:
     )
 
 
+Reports = Annotated[
+    list[str],
+    typer.Option(
+        "--output",
+        metavar="FORMAT=FILE",
+        help=f"Write the gate's verdict as one of: {', '.join(FORMATS)}; repeatable.",
+    ),
+]
+MarkdownReport = Annotated[
+    Optional[Path], typer.Option("--markdown", metavar="FILE", help="--output markdown=FILE")
+]
+JUnitReport = Annotated[
+    Optional[Path], typer.Option("--junit", metavar="FILE", help="--output junit=FILE")
+]
 Scenarios = Annotated[
     list[str],
     typer.Option("--scenario", "-s", metavar="GLOB", help="Only these scenarios; repeatable."),

@@ -29,7 +29,6 @@ from waitbench.pipeline.preparation import Prepared, prepare
 from waitbench.pipeline.request import ValidRequest
 from waitbench.pipeline.resuming import recording
 from waitbench.reporting.progress import PreparationLog, RunProgress
-from waitbench.store import comparisons
 
 FEWEST = 2
 """Points that there is something to search between."""

@@ -18,7 +18,7 @@ from waitbench.pipeline.preparation import Prepared, prepare
 from waitbench.pipeline.request import Request, ValidRequest, validate
 from waitbench.pipeline.resuming import kept_in, recording
 from waitbench.reporting.progress import PreparationLog, RunProgress
-from waitbench.store import comparisons, folders
+from waitbench.store import folders
 from waitbench.system import endings
 from waitbench.system.places import RESULTS
 

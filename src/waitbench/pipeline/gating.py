@@ -23,7 +23,8 @@ from waitbench.model.metrics import SYSTEM_CALLS
 from waitbench.model.record import Record
 from waitbench.model.scenario import Scenario
 from waitbench.pipeline.request import ValidRequest
-from waitbench.reporting.gate import annotations, console, junit, markdown, plain
+from waitbench.reporting.gate import annotations, console, markdown, plain
+from waitbench.reporting.gate.formats import FORMATS
 from waitbench.store import comparisons
 from waitbench.system import files
 from waitbench.system.instruments import find_sampler, find_system_calls
@@ -36,6 +37,39 @@ class Inconclusive(str, Enum):
 
     ERROR = "error"
     PASS = "pass"  # noqa: S105
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """A file that a verdict is written to."""
+
+    format: str
+    """One of ``FORMATS``."""
+    path: Path
+    option: str
+    """As what the user named it."""
+
+
+def read_reports(
+    output: Sequence[str] = (), *, markdown: Path | None = None, junit: Path | None = None
+) -> tuple[Report, ...]:
+    """What ``--output FORMAT=FILE``, ``--markdown FILE`` and ``--junit FILE`` name.
+
+    Raises ``UsageError`` for another format.
+    """
+    found = [
+        Report(format=name, path=path, option=f"--{name}")
+        for name, path in (("markdown", markdown), ("junit", junit))
+        if path is not None
+    ]
+    for text in output:
+        name, _, path = text.partition("=")
+        if name not in FORMATS or not path:
+            raise UsageError(
+                f"--output {text!r} is not FORMAT=FILE with a format of: {', '.join(FORMATS)}."
+            )
+        found.append(Report(format=name, path=Path(path), option="--output"))
+    return tuple(found)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,8 +86,8 @@ class Gate:
     """Whether to measure no more as soon as anything has failed."""
     full: bool = False
     """Whether scenarios keep their full length."""
-    markdown: Path | None = None
-    junit: Path | None = None
+    reports: "tuple[Report, ...]" = ()
+    """Where its verdict is written besides the results."""
     left_out: tuple[str, ...] = ()
     """Sentences about default criteria that this machine cannot measure."""
 
@@ -101,23 +135,21 @@ class Gate:
             "--inconclusive": self.inconclusive_passes,
             "--fail-fast": self.fail_fast,
             "--full": self.full,
-            "--markdown": self.markdown is not None,
-            "--junit": self.junit is not None,
+            **{report.option: True for report in self.reports},
         }
         names = [name for name, is_given in given.items() if is_given]
         if names and not self.is_on:
             raise UsageError(f"{names[0]} is for the gate: add --gate, or --fail-on METRIC:PCT%.")
-        for path in filter(None, (self.markdown, self.junit)):
-            files.require_writable(path)
+        for report in self.reports:
+            files.require_writable(report.path)
 
     def require_no_reports(self, option: str) -> None:
         """Raises ``UsageError`` where a verdict is to be written that there will not be."""
-        for name, path in (("--markdown", self.markdown), ("--junit", self.junit)):
-            if path is not None:
-                raise UsageError(
-                    f"{name} is of the verdict, and with {option} that is made by merge: give it "
-                    "there."
-                )
+        for report in self.reports:
+            raise UsageError(
+                f"{report.option} is of the verdict, and with {option} that is made by merge: give "
+                "it there."
+            )
 
     def as_settings(self) -> dict[str, object]:
         """What it is to do, for the result files."""
@@ -209,10 +241,12 @@ def show(verdict: GateVerdict, output: Console) -> None:
 
 def publish(verdict: GateVerdict, asked: Gate, folder: Path) -> None:
     """Writes a verdict wherever it was asked for. Raises ``HarnessError``."""
-    others = [partial(comparisons.write_document, folder, VERDICT_NAME, plain.plain(verdict))]
-    if asked.junit is not None:
-        others.append(partial(files.write_text, asked.junit, junit.render(verdict)))
-    publish_markdown(markdown.render(verdict), asked.markdown, others)
+    writes = [partial(comparisons.write_document, folder, VERDICT_NAME, plain.plain(verdict))]
+    writes += [
+        partial(files.write_text, report.path, FORMATS[report.format](verdict))
+        for report in asked.reports
+    ]
+    publish_markdown(markdown.render(verdict), None, writes)
 
 
 def _why_left_out(criterion: Criterion) -> str:
