@@ -204,7 +204,7 @@ class Collecting:
 
 @dataclass(kw_only=True)
 class Listening:
-    """The units of a comparison while they are carried out; see ``execution.units.Listener``."""
+    """The units of a comparison while they are carried out; see ``cluster.units.Listener``."""
 
     valid: ValidRequest
     measuring: Measuring

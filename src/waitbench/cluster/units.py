@@ -1,7 +1,7 @@
 """Units: the parts of a comparison that other machines may carry out, whoever takes them there.
 
 A unit is one scenario with all its revisions: its rounds stay on one machine. What it is told to do
-and what it tells are opaque here; ``cluster.orders`` and ``.telling`` say what stands there.
+and what it tells are opaque here; ``cluster.orders`` and ``.messages`` say what stands there.
 """
 
 from collections.abc import Mapping, Sequence
