@@ -145,13 +145,20 @@ def verdicts() -> dict[str, GateVerdict]:
 
 
 VERDICTS = verdicts()
+
+
+def on_console(width: int) -> Callable[[GateVerdict], str]:
+    """What a console of so many columns shows of a verdict."""
+
+    def shown(verdict: GateVerdict) -> str:
+        return "\n".join([*lines_of(lambda to: console.print_verdict(verdict, to), width), ""])
+
+    return shown
+
+
 FORMS: dict[str, Callable[[GateVerdict], str]] = {
-    **{
-        f"console-{width}.txt": lambda verdict, width=int(width): "\n".join(
-            [*lines_of(lambda to: console.print_verdict(verdict, to), width), ""]
-        )
-        for width in WIDTHS
-    },
+    "console-80.txt": on_console(80),
+    "console-120.txt": on_console(120),
     "markdown.md": markdown.render,
     "junit.xml": junit.render,
     "annotations.txt": lambda verdict: "\n".join([*annotations.render(verdict), ""]),
