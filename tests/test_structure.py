@@ -16,7 +16,7 @@ ENGINE_LIST = PACKAGE / "engines" / "__init__.py"
 FAMILY_LIST = PACKAGE / "families" / "__init__.py"
 """The two lists: the only general modules that name what they list."""
 MOST_LINES = 400
-MOST_ROOMS = 10
+MOST_ROOMS = 12
 
 
 def words_of(path: Path) -> Iterator[str]:
@@ -97,7 +97,7 @@ def test_no_module_is_long(path: Path) -> None:
     assert len(path.read_text("utf-8").splitlines()) <= MOST_LINES
 
 
-def test_there_are_at_most_ten_rooms() -> None:
+def test_there_are_few_rooms() -> None:
     rooms = [path for path in PACKAGE.iterdir() if (path / "__init__.py").exists()]
     modules = [path for path in PACKAGE.glob("*.py") if path.name != "__init__.py"]
     assert len(rooms) + len(modules) <= MOST_ROOMS

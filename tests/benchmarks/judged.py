@@ -5,6 +5,7 @@ from typing import Any
 
 from benchmarks.trials import Trial
 from waitbench.model.record import Record
+from waitbench.store.formats import FORMAT
 
 
 def judgement(**changes: Any) -> dict[str, Any]:
@@ -32,6 +33,8 @@ def verdict(*judgements: dict[str, Any], remarks: Sequence[str] = ()) -> dict[st
     outcome = "inconclusive" if any(one["open"] for one in judgements) else "pass"
     outcome = "fail" if any(one["fails"] for one in judgements) else outcome
     return {
+        "format": FORMAT,
+        "kind": "verdict",
         "outcome": outcome,
         "reasons": [] if outcome == "pass" else [f"why it is {outcome}"],
         "headline": outcome.upper(),

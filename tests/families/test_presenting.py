@@ -7,7 +7,7 @@ import pytest
 from matplotlib.figure import Figure
 from rich.console import Console
 
-from waitbench.families import base
+from waitbench.families import presenting
 from waitbench.model.errors import HarnessError
 from waitbench.reporting.cell_table import CellTable
 
@@ -15,7 +15,7 @@ from waitbench.reporting.cell_table import CellTable
 def test_tables_and_charts_are_shown_with_where_they_are(tmp_path: Path) -> None:
     output = Console(file=io.StringIO(), width=80)
     table = CellTable("a title", ("", "x"), (("row", "1"),))
-    base.show([table], {"chart": Figure()}, tmp_path, "load", output)
+    presenting.show([table], {"chart": Figure()}, tmp_path, "load", output)
     assert isinstance(output.file, io.StringIO)
     assert output.file.getvalue().startswith("a title\n")
     assert output.file.getvalue().endswith(f"Results in {tmp_path}: load.json, chart.png\n")
@@ -25,4 +25,4 @@ def test_tables_and_charts_are_shown_with_where_they_are(tmp_path: Path) -> None
 def test_a_chart_that_cannot_be_written_is_an_error_in_words(tmp_path: Path) -> None:
     output = Console(file=io.StringIO())
     with pytest.raises(HarnessError, match=r"chart\.png cannot be written"):
-        base.show([], {"chart": Figure()}, tmp_path / "gone", "load", output)
+        presenting.show([], {"chart": Figure()}, tmp_path / "gone", "load", output)

@@ -12,9 +12,8 @@ Files = dict[str, bytes]
 
 RESULTS = (
     "docs/samples/input", "docs/samples/waiting", "docs/samples/scoring", "docs/samples/embedding",
-    "docs/samples/embedding-worker", "docs/samples/paged-output", "tests/fixtures/format-1",
-    "tests/fixtures/format-1/scoring", "tests/fixtures/format-1/paged-output",
-    "tests/fixtures/format-1/embedding",
+    "docs/samples/embedding-worker", "docs/samples/paged-output", "docs/samples/kafka",
+    "docs/samples/engines",
 )  # fmt: skip
 """Real results that are mutated."""
 _MOST_ITEMS = 3

@@ -24,7 +24,7 @@ class Machine:
     """Unique among those that there are."""
     address: str
     version: str
-    """That of waitbench there, see ``system.machine``."""
+    """That of waitbench there, see ``system.installation``."""
     host: str
     """Machines of one host measure in turn."""
     instruments: frozenset[str]

@@ -98,7 +98,7 @@ class CargoBuilder:
         for program in ("cargo", "rustc"):
             missing = "{0}, the Rust .*is not installed|{0}.*not found|No such file.*{0}"
             if re.search(missing.format(program), text):
-                return f"\nHint: building {self.engine} takes a Rust toolchain: https://rs"
+                return f"\nHint: building {self.engine} takes a Rust toolchain: https://rustup.rs"
         packages = [
             names
             for pattern, names in self.hints.items()

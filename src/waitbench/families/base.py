@@ -7,12 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from matplotlib.figure import Figure
-from rich.console import Console
-
 from waitbench.model.scenario import Parameters, Scenario, Topology
-from waitbench.reporting import charts
-from waitbench.reporting.cell_table import CellTable
 
 if TYPE_CHECKING:
     # Every command imports all families; what only a report needs takes a second to import.
@@ -66,23 +61,3 @@ def too_many_silent(parameters: Parameters) -> str | None:
     if int(silent) <= int(partitions):
         return None
     return f"{silent} of {partitions} partitions cannot be silent"
-
-
-def show(
-    tables: Sequence[CellTable],
-    figures: Mapping[str, Figure],
-    folder: Path,
-    document: str,
-    output: Console,
-) -> None:
-    """Prints the tables, draws the charts, and says where everything is.
-
-    Raises ``HarnessError`` when the disk refuses.
-    """
-    for table in tables:
-        table.print_to(output)
-    drawn = [charts.save(figure, folder, name, "png").name for name, figure in figures.items()]
-    output.print(
-        f"Results in {folder}: {', '.join([f'{document}.json', *drawn])}",
-        soft_wrap=True,
-    )

@@ -10,8 +10,8 @@ from rich.console import Console
 
 from tests.families.paged_output.rows import measured
 from waitbench.families.paged_output import paging
-from waitbench.families.paged_output.command import PagingOptions, remake_tables
 from waitbench.families.paged_output.paging import ROWS, Measured, Row
+from waitbench.families.paged_output.remake import PagingOptions, remake_tables
 from waitbench.model.errors import ExitCode, HarnessError, UsageError
 
 

@@ -10,7 +10,7 @@ often threads waited is not known of threads that have ended, and is absent.
 something new, run in it one after the other; what plans them, compiles, and collects garbage has
 threads of its own, as always in a JVM.
 
-SearchMode Python it is matters more than elsewhere. Spark has its workers import it from an archive
+Which Python it is matters more than elsewhere. Spark has its workers import it from an archive
 (``pyspark.zip``), which each new process compiles anew, and drops all caches of imports before each
 task: up to Python 3.12 that reads the archive's directory again some 17 times, in Python.
 """

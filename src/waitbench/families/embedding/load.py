@@ -8,7 +8,7 @@ from pathlib import Path
 from rich.console import Console
 
 from waitbench.execution import plan, services
-from waitbench.families import base
+from waitbench.families import presenting
 from waitbench.families.embedding import charts, client, endpoints, kept, oha, scenarios, tables
 from waitbench.families.embedding.kept import ModeLoad
 from waitbench.families.embedding.traffic import Load, Questions, failures, make_questions
@@ -62,7 +62,7 @@ def put_load(options: LoadOptions, results: Path | None, output: Console) -> Exi
             # What has been measured is kept, whatever becomes of the next round.
             figures = {mode: kept.summarize(rounds) for mode, rounds in done.items()}
             kept.keep(folder, asdict(options), figures)
-    base.show(tables.load_tables(figures), charts.figures(figures), folder, kept.KIND, output)
+    presenting.show(tables.load_tables(figures), charts.figures(figures), folder, kept.KIND, output)
     failed = any(each.success_rate < 1 or each.wrong for each in figures.values())
     return ExitCode.FAILED if failed else ExitCode.OK
 

@@ -32,7 +32,7 @@ def _figures(contents: Contents) -> Mapping[str, Figure]:
     return side_by_side.figures(contents, SIDE_BY_SIDE)
 
 
-def _lack_here(services: Path) -> str | None:
+def _missing_prerequisite(services: Path) -> str | None:
     from waitbench.families.kafka import broker
     from waitbench.families.kafka.scenarios import BROKER_VARIABLE
 
@@ -40,5 +40,5 @@ def _lack_here(services: Path) -> str | None:
 
 
 MODULE = FamilyModule(
-    scenarios=SCENARIOS, tables=_tables, figures=_figures, missing_prerequisite=_lack_here
+    scenarios=SCENARIOS, tables=_tables, figures=_figures, missing_prerequisite=_missing_prerequisite
 )
