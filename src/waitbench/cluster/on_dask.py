@@ -1,4 +1,7 @@
-"""Units on the workers of a dask scheduler; see ``units``, and ``dask_unit`` for the other end."""
+"""Units on the workers of a dask scheduler, and which of them does which next.
+
+See ``units`` for the seam, and ``dask_unit`` for the other end.
+"""
 
 import queue
 import uuid
@@ -12,8 +15,8 @@ from typing import Any
 
 from waitbench.cluster.dask_client import beats, connected, known
 from waitbench.cluster.dask_unit import MACHINE, as_it_is, carry_out
+from waitbench.cluster.silence import Silence
 from waitbench.cluster.units import MACHINE_REFUSED, MOST_ATTEMPTS, REFUSED, Listener, Machine, Unit
-from waitbench.execution.session import Silence
 from waitbench.model.errors import HarnessError
 
 

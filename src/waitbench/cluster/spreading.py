@@ -1,6 +1,7 @@
 """One comparison on many machines: each scenario, with all its revisions, on one of them.
 
-What is validated, built, judged and said is that of a comparison on this machine.
+What is validated, built, judged and said is that of a comparison on this machine. ``--on`` names a
+scheduler, or so many workers on this machine, for trying.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""``bisect``: which release, or which commit, changed what a worker costs, as it is typed."""
+"""``bisect``: which release, or which commit, changed what a worker costs."""
 
 import json
 import re

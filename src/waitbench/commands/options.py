@@ -1,4 +1,4 @@
-"""Options that several commands have."""
+"""Options that several commands have: each once, and those that say what to measure together."""
 
 import inspect
 import sys

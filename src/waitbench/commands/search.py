@@ -1,4 +1,4 @@
-"""One step of a search -> its answer: builds what it takes, measures until it is certain."""
+"""What a search is in: its ends, its points, and the answer of each of its steps."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""``track``: measures what the history lacks, as a nightly job does, as it is typed."""
+"""``track``: measures what the history lacks, as a nightly job does, and names new steps."""
 
 import time
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Two revisions -> what may lie between them: releases, or commits."""
+"""Two revisions -> what may lie between them: releases, or stretches of the commit history."""
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""What the user named -> a Revision: validated, and resolved to something that can be installed."""
+"""What the user named, packages and knobs with it -> a Revision that can be installed."""
 
 import hashlib
 import re

@@ -1,4 +1,4 @@
-"""EnvironmentSpecs -> Environments: virtualenvs with one revision each, cached."""
+"""EnvironmentSpecs -> Environments: virtualenvs, each with one revision and pinned packages."""
 
 import hashlib
 import json

@@ -1,4 +1,7 @@
-"""ServicePlans -> running servers, one behind the other, on free ports, for as long as a run."""
+"""ServicePlans -> running servers, one behind the other, for as long as a run or a comparison.
+
+Each is a process of its own on a free port, and is ready before anybody asks it.
+"""
 
 import hashlib
 import shutil

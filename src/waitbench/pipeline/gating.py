@@ -1,4 +1,4 @@
-"""The gate: what was asked of it, what this machine can answer, and where its verdict goes."""
+"""The gate: what was asked, what this machine can answer, when it is over, where it is written."""
 
 import math
 import os

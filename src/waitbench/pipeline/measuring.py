@@ -1,7 +1,4 @@
-"""What is measured of each scenario, and how often, wherever that is: here, or as a unit elsewhere.
-
-It knows neither who watches nor where results go.
-"""
+"""How much of each scenario is measured, wherever that is, and what becomes of each result."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Starting programs: argument lists, time limits, process groups, and nothing left behind."""
+"""Starting programs and steps: argument lists, time limits, logs, and nothing left behind."""
 
 import os
 import re

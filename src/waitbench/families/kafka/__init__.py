@@ -40,5 +40,8 @@ def _missing_prerequisite(services: Path) -> str | None:
 
 
 MODULE = FamilyModule(
-    scenarios=SCENARIOS, tables=_tables, figures=_figures, missing_prerequisite=_missing_prerequisite
+    scenarios=SCENARIOS,
+    tables=_tables,
+    figures=_figures,
+    missing_prerequisite=_missing_prerequisite,
 )
