@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # The project's own tests.
-#   ./test.sh              before each commit: linters, types, imports, all tests in process, and one
+#   ./test.sh              before each commit: linters, types, imports, what runs in process, and one
 #                          of each command end to end, a pair of real releases among them
-#   ./test.sh --all        the rest, too: compilers, browsers, brokers, faults, random input
+#   ./test.sh --all        the rest, too: simulations, compilers, browsers, brokers, faults
 #   ./test.sh ARGUMENTS    what pytest does with these, after the linters
 set -euo pipefail
 BENCH_ROOT=$(CDPATH='' cd -P -- "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")" && pwd)
@@ -19,7 +19,7 @@ bin=$(dirname "$bench_python")
 # Three files at a time: most tests wait, none asserts on a time, few heed what else the machine does.
 side_by_side=(--numprocesses 3 --dist loadfile --durations 10)
 case ${1-} in
-  "") exec "$bench_python" -m pytest -m "(not integration and not alone) or smoke" "${side_by_side[@]}" ;;
+  "") exec "$bench_python" -m pytest -m "not (integration or alone or long) or smoke" "${side_by_side[@]}" ;;
   --all) [[ $# -eq 1 ]] || bench_die "--all takes nothing beside it" ;;
   *) exec "$bench_python" -m pytest "$@" ;;
 esac

@@ -125,6 +125,7 @@ def test_who_waits_for_another_to_set_up_says_for_whom(project: Path) -> None:
     assert (waiting.returncode, "Waiting" in rest) == (0, False), rest
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("damage", ["no python", "no standard library", "no pip", "noted"])
 def test_a_damaged_virtualenv_is_made_anew_and_said_once(damage: str, project: Path) -> None:
     wheel = standin.write_wheel(project / "wheels")

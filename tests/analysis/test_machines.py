@@ -32,6 +32,7 @@ def noisy(random_: random.Random, of_machine: float, noise: float, rounds: int) 
     return machine([of_machine + random_.gauss(0, noise) for _ in range(rounds)])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("number", [3, 5])
 @pytest.mark.parametrize(("between", "rounds"), [(0.0, 3), (0.05, 3), (0.05, 5), (0.2, 5)])
 def test_the_interval_of_all_machines_holds_the_truth_as_often_as_it_says(
@@ -50,6 +51,7 @@ def test_the_interval_of_all_machines_holds_the_truth_as_often_as_it_says(
     assert held / trials >= 0.93
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("number", "rounds"), [(3, 3), (5, 3), (5, 5)])
 def test_machines_that_agree_are_hardly_ever_said_not_to(number: int, rounds: int) -> None:
     source = random.Random(f"{number} {rounds}")
@@ -61,6 +63,7 @@ def test_machines_that_agree_are_hardly_ever_said_not_to(number: int, rounds: in
     assert wrong / trials <= 0.06
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "rounds_and_noise",
     [((3, 0.1), (30, 0.1)), ((3, 0.1), (30, 0.02)), ((3, 0.1), (3, 0.1), (3, 0.1), (30, 0.045))],

@@ -65,6 +65,7 @@ def test_each_night_measures_what_is_missing_and_says_a_confirmed_step_once(
     assert "made not to build" in " ".join(said)
 
 
+@pytest.mark.long
 def test_what_a_step_parts_is_measured_again_although_it_is_not_of_the_newest(
     run_compare: Compare, planned: Planned, tmp_path: Path
 ) -> None:
