@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from tests.records import make_record, times
+from tests.records import make_record, outcome, times
 from waitbench.analysis import gate
 from waitbench.analysis.criteria import parse
 from waitbench.analysis.gate import GateVerdict
@@ -74,6 +74,36 @@ def verdict_of(
     return gate.conclude(
         records, parse(criteria, METRICS), most_rounds, inconclusive_passes=inconclusive_passes
     )
+
+
+def failing() -> GateVerdict:
+    """One criterion fails, the other does not."""
+    base = rounds(1, 0.5)
+    return verdict_of(record_of(base, scaled(base, system=1.5)), criteria=["system:10%", "cpu:50%"])
+
+
+def forgiven() -> GateVerdict:
+    """Wake-ups rose, and the cost that they explain fell."""
+    record = counted("waiting", wakeups=12.3, steady=0.06)
+    return verdict_of(record, criteria=["wakeups:5%", "steady:10%"])
+
+
+def unclear(*, inconclusive_passes: bool = False) -> GateVerdict:
+    """The last look answers nothing."""
+    return verdict_of(
+        record_of(rounds(1, 0.5, 5), noisy(5)),
+        criteria=["system:10%"],
+        most_rounds=5,
+        inconclusive_passes=inconclusive_passes,
+    )
+
+
+def crashing() -> GateVerdict:
+    """Each run of the candidate failed."""
+    record = make_record({"base": [times(1, 1, 1)] * 3, "new": []})
+    for number in range(3):
+        record.add(outcome("new", number, "failed", message="exit code 1"))
+    return verdict_of(record, criteria=["cpu:10%", "system:10%"])
 
 
 def _ratio_of(ratio: Ratio, number: int) -> float:

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 import runner
-from tests.gate_runs import counted, noisy, record_of, rounds, scaled, verdict_of
-from tests.records import make_record, outcome, times
+from tests import gate_runs
+from tests.gate_runs import counted, record_of, rounds, verdict_of
 from tests.reporting.printing import lines_of
 from tests.reporting.test_bisection import CASES as SEARCHES
 from waitbench.analysis import gate
@@ -117,29 +117,15 @@ def text_of(page: str) -> str:
 def verdicts() -> dict[str, GateVerdict]:
     """A verdict of each outcome, and more."""
     base = rounds(1, 0.5)
-    crashing = make_record({"base": [times(1, 1, 1)] * 3, "new": []})
-    for number in range(3):
-        crashing.add(outcome("new", number, "failed", message="exit code 1"))
     same = dict.fromkeys(("wakeups", "syscalls", "steady", "cpu", "startup", "latency", "rss"), 1.0)
     waiting = [counted(name, **same) for name in ("partitioned-long-input", "dynamic-long-input")]
     return {
-        "fail": verdict_of(
-            record_of(base, scaled(base, system=1.5)), criteria=["system:10%", "cpu:50%"]
-        ),
+        "fail": gate_runs.failing(),
         "pass": verdict_of(record_of(base, base), criteria=["system:10%", "cpu:50%"]),
-        "excused": verdict_of(
-            counted("waiting", wakeups=12.3, steady=0.06), criteria=["wakeups:5%", "steady:10%"]
-        ),
-        "inconclusive": verdict_of(
-            record_of(rounds(1, 0.5, 5), noisy(5)), criteria=["system:10%"], most_rounds=5
-        ),
-        "inconclusive-passes": verdict_of(
-            record_of(rounds(1, 0.5, 5), noisy(5)),
-            criteria=["system:10%"],
-            most_rounds=5,
-            inconclusive_passes=True,
-        ),
-        "not-measured": verdict_of(crashing, criteria=["cpu:10%", "system:10%"]),
+        "excused": gate_runs.forgiven(),
+        "inconclusive": gate_runs.unclear(),
+        "inconclusive-passes": gate_runs.unclear(inconclusive_passes=True),
+        "not-measured": gate_runs.crashing(),
         "defaults": gate.conclude(waiting, DEFAULTS, 10),
     }
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.gate_runs import Ratio, counted, noisy, record_of, rounds, scaled, verdict_of, working
-from tests.records import make_record, outcome, times
+from tests import gate_runs
+from tests.gate_runs import Ratio, counted, working
 from waitbench.analysis import gate
 from waitbench.analysis.criteria import DEFAULTS
 from waitbench.analysis.gate import GateVerdict
@@ -11,21 +11,17 @@ from waitbench.analysis.gate import GateVerdict
 
 @pytest.fixture
 def failing() -> GateVerdict:
-    base = rounds(1, 0.5)
-    record = record_of(base, scaled(base, system=1.5))
-    return verdict_of(record, criteria=["system:10%", "cpu:50%"])
+    return gate_runs.failing()
 
 
 @pytest.fixture
 def forgiven() -> GateVerdict:
-    record = counted("waiting", wakeups=12.3, steady=0.06)
-    return verdict_of(record, criteria=["wakeups:5%", "steady:10%"])
+    return gate_runs.forgiven()
 
 
 @pytest.fixture
 def unclear() -> GateVerdict:
-    record = record_of(rounds(1, 0.5, 5), noisy(5))
-    return verdict_of(record, criteria=["system:10%"], most_rounds=5)
+    return gate_runs.unclear()
 
 
 @pytest.fixture
@@ -53,7 +49,4 @@ def many() -> GateVerdict:
 
 @pytest.fixture
 def crashing() -> GateVerdict:
-    record = make_record({"base": [times(1, 1, 1)] * 3, "new": []})
-    for number in range(3):
-        record.add(outcome("new", number, "failed", message="exit code 1"))
-    return verdict_of(record, criteria=["cpu:10%", "system:10%"])
+    return gate_runs.crashing()

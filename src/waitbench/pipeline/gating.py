@@ -86,7 +86,7 @@ class Gate:
     """Whether to measure no more as soon as anything has failed."""
     full: bool = False
     """Whether scenarios keep their full length."""
-    reports: "tuple[Report, ...]" = ()
+    reports: tuple[Report, ...] = ()
     """Where its verdict is written besides the results."""
     left_out: tuple[str, ...] = ()
     """Sentences about default criteria that this machine cannot measure."""
