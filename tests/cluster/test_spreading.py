@@ -209,12 +209,16 @@ def test_every_machine_measures_all_of_it_and_is_resumed(
 def test_two_comparisons_share_the_machines_and_neither_ends_with_the_other(
     ending: bool, tmp_path: Path
 ) -> None:
-    wheel = standin.revision(tmp_path / "w", "sleep 0.5")
-    asked = (wheel, *QUIETLY, "-s", "dynamic", "-s", "partitioned", "--rounds", "2")
+    # The one that is to be ended would not end by itself before the other has begun.
+    wheels = {
+        "one": standin.revision(tmp_path / "w", "sleep 0.5"),
+        "other": standin.revision(tmp_path / "v", "sleep 30" if ending else "sleep 0.5"),
+    }
+    asked = (*QUIETLY, "-s", "dynamic", "-s", "partitioned", "--rounds", "2")
     with cluster(tmp_path, "xy") as (address, _):
         one, other = (
-            start(*asked, "--on", address, "--results", tmp_path / name)
-            for name in ("one", "other")
+            start(wheel, *asked, "--on", address, "--results", tmp_path / name)
+            for name, wheel in wheels.items()
         )
         wait_for((tmp_path / "one" / "comparison.json").exists)
         wait_for((tmp_path / "other" / "comparison.json").exists)

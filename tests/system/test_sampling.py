@@ -33,10 +33,15 @@ def sampled(code: str) -> tuple[Mapping[str, list[int]], sampling.Samples | None
 
 
 @needs_sampler
-def test_work_in_user_mode_and_in_the_kernel_are_told_apart() -> None:
+def test_work_in_user_mode_and_in_the_kernel_are_told_apart(tmp_path: Path) -> None:
+    began = tmp_path / "began"
+    # What it takes to start a process and to end it is of both modes.
+    timed = f"print(time.monotonic_ns(), file=open({str(began)!r}, 'w'), flush=True)\n"
     for code, mode, other in ((IN_USER_MODE, "user", "system"), (IN_THE_KERNEL, "system", "user")):
-        samples, _ = sampled(code)
-        assert len(samples[mode]) > 4 * len(samples[other])
+        samples, _ = sampled(timed + code + "\n" + timed.replace("'w'", "'a'"))
+        first, last = (int(line) for line in began.read_text().split())
+        counts = {name: sum(first < at < last for at in times) for name, times in samples.items()}
+        assert counts[mode] > 4 * counts[other]
 
 
 @needs_sampler
