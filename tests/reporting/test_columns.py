@@ -4,17 +4,15 @@ from collections.abc import Callable
 
 import pytest
 from rich.console import Console
-from rich.text import Text
 
 from tests.gate_runs import record_of, rounds, scaled, verdict_of
 from tests.records import make_record, times
 from tests.reporting.printing import lines_of
-from tests.reporting.test_tables import COUNTED, WAITING
+from tests.reporting.test_comparison import COUNTED, WAITING
 from waitbench.analysis import statistics
-from waitbench.reporting import summary, tables
-from waitbench.reporting.cell_table import CellTable
-from waitbench.reporting.columns import Column, Names, arrange
-from waitbench.reporting.gate import console as gate_console
+from waitbench.reporting import comparison, gate, summary
+from waitbench.reporting.console import print_cells, print_document, print_tables
+from waitbench.reporting.document import Table
 
 LABELS = [f"a-release-candidate-{number:02}-of-the-long-branch"[:40] for number in range(10)]
 RUNS = [{**times(123.4 + i, 99.9 + i, 0.5), **WAITING, **COUNTED} for i in range(4)]
@@ -23,15 +21,15 @@ VERDICT = verdict_of(
     record_of(rounds(1, 0.5), scaled(rounds(1, 0.5), system=1.5)),
     criteria=["system:10%", "cpu:50%", "user:12.5%,20ms"],
 )
-MODES = CellTable(
+MODES = Table(
     "embedding", ("", "direct", "proxy-fixed"), (("requests per second", "12,345", "6,789"),)
 )
 
 SHOWN: dict[str, Callable[[Console], None]] = {
-    "tables": lambda console: tables.print_comparison(COMPARISON, console),
+    "tables": lambda console: comparison.print_comparison(COMPARISON, console),
     "summary": lambda console: summary.print_summary([COMPARISON], console),
-    "gate": lambda console: gate_console.print_verdict(VERDICT, console),
-    "cells": MODES.print_to,
+    "gate": lambda console: print_document(gate.document(VERDICT), console),
+    "cells": lambda console: print_tables([MODES], console),
 }
 
 
@@ -60,12 +58,13 @@ def test_a_console_too_narrow_for_one_column_crops_nothing_either() -> None:
 
 
 def test_what_fits_stands_in_one_table_and_the_last_names_give_way_first() -> None:
-    names = [Names(heading="a", texts=["x" * 20]), Names(heading="b", texts=["y" * 20])]
-    columns = [Column(heading="c", cells=[Text("12345678")]) for _ in range(3)]
+    table = Table(
+        "", ("a", "b", *"cde"), (("x" * 20, "y" * 20, *["12345678"] * 3),), names=2, least=12
+    )
     for width, widths, blocks in (
         (72, [20, 20], [3]), (70, [20, 18], [3]), (60, [16, 12], [3]), (55, [20, 13], [2, 1]),
         (1, [12, 12], [1, 1, 1]),
     ):  # fmt: skip
-        arranged = arrange(names, columns, width)
-        assert [len(block.columns) for block in arranged] == blocks, width
-        assert [w for _, w in arranged[0].names] == widths, width
+        rows = [line.split() for line in lines_of(lambda to: print_cells(table, to), width)[1::2]]
+        assert [len(row) - 2 for row in rows] == blocks, width
+        assert list(map(len, rows[0][:2])) == widths, width

@@ -13,10 +13,10 @@ from tests.gate_runs import counted, verdict_of
 from tests.records import make_record, outcome, times
 from tests.reporting.printing import lines_of
 from waitbench.analysis import statistics
-from waitbench.reporting import summary, tables
-from waitbench.reporting.cell_table import CellTable
-from waitbench.reporting.console import make_console
-from waitbench.reporting.gate import console as gate_console
+from waitbench.reporting import comparison as reporting
+from waitbench.reporting import gate, summary
+from waitbench.reporting.console import make_console, print_document, print_tables
+from waitbench.reporting.document import Table
 from waitbench.reporting.progress import PreparationLog
 from waitbench.system.places import PACKAGE
 
@@ -28,17 +28,18 @@ def record_names(console: Console) -> None:
     record = make_record({f"base{HOSTILE}": runs, HOSTILE: runs}, scenario=f"waiting{HOSTILE}")
     record.add(outcome(HOSTILE, 3, HOSTILE, message=HOSTILE))
     comparison = statistics.compare(record)
-    tables.print_comparison(comparison, console)
+    reporting.print_comparison(comparison, console)
     summary.print_summary([comparison], console)
 
 
 def cells(console: Console) -> None:
-    CellTable(HOSTILE, (HOSTILE, HOSTILE), ((HOSTILE, HOSTILE),), (HOSTILE,)).print_to(console)
+    table = Table(HOSTILE, (HOSTILE, HOSTILE), ((HOSTILE, HOSTILE),), (HOSTILE,))
+    print_tables([table], console)
 
 
 def verdict(console: Console) -> None:
     record = counted(HOSTILE, cpu=1.5)
-    gate_console.print_verdict(verdict_of(record, criteria=["cpu:10%"]), console)
+    print_document(gate.document(verdict_of(record, criteria=["cpu:10%"])), console)
 
 
 def what_is_prepared(console: Console) -> None:

@@ -22,7 +22,7 @@ from waitbench.model.scenario import Scenario
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from waitbench.reporting.cell_table import CellTable
+    from waitbench.reporting.document import Table
     from waitbench.store.comparisons import Contents
 
 _MODULES: tuple[FamilyModule, ...] = (
@@ -53,7 +53,7 @@ def family_of(record: Record) -> str | None:
     return record.family or _FAMILY_OF_SCENARIO.get(record.scenario)
 
 
-def tables(contents: Contents) -> list[CellTable]:
+def tables(contents: Contents) -> list[Table]:
     """The tables of every family that has left anything in a results folder."""
     return [t for module in _MODULES for t in module.tables(_of_module(contents, module))]
 

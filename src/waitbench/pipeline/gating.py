@@ -23,8 +23,9 @@ from waitbench.model.metrics import SYSTEM_CALLS
 from waitbench.model.record import Record
 from waitbench.model.scenario import Scenario
 from waitbench.pipeline.request import ValidRequest
-from waitbench.reporting.gate import annotations, console, markdown, plain
-from waitbench.reporting.gate.formats import FORMATS
+from waitbench.reporting.console import print_document
+from waitbench.reporting.gate import document
+from waitbench.reporting.gate_formats import FORMATS, annotations, plain
 from waitbench.store import comparisons
 from waitbench.system import files
 from waitbench.system.instruments import find_sampler, find_system_calls
@@ -233,20 +234,20 @@ def last_look(most_rounds: int) -> int:
 
 def show(verdict: GateVerdict, output: Console) -> None:
     """Prints a verdict, on GitHub with annotations."""
-    console.print_verdict(verdict, output)
+    print_document(document(verdict), output)
     if os.environ.get("GITHUB_ACTIONS") == "true":
-        for annotation in annotations.render(verdict):
+        for annotation in annotations(verdict):
             output.print(annotation, soft_wrap=True)
 
 
 def publish(verdict: GateVerdict, asked: Gate, folder: Path) -> None:
     """Writes a verdict wherever it was asked for. Raises ``HarnessError``."""
-    writes = [partial(comparisons.write_document, folder, VERDICT_NAME, plain.plain(verdict))]
+    writes = [partial(comparisons.write_document, folder, VERDICT_NAME, plain(verdict))]
     writes += [
         partial(files.write_text, report.path, FORMATS[report.format](verdict))
         for report in asked.reports
     ]
-    publish_markdown(markdown.render(verdict), None, writes)
+    publish_markdown(FORMATS["markdown"](verdict), None, writes)
 
 
 def _why_left_out(criterion: Criterion) -> str:

@@ -1,5 +1,6 @@
 """What a page shows of one comparison, and of many."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -7,10 +8,11 @@ import vl_convert
 
 from tests.records import disturb, make_record, outcome, times, working_engines
 from tests.reporting.page.made_up import kept, trends_of
-from waitbench.reporting.page import compose, document
+from waitbench.reporting import html
+from waitbench.reporting.document import Cell, Chart, Page, Table, text_of
+from waitbench.reporting.page import compose
 from waitbench.reporting.page.compose import ReadFolder
-from waitbench.reporting.page.parts import Chart, Page
-from waitbench.reporting.page.sittings import Scene
+from waitbench.reporting.page.parts import Scene
 
 ONE = kept("one", ("v1", "v2"), ("idle", "busy"))
 LONG = [kept(f"{night}", ("v1", f"v{night}"), rise=0.0) for night in range(2, 6)]
@@ -21,14 +23,22 @@ def charts(page: Page) -> list[Chart]:
     return [c for section in page.sections for part in section.parts for c in part.charts]
 
 
+def texts(row: Sequence[Cell]) -> list[str]:
+    return [html.shown(cell).text for cell in row]
+
+
+def names(table: Table) -> list[str]:
+    return [text_of(row[0]) for row in table.rows]
+
+
 def test_a_page_of_one_comparison_begins_with_its_sentence_and_a_matrix() -> None:
     page = compose.page([ONE])
     assert page.title == "v2 against v1"
     assert "slower in 2" in page.lead[0]
     steady = page.matrices[0]
-    assert [one.text for one in steady.header] == ["revision", "idle", "busy"]
-    assert [cell.text for cell in steady.rows[0]] == ["v2", "× 1.49 ▲", "× 1.49 ▲"]
-    assert [one.target for one in steady.header] == [None, "idle", "busy"]
+    assert [one.text for one in steady.headings] == ["revision", "idle", "busy"]
+    assert texts(steady.rows[0]) == ["v2", "× 1.49 ▲", "× 1.49 ▲"]
+    assert [one.target for one in steady.headings] == [None, "idle", "busy"]
     assert [section.id for section in page.sections] == ["idle", "busy"]
     assert [chart.title for chart in charts(page)[:4]] == [
         "Every run", "CPU against lateness: lower left is better", "Where the CPU went",
@@ -43,9 +53,9 @@ def test_the_first_matrix_judges_as_the_sentences_do() -> None:
     page = compose.page([one])
     assert page.lead == ("b against a in 2 scenarios: slower in 2.",)
     steady, cpu = page.matrices[:2]
-    assert [cell.text for cell in steady.rows[0]] == ["b", "× 1.49 ▲", "× 1.51* ▲"]
+    assert texts(steady.rows[0]) == ["b", "× 1.49 ▲", "× 1.51* ▲"]
     assert steady.notes == ("* total CPU: the steady phase is not known, or not the same work.",)
-    assert [cell.text for cell in cpu.rows[0]] == ["b", "× 1.49 ▲", "× 1.51 ▲"]
+    assert texts(cpu.rows[0]) == ["b", "× 1.49 ▲", "× 1.51 ▲"]
     assert cpu.notes == ()
     said = page.sections[1].parts[0].sentences
     assert not any("no regression" in sentence or "waiting" in sentence for sentence in said)
@@ -61,7 +71,7 @@ def test_disturbed_rounds_are_marked_beside_what_they_say() -> None:
         "(in 1 the machine did something else in most rounds).",
     )
     for matrix in page.matrices:
-        assert matrix.rows[0][1].text == "× 1.49† ▲"
+        assert html.shown(matrix.rows[0][1]).text == "× 1.49† ▲"
         assert matrix.notes == (
             "† In most of these rounds the machine did something else, in every attempt.",
         )
@@ -86,10 +96,10 @@ def test_a_page_of_runs_that_failed_says_how_many_and_shows_their_last_words_and
     (log_shown,) = part.logs
     assert log_shown.title == "The end of the log of b, failed, round 2"
     assert log_shown.text == "Traceback of 2\nValueError: <boom>"
-    html = document.render(page)
-    assert "<pre><bdi>Traceback of 2\nValueError: &lt;boom&gt;</bdi></pre>" in html
-    assert "no failure" not in html
-    assert "<boom>" not in html
+    shown = html.render(page)
+    assert "<pre><bdi>Traceback of 2\nValueError: &lt;boom&gt;</bdi></pre>" in shown
+    assert "no failure" not in shown
+    assert "<boom>" not in shown
 
 
 def test_a_page_of_many_shows_no_logs_but_says_what_failed() -> None:
@@ -105,7 +115,7 @@ def test_a_page_of_many_shows_no_logs_but_says_what_failed() -> None:
 def test_a_page_of_many_begins_with_the_steps_and_has_every_trend() -> None:
     page = compose.page(MANY, trends_of(MANY))
     assert "rose with v2" in page.lead[0]
-    assert [row[0].text for row in page.matrices[0].rows] == ["v3", "v2", "v1"]
+    assert names(page.matrices[0]) == ["v3", "v2", "v1"]
     parts = page.sections[0].parts
     assert [part.title for part in parts[:2]] == [
         "The workers' steady CPU, through history", "CPU time, through history",
@@ -115,10 +125,10 @@ def test_a_page_of_many_begins_with_the_steps_and_has_every_trend() -> None:
 
 def test_only_the_newest_revisions_are_beside_all_scenarios() -> None:
     page = compose.page(MANY, trends_of(MANY), newest=1)
-    assert [row[0].text for row in page.matrices[0].rows] == ["v3"]
+    assert names(page.matrices[0]) == ["v3"]
     # Beside them the anchor, and those at a step.
     along = compose.page(LONG, trends_of(LONG), newest=1).sections[0].parts[0]
-    assert [row[0].text for row in along.tables[0].rows] == ["v1", "v5"]
+    assert names(along.tables[0]) == ["v1", "v5"]
     assert [row["revision"] for row in along.charts[0].rows] == ["v1", "v5"]
 
 
@@ -138,7 +148,7 @@ def test_every_chart_is_a_specification_that_compiles() -> None:
 def test_equal_specifications_stand_once() -> None:
     names = [f"scenario-{number}" for number in range(8)]
     one, eight = (
-        document.render(compose.page([kept("one", ("v1", "v2"), chosen)]))
+        html.render(compose.page([kept("one", ("v1", "v2"), chosen)]))
         for chosen in (names[:1], names)
     )
     assert one.count('"strokeDash"') == eight.count('"strokeDash"')
@@ -153,4 +163,4 @@ def test_fifty_revisions_in_eight_scenarios_are_at_most_3_megabytes() -> None:
     ]
     page = compose.page(nights, trends_of(nights), newest=50)
     assert len(page.matrices[0].rows) == 50
-    assert len(document.render(page).encode()) <= 3_000_000
+    assert len(html.render(page).encode()) <= 3_000_000

@@ -9,7 +9,7 @@ from waitbench.families.embedding.traffic import failures
 from waitbench.model.metrics import quantile
 from waitbench.model.record import Record
 from waitbench.model.run import Measurement
-from waitbench.reporting.cell_table import CellTable
+from waitbench.reporting.document import Table
 
 _NONE = "–"
 _OF_WARM_PROCESSES = (
@@ -20,12 +20,12 @@ _ORDER = {scenario.name: place for place, scenario in enumerate(SCENARIOS)}
 _Row = tuple[str, ...]
 
 
-def tables(records: Sequence[Record], modes: Modes) -> list[CellTable]:
+def tables(records: Sequence[Record], modes: Modes) -> list[Table]:
     """A worker's requests by mode, one at a time, for each revision; and a load of many clients."""
     return worker_tables(records) + load_tables(modes)
 
 
-def worker_tables(records: Sequence[Record]) -> list[CellTable]:
+def worker_tables(records: Sequence[Record]) -> list[Table]:
     """A worker's requests by mode, one at a time: a table for each revision."""
     # Folders of the first format are read in the order of their files' names.
     ordered = sorted(records, key=lambda record: _ORDER.get(record.scenario, len(_ORDER)))
@@ -33,7 +33,7 @@ def worker_tables(records: Sequence[Record]) -> list[CellTable]:
     return [_worker_table(label, [r for r in ordered if r.of(label)]) for label in labels]
 
 
-def load_tables(modes: Modes) -> list[CellTable]:
+def load_tables(modes: Modes) -> list[Table]:
     """The published table, percentiles, and what the load cost; none without a load."""
     if not modes:
         return []
@@ -70,10 +70,10 @@ def load_tables(modes: Modes) -> list[CellTable]:
     rounds = max(mode.rounds for mode in modes.values())
     notes = [f"Medians of {rounds} loads each, one mode after the other."] if rounds > 1 else []
     notes += [said for name, mode in modes.items() if (said := _about_failures(name, mode))]
-    return [CellTable("embedding · many clients at once", ("", *modes), rows, tuple(notes))]
+    return [Table("embedding · many clients at once", ("", *modes), rows, tuple(notes))]
 
 
-def _worker_table(label: str, records: Sequence[Record]) -> CellTable:
+def _worker_table(label: str, records: Sequence[Record]) -> Table:
     runs = [record.of(label) for record in records]
     taken_ms = [
         [s["taken_s"] * 1000 for run in each for s in run.samples if s.get("taken_s", 0) > 0]
@@ -92,7 +92,7 @@ def _worker_table(label: str, records: Sequence[Record]) -> CellTable:
         [s["cpu_s"] * 1000 for run in each for s in run.samples if "cpu_s" in s] for each in runs
     ]
 
-    return CellTable(
+    return Table(
         f"embedding · {label} · one request at a time",
         ("", *(record.scenario.removeprefix(f"{FAMILY.name}-") for record in records)),
         (

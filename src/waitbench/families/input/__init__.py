@@ -14,11 +14,11 @@ from waitbench.families.input.scenarios import SCENARIOS
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from waitbench.reporting.cell_table import CellTable
+    from waitbench.reporting.document import Table
     from waitbench.store.comparisons import Contents
 
 
-def _tables(contents: Contents) -> Sequence[CellTable]:
+def _tables(contents: Contents) -> Sequence[Table]:
     from waitbench.families.input.side_by_side import SIDE_BY_SIDE
     from waitbench.reporting import side_by_side
 

@@ -13,11 +13,11 @@ from waitbench.families.kafka.scenarios import SCENARIOS
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from waitbench.reporting.cell_table import CellTable
+    from waitbench.reporting.document import Table
     from waitbench.store.comparisons import Contents
 
 
-def _tables(contents: Contents) -> Sequence[CellTable]:
+def _tables(contents: Contents) -> Sequence[Table]:
     from waitbench.families.kafka import tables
     from waitbench.families.kafka.tables import SIDE_BY_SIDE
     from waitbench.reporting import side_by_side

@@ -14,7 +14,7 @@ from waitbench.analysis.side_by_side import (
 )
 from waitbench.model.record import Record
 from waitbench.model.run import Measurement
-from waitbench.reporting.cell_table import CellTable
+from waitbench.reporting.document import Table
 
 _NONE = "–"
 _HEADINGS = (
@@ -36,7 +36,7 @@ _MEANING = (
 )
 
 
-def tables(records: Sequence[Record]) -> list[CellTable]:
+def tables(records: Sequence[Record]) -> list[Table]:
     """A table for each scenario: a line for each revision. What they mean is said once."""
     found = [_table(record) for record in records]
     return [
@@ -45,11 +45,11 @@ def tables(records: Sequence[Record]) -> list[CellTable]:
     ]
 
 
-def _table(record: Record) -> CellTable:
+def _table(record: Record) -> Table:
     runs = {label: record.of(label) for label in record.context.labels}
     made = [run for found in runs.values() for run in found]
     is_ours = not made or any("service_cpu_broker" in run.metrics for run in made)
-    return CellTable(
+    return Table(
         f"{record.scenario} · medians",
         _HEADINGS,
         tuple(_row(label, found) for label, found in runs.items()),

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 from waitbench.families.paged_output.kept import Paging
 from waitbench.families.paged_output.paging import BUFFER, PAGE_SIZE, Measured
-from waitbench.reporting.cell_table import CellTable
+from waitbench.reporting.document import Table
 
 
-def tables(paging: Paging | None) -> list[CellTable]:
+def tables(paging: Paging | None) -> list[Table]:
     """One table a device, as published; one of load shedding; one of memory and CPU.
 
     A worker's runs have the tables that all scenarios have.
@@ -35,8 +35,8 @@ def name_of(measured: Measured) -> str:
     return f"{row.device}, {row.messages:,} × {row.message_bytes}{_page(measured)}{buffer}"
 
 
-def _speed_ups(device: str, measured: Sequence[Measured]) -> CellTable:
-    return CellTable(
+def _speed_ups(device: str, measured: Sequence[Measured]) -> Table:
+    return Table(
         f"paged-output · {device}",
         ("total bytes", "regular (µs)", "paged (µs)", "speed-up", "published"),
         tuple(
@@ -52,8 +52,8 @@ def _speed_ups(device: str, measured: Sequence[Measured]) -> CellTable:
     )
 
 
-def _load_shedding(measured: Sequence[Measured]) -> CellTable:
-    return CellTable(
+def _load_shedding(measured: Sequence[Measured]) -> Table:
+    return Table(
         "paged-output · load shedding",
         ("device", "messages", "buffer (entries)", "speed-up", "dropped", "published"),
         tuple(
@@ -70,8 +70,8 @@ def _load_shedding(measured: Sequence[Measured]) -> CellTable:
     )
 
 
-def _costs(paging: Paging) -> CellTable:
-    return CellTable(
+def _costs(paging: Paging) -> Table:
+    return Table(
         "paged-output · memory and CPU",
         ("", "held", "allowed", "regular", "paged", "ratio"),
         tuple(

@@ -8,7 +8,7 @@ from statistics import fmean
 from waitbench.model.metrics import quantile
 from waitbench.model.record import Record
 from waitbench.model.run import Measurement
-from waitbench.reporting.cell_table import CellTable
+from waitbench.reporting.document import Table
 
 _OBSERVED = {"taken_s", "lines"}
 """What a sample says of a call; another is not of a call."""
@@ -80,7 +80,7 @@ Its documentation, "Throughput vs. latency".
 """
 
 
-def tables(records: Sequence[Record]) -> list[CellTable]:
+def tables(records: Sequence[Record]) -> list[Table]:
     """For each revision: time taken, lines per call, CPU per call."""
     return [
         table
@@ -89,11 +89,11 @@ def tables(records: Sequence[Record]) -> list[CellTable]:
     ]
 
 
-def _times(label: str, calls: Sequence[TransportCalls]) -> CellTable:
+def _times(label: str, calls: Sequence[TransportCalls]) -> Table:
     limits = " and ".join(f"{limit:g}" for limit in sorted({each.limit_ms for each in calls}))
     counts = ", ".join(f"{len(each.values('taken_s')):,}" for each in calls)
     times_ms = [[taken_s * 1000 for taken_s in each.values("taken_s")] for each in calls]
-    return CellTable(
+    return Table(
         f"scoring · {label} · time taken by a call, ms (limit {limits} ms)",
         _header(calls),
         _described(times_ms, "{:.3f}"),
@@ -101,14 +101,14 @@ def _times(label: str, calls: Sequence[TransportCalls]) -> CellTable:
     )
 
 
-def _lines(label: str, calls: Sequence[TransportCalls]) -> CellTable:
+def _lines(label: str, calls: Sequence[TransportCalls]) -> Table:
     lines = [each.values("lines") for each in calls]
     without = ", ".join(
         f"{each.transport}: {counts.count(0)}"
         for each, counts in zip(calls, lines, strict=True)
         if 0 in counts
     )
-    return CellTable(
+    return Table(
         f"scoring · {label} · lines per call",
         _header(calls),
         (*_described(lines, "{:,.0f}"), *_relative(calls)),
@@ -116,8 +116,8 @@ def _lines(label: str, calls: Sequence[TransportCalls]) -> CellTable:
     )
 
 
-def _costs(label: str, calls: Sequence[TransportCalls]) -> CellTable:
-    return CellTable(
+def _costs(label: str, calls: Sequence[TransportCalls]) -> Table:
+    return Table(
         f"scoring · {label} · CPU time of a call, ms",
         _header(calls),
         tuple(

@@ -8,8 +8,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from waitbench.reporting.palette import COLOURS
-from waitbench.reporting.style import shorten_apart
+from waitbench.reporting.drawing import COLOURS, are_far_apart
+from waitbench.reporting.shortening import shorten_apart
 from waitbench.system.streams import printable
 
 matplotlib.use("Agg")
@@ -22,8 +22,6 @@ GREY = "#555555"
 
 _MARKERS = ("o", "s", "^", "D")
 
-_FAR_APART = 5
-"""From this factor on a scale is logarithmic, so that what is small can be told apart too."""
 _VERY_FAR = 1e3
 """From this factor on, only the powers of ten are written at a scale."""
 _MOST_COLUMNS = 4
@@ -81,7 +79,7 @@ def legend(figure: Figure, labels: Sequence[str]) -> None:
 def scale(axes: Axes, name: str, values: Sequence[float]) -> None:
     """Limits of an axis, ``x`` or ``y``, that hold all values."""
     least, most = min(values), max(values)
-    if least <= 0 or most / least <= _FAR_APART:
+    if not are_far_apart(values):
         axes.set(**{f"{name}lim": (0, most * 1.15 or 1)})
         return
     axes.set(**{f"{name}scale": "log", f"{name}lim": (least / 1.5, most * 1.5)})

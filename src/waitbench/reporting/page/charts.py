@@ -1,4 +1,4 @@
-"""Comparisons -> Vega-Lite specifications with their data.
+"""Comparisons and trends -> Vega-Lite specifications with their data.
 
 Specifications are constant but for their kind, so that a page of many charts holds each once.
 """
@@ -7,26 +7,31 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from waitbench.analysis.history import Trend
 from waitbench.analysis.statistics import Comparison
+from waitbench.analysis.trend import TrendStep
 from waitbench.model.metrics import Metric
 from waitbench.model.record import Record
-from waitbench.model.run import Measurement
-from waitbench.reporting.page.parts import Chart
-from waitbench.reporting.palette import COLOURS
-from waitbench.reporting.tables import SPLIT
+from waitbench.model.run import Measurement, ThreadSample
+from waitbench.reporting.comparison import SPLIT
+from waitbench.reporting.document import Chart
+from waitbench.reporting.drawing import COLOURS, are_far_apart, worth_a_row
+from waitbench.reporting.formats import format_ratio
+from waitbench.reporting.history import newest_of
 
 Rows = list[dict[str, Any]]
 
 SHOWN = ("steady", "cpu", "system", "user", "real", "wakeups", "syscalls", "latency")
 """What the dots may show, the first that there is before all else."""
 _LATENESS, _SHARE = "latency", "share"
-_FAR_APART = 5
-"""From this factor on a scale is logarithmic, so that what is small can be told apart too."""
-HEIGHT = 240
+_HEIGHT = 240
 _BAR_HEIGHT = 28
+_ROW_HEIGHT = 16
 """Pixels."""
+_SHADES = ("rgba(0, 114, 178, 0.06)", "rgba(0, 114, 178, 1)")
+"""On any ground."""
 
-REVISION = {"field": "revision", "type": "nominal", "sort": None, "title": None}
+_REVISION = {"field": "revision", "type": "nominal", "sort": None, "title": None}
 _COLOUR = {
     "field": "revision",
     "type": "nominal",
@@ -83,10 +88,10 @@ def _dots(comparison: Comparison, rows: Rows, titles: Mapping[str, str]) -> Char
             {"fold": names, "as": ["metric", "value"]},
             {"filter": "datum.metric == metric && isValid(datum.value)"},
         ],
-        "height": HEIGHT,
+        "height": _HEIGHT,
         "mark": _DOT,
         "encoding": {
-            "x": {**REVISION, "axis": {"labelAngle": 0, "labelLimit": 160}},
+            "x": {**_REVISION, "axis": {"labelAngle": 0, "labelLimit": 160}},
             "xOffset": {"field": "round", "type": "ordinal"},
             "y": _axis("value", None, _known(rows, names[0]) if _all_above_0(rows, names) else ()),
             "color": _COLOUR,
@@ -105,7 +110,7 @@ def _dots(comparison: Comparison, rows: Rows, titles: Mapping[str, str]) -> Char
 def _plane(comparison: Comparison, rows: Rows, titles: Mapping[str, str]) -> Chart:
     spec = {
         "transform": [{"filter": f"isValid(datum.{name})"} for name in (_LATENESS, _SHARE)],
-        "height": HEIGHT,
+        "height": _HEIGHT,
         "mark": _DOT,
         "encoding": {
             "x": _axis(_LATENESS, titles[_LATENESS], _known(rows, _LATENESS)),
@@ -129,7 +134,7 @@ def parts(comparison: Comparison) -> Chart | None:
         {
             "revision": row.label,
             "part": SPLIT[name],
-            "seconds": rounded(max(row.estimates[name].value, 0.0)),
+            "seconds": _rounded(max(row.estimates[name].value, 0.0)),
         }
         for row in comparison.rows
         for name in SPLIT
@@ -142,7 +147,7 @@ def parts(comparison: Comparison) -> Chart | None:
         "height": _BAR_HEIGHT * len({row["revision"] for row in rows}),
         "mark": {"type": "bar", "tooltip": True},
         "encoding": {
-            "y": {**REVISION, "axis": {"labelLimit": 160}},
+            "y": {**_REVISION, "axis": {"labelLimit": 160}},
             "x": {"field": "seconds", "type": "quantitative", "title": "CPU seconds of a run"},
             "color": {
                 "field": "part",
@@ -163,6 +168,129 @@ def parts(comparison: Comparison) -> Chart | None:
     )
 
 
+def timeline(comparison: Comparison, samples: Sequence[ThreadSample]) -> Chart | None:
+    """The CPU share of each thread over time, as far as it was sampled."""
+    rows = []
+    for label in (row.label for row in comparison.rows):
+        for name, points in worth_a_row(label, samples).items():
+            before = 0.0
+            for time_s, share in points:
+                rows.append(
+                    {
+                        "thread": f"{label} · {name}",
+                        "from": round(before, 3),
+                        "to": round(time_s, 3),
+                        "share": round(share, 3),
+                    }
+                )
+                before = time_s
+    if not rows:
+        return None
+    spec = {
+        "height": _ROW_HEIGHT * len({row["thread"] for row in rows}),
+        "mark": {"type": "rect"},
+        "encoding": {
+            "y": {
+                "field": "thread",
+                "type": "nominal",
+                "sort": None,
+                "title": None,
+                "axis": {"labelLimit": 220},
+            },
+            "x": {"field": "from", "type": "quantitative", "title": "seconds since the run began"},
+            "x2": {"field": "to"},
+            "color": {
+                "field": "share",
+                "type": "quantitative",
+                "scale": {"domain": [0, 1], "range": list(_SHADES)},
+                "legend": {"title": "share of a CPU", "orient": "bottom"},
+            },
+            "tooltip": [{"field": name} for name in ("thread", "from", "to", "share")],
+        },
+    }
+    return Chart(
+        wide=True,
+        title="Threads over time",
+        description=f"The share of a CPU that each thread of {comparison.scenario} used over time.",
+        spec=spec,
+        rows=rows,
+    )
+
+
+def trend(found: Trend, metric: Metric, newest: int = 0) -> Chart:
+    """Each revision's cost relative to the anchor, with its interval; steps are marked.
+
+    See ``newest_of``.
+    """
+    steps = {step.after: step for step in found.steps}
+    rows: Rows = [
+        {
+            "revision": place.entry.name,
+            "date": (place.entry.date or "")[:10],
+            "ratio": _rounded(place.ratio.value),
+            "low": _rounded(_or(place.ratio.low, place.ratio.value)),
+            "high": _rounded(_or(place.ratio.high, place.ratio.value)),
+            "sittings": place.ratio.count,
+            "machines": place.machines,
+            "step": step_text(steps.get(place.entry.name)),
+        }
+        for place in newest_of(found, newest)
+    ]
+    revision = {**_REVISION, "axis": {"labelAngle": -45, "labelLimit": 120}}
+    far = are_far_apart([row["ratio"] for row in rows])
+    scale = {"type": "log"} if far else {"zero": False}
+    spec = {
+        "height": _HEIGHT,
+        "encoding": {"x": revision},
+        "layer": [
+            {
+                "mark": {"type": "rule", "strokeDash": [4, 4], "opacity": 0.5, "aria": False},
+                "encoding": {"y": {"datum": 1}, "x": None},
+            },
+            {
+                # Not filtered: revisions that come first in any layer would stand first.
+                "mark": {"type": "rule", "strokeWidth": 14, "aria": False},
+                "encoding": {
+                    "opacity": {"condition": {"test": "datum.step", "value": 0.15}, "value": 0}
+                },
+            },
+            {
+                "mark": {"type": "rule", "strokeWidth": 2, "color": COLOURS[0], "aria": False},
+                "encoding": {
+                    "y": {"field": "low", "type": "quantitative"},
+                    "y2": {"field": "high"},
+                },
+            },
+            {
+                "mark": {"type": "point", "filled": True, "size": 60, "color": COLOURS[0]},
+                "encoding": {
+                    "y": {
+                        "field": "ratio",
+                        "type": "quantitative",
+                        "title": f"relative to {found.anchor}",
+                        "scale": scale,
+                    },
+                    "tooltip": [{"field": name} for name in rows[0]],
+                },
+            },
+        ],
+    }
+    return Chart(
+        title=f"{metric.heading}, relative to {found.anchor}; steps are shaded",
+        description=f"{metric.heading} of each revision relative to {found.anchor}.",
+        spec=spec,
+        rows=rows,
+    )
+
+
+def step_text(step: TrendStep | None) -> str:
+    """A step's ratio, and whether it is certain; empty where there is none."""
+    if step is None:
+        return ""
+    provisional = " provisional" if step.provisional else ""
+    return f"{format_ratio(step.ratio)}{provisional}"
+
+
 def _run(run: Measurement) -> dict[str, Any]:
     return {
         "revision": run.label,
@@ -175,7 +303,7 @@ def _run(run: Measurement) -> dict[str, Any]:
 def _value(run: Measurement, metric: Metric) -> float | None:
     if metric.key not in run.metrics:
         return None
-    return rounded(run.metrics[metric.key] * _factor(metric))
+    return _rounded(run.metrics[metric.key] * _factor(metric))
 
 
 def _known(rows: Rows, name: str) -> list[float]:
@@ -195,11 +323,6 @@ def _axis(field: str, title: str | None, values: Sequence[float]) -> dict[str, A
     return {**found, "scale": {"type": "log"}, "axis": {"grid": False, "tickCount": 5}}
 
 
-def are_far_apart(values: Sequence[float]) -> bool:
-    """Whether only a logarithmic scale tells all of them apart."""
-    return bool(values) and min(values) > 0 and max(values) / min(values) > _FAR_APART
-
-
 def _titled(metric: Metric) -> str:
     unit = {"second": "s", "byte": "MiB"}.get(metric.unit, metric.unit)
     if metric.name == "latency":
@@ -211,8 +334,12 @@ def _factor(metric: Metric) -> float:
     return 1000 if metric.name == "latency" else 2**-20 if metric.unit == "byte" else 1
 
 
-def rounded(value: float) -> float:
+def _rounded(value: float) -> float:
     """Four digits: more is noise, and would be most of the page."""
     if value == 0 or not math.isfinite(value):
         return 0.0
     return float(f"{value:.4g}")
+
+
+def _or(value: float | None, other: float) -> float:
+    return other if value is None else value

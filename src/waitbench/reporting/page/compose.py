@@ -6,22 +6,27 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from waitbench.analysis import gate
+from waitbench.analysis.entries import Entry
 from waitbench.analysis.history import Trend
 from waitbench.analysis.sitting_figures import series_of
-from waitbench.model.metrics import BY_NAME
+from waitbench.analysis.statistics import Comparison, Estimate
+from waitbench.model.metrics import BY_NAME, Metric
 from waitbench.model.record import Context
 from waitbench.model.series import Series, titles
 from waitbench.reporting import summary
-from waitbench.reporting.cell_table import CellTable
-from waitbench.reporting.gate.texts import failed_text
-from waitbench.reporting.page import matrices, trend
-from waitbench.reporting.page.parts import Heading, Page, Part, Section, Table
-from waitbench.reporting.page.sittings import Scene, of_cells, sitting
-from waitbench.reporting.page.sources import source
-from waitbench.reporting.trends import sentence
+from waitbench.reporting.document import Cell, Heading, Page, Part, Ratio, Section, Table, Word
+from waitbench.reporting.formats import NOTHING, format_count
+from waitbench.reporting.gate import failed_text
+from waitbench.reporting.history import sentence
+from waitbench.reporting.page.parts import Scene, along_history, sitting, source
+from waitbench.reporting.summary import DISTURBED_MARK, DISTURBED_NOTE, TOTAL_MARK, TOTAL_NOTE
 
 Trends = Mapping[str, Sequence[Trend]]
 """By the metric's name."""
+
+COSTS = ("steady", "cpu", "system", "real")
+"""What there is a matrix of, the one that is looked at first before the others."""
+_NOTES = {TOTAL_MARK: TOTAL_NOTE, DISTURBED_MARK: DISTURBED_NOTE}
 
 _MORE = "all-scenarios"
 _OWN_IDS = {
@@ -40,7 +45,7 @@ class ReadFolder:
     scenes: Sequence[Scene]
     headline: tuple[str, bool] | None = None
     """What its gate said, and whether it passed."""
-    tables: Sequence[CellTable] = ()
+    tables: Sequence[Table] = ()
     """What only its families have."""
 
 
@@ -61,7 +66,7 @@ def page(kept: Sequence[ReadFolder], trends: Trends | None = None, newest: int =
         _section(series, title, ids[series], kept, trends, newest)
         for series, title in called.items()
     ]
-    more = [of_cells(table) for one in kept for table in one.tables]
+    more = [table for one in kept for table in one.tables]
     if more:
         sections.append(_more(more))
     return Page(
@@ -78,7 +83,7 @@ def page(kept: Sequence[ReadFolder], trends: Trends | None = None, newest: int =
 
 def _title(kept: Sequence[ReadFolder], trends: Trends | None) -> str:
     if trends is not None:
-        comparisons = "1 comparison" if len(kept) == 1 else f"{len(kept)} comparisons"
+        comparisons = format_count(len(kept), "comparison", "comparisons")
         return f"What workers cost while they wait: {comparisons}"
     first, *others = kept[0].context.labels
     return f"{', '.join(others)} against {first}" if others else first
@@ -101,7 +106,7 @@ def _lead(
         for step in one.steps
     ]
     if found and not said:
-        scenarios = "1 scenario" if len(found) == 1 else f"{len(found)} scenarios"
+        scenarios = format_count(len(found), "scenario", "scenarios")
         said.append(f"No step is claimed in {scenarios}.")
     return said
 
@@ -116,16 +121,98 @@ def _matrices(
     if trends is None:
         scenes = kept[0].scenes
         anchors = {scene.record.scenario: ids[series_of(scene.record)] for scene in scenes}
-        return matrices.of_comparisons([scene.comparison for scene in scenes], anchors)
+        return _of_comparisons([scene.comparison for scene in scenes], anchors)
     headings = {
-        series: Heading(series.scenario, title.removeprefix(f"{series.scenario}, "), ids[series])
+        series: Heading(
+            series.scenario,
+            more=title.removeprefix(f"{series.scenario}, "),
+            target=ids[series],
+        )
         for series, title in called.items()
     }
     return tuple(
-        matrices.of_trends(found, BY_NAME[name], headings, newest)
+        _of_trends(found, BY_NAME[name], headings, newest)
         for name, found in trends.items()
         if found
     )
+
+
+def _of_comparisons(
+    comparisons: Sequence[Comparison], anchors: Mapping[str, str]
+) -> tuple[Table, ...]:
+    """Candidates by scenarios, relative to the baseline. ``anchors`` are sections by scenario.
+
+    The first is of what the verdicts are of, so that it agrees with them.
+    """
+    labels = dict.fromkeys(row.label for one in comparisons for row in one.rows[1:])
+    headings = [Heading(one.scenario, target=anchors[one.scenario]) for one in comparisons]
+    tables = []
+    for name in COSTS:
+        if not any(name in row.ratios for one in comparisons for row in one.rows):
+            continue
+        cells = {label: [_cell(one, label, name) for one in comparisons] for label in labels}
+        shown = "".join(
+            cell.note for row in cells.values() for cell in row if isinstance(cell, Ratio)
+        )
+        tables.append(
+            _matrix(
+                BY_NAME[name],
+                f"relative to {comparisons[0].baseline.label}",
+                headings,
+                cells,
+                notes=tuple(note for mark, note in _NOTES.items() if mark in shown),
+            )
+        )
+    return tuple(tables)
+
+
+def _of_trends(
+    trends: Sequence[Trend], metric: Metric, called: Mapping[Series, Heading], newest: int
+) -> Table:
+    """Revisions by scenarios, relative to the anchor: the newest first."""
+    entries: dict[str, Entry] = {
+        place.entry.name: place.entry for one in trends for place in one.places
+    }
+    ratios = [{place.entry.name: place.ratio for place in one.places} for one in trends]
+    names = sorted(entries, key=lambda name: entries[name].order, reverse=True)
+    return _matrix(
+        metric,
+        f"relative to {trends[0].anchor}",
+        [called[one.series] for one in trends],
+        {name: [_ratio(of.get(name)) for of in ratios] for name in names[: newest or None]},
+    )
+
+
+def _cell(comparison: Comparison, label: str, cost: str) -> Cell:
+    row = next((one for one in comparison.rows if one.label == label), None)
+    if row is None:
+        return NOTHING
+    disturbed = DISTURBED_MARK if comparison.is_disturbed else ""
+    if cost == "steady" and row.judged_by != "steady":
+        return _ratio(row.judged, TOTAL_MARK + disturbed)
+    return _ratio(row.ratios.get(cost), disturbed)
+
+
+def _matrix(
+    metric: Metric,
+    relative: str,
+    headings: Sequence[Heading],
+    rows: Mapping[str, Sequence[Cell]],
+    notes: tuple[str, ...] = (),
+) -> Table:
+    return Table(
+        title=f"{metric.heading}, {relative}",
+        header=(Heading("revision"), *headings),
+        rows=tuple(
+            (Word(text=label, sort=number), *cells)
+            for number, (label, cells) in enumerate(rows.items())
+        ),
+        notes=notes,
+    )
+
+
+def _ratio(ratio: Estimate | None, note: str = "") -> Cell:
+    return NOTHING if ratio is None else Ratio(ratio, note)
 
 
 def _section(
@@ -137,11 +224,7 @@ def _section(
     newest: int,
 ) -> Section:
     along = [
-        Part(
-            title=f"{BY_NAME[name].heading}, through history",
-            tables=(trend.table(one, BY_NAME[name], newest),),
-            charts=(trend.chart(one, BY_NAME[name], newest),),
-        )
+        along_history(one, BY_NAME[name], newest)
         for name, found in (trends or {}).items()
         for one in found
         if one.series == series

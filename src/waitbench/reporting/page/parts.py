@@ -1,109 +1,168 @@
-"""What a page shows, as data: every figure is a text by now, and says how it sorts and looks."""
+"""The parts of a page: one comparison in one scenario, one trend, and how it was measured."""
 
-from collections.abc import Mapping, Sequence
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+
+from waitbench.analysis import statistics
+from waitbench.analysis.history import Trend
+from waitbench.analysis.statistics import Comparison
+from waitbench.model.metrics import Metric
+from waitbench.model.record import Context, Record, RevisionRecord
+from waitbench.model.run import HARMLESS, ThreadSample, Trace
+from waitbench.reporting import comparison, machines, traces
+from waitbench.reporting.document import Log, Part, Ratio, Source, Table, Word
+from waitbench.reporting.formats import NOTHING
+from waitbench.reporting.history import newest_of, notes
+from waitbench.reporting.page import charts
+
+_GROUPS = (
+    ("The whole run, means", comparison.WHOLE_RUN),
+    ("While waiting, means", comparison.WAITING),
+    ("What waiting consists of, means", comparison.CONSISTS_OF),
+)
+_TREND = ("revision", "date", "ratio", "sittings", "machines", "step")
+_REVISIONS = (
+    "revision", "asked for", "origin", "version", "commit", "Python", "compiler", "package",
+)  # fmt: skip
+_SHOWN_DIGITS = 12
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cell:
-    """One figure or name in a table."""
+class Scene:
+    """What a folder of results holds of one scenario."""
 
-    text: str
-    sort: float | None = None
-    """What a column is sorted by; ``None`` sorts by the text."""
-    tone: str = ""
-    """How it is coloured: see ``figures.tone``."""
-    more: str = ""
-    """What stands smaller below it, such as an interval."""
+    record: Record
+    comparison: Comparison
+    samples: Sequence[ThreadSample] = ()
+    traces: Sequence[Trace] = ()
 
-
-@dataclass(frozen=True)
-class Heading:
-    """What stands above a column."""
-
-    text: str
-    more: str = ""
-    """What stands smaller below it."""
-    target: str | None = None
-    """The section that it leads to, if any."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Table:
-    """Rows of cells; the first of each names it."""
-
-    title: str
-    header: tuple[Heading, ...]
-    rows: tuple[tuple[Cell, ...], ...]
-    notes: tuple[str, ...] = ()
+    @classmethod
+    def of(
+        cls,
+        record: Record,
+        samples: Sequence[ThreadSample] = (),
+        traced: Sequence[Trace] = (),
+        *,
+        scenarios: int = 1,
+    ) -> "Scene":
+        """The scene of a record, which is one of so many, with what there is besides."""
+        compared = statistics.compare(record, scenarios=scenarios)
+        return cls(record=record, comparison=compared, samples=samples, traces=traced)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Chart:
-    """A picture that the page draws when it is looked at."""
+def sitting(scene: Scene, *, brief: bool = False) -> Part:
+    """Everything that is known of it; briefly, without tables and logs.
 
-    title: str
-    description: str
-    """What somebody is told who cannot see it."""
-    spec: Mapping[str, Any]
-    """A Vega-Lite specification without data."""
-    rows: Sequence[Mapping[str, Any]]
-    """The data: flat objects, all with the same keys."""
-    wide: bool = False
-    """Whether a narrow screen should scroll it rather than squeeze it."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Log:
-    """What a run printed before it failed."""
-
-    title: str
-    text: str
+    A page of many comparisons would be mostly these.
+    """
+    shown = scene.comparison
+    drawn = (
+        *charts.runs(shown, scene.record),
+        charts.parts(shown),
+        charts.timeline(shown, scene.samples),
+    )
+    begun = _moment(scene.record.context.started_at)
+    return Part(
+        title=f"{comparison.title(shown)}, begun {begun}",
+        tables=() if brief else (*_tables(shown), *traces.tables(shown.scenario, scene.traces)),
+        sentences=tuple(comparison.sentences(shown)),
+        logs=() if brief else _logs(shown),
+        charts=tuple(one for one in drawn if one is not None),
+    )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Part:
-    """What is folded up under one heading, such as one comparison in one scenario."""
-
-    title: str
-    sentences: tuple[str, ...] = ()
-    logs: tuple[Log, ...] = ()
-    tables: tuple[Table, ...] = ()
-    charts: tuple[Chart, ...] = ()
+def _tables(shown: Comparison) -> list[Table]:
+    return [
+        comparison.table(shown, names, title)
+        for title, group in _GROUPS
+        if (names := comparison.known(shown, group))
+    ]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Section:
-    """All that is known of one scenario as it was measured."""
-
-    id: str
-    """What a link to it ends in."""
-    title: str
-    parts: tuple[Part, ...]
-    """The first is not folded up."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Source:
-    """How one comparison was measured, and how to measure it again."""
-
-    title: str
-    facts: tuple[tuple[str, str], ...]
-    revisions: Table
-    command: str
+def _logs(shown: Comparison) -> tuple[Log, ...]:
+    """The end of what was printed by the last failed run of each revision, for each reason."""
+    return tuple(
+        Log(title=f"The end of the log of {row.label}, {reason}, round {last.round}", text=last.log)
+        for row in shown.rows
+        for reason, last in row.last_failures.items()
+        if last.log and reason not in HARMLESS
+    )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Page:
-    """A whole page."""
+def _moment(iso: str) -> str:
+    """A moment to the minute."""
+    return iso[:16].replace("T", " ") + " UTC"
 
-    title: str
-    lead: tuple[str, ...]
-    """The sentences that somebody reads who reads no more."""
-    verdicts: tuple[tuple[str, bool], ...]
-    """The headline of each gate, and whether it passed."""
-    matrices: tuple[Table, ...]
-    """Revisions by scenarios, one for each cost."""
-    sections: tuple[Section, ...]
-    sources: tuple[Source, ...]
+
+def along_history(found: Trend, metric: Metric, newest: int) -> Part:
+    """A cost of all revisions, with its steps; see ``newest_of``."""
+    return Part(
+        title=f"{metric.heading}, through history",
+        tables=(_trend_table(found, metric, newest),),
+        charts=(charts.trend(found, metric, newest),),
+    )
+
+
+def _trend_table(found: Trend, metric: Metric, newest: int) -> Table:
+    """The revisions in order of history, and a sentence for each step; see ``newest_of``."""
+    steps = {step.after: step for step in found.steps}
+    return Table(
+        title=f"{metric.heading}, relative to {found.anchor}",
+        header=_TREND,
+        rows=tuple(
+            (
+                Word(text=place.entry.name, sort=number),
+                (place.entry.date or "")[:10],
+                Ratio(place.ratio),
+                Word(text=str(place.ratio.count), sort=place.ratio.count),
+                Word(text=str(place.machines), sort=place.machines),
+                charts.step_text(steps.get(place.entry.name)),
+            )
+            for number, place in enumerate(newest_of(found, newest))
+        ),
+        notes=tuple(notes(found, metric)),
+    )
+
+
+def source(folder: Path, context: Context, records: Iterable[Record] = ()) -> Source:
+    """How one comparison was measured, and where, if that was on several machines."""
+    where = machines.where_measured(records)
+    return Source(
+        title=f"{folder.resolve().name}, begun {context.started_at}",
+        facts=(*_facts(context), *([] if where is None else [("machines", where)])),
+        revisions=Table(
+            title="Revisions",
+            header=_REVISIONS,
+            rows=tuple(map(_texts, context.revisions)),
+        ),
+        command=shlex.join(("./waitbench", *context.argv)),
+    )
+
+
+def _facts(context: Context) -> Iterator[tuple[str, str]]:
+    yield "topology", context.topology
+    yield "engine", ", ".join(context.engines) or "not recorded"
+    yield "hyperfine", context.hyperfine_version
+    for name, value in context.machine.items():
+        if value is not None:
+            yield name.replace("_", " "), str(value)
+    if context.waitbench is not None:
+        yield "waitbench", context.waitbench
+
+
+def _texts(revision: RevisionRecord) -> tuple[str, ...]:
+    facts = revision.facts
+    commit = (revision.commit or "")[:_SHOWN_DIGITS]
+    texts = (
+        revision.label,
+        revision.text,
+        revision.origin,
+        facts.package_version if facts else "",
+        " ".join(filter(None, (commit, revision.commit_date))),
+        facts.python if facts else "",
+        (facts.compiler if facts else None) or "",
+        facts.package_sha256[:_SHOWN_DIGITS] if facts else "not built",
+    )
+    return tuple(text or NOTHING for text in texts)

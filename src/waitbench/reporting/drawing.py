@@ -1,15 +1,27 @@
-"""Samples of threads -> the threads that a chart has room for."""
+"""What charts of either kind, files and those of a page, share."""
 
 from collections.abc import Sequence
 
 from waitbench.model.run import ThreadSample
 
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#999999", "#F0E442")
+"""Of revisions: Okabe and Ito's palette, which colour-blind readers can tell apart.
+
+See jfly.uni-koeln.de/color.
+"""
+_FAR_APART = 5
+"""From this factor on a scale is logarithmic, so that what is small can be told apart too."""
 _QUIET = 0.02
 """Threads that never use more than this share are left out."""
 _MOST_ROWS = 24
 
 Points = list[tuple[float, float]]
 """Seconds since the run began, and the share of a CPU up to then."""
+
+
+def are_far_apart(values: Sequence[float]) -> bool:
+    """Whether only a logarithmic scale tells all of them apart."""
+    return bool(values) and min(values) > 0 and max(values) / min(values) > _FAR_APART
 
 
 def worth_a_row(label: str, samples: Sequence[ThreadSample]) -> dict[str, Points]:

@@ -1,15 +1,122 @@
-"""A Comparison -> what a person would say of each candidate, warnings included."""
+"""A Comparison -> the tables of one scenario, what a person would say of it, and plain data."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
 
 from waitbench.analysis.statistics import Comparison, Estimate, Row
 from waitbench.analysis.verdicts import Verdict
 from waitbench.model.metrics import BY_NAME, Metric
 from waitbench.model.run import DISTURBED, HARMLESS, OVERDUE, UNBALANCED, Outcome
+from waitbench.reporting.console import print_cells
+from waitbench.reporting.document import Cell, Heading, Table, Value
+from waitbench.reporting.formats import NOTHING, format_count, format_factor
 
+WHOLE_RUN = ("real", "user", "system", "cpu")
+"""The first table; total CPU stands beside system time, since a fix can move user time there."""
+WAITING = ("steady", "polls-per-item", "latency")
+"""The second table: what the workers spent while they waited, and what that bought."""
+CONSISTS_OF = ("wakeups", "syscalls", "polls", "steady-system")
+"""The third table: what waiting consists of, counted and sampled where the machine allows it."""
+SPLIT = {
+    "cpu-startup": "start",
+    "steady": "steady",
+    "cpu-shutdown": "stop",
+    "cpu-helpers": "helpers",
+    "cpu-launcher": "launch",
+}
+"""Where the CPU time of a run went; helpers only where a workload starts programs of its own."""
+
+_HEADINGS = {
+    "steady": "steady CPU",
+    "polls-per-item": "polls/item",
+    "latency": "late, p99",
+    "wakeups": "wake-ups",
+    "syscalls": "system calls",
+}
 _TOLD = ("system", "cpu", "real")
 _TOO_WIDE = 10
 """An unclear interval whose ends are further apart than this factor is not worth reading out."""
 _NEXT_TO_NOTHING_MS = 0.05
 """A difference of lateness below this shows as 0.0."""
+
+
+def print_comparison(comparison: Comparison, console: Console) -> None:
+    """Prints the tables of one scenario, then its sentences."""
+    # Not the table's own title, which would be folded to the table's width.
+    means = " · means" if comparison.rounds > 1 else ""
+    console.print(Text(f"{title(comparison)}{means}", style="bold"))
+    print_cells(table(comparison, WHOLE_RUN), console)
+    waiting = known(comparison, WAITING)
+    if waiting:
+        print_cells(table(comparison, waiting, split=True), console)
+    # Polls alone are in the table above, by item.
+    consists_of = known(comparison, CONSISTS_OF)
+    if comparison.waits and len(consists_of) > 1:
+        print_cells(table(comparison, consists_of), console)
+    for sentence in sentences(comparison):
+        console.print(Text(sentence))
+    console.print()
+
+
+def known(comparison: Comparison, names: Sequence[str]) -> list[str]:
+    """Those of the metrics that some revision has."""
+    return [name for name in names if any(name in row.estimates for row in comparison.rows)]
+
+
+def title(comparison: Comparison) -> str:
+    """Scenario, topology, and how many rounds."""
+    rounds = format_count(comparison.rounds + comparison.left_out, "round", "rounds")
+    if comparison.left_out:
+        rounds = f"{comparison.rounds} of {rounds}"
+    return f"{comparison.scenario} · {comparison.topology} · {rounds}"
+
+
+def table(
+    comparison: Comparison, metrics: Sequence[str], title: str = "", *, split: bool = False
+) -> Table:
+    """A row for each revision, with the mean of each metric and its ratio to the baseline.
+
+    ``split``: with where the CPU time of a run went, too.
+    """
+    header = [Heading(_heading(name, comparison)) for name in metrics]
+    rows = [[row.label, *(_cell(row, name) for name in metrics)] for row in comparison.rows]
+    if split:
+        parts = [name for name in SPLIT if name != "cpu-helpers" or _has_helpers(comparison)]
+        half = len(parts) // 2
+        names = [SPLIT[name] for name in parts]
+        header.append(Heading("/".join(names[:half]) + "/\n" + "/".join(names[half:])))
+        for cells, row in zip(rows, comparison.rows, strict=True):
+            cells.append(_split(row, parts))
+    return Table(title, ("revision", *header), tuple(map(tuple, rows)), least=12)
+
+
+def _cell(row: Row, name: str) -> Cell:
+    if name not in row.estimates:
+        return NOTHING
+    return Value(row.estimates[name], BY_NAME[name], row.ratios.get(name))
+
+
+def _heading(name: str, comparison: Comparison) -> str:
+    """What stands above a metric; of steady system time, how it is known."""
+    if name == "steady-system":
+        return "steady system" if known(comparison, ["sampled"]) else "system (ticks)"
+    return _HEADINGS.get(name, name)
+
+
+def _has_helpers(comparison: Comparison) -> bool:
+    helpers = (row.estimates.get("cpu-helpers") for row in comparison.rows)
+    return any(estimate is not None and estimate.value > 0 for estimate in helpers)
+
+
+def _split(row: Row, names: Sequence[str]) -> str:
+    """Where the CPU time of a run went, in per cent."""
+    parts = [row.estimates[name].value for name in names if name in row.estimates]
+    if len(parts) < len(names) or not sum(parts):
+        return NOTHING
+    return "/".join(f"{max(part, 0) / sum(parts) * 100:.0f}" for part in parts) + " %"
 
 
 def sentences(comparison: Comparison) -> list[str]:
@@ -41,13 +148,13 @@ def sentences(comparison: Comparison) -> list[str]:
 
 def count_disturbed(rounds: int) -> str:
     """How many rounds count although they were disturbed, in words."""
-    counted = "1 round counts" if rounds == 1 else f"{rounds} rounds count"
+    counted = format_count(rounds, "round counts", "rounds count")
     return f"{counted} although the machine did something else in every attempt"
 
 
 def count_repeated(runs: int) -> str:
     """How many runs of disturbed rounds were made again, in words."""
-    counted = "1 run was" if runs == 1 else f"{runs} runs were"
+    counted = format_count(runs, "run was", "runs were")
     return f"{counted} repeated because the machine did something else meanwhile"
 
 
@@ -55,7 +162,7 @@ def _about_rounds(comparison: Comparison) -> list[str]:
     """Rounds that do not count, and those that had better not."""
     said = []
     if comparison.left_out:
-        left_out = "1 round is" if comparison.left_out == 1 else f"{comparison.left_out} rounds are"
+        left_out = format_count(comparison.left_out, "round is", "rounds are")
         said.append(f"{left_out} left out: not every revision has a measurement there.")
     if comparison.disturbed:
         said.append(f"{count_disturbed(comparison.disturbed)}.")
@@ -66,8 +173,9 @@ def _about_change(row: Row, baseline: Row) -> list[str]:
     parts = [_phrase(BY_NAME[name], row.ratios[name]) for name in _TOLD if name in row.ratios]
     said = [f"{row.label} against {baseline.label}: {', '.join(parts)}."]
     said += [
-        f"{row.label}: {explanation.title} rose × {row.ratios[explanation.name].value:.3g}, but "
-        f"{cost.title} fell × {row.ratios[cost.name].value:.3g}: no regression."
+        f"{row.label}: {explanation.title} rose "
+        f"{format_factor(row.ratios[explanation.name].value)}, but "
+        f"{cost.title} fell {format_factor(row.ratios[cost.name].value)}: no regression."
         for explanation, cost in row.excused(baseline)
     ]
     return said
@@ -180,3 +288,46 @@ def _factor(ratio: float, below: str, above: str) -> str:
 
 def _size(ratio: float) -> float:
     return max(ratio, 1 / ratio)
+
+
+def plain(comparisons: Sequence[Comparison]) -> list[dict[str, Any]]:
+    """Everything that is known of each scenario, ready for JSON."""
+    return [
+        {
+            "scenario": comparison.scenario,
+            "topology": comparison.topology,
+            "mixed_origins": comparison.mixed_origins,
+            "baseline": comparison.baseline.label,
+            "rounds": comparison.rounds,
+            "disturbed_rounds": comparison.disturbed,
+            "revisions": [_plain_row(row, comparison) for row in comparison.rows],
+            "sentences": sentences(comparison),
+        }
+        for comparison in comparisons
+    ]
+
+
+def plain_ratio(ratio: Estimate) -> dict[str, Any]:
+    """A ratio to the baseline."""
+    return {**_plain_estimate(ratio), "verdict": ratio.verdict.value}
+
+
+def _plain_row(row: Row, comparison: Comparison) -> dict[str, Any]:
+    units = {metric.name: metric.unit for metric in comparison.metrics}
+    return {
+        "label": row.label,
+        "metrics": {
+            name: {**_plain_estimate(estimate), "unit": units[name]}
+            for name, estimate in row.estimates.items()
+        },
+        "ratios": {name: plain_ratio(ratio) for name, ratio in row.ratios.items()},
+        "failures": dict(row.failures),
+        "marks": dict(row.marks),
+        "launcher_cpu_s": row.launcher_cpu_s,
+        "identical_to": row.identical_to,
+        "same_library_as": row.same_library_as,
+    }
+
+
+def _plain_estimate(estimate: Estimate) -> dict[str, Any]:
+    return {name: getattr(estimate, name) for name in ("value", "low", "high", "count")}

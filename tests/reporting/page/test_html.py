@@ -7,8 +7,9 @@ import pytest
 
 from tests.records import outcome
 from tests.reporting.page.made_up import kept
-from waitbench.reporting.page import compose, document
-from waitbench.reporting.page.sittings import Scene
+from waitbench.reporting import html
+from waitbench.reporting.page import compose
+from waitbench.reporting.page.parts import Scene
 
 HOSTILE = (
     "<script>alert(1)</script>",
@@ -30,24 +31,24 @@ def test_hostile_text_is_text(text: str) -> None:
         scene.record.context = context
         scene.record.add(outcome("v2", 6, "failed", message=text, log=text))
     scenes = [Scene.of(scene.record) for scene in one.scenes]
-    html = document.render(
+    shown = html.render(
         compose.page([replace(one, context=context, scenes=scenes, headline=(text, False))])
     )
     # What it holds of elements is what the template and the library wrote.
     harmless = kept("folder", ("v1", "v2"))
     harmless.scenes[0].record.add(outcome("v2", 6, "failed", message="why", log="log"))
     scenes = [Scene.of(harmless.scenes[0].record)]
-    plain = document.render(compose.page([replace(harmless, scenes=scenes)]))
-    tags = [len(re.findall(r"<(script|img|style|!--)", page)) for page in (html, plain)]
+    plain = html.render(compose.page([replace(harmless, scenes=scenes)]))
+    tags = [len(re.findall(r"<(script|img|style|!--)", page)) for page in (shown, plain)]
     assert tags[0] == tags[1]
-    assert "\u202e" not in html
-    assert "onerror=alert(1)>" not in html
-    assert "49" not in re.findall(r"<code>.*?</code>", html, re.DOTALL)[0]
+    assert "\u202e" not in shown
+    assert "onerror=alert(1)>" not in shown
+    assert "49" not in re.findall(r"<code>.*?</code>", shown, re.DOTALL)[0]
 
 
 def test_a_page_asks_for_nothing() -> None:
-    html = document.render(compose.page([kept("folder", ("v1", "v2"))]))
-    own = html[: html.index('id="drawings"')]
+    shown = html.render(compose.page([kept("folder", ("v1", "v2"))]))
+    own = shown[: shown.index('id="drawings"')]
     assert re.findall(r"""(?:src|href)=["'](?!#)""", own) == []
     assert "default-src 'none'" in own
-    assert html.count("</script>") == 3
+    assert shown.count("</script>") == 3

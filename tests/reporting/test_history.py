@@ -10,7 +10,8 @@ from tests.reporting.printing import lines_of
 from waitbench.analysis.history import trends as found_in
 from waitbench.model.metrics import BY_NAME
 from waitbench.model.series import Series
-from waitbench.reporting import trends
+from waitbench.reporting import history
+from waitbench.reporting.console import print_tables
 
 STEADY = BY_NAME["steady"]
 TRENDS = found_in(
@@ -20,7 +21,7 @@ TRENDS = found_in(
 
 def test_the_table_has_every_revision_and_says_each_step_at_80_columns() -> None:
     (trend,) = TRENDS
-    lines = lines_of(lambda to: trends.table(trend, "waiting, single", STEADY).print_to(to))
+    lines = lines_of(lambda to: print_tables([history.table(trend, "waiting, single", STEADY)], to))
     assert max(map(len, lines)) <= 80
     text = " ".join(" ".join(lines).split())
     assert "waiting, single: the workers' steady CPU, relative to v1" in text
@@ -30,19 +31,19 @@ def test_the_table_has_every_revision_and_says_each_step_at_80_columns() -> None
 
 
 def test_every_form_has_every_revision() -> None:
-    rows = list(csv.DictReader(io.StringIO(trends.as_csv(TRENDS, STEADY))))
+    rows = list(csv.DictReader(io.StringIO(history.as_csv(TRENDS, STEADY))))
     assert [row["revision"] for row in rows] == ["v1", "v2", "v3"]
     assert [bool(row["step"]) for row in rows] == [False, False, True]
-    (plain,) = json.loads(json.dumps(trends.as_plain(TRENDS, STEADY)))["trends"]
+    (plain,) = json.loads(json.dumps(history.as_plain(TRENDS, STEADY)))["trends"]
     assert [one["revision"] for one in plain["revisions"]] == ["v1", "v2", "v3"]
     assert (plain["steps"][0]["after"], plain["apart"]) == ("v3", ["v8", "v9"])
 
 
 def test_exports_have_the_newest_revision() -> None:
-    (benchmark,) = trends.for_action_benchmark(TRENDS, STEADY)
+    (benchmark,) = history.for_action_benchmark(TRENDS, STEADY)
     assert {"name", "unit", "value"} <= benchmark.keys()
     assert benchmark["name"] == "waiting, single: steady"
-    (measures,) = trends.for_bencher(TRENDS, STEADY).values()
+    (measures,) = history.for_bencher(TRENDS, STEADY).values()
     assert measures["steady-ratio"]["lower_value"] < measures["steady-ratio"]["value"]
     assert benchmark["value"] == measures["steady-ratio"]["value"]
 
@@ -50,17 +51,17 @@ def test_exports_have_the_newest_revision() -> None:
 def test_a_long_history_shows_its_newest_and_those_at_steps() -> None:
     costs = {f"v{number}": 1.0 if number < 3 else 2.0 for number in range(1, 30)}
     (trend,) = found_in(told("1", costs) + told("2", costs), "v1", 0.05)
-    shown = trends.table(trend, "waiting, single", STEADY, newest=4)
+    shown = history.table(trend, "waiting, single", STEADY, newest=4)
     assert [row[0] for row in shown.rows] == ["v1", "v2", "v3", "v26", "v27", "v28", "v29"]
     assert "22 more revisions: --newest 0 shows all." in shown.notes
-    assert len(trends.table(trend, "waiting, single", STEADY).rows) == 29
+    assert len(history.table(trend, "waiting, single", STEADY).rows) == 29
 
 
 def test_series_that_differ_in_a_parameter_are_told_apart_in_every_form() -> None:
     (short,) = TRENDS
     series = short.series
     long = replace(short, series=Series.of(series.scenario, series.topology, {"partitions": 20}))
-    called = trends.titled([short, long])
+    called = history.titled([short, long])
     assert list(called) == ["waiting, single, partitions 2", "waiting, single, partitions 20"]
-    assert set(trends.for_bencher([short, long], STEADY)) == set(called)
-    assert len({one["name"] for one in trends.for_action_benchmark([short, long], STEADY)}) == 2
+    assert set(history.for_bencher([short, long], STEADY)) == set(called)
+    assert len({one["name"] for one in history.for_action_benchmark([short, long], STEADY)}) == 2

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from waitbench.reporting.style import shorten, shorten_apart
+from waitbench.reporting.shortening import shorten, shorten_apart
 
 
 def test_a_text_keeps_its_beginning_and_its_end() -> None:

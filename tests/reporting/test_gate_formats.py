@@ -7,7 +7,9 @@ from xml.etree import ElementTree
 
 from tests.reporting.printing import lines_of
 from waitbench.analysis.gate import GateVerdict
-from waitbench.reporting.gate import annotations, console, junit, markdown, plain, texts
+from waitbench.reporting import gate
+from waitbench.reporting.console import print_document
+from waitbench.reporting.gate_formats import FORMATS, annotations, junit, plain
 from waitbench.system.streams import printable
 
 DOCUMENTED = Path(__file__).parents[2] / "docs" / "verdict.md"
@@ -18,7 +20,7 @@ def test_the_console_shows_each_place_then_remarks_then_the_headline(
 ) -> None:
     other = tuple(replace(judgement, place="[bold]") for judgement in forgiven.judgements)
     both = replace(failing, judgements=(*failing.judgements, *other))
-    lines = lines_of(lambda output: console.print_verdict(both, output))
+    lines = lines_of(lambda output: print_document(gate.document(both), output))
     assert lines[0].split() == ["would", "have"]
     assert lines[1].split() == ["criterion", "ratio", "(bounds)", "rounds", "verdict", "found"]
     assert [line.split()[0] for line in lines[2:8]] == [
@@ -33,7 +35,7 @@ def test_the_console_shows_each_place_then_remarks_then_the_headline(
 def test_all_judgements_fit_in_eighty_columns_with_the_shared_ones_first(
     many: GateVerdict,
 ) -> None:
-    lines = lines_of(lambda output: console.print_verdict(many, output))
+    lines = lines_of(lambda output: print_document(gate.document(many), output))
     places = [line for line in lines if line and not line.startswith("new") and "  " not in line]
     assert places[:4] == [
         "2 waiting scenarios together",
@@ -52,14 +54,14 @@ def test_all_judgements_fit_in_eighty_columns_with_the_shared_ones_first(
 def test_long_labels_leave_the_rest_its_room(failing: GateVerdict) -> None:
     long = tuple(replace(one, label="a-branch-with-a-long-name") for one in failing.judgements)
     lines = lines_of(
-        lambda output: console.print_verdict(replace(failing, judgements=long), output)
+        lambda output: print_document(gate.document(replace(failing, judgements=long)), output)
     )
     assert lines[3].startswith("a-branc…ng-name ")
     assert "1.50 (1.50–1.50)" in lines[3]
 
 
 def test_markdown_has_a_row_a_judgement_and_the_errors(failing: GateVerdict) -> None:
-    lines = markdown.render(failing).splitlines()
+    lines = FORMATS["markdown"](failing).splitlines()
     assert lines[0] == "### FAIL: new: system in waiting"
     assert lines[2] == (
         "| scenario | revision | criterion | ratio (bounds) | rounds | verdict | would have found |"
@@ -75,13 +77,13 @@ def test_markdown_has_a_row_a_judgement_and_the_errors(failing: GateVerdict) -> 
 
 def test_markdown_lists_the_remarks_as_text(forgiven: GateVerdict) -> None:
     hostile = replace(forgiven, unsupported=("a|b <i> in waiting",))
-    text = markdown.render(hostile)
+    text = FORMATS["markdown"](hostile)
     assert "\n* new in waiting: wake-ups while waiting × 12.3, but" in text
     assert "\n* a\\|b &lt;i> in waiting: not asked, as the baseline does not support it." in text
 
 
 def test_junit_has_a_failure_for_each_failing_judgement(failing: GateVerdict) -> None:
-    suite = ElementTree.fromstring(junit.render(failing))
+    suite = ElementTree.fromstring(junit(failing))
     assert (suite.get("tests"), suite.get("failures"), suite.get("skipped")) == ("2", "1", "0")
     failed, passed = suite.iter("testcase")
     assert (failed.get("name"), failed.get("classname")) == ("new system:10%", "waiting")
@@ -95,9 +97,9 @@ def test_junit_has_a_failure_for_each_failing_judgement(failing: GateVerdict) ->
 def test_junit_has_an_error_for_what_is_inconclusive_unless_that_passes(
     unclear: GateVerdict,
 ) -> None:
-    suite = ElementTree.fromstring(junit.render(unclear))
+    suite = ElementTree.fromstring(junit(unclear))
     assert (suite.get("errors"), suite.get("failures"), suite.get("skipped")) == ("1", "0", "0")
-    lenient = ElementTree.fromstring(junit.render(replace(unclear, inconclusive_passes=True)))
+    lenient = ElementTree.fromstring(junit(replace(unclear, inconclusive_passes=True)))
     assert (lenient.get("errors"), lenient.get("skipped")) == ("0", "1")
 
 
@@ -108,16 +110,16 @@ def test_neither_markdown_nor_junit_holds_control_characters(crashing: GateVerdi
         for one in crashing.judgements
     )
     verdict = replace(crashing, judgements=unclean, left_out=(hostile,))
-    suite = ElementTree.fromstring(junit.render(verdict))
+    suite = ElementTree.fromstring(junit(verdict))
     (error, *_) = suite.iter("error")
     assert error.get("message") == "not measured: a\ufffd[31m\ufffd\ufffd\ufffdb"
-    assert printable(markdown.render(verdict)) == markdown.render(verdict)
+    assert printable(FORMATS["markdown"](verdict)) == FORMATS["markdown"](verdict)
 
 
 def test_annotations_have_the_level_of_what_happened(
     failing: GateVerdict, forgiven: GateVerdict, unclear: GateVerdict
 ) -> None:
-    lines = [annotations.render(verdict) for verdict in (failing, forgiven, unclear)]
+    lines = [annotations(verdict) for verdict in (failing, forgiven, unclear)]
     starts = [line.split(" ")[0] for found in lines for line in found]
     assert starts == ["::error", "::warning", "::warning"]
     assert lines[0][0].startswith("::error title=system in waiting::new: 1.50 (")
@@ -125,12 +127,12 @@ def test_annotations_have_the_level_of_what_happened(
 
 def test_annotations_escape_what_would_end_them(failing: GateVerdict) -> None:
     judgement = replace(failing.judgements[0], place="a:b,c%", label="x\ny\r100%:,")
-    (line,) = annotations.render(replace(failing, judgements=(judgement,)))
+    (line,) = annotations(replace(failing, judgements=(judgement,)))
     assert line.startswith("::error title=system in a%3Ab%2Cc%25::x%0Ay%0D100%25:,: ")
 
 
 def test_json_has_the_documented_keys_and_no_others(failing: GateVerdict) -> None:
-    data = json.loads(json.dumps(plain.plain(failing)))
+    data = json.loads(json.dumps(plain(failing)))
     documented = DOCUMENTED.read_text("utf-8")
     for key in (*data, *data["judgements"][0]):
         assert f"`{key}`" in documented, key
@@ -138,14 +140,14 @@ def test_json_has_the_documented_keys_and_no_others(failing: GateVerdict) -> Non
 
 
 def test_json_holds_what_was_judged(failing: GateVerdict, forgiven: GateVerdict) -> None:
-    data = plain.plain(
+    data = plain(
         replace(failing, disturbed_runs=2, unsupported=("new in other",), left_out=("none",))
     )
     assert (data["schema_version"], data["outcome"], data["error"]) == (3, "fail", 0.05)
     assert (data["questions"], data["max_rounds"], data["inconclusive"]) == (2, 10, "error")
     assert (data["disturbed_runs"], data["unsupported"]) == (2, ["new in other"])
     assert (data["open"], data["left_out"]) == (0, ["none"])
-    assert data["headline"] == texts.headline(failing)
+    assert data["headline"] == gate.headline(failing)
     assert len(data["remarks"]) == 4
     first, second = data["judgements"]
     assert (first["scenario"], first["scenarios"]) == ("waiting", ["waiting"])
@@ -158,7 +160,7 @@ def test_json_holds_what_was_judged(failing: GateVerdict, forgiven: GateVerdict)
     judgement = failing.judgements[0]
     for name in ("low", "ratio", "high", "rounds", "supported_margin", "would_have_found"):
         assert first[name] == getattr(judgement, name)
-    data = plain.plain(forgiven)
+    data = plain(forgiven)
     assert data["outcome"] == "pass"
     rose = data["judgements"][0]
     assert (rose["cost"], rose["verdict"], rose["fails"]) == ("steady", "excused", False)
@@ -168,9 +170,9 @@ def test_json_holds_what_was_judged(failing: GateVerdict, forgiven: GateVerdict)
 def test_json_says_what_is_open_and_what_is_judged_together(
     unclear: GateVerdict, many: GateVerdict
 ) -> None:
-    data = plain.plain(unclear)
+    data = plain(unclear)
     assert (data["open"], data["judgements"][0]["open"]) == (1, True)
-    pooled = plain.plain(many)["judgements"][0]
+    pooled = plain(many)["judgements"][0]
     assert pooled["scenario"] == "2 waiting scenarios together"
     assert pooled["scenarios"] == ["partitioned-long-input", "dynamic-long-input"]
     assert (pooled["criterion"], pooled["together"]) == ("steady:10%,together", True)

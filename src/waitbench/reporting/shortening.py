@@ -1,19 +1,7 @@
-"""How verdicts and long names look."""
+"""Names that are too wide."""
 
 from collections import Counter
 from collections.abc import Sequence
-
-from waitbench.analysis.verdicts import Verdict
-
-STYLES = {
-    Verdict.FASTER: "green",
-    Verdict.SLOWER: "red",
-    Verdict.WITHIN_MARGIN: "dim",
-    Verdict.INCONCLUSIVE: "yellow",
-    Verdict.NOT_MEASURED: "red",
-    Verdict.EXCUSED: "yellow",
-    Verdict.BELOW_FLOOR: "dim",
-}
 
 
 def shorten(text: str, width: int) -> str:

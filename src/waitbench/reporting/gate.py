@@ -1,12 +1,17 @@
-"""What every form of the gate's verdict says: the headline, the remarks, a ratio, a verdict."""
+"""A GateVerdict -> what every form of it says: the headline, the remarks, a ratio, a verdict."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 
+from waitbench.analysis.calibration import POWER
 from waitbench.analysis.gate import FailedRuns, GateVerdict
 from waitbench.analysis.judging import Judgement
+from waitbench.analysis.sequential import ALPHA
 from waitbench.analysis.verdicts import GateOutcome, Verdict
-from waitbench.reporting.sentences import count_disturbed, count_repeated
+from waitbench.reporting.comparison import count_disturbed, count_repeated
+from waitbench.reporting.console import STYLES
+from waitbench.reporting.document import Document, Heading, Sentences, Table, Word
+from waitbench.reporting.formats import NOTHING, format_bound, format_count, format_share
 
 _NAMED = 3
 """How many places the headline names; the tables have all."""
@@ -14,12 +19,67 @@ _MEANS_DIFFER = 1.15
 _STEAL_WORTH_SAYING = 0.02
 _WORTH_SAYING = 10.0
 """Rises from here on, as a share, are not worth a figure."""
+_STYLES = {
+    GateOutcome.PASS: "green bold",
+    GateOutcome.FAIL: "red bold",
+    GateOutcome.INCONCLUSIVE: "yellow bold",
+    GateOutcome.NOT_MEASURED: "red bold",
+}
+
+
+def document(verdict: GateVerdict) -> Document:
+    """The headline, a table of the judgements, and the remarks."""
+    return Document(
+        headline=headline(verdict),
+        style=_STYLES[verdict.outcome],
+        blocks=(_table(verdict), Sentences(remarks(verdict))),
+        explanation=f"Lower bounds hold for all {verdict.hypotheses} hypotheses and all looks "
+        f"together, upper ones for all looks, each with {ALPHA:.0%} error. A rise as in the last "
+        f"column is found {POWER:.0%} of the time.",
+    )
+
+
+def _table(verdict: GateVerdict) -> Table:
+    return Table(
+        title="",
+        header=(
+            Heading("revision", short=""),
+            Heading("criterion"),
+            Heading("ratio (bounds)"),
+            Heading("rounds", is_left=False),
+            Heading("verdict"),
+            Heading("would have found", short="would have\nfound", is_left=False),
+        ),
+        rows=tuple(
+            (
+                judgement.label,
+                Word(text=str(judgement.criterion), short=_without_place(judgement)),
+                ratio_text(judgement),
+                str(judgement.rounds),
+                _verdict(judgement, verdict),
+                findable_text(judgement),
+            )
+            for judgement in verdict.judgements
+        ),
+        groups=tuple(judgement.place for judgement in verdict.judgements),
+        group_heading="scenario",
+        # More would not leave room for the rest in 80 columns.
+        least=9,
+    )
+
+
+def _verdict(judgement: Judgement, verdict: GateVerdict) -> Word:
+    fails = judgement in verdict.failures
+    return Word(
+        text=judgement.verdict.value,
+        style="red bold" if fails else STYLES[judgement.verdict],
+        strong=fails or judgement in verdict.not_measured,
+    )
 
 
 def headline(verdict: GateVerdict) -> str:
     """The outcome in one line, and what it rests on."""
-    asked = len(verdict.judgements)
-    questions = "1 question" if asked == 1 else f"{asked} questions"
+    questions = format_count(len(verdict.judgements), "question", "questions")
     outcome = verdict.outcome
     if outcome is GateOutcome.FAIL:
         return f"FAIL: {_named(verdict.failures)}"
@@ -53,14 +113,6 @@ def failed_text(runs: FailedRuns) -> str:
     return f"{_failed(runs)}{words}."
 
 
-def by_place(judgements: Iterable[Judgement]) -> Mapping[str, list[Judgement]]:
-    """The judgements of each place, in the order of the places' first."""
-    places: dict[str, list[Judgement]] = {}
-    for judgement in judgements:
-        places.setdefault(judgement.place, []).append(judgement)
-    return places
-
-
 def remarks(verdict: GateVerdict) -> list[str]:
     """What must not go unsaid besides the verdicts."""
     said = reasons(verdict)
@@ -75,7 +127,7 @@ def remarks(verdict: GateVerdict) -> list[str]:
         )
     if verdict.steal_share > _STEAL_WORTH_SAYING:
         said.append(
-            f"A hypervisor took {_percent(verdict.steal_share)} of the CPU that was asked for."
+            f"A hypervisor took {format_share(verdict.steal_share)} of the CPU that was asked for."
         )
     said += [
         f"{place}: not asked, as the baseline does not support it." for place in verdict.unsupported
@@ -83,7 +135,7 @@ def remarks(verdict: GateVerdict) -> list[str]:
     return said + list(verdict.left_out)
 
 
-def criterion_text(judgement: Judgement) -> str:
+def _without_place(judgement: Judgement) -> str:
     """The criterion, without what the place says already."""
     return str(replace(judgement.criterion, together=False))
 
@@ -94,24 +146,21 @@ def ratio_text(judgement: Judgement) -> str:
     if tail is not None:
         return f"bad {tail.extreme}/{tail.runs}, was {tail.extreme_of_baseline}/{tail.runs}"
     if judgement.ratio is None or judgement.high is None:
-        return "–"
-    high = _number(judgement.high)
+        return NOTHING
+    high = format_bound(judgement.high)
     if judgement.low is None:
-        return f"{_number(judgement.ratio)} (≤ {high})"
-    return f"{_number(judgement.ratio)} ({_number(judgement.low)}–{high})"
-
-
-def verdict_text(judgement: Judgement) -> str:
-    """The verdict in a word or two."""
-    return judgement.verdict.value
+        return f"{format_bound(judgement.ratio)} (≤ {high})"
+    return f"{format_bound(judgement.ratio)} ({format_bound(judgement.low)}–{high})"
 
 
 def findable_text(judgement: Judgement) -> str:
     """The smallest rise that would have been found, 95 % of the time."""
     found = judgement.would_have_found
     if found is None:
-        return "–"
-    return f"+ {_percent(found)}" if found < _WORTH_SAYING else f"> {_percent(_WORTH_SAYING)}"
+        return NOTHING
+    return (
+        f"+ {format_share(found)}" if found < _WORTH_SAYING else f"> {format_share(_WORTH_SAYING)}"
+    )
 
 
 def _named(judgements: Iterable[Judgement]) -> str:
@@ -136,8 +185,7 @@ def _lacking(verdict: GateVerdict) -> list[str]:
 
 
 def _failed(runs: FailedRuns) -> str:
-    times = "1 run" if runs.count == 1 else f"{runs.count} runs"
-    return f"{runs.label} failed in {times} of {runs.scenario}"
+    return f"{runs.label} failed in {format_count(runs.count, 'run', 'runs')} of {runs.scenario}"
 
 
 def _excuse(judgement: Judgement) -> str | None:
@@ -148,8 +196,10 @@ def _excuse(judgement: Judgement) -> str | None:
     if judgement.cost is None or judgement.ratio is None or judgement.cost_ratio is None:
         return None
     explained = judgement.criterion.metric.title
-    changed = f"{judgement.label} in {judgement.place}: {explained} × {_number(judgement.ratio)}"
-    fell = f"{judgement.cost.title} fell × {_number(judgement.cost_ratio)}"
+    changed = (
+        f"{judgement.label} in {judgement.place}: {explained} × {format_bound(judgement.ratio)}"
+    )
+    fell = f"{judgement.cost.title} fell × {format_bound(judgement.cost_ratio)}"
     if is_excused:
         return f"{changed}, but {fell}, which pays for it: no regression."
     return f"{changed}; whether {fell} is not certain in so few rounds."
@@ -162,9 +212,9 @@ def _about_means(judgement: Judgement) -> str | None:
     if judgement.means < judgement.ratio * _MEANS_DIFFER:
         return None
     return (
-        f"{judgement.label} in {judgement.place}, {criterion_text(judgement)}: the usual ratio is "
-        f"{_number(judgement.ratio)}, that of the means {_number(judgement.means)}: some runs cost "
-        "much more."
+        f"{judgement.label} in {judgement.place}, {_without_place(judgement)}: the usual ratio is "
+        f"{format_bound(judgement.ratio)}, that of the means {format_bound(judgement.means)}: "
+        "some runs cost much more."
     )
 
 
@@ -194,7 +244,7 @@ def _about_open(verdict: GateVerdict) -> list[str]:
 
 
 def _about_noise(judgement: Judgement) -> str:
-    where = f"{judgement.label} in {judgement.place}, {criterion_text(judgement)}"
+    where = f"{judgement.label} in {judgement.place}, {_without_place(judgement)}"
     if judgement.disturbed > judgement.rounds / 2:
         return (
             f"{where}: inconclusive: in {judgement.disturbed} of {judgement.rounds} rounds the "
@@ -213,20 +263,10 @@ def _about_noise(judgement: Judgement) -> str:
     if judgement.why_given_up is not None:
         given_up = f", and given up, as {judgement.why_given_up}"
     small = margin < _WORTH_SAYING
-    supported = f"about {_percent(margin)}" if small else f"none below {_percent(_WORTH_SAYING)}"
+    supported = (
+        f"about {format_share(margin)}" if small else f"none below {format_share(_WORTH_SAYING)}"
+    )
     return (
         f"{where}: inconclusive after {judgement.rounds} rounds{given_up}. What was measured "
         f"supports a margin of {supported}."
     )
-
-
-def _number(ratio: float) -> str:
-    if ratio >= 1000:
-        return "> 1000"
-    if ratio >= 10:
-        return f"{ratio:.3g}"
-    return f"{ratio:.2f}" if ratio >= 0.1 else f"{ratio:.2g}"
-
-
-def _percent(share: float) -> str:
-    return f"{share * 100:.{0 if share >= 0.1 else 1}f} %"

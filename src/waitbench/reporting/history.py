@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from waitbench.analysis.history import Place, Trend
@@ -10,7 +10,8 @@ from waitbench.analysis.statistics import Estimate
 from waitbench.analysis.trend import TrendStep
 from waitbench.model.metrics import Metric
 from waitbench.model.series import titles
-from waitbench.reporting.cell_table import CellTable
+from waitbench.reporting.document import Table
+from waitbench.reporting.formats import format_factor
 
 _HEADER = ("revision", "date", "ratio", "95 % CI", "sittings", "machines", "step")
 _COLUMNS = (
@@ -19,7 +20,7 @@ _COLUMNS = (
 )  # fmt: skip
 
 
-def table(trend: Trend, title: str, metric: Metric, newest: int = 0) -> CellTable:
+def table(trend: Trend, title: str, metric: Metric, newest: int = 0) -> Table:
     """The revisions in order of history, and a sentence for each step.
 
     ``title`` is that of the series.
@@ -41,7 +42,7 @@ def table(trend: Trend, title: str, metric: Metric, newest: int = 0) -> CellTabl
         for place in shown
     ]
     left_out = len(trend.places) - len(shown)
-    return CellTable(
+    return Table(
         title=f"{title}: {metric.title}, relative to {trend.anchor}",
         header=_HEADER,
         rows=tuple(rows),
@@ -81,12 +82,25 @@ def notes(trend: Trend, metric: Metric) -> list[str]:
 def as_csv(trends: Sequence[Trend], metric: Metric) -> str:
     """A row for each revision of each trend."""
     text = io.StringIO()
-    writer = csv.DictWriter(text, _COLUMNS, lineterminator="\n")
+    writer = csv.DictWriter(text, _COLUMNS, extrasaction="ignore", lineterminator="\n")
     writer.writeheader()
     for trend in trends:
-        steps = {step.after: step for step in trend.steps}
+        steps = {step.after: _six_digits(step.ratio.value) for step in trend.steps}
+        series = {
+            "scenario": trend.series.scenario,
+            "topology": trend.series.topology,
+            "parameters": trend.series.parameters,
+            "metric": metric.name,
+            "anchor": trend.anchor,
+        }
         for place in trend.places:
-            writer.writerow(_row(trend, place, steps.get(place.entry.name), metric))
+            figures = {
+                "ratio": _six_digits(place.ratio.value),
+                "low": _six_digits(place.ratio.low),
+                "high": _six_digits(place.ratio.high),
+                "step": steps.get(place.entry.name, ""),
+            }
+            writer.writerow({**series, **_plain_place(place), **figures})
     return text.getvalue()
 
 
@@ -144,7 +158,7 @@ def sentence(step: TrendStep, metric: Metric) -> str:
     """What a step is, and how certain."""
     direction = "rose" if step.ratio.value > 1 else "fell"
     said = (
-        f"{metric.title} {direction} with {step.after}: × {step.ratio.value:.3g} "
+        f"{metric.title} {direction} with {step.after}: {format_factor(step.ratio.value)} "
         f"({_interval(step.ratio)}) of what it was up to {step.before}"
     )
     if step.provisional:
@@ -153,32 +167,15 @@ def sentence(step: TrendStep, metric: Metric) -> str:
 
 
 def _mark(step: TrendStep) -> str:
-    return f"× {step.ratio.value:.3g}{'?' if step.provisional else ''}"
+    return f"{format_factor(step.ratio.value)}{'?' if step.provisional else ''}"
 
 
 def _interval(ratio: Estimate) -> str:
     return f"{ratio.low:.3f}–{ratio.high:.3f}"
 
 
-def _row(
-    trend: Trend, place: Place, step: TrendStep | None, metric: Metric
-) -> Mapping[str, object]:
-    return {
-        "scenario": trend.series.scenario,
-        "topology": trend.series.topology,
-        "parameters": trend.series.parameters,
-        "metric": metric.name,
-        "anchor": trend.anchor,
-        "revision": place.entry.name,
-        "commit": place.entry.commit or "",
-        "date": place.entry.date or "",
-        "ratio": f"{place.ratio.value:.6g}",
-        "low": f"{place.ratio.low:.6g}",
-        "high": f"{place.ratio.high:.6g}",
-        "sittings": place.ratio.count,
-        "machines": place.machines,
-        "step": "" if step is None else f"{step.ratio.value:.6g}",
-    }
+def _six_digits(value: float | None) -> str:
+    return f"{value:.6g}"
 
 
 def _plain_place(place: Place) -> dict[str, Any]:
