@@ -27,9 +27,9 @@ def _tables(contents: Contents) -> Sequence[Table]:
 
 def _figures(contents: Contents) -> Mapping[str, Figure]:
     from waitbench.families.kafka.tables import SIDE_BY_SIDE
-    from waitbench.reporting.charts import side_by_side
+    from waitbench.reporting.charts import plane
 
-    return side_by_side.figures(contents, SIDE_BY_SIDE)
+    return plane.figures(contents, SIDE_BY_SIDE)
 
 
 def _missing_prerequisite(services: Path) -> str | None:

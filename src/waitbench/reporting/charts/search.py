@@ -2,7 +2,7 @@
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+from matplotlib.ticker import LogLocator, NullFormatter
 
 from waitbench.analysis.bisection import Kind
 from waitbench.analysis.bisection_stages import Searched, Stage, along
@@ -52,7 +52,7 @@ def _draw_stage(axes: Axes, stage: Stage) -> None:
     axes.set_xlim(-0.5, len(stage.points) - 0.5)
     axes.set_yscale("log")
     axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _place: f"{value:g}"))
+    style.write_plainly(axes.yaxis)
     axes.yaxis.set_minor_formatter(NullFormatter())
     axes.set_ylabel("ratio to the first")
     axes.set_title(

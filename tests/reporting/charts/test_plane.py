@@ -5,13 +5,13 @@ from matplotlib.container import ErrorbarContainer
 
 from tests.records import times
 from tests.reporting.charts.figures import compared, legend_of, points, steady_runs
-from waitbench.reporting.charts import tradeoff
+from waitbench.reporting.charts import plane
 
 
 def test_the_trade_off_has_a_dot_a_run_and_intervals_within_the_frame() -> None:
     comparison = compared({"a": steady_runs(9), "b": [], "c": steady_runs(8, factor=0.01)})
-    assert tradeoff.has_data(comparison)
-    figure = tradeoff.draw(comparison)
+    assert plane.has_data(comparison)
+    figure = plane.draw(comparison)
     (axes,) = figure.axes
     assert len(points(axes)) == 16
     assert points(axes)[0] == pytest.approx((1.0, 0.5)), "milliseconds, and cores"
@@ -27,14 +27,14 @@ def test_the_trade_off_has_a_dot_a_run_and_intervals_within_the_frame() -> None:
 
 
 def test_the_trade_off_is_linear_from_zero_where_points_are_close() -> None:
-    (axes,) = tradeoff.draw(compared({"a": steady_runs(4)})).axes
+    (axes,) = plane.draw(compared({"a": steady_runs(4)})).axes
     assert (axes.get_xscale(), axes.get_xlim()[0]) == ("linear", 0)
     assert axes.get_ylim()[1] > 0.53
     still = [{**run, "item_latency_p99": 0.0} for run in steady_runs(4)]
-    (axes,) = tradeoff.draw(compared({"a": still})).axes
+    (axes,) = plane.draw(compared({"a": still})).axes
     assert (axes.get_xscale(), axes.get_xlim()) == ("linear", (0, 1))
 
 
 def test_there_is_a_trade_off_only_where_items_are_due_over_time() -> None:
-    assert not tradeoff.has_data(compared({"a": steady_runs(2)}, waits=False))
-    assert not tradeoff.has_data(compared({"a": [times(1, 1, 1)], "b": []}))
+    assert not plane.has_data(compared({"a": steady_runs(2)}, waits=False))
+    assert not plane.has_data(compared({"a": [times(1, 1, 1)], "b": []}))
