@@ -6,7 +6,7 @@ from typing import Any
 
 from waitbench.analysis.statistics import Estimate
 from waitbench.model.metrics import Metric
-from waitbench.reporting.formats import format_factor, format_value
+from waitbench.reporting.formats import NOTHING, format_factor, format_value
 
 _LONG = 10
 """Five columns with headings of so many characters fit a console."""
@@ -54,6 +54,11 @@ class Value:
 
 
 Cell = str | Word | Ratio | Value
+
+
+def ratio_cell(ratio: Estimate | None, note: str = "") -> Cell:
+    """A ratio, or that there is none."""
+    return NOTHING if ratio is None else Ratio(ratio, note)
 
 
 def text_of(cell: Cell) -> str:

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 
 from rich.console import Console
 
-from waitbench.analysis.statistics import Comparison, Estimate, Row
+from waitbench.analysis.statistics import Comparison, Row
 from waitbench.analysis.verdicts import Verdict
 from waitbench.reporting.console import STYLES, print_tables
-from waitbench.reporting.document import Cell, Heading, Ratio, Table, Word
-from waitbench.reporting.formats import NOTHING, format_count
+from waitbench.reporting.document import Cell, Heading, Table, Word, ratio_cell
+from waitbench.reporting.formats import format_count
 
 TOTAL_MARK = "*"
 """Stands beside a ratio of total CPU where others are of steady CPU."""
@@ -104,15 +104,11 @@ def _caveat(disturbed: int) -> str:
 def _cells(comparison: Comparison, row: Row) -> tuple[Cell, ...]:
     mark = DISTURBED_MARK if _is_disturbed(comparison, row) else ""
     return (
-        _ratio(row.judged, TOTAL_MARK if _is_total(row) else ""),
-        _ratio(row.ratios.get("system")),
-        _ratio(row.ratios.get("real")),
+        ratio_cell(row.judged, TOTAL_MARK if _is_total(row) else ""),
+        ratio_cell(row.ratios.get("system")),
+        ratio_cell(row.ratios.get("real")),
         Word(
             text=f"{_verdict(comparison, row)}{mark}",
             style=STYLES[row.judged.verdict] if row.judged else "red",
         ),
     )
-
-
-def _ratio(ratio: Estimate | None, note: str = "") -> Cell:
-    return NOTHING if ratio is None else Ratio(ratio, note)

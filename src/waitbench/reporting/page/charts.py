@@ -4,7 +4,7 @@ Specifications are constant but for their kind, so that a page of many charts ho
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from waitbench.analysis.history import Trend
@@ -31,14 +31,24 @@ _ROW_HEIGHT = 16
 _SHADES = ("rgba(0, 114, 178, 0.06)", "rgba(0, 114, 178, 1)")
 """On any ground."""
 
-_REVISION = {"field": "revision", "type": "nominal", "sort": None, "title": None}
-_COLOUR = {
-    "field": "revision",
-    "type": "nominal",
-    "sort": None,
-    "scale": {"range": list(COLOURS)},
-    "legend": None,
-}
+
+def _names(field: str, **more: Any) -> dict[str, Any]:
+    """A channel that shows names."""
+    return {"field": field, "type": "nominal", **more}
+
+
+def _amounts(field: str, **more: Any) -> dict[str, Any]:
+    """A channel that shows amounts."""
+    return {"field": field, "type": "quantitative", **more}
+
+
+def _tips(names: Iterable[str]) -> list[dict[str, str]]:
+    """What is shown of whatever the pointer is on."""
+    return [{"field": name} for name in names]
+
+
+_REVISION = _names("revision", sort=None, title=None)
+_COLOUR = _names("revision", sort=None, scale={"range": list(COLOURS)}, legend=None)
 _DOT = {"type": "point", "filled": True, "size": 50, "opacity": 0.75}
 _RUN_TIP = ("revision", "round", "position", "marks")
 
@@ -70,20 +80,10 @@ def runs(comparison: Comparison, record: Record) -> tuple[Chart, ...]:
 
 
 def _dots(comparison: Comparison, rows: Rows, titles: Mapping[str, str]) -> Chart:
-    names = list(titles)
+    names, labels = list(titles), list(titles.values())
+    choice = {"input": "select", "options": names, "labels": labels, "name": "Show "}
     spec = {
-        "params": [
-            {
-                "name": "metric",
-                "value": names[0],
-                "bind": {
-                    "input": "select",
-                    "options": names,
-                    "labels": list(titles.values()),
-                    "name": "Show ",
-                },
-            }
-        ],
+        "params": [{"name": "metric", "value": names[0], "bind": choice}],
         "transform": [
             {"fold": names, "as": ["metric", "value"]},
             {"filter": "datum.metric == metric && isValid(datum.value)"},
@@ -95,8 +95,8 @@ def _dots(comparison: Comparison, rows: Rows, titles: Mapping[str, str]) -> Char
             "xOffset": {"field": "round", "type": "ordinal"},
             "y": _axis("value", None, _known(rows, names[0]) if _all_above_0(rows, names) else ()),
             "color": _COLOUR,
-            "shape": {"field": "marks", "type": "nominal", "legend": None},
-            "tooltip": [*({"field": name} for name in _RUN_TIP), {"field": "value"}],
+            "shape": _names("marks", legend=None),
+            "tooltip": _tips([*_RUN_TIP, "value"]),
         },
     }
     return Chart(
@@ -116,7 +116,7 @@ def _plane(comparison: Comparison, rows: Rows, titles: Mapping[str, str]) -> Cha
             "x": _axis(_LATENESS, titles[_LATENESS], _known(rows, _LATENESS)),
             "y": _axis(_SHARE, titles[_SHARE], _known(rows, _SHARE)),
             "color": {**_COLOUR, "legend": {"title": None, "orient": "bottom", "labelLimit": 160}},
-            "tooltip": [{"field": name} for name in (*_RUN_TIP, _LATENESS, _SHARE)],
+            "tooltip": _tips([*_RUN_TIP, _LATENESS, _SHARE]),
         },
     }
     return Chart(
@@ -148,15 +148,14 @@ def parts(comparison: Comparison) -> Chart | None:
         "mark": {"type": "bar", "tooltip": True},
         "encoding": {
             "y": {**_REVISION, "axis": {"labelLimit": 160}},
-            "x": {"field": "seconds", "type": "quantitative", "title": "CPU seconds of a run"},
-            "color": {
-                "field": "part",
-                "type": "nominal",
-                "scale": {"domain": names, "range": list(COLOURS[: len(names)])},
-                "legend": {"title": None, "orient": "bottom", "columns": 3},
-            },
-            "order": {"field": "place", "type": "quantitative"},
-            "tooltip": [{"field": name} for name in ("revision", "part", "seconds")],
+            "x": _amounts("seconds", title="CPU seconds of a run"),
+            "color": _names(
+                "part",
+                scale={"domain": names, "range": list(COLOURS[: len(names)])},
+                legend={"title": None, "orient": "bottom", "columns": 3},
+            ),
+            "order": _amounts("place"),
+            "tooltip": _tips(("revision", "part", "seconds")),
         },
         "transform": [{"calculate": f"indexof({names!r}, datum.part)", "as": "place"}],
     }
@@ -175,14 +174,8 @@ def timeline(comparison: Comparison, samples: Sequence[ThreadSample]) -> Chart |
         for name, points in worth_a_row(label, samples).items():
             before = 0.0
             for time_s, share in points:
-                rows.append(
-                    {
-                        "thread": f"{label} · {name}",
-                        "from": round(before, 3),
-                        "to": round(time_s, 3),
-                        "share": round(share, 3),
-                    }
-                )
+                times = {"from": round(before, 3), "to": round(time_s, 3)}
+                rows.append({"thread": f"{label} · {name}", **times, "share": round(share, 3)})
                 before = time_s
     if not rows:
         return None
@@ -190,22 +183,15 @@ def timeline(comparison: Comparison, samples: Sequence[ThreadSample]) -> Chart |
         "height": _ROW_HEIGHT * len({row["thread"] for row in rows}),
         "mark": {"type": "rect"},
         "encoding": {
-            "y": {
-                "field": "thread",
-                "type": "nominal",
-                "sort": None,
-                "title": None,
-                "axis": {"labelLimit": 220},
-            },
-            "x": {"field": "from", "type": "quantitative", "title": "seconds since the run began"},
+            "y": _names("thread", sort=None, title=None, axis={"labelLimit": 220}),
+            "x": _amounts("from", title="seconds since the run began"),
             "x2": {"field": "to"},
-            "color": {
-                "field": "share",
-                "type": "quantitative",
-                "scale": {"domain": [0, 1], "range": list(_SHADES)},
-                "legend": {"title": "share of a CPU", "orient": "bottom"},
-            },
-            "tooltip": [{"field": name} for name in ("thread", "from", "to", "share")],
+            "color": _amounts(
+                "share",
+                scale={"domain": [0, 1], "range": list(_SHADES)},
+                legend={"title": "share of a CPU", "orient": "bottom"},
+            ),
+            "tooltip": _tips(("thread", "from", "to", "share")),
         },
     }
     return Chart(
@@ -228,8 +214,8 @@ def trend(found: Trend, metric: Metric, newest: int = 0) -> Chart:
             "revision": place.entry.name,
             "date": (place.entry.date or "")[:10],
             "ratio": _rounded(place.ratio.value),
-            "low": _rounded(_or(place.ratio.low, place.ratio.value)),
-            "high": _rounded(_or(place.ratio.high, place.ratio.value)),
+            "low": _rounded(place.ratio.low or place.ratio.value),
+            "high": _rounded(place.ratio.high or place.ratio.value),
             "sittings": place.ratio.count,
             "machines": place.machines,
             "step": step_text(steps.get(place.entry.name)),
@@ -256,21 +242,13 @@ def trend(found: Trend, metric: Metric, newest: int = 0) -> Chart:
             },
             {
                 "mark": {"type": "rule", "strokeWidth": 2, "color": COLOURS[0], "aria": False},
-                "encoding": {
-                    "y": {"field": "low", "type": "quantitative"},
-                    "y2": {"field": "high"},
-                },
+                "encoding": {"y": _amounts("low"), "y2": {"field": "high"}},
             },
             {
                 "mark": {"type": "point", "filled": True, "size": 60, "color": COLOURS[0]},
                 "encoding": {
-                    "y": {
-                        "field": "ratio",
-                        "type": "quantitative",
-                        "title": f"relative to {found.anchor}",
-                        "scale": scale,
-                    },
-                    "tooltip": [{"field": name} for name in rows[0]],
+                    "y": _amounts("ratio", title=f"relative to {found.anchor}", scale=scale),
+                    "tooltip": _tips(rows[0]),
                 },
             },
         ],
@@ -316,7 +294,7 @@ def _all_above_0(rows: Rows, names: Sequence[str]) -> bool:
 
 
 def _axis(field: str, title: str | None, values: Sequence[float]) -> dict[str, Any]:
-    found = {"field": field, "type": "quantitative", "title": title}
+    found = _amounts(field, title=title)
     if not are_far_apart(values):
         return found
     # Its grid would be denser than what is drawn on it.
@@ -339,7 +317,3 @@ def _rounded(value: float) -> float:
     if value == 0 or not math.isfinite(value):
         return 0.0
     return float(f"{value:.4g}")
-
-
-def _or(value: float | None, other: float) -> float:
-    return other if value is None else value

@@ -6,15 +6,24 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from waitbench.analysis import gate
-from waitbench.analysis.entries import Entry
 from waitbench.analysis.history import Trend
 from waitbench.analysis.sitting_figures import series_of
-from waitbench.analysis.statistics import Comparison, Estimate
+from waitbench.analysis.statistics import Comparison
 from waitbench.model.metrics import BY_NAME, Metric
 from waitbench.model.record import Context
 from waitbench.model.series import Series, titles
 from waitbench.reporting import summary
-from waitbench.reporting.document import Cell, Heading, Page, Part, Ratio, Section, Table, Word
+from waitbench.reporting.document import (
+    Cell,
+    Heading,
+    Page,
+    Part,
+    Ratio,
+    Section,
+    Table,
+    Word,
+    ratio_cell,
+)
 from waitbench.reporting.formats import NOTHING, format_count
 from waitbench.reporting.gate import failed_text
 from waitbench.reporting.history import sentence
@@ -68,7 +77,8 @@ def page(kept: Sequence[ReadFolder], trends: Trends | None = None, newest: int =
     ]
     more = [table for one in kept for table in one.tables]
     if more:
-        sections.append(_more(more))
+        part = Part(title="What only these scenarios have", tables=tuple(more))
+        sections.append(Section(id=_MORE, title="Scenarios side by side", parts=(part,)))
     return Page(
         title=_title(kept, trends),
         lead=tuple(_lead(kept, trends, called)),
@@ -124,9 +134,7 @@ def _matrices(
         return _of_comparisons([scene.comparison for scene in scenes], anchors)
     headings = {
         series: Heading(
-            series.scenario,
-            more=title.removeprefix(f"{series.scenario}, "),
-            target=ids[series],
+            series.scenario, more=title.removeprefix(f"{series.scenario}, "), target=ids[series]
         )
         for series, title in called.items()
     }
@@ -151,18 +159,10 @@ def _of_comparisons(
         if not any(name in row.ratios for one in comparisons for row in one.rows):
             continue
         cells = {label: [_cell(one, label, name) for one in comparisons] for label in labels}
-        shown = "".join(
+        marks = "".join(
             cell.note for row in cells.values() for cell in row if isinstance(cell, Ratio)
         )
-        tables.append(
-            _matrix(
-                BY_NAME[name],
-                f"relative to {comparisons[0].baseline.label}",
-                headings,
-                cells,
-                notes=tuple(note for mark, note in _NOTES.items() if mark in shown),
-            )
-        )
+        tables.append(_matrix(BY_NAME[name], comparisons[0].baseline.label, headings, cells, marks))
     return tuple(tables)
 
 
@@ -170,17 +170,11 @@ def _of_trends(
     trends: Sequence[Trend], metric: Metric, called: Mapping[Series, Heading], newest: int
 ) -> Table:
     """Revisions by scenarios, relative to the anchor: the newest first."""
-    entries: dict[str, Entry] = {
-        place.entry.name: place.entry for one in trends for place in one.places
-    }
+    entries = {place.entry.name: place.entry for one in trends for place in one.places}
     ratios = [{place.entry.name: place.ratio for place in one.places} for one in trends]
     names = sorted(entries, key=lambda name: entries[name].order, reverse=True)
-    return _matrix(
-        metric,
-        f"relative to {trends[0].anchor}",
-        [called[one.series] for one in trends],
-        {name: [_ratio(of.get(name)) for of in ratios] for name in names[: newest or None]},
-    )
+    rows = {name: [ratio_cell(of.get(name)) for of in ratios] for name in names[: newest or None]}
+    return _matrix(metric, trends[0].anchor, [called[one.series] for one in trends], rows)
 
 
 def _cell(comparison: Comparison, label: str, cost: str) -> Cell:
@@ -189,30 +183,26 @@ def _cell(comparison: Comparison, label: str, cost: str) -> Cell:
         return NOTHING
     disturbed = DISTURBED_MARK if comparison.is_disturbed else ""
     if cost == "steady" and row.judged_by != "steady":
-        return _ratio(row.judged, TOTAL_MARK + disturbed)
-    return _ratio(row.ratios.get(cost), disturbed)
+        return ratio_cell(row.judged, TOTAL_MARK + disturbed)
+    return ratio_cell(row.ratios.get(cost), disturbed)
 
 
 def _matrix(
     metric: Metric,
-    relative: str,
+    anchor: str,
     headings: Sequence[Heading],
     rows: Mapping[str, Sequence[Cell]],
-    notes: tuple[str, ...] = (),
+    marks: str = "",
 ) -> Table:
     return Table(
-        title=f"{metric.heading}, {relative}",
+        title=f"{metric.heading}, relative to {anchor}",
         header=(Heading("revision"), *headings),
         rows=tuple(
             (Word(text=label, sort=number), *cells)
             for number, (label, cells) in enumerate(rows.items())
         ),
-        notes=notes,
+        notes=tuple(note for mark, note in _NOTES.items() if mark in marks),
     )
-
-
-def _ratio(ratio: Estimate | None, note: str = "") -> Cell:
-    return NOTHING if ratio is None else Ratio(ratio, note)
 
 
 def _section(
@@ -236,14 +226,6 @@ def _section(
         if series_of(scene.record) == series
     ]
     return Section(id=identity, title=title, parts=(*along, *sittings))
-
-
-def _more(tables: Sequence[Table]) -> Section:
-    return Section(
-        id=_MORE,
-        title="Scenarios side by side",
-        parts=(Part(title="What only these scenarios have", tables=tuple(tables)),),
-    )
 
 
 def _ids(called: Mapping[Series, str]) -> dict[Series, str]:
