@@ -40,23 +40,6 @@ def printed(record: Record) -> list[str]:
     return lines_of(lambda console: print_comparison(statistics.compare(record), console))
 
 
-def test_a_cell_holds_the_estimate_and_the_ratio_each_with_its_interval() -> None:
-    runs = {
-        "a": [times(1, 1, 0.25)] * 3,
-        "b": [times(n, 2, 0.25 + n / 100) for n in (1.9, 2.0, 2.1)],
-    }
-    lines = printed(make_record(runs, topology="cluster"))
-    assert lines[:6] == [
-        "waiting · cluster · 3 rounds · means",
-        "revision  real           user          system        cpu",
-        "a         1.000 s ±0 %   1.000 s ±0 %  0.250 s ±0 %  1.250 s ±0 %",
-        "b         2.000 s ±12 %  2.000 s ±0 %  0.270 s ±1 %  2.270 s ±0 %",
-        "          × 2            × 2           × 1.08        × 1.82",
-        "          (1.76–2.26)                  (1.07–1.09)   (1.81–1.82)",
-    ]
-    assert len(lines) > 6
-
-
 def test_what_is_printed_of_several_runs_is_said_to_be_their_mean() -> None:
     runs = [times(n, 1, 1) for n in (1.0, 1.0, 4.0)]
     lines = printed(make_record({"a": runs}))
@@ -71,29 +54,7 @@ def test_a_wide_interval_of_a_ratio_is_given_by_its_ends() -> None:
     assert found[5][0] == "(0.0417–0.358)", "not half a width that is added and taken away"
 
 
-def test_the_second_table_shows_what_the_workers_did_and_where_cpu_went() -> None:
-    lines = printed(make_record({"a": [{**times(1, 1, 1), **WAITING}], "b": []}))
-    assert lines[4:8] == [
-        "                                             start/steady/",
-        "revision  steady CPU  polls/item  late, p99  stop/launch",
-        "a         0.600 s     1,234       4.20 ms    10/60/10/20 %",
-        "b         –           –           –          –",
-    ]
-
-
 COUNTED = {"wakeups": 5000, "system_calls": 12345, "polls": 80000}
-
-
-def test_the_third_table_shows_what_waiting_consists_of() -> None:
-    one, two = ({key: n * count for key, count in COUNTED.items()} for n in (1, 2))
-    runs = {label: [{**times(1, 1, 1), **more}] * 2 for label, more in (("a", one), ("b", two))}
-    lines = [" ".join(line.split()) for line in printed(make_record(runs))]
-    assert lines[5:9] == [
-        "revision wake-ups system calls polls",
-        "a 5,000 ±0 % 12,345 ±0 % 80,000 ±0 %",
-        "b 10,000 ±0 % 24,690 ±0 % 160,000 ±0 %",
-        "× 2 × 2 × 2",
-    ]
 
 
 @pytest.mark.parametrize(

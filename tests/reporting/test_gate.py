@@ -66,13 +66,6 @@ def test_every_form_agrees_with_the_exit_code(name: str, request: pytest.Fixture
             assert not errors
 
 
-def test_a_rise_that_is_no_regression_is_remarked_with_why(forgiven: GateVerdict) -> None:
-    assert texts.remarks(forgiven) == [
-        "new in waiting: wake-ups while waiting × 12.3, but the workers' steady CPU "
-        "fell × 0.06, which pays for it: no regression."
-    ]
-
-
 def test_a_rise_whose_cost_may_have_fallen_is_remarked(forgiven: GateVerdict) -> None:
     rose = replace(forgiven.judgements[0], verdict=Verdict.SLOWER, excusable=True, cost_ratio=0.8)
     assert texts.remarks(replace(forgiven, judgements=(rose,)))[-1] == (
@@ -114,27 +107,6 @@ def test_what_the_runs_do_not_have_is_remarked() -> None:
     assert texts.remarks(verdict) == [
         "No answer for new: the runs do not have wake-ups while waiting."
     ]
-
-
-def test_what_was_not_measured_does_not_pass_in_any_form(crashing: GateVerdict) -> None:
-    assert texts.headline(crashing) == (
-        "NOT MEASURED: 2 of 2 questions, new: cpu in waiting; new: system in waiting; "
-        "new failed in 3 runs of waiting"
-    )
-    assert texts.remarks(crashing) == [
-        "new failed in 3 runs of waiting, the last time: exit code 1.",
-        "No answer for new: new failed 3 times in a row: exit code 1.",
-    ]
-    data = plain(crashing)
-    assert (data["outcome"], data["not_measured"]) == ("not measured", 2)
-    assert data["judgements"][0]["verdict"] == "not measured"
-    suite = ElementTree.fromstring(junit(crashing))
-    assert (suite.get("errors"), suite.get("failures"), suite.get("skipped")) == ("3", "0", "0")
-    error = suite.find("testcase/error")
-    assert error is not None
-    assert "exit code 1" in (error.get("message") or "")
-    assert all(line.startswith("::error ") for line in annotations(crashing))
-    assert "**not measured**" in FORMATS["markdown"](crashing)
 
 
 def test_rounds_that_were_disturbed_are_remarked(unclear: GateVerdict) -> None:

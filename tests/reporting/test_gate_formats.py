@@ -60,47 +60,11 @@ def test_long_labels_leave_the_rest_its_room(failing: GateVerdict) -> None:
     assert "1.50 (1.50–1.50)" in lines[3]
 
 
-def test_markdown_has_a_row_a_judgement_and_the_errors(failing: GateVerdict) -> None:
-    lines = FORMATS["markdown"](failing).splitlines()
-    assert lines[0] == "### FAIL: new: system in waiting"
-    assert lines[2] == (
-        "| scenario | revision | criterion | ratio (bounds) | rounds | verdict | would have found |"
-    )
-    assert lines[4].startswith("| waiting | new | system:10% | 1.50 (")
-    assert lines[4].endswith(" | 10 | **slower** | + 10 % |")
-    assert " | 10 | within margin | + " in lines[5]
-    assert lines[-1].startswith(
-        "Lower bounds hold for all 2 hypotheses and all looks together, upper ones for all looks, "
-        "each with 5% error."
-    )
-
-
 def test_markdown_lists_the_remarks_as_text(forgiven: GateVerdict) -> None:
     hostile = replace(forgiven, unsupported=("a|b <i> in waiting",))
     text = FORMATS["markdown"](hostile)
     assert "\n* new in waiting: wake-ups while waiting × 12.3, but" in text
     assert "\n* a\\|b &lt;i> in waiting: not asked, as the baseline does not support it." in text
-
-
-def test_junit_has_a_failure_for_each_failing_judgement(failing: GateVerdict) -> None:
-    suite = ElementTree.fromstring(junit(failing))
-    assert (suite.get("tests"), suite.get("failures"), suite.get("skipped")) == ("2", "1", "0")
-    failed, passed = suite.iter("testcase")
-    assert (failed.get("name"), failed.get("classname")) == ("new system:10%", "waiting")
-    failure = failed.find("failure")
-    assert failure is not None
-    assert str(failure.get("message")).endswith(": slower")
-    assert str(passed.findtext("system-out")).endswith(": within margin")
-    assert passed.find("failure") is None
-
-
-def test_junit_has_an_error_for_what_is_inconclusive_unless_that_passes(
-    unclear: GateVerdict,
-) -> None:
-    suite = ElementTree.fromstring(junit(unclear))
-    assert (suite.get("errors"), suite.get("failures"), suite.get("skipped")) == ("1", "0", "0")
-    lenient = ElementTree.fromstring(junit(replace(unclear, inconclusive_passes=True)))
-    assert (lenient.get("errors"), lenient.get("skipped")) == ("0", "1")
 
 
 def test_neither_markdown_nor_junit_holds_control_characters(crashing: GateVerdict) -> None:
@@ -116,15 +80,6 @@ def test_neither_markdown_nor_junit_holds_control_characters(crashing: GateVerdi
     assert printable(FORMATS["markdown"](verdict)) == FORMATS["markdown"](verdict)
 
 
-def test_annotations_have_the_level_of_what_happened(
-    failing: GateVerdict, forgiven: GateVerdict, unclear: GateVerdict
-) -> None:
-    lines = [annotations(verdict) for verdict in (failing, forgiven, unclear)]
-    starts = [line.split(" ")[0] for found in lines for line in found]
-    assert starts == ["::error", "::warning", "::warning"]
-    assert lines[0][0].startswith("::error title=system in waiting::new: 1.50 (")
-
-
 def test_annotations_escape_what_would_end_them(failing: GateVerdict) -> None:
     judgement = replace(failing.judgements[0], place="a:b,c%", label="x\ny\r100%:,")
     (line,) = annotations(replace(failing, judgements=(judgement,)))
@@ -137,42 +92,3 @@ def test_json_has_the_documented_keys_and_no_others(failing: GateVerdict) -> Non
     for key in (*data, *data["judgements"][0]):
         assert f"`{key}`" in documented, key
     assert "passed" not in data, "the outcome has four values"
-
-
-def test_json_holds_what_was_judged(failing: GateVerdict, forgiven: GateVerdict) -> None:
-    data = plain(
-        replace(failing, disturbed_runs=2, unsupported=("new in other",), left_out=("none",))
-    )
-    assert (data["schema_version"], data["outcome"], data["error"]) == (3, "fail", 0.05)
-    assert (data["questions"], data["max_rounds"], data["inconclusive"]) == (2, 10, "error")
-    assert (data["disturbed_runs"], data["unsupported"]) == (2, ["new in other"])
-    assert (data["open"], data["left_out"]) == (0, ["none"])
-    assert data["headline"] == gate.headline(failing)
-    assert len(data["remarks"]) == 4
-    first, second = data["judgements"]
-    assert (first["scenario"], first["scenarios"]) == ("waiting", ["waiting"])
-    assert (first["revision"], first["metric"]) == ("new", "system")
-    assert (first["criterion"], first["margin"], first["floor"]) == ("system:10%", 0.1, 0)
-    assert (first["unit"], first["alone"], first["together"]) == ("second", False, False)
-    assert (first["verdict"], first["fails"], first["open"]) == ("slower", True, False)
-    assert (first["cost"], first["given_up"]) == ("cpu", False)
-    assert (second["verdict"], second["fails"], second["cost"]) == ("within margin", False, None)
-    judgement = failing.judgements[0]
-    for name in ("low", "ratio", "high", "rounds", "supported_margin", "would_have_found"):
-        assert first[name] == getattr(judgement, name)
-    data = plain(forgiven)
-    assert data["outcome"] == "pass"
-    rose = data["judgements"][0]
-    assert (rose["cost"], rose["verdict"], rose["fails"]) == ("steady", "excused", False)
-    assert rose["cost_ratio"] == forgiven.judgements[0].cost_ratio
-
-
-def test_json_says_what_is_open_and_what_is_judged_together(
-    unclear: GateVerdict, many: GateVerdict
-) -> None:
-    data = plain(unclear)
-    assert (data["open"], data["judgements"][0]["open"]) == (1, True)
-    pooled = plain(many)["judgements"][0]
-    assert pooled["scenario"] == "2 waiting scenarios together"
-    assert pooled["scenarios"] == ["partitioned-long-input", "dynamic-long-input"]
-    assert (pooled["criterion"], pooled["together"]) == ("steady:10%,together", True)

@@ -1,8 +1,5 @@
 """A trend in every form."""
 
-import csv
-import io
-import json
 from dataclasses import replace
 
 from tests.analysis.test_history import told
@@ -28,24 +25,6 @@ def test_the_table_has_every_revision_and_says_each_step_at_80_columns() -> None
     assert "The workers' steady CPU rose with v3: × 2" in text
     assert "of what it was up to v2; provisional, as only one sitting says so." in text
     assert "No chain of sittings joins with v1: v8, v9." in text
-
-
-def test_every_form_has_every_revision() -> None:
-    rows = list(csv.DictReader(io.StringIO(history.as_csv(TRENDS, STEADY))))
-    assert [row["revision"] for row in rows] == ["v1", "v2", "v3"]
-    assert [bool(row["step"]) for row in rows] == [False, False, True]
-    (plain,) = json.loads(json.dumps(history.as_plain(TRENDS, STEADY)))["trends"]
-    assert [one["revision"] for one in plain["revisions"]] == ["v1", "v2", "v3"]
-    assert (plain["steps"][0]["after"], plain["apart"]) == ("v3", ["v8", "v9"])
-
-
-def test_exports_have_the_newest_revision() -> None:
-    (benchmark,) = history.for_action_benchmark(TRENDS, STEADY)
-    assert {"name", "unit", "value"} <= benchmark.keys()
-    assert benchmark["name"] == "waiting, single: steady"
-    (measures,) = history.for_bencher(TRENDS, STEADY).values()
-    assert measures["steady-ratio"]["lower_value"] < measures["steady-ratio"]["value"]
-    assert benchmark["value"] == measures["steady-ratio"]["value"]
 
 
 def test_a_long_history_shows_its_newest_and_those_at_steps() -> None:
