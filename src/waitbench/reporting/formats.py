@@ -1,12 +1,14 @@
 """Numbers as people write them: counts, values, ratios, intervals, shares."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 
 from waitbench.analysis.statistics import Estimate
 from waitbench.model.metrics import Metric
 
 NOTHING = "–"
 """Stands where there is no figure."""
+
+Statistic = Callable[[Sequence[float]], float]
 
 
 def format_count(count: int, one: str, many: str) -> str:
@@ -17,6 +19,14 @@ def format_count(count: int, one: str, many: str) -> str:
 def format_number(value: float) -> str:
     """Three digits, or all before the point."""
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def format_statistic(
+    name: str, columns: Iterable[Sequence[float]], statistic: Statistic, form: str
+) -> tuple[str, ...]:
+    """The row of a table with a statistic of each column; ``form`` says how numbers are written."""
+    cells = (form.format(statistic(column)) if column else NOTHING for column in columns)
+    return (name, *cells)
 
 
 def format_value(value: float, metric: Metric) -> str:

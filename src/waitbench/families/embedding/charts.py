@@ -77,7 +77,7 @@ def _draw_cost(axes: Axes, modes: Modes) -> None:
         )
     _name_bars(axes, modes)
     axes.set_ylabel("CPU milliseconds per request")
-    axes.set_xlabel("plain: embedder, hatched: proxy", fontsize=8, color="#555555")
+    axes.set_xlabel("plain: embedder, hatched: proxy", fontsize=8, color=style.GREY)
     axes.set_title("what they cost", fontsize=10)
 
 

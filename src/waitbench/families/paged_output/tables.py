@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from waitbench.families.paged_output.kept import Paging
 from waitbench.families.paged_output.paging import BUFFER, PAGE_SIZE, Measured
 from waitbench.reporting.document import Table
+from waitbench.reporting.formats import NOTHING
 
 
 def tables(paging: Paging | None) -> list[Table]:
@@ -45,7 +46,7 @@ def _speed_ups(device: str, measured: Sequence[Measured]) -> Table:
                 f"{each.regular_s * 1e6:,.0f}",
                 f"{each.paged_s * 1e6:,.0f}",
                 f"{each.speedup:.2f}",
-                "–" if each.row.published_speedup is None else f"{each.row.published_speedup:.2f}",
+                _published(each.row.published_speedup, ".2f"),
             )
             for each in measured
         ),
@@ -63,7 +64,7 @@ def _load_shedding(measured: Sequence[Measured]) -> Table:
                 f"{each.row.buffer:,}",
                 f"{each.speedup:.2f}",
                 f"{each.dropped / each.row.messages:.2%}",
-                "–" if each.row.published_dropped is None else f"{each.row.published_dropped:.2%}",
+                _published(each.row.published_dropped, ".2%"),
             )
             for each in measured
         ),
@@ -91,6 +92,10 @@ def _costs(paging: Paging) -> Table:
             f"An idle paged writer uses {paging.idle_share:.4%} of a core.",
         ),
     )
+
+
+def _published(figure: float | None, form: str) -> str:
+    return NOTHING if figure is None else format(figure, form)
 
 
 def _page(measured: Measured) -> str:

@@ -98,6 +98,6 @@ def _draw_cost(axes: Axes, calls: Sequence[TransportCalls]) -> None:
     axes.set_xticks(range(len(calls)), names, fontsize=8)
     axes.set_ylabel("CPU milliseconds per call")
     axes.set_xlabel(
-        "coloured: worker, grey: model, hatched: system time", fontsize=8, color="#555555"
+        "coloured: worker, grey: model, hatched: system time", fontsize=8, color=style.GREY
     )
     style.tidy(axes)

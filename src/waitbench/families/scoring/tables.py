@@ -1,7 +1,7 @@
 """How long a call takes, how many lines it gets, and what it costs, by transport."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -9,6 +9,7 @@ from waitbench.model.metrics import quantile
 from waitbench.model.record import Record
 from waitbench.model.run import Measurement
 from waitbench.reporting.document import Table
+from waitbench.reporting.formats import NOTHING, Statistic, format_statistic
 
 _OBSERVED = {"taken_s", "lines"}
 """What a sample says of a call; another is not of a call."""
@@ -53,7 +54,7 @@ def _limit_ms(record: Record) -> float:
     return limit_ms if isinstance(limit_ms, (int, float)) else math.nan
 
 
-_STATISTICS: dict[str, Callable[[Sequence[float]], float]] = {
+_STATISTICS: dict[str, Statistic] = {
     "mean": fmean,
     "min": min,
     "25%": lambda values: quantile(values, 0.25),
@@ -133,8 +134,7 @@ def _header(calls: Sequence[TransportCalls]) -> tuple[str, ...]:
 
 def _described(columns: Sequence[Sequence[float]], form: str) -> tuple[tuple[str, ...], ...]:
     return tuple(
-        (name, *(form.format(statistic(column)) for column in columns))
-        for name, statistic in _STATISTICS.items()
+        format_statistic(name, columns, statistic, form) for name, statistic in _STATISTICS.items()
     )
 
 
@@ -151,4 +151,4 @@ def _relative(calls: Sequence[TransportCalls]) -> tuple[tuple[str, ...], ...]:
 def _published(transport: str) -> str:
     if transport == "blocking":
         return "1"
-    return f"{_PUBLISHED_LINES[transport]:.3f}" if transport in _PUBLISHED_LINES else "–"
+    return f"{_PUBLISHED_LINES[transport]:.3f}" if transport in _PUBLISHED_LINES else NOTHING
