@@ -12,7 +12,7 @@ from tests.reporting.printing import lines_of_table
 from waitbench.analysis.machines import across
 from waitbench.model.record import Record
 from waitbench.reporting import machines
-from waitbench.reporting.page.parts import source
+from waitbench.reporting.page_parts import source
 
 SMALL = {"cpu": "Small", "cpus": 1, "fingerprint": "aaaa"}
 LARGE = {"cpu": "Large", "cpus": 8, "fingerprint": "bbbb"}

@@ -27,7 +27,7 @@ from waitbench.reporting.document import (
 from waitbench.reporting.formats import NOTHING, format_count
 from waitbench.reporting.gate import failed_text
 from waitbench.reporting.history import sentence
-from waitbench.reporting.page.parts import Scene, along_history, sitting, source
+from waitbench.reporting.page_parts import Scene, along_history, sitting, source
 from waitbench.reporting.summary import DISTURBED_MARK, DISTURBED_NOTE, TOTAL_MARK, TOTAL_NOTE
 
 Trends = Mapping[str, Sequence[Trend]]
@@ -58,7 +58,7 @@ class ReadFolder:
     """What only its families have."""
 
 
-def page(kept: Sequence[ReadFolder], trends: Trends | None = None, newest: int = 0) -> Page:
+def compose(kept: Sequence[ReadFolder], trends: Trends | None = None, newest: int = 0) -> Page:
     """A page of one comparison; or, with ``trends``, of several and what they tell together.
 
     ``newest``: only so many revisions are shown of trends; 0 for all.

@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 
 from tests.records import outcome
-from tests.reporting.page.made_up import kept
+from tests.reporting.made_up import kept
 from waitbench.reporting import html
 from waitbench.reporting.page import compose
-from waitbench.reporting.page.parts import Scene
+from waitbench.reporting.page_parts import Scene
 
 HOSTILE = (
     "<script>alert(1)</script>",
@@ -32,13 +32,13 @@ def test_hostile_text_is_text(text: str) -> None:
         scene.record.add(outcome("v2", 6, "failed", message=text, log=text))
     scenes = [Scene.of(scene.record) for scene in one.scenes]
     shown = html.render(
-        compose.page([replace(one, context=context, scenes=scenes, headline=(text, False))])
+        compose([replace(one, context=context, scenes=scenes, headline=(text, False))])
     )
     # What it holds of elements is what the template and the library wrote.
     harmless = kept("folder", ("v1", "v2"))
     harmless.scenes[0].record.add(outcome("v2", 6, "failed", message="why", log="log"))
     scenes = [Scene.of(harmless.scenes[0].record)]
-    plain = html.render(compose.page([replace(harmless, scenes=scenes)]))
+    plain = html.render(compose([replace(harmless, scenes=scenes)]))
     tags = [len(re.findall(r"<(script|img|style|!--)", page)) for page in (shown, plain)]
     assert tags[0] == tags[1]
     assert "\u202e" not in shown
@@ -47,7 +47,7 @@ def test_hostile_text_is_text(text: str) -> None:
 
 
 def test_a_page_asks_for_nothing() -> None:
-    shown = html.render(compose.page([kept("folder", ("v1", "v2"))]))
+    shown = html.render(compose([kept("folder", ("v1", "v2"))]))
     own = shown[: shown.index('id="drawings"')]
     assert re.findall(r"""(?:src|href)=["'](?!#)""", own) == []
     assert "default-src 'none'" in own

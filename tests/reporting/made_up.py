@@ -11,8 +11,8 @@ from waitbench.analysis import history, sitting_figures
 from waitbench.analysis.trend import MARGIN
 from waitbench.model.metrics import BY_NAME
 from waitbench.model.run import ThreadSample
-from waitbench.reporting.page.compose import ReadFolder, Trends
-from waitbench.reporting.page.parts import Scene
+from waitbench.reporting.page import ReadFolder, Trends
+from waitbench.reporting.page_parts import Scene
 
 _METRICS = (
     "real", "user", "system", "cpu", "steady", "cpu-startup", "cpu-shutdown", "cpu-launcher",

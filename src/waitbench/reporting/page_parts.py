@@ -11,11 +11,10 @@ from waitbench.analysis.statistics import Comparison
 from waitbench.model.metrics import Metric
 from waitbench.model.record import Context, Record, RevisionRecord
 from waitbench.model.run import HARMLESS, ThreadSample, Trace
-from waitbench.reporting import comparison, machines, traces
+from waitbench.reporting import comparison, machines, page_charts, traces
 from waitbench.reporting.document import Log, Part, Ratio, Source, Table, Word
 from waitbench.reporting.formats import NOTHING
 from waitbench.reporting.history import newest_of, notes
-from waitbench.reporting.page import charts
 
 _GROUPS = (
     ("The whole run, means", comparison.WHOLE_RUN),
@@ -59,9 +58,9 @@ def sitting(scene: Scene, *, brief: bool = False) -> Part:
     """
     shown = scene.comparison
     drawn = (
-        *charts.runs(shown, scene.record),
-        charts.parts(shown),
-        charts.timeline(shown, scene.samples),
+        *page_charts.runs(shown, scene.record),
+        page_charts.parts(shown),
+        page_charts.timeline(shown, scene.samples),
     )
     begun = _moment(scene.record.context.started_at)
     return Part(
@@ -101,7 +100,7 @@ def along_history(found: Trend, metric: Metric, newest: int) -> Part:
     return Part(
         title=f"{metric.heading}, through history",
         tables=(_trend_table(found, metric, newest),),
-        charts=(charts.trend(found, metric, newest),),
+        charts=(page_charts.trend(found, metric, newest),),
     )
 
 
@@ -118,7 +117,7 @@ def _trend_table(found: Trend, metric: Metric, newest: int) -> Table:
                 Ratio(place.ratio),
                 Word(text=str(place.ratio.count), sort=place.ratio.count),
                 Word(text=str(place.machines), sort=place.machines),
-                charts.step_text(steps.get(place.entry.name)),
+                page_charts.step_text(steps.get(place.entry.name)),
             )
             for number, place in enumerate(newest_of(found, newest))
         ),
