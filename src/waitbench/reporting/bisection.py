@@ -1,7 +1,7 @@
 """What a search for a change found -> what is said of it: steps, a document, plain data."""
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -130,19 +130,13 @@ def about_aside(stage: Stage, aside: Sequence[LoggedCommit]) -> list[str]:
 def to_repeat(searched: Searched) -> list[str]:
     """The commands that measure each culprit beside what was before it."""
     scenarios = [word for name in searched.scenarios for word in ("-s", name)]
-    return [
-        shlex.join(
-            [
-                "./compare.sh",
-                *(
-                    f"{searched.prefix}{stage.labels[at]}{searched.variant}"
-                    for at in (one.good, one.bad)
-                ),
-                *scenarios, "--fail-on", str(searched.criterion), *searched.options,
-            ]
-        )
-        for stage, one in searched.culprits
-    ]  # fmt: skip
+    options = (*scenarios, "--fail-on", str(searched.criterion), *searched.options)
+    found = []
+    for stage, one in searched.culprits:
+        labels = (stage.labels[one.good], stage.labels[one.bad])
+        ends = (f"{searched.prefix}{label}{searched.variant}" for label in labels)
+        found.append(shlex.join(("./compare.sh", *ends, *options)))
+    return found
 
 
 def _finding(searched: Searched, stage: Stage, finding: Finding) -> str:
@@ -290,17 +284,13 @@ def _plain_stage(stage: Stage) -> dict[str, Any]:
             {
                 "label": label,
                 "release": point.source.version if isinstance(point.source, Release) else None,
-                "commits": [_plain_commit(one) for one in point.commits],
+                "commits": [{**asdict(one), "files": len(one.files)} for one in point.commits],
                 "missing": stage.missing.get(number),
             }
             for number, (label, point) in enumerate(zip(stage.labels, stage.points, strict=True))
         ],
         "findings": [
-            {
-                "kind": one.kind.value,
-                "good": stage.labels[one.good],
-                "bad": stage.labels[one.bad],
-            }
+            {"kind": one.kind.value, "good": stage.labels[one.good], "bad": stage.labels[one.bad]}
             for one in stage.search.findings
         ],
         "steps": [
@@ -314,10 +304,4 @@ def _plain_stage(stage: Stage) -> dict[str, Any]:
             }
             for step, answer in stage.search.answers
         ],
-    }
-
-
-def _plain_commit(commit: LoggedCommit) -> Mapping[str, Any]:
-    return {name: value for name, value in asdict(commit).items() if name != "files"} | {
-        "files": len(commit.files)
     }

@@ -101,7 +101,8 @@ def reasons(verdict: GateVerdict) -> list[str]:
     said += [
         f"{place}: the baseline supports it, this candidate does not." for place in verdict.lost
     ]
-    said += _about_unmeasured(verdict)
+    lacking = dict.fromkeys((j.label, j.why_given_up) for j in verdict.not_measured)
+    said += [f"No answer for {label}: {why}." for label, why in lacking]
     if not verdict.judgements and not said:
         said.append("No question could be asked of these revisions and scenarios.")
     return said + _about_open(verdict)
@@ -216,12 +217,6 @@ def _about_means(judgement: Judgement) -> str | None:
         f"{format_bound(judgement.ratio)}, that of the means {format_bound(judgement.means)}: "
         "some runs cost much more."
     )
-
-
-def _about_unmeasured(verdict: GateVerdict) -> list[str]:
-    """Why there is nothing to judge, once for each reason."""
-    reasons = dict.fromkeys((j.label, j.why_given_up) for j in verdict.not_measured)
-    return [f"No answer for {label}: {why}." for label, why in reasons]
 
 
 def _about_open(verdict: GateVerdict) -> list[str]:

@@ -55,17 +55,14 @@ def letters(number: int) -> list[str]:
 
 def tables(found: Sequence[AcrossMachines], machines: Machines) -> list[Table]:
     """A table for each candidate: a row for each metric of each scenario."""
-    made = []
-    for label in dict.fromkeys(one.label for one in found):
-        of_label = [one for one in found if one.label == label]
-        made.append(
-            Table(
-                f"{label} against the baseline, on each machine and on machines like these",
-                ("scenario", *machines, _ALL, "disagree"),
-                tuple(map(_row, of_label)),
-            )
+    return [
+        Table(
+            f"{label} against the baseline, on each machine and on machines like these",
+            ("scenario", *machines, _ALL, "disagree"),
+            tuple(_row(one) for one in found if one.label == label),
         )
-    return made
+        for label in dict.fromkeys(one.label for one in found)
+    ]
 
 
 def sentences(found: Sequence[AcrossMachines], machines: Machines) -> list[str]:

@@ -64,11 +64,7 @@ def runs(comparison: Comparison, record: Record) -> tuple[Chart, ...]:
         for name in (*SHOWN, _SHARE)
         if name in known and any(known[name].key in run.metrics for run in record.measurements)
     ]
-    rows: Rows = [
-        {**_run(run), **{metric.name: _value(run, metric) for metric in metrics}}
-        for label in record.context.labels
-        for run in record.of(label)
-    ]
+    rows: Rows = [_row(run, metrics) for label in record.context.labels for run in record.of(label)]
     titles = {metric.name: _titled(metric) for metric in metrics}
     shown = {name: title for name, title in titles.items() if name in SHOWN}
     if not rows or not shown:
@@ -131,14 +127,11 @@ def _plane(comparison: Comparison, rows: Rows, titles: Mapping[str, str]) -> Cha
 def parts(comparison: Comparison) -> Chart | None:
     """Where the CPU went: the mean of each part of each revision."""
     rows = [
-        {
-            "revision": row.label,
-            "part": SPLIT[name],
-            "seconds": _rounded(max(row.estimates[name].value, 0.0)),
-        }
+        {"revision": row.label, "part": part, "seconds": _rounded(max(value, 0.0))}
         for row in comparison.rows
-        for name in SPLIT
+        for name, part in SPLIT.items()
         if name in row.estimates
+        for value in [row.estimates[name].value]
     ]
     if not rows:
         return None
@@ -269,19 +262,21 @@ def step_text(step: TrendStep | None) -> str:
     return f"{format_ratio(step.ratio)}{provisional}"
 
 
-def _run(run: Measurement) -> dict[str, Any]:
+def _row(run: Measurement, metrics: Sequence[Metric]) -> dict[str, Any]:
     return {
         "revision": run.label,
         "round": run.round,
         "position": run.position + 1,
         "marks": ", ".join(run.marks) or "none",
+        **{metric.name: _value(run, metric) for metric in metrics},
     }
 
 
 def _value(run: Measurement, metric: Metric) -> float | None:
     if metric.key not in run.metrics:
         return None
-    return _rounded(run.metrics[metric.key] * _factor(metric))
+    factor = 1000 if metric.name == "latency" else 2**-20 if metric.unit == "byte" else 1
+    return _rounded(run.metrics[metric.key] * factor)
 
 
 def _known(rows: Rows, name: str) -> list[float]:
@@ -306,10 +301,6 @@ def _titled(metric: Metric) -> str:
     if metric.name == "latency":
         unit = "ms"
     return f"{metric.title}, {unit}" if unit != "count" else metric.title
-
-
-def _factor(metric: Metric) -> float:
-    return 1000 if metric.name == "latency" else 2**-20 if metric.unit == "byte" else 1
 
 
 def _rounded(value: float) -> float:

@@ -58,25 +58,27 @@ def figures(contents: Contents, shown: SideBySide) -> Mapping[str, Figure]:
     context = contents.context
     if context is None or not side_by_side.is_shown(context):
         return {}
-    having = {
-        place: _Runs(place, late, share)
-        for place, one in enumerate(context.revisions)
-        for late, share in [_values(one.label, contents, shown)]
-        if late and share
-    }
+    having = []
+    for place, label in enumerate(context.labels):
+        late, share = (
+            [max(value, _LEAST) for value in side_by_side.values(one, contents.records, label)]
+            for one in (shown.late, shown.share)
+        )
+        if late and share:
+            having.append(_Runs(place, late, share))
     if len(having) < 2:
         return {}
     scenario = side_by_side.record_of(shown.late, contents.records)
     assert scenario is not None, "it has runs"
     partitions, interval = (scenario.parameters.get(one) for one in ("partitions", "interval"))
     figure = _draw(
-        list(having.values()),
+        having,
         labels=context.labels,
         title="What waiting costs, and how late items are",
         where=f"{context.topology} · {partitions} partitions, an item each per {interval} s",
         cost="CPU while waiting, % of a core",
         size=(8, 5.5),
-        lines=_lines([(context.revisions[place], runs) for place, runs in having.items()]),
+        lines=_lines(having, context.revisions),
     )
     return {shown.title: figure}
 
@@ -93,22 +95,16 @@ def _runs_of(comparison: Comparison) -> list[_Runs]:
     return found
 
 
-def _values(label: str, contents: Contents, shown: SideBySide) -> tuple[list[float], list[float]]:
-    late, share = (
-        [max(value, _LEAST) for value in side_by_side.values(one, contents.records, label)]
-        for one in (shown.late, shown.share)
-    )
-    return late, share
-
-
-def _lines(having: Sequence[tuple[RevisionRecord, _Runs]]) -> list[list[tuple[float, float]]]:
+def _lines(
+    having: Sequence[_Runs], revisions: Sequence[RevisionRecord]
+) -> list[list[tuple[float, float]]]:
     """What differs in its settings only, from the least late to the latest."""
 
-    def key(one: tuple[RevisionRecord, _Runs]) -> tuple[str, str, tuple[str, ...]]:
-        return side_by_side.without_settings(one[0])
+    def key(runs: _Runs) -> tuple[str, str, tuple[str, ...]]:
+        return side_by_side.without_settings(revisions[runs.place])
 
     return [
-        sorted((late.value, cost.value) for late, cost in (runs.medians for _, runs in group))
+        sorted((late.value, cost.value) for late, cost in (runs.medians for runs in group))
         for _, group in groupby(sorted(having, key=key), key=key)
     ]
 

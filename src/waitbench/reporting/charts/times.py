@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 from waitbench.analysis.statistics import Comparison, Median, median
 from waitbench.model.metrics import BY_NAME
 from waitbench.reporting.charts import style
+from waitbench.reporting.formats import format_count
 
 SHOWN = ("real", "user", "system")
 
@@ -140,6 +141,4 @@ def _subtitle(comparisons: Sequence[Comparison]) -> str:
 def _rounds(comparisons: Sequence[Comparison]) -> str:
     counts = [comparison.rounds for comparison in comparisons]
     fewest, most = min(counts), max(counts)
-    if fewest != most:
-        return f"{fewest}–{most} rounds"
-    return "1 round" if most == 1 else f"{most} rounds"
+    return format_count(most, "round", "rounds") if fewest == most else f"{fewest}–{most} rounds"
