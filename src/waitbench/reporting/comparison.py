@@ -1,6 +1,6 @@
 """A Comparison -> the tables of one scenario, what a person would say of it, and plain data."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rich.console import Console
@@ -124,26 +124,12 @@ def sentences(comparison: Comparison) -> list[str]:
     said = []
     for row in comparison.rows:
         if row.ratios:
-            said += _about_change(row, comparison.baseline)
-            said += _about_waiting(row, comparison.baseline) if comparison.waits else []
-        said += _warnings(row)
-        if row.measured and not row.runs:
-            rounds = comparison.rounds + comparison.left_out
-            said.append(
-                f"{row.label}: measured in {row.measured} of {rounds} rounds only: no figures."
-            )
-    said += _about_rounds(comparison)
-    if comparison.other_packages:
-        said.append(
-            "Other packages differ too, and part of a difference may be theirs: "
-            f"{'; '.join(comparison.other_packages)}."
-        )
-    if comparison.mixed_origins:
-        said.append(
-            "Mixed origins: these revisions were built by different compilers; part of a "
-            "difference may be theirs."
-        )
-    return said
+            parts = [
+                _phrase(BY_NAME[name], row.ratios[name]) for name in _TOLD if name in row.ratios
+            ]
+            said.append(f"{row.label} against {comparison.baseline.label}: {', '.join(parts)}.")
+        said += [f"{row.label}: {remark}." for remark in _remarks(row, comparison)]
+    return [*said, *_about_all(comparison)]
 
 
 def count_disturbed(rounds: int) -> str:
@@ -158,36 +144,38 @@ def count_repeated(runs: int) -> str:
     return f"{counted} repeated because the machine did something else meanwhile"
 
 
-def _about_rounds(comparison: Comparison) -> list[str]:
-    """Rounds that do not count, and those that had better not."""
-    said = []
+def _about_all(comparison: Comparison) -> Iterator[str]:
+    """Rounds that do not count, those that had better not, and what else may differ."""
     if comparison.left_out:
         left_out = format_count(comparison.left_out, "round is", "rounds are")
-        said.append(f"{left_out} left out: not every revision has a measurement there.")
+        yield f"{left_out} left out: not every revision has a measurement there."
     if comparison.disturbed:
-        said.append(f"{count_disturbed(comparison.disturbed)}.")
-    return said
+        yield f"{count_disturbed(comparison.disturbed)}."
+    if comparison.other_packages:
+        yield (
+            "Other packages differ too, and part of a difference may be theirs: "
+            f"{'; '.join(comparison.other_packages)}."
+        )
+    if comparison.mixed_origins:
+        yield (
+            "Mixed origins: these revisions were built by different compilers; part of a "
+            "difference may be theirs."
+        )
 
 
-def _about_change(row: Row, baseline: Row) -> list[str]:
-    parts = [_phrase(BY_NAME[name], row.ratios[name]) for name in _TOLD if name in row.ratios]
-    said = [f"{row.label} against {baseline.label}: {', '.join(parts)}."]
-    said += [
-        f"{row.label}: {explanation.title} rose "
-        f"{format_factor(row.ratios[explanation.name].value)}, but "
-        f"{cost.title} fell {format_factor(row.ratios[cost.name].value)}: no regression."
-        for explanation, cost in row.excused(baseline)
-    ]
-    return said
-
-
-def _about_waiting(row: Row, baseline: Row) -> list[str]:
-    """What the workers spend while they wait, and what that does to the items."""
+def _remarks(row: Row, comparison: Comparison) -> Iterator[str]:
+    """What else is to be said of a revision."""
+    for explanation, cost in row.excused(comparison.baseline) if row.ratios else ():
+        rose, fell = (format_factor(row.ratios[one.name].value) for one in (explanation, cost))
+        yield f"{explanation.title} rose {rose}, but {cost.title} fell {fell}: no regression"
     steady = row.ratios.get("steady")
-    if steady is None or steady.low is None:
-        return []
-    late = _about_lateness(row, baseline)
-    return [f"{row.label}: {_about_spending(steady)}{f'; {late}' if late else ''}."]
+    if comparison.waits and steady is not None and steady.low is not None:
+        late = _about_lateness(row, comparison.baseline)
+        yield f"{_about_spending(steady)}{f'; {late}' if late else ''}"
+    yield from _warnings(row)
+    if row.measured and not row.runs:
+        rounds = comparison.rounds + comparison.left_out
+        yield f"measured in {row.measured} of {rounds} rounds only: no figures"
 
 
 def _about_spending(steady: Estimate) -> str:
@@ -213,46 +201,38 @@ def _about_lateness(row: Row, baseline: Row) -> str | None:
     return f"items arrive {abs(difference_ms):.1f} ms {direction} at p99"
 
 
-def _warnings(row: Row) -> list[str]:
-    said = []
+def _warnings(row: Row) -> Iterator[str]:
+    runs = f"{len(row.runs)} runs"
     if row.unsupported is not None:
-        said.append(f"{row.label}: not supported: {row.unsupported}.")
+        yield f"not supported: {row.unsupported}"
     counts = ", ".join(
         f"{count} × {reason}{_last_words(row.last_failures[reason])}"
         for reason, count in sorted(row.failures.items())
         if reason not in HARMLESS
     )
     if counts:
-        said.append(f"{row.label}: runs without a measurement: {counts}.")
-    repeated = row.failures.get(DISTURBED, 0)
-    if repeated:
-        said.append(f"{row.label}: {count_repeated(repeated)}.")
+        yield f"runs without a measurement: {counts}"
+    if row.failures.get(DISTURBED, 0):
+        yield count_repeated(row.failures[DISTURBED])
     if UNBALANCED in row.marks:
-        said.append(
-            f"{row.label}: in {row.marks[UNBALANCED]} of {len(row.runs)} runs the CPU of workers, "
-            "helpers and launcher does not add up."
+        yield (
+            f"in {row.marks[UNBALANCED]} of {runs} the CPU of workers, helpers and launcher does "
+            "not add up"
         )
     if OVERDUE in row.marks:
-        said.append(
-            f"{row.label}: in {row.marks[OVERDUE]} of {len(row.runs)} runs the input ended much "
-            "later than it was due: steady CPU has what came after the wait."
+        yield (
+            f"in {row.marks[OVERDUE]} of {runs} the input ended much later than it was due: steady "
+            "CPU has what came after the wait"
         )
     if row.identical_to:
-        said.append(
-            f"{row.label}: identical build: every file of its package is that of "
-            f"{row.identical_to}."
-        )
+        yield f"identical build: every file of its package is that of {row.identical_to}"
     elif row.same_library_as:
-        said.append(
-            f"{row.label}: same compiled library as {row.same_library_as}, but other files of the "
-            "package differ."
+        yield (
+            f"same compiled library as {row.same_library_as}, but other files of the package differ"
         )
     if row.launcher_cpu_s is not None:
-        said.append(
-            f"{row.label}: the engine's own launcher would have added "
-            f"{row.launcher_cpu_s:.2f} s of CPU (one extra run)."
-        )
-    return said
+        added = f"{row.launcher_cpu_s:.2f} s of CPU (one extra run)"
+        yield f"the engine's own launcher would have added {added}"
 
 
 def _last_words(last: Outcome) -> str:
