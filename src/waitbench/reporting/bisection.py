@@ -15,6 +15,7 @@ from waitbench.analysis.sequential import ALPHA
 from waitbench.model.history import LoggedCommit
 from waitbench.model.revision import Release
 from waitbench.reporting.document import Command, Document, Heading, Quote, Sentences, Table
+from waitbench.reporting.formats import format_factor
 
 _SHOWN_DIGITS = 10
 _WORTH_SAYING = 10.0
@@ -213,7 +214,7 @@ def _answer_text(answer: StepAnswer) -> str:
 
 def _ratio_text(change: Change) -> str:
     """A ratio with its bounds."""
-    return f"× {change.ratio:.3g} ({change.low:.3g}–{change.high:.3g})"
+    return f"{format_factor(change.ratio)} ({change.low:.3g}–{change.high:.3g})"
 
 
 def _about(commit: LoggedCommit) -> list[str]:

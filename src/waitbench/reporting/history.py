@@ -21,9 +21,7 @@ _COLUMNS = (
 
 
 def table(trend: Trend, title: str, metric: Metric, newest: int = 0) -> Table:
-    """The revisions in order of history, and a sentence for each step.
-
-    ``title`` is that of the series.
+    """The revisions of the series with this title in order of history, a sentence for each step.
 
     With ``newest``, only so many, besides the anchor and those at a step.
     """
@@ -184,9 +182,7 @@ def _plain_place(place: Place) -> dict[str, Any]:
         "version": place.entry.version,
         "commit": place.entry.commit,
         "date": place.entry.date,
-        "ratio": place.ratio.value,
-        "low": place.ratio.low,
-        "high": place.ratio.high,
+        **_plain_ratio(place.ratio),
         "sittings": place.ratio.count,
         "machines": place.machines,
     }
@@ -196,8 +192,10 @@ def _plain_step(step: TrendStep) -> dict[str, Any]:
     return {
         "before": step.before,
         "after": step.after,
-        "ratio": step.ratio.value,
-        "low": step.ratio.low,
-        "high": step.ratio.high,
+        **_plain_ratio(step.ratio),
         "provisional": step.provisional,
     }
+
+
+def _plain_ratio(ratio: Estimate) -> dict[str, float | None]:
+    return {"ratio": ratio.value, "low": ratio.low, "high": ratio.high}
