@@ -61,7 +61,7 @@ def test_a_later_format_is_refused_with_what_to_do() -> None:
 
 @pytest.mark.parametrize("named", ["2", 2.0, None, True, [2]])
 def test_a_format_must_be_a_number(named: object) -> None:
-    with pytest.raises(TypeError):
+    with pytest.raises(ValueError, match=r"Expected `int`, got `\w+` - at `\$\.format`"):
         format_of({"format": named})
 
 

@@ -30,7 +30,7 @@ from waitbench.reporting.progress import RunProgress
 from waitbench.reporting.traces import tables
 from waitbench.store import comparisons, journal, shares, traces
 from waitbench.store.comparisons import Contents
-from waitbench.store.plain import Plain, take
+from waitbench.store.plain import Plain
 from waitbench.system import installation
 
 UNITS = ".units"
@@ -88,7 +88,7 @@ class Collecting:
         unit = self._units[scenario]
         event, plain = messages.read_line(line)
         if event == messages.ABOUT:
-            self.progress.about(f"{unit.machine}: {take(plain, 'text', str).rstrip(' …')}")
+            self.progress.about(f"{unit.machine}: {plain['text'].rstrip(' …')}")
         elif event == messages.BEGUN:
             self._begin(unit, plain)
         elif event == messages.EXTEND:
@@ -182,7 +182,7 @@ class Collecting:
         )
 
     def _run(self, unit: _Unit, event: str, plain: Plain) -> None:
-        planned = messages.read_planned(take(plain, "run", dict), self.scenarios)
+        planned = messages.read_planned(plain["run"], self.scenarios)
         if event == messages.BEGIN:
             self.progress.begin(planned, unit.machine)
             return

@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TextIO
 
+import msgspec
+
 from waitbench.model.record import Context, Record
 from waitbench.model.run import Measurement, PlannedRun, Result
 from waitbench.model.scenario import Scenario
@@ -20,7 +22,7 @@ from waitbench.store.formats import (
     read_run,
     read_scenario,
 )
-from waitbench.store.plain import Plain, parse, take
+from waitbench.store.plain import Plain, parse
 
 ABOUT, BEGUN, EXTEND, BEGIN, END, SKIP, KEEP = (
     "about", "begun", "extend", "begin", "end", "skip", "keep"
@@ -107,33 +109,27 @@ def read_line(line: str) -> tuple[str, Plain]:
     """The event of a line, and all that it says; what nobody meant to tell is said as it is."""
     try:
         plain = parse(line)
-        return take(plain, "event", str), plain
-    except (ValueError, KeyError, TypeError):
+        return msgspec.convert(plain["event"], str), plain
+    except (ValueError, KeyError):
         return ABOUT, {"text": line}
 
 
 def read_begun(plain: Plain) -> tuple[Context, Mapping[str, Any], list[Record]]:
     """What ``Teller.begun`` told: a context, settings, and records without runs."""
-    comparison = take(plain, "comparison", dict)
+    comparison = plain["comparison"]
     context = read_context(comparison)
-    records = [read_scenario(one, context) for one in take(plain, "scenarios", list)]
-    return context, take(comparison, "settings", dict), records
+    records = [read_scenario(one, context) for one in plain["scenarios"]]
+    return context, comparison["settings"], records
 
 
 def read_planned(plain: Plain, scenarios: Mapping[str, Scenario]) -> PlannedRun:
     """A planned run of one of the scenarios."""
-    return PlannedRun(
-        scenario=scenarios[take(plain, "scenario", str)],
-        label=take(plain, "label", str),
-        round=take(plain, "round", int),
-        position=take(plain, "position", int),
-        instrumented=take(plain, "instrumented", bool),
-    )
+    return PlannedRun(**{**plain, "scenario": scenarios[plain["scenario"]]})
 
 
 def read_result(plain: Plain) -> Result:
     """A run's result."""
-    return read_run(take(plain, "result", dict))
+    return read_run(plain["result"])
 
 
 def _plain_planned(planned: PlannedRun) -> dict[str, object]:

@@ -9,6 +9,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Annotated, Optional
 
+import msgspec
 import typer
 from rich.console import Console
 
@@ -32,7 +33,7 @@ from waitbench.reporting import bisection, markdown
 from waitbench.reporting.console import make_console, print_document
 from waitbench.reporting.progress import PreparationLog
 from waitbench.store import comparisons, folders
-from waitbench.store.plain import reading, take, take_objects
+from waitbench.store.plain import reading
 from waitbench.system import endings, files
 
 EXAMPLES = """
@@ -166,6 +167,15 @@ def _to_repeat(request: Request) -> tuple[str, ...]:
 _MOST_OF_END = 24
 KIND = "bisect"
 """The name of the document, of the chart, and of the kind of results folder."""
+
+
+class _KeptPoint(msgspec.Struct):
+    label: str
+    missing: str | None
+
+
+class _KeptStage(msgspec.Struct):
+    points: list[_KeptPoint]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -329,14 +339,11 @@ class _Search:
             return {}
         document = comparisons.read(self.folder).documents[KIND]
         with reading(self.folder / f"{KIND}.json"):
-            return {
-                number: {
-                    take(point, "label", str): take(point, "missing", str)
-                    for point in take_objects(stage, "points")
-                    if point["missing"] is not None
-                }
-                for number, stage in enumerate(take_objects(document, "stages"))
-            }
+            stages = msgspec.convert(document["stages"], list[_KeptStage])
+        return {
+            number: {one.label: one.missing for one in stage.points if one.missing is not None}
+            for number, stage in enumerate(stages)
+        }
 
     def _keep(self) -> None:
         """Writes down how far it is. Raises ``HarnessError`` when the disk refuses."""

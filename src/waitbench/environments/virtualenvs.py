@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+import msgspec
 from packaging.metadata import Metadata
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
@@ -132,7 +133,8 @@ class Maker:
                 self.say(spec.revision.label, "installing")
                 self._install(spec, wheel, folder, log)
                 facts = self._facts(spec, toolchain, folder)
-                files.write_text(folder / _FACTS, json.dumps(facts.as_plain(), indent=1))
+                plain = msgspec.to_builtins(facts, order="deterministic")
+                files.write_text(folder / _FACTS, json.dumps(plain, indent=1))
             return Environment(folder, self.engine.name, facts, spec.revision.settings)
 
     def _build(self, spec: EnvironmentSpec, toolchain: Toolchain | None, log: Path) -> Path:
@@ -237,7 +239,7 @@ def _name(requirement: str) -> str:
 def _read_facts(folder: Path, module: str) -> Facts | None:
     """What is known of an environment; ``None`` where it is not, or no more, what it was."""
     try:
-        facts = Facts.from_plain(json.loads((folder / _FACTS).read_text("utf-8")))
+        facts = msgspec.convert(json.loads((folder / _FACTS).read_text("utf-8")), Facts)
         package = _package(folder, module)
         # Its interpreter is a link to one that may be gone.
         if package is None or not (folder / "bin" / "python").exists():

@@ -1,10 +1,9 @@
 """Environments: a virtualenv with one revision installed, and all that determines one."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
-from typing import Any
 
 from waitbench.model.revision import Revision
 
@@ -118,18 +117,6 @@ class Facts:
     """What its sources and sinks can do; see ``model.scenario.CAPABILITIES``."""
     details: Mapping[str, str] = field(default_factory=dict)
     """What only the engine itself understands, such as where this version keeps its launcher."""
-
-    def as_plain(self) -> dict[str, Any]:
-        """These facts as JSON takes them."""
-        return {**asdict(self), "capabilities": sorted(self.capabilities)}
-
-    @classmethod
-    def from_plain(cls, plain: Mapping[str, Any]) -> "Facts":
-        """Facts out of JSON; what this version does not know is ignored. Raises ``TypeError``."""
-        known = {name: value for name, value in plain.items() if name in cls.__dataclass_fields__}
-        known["requirements"] = tuple(known.get("requirements", ()))
-        known["capabilities"] = frozenset(known.get("capabilities", ()))
-        return cls(**known)
 
 
 @dataclass(frozen=True)

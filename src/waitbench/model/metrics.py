@@ -8,6 +8,19 @@ from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import accumulate
+from typing import Annotated
+
+from msgspec import Meta
+
+_MOST = 10**15
+"""No quantity that we measure comes near; sums, squares and ratios of such numbers stay finite."""
+Count = Annotated[int, Meta(ge=-_MOST, le=_MOST)]
+"""A whole number, as files may have it."""
+Finite = Annotated[float, Meta(ge=-_MOST, le=_MOST)]
+Quantity = Count | Finite
+"""A number, as files may have it: finite; a whole one stays whole."""
+Positive = Annotated[float, Meta(ge=1e-9, le=_MOST)]
+"""A number that others are divided by."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +40,7 @@ class Metric:
     What explains a cost is a regression only where that cost did not certainly fall.
     """
 
-    price_s: float = 0.0
+    price_s: Quantity = 0.0
     """The seconds of its cost that a rise by one must be paid for with, to be excused.
 
     More wake-ups and system calls cost others, too: the kernel, who shares the caches, the battery.

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+import msgspec
+
 from waitbench.model.environment import Facts
 from waitbench.model.metrics import METRICS, Metric
 from waitbench.model.revision import typed
@@ -33,8 +35,7 @@ _ENDED = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
-class RevisionRecord:
+class RevisionRecord(msgspec.Struct, frozen=True, kw_only=True, rename={"facts": "environment"}):
     """One revision of a comparison, as result files keep it."""
 
     label: str
@@ -45,7 +46,7 @@ class RevisionRecord:
     """``None`` in files of before engines were recorded."""
     beside: tuple[str, ...] = ()
     """Packages that the user wanted beside it, pinned."""
-    settings: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[str, str] = msgspec.field(default_factory=dict)
     """Knobs of the engine that the user set, by name."""
     remark: str = ""
     """What its engine does that others do not, or does otherwise."""

@@ -3,6 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+import msgspec
+
+from waitbench.model.metrics import Count, Finite, Quantity
 from waitbench.model.scenario import Scenario
 
 WARM_UP = 0
@@ -63,15 +66,15 @@ class Measurement:
     """A run that passed its checks."""
 
     label: str
-    round: int
-    position: int
+    round: Count
+    position: Count
     started_at: str
     """ISO 8601, UTC."""
-    metrics: Mapping[str, float]
+    metrics: Mapping[str, Quantity]
     """By the metric's key in files, in its unit."""
     marks: tuple[str, ...] = ()
     """What is odd about it: ``unbalanced``, ``disturbed``."""
-    samples: tuple[Mapping[str, float], ...] = field(default=(), repr=False)
+    samples: tuple[Mapping[str, Quantity], ...] = field(default=(), repr=False)
     """What the workload observed besides, such as each of its calls; see the family."""
 
 
@@ -80,8 +83,8 @@ class Outcome:
     """A run that gave no measurement."""
 
     label: str
-    round: int
-    position: int
+    round: Count
+    position: Count
     started_at: str
     reason: str
     """``failed``, ``timed-out``, ``lost-items``, ``not-built``; and the harmless ones."""
@@ -93,18 +96,17 @@ class Outcome:
 Result = Measurement | Outcome
 
 
-@dataclass(frozen=True)
-class ThreadSample:
+class ThreadSample(msgspec.Struct, frozen=True, rename={"label": "revision", "share": "cpu_share"}):
     """One thread in one interval of a run that was sampled for its timeline."""
 
     label: str
-    time_s: float
+    time_s: Finite
     """Since the run began, at the end of the interval."""
     process: str
     """Such as ``worker 0`` or ``launcher``."""
     thread: str
     """Its name and number within the process, such as ``python 0``."""
-    share: float
+    share: Finite
     """Of one CPU, 0 to 1."""
 
 
@@ -131,8 +133,8 @@ PHASES = (STARTUP, STEADY, SHUTDOWN)
 class Calls:
     """One system call in one phase, over all workers."""
 
-    count: int
-    cpu_s: float
+    count: Count
+    cpu_s: Finite
     """Time on a CPU within it; while a call blocks, its clock stands still."""
 
 

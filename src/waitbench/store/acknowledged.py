@@ -3,16 +3,31 @@
 import json
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
+
+import msgspec
 
 from waitbench.model.series import Series
 from waitbench.store.formats import FORMAT, format_of
-from waitbench.store.plain import parse, reading, take, take_objects
+from waitbench.store.plain import parse, reading
 from waitbench.system import files
 
 NAME = "acknowledged.json"
 
 Step = tuple[Series, str, str]
 """Series, metric, and the first revision that costs otherwise."""
+
+
+class _Step(msgspec.Struct, kw_only=True):
+    scenario: str
+    topology: str
+    parameters: dict[str, Any]
+    metric: str
+    after: str
+
+
+class _File(msgspec.Struct):
+    steps: list[_Step]
 
 
 def read(store: Path) -> frozenset[Step]:
@@ -24,16 +39,8 @@ def read(store: Path) -> frozenset[Step]:
         data = parse(path.read_bytes())
         format_of(data)
         return frozenset(
-            (
-                Series.of(
-                    take(step, "scenario", str),
-                    take(step, "topology", str),
-                    take(step, "parameters", dict),
-                ),
-                take(step, "metric", str),
-                take(step, "after", str),
-            )
-            for step in take_objects(data, "steps")
+            (Series.of(one.scenario, one.topology, one.parameters), one.metric, one.after)
+            for one in msgspec.convert(data, _File).steps
         )
 
 
@@ -41,14 +48,14 @@ def add(store: Path, steps: Iterable[Step]) -> None:
     """Keeps that steps were announced. Raises ``HarnessError`` when the disk refuses."""
     kept = sorted(read(store).union(steps))
     plain = [
-        {
-            "scenario": series.scenario,
-            "topology": series.topology,
-            "parameters": series.as_mapping,
-            "metric": metric,
-            "after": after,
-        }
+        _Step(
+            scenario=series.scenario,
+            topology=series.topology,
+            parameters=dict(series.as_mapping),
+            metric=metric,
+            after=after,
+        )
         for series, metric, after in kept
     ]
-    content = {"format": FORMAT, "kind": "acknowledged", "steps": plain}
+    content = {"format": FORMAT, "kind": "acknowledged", **msgspec.to_builtins(_File(plain))}
     files.write_text(store / NAME, json.dumps(content, indent=1))

@@ -8,9 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from msgspec import convert
+
+from waitbench.model.metrics import Finite
 from waitbench.model.record import Record
 from waitbench.model.run import Measurement, Result
-from waitbench.store.plain import as_number, reading
+from waitbench.store.plain import reading
 from waitbench.system import files
 
 RUNS_NAME = "runs.csv"
@@ -67,8 +70,8 @@ def _read_samples(path: Path) -> Mapping[tuple[str, int], list[Mapping[str, floa
     with reading(path), path.open(newline="", encoding="utf-8") as file:
         for row in csv.DictReader(file):
             run = row.pop("revision"), int(row.pop("round"))
-            values = {name: as_number(float(text)) for name, text in row.items() if text}
-            samples[run].append(values)
+            values = {name: text for name, text in row.items() if text}
+            samples[run].append(convert(values, dict[str, Finite], strict=False))
     return samples
 
 

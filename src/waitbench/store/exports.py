@@ -8,16 +8,32 @@ scripts of either line read it. What is ours is in ``metadata``, in further entr
 
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
 from typing import Any
+
+import msgspec
+from msgspec import convert, to_builtins
 
 from waitbench.model.metrics import METRICS, Metric
 from waitbench.model.record import Context, Record
-from waitbench.model.run import Measurement, Result
-from waitbench.store.formats import plain_scenario, read_outcome, read_scenario
-from waitbench.store.plain import Plain, as_number, take, take_objects, take_texts
+from waitbench.model.run import Measurement, Outcome
+from waitbench.store.formats import plain_scenario, read_scenario
+from waitbench.store.plain import Plain
 
 _HYPERFINE_SCHEMA = 2
+
+
+class _OfRevision(msgspec.Struct):
+    command: str
+    measurements: list[dict[str, Any]]
+    """Each with an entry for every metric, beside what else is known of the run."""
+
+
+class _File(msgspec.Struct):
+    """What is read of a file."""
+
+    metadata: dict[str, Any]
+    results: list[_OfRevision]
+    outcomes: list[Outcome]
 
 
 def plain_export(record: Record) -> dict[str, Any]:
@@ -36,26 +52,25 @@ def plain_export(record: Record) -> dict[str, Any]:
         },
         "primary_metric": METRICS[0].key,
         "results": [_plain_result(label, record) for label in context.labels if record.of(label)],
-        "outcomes": [asdict(outcome) for outcome in record.outcomes],
+        "outcomes": to_builtins(record.outcomes),
     }
 
 
 def read_export(data: Plain, context: Context) -> Record:
     """The record in the content of a file of the present format. Raises as ``formats`` says."""
-    record = read_scenario(take(data, "metadata", dict), context)
-    for result in read_results(data):
-        record.add(result)
+    file = convert(data, _File)
+    record = read_scenario(file.metadata, context)
+    for of_revision in file.results:
+        for run in of_revision.measurements:
+            metrics = {
+                key: entry["value"]
+                for key, entry in run.items()
+                if isinstance(entry, dict) and "value" in entry
+            }
+            plain = {**run, "label": of_revision.command, "metrics": metrics}
+            record.measurements.append(convert(plain, Measurement))
+    record.outcomes += file.outcomes
     return record
-
-
-def read_results(data: Plain) -> list[Result]:
-    """The runs in the content of a file of any format: measurements by revision, then outcomes."""
-    measurements: list[Result] = [
-        _read_measurement(take(result, "command", str), run)
-        for result in take_objects(data, "results")
-        for run in take_objects(result, "measurements")
-    ]
-    return measurements + [read_outcome(outcome) for outcome in take_objects(data, "outcomes")]
 
 
 def _plain_result(label: str, record: Record) -> dict[str, Any]:
@@ -120,18 +135,3 @@ def _plain_measurement(run: Measurement, metrics: Sequence[Metric]) -> dict[str,
         "started_at": run.started_at,
         "marks": list(run.marks),
     }
-
-
-def _read_measurement(label: str, data: Plain) -> Measurement:
-    return Measurement(
-        label=label,
-        round=take(data, "round", int),
-        position=take(data, "position", int),
-        started_at=take(data, "started_at", str),
-        metrics={
-            key: as_number(entry["value"])
-            for key, entry in data.items()
-            if isinstance(entry, dict) and "value" in entry
-        },
-        marks=take_texts(data, "marks"),
-    )

@@ -1,33 +1,47 @@
 """The present format: what all files say of a comparison, its scenarios and their runs.
 
 ``plain_…`` makes plain data, for JSON, of a record's part; ``read_…`` makes the part of plain data,
-ignores fields that it does not know, and raises ``KeyError``, ``TypeError`` or ``ValueError`` where
-the data is not what it must be. docs/results.md describes the files for people.
+ignores fields that it does not know, and raises ``ValueError`` where the data is not what it must
+be, as the types of the part say. docs/results.md describes the files for people.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
-from waitbench.model.environment import Facts
+import msgspec
+from msgspec import convert, to_builtins
+
 from waitbench.model.errors import UsageError
-from waitbench.model.metrics import Metric
-from waitbench.model.record import Context, Record, RevisionRecord
+from waitbench.model.metrics import Metric, Quantity
+from waitbench.model.record import Context, Record
 from waitbench.model.run import Measurement, Outcome, Result
-from waitbench.store.plain import (
-    Plain,
-    as_numbers,
-    take,
-    take_file_name,
-    take_mapping,
-    take_numbers,
-    take_objects,
-    take_optional,
-    take_texts,
-)
+from waitbench.store.plain import Plain
 
 FORMAT = 2
 """The number that stands in every file. Readers accept every one that a release has written."""
+_MOST_OF_NAME = 200
+"""Bytes of a name to which suffixes are added; file systems allow 255."""
+
+
+class _Format(msgspec.Struct):
+    format: int
+
+
+class _Scenario(msgspec.Struct, kw_only=True):
+    """What holds for all runs of a scenario, as files have it."""
+
+    scenario: str
+    family: str | None = None
+    waits: bool
+    works: bool = False
+    coarse: bool = False
+    topology: str | None = None
+    """Where it has one of its own."""
+    parameters: dict[str, Any]
+    metrics: tuple[Metric, ...]
+    launcher_cpu_s: dict[str, Quantity]
+    machine: dict[str, Any] | None = None
 
 
 def format_of(data: Plain) -> int:
@@ -35,9 +49,7 @@ def format_of(data: Plain) -> int:
 
     Raises ``UsageError`` for one that is later than ours.
     """
-    if "format" not in data:
-        raise ValueError("it names no format")
-    named = take(data, "format", int)
+    named = convert(data, _Format).format
     if named < FORMAT:
         raise ValueError(f"no release has written format {named}")
     if named > FORMAT:
@@ -53,16 +65,10 @@ def plain_comparison(context: Context, settings: Mapping[str, object], kind: str
     return {
         "format": FORMAT,
         "kind": kind,
-        "waitbench": context.waitbench,
         # Of the baseline; each revision names its own.
         "engine": next(iter(context.engines), None),
-        "revisions": [_plain_revision(revision) for revision in context.revisions],
-        "topology": context.topology,
-        "mixed_origins": context.mixed_origins,
-        "hyperfine_version": context.hyperfine_version,
-        "machine": dict(context.machine),
-        "started_at": context.started_at,
-        "argv": list(context.argv),
+        **to_builtins(context),
+        "revisions": to_builtins(context.revisions, order="deterministic"),
         "settings": dict(settings),
     }
 
@@ -70,18 +76,9 @@ def plain_comparison(context: Context, settings: Mapping[str, object], kind: str
 def read_context(data: Plain) -> Context:
     """What holds for a whole comparison, out of the content of ``comparison.json``."""
     # Where revisions do not name their own, all were of one.
-    engine = take_optional(data, "engine", str)
-    revisions = [{"engine": engine, **revision} for revision in take_objects(data, "revisions")]
-    return Context(
-        revisions=tuple(map(_read_revision, revisions)),
-        topology=take(data, "topology", str),
-        mixed_origins=take(data, "mixed_origins", bool),
-        hyperfine_version=take(data, "hyperfine_version", str),
-        machine=take(data, "machine", dict),
-        started_at=take(data, "started_at", str),
-        argv=take_texts(data, "argv"),
-        waitbench=take_optional(data, "waitbench", str),
-    )
+    engine = {"engine": data.get("engine")}
+    revisions = [{**engine, **one} for one in convert(data["revisions"], list[dict[str, Any]])]
+    return convert({**data, "revisions": revisions}, Context)
 
 
 def plain_scenario(record: Record) -> dict[str, Any]:
@@ -102,113 +99,32 @@ def plain_scenario(record: Record) -> dict[str, Any]:
 
 def read_scenario(data: Plain, context: Context) -> Record:
     """A record of a scenario, without its runs."""
-    return Record(
-        scenario=take_file_name(data, "scenario"),
-        family=take_optional(data, "family", str),
-        parameters=take(data, "parameters", dict),
-        context=replace(context, topology=take_optional(data, "topology", str) or context.topology),
-        waits=take(data, "waits", bool),
-        works=take_optional(data, "works", bool) or False,
-        coarse=take_optional(data, "coarse", bool) or False,
-        metrics=tuple(_read_metric(metric) for metric in take_objects(data, "metrics")),
-        launcher_cpu_s=take_numbers(data, "launcher_cpu_s"),
-        machine=take_optional(data, "machine", dict),
-    )
+    read = msgspec.structs.asdict(convert(data, _Scenario))
+    topology = read.pop("topology") or context.topology
+    _require_file_name(read["scenario"])
+    return Record(**read, context=replace(context, topology=topology))
 
 
 def plain_run(result: Result, metrics: Sequence[Metric]) -> dict[str, Any]:
     """One run, complete with its samples; of its metrics those that the scenario declares."""
-    if isinstance(result, Outcome):
-        return asdict(result)
-    values = {m.key: result.metrics[m.key] for m in metrics if m.key in result.metrics}
-    return {**vars(result), "metrics": values}
+    plain: dict[str, Any] = to_builtins(result)
+    if isinstance(result, Measurement):
+        known = [metric.key for metric in metrics]
+        plain["metrics"] = {key: result.metrics[key] for key in known if key in result.metrics}
+    return plain
 
 
 def read_run(data: Plain) -> Result:
     """One run: an outcome where it gives a reason, else a measurement."""
-    return read_outcome(data) if "reason" in data else _read_measurement(data)
+    return convert(data, Outcome) if "reason" in data else convert(data, Measurement)
 
 
-def read_outcome(data: Plain) -> Outcome:
-    """A run without a measurement."""
-    return Outcome(
-        label=take(data, "label", str),
-        round=take(data, "round", int),
-        position=take(data, "position", int),
-        started_at=take(data, "started_at", str),
-        reason=take(data, "reason", str),
-        message=take(data, "message", str),
-        log=take(data, "log", str),
-    )
-
-
-def _read_measurement(data: Plain) -> Measurement:
-    return Measurement(
-        label=take(data, "label", str),
-        round=take(data, "round", int),
-        position=take(data, "position", int),
-        started_at=take(data, "started_at", str),
-        metrics=take_numbers(data, "metrics"),
-        marks=take_texts(data, "marks"),
-        samples=tuple(as_numbers(sample) for sample in take_objects(data, "samples")),
-    )
-
-
-def _plain_revision(revision: RevisionRecord) -> dict[str, Any]:
-    return {
-        "label": revision.label,
-        "text": revision.text,
-        "engine": revision.engine,
-        "origin": revision.origin,
-        "beside": list(revision.beside),
-        "settings": dict(revision.settings),
-        "remark": revision.remark,
-        "commit": revision.commit,
-        "commit_date": revision.commit_date,
-        "environment": None if revision.facts is None else revision.facts.as_plain(),
-    }
-
-
-def _read_revision(data: Plain) -> RevisionRecord:
-    environment = take_optional(data, "environment", dict)
-    return RevisionRecord(
-        label=take(data, "label", str),
-        text=take(data, "text", str),
-        origin=take(data, "origin", str),
-        engine=take_optional(data, "engine", str),
-        beside=take_texts({"beside": [], **data}, "beside"),
-        settings=take_mapping({"settings": {}, **data}, "settings", str),
-        remark=take_optional(data, "remark", str) or "",
-        commit=take_optional(data, "commit", str),
-        commit_date=take_optional(data, "commit_date", str),
-        facts=None if environment is None else _read_facts(environment),
-    )
-
-
-def _read_facts(data: Plain) -> Facts:
-    return Facts(
-        python=take(data, "python", str),
-        package_version=take(data, "package_version", str),
-        extensions=take_mapping(data, "extensions", str),
-        package_sha256=take(data, "package_sha256", str),
-        requirements=take_texts(data, "requirements"),
-        compiler=take_optional(data, "compiler", str),
-        capabilities=frozenset(take_texts(data, "capabilities")),
-        details=take_mapping(data, "details", str),
-    )
+def _require_file_name(name: str) -> None:
+    """Raises ``ValueError`` unless files named after it are visible, and in their own folder."""
+    if not name or "/" in name or not name.isprintable() or len(name.encode()) > _MOST_OF_NAME:
+        raise ValueError(f"{name[:40]!r} cannot be a file's name")
 
 
 def _plain_metric(metric: Metric) -> dict[str, Any]:
-    plain = asdict(metric)
+    plain: dict[str, Any] = to_builtins(metric)
     return plain if metric.price_s else {k: v for k, v in plain.items() if k != "price_s"}
-
-
-def _read_metric(data: Plain) -> Metric:
-    return Metric(
-        name=take(data, "name", str),
-        key=take(data, "key", str),
-        unit=take(data, "unit", str),
-        title=take(data, "title", str),
-        explains=take_optional(data, "explains", str),
-        price_s=take_optional(data, "price_s", float) or 0.0,
-    )

@@ -12,17 +12,36 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from waitbench.model.errors import UsageError
 from waitbench.model.record import Context, Record, RevisionRecord
 from waitbench.model.share import Share
 from waitbench.store import comparisons, journal, timelines, traces
 from waitbench.store.comparisons import COMPARISON_NAME, Contents
-from waitbench.store.plain import reading, take_mapping, take_optional, take_texts
+from waitbench.store.plain import reading
 from waitbench.system import files
 
 _OF_A_SCENARIO = (timelines.SUFFIX, traces.SUFFIX)
 """What ends the names of files of a scenario that are not made out of its record."""
 _SHARE = "share"
+
+
+class _Part(msgspec.Struct, kw_only=True):
+    """What the settings of a share say of it."""
+
+    scenarios: tuple[str, ...]
+    index: int | None = None
+    number: int | None = None
+    parameters: dict[str, dict[str, Any]] = msgspec.field(default_factory=dict)
+    """Of all of the comparison's scenarios."""
+
+
+class _Settings(msgspec.Struct):
+    """What is read of the settings of a comparison."""
+
+    scenarios: tuple[str, ...]
+    share: _Part | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,17 +60,11 @@ class Merged:
 
 def share_of(contents: Contents) -> Share:
     """What of a comparison a folder holds. Raises ``UsageError`` where that is not known."""
-    with reading(contents.folder / COMPARISON_NAME):
-        names = take_texts(contents.settings, "scenarios")
-        found = take_optional(contents.settings, _SHARE, dict)
-        if found is None:
-            return Share(scenarios=names, of=names)
-        return Share(
-            scenarios=take_texts(found, "scenarios"),
-            of=names,
-            index=take_optional(found, "index", int),
-            number=take_optional(found, "number", int),
-        )
+    settings = _settings(contents)
+    part = settings.share or _Part(scenarios=settings.scenarios)
+    return Share(
+        scenarios=part.scenarios, of=settings.scenarios, index=part.index, number=part.number
+    )
 
 
 def read(folder: Path) -> Contents:
@@ -172,9 +185,13 @@ def _of_revision(one: RevisionRecord, two: RevisionRecord) -> dict[str, tuple[An
 def _parameters(contents: Contents) -> Mapping[str, Any]:
     """The parameters of the scenarios that a folder knows of, of all of them if it is a share."""
     own = {record.scenario: dict(record.parameters) for record in contents.records}
+    share = _settings(contents).share
+    return own if share is None else {**share.parameters, **own}
+
+
+def _settings(contents: Contents) -> _Settings:
     with reading(contents.folder / COMPARISON_NAME):
-        share = take_optional(contents.settings, _SHARE, dict)
-        return own if share is None else {**take_mapping(share, "parameters", dict), **own}
+        return msgspec.convert(contents.settings, _Settings)
 
 
 def _require_whole(shares: Sequence[Share]) -> None:

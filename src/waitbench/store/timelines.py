@@ -5,8 +5,10 @@ import io
 from collections.abc import Sequence
 from pathlib import Path
 
+from msgspec import convert
+
 from waitbench.model.run import ThreadSample
-from waitbench.store.plain import as_number, reading
+from waitbench.store.plain import reading
 from waitbench.system import files
 
 SUFFIX = "-timeline.csv"
@@ -27,13 +29,4 @@ def write(path: Path, samples: Sequence[ThreadSample]) -> None:
 def read(path: Path) -> list[ThreadSample]:
     """The samples of a file. Raises ``UsageError`` where it is not one of ours."""
     with reading(path), path.open(newline="", encoding="utf-8") as file:
-        return [
-            ThreadSample(
-                label=row["revision"],
-                time_s=as_number(float(row["time_s"])),
-                process=row["process"],
-                thread=row["thread"],
-                share=as_number(float(row["cpu_share"])),
-            )
-            for row in csv.DictReader(file)
-        ]
+        return convert(list(csv.DictReader(file)), list[ThreadSample], strict=False)

@@ -5,19 +5,31 @@ import io
 from collections.abc import Sequence
 from pathlib import Path
 
+import msgspec
+
+from waitbench.model.metrics import Count, Finite
 from waitbench.model.run import Calls, Trace
-from waitbench.store.plain import as_number, expect, reading
+from waitbench.store.plain import reading
 from waitbench.system import files
 
 SUFFIX = ".trace.csv"
 """What follows the scenario in the file's name."""
 
 
+class _Row(msgspec.Struct):
+    revision: str
+    phase: str
+    phase_s: Finite
+    call: str
+    count: Count
+    cpu_s: Finite
+
+
 def write(path: Path, traces: Sequence[Trace]) -> None:
     """Writes traces to a file, times to the nanosecond. Raises ``HarnessError``."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["revision", "phase", "phase_s", "call", "count", "cpu_s"])
+    writer.writerow(_Row.__struct_fields__)
     for trace in traces:
         for (phase, call), made in trace.calls.items():
             lasted_s = trace.lasted_s[phase]
@@ -37,9 +49,8 @@ def read(path: Path) -> list[Trace]:
     lasted_s: dict[str, dict[str, float]] = {}
     calls: dict[str, dict[tuple[str, str], Calls]] = {}
     with reading(path), path.open(newline="", encoding="utf-8") as file:
-        for row in csv.DictReader(file):
-            label, phase = row["revision"], row["phase"]
-            lasted_s.setdefault(label, {})[phase] = as_number(float(row["phase_s"]))
-            made = Calls(count=expect(int(row["count"]), int), cpu_s=as_number(float(row["cpu_s"])))
-            calls.setdefault(label, {})[phase, row["call"]] = made
+        for row in msgspec.convert(list(csv.DictReader(file)), list[_Row], strict=False):
+            lasted_s.setdefault(row.revision, {})[row.phase] = row.phase_s
+            made = Calls(count=row.count, cpu_s=row.cpu_s)
+            calls.setdefault(row.revision, {})[row.phase, row.call] = made
     return [Trace(label=label, lasted_s=lasted_s[label], calls=calls[label]) for label in calls]

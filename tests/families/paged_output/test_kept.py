@@ -41,7 +41,7 @@ def test_what_others_are_divided_by_is_above_zero(tmp_path: Path, key: str, valu
     data = json.loads(path.read_text())
     data["rows"][0][key] = value
     path.write_text(json.dumps(data))
-    with pytest.raises(UsageError, match=f"{key} .* is not above zero"):
+    with pytest.raises(UsageError, match=rf"Expected `float` >= 1e-09 - at `\$\.rows\[0\]\.{key}`"):
         kept.paging(comparisons.read(tmp_path))
 
 

@@ -7,18 +7,13 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from statistics import median
 
+from msgspec import convert
+
 from waitbench.families.embedding.traffic import Load
+from waitbench.model.metrics import Count, Quantity
 from waitbench.store import comparisons
 from waitbench.store.comparisons import Contents
-from waitbench.store.plain import (
-    Plain,
-    as_number,
-    reading,
-    take,
-    take_mapping,
-    take_numbers,
-    take_optional,
-)
+from waitbench.store.plain import reading
 from waitbench.system import machine
 
 KIND = "load"
@@ -42,28 +37,28 @@ class ModeFigures:
     """All loads on one mode. Rates and latencies are medians of the rounds, the rest their sums."""
 
     client: str
-    duration_s: float
+    duration_s: Quantity
     """Without what was waited for after the end of each; in the first files, with it."""
-    statuses: Mapping[str, int]
-    success_rate: float
-    requests_per_s: float
-    percentiles_s: Mapping[str, float]
-    body_bytes: int | None
+    statuses: Mapping[str, Count]
+    success_rate: Quantity
+    requests_per_s: Quantity
+    percentiles_s: Mapping[str, Quantity]
+    body_bytes: Count | None
     """In the bodies of all answers; ``None`` in the first files."""
-    checked: int
-    wrong: int
-    cpu_s: Mapping[str, float]
-    upstream_calls: int
-    latencies_s: Sequence[float]
+    checked: Count
+    wrong: Count
+    cpu_s: Mapping[str, Quantity]
+    upstream_calls: Count
+    latencies_s: Sequence[Quantity]
     """A part of all rounds' latencies, sorted, to the tenth of a millisecond."""
-    rounds: int = 1
-    fastest_s: Sequence[float | None] = ()
+    rounds: Count = 1
+    fastest_s: Sequence[Quantity | None] = ()
     """The fastest answer of each round, in their order."""
-    drain_s: float | None = None
+    drain_s: Quantity | None = None
     """How long answers were waited for after the end; ``None`` in the first files."""
-    late: int = 0
+    late: Count = 0
     """Answers that came only then."""
-    late_bytes: int = 0
+    late_bytes: Count = 0
     """In the bodies of these."""
     last_words: Mapping[str, str] = field(default_factory=dict)
     """Of each status but 200, if it had any."""
@@ -136,30 +131,4 @@ def loads(contents: Contents) -> Modes:
     if document is None:
         return {}
     with reading(contents.folder / f"{KIND}.json"):
-        modes: dict[str, Plain] = take_mapping(document, "modes", dict)
-        return {mode: _figures(plain) for mode, plain in modes.items()}
-
-
-def _figures(plain: Plain) -> ModeFigures:
-    fastest_s = take_optional(plain, "fastest_s", list) or []
-    return ModeFigures(
-        client=take(plain, "client", str),
-        duration_s=as_number(plain["duration_s"]),
-        statuses=take_mapping(plain, "statuses", int),
-        success_rate=as_number(plain["success_rate"]),
-        requests_per_s=as_number(plain["requests_per_s"]),
-        percentiles_s=take_numbers(plain, "percentiles_s"),
-        body_bytes=take_optional(plain, "body_bytes", int),
-        checked=take(plain, "checked", int),
-        wrong=take(plain, "wrong", int),
-        cpu_s=take_numbers(plain, "cpu_s"),
-        upstream_calls=take(plain, "upstream_calls", int),
-        latencies_s=[as_number(latency_s) for latency_s in take(plain, "latencies_s", list)],
-        # The first loads had one round, and did not say so.
-        rounds=take_optional(plain, "rounds", int) or 1,
-        fastest_s=[None if each_s is None else as_number(each_s) for each_s in fastest_s],
-        drain_s=as_number(plain["drain_s"]) if plain.get("drain_s") is not None else None,
-        late=take_optional(plain, "late", int) or 0,
-        late_bytes=take_optional(plain, "late_bytes", int) or 0,
-        last_words=take_mapping(plain, "last_words", str) if "last_words" in plain else {},
-    )
+        return convert(document["modes"], dict[str, ModeFigures])

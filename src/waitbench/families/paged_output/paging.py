@@ -6,10 +6,13 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import Any
+from typing import Annotated, Any
+
+from msgspec import Meta
 
 from waitbench.execution.plan import in_turn
 from waitbench.model.errors import HarnessError
+from waitbench.model.metrics import Count, Positive, Quantity
 from waitbench.system.places import DATAFLOWS
 
 SIDES = ("regular", "paged")
@@ -25,14 +28,14 @@ class Row:
     """One row of a table: so many messages of a size, through one device."""
 
     device: str
-    messages: int
-    message_bytes: int
-    page_size: int = PAGE_SIZE
-    buffer: int = BUFFER
+    messages: Annotated[int, Meta(ge=1, le=10**15)]
+    message_bytes: Count
+    page_size: Count = PAGE_SIZE
+    buffer: Count = BUFFER
     overflow: str = "drop-newest"
-    published_speedup: float | None = None
+    published_speedup: Quantity | None = None
     """In the table of batchio's README (Erlang R16B, 2 GHz Core i7)."""
-    published_dropped: float | None = None
+    published_dropped: Quantity | None = None
     """Share of messages, there."""
 
     @property
@@ -88,14 +91,14 @@ class Measured:
     """A row with what came of it: medians of the repetitions, of one side each."""
 
     row: Row
-    repetitions: int
-    regular_s: float
-    paged_s: float
-    regular_cpu_s: float
-    paged_cpu_s: float
-    dropped: int
+    repetitions: Count
+    regular_s: Positive
+    paged_s: Positive
+    regular_cpu_s: Positive
+    paged_cpu_s: Quantity
+    dropped: Count
     """The most of any repetition."""
-    bytes_held_peak: int
+    bytes_held_peak: Count
     """The most of any repetition."""
 
     @property
