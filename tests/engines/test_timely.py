@@ -1,6 +1,7 @@
 """timely: how its program is named, built and started."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,8 +10,10 @@ from waitbench import families
 from waitbench.engines import named
 from waitbench.environments.revisions import resolve
 from waitbench.environments.sources import own_fingerprint
+from waitbench.execution.bench import Bench
 from waitbench.model.environment import Environment, Facts
-from waitbench.model.scenario import Scenario, Topology
+from waitbench.model.scenario import Scenario, Topology, Value
+from waitbench.system.places import Cache
 
 ENGINE = named("timely")
 SOURCES = ENGINE.own_sources or Path()
@@ -58,10 +61,26 @@ def test_a_setting_goes_to_the_program_only_where_a_revision_has_it() -> None:
     assert chosen[1] == "2"
 
 
-@pytest.mark.parametrize("one", PORTABLE, ids=lambda one: one.name)
-def test_the_program_knows_the_parameters_of_every_scenario(one: Scenario) -> None:
+def test_the_engine_says_which_parameters_the_program_knows() -> None:
     known = re.findall(r'"(\w+)"(?: \||\s*=>)', (SOURCES / "src" / "arguments.rs").read_text())
-    assert set(one.parameters) <= set(known)
+    parameters = set(ENGINE.parameters or ())
+    assert parameters == set(known) - set(ENGINE.settings)
+    assert all(parameters >= set(one.parameters) for one in PORTABLE if one.across_engines)
+
+
+@pytest.mark.parametrize(("off", "on"), [(0.0, 0.5), (False, True), ("", "x")])
+def test_a_parameter_that_the_program_does_not_know_matters_only_where_it_is_on(
+    cache: Cache, off: Value, on: Value
+) -> None:
+    bench = Bench(environments={"x": environment()}, topology=Topology("single"), cache=cache)
+    before = scenario("partitioned-long-input")
+    idle, jittery = (
+        replace(before, parameters={**before.parameters, "jitter": value}) for value in (off, on)
+    )
+    assert bench.what_is_missing(idle, "x") is None
+    start = ENGINE.start(environment(), idle, Topology("single"))
+    assert start == ENGINE.start(environment(), before, Topology("single"))
+    assert bench.what_is_missing(jittery, "x") == "its program does not know jitter"
 
 
 def test_two_versions_have_two_sources() -> None:

@@ -173,3 +173,25 @@ def test_a_run_whose_input_ends_much_later_than_it_was_due_is_marked() -> None:
         metrics = metrics_of(timing(5.5, 0.82, 0.15), launched, [run])
         assert metrics["input_end_delay"] == pytest.approx(late_s)
     assert "input_end_delay" not in metrics_of(timing(5.5, 0.82, 0.15), launched, [worker(1)])
+
+
+@pytest.mark.parametrize(
+    ("field", "absent"),
+    [
+        ("polls", {"polls", "polls_per_item"}),
+        ("items_in", {"items_in"}),
+        ("items_out", {"items_out", "polls_per_item"}),
+        ("spawned_ns", {"time_startup"}),
+        ("lateness_ns", {"item_latency_p50", "item_latency_p99", "item_latency_max"}),
+        ("lateness_max_ns", {"item_latency_max"}),
+    ],
+)
+def test_what_the_probe_of_an_engine_does_not_report_is_absent(
+    field: str, absent: set[str]
+) -> None:
+    launched = {"launcher": used(0.02), "children": [child(1, 0.6, 0.1)]}
+    whole = metrics_of(timing(5.5, 0.6, 0.1), launched, [worker(1)])
+    report = {name: value for name, value in worker(1).items() if name != field}
+    metrics = metrics_of(timing(5.5, 0.6, 0.1), launched, [report])
+    assert whole.keys() - metrics.keys() == absent
+    assert metrics.items() <= whole.items()

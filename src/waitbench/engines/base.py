@@ -119,6 +119,10 @@ class Engine(Protocol):
     """
     runs_python: bool = True
     """Whether it runs workloads written in Python; else those that its parameters tell whole."""
+    parameters: frozenset[str] | None = None
+    """Those of workloads that it knows, where it runs no Python; ``None`` for all.
+
+    It runs what others leave alone: a parameter that is off asks for nothing."""
     only: str | None = None
     """The capability that is all it has: what does not need that, it cannot run. ``None`` else."""
     topologies: tuple[str, ...] = ("single",)

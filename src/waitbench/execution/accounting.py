@@ -30,6 +30,10 @@ _ROUNDING_S = 0.001
 Readings are of one clock that never runs back, in microseconds; one that lags behind (by a tick at
 most, in a process that runs) is an earlier one, and too low."""
 
+_REPORTED = ("items_in", "items_out", "polls")
+"""The metrics that are sums of what each worker's probe reports under the same name.
+
+A run lacks one that some probe does not report: what waits by itself is not polled, say."""
 _SYSTEM_SHARE = "system_share_steady"
 """The key of what an instrumented run says of the workers' steady CPU; it goes no further."""
 
@@ -225,17 +229,19 @@ def _beside(launched: Mapping[str, Any], workers: Sequence[Mapping[str, Any]]) -
 
 
 def _behaviour(workers: Sequence[Mapping[str, Any]]) -> dict[str, float]:
-    items = sum(worker["items_out"] for worker in workers)
     steady_s = [
         (w["end_of_input"]["monotonic_ns"] - w["first_poll"]["monotonic_ns"]) / 1e9 for w in workers
     ]
     behaviour: dict[str, float] = {
-        "items_in": sum(worker["items_in"] for worker in workers),
-        "items_out": items,
         "cpu_share_steady": sum(
             cpu / s for cpu, s in zip(_steady_cpu(workers), steady_s, strict=True) if s > 0
         ),
     }
+    for key in _REPORTED:
+        if all(worker.get(key) is not None for worker in workers):
+            behaviour[key] = sum(worker[key] for worker in workers)
+    if "polls" in behaviour and behaviour.get("items_out"):
+        behaviour["polls_per_item"] = behaviour["polls"] / behaviour["items_out"]
     # Not every engine's probe says when its process ended.
     if all("monotonic_ns" in worker["exit"] for worker in workers):
         behaviour["time_shutdown"] = max(
@@ -249,11 +255,6 @@ def _behaviour(workers: Sequence[Mapping[str, Any]]) -> dict[str, float]:
         behaviour["wakeups"] = wakeups
     for key, name in ((USER_STEADY, "user_s"), (SYSTEM_STEADY, "system_s")):
         behaviour[key] = sum(w["end_of_input"][name] - w["first_poll"][name] for w in workers)
-    # What waits by itself is not polled.
-    if all(worker.get("polls") is not None for worker in workers):
-        behaviour["polls"] = sum(worker["polls"] for worker in workers)
-        if items:
-            behaviour["polls_per_item"] = behaviour["polls"] / items
     started = [
         (w["first_poll"]["monotonic_ns"] - w["spawned_ns"]) / 1e9
         for w in workers
@@ -307,11 +308,13 @@ def _lateness(workers: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     ]
     if not counts:
         return {}
-    return {
+    lateness = {
         "item_latency_p50": weighted_quantile(counts, 0.50) / 1e9,
         "item_latency_p99": weighted_quantile(counts, 0.99) / 1e9,
-        "item_latency_max": max(worker["lateness_max_ns"] for worker in workers) / 1e9,
     }
+    if all(worker.get("lateness_max_ns") is not None for worker in workers):
+        lateness["item_latency_max"] = max(worker["lateness_max_ns"] for worker in workers) / 1e9
+    return lateness
 
 
 def _cpu(used: Mapping[str, Any]) -> float:

@@ -149,8 +149,9 @@ class Bench:
         kind = scenario.started_as(self.topology).kind
         if kind not in engine.topologies:
             return f"it cannot be started as a {kind}"
-        if not (engine.runs_python or scenario.family.portable):
-            return "it cannot run what is written in Python"
+        foreign = _not_understood(engine, scenario)
+        if foreign is not None:
+            return foreign
         if engine.only is not None and engine.only not in scenario.needs:
             return f"all that it can is to {CAPABILITIES[engine.only]}"
         environment = self.environments[label]
@@ -230,6 +231,15 @@ class Bench:
             return None
         alone = scenario.started_as(self.topology).processes == 1
         return ClockSampler(_PERIOD_OF_ONE_NS if alone else _PERIOD_OF_MORE_NS)
+
+
+def _not_understood(engine: Engine, scenario: Scenario) -> str | None:
+    """What an engine that runs no Python does not understand of a scenario."""
+    if not (engine.runs_python or scenario.family.portable):
+        return "it cannot run what is written in Python"
+    known = scenario.parameters if engine.parameters is None else engine.parameters
+    foreign = sorted(name for name, on in scenario.parameters.items() if on and name not in known)
+    return f"its program does not know {', '.join(foreign)}" if foreign else None
 
 
 def _command(environment: Environment, start: Start, folder: Path) -> tuple[str, ...]:

@@ -39,6 +39,14 @@ class Timely(Carried):
     own_sources: Path | None = Path(__file__).resolve().parent / "sources"
     carrier: Path | None = None
     runs_python = False
+    parameters: frozenset[str] | None = frozenset(
+        {
+            "partitions", "items_per_partition", "items_per_worker", "long_input", "heavy_map",
+            "scheduled", "interval", "burst", "idle", "heaviness", "silent", "window", "alarm",
+            "seed",
+        }
+    )  # fmt: skip
+    """Those of sources/src/arguments.rs."""
     most_workers: int | None = None
     settings: Mapping[str, Knob] = MappingProxyType({"idle_spin": Knob(default="10", whole=True)})
     """Microseconds that an idle worker looks for news before it parks: from 0.32 on."""
@@ -62,7 +70,10 @@ class Timely(Carried):
 
     def start(self, environment: Environment, scenario: Scenario, topology: Topology) -> Start:
         program = environment.folder / "bin" / _PROGRAM
-        parameters = {name: _written(value) for name, value in scenario.parameters.items()}
+        known = self.parameters or frozenset()
+        parameters = {
+            name: _written(value) for name, value in scenario.parameters.items() if name in known
+        }
         # Settings only if asked for: an earlier version has none, and refuses them.
         told = (f"{name}={text}" for name, text in {**parameters, **environment.settings}.items())
         return Start(arguments=(str(program), str(topology.workers), *told), processes=1)
