@@ -41,8 +41,8 @@ from numpy.random import Generator, default_rng
 from benchmarks import step_libraries
 from benchmarks.common import command_line
 from benchmarks.simulation import MACHINES, SPREADS, Logs
-from waitbench.analysis.network import Network, between_of, join
-from waitbench.analysis.sittings import connected, sitting
+from waitbench.analysis.network import Network, between_of, connected, join
+from waitbench.analysis.sittings import sitting
 from waitbench.analysis.trend import MARGIN, steps
 
 ROUNDS = 5

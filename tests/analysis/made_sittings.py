@@ -4,8 +4,8 @@ import random
 from collections.abc import Mapping, Sequence
 
 from waitbench.analysis import network
-from waitbench.analysis.network import Between, Network
-from waitbench.analysis.sittings import Sitting, connected, sitting
+from waitbench.analysis.network import Between, Network, connected
+from waitbench.analysis.sittings import Sitting, sitting
 
 
 def join(sittings: Sequence[Sitting], anchor: str, between: Between) -> Network:

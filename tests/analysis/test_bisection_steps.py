@@ -161,6 +161,15 @@ def test_both_halves_together_err_as_seldom_as_two_points() -> None:
         assert math.log(change.low) == pytest.approx(bounds.low)
 
 
+@pytest.mark.parametrize(("disturbed", "enough"), [(3, 6), (4, 8)])
+def test_nothing_is_said_while_most_rounds_are_disturbed(disturbed: int, enough: int) -> None:
+    marks = [True] * disturbed + [False] * 4
+    for rounds in (6, 8):
+        said = bisection_steps.answer(ENDS, [logs(2.0)] * rounds, marks[:rounds])
+        assert (said.says is StepVerdict.CHANGED) == (rounds >= enough)
+        assert said.rounds == min(rounds, enough)
+
+
 def test_what_one_look_was_certain_of_stands_at_the_next() -> None:
     calm, wild = noisy(logs(1.1), 6, 0.02), noisy(logs(1.1), 2, 0.5)
     (before,) = bisection_steps.answer(ENDS, calm).changes

@@ -1,14 +1,14 @@
 """Sittings that share revisions, joined: ratios to the anchor, their intervals, what differs."""
 
 import math
-from dataclasses import replace
 from statistics import fmean
 
+import msgspec
 import pytest
 
 from tests.analysis.made_sittings import between_of, join, made
-from waitbench.analysis.network import Between
-from waitbench.analysis.sittings import connected, sitting
+from waitbench.analysis.network import Between, connected
+from waitbench.analysis.sittings import sitting
 from waitbench.analysis.statistics import geometric_mean
 
 A, B, C, D = ({name: log} for name, log in zip("abcd", (0.0, 0.1, 0.3, -0.2), strict=True))
@@ -90,7 +90,7 @@ def test_as_long_as_nothing_contradicts_anything_it_is_assumed() -> None:
 
 
 def test_sittings_that_agree_too_well_or_not_at_all_have_a_variance() -> None:
-    agreeing = [replace(made("1", A | B), squares=1.0)] * 20_000
+    agreeing = [msgspec.structs.replace(made("1", A | B), squares=1.0)] * 20_000
     assert 0 < between_of([agreeing]).variance < 1e-6
     apart = [made("1", {"a": 0.0, "b": 90.0}), made("2", {"a": 0.0, "b": -90.0})]
     assert between_of([apart]).variance == pytest.approx(4)

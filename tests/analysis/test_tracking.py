@@ -2,7 +2,7 @@
 
 from tests.analysis.test_history import told
 from waitbench.analysis.history import trends
-from waitbench.analysis.sitting_figures import TriedRevision
+from waitbench.analysis.sittings import TriedRevision
 from waitbench.analysis.tracking import due, measured, unsaid
 from waitbench.model.series import Series
 

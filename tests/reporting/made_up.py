@@ -7,7 +7,7 @@ from pathlib import Path
 from zlib import crc32
 
 from tests.records import contestant, facts, make_record
-from waitbench.analysis import history, sitting_figures
+from waitbench.analysis import history, sittings
 from waitbench.analysis.trend import MARGIN
 from waitbench.model.metrics import BY_NAME
 from waitbench.model.run import ThreadSample
@@ -62,7 +62,7 @@ def trends_of(all_kept: Sequence[ReadFolder]) -> Trends:
     told = [
         one
         for each in all_kept
-        for one in sitting_figures.tell(
+        for one in sittings.tell(
             str(each.folder), each.context, [scene.record for scene in each.scenes]
         )
     ]

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from waitbench.analysis import sequential
+from waitbench.analysis.rounds import mostly_disturbed
 from waitbench.analysis.sequential import Bounds, Errors, ratio
 
 _EVENLY = 0.8
@@ -108,8 +109,12 @@ def share(number: int, points: int) -> float:
     return _EVENLY * left / for_one_culprit
 
 
-def answer(step: Step, rounds: Sequence[Sequence[float]]) -> StepAnswer:
+def answer(
+    step: Step, rounds: Sequence[Sequence[float]], disturbed: Sequence[bool] = ()
+) -> StepAnswer:
     """Answers a step from the logarithms of what each of its points cost, by round.
+
+    ``disturbed`` says of each round whether it was, unless none was.
 
     It is that of the first look that says something for certain: it does not matter how many rounds
     came after it, nor how often one asks.
@@ -123,7 +128,8 @@ def answer(step: Step, rounds: Sequence[Sequence[float]]) -> StepAnswer:
         error = _error(step, seen)
         found = [sequential.bounds(of_one[:seen], error) for of_one in logs]
         spans = [span.narrowed(to) for span, to in zip(spans, found, strict=True)]
-        says = _says(spans)
+        if not mostly_disturbed(sum(disturbed[:seen]), seen):
+            says = _says(spans)
         if says is not StepVerdict.UNCLEAR:
             break
     if not seen:
@@ -167,7 +173,8 @@ def _stretches(points: int) -> tuple[tuple[int, int], ...]:
 def _logs(rounds: Sequence[Sequence[float]], stretch: tuple[int, int], faster: bool) -> list[float]:
     """Logarithms of the paired ratios; of a fall mirrored, so that it is a rise."""
     good, bad = stretch
-    return [(one[good] - one[bad]) if faster else (one[bad] - one[good]) for one in rounds]
+    first, last = (bad, good) if faster else (good, bad)
+    return [one[last] - one[first] for one in rounds]
 
 
 def _error(step: Step, look: int) -> Errors:

@@ -8,6 +8,7 @@ from waitbench.analysis import questions
 from waitbench.analysis.criteria import Criterion
 from waitbench.analysis.judging import Judgement, Schedule, first_alarm, judge, schedule
 from waitbench.analysis.questions import Question
+from waitbench.analysis.rounds import all_rounds, mostly_disturbed
 from waitbench.analysis.verdicts import GateOutcome
 from waitbench.model.errors import ExitCode
 from waitbench.model.record import Record
@@ -88,7 +89,7 @@ class GateVerdict:
     @property
     def is_disturbed(self) -> bool:
         """Whether others used the machine in most rounds."""
-        return self.disturbed_rounds > self.rounds / 2
+        return mostly_disturbed(self.disturbed_rounds, self.rounds)
 
 
 def judge_all(
@@ -147,7 +148,7 @@ def is_too_disturbed(records: Iterable[Record]) -> bool:
     """Whether others use the machine so much that more rounds would not answer anything."""
     known = tuple(records)
     disturbed = sum(len(record.disturbed_rounds) for record in known)
-    return disturbed >= _ENOUGH_DISTURBED and disturbed > _rounds_of(known) / 2
+    return disturbed >= _ENOUGH_DISTURBED and mostly_disturbed(disturbed, _rounds_of(known))
 
 
 def conclude(
@@ -200,7 +201,7 @@ def _supports(record: Record, label: str) -> bool:
 
 
 def _rounds_of(records: Sequence[Record]) -> int:
-    return sum(len({run.round for run in record.measurements}) for record in records)
+    return sum(len(all_rounds(record)) for record in records)
 
 
 def failed_runs(record: Record) -> list[FailedRuns]:

@@ -4,10 +4,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from waitbench.analysis.entries import Entry
-from waitbench.analysis.network import Between, Network, between_of, join
-from waitbench.analysis.sitting_figures import SittingFigures, once
-from waitbench.analysis.sittings import connected
+from waitbench.analysis.network import Between, Network, between_of, connected, join
+from waitbench.analysis.sittings import Entry, SittingFigures, once
 from waitbench.analysis.statistics import Estimate
 from waitbench.analysis.trend import TrendStep, steps
 from waitbench.model.series import Series

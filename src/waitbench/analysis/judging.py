@@ -18,6 +18,7 @@ from waitbench.analysis import sequential, tail
 from waitbench.analysis.criteria import Criterion, Scope
 from waitbench.analysis.distributions import t_quantile
 from waitbench.analysis.questions import Question, Round
+from waitbench.analysis.rounds import mostly_disturbed
 from waitbench.analysis.sequential import Bounds, Errors, ratio
 from waitbench.analysis.tail import Tail
 from waitbench.analysis.verdicts import Verdict
@@ -86,6 +87,11 @@ class Judgement:
     def is_open(self) -> bool:
         """Whether there was no answer, and one would have mattered."""
         return self.verdict is Verdict.INCONCLUSIVE
+
+    @property
+    def is_disturbed(self) -> bool:
+        """Whether there is no answer because of what else the machine did."""
+        return mostly_disturbed(self.disturbed, self.rounds)
 
     @property
     def settled(self) -> bool:
@@ -218,7 +224,7 @@ def _judge_tail(
         return unanswered
     disturbed = sum(one.disturbed for one in rounds[: found.rounds])
     verdict = Verdict.INCONCLUSIVE
-    if disturbed <= found.rounds / 2 and (found.is_worse or found.is_clear):
+    if not mostly_disturbed(disturbed, found.rounds) and (found.is_worse or found.is_clear):
         verdict = Verdict.SLOWER if found.is_worse else Verdict.WITHIN_MARGIN
     return replace(
         unanswered,
@@ -257,10 +263,9 @@ def _answer(
         found = sequential.bounds([one.log for one in rounds[:look]], errors)
         rise = sequential.bounds([one.rise for one in rounds[:look]], errors)
         disturbed = sum(one.disturbed for one in rounds[:look])
-        verdict = _verdict(found, rise, criterion)
-        if disturbed > look / 2:
-            # It may be the others' doing as well as the candidate's.
-            verdict = Verdict.INCONCLUSIVE
+        verdict = Verdict.INCONCLUSIVE
+        if not mostly_disturbed(disturbed, look):
+            verdict = _verdict(found, rise, criterion)
         answer = _Answer(count=look, disturbed=disturbed, found=found, rise=rise, verdict=verdict)
         if verdict is not Verdict.INCONCLUSIVE:
             return answer
@@ -303,7 +308,7 @@ def _is_hopeless(answer: _Answer, margin: float, when: Schedule, from_round: int
     Giving up never raises an alarm; it saves the rounds for questions that can be settled.
     """
     found, count, last = answer.found, answer.count, when.last
-    if count >= last or answer.disturbed > count / 2:
+    if count >= last or mostly_disturbed(answer.disturbed, count):
         return False
     errors = when.errors(max(last, from_round), from_round)
     uncertain = found.standard_error * math.sqrt(1 - count / last)

@@ -1,23 +1,69 @@
 """A Record -> the rounds that its figures are of.
 
-Every figure of a comparison, mean or ratio, is of the same rounds.
+Every figure of a comparison, mean or ratio, is of the same rounds. A round that others disturbed is
+repeated (``execution.session``); one that was disturbed in every attempt counts like any other, and
+it is said how many did. Nothing is concluded, by whatever asks, from rounds most of which were
+disturbed: see ``mostly_disturbed``.
 """
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from waitbench.model.metrics import Metric
 from waitbench.model.record import Record
 
 
+class LogRound(NamedTuple):
+    """What a round says of several revisions."""
+
+    logs: tuple[float, ...]
+    """The logarithm of what each of them cost; the mean, where it is about several scenarios."""
+    disturbed: bool
+    """Whether the machine did something else meanwhile, in every attempt at it."""
+
+
+def mostly_disturbed(disturbed: int, rounds: int) -> bool:
+    """Whether so many disturbed rounds among all leave nothing to conclude.
+
+    It may be the others' doing as well as the candidate's.
+    """
+    return disturbed > rounds / 2
+
+
+def by_round(record: Record, labels: Sequence[str], metric: Metric) -> dict[int, tuple[float, ...]]:
+    """What each of some revisions gave in the rounds that all have, by number, in order."""
+    of_each = [
+        {run.round: run.metrics[metric.key] for run in record.of(one) if metric.key in run.metrics}
+        for one in labels
+    ]
+    shared = set(of_each[0]).intersection(*of_each[1:]) if of_each else set()
+    return {number: tuple(of[number] for of in of_each) for number in sorted(shared)}
+
+
 def paired_by_round(record: Record, label: str, metric: Metric) -> dict[int, tuple[float, float]]:
     """``(baseline, candidate)`` of each round that both have, by its number, in order."""
-    baseline = {run.round: run.metrics for run in record.of(record.context.labels[0])}
-    return {
-        run.round: (baseline[run.round][metric.key], run.metrics[metric.key])
-        for run in record.of(label)
-        if metric.key in run.metrics and metric.key in baseline.get(run.round, {})
-    }
+    both = (record.context.labels[0], label)
+    return {number: (one, two) for number, (one, two) in by_round(record, both, metric).items()}
+
+
+def logs_by_round(
+    records: Sequence[Record], labels: Sequence[str], metric: Metric
+) -> list[LogRound]:
+    """The rounds in which some revisions have a metric in all of some scenarios, in order."""
+    found = [by_round(record, labels, metric) for record in records]
+    shared = set(found[0]).intersection(*found[1:]) if found else set()
+    disturbed = {number for record in records for number in record.disturbed_rounds}
+    return [
+        LogRound(
+            logs=tuple(
+                math.fsum(math.log(max(value, metric.floor)) for value in of_label) / len(found)
+                for of_label in zip(*(one[number] for one in found), strict=True)
+            ),
+            disturbed=number in disturbed,
+        )
+        for number in sorted(shared)
+    ]
 
 
 def all_rounds(record: Record) -> frozenset[int]:
@@ -43,29 +89,3 @@ def shared_rounds(record: Record, key: str | None = None) -> frozenset[int]:
     )
     rounds = [one for one in of_each if one]
     return frozenset(set.intersection(*rounds)) if rounds else frozenset()
-
-
-def logs_by_round(records: Sequence[Record], metric: Metric) -> list[tuple[float, ...]]:
-    """The logarithm of what each revision cost, for each round that all have, in order of rounds.
-
-    Of several scenarios it is the mean. Rounds in which the machine did something else in every
-    attempt are left out, as are those that any revision lacks.
-    """
-    found = [_logs(record, metric) for record in records]
-    shared = set(found[0]).intersection(*found[1:]) if found else set()
-    return [
-        tuple(math.fsum(logs) / len(found) for logs in zip(*(one[n] for one in found), strict=True))
-        for n in sorted(shared)
-    ]
-
-
-def _logs(record: Record, metric: Metric) -> dict[int, tuple[float, ...]]:
-    by_label = [
-        {run.round: run.metrics[metric.key] for run in record.of(one) if metric.key in run.metrics}
-        for one in record.context.labels
-    ]
-    rounds = set(by_label[0]).intersection(*by_label[1:]) - record.disturbed_rounds
-    return {
-        number: tuple(math.log(max(of[number], metric.floor)) for of in by_label)
-        for number in rounds
-    }

@@ -1,32 +1,58 @@
-"""Sittings: what each says of some revisions, and all of them as a graph of revisions. Pure.
+"""What a comparison, a sitting, tells of revisions that others may hold too. Pure."""
 
-A sitting's rounds follow a two-way layout: the logarithm of a run's cost is that of the round, plus
-that of the revision, plus noise.
-"""
-
+import hashlib
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from itertools import product
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+import msgspec
+from packaging.version import InvalidVersion, Version
 
-    Matrix = NDArray[np.float64]
-    Places = NDArray[np.int64]
+from waitbench.analysis.rounds import kept, logs_by_round, mostly_disturbed
+from waitbench.model.record import Context, Record, RevisionRecord
+from waitbench.model.revision import Commit, Release
+from waitbench.model.run import Measurement
+from waitbench.model.series import Series
 
-_PRIOR_FREEDOM = 4.0
-"""What the noise of all sittings counts beside a sitting's own, in degrees of freedom."""
-_LEAST_NOISE = 1e-8
-"""The least variance of a run: counts may be equal in all rounds, and are not known for ever."""
 FEWEST_ROUNDS = 2
 """Below which a comparison tells nothing: one round has no variation."""
+_SHOWN_DIGITS = 10
+_DIGITS = 12
+"""Of a digest: two of a million runs have one in common with a chance of 1 in 500."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Sitting:
+class Entry(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
+    """A revision in a history, however the comparisons called it."""
+
+    name: str
+    """A release such as ``v0.21.1``, or the first digits of a commit."""
+    engine: str
+    version: str
+    """Of the package; commits between two releases have that of the earlier one."""
+    commit: str | None
+    """Full id; ``None`` of releases."""
+    date: str | None
+    """When it was committed, in ISO 8601, where that is known."""
+    variant: str = ""
+    """Packages and knobs that it has besides, as they are typed."""
+
+    @property
+    def order(self) -> tuple[Version, bool, float, str]:
+        """Sorts revisions by history: commits behind the release whose version they have."""
+        try:
+            version = Version(self.version)
+        except InvalidVersion:
+            version = Version("0")
+        return version, self.commit is not None, _seconds(self.date), self.name
+
+    def is_called(self, text: str) -> bool:
+        """Whether somebody who types this may mean it: its name, or first digits of a commit."""
+        return text == self.name or bool(text and self.commit and self.commit.startswith(text))
+
+
+class Sitting(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     """What one comparison says of some revisions in one scenario."""
 
     name: str
@@ -47,6 +73,116 @@ class Sitting:
     def freedom(self) -> int:
         """Degrees of freedom of ``squares``."""
         return (self.rounds - 1) * (len(self.revisions) - 1)
+
+
+class SittingFigures(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
+    """What a comparison tells of one metric in one scenario."""
+
+    series: Series
+    metric: str
+    sitting: Sitting
+    entries: tuple[Entry, ...]
+    """Of the sitting's revisions, in their order."""
+
+
+class TriedRevision(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
+    """The revisions that a comparison tried in one scenario, whatever came of it."""
+
+    series: Series
+    engine: str
+    names: frozenset[str]
+
+
+def tell(name: str, context: Context, records: Iterable[Record]) -> Iterator[SittingFigures]:
+    """What a comparison tells of every metric; ``name`` is its folder's.
+
+    Nothing where revisions cannot be recognised elsewhere: wheels and checkouts that anybody may
+    have changed; nor of builds of different compilers, whose ratios are partly the compilers'.
+    Each engine has a history of its own.
+    """
+    if context.mixed_origins:
+        return
+    entries = {one.label: entry_of(one) for one in context.revisions}
+    for record, engine in product(records, context.engines or ("",)):
+        labels = [
+            label
+            for label in kept(record)
+            if (entry := entries.get(label)) is not None and entry.engine == engine
+        ]
+        series = series_of(record)
+        digests = {one: _digests(record.of(one)) for one in labels}
+        for metric in record.metrics:
+            having = [one for one in labels if any(metric.key in r.metrics for r in record.of(one))]
+            rounds = logs_by_round([record], having, metric)
+            if mostly_disturbed(sum(one.disturbed for one in rounds), len(rounds)):
+                continue
+            found = sitting(
+                name,
+                str(record.measured_on.get("fingerprint", "unknown")),
+                [entry.name for one in having if (entry := entries[one])],
+                [one.logs for one in rounds],
+                runs=digests[having[0]] if having else (),
+                conditions=conditions_of(
+                    record, [one for one in context.revisions if one.label in having]
+                ),
+            )
+            if found is not None and len(set(found.revisions)) == len(found.revisions):
+                yield SittingFigures(
+                    series=series,
+                    metric=metric.name,
+                    sitting=found,
+                    entries=tuple(entry for one in having if (entry := entries[one])),
+                )
+
+
+def once(told: Iterable[SittingFigures]) -> list[SittingFigures]:
+    """Each sitting once, however often it is kept: of copies the one that holds most.
+
+    A copy has a run in common with it: that of an earlier state has fewer rounds, or revisions.
+    """
+    found: list[SittingFigures] = []
+    taken: set[tuple[object, ...]] = set()
+    for one in sorted(told, key=lambda one: (-one.sitting.rounds, -len(one.entries))):
+        keys = {
+            (one.series, one.metric, one.entries[0].engine, digest) for digest in one.sitting.runs
+        }
+        if taken.isdisjoint(keys):
+            found.append(one)
+        taken |= keys
+    return sorted(found, key=lambda one: one.sitting.name)
+
+
+def tried(context: Context, records: Iterable[Record]) -> Iterator[TriedRevision]:
+    """What a comparison need not be made for again; one that tells nothing is of no use."""
+    if context.mixed_origins:
+        return
+    entries = {one.label: entry for one in context.revisions if (entry := entry_of(one))}
+    for record, engine in product(records, context.engines or ("",)):
+        done = (
+            entry.name
+            for label, entry in entries.items()
+            if entry.engine == engine
+            and (len(record.of(label)) >= FEWEST_ROUNDS or record.why_given_up(label) is not None)
+        )
+        yield TriedRevision(series=series_of(record), engine=engine, names=frozenset(done))
+
+
+def series_of(record: Record) -> Series:
+    """What its runs are of."""
+    return Series.of(record.scenario, record.context.topology, record.parameters)
+
+
+def conditions_of(record: Record, revisions: Iterable[RevisionRecord]) -> str:
+    """What ratios may differ by from one sitting to another, in one line.
+
+    The kind of machine (processor, number of CPUs) and its kernel; the Python; and whether the
+    revisions were built here, with which compiler. Not which machine: runners of a kind come and go
+    every night, and what differs from one to the next is in the scatter of the sittings.
+    """
+    known = {one.facts.python for one in revisions if one.facts}
+    made = {one.facts.compiler or one.origin for one in revisions if one.facts}
+    machine = (record.measured_on.get(name, "unknown") for name in ("cpu", "cpus", "kernel"))
+    return " · ".join(map(str, [*machine, *sorted(known), *sorted(made)]))
 
 
 def sitting(
@@ -85,172 +221,50 @@ def sitting(
     )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Graph:
-    """Sittings as arrays. An arm is one revision in one sitting."""
-
-    size: int
-    """The number of revisions."""
-    sitting_of: "Places"
-    """Of each arm."""
-    revision_of: "Places"
-    """Of each arm."""
-    centred: "Matrix"
-    """The logarithm of each arm, less the mean of its sitting."""
-    sizes: "Matrix"
-    """The number of arms of each sitting."""
-    noise: "Matrix"
-    """The variance of a sitting's figures, without that between sittings."""
-
-    @classmethod
-    def of(cls, revisions: Sequence[str], sittings: Sequence[Sitting]) -> "Graph":
-        """The graph of some sittings, whose revisions are numbered as they are given."""
-        import numpy as np
-
-        index = {name: number for number, name in enumerate(revisions)}
-        sizes = np.array([len(one.revisions) for one in sittings])
-        sitting_of = np.repeat(np.arange(len(sittings)), sizes)
-        logs = np.array([log for one in sittings for log in one.logs])
-        means = np.bincount(sitting_of, weights=logs) / sizes
-        return cls(
-            size=len(revisions),
-            sitting_of=sitting_of,
-            revision_of=np.array([index[name] for one in sittings for name in one.revisions]),
-            centred=logs - means[sitting_of],
-            sizes=sizes.astype(float),
-            noise=np.array(_noise(sittings)) / [one.rounds for one in sittings],
-        )
-
-    @property
-    def contradictions(self) -> int:
-        """The ratios that were measured beyond those that the costs of the revisions need."""
-        return len(self.sitting_of) - len(self.sizes) - (self.size - 1 - int(self.parts.max()))
-
-    def weights(self, between: float) -> "Matrix":
-        """The precision of each sitting's figures."""
-        import numpy as np
-
-        found: Matrix = np.reciprocal(self.noise + between / 2)
-        return found
-
-    def laplacian(self, weights: "Matrix") -> "Matrix":
-        """The matrix of the normal equations, in which each sitting has a level of its own."""
-        import numpy as np
-
-        cells, sitting_of = self._pairs
-        shares = (weights / self.sizes)[sitting_of]
-        pairs = np.bincount(cells, weights=shares, minlength=self.size**2)
-        own = np.bincount(self.revision_of, weights=weights[self.sitting_of])
-        return np.asarray(np.diag(own) - pairs.reshape(self.size, self.size), np.float64)
-
-    def inverse(self, weights: "Matrix") -> "Matrix":
-        """The pseudo-inverse of the ``laplacian``."""
-        import numpy as np
-
-        levels = self._levels
-        return np.asarray(np.linalg.inv(self.laplacian(weights) + levels) - levels, np.float64)
-
-    def logs(self, weights: "Matrix") -> "Matrix":
-        """The costs that fit best, of mean 0 in each part."""
-        import numpy as np
-
-        matrix = self.laplacian(weights) + self._levels
-        return np.asarray(np.linalg.solve(matrix, self._right_side(weights)), np.float64)
-
-    def misfit(self, weights: "Matrix") -> float:
-        """The weighted sum of squares by which the sittings contradict each other."""
-        whole = float(weights[self.sitting_of] @ self.centred**2)
-        return whole - float(self._right_side(weights) @ self.logs(weights))
-
-    def _right_side(self, weights: "Matrix") -> "Matrix":
-        import numpy as np
-
-        figures = self.centred * weights[self.sitting_of]
-        return np.asarray(np.bincount(self.revision_of, weights=figures), np.float64)
-
-    @cached_property
-    def parts(self) -> "Places":
-        """The number of the part that each revision is in: no sitting joins one with another."""
-        import numpy as np
-        from scipy.sparse import coo_array
-        from scipy.sparse.csgraph import connected_components
-
-        nodes = self.size + len(self.sizes)
-        ends = self.revision_of, self.size + self.sitting_of
-        _, found = connected_components(coo_array((np.ones(len(ends[0])), ends), (nodes, nodes)))
-        return np.asarray(found[: self.size], np.int64)
-
-    @cached_property
-    def _levels(self) -> "Matrix":
-        """The projection on the levels of the parts, which nothing tells of."""
-        import numpy as np
-
-        alike = self.parts[:, None] == self.parts[None, :]
-        found: Matrix = np.divide(alike, alike.sum(axis=0))
-        return found
-
-    @cached_property
-    def _pairs(self) -> tuple["Places", "Places"]:
-        """Every pair of arms of a sitting: its cell in the laplacian, and its sitting."""
-        import numpy as np
-
-        counts = self.sizes.astype(int)
-        firsts = np.cumsum(counts) - counts
-        cells, sitting_of = [], []
-        for count in np.unique(counts):
-            (alike,) = np.nonzero(counts == count)
-            arms = self.revision_of[firsts[alike][:, None] + np.arange(count)]
-            cells.append((arms[:, :, None] * self.size + arms[:, None, :]).ravel())
-            sitting_of.append(np.repeat(alike, count * count))
-        return np.concatenate(cells), np.concatenate(sitting_of)
+def name_of(source: Release | Commit) -> str:
+    """What a revision is called in a history."""
+    if isinstance(source, Release):
+        return f"v{source.version}"
+    return source.commit[:_SHOWN_DIGITS]
 
 
-@dataclass(frozen=True)
-class Group:
-    """Sittings that chains of shared revisions join."""
-
-    sittings: tuple[Sitting, ...]
-
-    @cached_property
-    def revisions(self) -> tuple[str, ...]:
-        """All that any of them holds."""
-        return tuple(dict.fromkeys(name for one in self.sittings for name in one.revisions))
-
-    @cached_property
-    def graph(self) -> Graph:
-        """Them as arrays, the revisions numbered as above."""
-        return Graph.of(self.revisions, self.sittings)
-
-
-def connected(sittings: Sequence[Sitting]) -> list[Group]:
-    """The sittings, group by group."""
-    leader: dict[str, str] = {}
-
-    def lead(name: str) -> str:
-        while (above := leader.setdefault(name, name)) != name:
-            leader[name] = leader[above]
-            name = above
-        return name
-
-    for one in sittings:
-        first = lead(one.revisions[0])
-        for name in one.revisions[1:]:
-            leader[lead(name)] = first
-    groups: dict[str, list[Sitting]] = {}
-    for one in sittings:
-        groups.setdefault(lead(one.revisions[0]), []).append(one)
-    return [Group(tuple(group)) for group in groups.values()]
+def entry_of(revision: RevisionRecord) -> Entry | None:
+    """A revision of a comparison as one of history; ``None`` where it is not known what it is."""
+    if revision.facts is None:
+        return None
+    version, commit = revision.facts.package_version, None
+    said = re.fullmatch(r"(?:[^=]*=(?!=))?(?:[\w-]+@)?(v?\d+(?:\.\d+)+\w*)(?:\+.*)?", revision.text)
+    if revision.origin in ("wheel", "ours"):
+        # As the package says: v0.21 is the wheel of 0.21.0.
+        name = name_of(Release(version))
+    elif revision.origin == "source" and said:
+        version = said[1].removeprefix("v")
+        name = name_of(Release(version))
+    elif revision.origin == "source" and revision.commit is not None:
+        commit = revision.commit
+        name = name_of(Commit(commit))
+    else:
+        return None
+    return Entry(
+        # What a revision has beside it makes it another one.
+        name=name + revision.variant,
+        engine=revision.engine or "",
+        version=version,
+        commit=commit,
+        date=revision.commit_date,
+        variant=revision.variant,
+    )
 
 
-def _noise(sittings: Sequence[Sitting]) -> list[float]:
-    """The variance of a run in each sitting: its own, drawn towards that of all.
+def _digests(runs: Iterable[Measurement]) -> list[str]:
+    """Tells runs apart by when they were and what they measured, wherever they are kept."""
+    texts = (repr((run.started_at, sorted(run.metrics.items()))) for run in runs)
+    return [hashlib.sha256(text.encode()).hexdigest()[:_DIGITS] for text in texts]
 
-    A few rounds tell a variance badly, and one that is too small by chance would give a sitting all
-    the weight (G. Smyth, "Linear models and empirical Bayes methods", Stat. Appl. Genet. Mol. Biol.
-    3, 2004).
-    """
-    freedom = sum(one.freedom for one in sittings)
-    pooled = max(math.fsum(one.squares for one in sittings) / freedom, _LEAST_NOISE)
-    return [
-        (_PRIOR_FREEDOM * pooled + one.squares) / (_PRIOR_FREEDOM + one.freedom) for one in sittings
-    ]
+
+def _seconds(date: str | None) -> float:
+    """A date of ISO 8601 as seconds; 0 where there is none."""
+    if date is None:
+        return 0.0
+    # Python 3.10 does not know the letter.
+    return datetime.fromisoformat(re.sub(r"Z$", "+00:00", date)).timestamp()

@@ -20,7 +20,13 @@ from statistics import stdev
 
 from waitbench.analysis.builds import identical_to, other_packages, same_library_as
 from waitbench.analysis.distributions import fair_coin_at_most, t_above, t_quantile
-from waitbench.analysis.rounds import all_rounds, kept, paired_by_round, shared_rounds
+from waitbench.analysis.rounds import (
+    all_rounds,
+    kept,
+    mostly_disturbed,
+    paired_by_round,
+    shared_rounds,
+)
 from waitbench.analysis.verdicts import Verdict
 from waitbench.model.metrics import BY_NAME, METRICS, Metric, quantile
 from waitbench.model.record import Record
@@ -168,7 +174,7 @@ class Comparison:
     @property
     def is_disturbed(self) -> bool:
         """Whether what it says rests mostly on disturbed rounds."""
-        return self.disturbed > self.rounds / 2
+        return mostly_disturbed(self.disturbed, self.rounds)
 
 
 def compare_all(records: Sequence[Record]) -> list[Comparison]:

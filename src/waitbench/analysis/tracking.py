@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from waitbench.analysis.history import Trend
-from waitbench.analysis.sitting_figures import TriedRevision
+from waitbench.analysis.sittings import TriedRevision
 from waitbench.analysis.trend import TrendStep
 from waitbench.model.series import Series
 

@@ -17,16 +17,17 @@ sequential estimation of J. Bai, "Estimating multiple breaks one at a time", Eco
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from waitbench.analysis.network import Network, by_conditions, under
+from msgspec.structs import replace
+
+from waitbench.analysis.network import Network, by_conditions, connected, under
 from waitbench.analysis.sequential import ALPHA
-from waitbench.analysis.sittings import connected
 from waitbench.analysis.statistics import Estimate
 
 if TYPE_CHECKING:
-    from waitbench.analysis.sittings import Matrix, Places
+    from waitbench.analysis.network import Matrix, Places
 
 MARGIN = 0.05
 """What a step must exceed to be claimed, as a share."""

@@ -236,7 +236,9 @@ class _StepGuide:
 
     def answer(self) -> StepAnswer:
         records = list(self.records.values())
-        return bisection_steps.answer(self.step, logs_by_round(records, self.stepper.metric))
+        rounds = logs_by_round(records, records[0].context.labels, self.stepper.metric)
+        disturbed = [one.disturbed for one in rounds]
+        return bisection_steps.answer(self.step, [one.logs for one in rounds], disturbed)
 
     def wants_more(self, scenario: str) -> bool:
         record = self.records[scenario]

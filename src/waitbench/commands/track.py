@@ -11,9 +11,8 @@ from rich.console import Console
 
 from waitbench import engines
 from waitbench.analysis import history, tracking
-from waitbench.analysis.entries import name_of
 from waitbench.analysis.history import Trend
-from waitbench.analysis.sitting_figures import SittingFigures
+from waitbench.analysis.sittings import SittingFigures, name_of
 from waitbench.analysis.tracking import Due
 from waitbench.commands import options
 from waitbench.commands.options import with_request_options

@@ -2,12 +2,12 @@
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 
-@dataclass(frozen=True, order=True)
-class Series:
+
+class Series(msgspec.Struct, frozen=True, order=True, array_like=True):
     """A scenario as it was measured."""
 
     scenario: str

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from waitbench import families
 from waitbench.analysis import history
-from waitbench.analysis.sitting_figures import SittingFigures
+from waitbench.analysis.sittings import SittingFigures
 from waitbench.analysis.trend import MARGIN
 from waitbench.model.errors import UsageError
 from waitbench.model.metrics import BY_NAME

@@ -1,15 +1,16 @@
 """What the comparisons that are kept tell of revisions; each is read once."""
 
 import gc
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
+import msgspec
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-from waitbench.analysis import sitting_figures
+from waitbench.analysis import sittings
 from waitbench.analysis.history import commonest
-from waitbench.analysis.sitting_figures import SittingFigures, TriedRevision
+from waitbench.analysis.sittings import SittingFigures, TriedRevision
 from waitbench.families import METRICS
 from waitbench.model.errors import UsageError
 from waitbench.model.metrics import Metric
@@ -21,8 +22,8 @@ from waitbench.system import files, installation
 from waitbench.system.places import PACKAGE, Cache
 
 Kind = TypeVar("Kind")
-_TRIED, _LOST = "tried", "lost"
-"""What the index keeps beside metrics; none is called so."""
+_FIGURES, _TRIED, _LOST = "figures", "tried", "lost"
+"""What the index keeps of a folder: the first by metric, the others beside metrics."""
 
 
 def metric_named(name: str) -> Metric:
@@ -64,18 +65,19 @@ def figures(
 
     Raises ``UsageError`` for a folder that is not there.
     """
-    return _read(roots, [metric.name for metric in metrics], sitting_figures.read, lost)
+    return _read(roots, [metric.name for metric in metrics], _FIGURES, SittingFigures, lost)
 
 
 def tried_revisions(roots: Sequence[Path]) -> list[TriedRevision]:
     """What all comparisons tried, whatever came of it. Raises ``UsageError`` likewise."""
-    return _read(roots, [_TRIED], sitting_figures.read_tried)
+    return _read(roots, [_TRIED], _TRIED, TriedRevision)
 
 
 def _read(
     roots: Sequence[Path],
     metrics: Sequence[str],
-    read: Callable[[Mapping[str, Any]], list[Kind]],
+    name: str,
+    kind: type[Kind],
     lost: list[str] | None = None,
 ) -> list[Kind]:
     for root in roots:
@@ -95,12 +97,13 @@ def _read(
         gc.disable()
         try:
             contents = list(index.told(find(roots), [*metrics, _LOST], step))
-            found = [one for content in contents if _LOST not in content for one in read(content)]
+            plain = [one for content in contents for one in content.get(name, ())]
+            found = msgspec.convert(plain, list[kind])  # type: ignore[valid-type]
         finally:
             gc.freeze()
             gc.enable()
     said = [f"{folder} is left out: {why}" for folder, why in index.unreadable.items()]
-    said += [why for content in contents if _LOST in content for why in content[_LOST]]
+    said += [why for content in contents for why in content.get(_LOST, ())]
     for each in said:
         errors.print(each, soft_wrap=True)
     if lost is not None:
@@ -114,12 +117,12 @@ def _tell(folder: Path) -> Iterable[tuple[str, Mapping[str, Any]]]:
     if contents.context is None:
         return [(_LOST, {_LOST: lost})] if lost else []
     by_metric: dict[str, list[SittingFigures]] = {}
-    for one in sitting_figures.tell(str(folder), contents.context, contents.records):
+    for one in sittings.tell(str(folder), contents.context, contents.records):
         by_metric.setdefault(one.metric, []).append(one)
-    tried = sitting_figures.tried(contents.context, contents.records)
+    tried = list(sittings.tried(contents.context, contents.records))
     return [
-        (_TRIED, sitting_figures.plain_tried(tried)),
-        *((name, sitting_figures.plain(told)) for name, told in by_metric.items()),
+        (_TRIED, {_TRIED: msgspec.to_builtins(tried)}),
+        *((name, {_FIGURES: msgspec.to_builtins(told)}) for name, told in by_metric.items()),
         *([(_LOST, {_LOST: lost})] if lost else []),
     ]
 

@@ -240,7 +240,7 @@ def _about_open(verdict: GateVerdict) -> list[str]:
 
 def _about_noise(judgement: Judgement) -> str:
     where = f"{judgement.label} in {judgement.place}, {_without_place(judgement)}"
-    if judgement.disturbed > judgement.rounds / 2:
+    if judgement.is_disturbed:
         return (
             f"{where}: inconclusive: in {judgement.disturbed} of {judgement.rounds} rounds the "
             "machine did something else. Let it rest, or give the comparison one of its own."

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from waitbench.analysis import gate
 from waitbench.analysis.history import Trend
-from waitbench.analysis.sitting_figures import series_of
+from waitbench.analysis.sittings import series_of
 from waitbench.analysis.statistics import Comparison
 from waitbench.model.metrics import BY_NAME, Metric
 from waitbench.model.record import Context
