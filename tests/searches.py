@@ -1,7 +1,7 @@
 """Whole searches, for what shows them: stages over made-up commits and releases."""
 
 from tests.analysis.searched import history, search
-from waitbench.analysis.bisection_stages import Grain, Searched, Stage
+from waitbench.analysis.bisection import Grain, Searched, Stage
 from waitbench.analysis.criteria import Criterion
 from waitbench.model.history import LoggedCommit, Point
 from waitbench.model.metrics import BY_NAME

@@ -4,8 +4,8 @@ import math
 from collections.abc import Sequence
 
 from tests.records import make_record, times
-from waitbench.analysis import judging, questions
-from waitbench.analysis.criteria import Criterion, parse
+from waitbench.analysis import judging
+from waitbench.analysis.criteria import Criterion, ask, parse
 from waitbench.analysis.judging import Judgement
 from waitbench.model.metrics import METRICS
 from waitbench.model.record import Record
@@ -19,7 +19,7 @@ from waitbench.model.record import Record
 def judge(
     record: Record, *criteria: Criterion, hypotheses: int = 1, most_rounds: int = 10
 ) -> tuple[Judgement, ...]:
-    asked = questions.ask([record], criteria or (SYSTEM,))
+    asked = ask([record], criteria or (SYSTEM,))
     when = judging.schedule(hypotheses, most_rounds)
     return tuple(judging.judge(question, when) for question in asked)
 

@@ -6,8 +6,9 @@ from dataclasses import replace
 import pytest
 
 from tests.searches import commits, releases, searched
-from waitbench.analysis.bisection import End, Search
-from waitbench.analysis.bisection_stages import (
+from waitbench.analysis.bisection import (
+    End,
+    Search,
     along,
     of_equal_packages,
     part_of_error,

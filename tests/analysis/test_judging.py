@@ -8,7 +8,7 @@ import pytest
 from tests.analysis.judged import CPU, FLOOR, SYSTEM, TOGETHER, WAKEUPS, judge, of_ratios
 from tests.gate_runs import counted, record_of, rounds, scaled
 from tests.records import make_record, outcome, times
-from waitbench.analysis import judging, questions, sequential
+from waitbench.analysis import criteria, judging, sequential
 from waitbench.analysis.judging import Judgement
 from waitbench.analysis.verdicts import Verdict
 from waitbench.model.metrics import BY_NAME
@@ -102,7 +102,7 @@ def test_several_scenarios_together_are_judged_by_the_mean_of_each_round() -> No
         for name, sign in (("one", 1), ("two", -1))
     ]  # fmt: skip
     when = judging.schedule(1, 10)
-    pooled, *single = (judging.judge(q, when) for q in questions.ask(records, [TOGETHER, CPU]))
+    pooled, *single = (judging.judge(q, when) for q in criteria.ask(records, [TOGETHER, CPU]))
     assert pooled.ratio == pooled.low == pytest.approx(math.exp(0.2))
     assert pooled.fails
     assert (pooled.place, pooled.scenarios) == ("2 scenarios together", ("one", "two"))
@@ -158,7 +158,7 @@ def test_the_cost_is_that_of_the_same_scenarios_together() -> None:
     ]
     when = judging.schedule(3, 10)
     together = replace(WAKEUPS, together=True)
-    pooled, one, two = (judging.judge(q, when) for q in questions.ask(records, [together, WAKEUPS]))
+    pooled, one, two = (judging.judge(q, when) for q in criteria.ask(records, [together, WAKEUPS]))
     assert pooled.cost_ratio == pytest.approx(math.sqrt(0.22), rel=0.01)
     assert [pooled.fails, one.fails, two.fails] == [False, False, True]
 

@@ -5,9 +5,7 @@ import math
 import pytest
 
 from tests.records import make_record, measurement, outcome, working_engines
-from waitbench.analysis import questions
-from waitbench.analysis.criteria import DEFAULTS, Criterion, parse
-from waitbench.analysis.questions import Question
+from waitbench.analysis.criteria import DEFAULTS, Criterion, Question, ask, parse
 from waitbench.model.metrics import BY_NAME, METRICS
 from waitbench.model.record import Record
 
@@ -22,12 +20,12 @@ def record(name: str = "one", *values: tuple[float, float], waits: bool = True) 
 
 
 def question(*records: Record, criterion: Criterion = TOGETHER) -> Question:
-    (found,) = questions.ask(records, [criterion])
+    (found,) = ask(records, [criterion])
     return found
 
 
 def test_each_scenario_is_asked_about_by_itself_unless_together() -> None:
-    asked = questions.ask([record("one"), record("two")], [EACH, TOGETHER])
+    asked = ask([record("one"), record("two")], [EACH, TOGETHER])
     assert [(one.place, str(one.criterion)) for one in asked] == [
         ("2 scenarios together", "steady:10%,together"),
         ("one", "steady:25%"),
@@ -37,7 +35,7 @@ def test_each_scenario_is_asked_about_by_itself_unless_together() -> None:
 
 def test_every_candidate_is_asked_about() -> None:
     three = make_record({"a": [], "b": [], "c": []})
-    asked = questions.ask([three], [EACH, TOGETHER])
+    asked = ask([three], [EACH, TOGETHER])
     assert [(one.label, one.criterion) for one in asked] == [
         ("b", TOGETHER), ("c", TOGETHER), ("b", EACH), ("c", EACH),
     ]  # fmt: skip
@@ -46,7 +44,7 @@ def test_every_candidate_is_asked_about() -> None:
 def test_the_defaults_ask_twenty_one_questions_of_eight_scenarios() -> None:
     waiting = [record(f"waiting-{number}") for number in range(2)]
     working = [record(f"working-{number}", waits=False) for number in range(6)]
-    asked = questions.ask([*waiting, *working], DEFAULTS)
+    asked = ask([*waiting, *working], DEFAULTS)
     assert len(asked) == 21
     assert [(one.place, one.criterion.metric.name) for one in asked[:3]] == [
         ("2 waiting scenarios together", "steady"),
@@ -56,13 +54,13 @@ def test_the_defaults_ask_twenty_one_questions_of_eight_scenarios() -> None:
 
 
 def test_a_criterion_without_any_scenario_of_its_group_is_not_asked() -> None:
-    asked = questions.ask([record("busy", waits=False)], DEFAULTS)
+    asked = ask([record("busy", waits=False)], DEFAULTS)
     assert {one.criterion.metric.name for one in asked} == {"cpu"}
 
 
 def test_the_steady_phase_of_engines_that_work_elsewhere_is_not_asked_about() -> None:
     criteria = parse(["steady:10%", "wakeups:5%", "cpu:10%"], METRICS)
-    asked = questions.ask([working_engines()], criteria)
+    asked = ask([working_engines()], criteria)
     assert [one.criterion.metric.name for one in asked] == ["cpu"]
 
 
@@ -114,7 +112,7 @@ def test_a_question_is_narrowed_to_the_scenarios_that_both_revisions_can_run() -
 def test_what_another_candidate_cannot_run_is_no_matter() -> None:
     three = make_record({"a": [], "b": [], "c": []})
     three.add(outcome("c", 0, "not-supported"))
-    about_b, about_c = questions.ask([three], [EACH])
+    about_b, about_c = ask([three], [EACH])
     assert (about_b.unsupported, about_c.unsupported) == ((), ("waiting",))
 
 

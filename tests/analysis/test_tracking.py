@@ -1,9 +1,8 @@
 """What is measured next, and what is said of it."""
 
 from tests.analysis.test_history import told
-from waitbench.analysis.history import trends
+from waitbench.analysis.history import due, measured, trends, unsaid
 from waitbench.analysis.sittings import TriedRevision
-from waitbench.analysis.tracking import due, measured, unsaid
 from waitbench.model.series import Series
 
 CONFIRMED = told("1", {"v1": 1, "v2": 2}) + told("2", {"v1": 1, "v2": 2})

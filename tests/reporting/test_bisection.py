@@ -3,7 +3,7 @@
 import pytest
 
 from tests.searches import commits, releases, searched
-from waitbench.analysis.bisection_stages import Searched
+from waitbench.analysis.bisection import Searched
 from waitbench.reporting import bisection, markdown
 from waitbench.reporting.charts import search
 from waitbench.reporting.document import Quote

@@ -5,11 +5,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import variance
 
-from waitbench.analysis import gate, questions
-from waitbench.analysis.criteria import Criterion
+from waitbench.analysis import gate
+from waitbench.analysis.criteria import Criterion, Question, ask
 from waitbench.analysis.distributions import noncentral_t_above, rate_interval, t_quantile
 from waitbench.analysis.judging import Schedule, schedule
-from waitbench.analysis.questions import Question
 from waitbench.analysis.sequential import FIRST_ALARM
 from waitbench.analysis.statistics import CONFIDENCE
 from waitbench.model.errors import HarnessError
@@ -64,7 +63,7 @@ def calibrate(
     alarms = sum(bool(verdict.failures) for verdict in verdicts)
     low, high = false_alarm_interval(alarms, len(verdicts))
     # The same questions are asked in each comparison.
-    asked = list(zip(*(questions.ask(records, criteria) for records in comparisons), strict=True))
+    asked = list(zip(*(ask(records, criteria) for records in comparisons), strict=True))
     asked = [same for same in asked if not same[0].criterion.tail]
     when = schedule(len(asked), most_rounds)
     return Calibration(

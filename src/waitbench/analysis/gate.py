@@ -4,10 +4,8 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from waitbench.analysis import questions
-from waitbench.analysis.criteria import Criterion
+from waitbench.analysis.criteria import Criterion, Question, ask
 from waitbench.analysis.judging import Judgement, Schedule, first_alarm, judge, schedule
-from waitbench.analysis.questions import Question
 from waitbench.analysis.rounds import all_rounds, mostly_disturbed
 from waitbench.analysis.verdicts import GateOutcome
 from waitbench.model.errors import ExitCode
@@ -106,7 +104,7 @@ def judge_all(
     """
     known = tuple(records)
     here = {record.scenario for record in known}
-    asked = questions.ask((*known, *elsewhere), criteria)
+    asked = ask((*known, *elsewhere), criteria)
     when = schedule_of(asked, most_rounds, sharing)
     return tuple(
         judge(question, when)
@@ -162,7 +160,7 @@ def conclude(
 ) -> GateVerdict:
     """Judges everything that was measured in one comparison of so many that share an error."""
     known = tuple(records)
-    asked = questions.ask(known, criteria)
+    asked = ask(known, criteria)
     lacking = {
         (o.label, record.scenario, _supports(record, record.context.labels[0]))
         for record in known

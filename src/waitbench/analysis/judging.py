@@ -15,9 +15,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from waitbench.analysis import sequential, tail
-from waitbench.analysis.criteria import Criterion, Scope
+from waitbench.analysis.criteria import Criterion, Question, Round, Scope
 from waitbench.analysis.distributions import t_quantile
-from waitbench.analysis.questions import Question, Round
 from waitbench.analysis.rounds import mostly_disturbed
 from waitbench.analysis.sequential import Bounds, Errors, ratio
 from waitbench.analysis.tail import Tail

@@ -14,11 +14,10 @@ and all metrics that sentences are about. Each other metric has such an error fo
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import stdev
 
-from waitbench.analysis.builds import identical_to, other_packages, same_library_as
 from waitbench.analysis.distributions import fair_coin_at_most, t_above, t_quantile
 from waitbench.analysis.rounds import (
     all_rounds,
@@ -28,8 +27,9 @@ from waitbench.analysis.rounds import (
     shared_rounds,
 )
 from waitbench.analysis.verdicts import Verdict
+from waitbench.model.environment import Facts
 from waitbench.model.metrics import BY_NAME, METRICS, Metric, quantile
-from waitbench.model.record import Record
+from waitbench.model.record import Context, Record
 from waitbench.model.run import NOT_SUPPORTED, Outcome
 
 CONFIDENCE = 0.95
@@ -67,6 +67,17 @@ class Estimate:
         if not (self.excludes_one and self.is_clear):
             return Verdict.INCONCLUSIVE
         return Verdict.FASTER if self.high < 1 else Verdict.SLOWER
+
+
+@dataclass(frozen=True, kw_only=True)
+class Median:
+    """A median and what encloses it; all three lie within the values."""
+
+    value: float
+    low: float
+    high: float
+    is_confident: bool
+    """Whether ``low`` and ``high`` enclose it with ``CONFIDENCE``; else they are the range."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -207,6 +218,25 @@ def mean(values: Sequence[float]) -> Estimate:
     return Estimate(centre, max(0.0, centre - half), centre + half, len(values))
 
 
+def median(values: Sequence[float]) -> Median:
+    """The median of at least one value, between the closest values that are sure enough.
+
+    The ``k``-th smallest and the ``k``-th greatest of ``n`` values enclose the median of their
+    distribution, whatever it is, unless fewer than ``k`` values fall on one side of it: as often as
+    ``n`` throws of a coin give fewer than ``k`` heads, or tails (H. David and H. Nagaraja, "Order
+    Statistics", 3rd edition, 2003, section 7.1). Five values or fewer cannot be as sure as 95 %,
+    not even by their smallest and greatest.
+    """
+    ordered = sorted(values)
+    cut = _cut(len(ordered))
+    return Median(
+        value=quantile(ordered, 0.5),
+        low=ordered[max(cut, 1) - 1],
+        high=ordered[-max(cut, 1)],
+        is_confident=cut > 0,
+    )
+
+
 def log_ratios(pairs: Sequence[tuple[float, float]], metric: Metric) -> list[float]:
     """The logarithm of candidate to baseline for each pair.
 
@@ -233,6 +263,30 @@ def holm(p_values: Sequence[float], error: float) -> list[bool]:
             break
         clear[place] = True
     return clear
+
+
+def other_packages(context: Context) -> tuple[str, ...]:
+    """Packages besides the engine whose versions differ.
+
+    Such as ``jsonpickle 3.0.1 (v0.16.0), 3.0.2 (v0.16.1)``.
+    """
+    installed = {r.label: r.facts for r in context.revisions if r.facts is not None}
+    versions: dict[str, dict[str, list[str]]] = {}
+    for label, facts in installed.items():
+        for text in facts.requirements:
+            name, _, version = text.partition("==")
+            versions.setdefault(name, {}).setdefault(version, []).append(label)
+    # An engine is what has the revision's version in all that are of it.
+    own_versions: dict[str | None, dict[str, list[str]]] = {}
+    for one in context.revisions:
+        if one.facts is not None:
+            of_engine = own_versions.setdefault(one.engine, {})
+            of_engine.setdefault(one.facts.package_version, []).append(one.label)
+    return tuple(
+        f"{name} " + ", ".join(f"{version} ({', '.join(of)})" for version, of in found.items())
+        for name, found in sorted(versions.items())
+        if len(found) > 1 and found not in own_versions.values()
+    )
 
 
 def _decided(rows: Sequence[Row], error: float) -> tuple[Row, ...]:
@@ -309,42 +363,32 @@ def _row(label: str, record: Record) -> Row:
         last_failures=last,
         marks=Counter(mark for run in runs for mark in run.marks),
         unsupported=last[NOT_SUPPORTED].message if NOT_SUPPORTED in last else None,
-        identical_to=identical_to(label, record.context),
-        same_library_as=same_library_as(label, record.context),
+        identical_to=_identical_to(label, record.context),
+        same_library_as=_same_library_as(label, record.context),
         launcher_cpu_s=record.launcher_cpu_s.get(label),
     )
 
 
-CONFIDENCE = 0.95
+def _identical_to(label: str, context: Context) -> str | None:
+    """An earlier revision whose installed package is the same, file for file."""
+    return _earlier_alike(label, context, lambda facts: facts.package_sha256)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Median:
-    """A median and what encloses it; all three lie within the values."""
-
-    value: float
-    low: float
-    high: float
-    is_confident: bool
-    """Whether ``low`` and ``high`` enclose it with ``CONFIDENCE``; else they are the range."""
+def _same_library_as(label: str, context: Context) -> str | None:
+    """An earlier revision with the same compiled extensions, whose other files may differ."""
+    return _earlier_alike(label, context, lambda facts: facts.extensions)
 
 
-def median(values: Sequence[float]) -> Median:
-    """The median of at least one value, between the closest values that are sure enough.
-
-    The ``k``-th smallest and the ``k``-th greatest of ``n`` values enclose the median of their
-    distribution, whatever it is, unless fewer than ``k`` values fall on one side of it: as often as
-    ``n`` throws of a coin give fewer than ``k`` heads, or tails (H. David and H. Nagaraja, "Order
-    Statistics", 3rd edition, 2003, section 7.1). Five values or fewer cannot be as sure as 95 %,
-    not even by their smallest and greatest.
-    """
-    ordered = sorted(values)
-    cut = _cut(len(ordered))
-    return Median(
-        value=quantile(ordered, 0.5),
-        low=ordered[max(cut, 1) - 1],
-        high=ordered[-max(cut, 1)],
-        is_confident=cut > 0,
+def _earlier_alike(label: str, context: Context, take: Callable[[Facts], object]) -> str | None:
+    """The first revision before this one of which the same is known, if it is anything at all."""
+    known = {one.label: take(one.facts) if one.facts else None for one in context.revisions}
+    return next(
+        (
+            earlier
+            for earlier in context.labels[: context.labels.index(label)]
+            if known[earlier] and known[earlier] == known[label]
+        ),
+        None,
     )
 
 

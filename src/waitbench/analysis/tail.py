@@ -23,8 +23,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
-import numpy as np
-
 from waitbench.analysis.distributions import rate_above
 from waitbench.analysis.sequential import ALPHA, TAIL_PART
 
@@ -111,6 +109,9 @@ def _judged(
 
 def chance_of_sum(differences: Sequence[float]) -> float:
     """The chance that fair coins for signs give a sum of at least that of these differences."""
+    # Here, as in network.py: not every command that could judge does.
+    import numpy as np
+
     largest = max(map(abs, differences), default=0.0)
     if math.fsum(differences) <= 0:
         return 1.0

@@ -14,8 +14,7 @@ import typer
 from rich.console import Console
 
 from waitbench import engines
-from waitbench.analysis.bisection import Search
-from waitbench.analysis.bisection_stages import Grain, Searched, Stage, part_of_error
+from waitbench.analysis.bisection import Grain, Search, Searched, Stage, part_of_error
 from waitbench.analysis.bisection_steps import Step, StepVerdict
 from waitbench.analysis.criteria import Criterion
 from waitbench.commands import options

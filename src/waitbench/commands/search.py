@@ -8,11 +8,10 @@ from pathlib import Path
 from rich.console import Console
 
 from waitbench.analysis import bisection_steps
-from waitbench.analysis.bisection import Kind
-from waitbench.analysis.bisection_stages import Grain, Stage, of_equal_packages
+from waitbench.analysis.bisection import Grain, Kind, Stage, of_equal_packages
 from waitbench.analysis.bisection_steps import Step, StepAnswer, StepVerdict
-from waitbench.analysis.builds import other_packages
 from waitbench.analysis.rounds import logs_by_round
+from waitbench.analysis.statistics import other_packages
 from waitbench.environments.candidates import Candidates
 from waitbench.environments.index import index_of
 from waitbench.environments.origins import Chooser

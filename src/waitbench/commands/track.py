@@ -10,10 +10,9 @@ import typer
 from rich.console import Console
 
 from waitbench import engines
-from waitbench.analysis import history, tracking
-from waitbench.analysis.history import Trend
+from waitbench.analysis import history
+from waitbench.analysis.history import Due, Trend
 from waitbench.analysis.sittings import SittingFigures, name_of
-from waitbench.analysis.tracking import Due
 from waitbench.commands import options
 from waitbench.commands.options import with_request_options
 from waitbench.environments.candidates import Candidates
@@ -176,8 +175,8 @@ class Tracking:
     def _due(self, candidates: Sequence[str], valid: ValidRequest, anchor: str) -> Sequence[Due]:
         tried = stored_sittings.tried_revisions([self.store]) if self.store.is_dir() else []
         own = [one for one in tried if one.engine == valid.engine.name]
-        measured = tracking.measured(own, _series(valid))
-        return list(tracking.due(candidates, measured, anchor, self._trends(valid, anchor)))
+        measured = history.measured(own, _series(valid))
+        return list(history.due(candidates, measured, anchor, self._trends(valid, anchor)))
 
     def _candidates(self, valid: ValidRequest) -> Mapping[str, str]:
         """What may be measured, in order of history: the name in the history, and what to type."""
@@ -214,7 +213,7 @@ class Tracking:
 
     def _announce(self, trends: Sequence[Trend], output: Console) -> ExitCode:
         """Says the steps that nobody was told of. Exit code 1 where one of them rose."""
-        new = tracking.unsaid(trends, self.metric.name, acknowledged.read(self.store))
+        new = history.unsaid(trends, self.metric.name, acknowledged.read(self.store))
         called = titles(trend.series for trend in trends)
         for trend, step in new:
             output.print(f"{called[trend.series]}: {reporting.sentence(step, self.metric)}")

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from waitbench import families
 from waitbench.analysis import statistics
-from waitbench.analysis.bisection_stages import Searched
+from waitbench.analysis.bisection import Searched
 from waitbench.analysis.gate import GateVerdict
 from waitbench.analysis.statistics import Comparison
 from waitbench.model.errors import ExitCode, HarnessError

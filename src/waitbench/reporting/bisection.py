@@ -8,8 +8,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from waitbench.analysis.bisection import End, Finding, Kind
-from waitbench.analysis.bisection_stages import Grain, Searched, Stage
+from waitbench.analysis.bisection import End, Finding, Grain, Kind, Searched, Stage
 from waitbench.analysis.bisection_steps import Change, Question, Step, StepAnswer, StepVerdict
 from waitbench.analysis.sequential import ALPHA
 from waitbench.model.history import LoggedCommit

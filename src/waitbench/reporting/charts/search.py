@@ -4,8 +4,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
-from waitbench.analysis.bisection import Kind
-from waitbench.analysis.bisection_stages import Searched, Stage, along
+from waitbench.analysis.bisection import Kind, Searched, Stage, along
 from waitbench.reporting.bisection import points
 from waitbench.reporting.charts import style
 from waitbench.reporting.shortening import shorten_apart
