@@ -1,18 +1,30 @@
-"""Estimates, paired ratios, and what their intervals say."""
+"""Estimates, paired ratios, medians, what builds have in common, and what all that says."""
 
 import math
+import random
 from dataclasses import replace
+from itertools import combinations
 from random import Random
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from tests.records import make_record, measurement, outcome, times, working_engines
+from tests.records import (
+    contestant,
+    facts,
+    make_record,
+    measurement,
+    outcome,
+    times,
+    working_engines,
+)
 from waitbench.analysis import statistics
 from waitbench.analysis.rounds import paired_by_round
-from waitbench.analysis.statistics import Estimate
+from waitbench.analysis.statistics import Estimate, Median, median
 from waitbench.analysis.verdicts import Verdict
 from waitbench.model.metrics import BY_NAME, METRICS, Metric
-from waitbench.model.record import Record
+from waitbench.model.record import Record, RevisionRecord
 from waitbench.model.run import DISTURBED
 
 T_2 = 4.302652729911275
@@ -301,3 +313,105 @@ def test_a_count_of_nothing_against_one_is_no_rise(
     key = BY_NAME[name].key
     record = make_record({"a": [{key: before}] * 3, "b": [{key: after}] * 3})
     assert statistics.compare(record).rows[1].ratios[name].value == pytest.approx(ratio)
+
+
+def test_a_build_is_identical_only_to_one_with_the_same_files() -> None:
+    digests = {"a": "1", "b": "2", "c": "1", "d": "1", "e": "", "f": ""}
+    libraries = {"a": "x", "b": "x", "c": "x", "d": "x", "e": "", "f": ""}
+    revisions = [
+        contestant(
+            label,
+            facts=facts(
+                package_sha256=digest,
+                extensions={"x.so": libraries[label]} if libraries[label] else {},
+            ),
+        )
+        for label, digest in digests.items()
+    ]
+    revisions[5] = contestant("f", facts=None)
+    record = make_record({label: [] for label in digests}, revisions=tuple(revisions))
+    rows = statistics.compare(record).rows
+    assert [row.identical_to for row in rows] == [None, None, "a", "a", None, None]
+    assert [row.same_library_as for row in rows] == [None, "a", "a", "a", None, None]
+
+
+def installing(label: str, version: str, *others: str) -> RevisionRecord:
+    """A revision of this version, beside other packages."""
+    known = facts(package_version=version, requirements=(*others, f"stand_in=={version}"))
+    return contestant(label, facts=known)
+
+
+def test_other_packages_that_differ_are_named_with_who_has_which() -> None:
+    alone = RevisionRecord(label="d", text="d", origin="wheel", facts=None)
+    record = make_record(
+        {label: [times(1, 1, 1)] for label in "abc"},
+        revisions=(
+            installing("a", "0.1.0", "json==3.0.1", "same==1", "only_here==1"),
+            installing("b", "0.2.0", "json==3.0.2", "same==1"),
+            installing("c", "0.2.0", "json==3.0.1", "same==1"),
+            alone,
+        ),
+    )
+    assert statistics.compare(record).other_packages == ("json 3.0.1 (a, c), 3.0.2 (b)",)
+
+
+def test_a_package_that_happens_to_have_the_engines_version_once_is_another_all_the_same() -> None:
+    record = make_record(
+        {"a": [times(1, 1, 1)], "b": [times(1, 1, 1)]},
+        revisions=(installing("a", "3.0.1", "json==3.0.1"), installing("b", "3.0.3", "json==4")),
+    )
+    assert statistics.compare(record).other_packages == ("json 3.0.1 (a), 4 (b)",)
+
+
+@pytest.mark.parametrize(
+    ("count", "low", "high", "is_confident"),
+    [
+        (1, 1, 1, False),
+        (2, 1, 2, False),
+        (5, 1, 5, False),
+        # The tables of order statistics at 95 %: the first of 6, the second from 9 on, and so on.
+        (6, 1, 6, True),
+        (8, 1, 8, True),
+        (9, 2, 8, True),
+        (12, 3, 10, True),
+        (20, 6, 15, True),
+        (100, 40, 61, True),
+    ],
+)
+def test_the_interval_ends_at_the_order_statistics_of_the_tables(
+    count: int, low: int, high: int, is_confident: bool
+) -> None:
+    values = list(range(1, count + 1))
+    expected = Median(value=(count + 1) / 2, low=low, high=high, is_confident=is_confident)
+    assert median(values[::-1]) == expected
+
+
+@given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=40))
+def test_the_interval_lies_within_the_values_and_around_the_median(values: list[float]) -> None:
+    found = median(values)
+    assert min(values) <= found.low <= found.value <= found.high <= max(values)
+
+
+def test_one_outlier_moves_neither_the_median_nor_a_narrow_interval() -> None:
+    calm = [1.0 + n / 100 for n in range(12)]
+    assert median([*calm[:-1], 50.0]) == median(calm)
+
+
+@pytest.mark.parametrize("count", [6, 9, 15])
+def test_the_median_is_enclosed_at_least_as_often_as_is_said(count: int) -> None:
+    # Every way in which values can fall below and above the true median is equally likely.
+    enclosed = 0
+    for below in range(count + 1):
+        found = median([-1.0 - n for n in range(below)] + [1.0 + n for n in range(count - below)])
+        enclosed += (found.low < 0 < found.high) * len(list(combinations(range(count), below)))
+    assert 0.95 <= enclosed / 2**count < 0.985
+
+
+def test_skewed_values_are_enclosed_as_often() -> None:
+    source = random.Random(11)
+    true_median = 2**0.5  # of a Pareto distribution with shape 2
+    enclosed = 0
+    for _ in range(2000):
+        found = median([source.paretovariate(2) for _ in range(10)])
+        enclosed += found.low <= true_median <= found.high
+    assert enclosed / 2000 > 0.96

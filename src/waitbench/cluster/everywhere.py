@@ -14,7 +14,7 @@ from waitbench.pipeline.gating import Gate
 from waitbench.reporting import machines as reporting
 from waitbench.reporting.console import print_tables
 from waitbench.reporting.markdown import render_table
-from waitbench.store import comparisons, folders, sides
+from waitbench.store import comparisons, folders, shares
 from waitbench.store.comparisons import Contents
 from waitbench.system import files
 from waitbench.system.places import Cache
@@ -43,8 +43,8 @@ class Everywhere:
         """
         if self.markdown is not None:
             files.require_writable(self.markdown)
-        contents = [sides.read(folder) for folder in named]
-        sides.require_alike(contents)
+        contents = [shares.read_whole(folder) for folder in named]
+        shares.require_comparable(contents)
         compared = [statistics.compare_all(each.records) for each in contents]
         found = machines.across(compared)
         letters = reporting.letters(len(contents))

@@ -1,4 +1,4 @@
-"""Folders of shares -> the comparison that they are shares of.
+"""Folders that belong together: shares of one comparison, or whole ones, a machine each.
 
 Only whole scenarios are put together, each as one machine measured it; no figure is made of two.
 """
@@ -122,7 +122,54 @@ def write(merged: Merged, folder: Path) -> None:
         files.write_with(folder / path.name, partial(shutil.copyfile, path))
 
 
-def require_same(first: Contents, other: Contents, what: Mapping[str, tuple[Any, Any]]) -> None:
+def read_whole(folder: Path) -> Contents:
+    """A whole comparison by one machine. Raises ``UsageError`` for anything else."""
+    contents = read(folder)
+    share = share_of(contents)
+    if not share.is_whole:
+        raise UsageError(
+            f"{str(folder)!r} is {share.title.lower()}: merge the shares of each machine first."
+        )
+    if any(record.machine is not None for record in contents.records):
+        raise UsageError(
+            f"{str(folder)!r} was itself measured by several machines, a share each: machines are "
+            "told apart by comparisons that each of them measured whole."
+        )
+    return contents
+
+
+def require_comparable(several: Sequence[Contents]) -> None:
+    """Raises ``UsageError`` where these are fewer than two, or not of the same things.
+
+    Builds may differ, as machines of two kinds have builds of their own.
+    """
+    if len(several) < 2:
+        raise UsageError("--everywhere compares machines: name the folders of two or more.")
+    first = several[0]
+    for other in several[1:]:
+        assert first.context is not None, "read() has seen to it"
+        assert other.context is not None
+        here, there = first.context, other.context
+        ours, theirs = (
+            {r.scenario: dict(r.parameters) for r in it.records} for it in (first, other)
+        )
+        _require_same(
+            first,
+            other,
+            {
+                "versions of waitbench": (here.waitbench, there.waitbench),
+                "topologies": (here.topology, there.topology),
+                "revisions": (
+                    [_anywhere(one) for one in here.revisions],
+                    [_anywhere(one) for one in there.revisions],
+                ),
+                "scenarios": (sorted(ours), sorted(theirs)),
+                "parameters": (ours, theirs),
+            },
+        )
+
+
+def _require_same(first: Contents, other: Contents, what: Mapping[str, tuple[Any, Any]]) -> None:
     """Raises ``UsageError`` that names the first of these that two folders do not have in common.
 
     ``what`` has a pair for each, by what it is called.
@@ -137,7 +184,7 @@ def require_same(first: Contents, other: Contents, what: Mapping[str, tuple[Any,
 
 def _require_alike(first: Contents, other: Contents) -> None:
     here, there = _context(first), _context(other)
-    require_same(
+    _require_same(
         first,
         other,
         {
@@ -148,15 +195,15 @@ def _require_alike(first: Contents, other: Contents) -> None:
         },
     )
     for one, two in zip(here.revisions, there.revisions, strict=True):
-        require_same(first, other, _of_revision(one, two))
+        _require_same(first, other, _of_revision(one, two))
     names = [name for name in {**first.settings, **other.settings} if name != _SHARE]
     both = {name: (first.settings.get(name), other.settings.get(name)) for name in names}
-    require_same(first, other, {f"the settings {name!r}": pair for name, pair in both.items()})
+    _require_same(first, other, {f"the settings {name!r}": pair for name, pair in both.items()})
     ours, theirs = _parameters(first), _parameters(other)
     shared = {
         f"parameters of {name}": (ours[name], theirs[name]) for name in ours if name in theirs
     }
-    require_same(first, other, shared)
+    _require_same(first, other, shared)
 
 
 def _unknown(contents: Contents) -> Iterator[str]:
@@ -257,3 +304,9 @@ def _without_shard(argv: Sequence[str]) -> tuple[str, ...]:
 def _short(value: object) -> str:
     text = str(value)
     return text if len(text) <= 60 else f"{text[:57]}…"
+
+
+def _anywhere(revision: RevisionRecord) -> tuple[Any, ...]:
+    """What a revision is, wherever it was built; a wheel or checkout is known by its version."""
+    version = revision.facts.package_version if revision.facts and not revision.commit else None
+    return revision.label, revision.engine, revision.variant, revision.commit, version
