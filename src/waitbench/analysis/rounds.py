@@ -50,9 +50,12 @@ def paired_by_round(record: Record, label: str, metric: Metric) -> dict[int, tup
 def logs_by_round(
     records: Sequence[Record], labels: Sequence[str], metric: Metric
 ) -> list[LogRound]:
-    """The rounds in which some revisions have a metric in all of some scenarios, in order."""
+    """The rounds in which some revisions have a metric in all of some scenarios, in order.
+
+    There is one scenario at least.
+    """
     found = [by_round(record, labels, metric) for record in records]
-    shared = set(found[0]).intersection(*found[1:]) if found else set()
+    shared = set(found[0]).intersection(*found[1:])
     disturbed = {number for record in records for number in record.disturbed_rounds}
     return [
         LogRound(
