@@ -18,7 +18,7 @@ from waitbench.store.formats import (
     plain_comparison,
     plain_run,
     plain_scenario,
-    read_context,
+    read_comparison,
     read_run,
     read_scenario,
 )
@@ -116,10 +116,9 @@ def read_line(line: str) -> tuple[str, Plain]:
 
 def read_begun(plain: Plain) -> tuple[Context, Mapping[str, Any], list[Record]]:
     """What ``Teller.begun`` told: a context, settings, and records without runs."""
-    comparison = plain["comparison"]
-    context = read_context(comparison)
+    context, settings = read_comparison(plain["comparison"])
     records = [read_scenario(one, context) for one in plain["scenarios"]]
-    return context, comparison["settings"], records
+    return context, settings, records
 
 
 def read_planned(plain: Plain, scenarios: Mapping[str, Scenario]) -> PlannedRun:

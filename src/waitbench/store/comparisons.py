@@ -11,14 +11,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from msgspec import convert
-
 from waitbench.model.errors import UsageError
 from waitbench.model.record import Context, Record
 from waitbench.model.run import NOT_BUILT, Result
 from waitbench.store import csv_files, journal, timelines
 from waitbench.store.exports import plain_export, read_export
-from waitbench.store.formats import FORMAT, format_of, plain_comparison, read_context
+from waitbench.store.formats import FORMAT, format_of, plain_comparison, read_comparison
 from waitbench.store.plain import Plain, parse, reading
 from waitbench.system import files
 
@@ -189,7 +187,7 @@ def _read_comparison(path: Path) -> tuple[Context | None, Mapping[str, object]]:
         with reading(path):
             data = parse(path.read_bytes())
             format_of(data)
-            return read_context(data), convert(data["settings"], dict[str, Any])
+            return read_comparison(data)
     except UsageError as error:
         if isinstance(error.__cause__, UsageError):
             raise

@@ -28,6 +28,15 @@ class _Format(msgspec.Struct):
     format: int
 
 
+class _Comparison(msgspec.Struct):
+    """What is read of ``comparison.json`` before the context that it holds."""
+
+    revisions: list[dict[str, Any]]
+    settings: dict[str, Any]
+    engine: str | None = None
+    """Of all revisions, where they do not name their own."""
+
+
 class _Scenario(msgspec.Struct, kw_only=True):
     """What holds for all runs of a scenario, as files have it."""
 
@@ -73,12 +82,11 @@ def plain_comparison(context: Context, settings: Mapping[str, object], kind: str
     }
 
 
-def read_context(data: Plain) -> Context:
-    """What holds for a whole comparison, out of the content of ``comparison.json``."""
-    # Where revisions do not name their own, all were of one.
-    engine = {"engine": data.get("engine")}
-    revisions = [{**engine, **one} for one in convert(data["revisions"], list[dict[str, Any]])]
-    return convert({**data, "revisions": revisions}, Context)
+def read_comparison(data: Plain) -> tuple[Context, dict[str, Any]]:
+    """What holds for a whole comparison, and its settings."""
+    found = convert(data, _Comparison)
+    revisions = [{"engine": found.engine, **one} for one in found.revisions]
+    return convert({**data, "revisions": revisions}, Context), found.settings
 
 
 def plain_scenario(record: Record) -> dict[str, Any]:
