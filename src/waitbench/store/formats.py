@@ -7,6 +7,7 @@ be, as the types of the part say. docs/results.md describes the files for people
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -22,6 +23,9 @@ FORMAT = 2
 """The number that stands in every file. Readers accept every one that a release has written."""
 _MOST_OF_NAME = 200
 """Bytes of a name to which suffixes are added; file systems allow 255."""
+
+_plain = partial(to_builtins, enc_hook=dict)
+"""Makes plain data of a record, whatever its mappings are."""
 
 
 class _Format(msgspec.Struct):
@@ -76,8 +80,8 @@ def plain_comparison(context: Context, settings: Mapping[str, object], kind: str
         "kind": kind,
         # Of the baseline; each revision names its own.
         "engine": next(iter(context.engines), None),
-        **to_builtins(context),
-        "revisions": to_builtins(context.revisions, order="deterministic"),
+        **_plain(context),
+        "revisions": _plain(context.revisions, order="deterministic"),
         "settings": dict(settings),
     }
 
@@ -115,7 +119,7 @@ def read_scenario(data: Plain, context: Context) -> Record:
 
 def plain_run(result: Result, metrics: Sequence[Metric]) -> dict[str, Any]:
     """One run, complete with its samples; of its metrics those that the scenario declares."""
-    plain: dict[str, Any] = to_builtins(result)
+    plain: dict[str, Any] = _plain(result)
     if isinstance(result, Measurement):
         known = [metric.key for metric in metrics]
         plain["metrics"] = {key: result.metrics[key] for key in known if key in result.metrics}
