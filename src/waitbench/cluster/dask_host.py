@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 from waitbench.cluster.dask_settings import distributed, has_certificate, require_certificate
 from waitbench.cluster.dask_unit import MACHINE, UnitRunner
 from waitbench.model.errors import ExitCode, HarnessError, UsageError
+from waitbench.reporting.console import make_console
 from waitbench.system import installation
 from waitbench.system.instruments import find_instruments
 from waitbench.system.places import Cache
@@ -48,11 +49,11 @@ class SchedulerHost:
     """Where it listens. By default everywhere with certificates, else on loopback."""
     port: int
 
-    def serve(self, say: Callable[[str], None], *, until_stdin_ends: bool) -> None:
+    def serve(self, *, until_stdin_ends: bool) -> None:
         """Blocks until it is ended. Raises ``HarnessError`` where it cannot listen."""
-        asyncio.run(_until_ended(self._serve(say), until_stdin_ends))
+        asyncio.run(_until_ended(self._serve(), until_stdin_ends))
 
-    async def _serve(self, say: Callable[[str], None]) -> None:
+    async def _serve(self) -> None:
         secure = has_certificate("scheduler")
         host = self.host or ("" if secure else _LOOPBACK)
         if secure:
@@ -73,7 +74,7 @@ class SchedulerHost:
             )
             _without_polling(scheduler)
             async with scheduler:
-                say(f"Scheduler at {scheduler.address}")
+                _say(f"Scheduler at {scheduler.address}")
                 await scheduler.finished()
         except (OSError, ValueError) as error:
             raise HarnessError(f"No scheduler can listen at port {self.port}: {error}.") from error
@@ -87,24 +88,22 @@ class WorkerHost:
     name: str | None
     cache: Cache
 
-    def serve(self, say: Callable[[str], None], *, until_stdin_ends: bool) -> None:
+    def serve(self, *, until_stdin_ends: bool) -> None:
         """Blocks until it is ended; waits for a scheduler that is not there."""
-        asyncio.run(_until_ended(self._serve(say), until_stdin_ends))
+        asyncio.run(_until_ended(self._serve(), until_stdin_ends))
 
-    async def _serve(self, say: Callable[[str], None]) -> None:
+    async def _serve(self) -> None:
         if self.scheduler.startswith("tls:"):
             require_certificate("worker")
         about = self._about()
         while True:
-            say(f"Waiting for the scheduler at {self.scheduler} …")
+            _say(f"Waiting for the scheduler at {self.scheduler} …")
             with tempfile.TemporaryDirectory() as folder:
-                await self._serve_once(say, about, folder)
-            say("The scheduler is gone.")
+                await self._serve_once(about, folder)
+            _say("The scheduler is gone.")
             await asyncio.sleep(_RETRY_S)
 
-    async def _serve_once(
-        self, say: Callable[[str], None], about: Mapping[str, Any], folder: str
-    ) -> None:
+    async def _serve_once(self, about: Mapping[str, Any], folder: str) -> None:
         host = _address_towards(urlsplit(self.scheduler).hostname or "")
         if host is None:
             raise HarnessError(f"This machine has no route to the scheduler at {self.scheduler}.")
@@ -126,7 +125,7 @@ class WorkerHost:
                 host=host,
             )
             async with worker:
-                say(f"Worker {worker.name} at {worker.address}, for {self.scheduler}")
+                _say(f"Worker {worker.name} at {worker.address}, for {self.scheduler}")
                 await worker.finished()  # type: ignore[no-untyped-call]
         except (TypeError, ValueError, OSError, RuntimeError) as error:
             raise HarnessError(
@@ -139,6 +138,10 @@ class WorkerHost:
             "host": socket.gethostname(),
             "instruments": sorted(find_instruments().keys),
         }
+
+
+def _say(what: str) -> None:
+    make_console().print(what, soft_wrap=True, highlight=False)
 
 
 def _address_towards(host: str) -> str | None:

@@ -186,6 +186,8 @@ StepMargin = Annotated[
 ]
 STEP_MARGIN = MARGIN * 100
 
+UntilStdinEnds = Annotated[bool, typer.Option("--until-stdin-ends", hidden=True)]
+
 
 _REPLACED = "request"
 _SELDOM = ("time_limit", "toolchain", "setup_limit", "pass_env")

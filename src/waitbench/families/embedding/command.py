@@ -5,9 +5,7 @@ from typing import Annotated, Optional
 
 import typer
 
-from waitbench.families.base import Command
-
-_EXAMPLES = """
+EXAMPLES = """
 \b
 Examples:
   ./waitbench load
@@ -71,6 +69,3 @@ def load(
         url=url,
     )
     raise typer.Exit(put_load(options, results, make_console()))
-
-
-COMMAND = Command(name="load", function=load, epilog=_EXAMPLES)

@@ -5,9 +5,7 @@ from typing import Annotated, Optional
 
 import typer
 
-from waitbench.families.base import Command
-
-_EXAMPLES = """
+EXAMPLES = """
 \b
 Examples:
   ./waitbench paged-output
@@ -38,6 +36,3 @@ def paged_output(
 
     options = PagingOptions(repetitions=repetitions, largest=largest)
     raise typer.Exit(remake_tables(options, results, make_console()))
-
-
-COMMAND = Command(name="paged-output", function=paged_output, epilog=_EXAMPLES)
