@@ -47,7 +47,7 @@ def without_help(path: Path) -> Iterator[str]:
     help_texts = {
         id(part)
         for node in ast.walk(tree)
-        if (isinstance(node, ast.keyword) and node.arg == "help")
+        if (isinstance(node, ast.keyword) and node.arg in ("help", "show_default"))
         or (
             isinstance(node, ast.Assign)
             and isinstance(node.targets[0], ast.Name)

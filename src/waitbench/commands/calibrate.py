@@ -44,7 +44,8 @@ SUMMARY_NAME = "calibration"
 def calibrate(
     revision: Annotated[str, typer.Argument(metavar="REVISION")],
     number: Annotated[
-        int, typer.Option("--comparisons", help="How often to compare it with itself.")
+        int,
+        typer.Option("--comparisons", metavar="N", help="How often to compare it with itself."),
     ] = 20,
     gate: options.GateDefaults = False,
     fail_on: options.FailOn = [],
@@ -56,12 +57,12 @@ def calibrate(
     origin: options.Origin = OriginChoice.AUTO,
     results: Annotated[
         Optional[Path],
-        typer.Option(metavar="FOLDER", help="Where they go. Default: .bench/calibration."),
+        typer.Option(metavar="FOLDER", help="Where they go.", show_default=".bench/calibration"),
     ] = None,
     instruments: options.Instruments = True,
     quiet: options.Quiet = False,
 ) -> None:
-    """Compare a revision with itself many times: the gate's false alarms here, and what it finds.
+    """Compare a revision with itself many times: false alarms of the gate, and what it finds.
 
     Without --fail-on, it has the criteria of --gate.
 

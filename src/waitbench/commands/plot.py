@@ -23,7 +23,7 @@ def plot(
     results: options.KeptResults = None,
     formats: Annotated[
         list[str],
-        typer.Option("--format", "-f", metavar="png|svg", help="Repeatable. Default: png."),
+        typer.Option("--format", "-f", metavar="png|svg", help="Repeatable."),
     ] = ["png"],
 ) -> None:
     """Draw the charts of a folder of results."""

@@ -20,10 +20,13 @@ def scheduler(
         Optional[str],
         typer.Option(
             metavar="ADDRESS",
-            help="Where it listens. Default: everywhere with certificates, else loopback only.",
+            help="Where it listens.",
+            show_default="everywhere with certificates, else loopback",
         ),
     ] = None,
-    port: Annotated[int, typer.Option(help="0: any that is free.")] = 8786,
+    port: Annotated[
+        int, typer.Option(metavar="N", help="Where it listens, too; 0 for any that is free.")
+    ] = 8786,
     until_stdin_ends: options.UntilStdinEnds = False,
 ) -> None:
     """Run a scheduler of dask, by which workers of many machines are found."""

@@ -50,7 +50,7 @@ def track(
     branch: Annotated[
         Optional[str],
         typer.Argument(
-            metavar="[BRANCH]", help="Its commits along first parents. Default: releases."
+            metavar="BRANCH", help="Its commits along first parents.", show_default="releases"
         ),
     ] = None,
     anchor: options.Anchor = None,
@@ -60,7 +60,7 @@ def track(
     budget: Annotated[
         float, typer.Option(metavar="SECONDS", help="No comparison begins after this much time.")
     ] = 3600,
-    rounds: Annotated[int, typer.Option(help="Of each comparison.")] = 5,
+    rounds: options.Rounds = 5,
     metric: options.Metric = "steady",
     margin: options.StepMargin = options.STEP_MARGIN,
     *,
@@ -68,7 +68,11 @@ def track(
     full: options.Full = False,
     results: Annotated[
         Path,
-        typer.Option(metavar="FOLDER", help="The history: a folder with folders of results."),
+        typer.Option(
+            metavar="FOLDER",
+            help="The history: a folder with folders of results.",
+            show_default="results",
+        ),
     ] = RESULTS,
     instruments: options.Instruments = True,
     dry_run: Annotated[

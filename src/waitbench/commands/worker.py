@@ -24,10 +24,13 @@ def worker(
     ],
     cache: Annotated[
         Optional[Path],
-        typer.Option(metavar="FOLDER", help="Where environments are kept. Default: .bench."),
+        typer.Option(metavar="FOLDER", help="Where environments are kept.", show_default=".bench"),
     ] = None,
     name: Annotated[
-        Optional[str], typer.Option(help="What this machine is called. Default: its host's name.")
+        Optional[str],
+        typer.Option(
+            metavar="NAME", help="What this machine is called.", show_default="its host's name"
+        ),
     ] = None,
     until_stdin_ends: options.UntilStdinEnds = False,
 ) -> None:

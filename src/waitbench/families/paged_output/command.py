@@ -15,7 +15,8 @@ Examples:
 
 def paged_output(
     repetitions: Annotated[
-        int, typer.Option(help="Runs of each side of each row; medians are shown.")
+        int,
+        typer.Option(metavar="N", help="Runs of each side of each row; medians are shown."),
     ] = 5,
     largest: Annotated[
         Optional[int], typer.Option(metavar="MESSAGES", help="No rows with more messages.")
@@ -23,7 +24,7 @@ def paged_output(
     results: Annotated[
         Optional[Path],
         typer.Option(
-            metavar="FOLDER", help="Where the figures go. Default: a new folder under results/."
+            metavar="FOLDER", help="Where the figures go.", show_default="a new one in results/"
         ),
     ] = None,
 ) -> None:
