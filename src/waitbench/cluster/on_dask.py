@@ -236,7 +236,7 @@ class _Work:
     def _told(self, message: Mapping[str, str]) -> None:
         attempt = self._attempts.get(message["key"])
         if attempt is not None:  # not what another client's unit says, or one that was lost
-            self._listener.told(attempt.unit, message["line"])
+            self._listener.told(attempt.unit, attempt.machine, message["line"])
 
     def _done(self, key: str) -> None:
         """The future of an attempt has a result, or will have none."""

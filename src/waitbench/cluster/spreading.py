@@ -22,7 +22,7 @@ from waitbench.pipeline.comparing import Comparing
 from waitbench.pipeline.concluding import Concluding
 from waitbench.pipeline.request import Request, ValidRequest, validate
 from waitbench.pipeline.resuming import kept_in
-from waitbench.reporting.progress import PreparationLog, RunProgress
+from waitbench.reporting.progress import MachinesProgress, PreparationLog
 from waitbench.store import folders
 from waitbench.system import endings, installation, variables
 
@@ -114,13 +114,12 @@ class Spreading:
         if self.everywhere:
             places = {one.name: folder / _safe(one.name) for one in there}
         measuring = replace(self.comparing.measuring, sharing=len(places))
-        with RunProgress(output.progress, quiet=output.quiet) as bar:
+        with MachinesProgress(output.progress, quiet=output.quiet) as bar:
             spread = Listening(
                 valid=valid,
                 measuring=measuring,
                 concluding=self._concluding(valid),
                 progress=bar,
-                say=bar.about,
                 scenarios={one.name: one for one in valid.scenarios},
                 places=places,
             )

@@ -1,7 +1,8 @@
 """Units: the parts of a comparison that other machines may carry out, whoever takes them there.
 
-A unit is one scenario with all its revisions: its rounds stay on one machine. What it is told to do
-and what it tells are opaque here; ``cluster.orders`` and ``.messages`` say what stands there.
+A unit is one scenario with all its revisions: its rounds stay on one machine. It gets its order as
+a line (``cluster.orders``), its results are a folder, and it says how far it is in lines: those of
+its journals as they are, and others for people.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,6 +13,8 @@ RESULTS, WHEELS = "results", "wheels"
 """The folders of a unit: what it gives, and the wheels that it is given, by digest."""
 REFUSED, MACHINE_REFUSED = (2, 3), 4
 """What a unit's process ends with where its machine cannot do it, or cannot do any unit."""
+JOURNAL_MARK = "\x1e"
+"""What a line begins with that is one of a journal, and not for people (as in RFC 7464)."""
 MOST_ATTEMPTS = 3
 """How often a unit is begun whose worker is lost, until it is given up."""
 
@@ -54,7 +57,7 @@ class Listener(Protocol):
     def begun(self, unit: Unit, machine: Machine) -> None:
         """A unit is begun, or begun anew: what was told of it before is void."""
 
-    def told(self, unit: Unit, line: str) -> None:
+    def told(self, unit: Unit, machine: Machine, line: str) -> None:
         """A unit says how far it is. A line may be lost."""
 
     def finished(self, unit: Unit, files: Mapping[str, bytes]) -> None:

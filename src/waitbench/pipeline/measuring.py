@@ -84,7 +84,7 @@ class RunRecorder:
 
     folder: Path
     progress: RunProgress
-    sum_up: Callable[[Record], None] = lambda _record: None
+    sum_up: Callable[[Record], object] = lambda _record: None
     """Called when nothing more will be added to a record."""
 
     def extend(self, runs: Sequence[PlannedRun], at_most_s: float | None = None) -> None:
