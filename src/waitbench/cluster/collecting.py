@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from waitbench.analysis import gate
+from waitbench.cluster import JOURNAL_MARK, Machine, Unit
 from waitbench.cluster.orders import unit_of
-from waitbench.cluster.units import JOURNAL_MARK, Machine, Unit
 from waitbench.model.errors import UsageError
 from waitbench.model.record import Record
 from waitbench.model.scenario import Scenario
@@ -140,7 +140,7 @@ class Collecting:
 
 @dataclass(kw_only=True)
 class Listening:
-    """The units of a comparison while they are carried out; see ``cluster.units.Listener``."""
+    """The units of a comparison while they are carried out; see ``cluster.Listener``."""
 
     valid: ValidRequest
     measuring: Measuring

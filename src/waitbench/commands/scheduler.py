@@ -30,7 +30,7 @@ def scheduler(
     until_stdin_ends: options.UntilStdinEnds = False,
 ) -> None:
     """Run a scheduler of dask, by which workers of many machines are found."""
-    from waitbench.cluster.dask_host import SchedulerHost
+    from waitbench.cluster.dask_hosts import SchedulerHost
 
     with endings.noted("Comparisons that were measured end; --resume goes on with them."):
         SchedulerHost(host=host, port=port).serve(until_stdin_ends=until_stdin_ends)

@@ -12,8 +12,8 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from waitbench.cluster import JOURNAL_MARK, MACHINE_REFUSED, RESULTS, WHEELS
 from waitbench.cluster.orders import Order
-from waitbench.cluster.units import JOURNAL_MARK, MACHINE_REFUSED, RESULTS, WHEELS
 from waitbench.execution.measure import Measurer
 from waitbench.model.errors import HarnessError, MachineError
 from waitbench.model.record import Record

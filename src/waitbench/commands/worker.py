@@ -37,7 +37,7 @@ def worker(
     """Let this machine measure for a scheduler, one scenario at a time, until it is ended."""
     if not address.startswith(("tcp://", "tls://")):
         raise UsageError(f"{address!r} is neither tcp://HOST:PORT nor tls://HOST:PORT.")
-    from waitbench.cluster.dask_host import WorkerHost
+    from waitbench.cluster.dask_hosts import WorkerHost
 
     place = Cache() if cache is None else Cache(cache.resolve())
     place.root.mkdir(parents=True, exist_ok=True)
