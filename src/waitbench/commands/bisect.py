@@ -25,7 +25,7 @@ from waitbench.model.environment import OriginChoice
 from waitbench.model.errors import ExitCode, HarnessError, UsageError, masked
 from waitbench.model.history import SearchRange
 from waitbench.pipeline import concluding, gating
-from waitbench.pipeline.gating import publish_markdown
+from waitbench.pipeline.concluding import publish_markdown
 from waitbench.pipeline.request import Request, ValidRequest, validate
 from waitbench.pipeline.resuming import kept_in
 from waitbench.reporting.bisection import console, markdown, plain, texts

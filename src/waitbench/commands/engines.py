@@ -58,7 +58,7 @@ def engines(
         gate=Gate(criteria=(), most_rounds=rounds),
         rounds=rounds,
         quick=False,
-        extras=Extras(timeline=False, launcher_cost=False),
+        extras=Extras(),
         results=results,
         resume=False,
         plot=plot,

@@ -203,7 +203,7 @@ class Tracking:
             gate=Gate(criteria=(), most_rounds=self.rounds),
             rounds=self.rounds,
             quick=not self.full,
-            extras=Extras(timeline=False, launcher_cost=False, trace=False),
+            extras=Extras(),
             results=None,
             store=self.store,
             resume=False,

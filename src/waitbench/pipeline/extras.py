@@ -25,8 +25,8 @@ _LAUNCHER = "launcher"
 class Extras:
     """Which extra runs each revision has in each scenario."""
 
-    timeline: bool
-    launcher_cost: bool
+    timeline: bool = False
+    launcher_cost: bool = False
     trace: bool = False
 
     def validate(self) -> None:
