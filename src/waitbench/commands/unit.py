@@ -66,6 +66,8 @@ def _carry_out(folder: Path, cache: Path) -> None:
         console.print("waiting for other measurements of this machine …")
         with locks.measuring():
             _measure(order, prepared, records, results, console)
+        for record in records.values():
+            record.machine = None  # its own folder says so of all
 
 
 def _measure(
