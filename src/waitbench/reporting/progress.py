@@ -1,5 +1,6 @@
 """How far a comparison is: a live bar on a terminal, plain lines elsewhere."""
 
+import math
 import time
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -59,7 +60,7 @@ class RunProgress:
         self._quiet = quiet
         self._expected_s = self._seen_s = 0.0
         self._at_most: float | None = None
-        """When everything will have ended, at the latest."""
+        """When everything will have ended, at the latest; infinite where that is not known."""
         self._begun = time.monotonic()
         self._repeated = 0
         self._busy = ""
@@ -144,7 +145,8 @@ class RunProgress:
     def _time_left(self) -> str:
         if self._at_most is None:
             return _human(self._time_left_s())
-        return f"at most {_human(max(0.0, self._at_most - time.monotonic()))}"
+        left_s = max(0.0, self._at_most - time.monotonic())
+        return f"at most {_human(left_s)}" if math.isfinite(left_s) else ""
 
     def _time_left_s(self) -> float:
         pace = self._seen_s / self._expected_s if self._expected_s else 1.0
