@@ -12,6 +12,7 @@ import textwrap
 from pathlib import Path
 
 from waitbench import families
+from waitbench.reporting.markdown import render_table
 from waitbench.store import comparisons
 from waitbench.system.places import ROOT
 
@@ -28,7 +29,7 @@ def quoted(text: str) -> str:
 def tables_of(folder: Path) -> str:
     """The families' tables of a folder of results, in Markdown."""
     tables = families.tables(comparisons.read(folder))
-    lines = "\n".join(table.as_markdown() for table in tables).splitlines()
+    lines = "\n".join(map(render_table, tables)).splitlines()
     return "".join(f"{_folded(line)}\n" for line in lines)
 
 

@@ -163,7 +163,7 @@ def test_a_forbidden_import_is_found(tmp_path: Path) -> None:
         ("model/run.py", "waitbench.system.watch"),
         ("store/folders.py", "waitbench.execution.plan"),
         ("analysis/statistics.py", "waitbench.store.folders"),
-        ("reporting/tables.py", "waitbench.families"),
+        ("reporting/summary.py", "waitbench.families"),
         ("families/selection.py", "waitbench.commands.options"),
         ("engines/cargo.py", "waitbench.environments.index"),
     ):

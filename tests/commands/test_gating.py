@@ -12,7 +12,7 @@ from waitbench.model.errors import HarnessError, UsageError
 from waitbench.model.instruments import Instruments
 from waitbench.pipeline import concluding, gating
 from waitbench.pipeline.gating import Gate
-from waitbench.reporting.gate.formats import FORMATS
+from waitbench.reporting.gate_formats import FORMATS
 from waitbench.system.instruments import Counter, Sampler
 
 OWN = parse(["syscalls:5%", "cpu:10%"], METRICS)

@@ -9,12 +9,12 @@ from rich.console import Console
 
 from waitbench.families import presenting
 from waitbench.model.errors import HarnessError
-from waitbench.reporting.cell_table import CellTable
+from waitbench.reporting.document import Table
 
 
 def test_tables_and_charts_are_shown_with_where_they_are(tmp_path: Path) -> None:
     output = Console(file=io.StringIO(), width=80)
-    table = CellTable("a title", ("", "x"), (("row", "1"),))
+    table = Table("a title", ("", "x"), (("row", "1"),))
     presenting.show([table], {"chart": Figure()}, tmp_path, "load", output)
     assert isinstance(output.file, io.StringIO)
     assert output.file.getvalue().startswith("a title\n")

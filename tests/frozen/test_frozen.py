@@ -22,10 +22,10 @@ from tests.reporting.test_bisection import CASES as SEARCHES
 from waitbench.analysis import gate
 from waitbench.analysis.criteria import DEFAULTS
 from waitbench.analysis.gate import GateVerdict
-from waitbench.reporting.bisection import console as bisection_console
-from waitbench.reporting.bisection import markdown as bisection_markdown
-from waitbench.reporting.bisection import plain as bisection_plain
-from waitbench.reporting.gate import annotations, console, junit, markdown, plain
+from waitbench.reporting import bisection, markdown
+from waitbench.reporting.console import print_document
+from waitbench.reporting.gate import document
+from waitbench.reporting.gate_formats import FORMATS, annotations
 from waitbench.system.places import ROOT
 
 SAMPLES = ROOT / "docs" / "samples"
@@ -137,7 +137,7 @@ def on_console(width: int) -> Callable[[GateVerdict], str]:
     """What a console of so many columns shows of a verdict."""
 
     def shown(verdict: GateVerdict) -> str:
-        return "\n".join([*lines_of(lambda to: console.print_verdict(verdict, to), width), ""])
+        return "\n".join([*lines_of(lambda to: print_document(document(verdict), to), width), ""])
 
     return shown
 
@@ -145,10 +145,10 @@ def on_console(width: int) -> Callable[[GateVerdict], str]:
 FORMS: dict[str, Callable[[GateVerdict], str]] = {
     "console-80.txt": on_console(80),
     "console-120.txt": on_console(120),
-    "markdown.md": markdown.render,
-    "junit.xml": junit.render,
-    "annotations.txt": lambda verdict: "\n".join([*annotations.render(verdict), ""]),
-    "verdict.json": lambda verdict: json.dumps(plain.plain(verdict), indent=1) + "\n",
+    "markdown.md": FORMATS["markdown"],
+    "junit.xml": FORMATS["junit"],
+    "annotations.txt": lambda verdict: "\n".join([*annotations(verdict), ""]),
+    "verdict.json": FORMATS["json"],
 }
 
 
@@ -163,7 +163,7 @@ def test_a_search_in_each_form(case: str) -> None:
     found, name = SEARCHES[case], case.partition(":")[0].lower().replace(" ", "-")
     name = f"{name}-{[*SEARCHES].index(case)}"
     for width in WIDTHS:
-        shown = lines_of(lambda to: bisection_console.print_searched(found, to), int(width))
+        shown = lines_of(lambda to: print_document(bisection.document(found), to), int(width))
         check(f"bisection/{name}-{width}.txt", "\n".join([*shown, ""]))
-    check(f"bisection/{name}.md", bisection_markdown.render(found))
-    check(f"bisection/{name}.json", json.dumps(bisection_plain.plain(found), indent=1) + "\n")
+    check(f"bisection/{name}.md", markdown.render(bisection.document(found)))
+    check(f"bisection/{name}.json", json.dumps(bisection.plain(found), indent=1) + "\n")

@@ -8,9 +8,10 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from tests.reporting.page.made_up import kept
+from tests.reporting.made_up import kept
 from waitbench.pipeline import paging
-from waitbench.reporting.page import compose, document
+from waitbench.reporting import html
+from waitbench.reporting.page import compose
 from waitbench.system.places import ROOT
 
 CHROMIUM = next(
@@ -212,7 +213,7 @@ def test_without_scripts_there_are_all_tables_and_nothing_that_does_not_work(
 def test_hostile_text_is_shown_as_text_on_dots_too(open_page: Open, pages: Path) -> None:
     hostile = "<img src=x onerror='document.title=1'>"
     one = kept("hostile", ("v1", hostile), (hostile,))
-    (pages / "hostile.html").write_text(document.render(compose.page([one])))
+    (pages / "hostile.html").write_text(html.render(compose([one])))
     page = open_page("hostile")
     draw(page)
     figure = page.locator("figure.chart", has_text="Every run").first

@@ -1,14 +1,12 @@
 """What is said of a search: the headline, the findings, and the same in every form."""
 
-import json
-
 import pytest
 
-from tests.reporting.printing import lines_of
 from tests.searches import commits, releases, searched
 from waitbench.analysis.bisection_stages import Searched
-from waitbench.reporting.bisection import console, markdown, plain, texts
+from waitbench.reporting import bisection, markdown
 from waitbench.reporting.charts import search
+from waitbench.reporting.document import Quote
 
 FOUND = searched(releases(4, (2, 0.25)), commits(8, (5, 0.25)))
 CASES = {
@@ -27,28 +25,17 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("begins", CASES)
-def test_the_headline_says_how_it_ended(begins: str) -> None:
-    assert texts.headline(CASES[begins]).startswith(begins)
-
-
 @pytest.mark.parametrize("found", CASES.values(), ids=CASES)
-def test_every_form_has_the_headline_and_can_be_drawn(found: Searched) -> None:
-    headline = texts.headline(found)
-    shown = lines_of(lambda to: console.print_searched(found, to))
-    assert " ".join(" ".join(shown).split()).endswith(headline)
-    assert markdown.render(found).startswith(f"### {headline}")
-    assert json.loads(json.dumps(plain.plain(found)))["headline"] == headline
+def test_every_search_can_be_drawn(found: Searched) -> None:
     assert search.draw(found) is not None
 
 
 def test_a_culprit_has_author_files_and_the_command_that_measures_it_again() -> None:
-    assert texts.to_repeat(FOUND)[-1] == (
+    assert bisection.to_repeat(FOUND)[-1] == (
         "./compare.sh c4 c5 -s partitioned-long-input --fail-on steady:10% -p 2"
     )
-    ((good, bad, commit),) = texts.culprits(FOUND)
-    assert (good, bad) == ("c4", "c5")
-    assert texts.about(commit)[1:] == [
+    (quote,) = (one for one in bisection.document(FOUND).blocks if isinstance(one, Quote))
+    assert quote.lines[1:] == [
         "A. Author, 2026-01-01T00:00:00+00:00",
         "files: " + ", ".join(f"src/{at}.rs" for at in range(8)) + ", 2 more",
     ]
@@ -56,14 +43,14 @@ def test_a_culprit_has_author_files_and_the_command_that_measures_it_again() -> 
 
 def test_what_hides_among_what_cannot_be_measured_is_said_with_why() -> None:
     found = CASES["RANGE: the workers' steady CPU rose among"]
-    (finding,) = texts.findings(found)
+    (finding,) = bisection.findings(found)
     assert finding.startswith("After c2, up to c6:")
     assert "one of these 4" in finding
-    assert "c4 cannot be measured: it does not build" in texts.remarks(found)
+    assert "c4 cannot be measured: it does not build" in bisection.remarks(found)
 
 
 def test_a_subject_is_text_in_markdown() -> None:
-    rendered = markdown.render(FOUND)
+    rendered = markdown.render(bisection.document(FOUND))
     assert "<b>" not in rendered
     assert "\u202e" not in rendered
 
@@ -71,6 +58,6 @@ def test_a_subject_is_text_in_markdown() -> None:
 def test_commits_aside_are_said() -> None:
     stage = commits(4)
     point = stage.points[0].commits[0]
-    assert texts.about_aside(stage, ()) == []
-    (said,) = texts.about_aside(stage, (point, point))
+    assert bisection.about_aside(stage, ()) == []
+    (said,) = bisection.about_aside(stage, (point, point))
     assert said.startswith("The good end has 2 commits of its own")

@@ -50,9 +50,6 @@ def test_several_candidates_have_a_line_each() -> None:
 
 def test_where_the_steady_phase_is_not_known_total_cpu_is_judged_and_marked() -> None:
     record = make_record({"old": [times(1, 1, 1)] * 3, "new": [times(1, 3, 1)] * 3})
-    (line,) = summary.lines(compare(record))
-    assert line.is_total
-    assert line.verdict == "slower"
     assert printed(record)[2:4] == [
         "waiting   × 2*        × 1     × 1   slower",
         "* total CPU: the steady phase is not known, or not the same work.",
@@ -120,7 +117,5 @@ def test_work_is_judged_by_total_cpu_where_engines_do_it_in_other_phases() -> No
     for waits, works, is_total in ((True, False, False), (False, True, True), (True, True, True)):
         record = make_record(found, waits=waits, revisions=revisions)
         record.works = works
-        (line,) = summary.lines(compare(record))
-        assert line.is_total is is_total
-    (line,) = summary.lines(compare(make_record(found, waits=False)))
-    assert not line.is_total
+        assert ("*" in printed(record)[2]) is is_total
+    assert "*" not in printed(make_record(found, waits=False))[2]

@@ -10,8 +10,9 @@ from waitbench.analysis.gate import GateVerdict
 from waitbench.model.errors import ExitCode
 from waitbench.pipeline.concluding import Output, publish_markdown
 from waitbench.pipeline.gating import Gate
-from waitbench.reporting import everywhere as reporting
-from waitbench.reporting.machines import name_of
+from waitbench.reporting import machines as reporting
+from waitbench.reporting.console import print_tables
+from waitbench.reporting.markdown import render_table
 from waitbench.store import comparisons, folders, sides
 from waitbench.store.comparisons import Contents
 from waitbench.system import files
@@ -59,11 +60,10 @@ class Everywhere:
         else:
             answers = self.output.answers
             if not self.output.quiet:
-                for table in tables:
-                    table.print_to(answers)
+                print_tables(tables, answers)
             for sentence in said:
                 answers.print(sentence, soft_wrap=True)
-        text = "\n".join([table.as_markdown() for table in tables] + [f"{it}\n" for it in said])
+        text = "\n".join([*map(render_table, tables), *(f"{it}\n" for it in said)])
         publish_markdown(text, self.markdown)
         self._keep(data)
         return _exit_code(contents, list(verdicts.values()))
@@ -82,7 +82,7 @@ class Everywhere:
 
 def _machine_of(contents: Contents) -> str:
     assert contents.context is not None, "it was read as a whole comparison"
-    return name_of(contents.context.machine)
+    return reporting.name_of(contents.context.machine)
 
 
 def _verdicts(by_letter: Mapping[str, Contents]) -> dict[str, GateVerdict]:

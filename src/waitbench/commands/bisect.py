@@ -28,8 +28,8 @@ from waitbench.pipeline import concluding, gating
 from waitbench.pipeline.concluding import publish_markdown
 from waitbench.pipeline.request import Request, ValidRequest, validate
 from waitbench.pipeline.resuming import kept_in
-from waitbench.reporting.bisection import console, markdown, plain, texts
-from waitbench.reporting.console import make_console
+from waitbench.reporting import bisection, markdown
+from waitbench.reporting.console import make_console, print_document
 from waitbench.reporting.progress import PreparationLog
 from waitbench.store import comparisons, folders
 from waitbench.store.plain import reading, take, take_objects
@@ -252,7 +252,7 @@ class _Search:
                 continue
             number = len(self.stages)
             self.stages.append(self._begin(grain, stretch, missing.get(number, {})))
-            self.remarks += texts.about_aside(self.stages[number], stretch.aside)
+            self.remarks += bisection.about_aside(self.stages[number], stretch.aside)
             try:
                 self._search(number)
                 waiting += self.history.inside(self.stages[number])
@@ -314,7 +314,7 @@ class _Search:
         self, stepper: Stepper, stage: Stage, step: Step, home: Path, budget_s: float
     ) -> Stage:
         """The stage with the answer of a step; the same one where nothing was measured."""
-        say = console.Steps(self.progress, self.asked.quiet)
+        say = bisection.Steps(self.progress, self.asked.quiet)
         say.begin(stage, step)
         try:
             answer = stepper.answer(stage, step, home / _name(stage, step), budget_s)
@@ -344,7 +344,7 @@ class _Search:
 
     def _keep(self) -> None:
         """Writes down how far it is. Raises ``HarnessError`` when the disk refuses."""
-        comparisons.write_document(self.folder, KIND, plain.plain(self._searched()))
+        comparisons.write_document(self.folder, KIND, bisection.plain(self._searched()))
 
     def _searched(self) -> Searched:
         good, bad = (spec.revision.text for spec in self.request.specs)
@@ -369,12 +369,12 @@ class _Search:
         searched = self._searched()
         names = [f"{KIND}.json", *concluding.draw_search(searched, self.folder, KIND)]
         if self.asked.as_json:
-            print(json.dumps(plain.plain(searched), indent=2))
+            print(json.dumps(bisection.plain(searched), indent=2))
         else:
-            console.print_searched(searched, self.progress)
+            print_document(bisection.document(searched), self.progress)
             where = f"Results in {self.folder}: {', '.join(names)}, a folder for each step"
             self.progress.print(where, soft_wrap=True)
-        publish_markdown(markdown.render(searched), self.asked.markdown)
+        publish_markdown(markdown.render(bisection.document(searched)), self.asked.markdown)
 
 
 def _name(stage: Stage, step: Step) -> str:

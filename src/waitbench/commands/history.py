@@ -14,8 +14,8 @@ from waitbench.analysis import history as analysis
 from waitbench.commands import options
 from waitbench.model.errors import ExitCode, UsageError
 from waitbench.pipeline import stored_sittings
-from waitbench.reporting import trends as reporting
-from waitbench.reporting.console import make_console
+from waitbench.reporting import history as reporting
+from waitbench.reporting.console import make_console, print_tables
 from waitbench.store.comparisons import MEASURE_FIRST
 from waitbench.system.places import RESULTS
 
@@ -100,7 +100,7 @@ def history(
     found = analysis.trends(told, stored_sittings.anchor_among(anchor, told), share)
     if form is Format.TABLE:
         for title, trend in reporting.titled(found).items():
-            reporting.table(trend, title, wanted, newest).print_to(make_console())
+            print_tables([reporting.table(trend, title, wanted, newest)], make_console())
     elif form is Format.CSV:
         print(reporting.as_csv(found, wanted), end="")
     else:

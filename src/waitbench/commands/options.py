@@ -14,7 +14,7 @@ from waitbench.analysis.trend import MARGIN
 from waitbench.model.environment import OriginChoice
 from waitbench.model.errors import masked
 from waitbench.pipeline.request import Request
-from waitbench.reporting.gate.formats import FORMATS
+from waitbench.reporting.gate_formats import FORMATS
 
 
 def _defaults() -> str:

@@ -11,10 +11,12 @@ from waitbench import families
 from waitbench.analysis import statistics
 from waitbench.model.errors import UsageError
 from waitbench.pipeline import paging
-from waitbench.reporting import machines, summary, tables
+from waitbench.reporting import machines, summary
 from waitbench.reporting import traces as traced
-from waitbench.reporting.cell_table import CellTable
-from waitbench.reporting.console import make_console
+from waitbench.reporting.comparison import print_comparison
+from waitbench.reporting.console import make_console, print_tables
+from waitbench.reporting.document import Table
+from waitbench.reporting.markdown import render_table
 from waitbench.store import comparisons, folders, traces
 from waitbench.system import files
 
@@ -68,23 +70,22 @@ def report(
     for folder in map(folders.existing_folder, named):
         of_families += _print(folder, output)
     if markdown is not None:
-        files.write_text(markdown, "\n".join(table.as_markdown() for table in of_families))
+        files.write_text(markdown, "\n".join(map(render_table, of_families)))
 
 
-def _print(folder: Path, output: Console) -> list[CellTable]:
+def _print(folder: Path, output: Console) -> list[Table]:
     """Prints the tables of a folder. Returns those that only a family has."""
     contents = comparisons.read(folder)
     compared = statistics.compare_all(contents.records)
     for comparison in compared:
-        tables.print_comparison(comparison, output)
-        for table in traced.tables(comparison.scenario, traces.of(folder, comparison.scenario)):
-            table.print_to(output)
+        print_comparison(comparison, output)
+        found = traces.of(folder, comparison.scenario)
+        print_tables(traced.tables(comparison.scenario, found), output)
     of_families = families.tables(contents)
-    for table in of_families:
-        table.print_to(output)
+    print_tables(of_families, output)
     if compared:
         summary.print_summary(compared, output)
-    where = machines.sentence(contents.records)
+    where = machines.where_measured(contents.records)
     if where is not None:
         output.print(where, soft_wrap=True)
     return of_families

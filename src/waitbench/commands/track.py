@@ -30,7 +30,7 @@ from waitbench.pipeline.extras import Extras
 from waitbench.pipeline.gating import Gate
 from waitbench.pipeline.request import Request, ValidRequest, validate
 from waitbench.pipeline.stored_sittings import margin_of, metric_named
-from waitbench.reporting import trends as reporting
+from waitbench.reporting import history as reporting
 from waitbench.reporting.console import make_console
 from waitbench.reporting.progress import PreparationLog
 from waitbench.store import acknowledged

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from waitbench.model.record import Record
-    from waitbench.reporting.cell_table import CellTable
+    from waitbench.reporting.document import Table
     from waitbench.store.comparisons import Contents
 
 _FAMILIES = (input_families, scoring, embedding, paged_output, kafka)
@@ -48,7 +48,7 @@ def family_of(record: Record) -> str | None:
     return record.family or _FAMILY_OF_SCENARIO.get(record.scenario)
 
 
-def tables(contents: Contents) -> list[CellTable]:
+def tables(contents: Contents) -> list[Table]:
     """The tables of every family that has left anything in a results folder."""
     return [t for module in _MODULES for t in module.tables(_of_module(contents, module))]
 

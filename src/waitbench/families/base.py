@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     # Every command imports all families; what only a report needs takes a second to import.
     from matplotlib.figure import Figure
 
-    from waitbench.reporting.cell_table import CellTable
+    from waitbench.reporting.document import Table
     from waitbench.store.comparisons import Contents
 
 
@@ -23,7 +23,7 @@ class FamilyModule:
 
     scenarios: tuple[Scenario, ...]
     """In the order in which they run."""
-    tables: Callable[[Contents], Sequence[CellTable]] = field(default=lambda _contents: ())
+    tables: Callable[[Contents], Sequence[Table]] = field(default=lambda _contents: ())
     """What it says of a folder of which it is shown its own records, beyond what all have."""
     figures: Callable[[Contents], Mapping[str, Figure]] = field(default=lambda _contents: {})
     """Its charts of the same, by the name of their file."""

@@ -7,11 +7,12 @@ from matplotlib.figure import Figure
 from rich.console import Console
 
 from waitbench.reporting import charts
-from waitbench.reporting.cell_table import CellTable
+from waitbench.reporting.console import print_tables
+from waitbench.reporting.document import Table
 
 
 def show(
-    tables: Sequence[CellTable],
+    tables: Sequence[Table],
     figures: Mapping[str, Figure],
     folder: Path,
     document: str,
@@ -21,8 +22,7 @@ def show(
 
     Raises ``HarnessError`` when the disk refuses.
     """
-    for table in tables:
-        table.print_to(output)
+    print_tables(tables, output)
     drawn = [charts.save(figure, folder, name, "png").name for name, figure in figures.items()]
     output.print(
         f"Results in {folder}: {', '.join([f'{document}.json', *drawn])}",

@@ -14,18 +14,17 @@ from waitbench.analysis import statistics
 from waitbench.analysis.bisection_stages import Searched
 from waitbench.analysis.gate import GateVerdict
 from waitbench.analysis.statistics import Comparison
-from waitbench.families import tables as family_tables
 from waitbench.model.errors import ExitCode, HarnessError
 from waitbench.model.record import Record
 from waitbench.model.share import Share
 from waitbench.pipeline.gating import Gate
-from waitbench.reporting import machines, plain, sentences, summary, tables, traces
-from waitbench.reporting.cell_table import CellTable
-from waitbench.reporting.console import make_console
-from waitbench.reporting.gate import annotations, markdown
-from waitbench.reporting.gate import plain as plain_verdict
-from waitbench.reporting.gate.console import print_verdict
-from waitbench.reporting.gate.formats import FORMATS
+from waitbench.reporting import comparison as reporting
+from waitbench.reporting import machines, summary, traces
+from waitbench.reporting.console import make_console, print_document, print_tables
+from waitbench.reporting.document import Table
+from waitbench.reporting.gate import document
+from waitbench.reporting.gate_formats import FORMATS, annotations
+from waitbench.reporting.gate_formats import plain as plain_verdict
 from waitbench.store import comparisons, timelines
 from waitbench.store.comparisons import Contents
 from waitbench.system import files
@@ -71,17 +70,16 @@ class Concluding:
     is_traced: bool
     output: Output
 
-    def sum_up(self, record: Record, more: Sequence[CellTable]) -> None:
+    def sum_up(self, record: Record, more: Sequence[Table]) -> None:
         """Says what one scenario shows; ``more`` are tables of what is not in its record."""
         comparison, answers = self._compare(record), self.output.answers
         if self.output.as_json:
             return
         if not self.output.quiet:
-            tables.print_comparison(comparison, answers)
-            for table in more:
-                table.print_to(answers)
+            reporting.print_comparison(comparison, answers)
+            print_tables(more, answers)
             return
-        for sentence in sentences.sentences(comparison):
+        for sentence in reporting.sentences(comparison):
             answers.print(f"{comparison.scenario}: {sentence}", soft_wrap=True)
 
     def conclude(self, records: Sequence[Record], folder: Path) -> ExitCode:
@@ -110,7 +108,7 @@ class Concluding:
         console.print("\nInterrupted. What was measured so far says:")
         verdict = self._verdict(records)
         if verdict is not None:
-            print_verdict(verdict, console)
+            print_document(document(verdict), console)
         else:
             summary.print_summary([self._compare(record) for record in records], console)
 
@@ -137,10 +135,9 @@ class Concluding:
         compared = [self._compare(record) for record in records]
         answers = self.output.answers
         if not self.output.as_json and not self.output.quiet:
-            for table in family_tables(contents):
-                table.print_to(answers)
+            print_tables(families.tables(contents), answers)
             summary.print_summary(compared, answers)
-            where = machines.sentence(records)
+            where = machines.where_measured(records)
             if where is not None:
                 answers.print(where, soft_wrap=True)
         if verdict is not None and not self.output.as_json:
@@ -148,9 +145,9 @@ class Concluding:
             if verdict.failures and not self.is_traced:
                 answers.print(traces.OFFER, soft_wrap=True)
         if self.output.as_json:
-            data: object = plain.plain(compared)
+            data: object = reporting.plain(compared)
             if verdict is not None:
-                data = {"comparisons": data, "verdict": plain_verdict.plain(verdict)}
+                data = {"comparisons": data, "verdict": plain_verdict(verdict)}
             # Never coloured, whatever the terminal is said to be.
             print(json.dumps(data, indent=2))
 
@@ -174,22 +171,20 @@ class Concluding:
 
 def _show(verdict: GateVerdict, output: Console) -> None:
     """Prints a verdict, on GitHub with annotations."""
-    print_verdict(verdict, output)
+    print_document(document(verdict), output)
     if os.environ.get("GITHUB_ACTIONS") == "true":
-        for annotation in annotations.render(verdict):
+        for annotation in annotations(verdict):
             output.print(annotation, soft_wrap=True)
 
 
 def publish(verdict: GateVerdict, asked: Gate, folder: Path) -> None:
     """Writes a verdict wherever it was asked for. Raises ``HarnessError``."""
-    writes = [
-        partial(comparisons.write_document, folder, VERDICT_NAME, plain_verdict.plain(verdict))
-    ]
+    writes = [partial(comparisons.write_document, folder, VERDICT_NAME, plain_verdict(verdict))]
     writes += [
         partial(files.write_text, report.path, FORMATS[report.format](verdict))
         for report in asked.reports
     ]
-    publish_markdown(markdown.render(verdict), None, writes)
+    publish_markdown(FORMATS["markdown"](verdict), None, writes)
 
 
 def publish_markdown(

@@ -13,7 +13,7 @@ from waitbench.model.record import Record
 from waitbench.model.run import WARM_UP, Measurement, PlannedRun, Trace
 from waitbench.model.scenario import Scenario
 from waitbench.pipeline.request import ValidRequest
-from waitbench.reporting.cell_table import CellTable
+from waitbench.reporting.document import Table
 from waitbench.reporting.traces import tables
 from waitbench.store import timelines, traces
 from waitbench.system.tracer import find_tracer
@@ -79,7 +79,7 @@ class ExtrasAtWork:
     folder: Path
     progress: ProgressLine
 
-    def add(self, record: Record) -> list[CellTable]:
+    def add(self, record: Record) -> list[Table]:
         """Makes those that were asked for; what they show goes into the record and the folder.
 
         Returns the tables of what is not in the record.
@@ -99,7 +99,7 @@ class ExtrasAtWork:
             timelines.write(self.folder / f"{scenario.name}{timelines.SUFFIX}", samples)
         return self._trace(scenario, labels) if self.wanted.trace else []
 
-    def _trace(self, scenario: Scenario, labels: Sequence[str]) -> list[CellTable]:
+    def _trace(self, scenario: Scenario, labels: Sequence[str]) -> list[Table]:
         """The tables of those that could be traced, and why the others could not."""
         found: list[Trace] = []
         lacking: dict[str, str] = {}

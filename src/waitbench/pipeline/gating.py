@@ -17,7 +17,7 @@ from waitbench.model.metrics import SYSTEM_CALLS
 from waitbench.model.record import Record
 from waitbench.model.scenario import Scenario
 from waitbench.pipeline.request import ValidRequest
-from waitbench.reporting.gate.formats import FORMATS
+from waitbench.reporting.gate_formats import FORMATS
 from waitbench.system import files
 from waitbench.system.instruments import find_sampler, find_system_calls
 

@@ -11,10 +11,9 @@ from waitbench.analysis.trend import MARGIN
 from waitbench.model.errors import UsageError
 from waitbench.model.metrics import BY_NAME
 from waitbench.pipeline import stored_sittings
-from waitbench.reporting.page import compose, document
-from waitbench.reporting.page.compose import ReadFolder
-from waitbench.reporting.page.matrices import COSTS
-from waitbench.reporting.page.sittings import Scene
+from waitbench.reporting import html
+from waitbench.reporting.page import COSTS, ReadFolder, Trends, compose
+from waitbench.reporting.page_parts import Scene
 from waitbench.store import comparisons, timelines, traces
 from waitbench.store.comparisons import MEASURE_FIRST
 from waitbench.store.index import find
@@ -39,7 +38,7 @@ def write(path: Path, roots: Sequence[Path], newest: int) -> None:
     if not kept:
         named = ", ".join(map(str, roots))
         raise UsageError(f"There is no comparison in {named}. {MEASURE_FIRST}")
-    files.write_text(path, document.render(compose.page(kept, trends, newest)))
+    files.write_text(path, html.render(compose(kept, trends, newest)))
 
 
 def _folders(roots: Sequence[Path]) -> list[Path]:
@@ -98,7 +97,7 @@ def _told(roots: Sequence[Path]) -> list[SittingFigures]:
     return [one for one in told if one.entries[0].engine == most]
 
 
-def _trends(told: Sequence[SittingFigures]) -> compose.Trends:
+def _trends(told: Sequence[SittingFigures]) -> Trends:
     """Of each cost, relative to what most sittings hold."""
     anchor = history.commonest(told)
     return {

@@ -4,11 +4,12 @@ from dataclasses import asdict
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from waitbench.analysis.calibration import POWER, Calibration
 from waitbench.analysis.sequential import ALPHA
+from waitbench.reporting.console import print_cells
+from waitbench.reporting.document import Table
 
 _SHOWN = (5, 10, 20, 40)
 """Rounds that have a column, besides the last look."""
@@ -25,7 +26,7 @@ def print_calibration(calibration: Calibration, console: Console) -> None:
         f"{ALPHA:.0%} are allowed.",
     )
     console.print(Text(f"Smallest rise found {POWER:.0%} of the time", style="italic"))
-    console.print(_table(calibration))
+    print_cells(_table(calibration), console)
 
 
 def plain(calibration: Calibration) -> dict[str, Any]:
@@ -41,15 +42,15 @@ def plain(calibration: Calibration) -> dict[str, Any]:
 def _table(calibration: Calibration) -> Table:
     looks = sorted({look for s in calibration.sensitivities for look in s.by_rounds})
     shown = [look for look in looks if look in (*_SHOWN, looks[-1])]
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for heading in ("scenario", "criterion"):
-        table.add_column(heading)
-    for look in shown:
-        table.add_column(f"{look} rounds", justify="right")
-    for sensitivity in calibration.sensitivities:
-        changes = (_change(sensitivity.by_rounds[look]) for look in shown)
-        table.add_row(Text(sensitivity.place), Text(sensitivity.criterion), *changes)
-    return table
+    return Table(
+        title="",
+        header=("scenario", "criterion", *(f"{look} rounds" for look in shown)),
+        rows=tuple(
+            (one.place, one.criterion, *(_change(one.by_rounds[look]) for look in shown))
+            for one in calibration.sensitivities
+        ),
+        names=2,
+    )
 
 
 def _change(ratio: float) -> str:

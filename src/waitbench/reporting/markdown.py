@@ -1,20 +1,53 @@
-"""What Markdown needs: cells whose text cannot end them, and lines of a table."""
+"""Documents and tables as Markdown: whatever is in them stays text."""
 
 from collections.abc import Sequence
 
+from waitbench.reporting.document import Cell, Command, Document, Quote, Table, Word, text_of
 from waitbench.system.streams import printable
 
 
-def escape(text: str) -> str:
+def render(document: Document) -> str:
+    """The headline, all blocks, and what they mean, for a job's summary or a comment."""
+    lines = [f"### {_escape(document.headline)}"]
+    for block in document.blocks:
+        lines.append("")
+        if isinstance(block, Table):
+            lines += _table_lines(block)
+        elif isinstance(block, Quote):
+            lines += [f"> {_escape(line)}  " for line in block.lines]
+        elif isinstance(block, Command):
+            lines += ["```console", block.text, "```"]
+        else:
+            lines += [f"* {_escape(sentence)}" for sentence in block.texts]
+    return "\n".join([*lines, "", document.explanation, ""])
+
+
+def render_table(table: Table) -> str:
+    """A table with its title and its notes."""
+    lines = [f"**{table.title}**", "", *_table_lines(table), "", *table.notes]
+    return printable("\n".join(lines)).rstrip() + "\n"
+
+
+def _table_lines(table: Table) -> list[str]:
+    header = [heading.text for heading in table.headings]
+    rules = ["---" if heading.is_left else "---:" for heading in table.headings]
+    rows = [[_text(cell) for cell in row] for row in table.rows]
+    if table.groups:
+        header.insert(0, table.group_heading)
+        rows = [[_escape(group), *row] for group, row in zip(table.groups, rows, strict=True)]
+        rules = ["---"] * len(header)
+    return [_line(header), _line(rules), *map(_line, rows)]
+
+
+def _text(cell: Cell) -> str:
+    text = _escape(text_of(cell))
+    return f"**{text}**" if isinstance(cell, Word) and cell.strong else text
+
+
+def _escape(text: str) -> str:
     """Text that stays text, in a table too."""
     one_line = printable(text).replace("\n", " ")
     return one_line.replace("|", "\\|").replace("<", "&lt;")
-
-
-def table(header: Sequence[str], rows: Sequence[Sequence[str]], *, numbers_from: int) -> list[str]:
-    """The lines of a table; its columns are aligned as numbers from the one with this place on."""
-    rules = ["---:" if place >= numbers_from else "---" for place in range(len(header))]
-    return [_line(header), _line(rules), *(_line([escape(cell) for cell in row]) for row in rows)]
 
 
 def _line(cells: Sequence[str]) -> str:

@@ -4,7 +4,6 @@ import math
 import time
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
-from types import TracebackType
 from typing import Any
 
 from rich.console import Console
@@ -12,6 +11,7 @@ from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextC
 
 from waitbench.model.metrics import SYSTEM_CALLS
 from waitbench.model.run import WARM_UP, Measurement, Outcome, PlannedRun, Result
+from waitbench.reporting.formats import format_count
 
 
 class PreparationLog:
@@ -28,13 +28,8 @@ class PreparationLog:
         self._status.__enter__()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._status.__exit__(kind, value, traceback)
+    def __exit__(self, *error: Any) -> None:
+        self._status.__exit__(*error)
 
     def __call__(self, label: str, what: str) -> None:
         if not self._quiet:
@@ -81,12 +76,7 @@ class RunProgress:
         self._bar.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: Any) -> None:
         self._bar.stop()
 
     def extend(self, runs: Sequence[PlannedRun], at_most_s: float | None = None) -> None:
@@ -102,7 +92,7 @@ class RunProgress:
         """A round is made again, as others used so many cores during it."""
         self.extend(runs)
         self._repeated += 1
-        times = "1 round was" if self._repeated == 1 else f"{self._repeated} rounds were"
+        times = format_count(self._repeated, "round was", "rounds were")
         self._busy = f" (others use {foreign_cores:.1f} cores; {times} repeated)"
         if not self._quiet and not self._console.is_terminal and self._repeated % 5 == 1:
             self._console.print(self._busy.strip(" ()").capitalize() + ".", soft_wrap=True)
@@ -176,7 +166,7 @@ class MachinesProgress:
         self,
         kind: type[BaseException] | None,
         value: BaseException | None,
-        traceback: TracebackType | None,
+        traceback: object,
     ) -> None:
         self._bar.stop()
 

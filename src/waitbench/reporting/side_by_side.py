@@ -5,12 +5,12 @@ from dataclasses import replace
 
 from waitbench.analysis.side_by_side import Figure, SideBySide, estimate, is_shown
 from waitbench.model.record import Context
-from waitbench.reporting.cell_table import CellTable
-from waitbench.reporting.tables import format_spread
+from waitbench.reporting.document import Table
+from waitbench.reporting.formats import NOTHING, format_number, format_spread
 from waitbench.store.comparisons import Contents
 
 
-def tables(contents: Contents, shown: SideBySide) -> list[CellTable]:
+def tables(contents: Contents, shown: SideBySide) -> list[Table]:
     """The means of all revisions, if they are of several engines or settings."""
     context = contents.context
     if context is None or not is_shown(context) or not contents.records:
@@ -27,14 +27,14 @@ def tables(contents: Contents, shown: SideBySide) -> list[CellTable]:
 
 def _table(
     title: str, figures: Sequence[Figure], contents: Contents, context: Context
-) -> CellTable | None:
+) -> Table | None:
     cells = {
         figure: [_cell(figure, contents, label) for label in context.labels] for figure in figures
     }
-    having = [figure for figure in figures if any(cell != _NOTHING for cell in cells[figure])]
+    having = [figure for figure in figures if any(cell != NOTHING for cell in cells[figure])]
     if not having:
         return None
-    return CellTable(
+    return Table(
         title,
         ("revision", *(figure.title for figure in having)),
         tuple(
@@ -44,18 +44,11 @@ def _table(
     )
 
 
-_NOTHING = "–"
-
-
 def _cell(figure: Figure, contents: Contents, label: str) -> str:
     found = estimate(figure, contents.records, label)
     if found is None:
-        return _NOTHING
-    return f"{_write(found.value)} {format_spread(found, _write)}".rstrip()
-
-
-def _write(value: float) -> str:
-    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+        return NOTHING
+    return f"{format_number(found.value)} {format_spread(found, format_number)}".rstrip()
 
 
 def _remarks(context: Context) -> tuple[str, ...]:

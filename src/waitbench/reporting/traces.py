@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 
 from waitbench.model.run import PHASES, SHUTDOWN, STARTUP, STEADY, Trace
-from waitbench.reporting.cell_table import CellTable
-from waitbench.reporting.style import shorten
+from waitbench.reporting.document import Table
+from waitbench.reporting.shortening import shorten
 
 OFFER = "The same command with --trace shows which system calls the workers make, by name."
 """What to say after a regression that nothing has traced yet."""
@@ -23,7 +23,7 @@ _LABEL_WIDTH = 12
 
 def tables(
     scenario: str, traces: Sequence[Trace], lacking: Mapping[str, str] | None = None
-) -> list[CellTable]:
+) -> list[Table]:
     """A table for each candidate beside the baseline, which comes first; alone if it is alone.
 
     ``lacking`` says by label why a revision has no trace.
@@ -48,7 +48,7 @@ def sentence(baseline: Trace, candidate: Trace) -> str:
     return f"{about}: {said or 'the same system calls, about as often'}."
 
 
-def _table(scenario: str, shown: Sequence[Trace], told: Sequence[str]) -> CellTable:
+def _table(scenario: str, shown: Sequence[Trace], told: Sequence[str]) -> Table:
     header = [""]
     for trace in shown:
         header += [f"{shorten(trace.label, _LABEL_WIDTH)} calls", "CPU"]
@@ -57,7 +57,7 @@ def _table(scenario: str, shown: Sequence[Trace], told: Sequence[str]) -> CellTa
     if changes:
         header.append("a second")
     title = f"{scenario} · the workers' system calls"
-    return CellTable(title, tuple(header), tuple(rows), (*changes, *told))
+    return Table(title, tuple(header), tuple(rows), (*changes, *told))
 
 
 def _rows(phase: str, shown: Sequence[Trace]) -> list[tuple[str, ...]]:

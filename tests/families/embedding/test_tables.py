@@ -10,10 +10,10 @@ from waitbench.families.embedding import scenarios
 from waitbench.families.embedding.kept import Modes, summarize
 from waitbench.families.embedding.tables import load_tables, worker_tables
 from waitbench.model.record import Record
-from waitbench.reporting.cell_table import CellTable
+from waitbench.reporting.document import Cell, Table
 
 
-def rows_of(table: CellTable) -> dict[str, tuple[str, ...]]:
+def rows_of(table: Table) -> dict[Cell, tuple[Cell, ...]]:
     return {row[0]: row[1:] for row in table.rows}
 
 
@@ -157,7 +157,7 @@ def test_the_fastest_answer_is_held_against_directs_of_the_same_round() -> None:
 def test_without_direct_and_without_rounds_there_is_nothing_to_hold_against() -> None:
     earlier = replace(summarize([one_load(0.010, 10)]), fastest_s=(), rounds=1)
     (table,) = load_tables({"proxy-fixed": earlier})
-    assert [row for row in table.rows if row[0].startswith("…")] == [
+    assert [row for row in table.rows if str(row[0]).startswith("…")] == [
         ("… against direct", "–"),
         ("… of each round", "–"),
         ("… against direct", "–"),

@@ -9,9 +9,10 @@ from tests.records import measurement
 from waitbench.families.scoring import scenarios
 from waitbench.families.scoring.tables import tables
 from waitbench.model.record import Record
+from waitbench.reporting.document import Cell
 
 
-def rows_of(records: Sequence[Record], ending: str) -> dict[str, tuple[str, ...]]:
+def rows_of(records: Sequence[Record], ending: str) -> dict[Cell, tuple[Cell, ...]]:
     (table,) = (table for table in tables(records) if ending in table.title)
     return {row[0]: row[1:] for row in table.rows}
 

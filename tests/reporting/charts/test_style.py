@@ -3,7 +3,8 @@
 import pytest
 
 from tests.reporting.charts.figures import compared, legend_of, steady_runs
-from waitbench.reporting.charts import style, tradeoff
+from waitbench.analysis.statistics import Median
+from waitbench.reporting.charts import plane, style
 from waitbench.reporting.charts import times as times_chart
 
 
@@ -18,7 +19,7 @@ from waitbench.reporting.charts import times as times_chart
 )
 def test_legends_name_every_revision_and_are_not_cut_off(labels: list[str]) -> None:
     comparison = compared({label: steady_runs(2) for label in labels})
-    for figure in (times_chart.draw(comparison), tradeoff.draw(comparison)):
+    for figure in (times_chart.draw(comparison), plane.draw(comparison)):
         figure.draw_without_rendering()
         shown = legend_of(figure)
         assert len(set(shown)) == len(labels)
@@ -36,3 +37,16 @@ def test_legends_name_every_revision_and_are_not_cut_off(labels: list[str]) -> N
 def test_colours_repeat_with_another_marker() -> None:
     looks = [(style.colour(number), style.marker(number)) for number in range(20)]
     assert len(set(looks)) == 20
+
+
+@pytest.mark.parametrize(
+    ("sure", "said"),
+    [
+        ([True, True], "band: 95 % interval"),
+        ([False], "band: range (too few runs for a 95 % interval)"),
+        ([True, False], "band: 95 % interval, or range where runs are too few"),
+    ],
+)
+def test_what_bands_mean_is_said(sure: list[bool], said: str) -> None:
+    medians = [Median(value=2, low=1, high=3, is_confident=flag) for flag in sure]
+    assert style.explain(medians) == f"dot: run · line: median · {said}"

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter
 
 from waitbench.families.embedding.kept import ModeFigures, Modes
 from waitbench.reporting.charts import style
@@ -26,8 +25,7 @@ def figures(modes: Modes) -> Mapping[str, Figure]:
     _draw_many(many, modes)
     _draw_late(late, modes)
     _draw_cost(cost, modes)
-    handles, labels = late.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False)
+    style.legend_of(figure, late)
     style.title(
         figure, None, "Many clients of an embedding service, with and without a batching proxy", ""
     )
@@ -55,7 +53,7 @@ def _draw_late(axes: Axes, modes: Modes) -> None:
         ylabel="share of requests that take longer",
         ylim=(0, 1),
     )
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _place: f"{value:g}"))
+    style.write_plainly(axes.xaxis)
     axes.set_title("how long they take", fontsize=10)
     style.tidy(axes)
 
@@ -79,7 +77,7 @@ def _draw_cost(axes: Axes, modes: Modes) -> None:
         )
     _name_bars(axes, modes)
     axes.set_ylabel("CPU milliseconds per request")
-    axes.set_xlabel("plain: embedder, hatched: proxy", fontsize=8, color="#555555")
+    axes.set_xlabel("plain: embedder, hatched: proxy", fontsize=8, color=style.GREY)
     axes.set_title("what they cost", fontsize=10)
 
 

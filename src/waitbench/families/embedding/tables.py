@@ -9,9 +9,9 @@ from waitbench.families.embedding.traffic import failures
 from waitbench.model.metrics import quantile
 from waitbench.model.record import Record
 from waitbench.model.run import Measurement
-from waitbench.reporting.cell_table import CellTable
+from waitbench.reporting.document import Table
+from waitbench.reporting.formats import NOTHING, Statistic, format_statistic
 
-_NONE = "–"
 _OF_WARM_PROCESSES = (
     "CPU is that of warm processes: of a worker from its second request on, of a service after a "
     "few of others. Of a service it is measured to 0.01 s a run."
@@ -20,12 +20,12 @@ _ORDER = {scenario.name: place for place, scenario in enumerate(SCENARIOS)}
 _Row = tuple[str, ...]
 
 
-def tables(records: Sequence[Record], modes: Modes) -> list[CellTable]:
+def tables(records: Sequence[Record], modes: Modes) -> list[Table]:
     """A worker's requests by mode, one at a time, for each revision; and a load of many clients."""
     return worker_tables(records) + load_tables(modes)
 
 
-def worker_tables(records: Sequence[Record]) -> list[CellTable]:
+def worker_tables(records: Sequence[Record]) -> list[Table]:
     """A worker's requests by mode, one at a time: a table for each revision."""
     # Folders of the first format are read in the order of their files' names.
     ordered = sorted(records, key=lambda record: _ORDER.get(record.scenario, len(_ORDER)))
@@ -33,7 +33,7 @@ def worker_tables(records: Sequence[Record]) -> list[CellTable]:
     return [_worker_table(label, [r for r in ordered if r.of(label)]) for label in labels]
 
 
-def load_tables(modes: Modes) -> list[CellTable]:
+def load_tables(modes: Modes) -> list[Table]:
     """The published table, percentiles, and what the load cost; none without a load."""
     if not modes:
         return []
@@ -58,10 +58,7 @@ def load_tables(modes: Modes) -> list[CellTable]:
         percentile("90 %, ms", "90%"),
         percentile("99 %, ms", "99%"),
         percentile("slowest, ms", "max"),
-        row(
-            "upstream calls/request",
-            lambda mode: _of_each(mode, mode.upstream_calls, 3),
-        ),
+        row("upstream calls/request", lambda mode: _of_each(mode, mode.upstream_calls, 3)),
         row("proxy's CPU, ms/request", lambda mode: _cpu(mode, "proxy")),
         row("embedder's CPU, ms/request", lambda mode: _cpu(mode, "embedder")),
         row("answers checked, wrong", lambda mode: f"{mode.checked:,}, {mode.wrong}"),
@@ -70,21 +67,21 @@ def load_tables(modes: Modes) -> list[CellTable]:
     rounds = max(mode.rounds for mode in modes.values())
     notes = [f"Medians of {rounds} loads each, one mode after the other."] if rounds > 1 else []
     notes += [said for name, mode in modes.items() if (said := _about_failures(name, mode))]
-    return [CellTable("embedding · many clients at once", ("", *modes), rows, tuple(notes))]
+    return [Table("embedding · many clients at once", ("", *modes), rows, tuple(notes))]
 
 
-def _worker_table(label: str, records: Sequence[Record]) -> CellTable:
+def _worker_table(label: str, records: Sequence[Record]) -> Table:
     runs = [record.of(label) for record in records]
     taken_ms = [
         [s["taken_s"] * 1000 for run in each for s in run.samples if s.get("taken_s", 0) > 0]
         for each in runs
     ]
 
-    def times(name: str, statistic: Callable[[Sequence[float]], float]) -> _Row:
-        return (name, *(f"{statistic(values):.2f}" if values else _NONE for values in taken_ms))
+    def times(name: str, statistic: Statistic, form: str = "{:.2f}") -> _Row:
+        return format_statistic(name, taken_ms, statistic, form)
 
     def cpu(name: str, key: str) -> _Row:
-        return (f"{name} CPU, ms/request", *(_per_request(each, key, 1000, _NONE) for each in runs))
+        return (name, *(_per_request(each, key, 1000, NOTHING) for each in runs))
 
     # Not the steady CPU: connecting and the first request are in that, shared out among many
     # requests here, and few there.
@@ -92,27 +89,21 @@ def _worker_table(label: str, records: Sequence[Record]) -> CellTable:
         [s["cpu_s"] * 1000 for run in each for s in run.samples if "cpu_s" in s] for each in runs
     ]
 
-    return CellTable(
+    return Table(
         f"embedding · {label} · one request at a time",
         ("", *(record.scenario.removeprefix(f"{FAMILY.name}-") for record in records)),
         (
             ("requests", *(f"{len(values):,}" for values in taken_ms)),
-            (
-                "requests per second",
-                *(f"{1000 / fmean(values):,.0f}" if values else _NONE for values in taken_ms),
-            ),
+            times("requests per second", lambda values: 1000 / fmean(values), "{:,.0f}"),
             times("fastest, ms", min),
             times("average, ms", fmean),
             times("50 %, ms", lambda values: quantile(values, 0.50)),
             times("90 %, ms", lambda values: quantile(values, 0.90)),
             times("99 %, ms", lambda values: quantile(values, 0.99)),
             times("slowest, ms", max),
-            (
-                "worker's CPU, ms/request",
-                *(f"{fmean(values):.3g}" if values else _NONE for values in workers_cpu_ms),
-            ),
-            cpu("proxy's", "service_cpu_proxy"),
-            cpu("embedder's", "service_cpu_embedder"),
+            format_statistic("worker's CPU, ms/request", workers_cpu_ms, fmean, "{:.3g}"),
+            cpu("proxy's CPU, ms/request", "service_cpu_proxy"),
+            cpu("embedder's CPU, ms/request", "service_cpu_embedder"),
             # Without a proxy, each request is a call.
             (
                 "upstream calls/request",
@@ -173,33 +164,33 @@ def _about_failures(name: str, mode: ModeFigures) -> str:
 
 
 def _milliseconds(mode: ModeFigures, key: str) -> str:
-    return f"{mode.percentiles_s[key] * 1000:,.1f}" if key in mode.percentiles_s else _NONE
+    return f"{mode.percentiles_s[key] * 1000:,.1f}" if key in mode.percentiles_s else NOTHING
 
 
 def _rate_against(direct: ModeFigures | None, mode: ModeFigures) -> str:
     if direct is None or not direct.requests_per_s:
-        return _NONE
+        return NOTHING
     return f"× {mode.requests_per_s / direct.requests_per_s:.2f}"
 
 
 def _fastest_of_rounds(mode: ModeFigures) -> str:
     """The range, where there is one."""
     known = [fastest for fastest in mode.fastest_s if fastest is not None]
-    return f"{min(known) * 1000:,.1f}–{max(known) * 1000:,.1f}" if len(known) > 1 else _NONE
+    return f"{min(known) * 1000:,.1f}–{max(known) * 1000:,.1f}" if len(known) > 1 else NOTHING
 
 
 def _fastest_against(direct: ModeFigures | None, mode: ModeFigures) -> str:
     """The median of the rounds' own ratios: a round's loads share the state of the machine."""
     pairs = zip(mode.fastest_s, direct.fastest_s if direct else (), strict=False)
     ratios = [mine / directly for mine, directly in pairs if mine is not None and directly]
-    return f"× {median(ratios):.2f}" if ratios else _NONE
+    return f"× {median(ratios):.2f}" if ratios else NOTHING
 
 
 def _cpu(mode: ModeFigures, service: str) -> str:
     used_s = mode.cpu_s.get(service)
-    return _NONE if used_s is None else _of_each(mode, used_s * 1000, 3)
+    return NOTHING if used_s is None else _of_each(mode, used_s * 1000, 3)
 
 
 def _of_each(mode: ModeFigures, total: float, digits: int) -> str:
     """A total by request that was answered; a dash where none was."""
-    return f"{total / mode.answered:,.{digits}f}" if mode.answered else _NONE
+    return f"{total / mode.answered:,.{digits}f}" if mode.answered else NOTHING

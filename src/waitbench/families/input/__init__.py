@@ -14,11 +14,11 @@ from waitbench.families.input.scenarios import SCENARIOS
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from waitbench.reporting.cell_table import CellTable
+    from waitbench.reporting.document import Table
     from waitbench.store.comparisons import Contents
 
 
-def _tables(contents: Contents) -> Sequence[CellTable]:
+def _tables(contents: Contents) -> Sequence[Table]:
     from waitbench.families.input.side_by_side import SIDE_BY_SIDE
     from waitbench.reporting import side_by_side
 
@@ -27,9 +27,9 @@ def _tables(contents: Contents) -> Sequence[CellTable]:
 
 def _figures(contents: Contents) -> Mapping[str, Figure]:
     from waitbench.families.input.side_by_side import SIDE_BY_SIDE
-    from waitbench.reporting.charts import side_by_side
+    from waitbench.reporting.charts import plane
 
-    return side_by_side.figures(contents, SIDE_BY_SIDE)
+    return plane.figures(contents, SIDE_BY_SIDE)
 
 
 MODULE = FamilyModule(scenarios=SCENARIOS, tables=_tables, figures=_figures)

@@ -13,11 +13,11 @@ from waitbench.families.kafka.scenarios import SCENARIOS
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from waitbench.reporting.cell_table import CellTable
+    from waitbench.reporting.document import Table
     from waitbench.store.comparisons import Contents
 
 
-def _tables(contents: Contents) -> Sequence[CellTable]:
+def _tables(contents: Contents) -> Sequence[Table]:
     from waitbench.families.kafka import tables
     from waitbench.families.kafka.tables import SIDE_BY_SIDE
     from waitbench.reporting import side_by_side
@@ -27,9 +27,9 @@ def _tables(contents: Contents) -> Sequence[CellTable]:
 
 def _figures(contents: Contents) -> Mapping[str, Figure]:
     from waitbench.families.kafka.tables import SIDE_BY_SIDE
-    from waitbench.reporting.charts import side_by_side
+    from waitbench.reporting.charts import plane
 
-    return side_by_side.figures(contents, SIDE_BY_SIDE)
+    return plane.figures(contents, SIDE_BY_SIDE)
 
 
 def _missing_prerequisite(services: Path) -> str | None:

@@ -14,9 +14,9 @@ from waitbench.analysis.side_by_side import (
 )
 from waitbench.model.record import Record
 from waitbench.model.run import Measurement
-from waitbench.reporting.cell_table import CellTable
+from waitbench.reporting.document import Table
+from waitbench.reporting.formats import NOTHING, format_number
 
-_NONE = "–"
 _HEADINGS = (
     "",
     "CPU, % of a core",
@@ -36,7 +36,7 @@ _MEANING = (
 )
 
 
-def tables(records: Sequence[Record]) -> list[CellTable]:
+def tables(records: Sequence[Record]) -> list[Table]:
     """A table for each scenario: a line for each revision. What they mean is said once."""
     found = [_table(record) for record in records]
     return [
@@ -45,11 +45,11 @@ def tables(records: Sequence[Record]) -> list[CellTable]:
     ]
 
 
-def _table(record: Record) -> CellTable:
+def _table(record: Record) -> Table:
     runs = {label: record.of(label) for label in record.context.labels}
     made = [run for found in runs.values() for run in found]
     is_ours = not made or any("service_cpu_broker" in run.metrics for run in made)
-    return CellTable(
+    return Table(
         f"{record.scenario} · medians",
         _HEADINGS,
         tuple(_row(label, found) for label, found in runs.items()),
@@ -59,36 +59,33 @@ def _table(record: Record) -> CellTable:
 
 def _row(label: str, runs: Sequence[Measurement]) -> tuple[str, ...]:
     def cell(key: str, factor: float) -> str:
-        values = [run.metrics[key] for run in runs if key in run.metrics]
-        return _short(median(values) * factor) if values else _NONE
+        return _median([run.metrics[key] * factor for run in runs if key in run.metrics])
 
+    has_messages = any(run.metrics.get("items_out") for run in runs)
     return (
         label,
         cell("cpu_share_steady", 100),
         _per_message(runs),
         cell("item_latency_p50", 1000),
         cell("item_latency_p99", 1000),
-        cell("broker_delay_p50", 1000) if _has_messages(runs) else _NONE,
+        cell("broker_delay_p50", 1000) if has_messages else NOTHING,
         cell("service_cpu_broker", 1),
         cell("worker_threads", 1),
     )
 
 
-def _has_messages(runs: Sequence[Measurement]) -> bool:
-    return any(run.metrics.get("items_out") for run in runs)
-
-
 def _per_message(runs: Sequence[Measurement]) -> str:
-    values = [
-        run.metrics["time_cpu_steady"] / run.metrics["items_out"]
-        for run in runs
-        if run.metrics.get("items_out") and "time_cpu_steady" in run.metrics
-    ]
-    return _short(median(values) * 1000) if values else _NONE
+    return _median(
+        [
+            run.metrics["time_cpu_steady"] / run.metrics["items_out"] * 1000
+            for run in runs
+            if run.metrics.get("items_out") and "time_cpu_steady" in run.metrics
+        ]
+    )
 
 
-def _short(value: float) -> str:
-    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+def _median(values: Sequence[float]) -> str:
+    return format_number(median(values)) if values else NOTHING
 
 
 _WAITS = "-long-input"

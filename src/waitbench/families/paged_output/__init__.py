@@ -11,11 +11,11 @@ from waitbench.families.paged_output.scenarios import SCENARIOS
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from waitbench.reporting.cell_table import CellTable
+    from waitbench.reporting.document import Table
     from waitbench.store.comparisons import Contents
 
 
-def _tables(contents: Contents) -> Sequence[CellTable]:
+def _tables(contents: Contents) -> Sequence[Table]:
     from waitbench.families.paged_output import kept, tables
 
     return tables.tables(kept.paging(contents))

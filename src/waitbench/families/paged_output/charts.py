@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter
 
 from waitbench.families.paged_output.kept import Paging
 from waitbench.families.paged_output.paging import SIDES
@@ -28,8 +27,7 @@ def figures(paging: Paging | None) -> Mapping[str, Figure]:
     cpus.set_title("CPU of a message, worker's process", fontsize=10)
     times.set_yticks(range(len(measured)), [name_of(each) for each in measured], fontsize=8)
     times.invert_yaxis()
-    handles, labels = times.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=2, frameon=False)
+    style.legend_of(figure, times)
     style.title(figure, None, "Messages one by one, and in pages", "")
     return {NAME: figure}
 
@@ -44,7 +42,7 @@ def _draw(axes: Axes, messages: Sequence[int], seconds: Sequence[tuple[float, fl
         bars = axes.barh(places, each_us, 0.38, color=style.colour(number), label=side)
         axes.bar_label(bars, [_short(value) for value in each_us], fontsize=7, padding=2)
     axes.set(xscale="log", xlabel="microseconds")
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _place: f"{value:g}"))
+    style.write_plainly(axes.xaxis)
     axes.margins(x=0.12, y=0.02)
     style.tidy(axes)
     axes.grid(visible=False, axis="y")

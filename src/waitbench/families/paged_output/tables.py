@@ -4,10 +4,11 @@ from collections.abc import Sequence
 
 from waitbench.families.paged_output.kept import Paging
 from waitbench.families.paged_output.paging import BUFFER, PAGE_SIZE, Measured
-from waitbench.reporting.cell_table import CellTable
+from waitbench.reporting.document import Table
+from waitbench.reporting.formats import NOTHING
 
 
-def tables(paging: Paging | None) -> list[CellTable]:
+def tables(paging: Paging | None) -> list[Table]:
     """One table a device, as published; one of load shedding; one of memory and CPU.
 
     A worker's runs have the tables that all scenarios have.
@@ -35,8 +36,8 @@ def name_of(measured: Measured) -> str:
     return f"{row.device}, {row.messages:,} × {row.message_bytes}{_page(measured)}{buffer}"
 
 
-def _speed_ups(device: str, measured: Sequence[Measured]) -> CellTable:
-    return CellTable(
+def _speed_ups(device: str, measured: Sequence[Measured]) -> Table:
+    return Table(
         f"paged-output · {device}",
         ("total bytes", "regular (µs)", "paged (µs)", "speed-up", "published"),
         tuple(
@@ -45,15 +46,15 @@ def _speed_ups(device: str, measured: Sequence[Measured]) -> CellTable:
                 f"{each.regular_s * 1e6:,.0f}",
                 f"{each.paged_s * 1e6:,.0f}",
                 f"{each.speedup:.2f}",
-                "–" if each.row.published_speedup is None else f"{each.row.published_speedup:.2f}",
+                _published(each.row.published_speedup, ".2f"),
             )
             for each in measured
         ),
     )
 
 
-def _load_shedding(measured: Sequence[Measured]) -> CellTable:
-    return CellTable(
+def _load_shedding(measured: Sequence[Measured]) -> Table:
+    return Table(
         "paged-output · load shedding",
         ("device", "messages", "buffer (entries)", "speed-up", "dropped", "published"),
         tuple(
@@ -63,15 +64,15 @@ def _load_shedding(measured: Sequence[Measured]) -> CellTable:
                 f"{each.row.buffer:,}",
                 f"{each.speedup:.2f}",
                 f"{each.dropped / each.row.messages:.2%}",
-                "–" if each.row.published_dropped is None else f"{each.row.published_dropped:.2%}",
+                _published(each.row.published_dropped, ".2%"),
             )
             for each in measured
         ),
     )
 
 
-def _costs(paging: Paging) -> CellTable:
-    return CellTable(
+def _costs(paging: Paging) -> Table:
+    return Table(
         "paged-output · memory and CPU",
         ("", "held", "allowed", "regular", "paged", "ratio"),
         tuple(
@@ -91,6 +92,10 @@ def _costs(paging: Paging) -> CellTable:
             f"An idle paged writer uses {paging.idle_share:.4%} of a core.",
         ),
     )
+
+
+def _published(figure: float | None, form: str) -> str:
+    return NOTHING if figure is None else format(figure, form)
 
 
 def _page(measured: Measured) -> str:

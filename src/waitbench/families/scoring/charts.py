@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter
 
 from waitbench.families.scoring.tables import TransportCalls, by_revision
 from waitbench.model.record import Record
@@ -28,8 +27,7 @@ def figures(records: Sequence[Record]) -> Mapping[str, Figure]:
         late.set_title(f"{label}: how long a call takes", fontsize=10)
         many.set_title(f"{label}: how many lines it gets", fontsize=10)
         cost.set_title(f"{label}: what it costs", fontsize=10)
-    handles, labels = grid[0][0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False)
+    style.legend_of(figure, grid[0][0])
     style.title(figure, None, "Asking a model within a limit", "")
     return {"scoring": figure}
 
@@ -59,7 +57,7 @@ def _draw_late(axes: Axes, calls: Sequence[TransportCalls]) -> None:
         va="top",
     )
     axes.set(yscale="log", xlabel="milliseconds", ylabel="share of calls that take longer")
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda share, _place: f"{share:.4g}"))
+    style.write_plainly(axes.yaxis)
     style.tidy(axes)
 
 
@@ -100,6 +98,6 @@ def _draw_cost(axes: Axes, calls: Sequence[TransportCalls]) -> None:
     axes.set_xticks(range(len(calls)), names, fontsize=8)
     axes.set_ylabel("CPU milliseconds per call")
     axes.set_xlabel(
-        "coloured: worker, grey: model, hatched: system time", fontsize=8, color="#555555"
+        "coloured: worker, grey: model, hatched: system time", fontsize=8, color=style.GREY
     )
     style.tidy(axes)

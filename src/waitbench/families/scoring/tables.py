@@ -1,14 +1,15 @@
 """How long a call takes, how many lines it gets, and what it costs, by transport."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
 from waitbench.model.metrics import quantile
 from waitbench.model.record import Record
 from waitbench.model.run import Measurement
-from waitbench.reporting.cell_table import CellTable
+from waitbench.reporting.document import Table
+from waitbench.reporting.formats import NOTHING, Statistic, format_statistic
 
 _OBSERVED = {"taken_s", "lines"}
 """What a sample says of a call; another is not of a call."""
@@ -53,7 +54,7 @@ def _limit_ms(record: Record) -> float:
     return limit_ms if isinstance(limit_ms, (int, float)) else math.nan
 
 
-_STATISTICS: dict[str, Callable[[Sequence[float]], float]] = {
+_STATISTICS: dict[str, Statistic] = {
     "mean": fmean,
     "min": min,
     "25%": lambda values: quantile(values, 0.25),
@@ -80,7 +81,7 @@ Its documentation, "Throughput vs. latency".
 """
 
 
-def tables(records: Sequence[Record]) -> list[CellTable]:
+def tables(records: Sequence[Record]) -> list[Table]:
     """For each revision: time taken, lines per call, CPU per call."""
     return [
         table
@@ -89,11 +90,11 @@ def tables(records: Sequence[Record]) -> list[CellTable]:
     ]
 
 
-def _times(label: str, calls: Sequence[TransportCalls]) -> CellTable:
+def _times(label: str, calls: Sequence[TransportCalls]) -> Table:
     limits = " and ".join(f"{limit:g}" for limit in sorted({each.limit_ms for each in calls}))
     counts = ", ".join(f"{len(each.values('taken_s')):,}" for each in calls)
     times_ms = [[taken_s * 1000 for taken_s in each.values("taken_s")] for each in calls]
-    return CellTable(
+    return Table(
         f"scoring · {label} · time taken by a call, ms (limit {limits} ms)",
         _header(calls),
         _described(times_ms, "{:.3f}"),
@@ -101,14 +102,14 @@ def _times(label: str, calls: Sequence[TransportCalls]) -> CellTable:
     )
 
 
-def _lines(label: str, calls: Sequence[TransportCalls]) -> CellTable:
+def _lines(label: str, calls: Sequence[TransportCalls]) -> Table:
     lines = [each.values("lines") for each in calls]
     without = ", ".join(
         f"{each.transport}: {counts.count(0)}"
         for each, counts in zip(calls, lines, strict=True)
         if 0 in counts
     )
-    return CellTable(
+    return Table(
         f"scoring · {label} · lines per call",
         _header(calls),
         (*_described(lines, "{:,.0f}"), *_relative(calls)),
@@ -116,8 +117,8 @@ def _lines(label: str, calls: Sequence[TransportCalls]) -> CellTable:
     )
 
 
-def _costs(label: str, calls: Sequence[TransportCalls]) -> CellTable:
-    return CellTable(
+def _costs(label: str, calls: Sequence[TransportCalls]) -> Table:
+    return Table(
         f"scoring · {label} · CPU time of a call, ms",
         _header(calls),
         tuple(
@@ -133,8 +134,7 @@ def _header(calls: Sequence[TransportCalls]) -> tuple[str, ...]:
 
 def _described(columns: Sequence[Sequence[float]], form: str) -> tuple[tuple[str, ...], ...]:
     return tuple(
-        (name, *(form.format(statistic(column)) for column in columns))
-        for name, statistic in _STATISTICS.items()
+        format_statistic(name, columns, statistic, form) for name, statistic in _STATISTICS.items()
     )
 
 
@@ -151,4 +151,4 @@ def _relative(calls: Sequence[TransportCalls]) -> tuple[tuple[str, ...], ...]:
 def _published(transport: str) -> str:
     if transport == "blocking":
         return "1"
-    return f"{_PUBLISHED_LINES[transport]:.3f}" if transport in _PUBLISHED_LINES else "–"
+    return f"{_PUBLISHED_LINES[transport]:.3f}" if transport in _PUBLISHED_LINES else NOTHING

@@ -8,7 +8,7 @@ from matplotlib.text import Text
 
 from waitbench.analysis.statistics import Comparison
 from waitbench.model.run import ThreadSample
-from waitbench.reporting.charts import timeline, times, tradeoff
+from waitbench.reporting.charts import plane, timeline, times
 from waitbench.system.files import write_with
 from waitbench.system.streams import printable
 
@@ -32,8 +32,8 @@ def draw_all(
     for comparison in comparisons:
         scenario = comparison.scenario
         figures[scenario] = times.draw(comparison)
-        if tradeoff.has_data(comparison):
-            figures[f"{scenario}-tradeoff"] = tradeoff.draw(comparison)
+        if plane.has_data(comparison):
+            figures[f"{scenario}-tradeoff"] = plane.draw(comparison)
         if timelines.get(scenario):
             labels = [row.label for row in comparison.rows]
             figures[f"{scenario}-timeline"] = timeline.draw(

@@ -2,13 +2,13 @@
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+from matplotlib.ticker import LogLocator, NullFormatter
 
 from waitbench.analysis.bisection import Kind
 from waitbench.analysis.bisection_stages import Searched, Stage, along
-from waitbench.reporting.bisection import texts
+from waitbench.reporting.bisection import points
 from waitbench.reporting.charts import style
-from waitbench.reporting.style import shorten_apart
+from waitbench.reporting.shortening import shorten_apart
 
 _MOST_CHARACTERS = 14
 _CULPRIT = "#D55E00"
@@ -52,11 +52,11 @@ def _draw_stage(axes: Axes, stage: Stage) -> None:
     axes.set_xlim(-0.5, len(stage.points) - 0.5)
     axes.set_yscale("log")
     axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _place: f"{value:g}"))
+    style.write_plainly(axes.yaxis)
     axes.yaxis.set_minor_formatter(NullFormatter())
     axes.set_ylabel("ratio to the first")
     axes.set_title(
-        f"{texts.points(stage, len(stage.points))}: those measured, bounds over all looks; shaded: "
+        f"{points(stage, len(stage.points))}: those measured, bounds over all looks; shaded: "
         "the proven step; dotted: cannot be measured",
         fontsize=9,
         color=style.GREY,

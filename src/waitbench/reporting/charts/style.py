@@ -1,15 +1,17 @@
 """What all charts share: a revision keeps one colour and one marker everywhere."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import matplotlib
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from waitbench.reporting.palette import COLOURS
-from waitbench.reporting.style import shorten_apart
+from waitbench.analysis.statistics import CONFIDENCE, Median
+from waitbench.reporting.drawing import COLOURS, are_far_apart
+from waitbench.reporting.shortening import shorten_apart
 from waitbench.system.streams import printable
 
 matplotlib.use("Agg")
@@ -22,8 +24,6 @@ GREY = "#555555"
 
 _MARKERS = ("o", "s", "^", "D")
 
-_FAR_APART = 5
-"""From this factor on a scale is logarithmic, so that what is small can be told apart too."""
 _VERY_FAR = 1e3
 """From this factor on, only the powers of ten are written at a scale."""
 _MOST_COLUMNS = 4
@@ -46,6 +46,19 @@ def title(figure: Figure, axes: Axes | None, heading: str, explanation: str) -> 
     figure.suptitle(heading, fontsize=13, fontweight="bold")
     if axes is not None:
         axes.set_title(explanation, fontsize=9, color=GREY)
+
+
+def explain(medians: Iterable[Median], *, middle: str = "line", interval: str = "band") -> str:
+    """Says what the dots are, and what shows the medians and their intervals."""
+    sure = {found.is_confident for found in medians}
+    if not sure:
+        return "no run gave a measurement"
+    meaning = confident = f"{CONFIDENCE * 100:.0f} % interval"
+    if sure == {False}:
+        meaning = f"range (too few runs for a {confident})"
+    elif len(sure) == 2:
+        meaning = f"{confident}, or range where runs are too few"
+    return f"dot: run · {middle}: median · {interval}: {meaning}"
 
 
 def tidy(axes: Axes) -> None:
@@ -81,11 +94,22 @@ def legend(figure: Figure, labels: Sequence[str]) -> None:
 def scale(axes: Axes, name: str, values: Sequence[float]) -> None:
     """Limits of an axis, ``x`` or ``y``, that hold all values."""
     least, most = min(values), max(values)
-    if least <= 0 or most / least <= _FAR_APART:
+    if not are_far_apart(values):
         axes.set(**{f"{name}lim": (0, most * 1.15 or 1)})
         return
     axes.set(**{f"{name}scale": "log", f"{name}lim": (least / 1.5, most * 1.5)})
     axis = axes.xaxis if name == "x" else axes.yaxis
     axis.set_major_locator(LogLocator(subs=(1, 2, 5) if most / least < _VERY_FAR else (1,)))
-    axis.set_major_formatter(FuncFormatter(lambda value, _place: f"{value:g}"))
+    write_plainly(axis)
     axis.set_minor_formatter(NullFormatter())
+
+
+def write_plainly(axis: Axis) -> None:
+    """Writes the figures at a logarithmic scale without powers."""
+    axis.set_major_formatter(FuncFormatter(lambda value, _place: f"{value:g}"))
+
+
+def legend_of(figure: Figure, axes: Axes) -> None:
+    """Names what is drawn in a panel, in one row below the figure."""
+    handles, labels = axes.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False)

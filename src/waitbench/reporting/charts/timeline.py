@@ -7,8 +7,8 @@ from matplotlib.figure import Figure
 
 from waitbench.model.run import ThreadSample
 from waitbench.reporting.charts import style
-from waitbench.reporting.style import shorten_apart
-from waitbench.reporting.threads import Points, worth_a_row
+from waitbench.reporting.drawing import Points, worth_a_row
+from waitbench.reporting.shortening import shorten_apart
 
 _MOST_COLUMNS = 3
 _MOST_CHARACTERS = 40

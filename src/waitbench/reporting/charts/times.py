@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from waitbench.analysis.statistics import Comparison, Median
+from waitbench.analysis.statistics import Comparison, Median, median
 from waitbench.model.metrics import BY_NAME
 from waitbench.reporting.charts import style
-from waitbench.reporting.charts.dots import draw_column, explain
+from waitbench.reporting.formats import format_count
 
 SHOWN = ("real", "user", "system")
 
@@ -17,6 +17,8 @@ _MOST_WITH_VALUES = 6
 _HEADROOM = 1.13
 _VALUE_HEIGHT = 0.1
 """What a written value takes, as a share of the panel's height."""
+_SPREAD = 0.6
+"""The share of a column over which its dots are spread, in order of rounds: a drift shows."""
 
 
 def draw(comparison: Comparison) -> Figure:
@@ -25,7 +27,9 @@ def draw(comparison: Comparison) -> Figure:
     axes = figure.subplots()
     medians = _draw_panel(axes, comparison)
     axes.set_ylabel("seconds per run, all processes")
-    style.title(figure, axes, comparison.scenario, f"{_subtitle([comparison])}\n{explain(medians)}")
+    style.title(
+        figure, axes, comparison.scenario, f"{_subtitle([comparison])}\n{style.explain(medians)}"
+    )
     style.legend(figure, [row.label for row in comparison.rows])
     return figure
 
@@ -44,7 +48,7 @@ def draw_overview(comparisons: Sequence[Comparison]) -> Figure:
     for axes in list(grid.flat)[len(comparisons) :]:
         axes.set_visible(False)
     figure.suptitle(
-        f"CPU cost of each revision · {_subtitle(comparisons)}\n{explain(medians)}",
+        f"CPU cost of each revision · {_subtitle(comparisons)}\n{style.explain(medians)}",
         fontsize=11,
         color=style.GREY,
     )
@@ -65,7 +69,7 @@ def _draw_panel(axes: Axes, comparison: Comparison) -> list[Median]:
             if not values:
                 _say_no_run(axes, centre)
                 continue
-            found = draw_column(axes, centre, width * 0.86, values, number)
+            found = _draw_column(axes, centre, width * 0.86, values, number)
             medians.append(found)
             if len(rows) <= _MOST_WITH_VALUES:
                 place = _first_gap(values, found.value, limit * _VALUE_HEIGHT)
@@ -76,6 +80,27 @@ def _draw_panel(axes: Axes, comparison: Comparison) -> list[Median]:
     style.tidy(axes)
     axes.grid(visible=False, axis="x")
     return medians
+
+
+def _draw_column(
+    axes: Axes, centre: float, width: float, values: Sequence[float], number: int
+) -> Median:
+    """Draws the runs of one revision above one another, around ``centre``.
+
+    A band from the low to the high end of the interval, a line at the median, a dot a run.
+    ``number`` is the revision's place in the comparison. Returns the median.
+    """
+    found = median(values)
+    colour = style.colour(number)
+    axes.bar(centre, found.high - found.low, width, bottom=found.low, color=colour, alpha=0.22)
+    axes.hlines(found.value, centre - width / 2, centre + width / 2, color=colour, linewidth=2)
+    step = width * _SPREAD / len(values)
+    places = [centre + step * (run - (len(values) - 1) / 2) for run in range(len(values))]
+    axes.scatter(
+        places, values, s=14, color=colour, marker=style.marker(number), edgecolors="white",
+        linewidths=0.4, zorder=3, clip_on=False,
+    )  # fmt: skip
+    return found
 
 
 def _first_gap(values: Sequence[float], start: float, height: float) -> float:
@@ -116,6 +141,4 @@ def _subtitle(comparisons: Sequence[Comparison]) -> str:
 def _rounds(comparisons: Sequence[Comparison]) -> str:
     counts = [comparison.rounds for comparison in comparisons]
     fewest, most = min(counts), max(counts)
-    if fewest != most:
-        return f"{fewest}–{most} rounds"
-    return "1 round" if most == 1 else f"{most} rounds"
+    return format_count(most, "round", "rounds") if fewest == most else f"{fewest}–{most} rounds"

@@ -1,0 +1,313 @@
+"""A Comparison -> the tables of one scenario, what a person would say of it, and plain data."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from waitbench.analysis.statistics import Comparison, Estimate, Row
+from waitbench.analysis.verdicts import Verdict
+from waitbench.model.metrics import BY_NAME, Metric
+from waitbench.model.run import DISTURBED, HARMLESS, OVERDUE, UNBALANCED, Outcome
+from waitbench.reporting.console import print_cells
+from waitbench.reporting.document import Cell, Heading, Table, Value
+from waitbench.reporting.formats import NOTHING, format_count, format_factor
+
+WHOLE_RUN = ("real", "user", "system", "cpu")
+"""The first table; total CPU stands beside system time, since a fix can move user time there."""
+WAITING = ("steady", "polls-per-item", "latency")
+"""The second table: what the workers spent while they waited, and what that bought."""
+CONSISTS_OF = ("wakeups", "syscalls", "polls", "steady-system")
+"""The third table: what waiting consists of, counted and sampled where the machine allows it."""
+SPLIT = {
+    "cpu-startup": "start",
+    "steady": "steady",
+    "cpu-shutdown": "stop",
+    "cpu-helpers": "helpers",
+    "cpu-launcher": "launch",
+}
+"""Where the CPU time of a run went; helpers only where a workload starts programs of its own."""
+
+_HEADINGS = {
+    "steady": "steady CPU",
+    "polls-per-item": "polls/item",
+    "latency": "late, p99",
+    "wakeups": "wake-ups",
+    "syscalls": "system calls",
+}
+_TOLD = ("system", "cpu", "real")
+_TOO_WIDE = 10
+"""An unclear interval whose ends are further apart than this factor is not worth reading out."""
+_NEXT_TO_NOTHING_MS = 0.05
+"""A difference of lateness below this shows as 0.0."""
+
+
+def print_comparison(comparison: Comparison, console: Console) -> None:
+    """Prints the tables of one scenario, then its sentences."""
+    # Not the table's own title, which would be folded to the table's width.
+    means = " · means" if comparison.rounds > 1 else ""
+    console.print(Text(f"{title(comparison)}{means}", style="bold"))
+    print_cells(table(comparison, WHOLE_RUN), console)
+    waiting = known(comparison, WAITING)
+    if waiting:
+        print_cells(table(comparison, waiting, split=True), console)
+    # Polls alone are in the table above, by item.
+    consists_of = known(comparison, CONSISTS_OF)
+    if comparison.waits and len(consists_of) > 1:
+        print_cells(table(comparison, consists_of), console)
+    for sentence in sentences(comparison):
+        console.print(Text(sentence))
+    console.print()
+
+
+def known(comparison: Comparison, names: Sequence[str]) -> list[str]:
+    """Those of the metrics that some revision has."""
+    return [name for name in names if any(name in row.estimates for row in comparison.rows)]
+
+
+def title(comparison: Comparison) -> str:
+    """Scenario, topology, and how many rounds."""
+    rounds = format_count(comparison.rounds + comparison.left_out, "round", "rounds")
+    if comparison.left_out:
+        rounds = f"{comparison.rounds} of {rounds}"
+    return f"{comparison.scenario} · {comparison.topology} · {rounds}"
+
+
+def table(
+    comparison: Comparison, metrics: Sequence[str], title: str = "", *, split: bool = False
+) -> Table:
+    """A row for each revision, with the mean of each metric and its ratio to the baseline.
+
+    ``split``: with where the CPU time of a run went, too.
+    """
+    header = [Heading(_heading(name, comparison)) for name in metrics]
+    rows = [[row.label, *(_cell(row, name) for name in metrics)] for row in comparison.rows]
+    if split:
+        parts = [name for name in SPLIT if name != "cpu-helpers" or _has_helpers(comparison)]
+        half = len(parts) // 2
+        names = [SPLIT[name] for name in parts]
+        header.append(Heading("/".join(names[:half]) + "/\n" + "/".join(names[half:])))
+        for cells, row in zip(rows, comparison.rows, strict=True):
+            cells.append(_split(row, parts))
+    return Table(title, ("revision", *header), tuple(map(tuple, rows)), least=12)
+
+
+def _cell(row: Row, name: str) -> Cell:
+    if name not in row.estimates:
+        return NOTHING
+    return Value(row.estimates[name], BY_NAME[name], row.ratios.get(name))
+
+
+def _heading(name: str, comparison: Comparison) -> str:
+    """What stands above a metric; of steady system time, how it is known."""
+    if name == "steady-system":
+        return "steady system" if known(comparison, ["sampled"]) else "system (ticks)"
+    return _HEADINGS.get(name, name)
+
+
+def _has_helpers(comparison: Comparison) -> bool:
+    helpers = (row.estimates.get("cpu-helpers") for row in comparison.rows)
+    return any(estimate is not None and estimate.value > 0 for estimate in helpers)
+
+
+def _split(row: Row, names: Sequence[str]) -> str:
+    """Where the CPU time of a run went, in per cent."""
+    parts = [row.estimates[name].value for name in names if name in row.estimates]
+    if len(parts) < len(names) or not sum(parts):
+        return NOTHING
+    return "/".join(f"{max(part, 0) / sum(parts) * 100:.0f}" for part in parts) + " %"
+
+
+def sentences(comparison: Comparison) -> list[str]:
+    """Says of each revision what changed, what it bought, and what to be wary of."""
+    said = []
+    for row in comparison.rows:
+        if row.ratios:
+            parts = [
+                _phrase(BY_NAME[name], row.ratios[name]) for name in _TOLD if name in row.ratios
+            ]
+            said.append(f"{row.label} against {comparison.baseline.label}: {', '.join(parts)}.")
+        said += [f"{row.label}: {remark}." for remark in _remarks(row, comparison)]
+    return [*said, *_about_all(comparison)]
+
+
+def count_disturbed(rounds: int) -> str:
+    """How many rounds count although they were disturbed, in words."""
+    counted = format_count(rounds, "round counts", "rounds count")
+    return f"{counted} although the machine did something else in every attempt"
+
+
+def count_repeated(runs: int) -> str:
+    """How many runs of disturbed rounds were made again, in words."""
+    counted = format_count(runs, "run was", "runs were")
+    return f"{counted} repeated because the machine did something else meanwhile"
+
+
+def _about_all(comparison: Comparison) -> Iterator[str]:
+    """Rounds that do not count, those that had better not, and what else may differ."""
+    if comparison.left_out:
+        left_out = format_count(comparison.left_out, "round is", "rounds are")
+        yield f"{left_out} left out: not every revision has a measurement there."
+    if comparison.disturbed:
+        yield f"{count_disturbed(comparison.disturbed)}."
+    if comparison.other_packages:
+        yield (
+            "Other packages differ too, and part of a difference may be theirs: "
+            f"{'; '.join(comparison.other_packages)}."
+        )
+    if comparison.mixed_origins:
+        yield (
+            "Mixed origins: these revisions were built by different compilers; part of a "
+            "difference may be theirs."
+        )
+
+
+def _remarks(row: Row, comparison: Comparison) -> Iterator[str]:
+    """What else is to be said of a revision."""
+    for explanation, cost in row.excused(comparison.baseline) if row.ratios else ():
+        rose, fell = (format_factor(row.ratios[one.name].value) for one in (explanation, cost))
+        yield f"{explanation.title} rose {rose}, but {cost.title} fell {fell}: no regression"
+    steady = row.ratios.get("steady")
+    if comparison.waits and steady is not None and steady.low is not None:
+        late = _about_lateness(row, comparison.baseline)
+        yield f"{_about_spending(steady)}{f'; {late}' if late else ''}"
+    yield from _warnings(row)
+    if row.measured and not row.runs:
+        rounds = comparison.rounds + comparison.left_out
+        yield f"measured in {row.measured} of {rounds} rounds only: no figures"
+
+
+def _about_spending(steady: Estimate) -> str:
+    if steady.verdict is Verdict.INCONCLUSIVE:
+        return "CPU while waiting is unclear"
+    if steady.verdict is Verdict.WITHIN_MARGIN:
+        return "workers spend about as much CPU while waiting"
+    return f"workers spend {_factor(steady.value, 'less', 'more')} CPU while waiting"
+
+
+def _about_lateness(row: Row, baseline: Row) -> str | None:
+    ours, theirs = row.estimates.get("latency"), baseline.estimates.get("latency")
+    ratio = row.ratios.get("latency")
+    if ours is None or theirs is None or ratio is None:
+        return None
+    difference_ms = (ours.value - theirs.value) * 1000
+    if ratio.verdict is Verdict.INCONCLUSIVE:
+        both = f"{theirs.value * 1000:.1f} and {ours.value * 1000:.1f} ms at p99"
+        return f"whether items are later is unclear ({both})"
+    if ratio.verdict is Verdict.WITHIN_MARGIN or abs(difference_ms) < _NEXT_TO_NOTHING_MS:
+        return "items arrive no later at p99"
+    direction = "later" if difference_ms > 0 else "earlier"
+    return f"items arrive {abs(difference_ms):.1f} ms {direction} at p99"
+
+
+def _warnings(row: Row) -> Iterator[str]:
+    runs = f"{len(row.runs)} runs"
+    if row.unsupported is not None:
+        yield f"not supported: {row.unsupported}"
+    counts = ", ".join(
+        f"{count} × {reason}{_last_words(row.last_failures[reason])}"
+        for reason, count in sorted(row.failures.items())
+        if reason not in HARMLESS
+    )
+    if counts:
+        yield f"runs without a measurement: {counts}"
+    if row.failures.get(DISTURBED, 0):
+        yield count_repeated(row.failures[DISTURBED])
+    if UNBALANCED in row.marks:
+        yield (
+            f"in {row.marks[UNBALANCED]} of {runs} the CPU of workers, helpers and launcher does "
+            "not add up"
+        )
+    if OVERDUE in row.marks:
+        yield (
+            f"in {row.marks[OVERDUE]} of {runs} the input ended much later than it was due: steady "
+            "CPU has what came after the wait"
+        )
+    if row.identical_to:
+        yield f"identical build: every file of its package is that of {row.identical_to}"
+    elif row.same_library_as:
+        yield (
+            f"same compiled library as {row.same_library_as}, but other files of the package differ"
+        )
+    if row.launcher_cpu_s is not None:
+        added = f"{row.launcher_cpu_s:.2f} s of CPU (one extra run)"
+        yield f"the engine's own launcher would have added {added}"
+
+
+def _last_words(last: Outcome) -> str:
+    return f" ({last.message.rstrip('.')})" if last.message else ""
+
+
+def _phrase(metric: Metric, ratio: Estimate) -> str:
+    if ratio.verdict is Verdict.WITHIN_MARGIN:
+        return f"{metric.title} unchanged"
+    factor = _factor(ratio.value, "lower", "higher")
+    if ratio.low is None or ratio.high is None:
+        return f"{metric.title} {factor} (one round: no interval)"
+    if ratio.verdict is Verdict.INCONCLUSIVE and ratio.high / ratio.low > _TOO_WIDE:
+        return f"{metric.title} too noisy to compare in {ratio.count} rounds"
+    if ratio.verdict is Verdict.INCONCLUSIVE:
+        interval = f"95 % CI {ratio.low:.2f}–{ratio.high:.2f}"
+        chance = ", which may be chance" if ratio.excludes_one else ""
+        return f"{metric.title} unclear (ratio {ratio.value:.2f}, {interval}{chance})"
+    if _size(ratio.value) >= 2:
+        low, high = sorted((_size(ratio.low), _size(ratio.high)))
+        return f"{metric.title} {factor} (95 % CI {low:.3g}–{high:.3g})"
+    low, high = sorted((abs(ratio.low - 1) * 100, abs(ratio.high - 1) * 100))
+    return f"{metric.title} {factor} (95 % CI {low:.0f}–{high:.0f} %)"
+
+
+def _factor(ratio: float, below: str, above: str) -> str:
+    """How far a ratio is from 1, as a factor from 2 on, else in per cent; and where to."""
+    direction = below if ratio < 1 else above
+    if _size(ratio) >= 2:
+        return f"{_size(ratio):.3g}× {direction}"
+    return f"{abs(ratio - 1) * 100:.0f} % {direction}"
+
+
+def _size(ratio: float) -> float:
+    return max(ratio, 1 / ratio)
+
+
+def plain(comparisons: Sequence[Comparison]) -> list[dict[str, Any]]:
+    """Everything that is known of each scenario, ready for JSON."""
+    return [
+        {
+            "scenario": comparison.scenario,
+            "topology": comparison.topology,
+            "mixed_origins": comparison.mixed_origins,
+            "baseline": comparison.baseline.label,
+            "rounds": comparison.rounds,
+            "disturbed_rounds": comparison.disturbed,
+            "revisions": [_plain_row(row, comparison) for row in comparison.rows],
+            "sentences": sentences(comparison),
+        }
+        for comparison in comparisons
+    ]
+
+
+def plain_ratio(ratio: Estimate) -> dict[str, Any]:
+    """A ratio to the baseline."""
+    return {**_plain_estimate(ratio), "verdict": ratio.verdict.value}
+
+
+def _plain_row(row: Row, comparison: Comparison) -> dict[str, Any]:
+    units = {metric.name: metric.unit for metric in comparison.metrics}
+    return {
+        "label": row.label,
+        "metrics": {
+            name: {**_plain_estimate(estimate), "unit": units[name]}
+            for name, estimate in row.estimates.items()
+        },
+        "ratios": {name: plain_ratio(ratio) for name, ratio in row.ratios.items()},
+        "failures": dict(row.failures),
+        "marks": dict(row.marks),
+        "launcher_cpu_s": row.launcher_cpu_s,
+        "identical_to": row.identical_to,
+        "same_library_as": row.same_library_as,
+    }
+
+
+def _plain_estimate(estimate: Estimate) -> dict[str, Any]:
+    return {name: getattr(estimate, name) for name in ("value", "low", "high", "count")}

@@ -1,0 +1,218 @@
+"""What reports and pages say, as data. Builders make it of answers, renderers show it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from waitbench.analysis.statistics import Estimate
+from waitbench.model.metrics import Metric
+from waitbench.reporting.formats import NOTHING, format_factor, format_value
+
+_LONG = 10
+"""Five columns with headings of so many characters fit a console."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Word:
+    """A cell with a text that looks or sorts in a way of its own."""
+
+    text: str
+    short: str | None = None
+    """What stands on a console instead."""
+    style: str = ""
+    """How a console shows it, as rich names it."""
+    strong: bool = False
+    """Whether Markdown emphasizes it."""
+    sort: float | None = None
+    """What a column of a page is sorted by; ``None`` sorts by the text."""
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """A cell with a ratio to the baseline, coloured by what it says."""
+
+    estimate: Estimate
+    note: str = ""
+    """The marks of the notes below the table that are about it."""
+
+    @property
+    def text(self) -> str:
+        return f"{format_factor(self.estimate.value)}{self.note}"
+
+
+@dataclass(frozen=True)
+class Value:
+    """A cell with the mean of a metric, and its ratio to the baseline below."""
+
+    estimate: Estimate
+    metric: Metric
+    ratio: Estimate | None = None
+
+    @property
+    def text(self) -> str:
+        return format_value(self.estimate.value, self.metric)
+
+
+Cell = str | Word | Ratio | Value
+
+
+def ratio_cell(ratio: Estimate | None, note: str = "") -> Cell:
+    """A ratio, or that there is none."""
+    return NOTHING if ratio is None else Ratio(ratio, note)
+
+
+def text_of(cell: Cell) -> str:
+    """A cell's text, without what stands below it."""
+    return cell if isinstance(cell, str) else cell.text
+
+
+@dataclass(frozen=True)
+class Heading:
+    """What stands above a column; one that is only a text is above numbers, but for the first."""
+
+    text: str
+    short: str | None = None
+    """What stands on a console instead."""
+    is_left: bool = True
+    """Whether the column is aligned to the left."""
+    more: str = ""
+    """What stands smaller below it on a page."""
+    target: str | None = None
+    """The section of a page that it leads to, if any."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of cells, the first of which name the row."""
+
+    title: str
+    header: tuple[str | Heading, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    notes: tuple[str, ...] = ()
+    """Sentences that stand below it."""
+    names: int = 1
+    """So many columns name a row: they are shortened where the others do not fit a console."""
+    least: int = 20
+    """Names keep so many characters; whole figures matter more than long names."""
+    groups: tuple[str, ...] = ()
+    """What each row belongs to, if anything: a console says it once, above them."""
+    group_heading: str = ""
+    folds: bool = False
+    """Whether a narrow console folds long cells, rather than to put columns below one another."""
+
+    @property
+    def headings(self) -> tuple[Heading, ...]:
+        """The header; of what is only a text, a console folds a long one at its hyphen."""
+        return tuple(
+            heading
+            if isinstance(heading, Heading)
+            else Heading(
+                heading,
+                short=heading.replace("-", "-\n", 1) if len(heading) > _LONG else heading,
+                is_left=place < self.names,
+            )
+            for place, heading in enumerate(self.header)
+        )
+
+
+@dataclass(frozen=True)
+class Sentences:
+    """What is said, a sentence an item."""
+
+    texts: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Quote:
+    """What somebody else says, line by line."""
+
+    lines: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Command:
+    """What is to be typed to measure something again."""
+
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Document:
+    """What came of a gate, or of a search."""
+
+    headline: str
+    style: str
+    """How a console shows the headline, as rich names it."""
+    blocks: Sequence[Table | Sentences | Quote | Command]
+    explanation: str
+    """What the figures mean, for who does not know the program."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chart:
+    """A picture that a page draws when it is looked at."""
+
+    title: str
+    description: str
+    """What somebody is told who cannot see it."""
+    spec: Mapping[str, Any]
+    """A Vega-Lite specification without data."""
+    rows: Sequence[Mapping[str, Any]]
+    """The data: flat objects, all with the same keys."""
+    wide: bool = False
+    """Whether a narrow screen should scroll it rather than squeeze it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Log:
+    """What a run printed before it failed."""
+
+    title: str
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """What a page folds up under one heading, such as one comparison in one scenario."""
+
+    title: str
+    sentences: tuple[str, ...] = ()
+    logs: tuple[Log, ...] = ()
+    tables: tuple[Table, ...] = ()
+    charts: tuple[Chart, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Section:
+    """All that is known of one scenario as it was measured."""
+
+    id: str
+    """What a link to it ends in."""
+    title: str
+    parts: tuple[Part, ...]
+    """The first is not folded up."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """How one comparison was measured, and how to measure it again."""
+
+    title: str
+    facts: tuple[tuple[str, str], ...]
+    revisions: Table
+    command: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Page:
+    """A whole page."""
+
+    title: str
+    lead: tuple[str, ...]
+    """The sentences that somebody reads who reads no more."""
+    verdicts: tuple[tuple[str, bool], ...]
+    """The headline of each gate, and whether it passed."""
+    matrices: tuple[Table, ...]
+    """Revisions by scenarios, one for each cost."""
+    sections: tuple[Section, ...]
+    sources: tuple[Source, ...]

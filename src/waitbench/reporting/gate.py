@@ -1,0 +1,267 @@
+"""A GateVerdict -> what every form of it says: the headline, the remarks, a ratio, a verdict."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from waitbench.analysis.calibration import POWER
+from waitbench.analysis.gate import FailedRuns, GateVerdict
+from waitbench.analysis.judging import Judgement
+from waitbench.analysis.sequential import ALPHA
+from waitbench.analysis.verdicts import GateOutcome, Verdict
+from waitbench.reporting.comparison import count_disturbed, count_repeated
+from waitbench.reporting.console import STYLES
+from waitbench.reporting.document import Document, Heading, Sentences, Table, Word
+from waitbench.reporting.formats import NOTHING, format_bound, format_count, format_share
+
+_NAMED = 3
+"""How many places the headline names; the tables have all."""
+_MEANS_DIFFER = 1.15
+_STEAL_WORTH_SAYING = 0.02
+_WORTH_SAYING = 10.0
+"""Rises from here on, as a share, are not worth a figure."""
+_STYLES = {
+    GateOutcome.PASS: "green bold",
+    GateOutcome.FAIL: "red bold",
+    GateOutcome.INCONCLUSIVE: "yellow bold",
+    GateOutcome.NOT_MEASURED: "red bold",
+}
+
+
+def document(verdict: GateVerdict) -> Document:
+    """The headline, a table of the judgements, and the remarks."""
+    return Document(
+        headline=headline(verdict),
+        style=_STYLES[verdict.outcome],
+        blocks=(_table(verdict), Sentences(remarks(verdict))),
+        explanation=f"Lower bounds hold for all {verdict.hypotheses} hypotheses and all looks "
+        f"together, upper ones for all looks, each with {ALPHA:.0%} error. A rise as in the last "
+        f"column is found {POWER:.0%} of the time.",
+    )
+
+
+def _table(verdict: GateVerdict) -> Table:
+    return Table(
+        title="",
+        header=(
+            Heading("revision", short=""),
+            Heading("criterion"),
+            Heading("ratio (bounds)"),
+            Heading("rounds", is_left=False),
+            Heading("verdict"),
+            Heading("would have found", short="would have\nfound", is_left=False),
+        ),
+        rows=tuple(
+            (
+                judgement.label,
+                Word(text=str(judgement.criterion), short=_without_place(judgement)),
+                ratio_text(judgement),
+                str(judgement.rounds),
+                _verdict(judgement, verdict),
+                findable_text(judgement),
+            )
+            for judgement in verdict.judgements
+        ),
+        groups=tuple(judgement.place for judgement in verdict.judgements),
+        group_heading="scenario",
+        # More would not leave room for the rest in 80 columns.
+        least=9,
+    )
+
+
+def _verdict(judgement: Judgement, verdict: GateVerdict) -> Word:
+    fails = judgement in verdict.failures
+    return Word(
+        text=judgement.verdict.value,
+        style="red bold" if fails else STYLES[judgement.verdict],
+        strong=fails or judgement in verdict.not_measured,
+    )
+
+
+def headline(verdict: GateVerdict) -> str:
+    """The outcome in one line, and what it rests on."""
+    questions = format_count(len(verdict.judgements), "question", "questions")
+    outcome = verdict.outcome
+    if outcome is GateOutcome.FAIL:
+        return f"FAIL: {_named(verdict.failures)}"
+    if outcome is GateOutcome.NOT_MEASURED:
+        return f"NOT MEASURED: {'; '.join(_lacking(verdict))}"
+    if outcome is GateOutcome.INCONCLUSIVE:
+        return f"INCONCLUSIVE, {len(verdict.open)} of {questions}: {_named(verdict.open)}"
+    return f"PASS: {questions} answered"
+
+
+def reasons(verdict: GateVerdict) -> list[str]:
+    """Why it is not a pass, in sentences; none for a pass."""
+    said = [
+        f"{each.label}, {each.criterion.metric.title} in {each.place}: {ratio_text(each)}, "
+        f"beyond {each.criterion}."
+        for each in verdict.failures
+    ]
+    said += map(failed_text, verdict.failed_runs)
+    said += [
+        f"{place}: the baseline supports it, this candidate does not." for place in verdict.lost
+    ]
+    lacking = dict.fromkeys((j.label, j.why_given_up) for j in verdict.not_measured)
+    said += [f"No answer for {label}: {why}." for label, why in lacking]
+    if not verdict.judgements and not said:
+        said.append("No question could be asked of these revisions and scenarios.")
+    return said + _about_open(verdict)
+
+
+def failed_text(runs: FailedRuns) -> str:
+    """Which runs failed, and the last words of the last one."""
+    words = f", the last time: {runs.message.rstrip('.')}" if runs.message else ""
+    return f"{_failed(runs)}{words}."
+
+
+def remarks(verdict: GateVerdict) -> list[str]:
+    """What must not go unsaid besides the verdicts."""
+    said = reasons(verdict)
+    said += [excuse for j in verdict.judgements if (excuse := _excuse(j))]
+    said += [means for j in verdict.judgements if (means := _about_means(j))]
+    if verdict.disturbed_runs:
+        said.append(f"{count_repeated(verdict.disturbed_runs)}.")
+    if verdict.disturbed_rounds:
+        said.append(
+            f"{count_disturbed(verdict.disturbed_rounds)}: others used "
+            f"{verdict.foreign_cores:.1f} cores then."
+        )
+    if verdict.steal_share > _STEAL_WORTH_SAYING:
+        said.append(
+            f"A hypervisor took {format_share(verdict.steal_share)} of the CPU that was asked for."
+        )
+    said += [
+        f"{place}: not asked, as the baseline does not support it." for place in verdict.unsupported
+    ]
+    return said + list(verdict.left_out)
+
+
+def _without_place(judgement: Judgement) -> str:
+    """The criterion, without what the place says already."""
+    return str(replace(judgement.criterion, together=False))
+
+
+def ratio_text(judgement: Judgement) -> str:
+    """The ratio to the baseline with its bounds; of a tail, how many runs were bad."""
+    tail = judgement.tail
+    if tail is not None:
+        return f"bad {tail.extreme}/{tail.runs}, was {tail.extreme_of_baseline}/{tail.runs}"
+    if judgement.ratio is None or judgement.high is None:
+        return NOTHING
+    high = format_bound(judgement.high)
+    if judgement.low is None:
+        return f"{format_bound(judgement.ratio)} (≤ {high})"
+    return f"{format_bound(judgement.ratio)} ({format_bound(judgement.low)}–{high})"
+
+
+def findable_text(judgement: Judgement) -> str:
+    """The smallest rise that would have been found, 95 % of the time."""
+    found = judgement.would_have_found
+    if found is None:
+        return NOTHING
+    return (
+        f"+ {format_share(found)}" if found < _WORTH_SAYING else f"> {format_share(_WORTH_SAYING)}"
+    )
+
+
+def _named(judgements: Iterable[Judgement]) -> str:
+    """The first few: what, and where."""
+    found = (f"{j.label}: {j.criterion.metric.name} in {j.place}" for j in judgements)
+    texts = list(dict.fromkeys(found))
+    more = [f"{len(texts) - _NAMED} more"] if len(texts) > _NAMED else []
+    return "; ".join(texts[:_NAMED] + more)
+
+
+def _lacking(verdict: GateVerdict) -> list[str]:
+    """What could not be measured, in a few words each."""
+    said = []
+    if verdict.not_measured:
+        said.append(
+            f"{len(verdict.not_measured)} of {len(verdict.judgements)} questions, "
+            f"{_named(verdict.not_measured)}"
+        )
+    said += map(_failed, verdict.failed_runs[:_NAMED])
+    said += [f"{place} is not supported any more" for place in verdict.lost[:_NAMED]]
+    return said or ["no question could be asked"]
+
+
+def _failed(runs: FailedRuns) -> str:
+    return f"{runs.label} failed in {format_count(runs.count, 'run', 'runs')} of {runs.scenario}"
+
+
+def _excuse(judgement: Judgement) -> str | None:
+    """Why a rise is no regression, or may be none."""
+    is_excused = judgement.verdict is Verdict.EXCUSED
+    if not (is_excused or judgement.excusable):
+        return None
+    if judgement.cost is None or judgement.ratio is None or judgement.cost_ratio is None:
+        return None
+    explained = judgement.criterion.metric.title
+    changed = (
+        f"{judgement.label} in {judgement.place}: {explained} × {format_bound(judgement.ratio)}"
+    )
+    fell = f"{judgement.cost.title} fell × {format_bound(judgement.cost_ratio)}"
+    if is_excused:
+        return f"{changed}, but {fell}, which pays for it: no regression."
+    return f"{changed}; whether {fell} is not certain in so few rounds."
+
+
+def _about_means(judgement: Judgement) -> str | None:
+    """Where rare dear runs make the means differ from the usual ratio."""
+    if judgement.means is None or judgement.ratio is None or judgement.criterion.cost is not None:
+        return None
+    if judgement.means < judgement.ratio * _MEANS_DIFFER:
+        return None
+    return (
+        f"{judgement.label} in {judgement.place}, {_without_place(judgement)}: the usual ratio is "
+        f"{format_bound(judgement.ratio)}, that of the means {format_bound(judgement.means)}: "
+        "some runs cost much more."
+    )
+
+
+def _about_open(verdict: GateVerdict) -> list[str]:
+    """What is inconclusive and why; where something failed, only how much."""
+    if not verdict.open:
+        return []
+    if verdict.failures:
+        left = f"{len(verdict.open)} of {len(verdict.judgements)} questions have no certain answer"
+        return [f"{left}: where a candidate has failed, little more is measured of it."]
+    if verdict.is_disturbed:
+        return [
+            f"Others used {verdict.foreign_cores:.1f} cores in {verdict.disturbed_rounds} of "
+            f"{verdict.rounds} rounds, so {len(verdict.open)} questions have no certain answer. "
+            "Let the machine rest, or give the comparison one of its own."
+        ]
+    said = [_about_noise(judgement) for judgement in verdict.open]
+    if any(judgement.rounds for judgement in verdict.open):
+        said.append("--max-rounds or --budget allow more rounds, --full has longer runs.")
+    return said
+
+
+def _about_noise(judgement: Judgement) -> str:
+    where = f"{judgement.label} in {judgement.place}, {_without_place(judgement)}"
+    if judgement.disturbed > judgement.rounds / 2:
+        return (
+            f"{where}: inconclusive: in {judgement.disturbed} of {judgement.rounds} rounds the "
+            "machine did something else. Let it rest, or give the comparison one of its own."
+        )
+    if judgement.tail is not None:
+        return (
+            f"{where}: inconclusive after {judgement.rounds} rounds: {judgement.tail.extreme} of "
+            f"{judgement.tail.runs} runs were bad, and {judgement.tail.extreme_of_baseline} of the "
+            "baseline's."
+        )
+    margin = judgement.supported_margin
+    if margin is None:
+        return f"{where}: inconclusive: too few rounds."
+    given_up = ", and given up because more would hardly settle it" if judgement.hopeless else ""
+    if judgement.why_given_up is not None:
+        given_up = f", and given up, as {judgement.why_given_up}"
+    small = margin < _WORTH_SAYING
+    supported = (
+        f"about {format_share(margin)}" if small else f"none below {format_share(_WORTH_SAYING)}"
+    )
+    return (
+        f"{where}: inconclusive after {judgement.rounds} rounds{given_up}. What was measured "
+        f"supports a margin of {supported}."
+    )

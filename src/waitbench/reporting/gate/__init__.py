@@ -1,1 +1,0 @@
-"""A GateVerdict -> wherever it is read. One module a form."""

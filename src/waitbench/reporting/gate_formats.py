@@ -1,0 +1,167 @@
+"""A GateVerdict -> the text of a file: JSON, JUnit's XML, annotations of GitHub, Markdown."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from typing import Any
+from xml.etree import ElementTree
+
+from waitbench.analysis.gate import GateVerdict
+from waitbench.analysis.judging import Judgement
+from waitbench.analysis.sequential import ALPHA
+from waitbench.analysis.verdicts import Verdict
+from waitbench.reporting import markdown
+from waitbench.reporting.gate import document, headline, ratio_text, reasons, remarks
+from waitbench.system.streams import printable
+
+SCHEMA_VERSION = 3
+"""Of ``verdict.json``."""
+
+
+def plain(verdict: GateVerdict) -> dict[str, Any]:
+    """Everything that is known, for ``verdict.json`` and ``--json``; see docs/verdict.md."""
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "outcome": verdict.outcome.value,
+        "exit_code": int(verdict.exit_code),
+        "reasons": reasons(verdict),
+        "headline": headline(verdict),
+        "error": ALPHA,
+        "questions": verdict.hypotheses,
+        "max_rounds": verdict.most_rounds,
+        "inconclusive": "pass" if verdict.inconclusive_passes else "error",
+        "disturbed_runs": verdict.disturbed_runs,
+        "disturbed_rounds": verdict.disturbed_rounds,
+        "rounds": verdict.rounds,
+        "foreign_cores": verdict.foreign_cores,
+        "steal_share": verdict.steal_share,
+        "failed_runs": [asdict(one) for one in verdict.failed_runs],
+        "lost": list(verdict.lost),
+        "open": len(verdict.open),
+        "not_measured": len(verdict.not_measured),
+        "unsupported": list(verdict.unsupported),
+        "left_out": list(verdict.left_out),
+        "judgements": [_plain(judgement) for judgement in verdict.judgements],
+        "remarks": remarks(verdict),
+    }
+
+
+def _plain(judgement: Judgement) -> dict[str, Any]:
+    return {
+        "scenario": judgement.place,
+        "scenarios": list(judgement.scenarios),
+        "revision": judgement.label,
+        "metric": judgement.criterion.metric.name,
+        "criterion": str(judgement.criterion),
+        "margin": judgement.criterion.margin,
+        "floor": judgement.criterion.floor,
+        "unit": judgement.criterion.metric.unit,
+        "alone": judgement.criterion.alone,
+        "together": judgement.criterion.together,
+        "scope": judgement.criterion.scope.value,
+        "verdict": judgement.verdict.value,
+        "fails": judgement.fails,
+        "open": judgement.is_open,
+        "given_up": judgement.hopeless,
+        "why_given_up": judgement.why_given_up,
+        "disturbed_rounds": judgement.disturbed,
+        "cost": judgement.cost.name if judgement.cost else None,
+        "cost_ratio": judgement.cost_ratio,
+        "ratio": judgement.ratio,
+        "means": judgement.means,
+        "tail": None if judgement.tail is None else asdict(judgement.tail),
+        "low": judgement.low,
+        "high": judgement.high,
+        "rounds": judgement.rounds,
+        "supported_margin": judgement.supported_margin,
+        "would_have_found": judgement.would_have_found,
+    }
+
+
+def junit(verdict: GateVerdict) -> str:
+    """JUnit's XML: a test case for each judgement, and for whatever else keeps it from a pass.
+
+    Failures and errors are there if and only if the exit code is not 0; what is inconclusive is an
+    error, or skipped where it is to pass.
+    """
+    suite = ElementTree.Element("testsuite", name="cpu-usage")
+    for judgement in verdict.judgements:
+        name = f"{judgement.label} {judgement.criterion}"
+        case = ElementTree.SubElement(suite, "testcase", classname=judgement.place, name=name)
+        text = f"{ratio_text(judgement)}: {judgement.verdict.value}"
+        if judgement.fails:
+            ElementTree.SubElement(case, "failure", message=text)
+        elif judgement.is_unmeasured:
+            reason = judgement.why_given_up or ""
+            ElementTree.SubElement(case, "error", message=f"not measured: {reason}")
+        elif judgement.is_open:
+            is_error = not (verdict.inconclusive_passes or verdict.failures)
+            ElementTree.SubElement(case, "error" if is_error else "skipped", message=text)
+        else:
+            ElementTree.SubElement(case, "system-out").text = text
+    others = [
+        (one.scenario, f"{one.label} runs", f"{one.count} failed: {one.message}")
+        for one in verdict.failed_runs
+    ]
+    others += [("capabilities", place, "not supported any more") for place in verdict.lost]
+    if not verdict.judgements and not others:
+        others.append(("cpu-usage", "questions", headline(verdict)))
+    for place, name, text in others:
+        case = ElementTree.SubElement(suite, "testcase", classname=place, name=name)
+        ElementTree.SubElement(case, "error", message=text)
+    suite.set("tests", str(len(suite)))
+    for attribute, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
+        suite.set(attribute, str(len(suite.findall(f"testcase/{tag}"))))
+    # XML has no way to write control characters.
+    for element in suite.iter():
+        element.attrib.update({name: printable(text) for name, text in element.items()})
+        element.text = element.text and printable(element.text)
+    ElementTree.indent(suite)
+    return ElementTree.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def annotations(verdict: GateVerdict) -> list[str]:
+    """Workflow commands of GitHub Actions, a line for each error and warning."""
+    said = [
+        _line(
+            level,
+            f"{judgement.criterion.metric.name} in {judgement.place}",
+            f"{judgement.label}: {ratio_text(judgement)}: {judgement.verdict.value}",
+        )
+        for judgement in verdict.judgements
+        if (level := _level(judgement))
+    ]
+    said += [
+        _line("error", f"runs of {one.scenario}", f"{one.label}: {one.count} failed: {one.message}")
+        for one in verdict.failed_runs
+    ]
+    return said + [_line("error", place, "not supported any more") for place in verdict.lost]
+
+
+def _level(judgement: Judgement) -> str | None:
+    if judgement.fails or judgement.is_unmeasured:
+        return "error"
+    return "warning" if judgement.is_open or judgement.verdict is Verdict.EXCUSED else None
+
+
+def _line(level: str, title: str, text: str) -> str:
+    return f"::{level} title={_escape_property(title)}::{_escape(text)}"
+
+
+def _escape(text: str) -> str:
+    """As GitHub's own toolkit does for the data of a workflow command."""
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _escape_property(text: str) -> str:
+    """As GitHub's own toolkit does for the properties of a workflow command."""
+    return _escape(text).replace(":", "%3A").replace(",", "%2C")
+
+
+FORMATS: Mapping[str, Callable[[GateVerdict], str]] = {
+    "annotations": lambda verdict: "".join(f"{line}\n" for line in annotations(verdict)),
+    "json": lambda verdict: json.dumps(plain(verdict), indent=1) + "\n",
+    "junit": junit,
+    "markdown": lambda verdict: markdown.render(document(verdict)),
+}
+"""What renders a verdict as the text of a file, by the name that users type."""

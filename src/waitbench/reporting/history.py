@@ -1,0 +1,201 @@
+"""A Trend -> what people and their tools read: a table with sentences, CSV, JSON, exports."""
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from waitbench.analysis.history import Place, Trend
+from waitbench.analysis.statistics import Estimate
+from waitbench.analysis.trend import TrendStep
+from waitbench.model.metrics import Metric
+from waitbench.model.series import titles
+from waitbench.reporting.document import Table
+from waitbench.reporting.formats import format_factor
+
+_HEADER = ("revision", "date", "ratio", "95 % CI", "sittings", "machines", "step")
+_COLUMNS = (
+    "scenario", "topology", "parameters", "metric", "anchor", "revision", "commit", "date", "ratio",
+    "low", "high", "sittings", "machines", "step",
+)  # fmt: skip
+
+
+def table(trend: Trend, title: str, metric: Metric, newest: int = 0) -> Table:
+    """The revisions of the series with this title in order of history, a sentence for each step.
+
+    With ``newest``, only so many, besides the anchor and those at a step.
+    """
+    marks = {step.after: _mark(step) for step in trend.steps}
+    shown = newest_of(trend, newest)
+    rows = [
+        (
+            place.entry.name,
+            (place.entry.date or "")[:10],
+            f"{place.ratio.value:.3f}",
+            "" if place.entry.name == trend.anchor else _interval(place.ratio),
+            str(place.ratio.count),
+            str(place.machines),
+            marks.get(place.entry.name, ""),
+        )
+        for place in shown
+    ]
+    left_out = len(trend.places) - len(shown)
+    return Table(
+        title=f"{title}: {metric.title}, relative to {trend.anchor}",
+        header=_HEADER,
+        rows=tuple(rows),
+        notes=(
+            *notes(trend, metric),
+            *([f"{left_out} more revisions: --newest 0 shows all."] if left_out else []),
+        ),
+    )
+
+
+def newest_of(trend: Trend, newest: int) -> list[Place]:
+    """So many revisions, besides the anchor and those at a step; all where ``newest`` is 0."""
+    at_steps = {name for step in trend.steps for name in (step.before, step.after)}
+    late = len(trend.places) - newest if newest else 0
+    return [
+        place
+        for number, place in enumerate(trend.places)
+        if number >= late or place.entry.name in {trend.anchor, *at_steps}
+    ]
+
+
+def titled(trends: Iterable[Trend]) -> dict[str, Trend]:
+    """Trends by what to call them: a title that no other of these has."""
+    by_series = {trend.series: trend for trend in trends}
+    return {title: by_series[series] for series, title in titles(by_series).items()}
+
+
+def notes(trend: Trend, metric: Metric) -> list[str]:
+    """A sentence for each step, and one for what cannot be compared."""
+    said = [sentence(step, metric) for step in trend.steps]
+    if trend.apart:
+        names = ", ".join(entry.name for entry in trend.apart)
+        said.append(f"No chain of sittings joins with {trend.anchor}: {names}.")
+    return said
+
+
+def as_csv(trends: Sequence[Trend], metric: Metric) -> str:
+    """A row for each revision of each trend."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, _COLUMNS, extrasaction="ignore", lineterminator="\n")
+    writer.writeheader()
+    for trend in trends:
+        steps = {step.after: _six_digits(step.ratio.value) for step in trend.steps}
+        series = {
+            "scenario": trend.series.scenario,
+            "topology": trend.series.topology,
+            "parameters": trend.series.parameters,
+            "metric": metric.name,
+            "anchor": trend.anchor,
+        }
+        for place in trend.places:
+            figures = {
+                "ratio": _six_digits(place.ratio.value),
+                "low": _six_digits(place.ratio.low),
+                "high": _six_digits(place.ratio.high),
+                "step": steps.get(place.entry.name, ""),
+            }
+            writer.writerow({**series, **_plain_place(place), **figures})
+    return text.getvalue()
+
+
+def as_plain(trends: Sequence[Trend], metric: Metric) -> dict[str, Any]:
+    """Everything that a program may want to know."""
+    return {
+        "metric": metric.name,
+        "trends": [
+            {
+                "scenario": trend.series.scenario,
+                "topology": trend.series.topology,
+                "parameters": trend.series.as_mapping,
+                "anchor": trend.anchor,
+                "variation_between_sittings": trend.between.variance**0.5,
+                "revisions": [_plain_place(place) for place in trend.places],
+                "steps": [_plain_step(step) for step in trend.steps],
+                "apart": [entry.name for entry in trend.apart],
+            }
+            for trend in trends
+        ],
+    }
+
+
+def for_action_benchmark(trends: Sequence[Trend], metric: Metric) -> list[dict[str, Any]]:
+    """The newest revision, as github-action-benchmark takes it: ``customSmallerIsBetter``."""
+    return [
+        {
+            "name": f"{title}: {metric.name}",
+            "unit": f"ratio to {trend.anchor}",
+            "value": place.ratio.value,
+            "range": _interval(place.ratio),
+            "extra": f"{place.entry.name}, {place.ratio.count} sittings",
+        }
+        for title, trend in titled(trends).items()
+        for place in (trend.newest,)
+    ]
+
+
+def for_bencher(trends: Sequence[Trend], metric: Metric) -> dict[str, Any]:
+    """The newest revision, in the metric format of Bencher."""
+    return {
+        title: {
+            f"{metric.name}-ratio": {
+                "value": place.ratio.value,
+                "lower_value": place.ratio.low,
+                "upper_value": place.ratio.high,
+            }
+        }
+        for title, trend in titled(trends).items()
+        for place in (trend.newest,)
+    }
+
+
+def sentence(step: TrendStep, metric: Metric) -> str:
+    """What a step is, and how certain."""
+    direction = "rose" if step.ratio.value > 1 else "fell"
+    said = (
+        f"{metric.title} {direction} with {step.after}: {format_factor(step.ratio.value)} "
+        f"({_interval(step.ratio)}) of what it was up to {step.before}"
+    )
+    if step.provisional:
+        said += "; provisional, as only one sitting says so"
+    return f"{said[0].upper()}{said[1:]}."
+
+
+def _mark(step: TrendStep) -> str:
+    return f"{format_factor(step.ratio.value)}{'?' if step.provisional else ''}"
+
+
+def _interval(ratio: Estimate) -> str:
+    return f"{ratio.low:.3f}–{ratio.high:.3f}"
+
+
+def _six_digits(value: float | None) -> str:
+    return f"{value:.6g}"
+
+
+def _plain_place(place: Place) -> dict[str, Any]:
+    return {
+        "revision": place.entry.name,
+        "version": place.entry.version,
+        "commit": place.entry.commit,
+        "date": place.entry.date,
+        **_plain_ratio(place.ratio),
+        "sittings": place.ratio.count,
+        "machines": place.machines,
+    }
+
+
+def _plain_step(step: TrendStep) -> dict[str, Any]:
+    return {
+        "before": step.before,
+        "after": step.after,
+        **_plain_ratio(step.ratio),
+        "provisional": step.provisional,
+    }
+
+
+def _plain_ratio(ratio: Estimate) -> dict[str, float | None]:
+    return {"ratio": ratio.value, "low": ratio.low, "high": ratio.high}

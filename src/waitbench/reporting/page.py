@@ -1,0 +1,247 @@
+"""Comparisons, and what they tell together -> everything that a page shows."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from waitbench.analysis import gate
+from waitbench.analysis.history import Trend
+from waitbench.analysis.sitting_figures import series_of
+from waitbench.analysis.statistics import Comparison
+from waitbench.model.metrics import BY_NAME, Metric
+from waitbench.model.record import Context
+from waitbench.model.series import Series, titles
+from waitbench.reporting import summary
+from waitbench.reporting.document import (
+    Cell,
+    Heading,
+    Page,
+    Part,
+    Ratio,
+    Section,
+    Table,
+    Word,
+    ratio_cell,
+)
+from waitbench.reporting.formats import NOTHING, format_count
+from waitbench.reporting.gate import failed_text
+from waitbench.reporting.history import sentence
+from waitbench.reporting.page_parts import Scene, along_history, sitting, source
+from waitbench.reporting.summary import DISTURBED_MARK, DISTURBED_NOTE, TOTAL_MARK, TOTAL_NOTE
+
+Trends = Mapping[str, Sequence[Trend]]
+"""By the metric's name."""
+
+COSTS = ("steady", "cpu", "system", "real")
+"""What there is a matrix of, the one that is looked at first before the others."""
+_NOTES = {TOTAL_MARK: TOTAL_NOTE, DISTURBED_MARK: DISTURBED_NOTE}
+
+_MORE = "all-scenarios"
+_OWN_IDS = {
+    _MORE, "cost", "drawings", "how", "how-heading", "revisions", "said", "scenarios", "summary",
+    "theme",
+}  # fmt: skip
+"""What the page itself calls its parts: a scenario may have any name."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadFolder:
+    """What a folder of results holds, read."""
+
+    folder: Path
+    context: Context
+    scenes: Sequence[Scene]
+    headline: tuple[str, bool] | None = None
+    """What its gate said, and whether it passed."""
+    tables: Sequence[Table] = ()
+    """What only its families have."""
+
+
+def compose(kept: Sequence[ReadFolder], trends: Trends | None = None, newest: int = 0) -> Page:
+    """A page of one comparison; or, with ``trends``, of several and what they tell together.
+
+    ``newest``: only so many revisions are shown of trends; 0 for all.
+    """
+    # Comparisons of a series may all be older than the newest revisions.
+    called = titles(
+        (
+            *(series_of(scene.record) for one in kept for scene in one.scenes),
+            *(one.series for found in (trends or {}).values() for one in found),
+        )
+    )
+    ids = _ids(called)
+    sections = [
+        _section(series, title, ids[series], kept, trends, newest)
+        for series, title in called.items()
+    ]
+    more = [table for one in kept for table in one.tables]
+    if more:
+        part = Part(title="What only these scenarios have", tables=tuple(more))
+        sections.append(Section(id=_MORE, title="Scenarios side by side", parts=(part,)))
+    return Page(
+        title=_title(kept, trends),
+        lead=tuple(_lead(kept, trends, called)),
+        verdicts=tuple(one.headline for one in kept if one.headline is not None),
+        matrices=_matrices(kept, trends, ids, called, newest),
+        sections=tuple(sections),
+        sources=tuple(
+            source(one.folder, one.context, [scene.record for scene in one.scenes]) for one in kept
+        ),
+    )
+
+
+def _title(kept: Sequence[ReadFolder], trends: Trends | None) -> str:
+    if trends is not None:
+        comparisons = format_count(len(kept), "comparison", "comparisons")
+        return f"What workers cost while they wait: {comparisons}"
+    first, *others = kept[0].context.labels
+    return f"{', '.join(others)} against {first}" if others else first
+
+
+def _lead(
+    kept: Sequence[ReadFolder], trends: Trends | None, called: Mapping[Series, str]
+) -> list[str]:
+    if trends is None:
+        scenes = kept[0].scenes
+        failed = [one for scene in scenes for one in gate.failed_runs(scene.record)]
+        return [
+            *summary.sentences([scene.comparison for scene in scenes]),
+            *map(failed_text, failed),
+        ]
+    name, found = next((one for one in trends.items() if one[1]), ("", ()))
+    said = [
+        f"{called[one.series]}: {sentence(step, BY_NAME[name])}"
+        for one in found
+        for step in one.steps
+    ]
+    if found and not said:
+        scenarios = format_count(len(found), "scenario", "scenarios")
+        said.append(f"No step is claimed in {scenarios}.")
+    return said
+
+
+def _matrices(
+    kept: Sequence[ReadFolder],
+    trends: Trends | None,
+    ids: Mapping[Series, str],
+    called: Mapping[Series, str],
+    newest: int,
+) -> tuple[Table, ...]:
+    if trends is None:
+        scenes = kept[0].scenes
+        anchors = {scene.record.scenario: ids[series_of(scene.record)] for scene in scenes}
+        return _of_comparisons([scene.comparison for scene in scenes], anchors)
+    headings = {
+        series: Heading(
+            series.scenario, more=title.removeprefix(f"{series.scenario}, "), target=ids[series]
+        )
+        for series, title in called.items()
+    }
+    return tuple(
+        _of_trends(found, BY_NAME[name], headings, newest)
+        for name, found in trends.items()
+        if found
+    )
+
+
+def _of_comparisons(
+    comparisons: Sequence[Comparison], anchors: Mapping[str, str]
+) -> tuple[Table, ...]:
+    """Candidates by scenarios, relative to the baseline. ``anchors`` are sections by scenario.
+
+    The first is of what the verdicts are of, so that it agrees with them.
+    """
+    labels = dict.fromkeys(row.label for one in comparisons for row in one.rows[1:])
+    headings = [Heading(one.scenario, target=anchors[one.scenario]) for one in comparisons]
+    tables = []
+    for name in COSTS:
+        if not any(name in row.ratios for one in comparisons for row in one.rows):
+            continue
+        cells = {label: [_cell(one, label, name) for one in comparisons] for label in labels}
+        marks = "".join(
+            cell.note for row in cells.values() for cell in row if isinstance(cell, Ratio)
+        )
+        tables.append(_matrix(BY_NAME[name], comparisons[0].baseline.label, headings, cells, marks))
+    return tuple(tables)
+
+
+def _of_trends(
+    trends: Sequence[Trend], metric: Metric, called: Mapping[Series, Heading], newest: int
+) -> Table:
+    """Revisions by scenarios, relative to the anchor: the newest first."""
+    entries = {place.entry.name: place.entry for one in trends for place in one.places}
+    ratios = [{place.entry.name: place.ratio for place in one.places} for one in trends]
+    names = sorted(entries, key=lambda name: entries[name].order, reverse=True)
+    rows = {name: [ratio_cell(of.get(name)) for of in ratios] for name in names[: newest or None]}
+    return _matrix(metric, trends[0].anchor, [called[one.series] for one in trends], rows)
+
+
+def _cell(comparison: Comparison, label: str, cost: str) -> Cell:
+    row = next((one for one in comparison.rows if one.label == label), None)
+    if row is None:
+        return NOTHING
+    disturbed = DISTURBED_MARK if comparison.is_disturbed else ""
+    if cost == "steady" and row.judged_by != "steady":
+        return ratio_cell(row.judged, TOTAL_MARK + disturbed)
+    return ratio_cell(row.ratios.get(cost), disturbed)
+
+
+def _matrix(
+    metric: Metric,
+    anchor: str,
+    headings: Sequence[Heading],
+    rows: Mapping[str, Sequence[Cell]],
+    marks: str = "",
+) -> Table:
+    return Table(
+        title=f"{metric.heading}, relative to {anchor}",
+        header=(Heading("revision"), *headings),
+        rows=tuple(
+            (Word(text=label, sort=number), *cells)
+            for number, (label, cells) in enumerate(rows.items())
+        ),
+        notes=tuple(note for mark, note in _NOTES.items() if mark in marks),
+    )
+
+
+def _section(
+    series: Series,
+    title: str,
+    identity: str,
+    kept: Sequence[ReadFolder],
+    trends: Trends | None,
+    newest: int,
+) -> Section:
+    along = [
+        along_history(one, BY_NAME[name], newest)
+        for name, found in (trends or {}).items()
+        for one in found
+        if one.series == series
+    ]
+    sittings = [
+        sitting(scene, brief=trends is not None)
+        for one in kept
+        for scene in one.scenes
+        if series_of(scene.record) == series
+    ]
+    return Section(id=identity, title=title, parts=(*along, *sittings))
+
+
+def _ids(called: Mapping[Series, str]) -> dict[Series, str]:
+    """The scenario where only one has it, and no two the same."""
+    found: dict[Series, str] = {}
+    for series, title in called.items():
+        alone = sum(one.scenario == series.scenario for one in called) == 1
+        identity = _slug(series.scenario if alone else title)
+        taken = {*_OWN_IDS, *found.values()}
+        found[series] = next(
+            one
+            for one in (identity, *(f"{identity}-{n}" for n in range(2, len(called) + 2)))
+            if one not in taken
+        )
+    return found
+
+
+def _slug(text: str) -> str:
+    return re.sub(r"[^A-Za-z0-9_]+", "-", text).strip("-") or "scenario"

@@ -1,0 +1,167 @@
+"""The parts of a page: one comparison in one scenario, one trend, and how it was measured."""
+
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from waitbench.analysis import statistics
+from waitbench.analysis.history import Trend
+from waitbench.analysis.statistics import Comparison
+from waitbench.model.metrics import Metric
+from waitbench.model.record import Context, Record, RevisionRecord
+from waitbench.model.run import HARMLESS, ThreadSample, Trace
+from waitbench.reporting import comparison, machines, page_charts, traces
+from waitbench.reporting.document import Log, Part, Ratio, Source, Table, Word
+from waitbench.reporting.formats import NOTHING
+from waitbench.reporting.history import newest_of, notes
+
+_GROUPS = (
+    ("The whole run, means", comparison.WHOLE_RUN),
+    ("While waiting, means", comparison.WAITING),
+    ("What waiting consists of, means", comparison.CONSISTS_OF),
+)
+_TREND = ("revision", "date", "ratio", "sittings", "machines", "step")
+_REVISIONS = (
+    "revision", "asked for", "origin", "version", "commit", "Python", "compiler", "package",
+)  # fmt: skip
+_SHOWN_DIGITS = 12
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scene:
+    """What a folder of results holds of one scenario."""
+
+    record: Record
+    comparison: Comparison
+    samples: Sequence[ThreadSample] = ()
+    traces: Sequence[Trace] = ()
+
+    @classmethod
+    def of(
+        cls,
+        record: Record,
+        samples: Sequence[ThreadSample] = (),
+        traced: Sequence[Trace] = (),
+        *,
+        scenarios: int = 1,
+    ) -> "Scene":
+        """The scene of a record, which is one of so many, with what there is besides."""
+        compared = statistics.compare(record, scenarios=scenarios)
+        return cls(record=record, comparison=compared, samples=samples, traces=traced)
+
+
+def sitting(scene: Scene, *, brief: bool = False) -> Part:
+    """Everything that is known of it; briefly, without tables and logs.
+
+    A page of many comparisons would be mostly these.
+    """
+    shown = scene.comparison
+    drawn = (
+        *page_charts.runs(shown, scene.record),
+        page_charts.parts(shown),
+        page_charts.timeline(shown, scene.samples),
+    )
+    begun = _moment(scene.record.context.started_at)
+    return Part(
+        title=f"{comparison.title(shown)}, begun {begun}",
+        tables=() if brief else (*_tables(shown), *traces.tables(shown.scenario, scene.traces)),
+        sentences=tuple(comparison.sentences(shown)),
+        logs=() if brief else _logs(shown),
+        charts=tuple(one for one in drawn if one is not None),
+    )
+
+
+def _tables(shown: Comparison) -> list[Table]:
+    return [
+        comparison.table(shown, names, title)
+        for title, group in _GROUPS
+        if (names := comparison.known(shown, group))
+    ]
+
+
+def _logs(shown: Comparison) -> tuple[Log, ...]:
+    """The end of what was printed by the last failed run of each revision, for each reason."""
+    return tuple(
+        Log(title=f"The end of the log of {row.label}, {reason}, round {last.round}", text=last.log)
+        for row in shown.rows
+        for reason, last in row.last_failures.items()
+        if last.log and reason not in HARMLESS
+    )
+
+
+def _moment(iso: str) -> str:
+    """A moment to the minute."""
+    return iso[:16].replace("T", " ") + " UTC"
+
+
+def along_history(found: Trend, metric: Metric, newest: int) -> Part:
+    """A cost of all revisions, with its steps; see ``newest_of``."""
+    return Part(
+        title=f"{metric.heading}, through history",
+        tables=(_trend_table(found, metric, newest),),
+        charts=(page_charts.trend(found, metric, newest),),
+    )
+
+
+def _trend_table(found: Trend, metric: Metric, newest: int) -> Table:
+    """The revisions in order of history, and a sentence for each step; see ``newest_of``."""
+    steps = {step.after: step for step in found.steps}
+    return Table(
+        title=f"{metric.heading}, relative to {found.anchor}",
+        header=_TREND,
+        rows=tuple(
+            (
+                Word(text=place.entry.name, sort=number),
+                (place.entry.date or "")[:10],
+                Ratio(place.ratio),
+                Word(text=str(place.ratio.count), sort=place.ratio.count),
+                Word(text=str(place.machines), sort=place.machines),
+                page_charts.step_text(steps.get(place.entry.name)),
+            )
+            for number, place in enumerate(newest_of(found, newest))
+        ),
+        notes=tuple(notes(found, metric)),
+    )
+
+
+def source(folder: Path, context: Context, records: Iterable[Record] = ()) -> Source:
+    """How one comparison was measured, and where, if that was on several machines."""
+    where = machines.where_measured(records)
+    return Source(
+        title=f"{folder.resolve().name}, begun {context.started_at}",
+        facts=(*_facts(context), *([] if where is None else [("machines", where)])),
+        revisions=Table(
+            title="Revisions",
+            header=_REVISIONS,
+            rows=tuple(map(_texts, context.revisions)),
+        ),
+        command=shlex.join(("./waitbench", *context.argv)),
+    )
+
+
+def _facts(context: Context) -> Iterator[tuple[str, str]]:
+    yield "topology", context.topology
+    yield "engine", ", ".join(context.engines) or "not recorded"
+    yield "hyperfine", context.hyperfine_version
+    for name, value in context.machine.items():
+        if value is not None:
+            yield name.replace("_", " "), str(value)
+    if context.waitbench is not None:
+        yield "waitbench", context.waitbench
+
+
+def _texts(revision: RevisionRecord) -> tuple[str, ...]:
+    facts = revision.facts
+    commit = (revision.commit or "")[:_SHOWN_DIGITS]
+    texts = (
+        revision.label,
+        revision.text,
+        revision.origin,
+        facts.package_version if facts else "",
+        " ".join(filter(None, (commit, revision.commit_date))),
+        facts.python if facts else "",
+        (facts.compiler if facts else None) or "",
+        facts.package_sha256[:_SHOWN_DIGITS] if facts else "not built",
+    )
+    return tuple(text or NOTHING for text in texts)

@@ -1,0 +1,74 @@
+"""Folders of results made by hand, as a page reads them."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from zlib import crc32
+
+from tests.records import contestant, facts, make_record
+from waitbench.analysis import history, sitting_figures
+from waitbench.analysis.trend import MARGIN
+from waitbench.model.metrics import BY_NAME
+from waitbench.model.run import ThreadSample
+from waitbench.reporting.page import ReadFolder, Trends
+from waitbench.reporting.page_parts import Scene
+
+_METRICS = (
+    "real", "user", "system", "cpu", "steady", "cpu-startup", "cpu-shutdown", "cpu-launcher",
+    "share", "polls", "wakeups", "syscalls", "steady-system", "polls-per-item", "latency",
+)  # fmt: skip
+_FIRST = datetime(2026, 1, 1, tzinfo=timezone.utc)
+
+
+def kept(
+    name: str,
+    releases: Sequence[str],
+    scenarios: Sequence[str] = ("waiting",),
+    *,
+    rounds: int = 5,
+    rise: float = 0.5,
+    sampled: bool = True,
+) -> ReadFolder:
+    """A comparison of some releases, each of which costs a little more than the one before."""
+    revisions = tuple(
+        contestant(one, text=one, facts=facts(package_version=one.removeprefix("v")))
+        for one in releases
+    )
+    samples = [
+        ThreadSample(label=one, time_s=t / 10, process="worker 0", thread="a 0", share=t / 10)
+        for one in releases
+        for t in range(1, 9)
+    ]
+    at = (_FIRST + timedelta(seconds=crc32(name.encode()) % 10**7)).isoformat()
+    scenes = []
+    for scenario in scenarios:
+        runs = {
+            one: [
+                {BY_NAME[m].key: 1.0 + rise * place + 0.01 * number for m in _METRICS}
+                for number in range(rounds)
+            ]
+            for place, one in enumerate(releases)
+        }
+        record = make_record(runs, scenario=scenario, revisions=revisions)
+        # Equal runs at the same time would be copies of one sitting.
+        record.measurements[:] = [replace(run, started_at=at) for run in record.measurements]
+        scenes.append(Scene.of(record, samples if sampled else ()))
+    return ReadFolder(folder=Path(name), context=scenes[0].record.context, scenes=scenes)
+
+
+def trends_of(all_kept: Sequence[ReadFolder]) -> Trends:
+    """What they tell together of two costs."""
+    told = [
+        one
+        for each in all_kept
+        for one in sitting_figures.tell(
+            str(each.folder), each.context, [scene.record for scene in each.scenes]
+        )
+    ]
+    anchor = history.commonest(told)
+    assert anchor is not None
+    return {
+        name: history.trends([one for one in told if one.metric == name], anchor, MARGIN)
+        for name in ("steady", "cpu", "system", "real")
+    }

@@ -1,0 +1,94 @@
+"""The gate's verdict in each of its forms."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from xml.etree import ElementTree
+
+from tests.reporting.printing import lines_of
+from waitbench.analysis.gate import GateVerdict
+from waitbench.reporting import gate
+from waitbench.reporting.console import print_document
+from waitbench.reporting.gate_formats import FORMATS, annotations, junit, plain
+from waitbench.system.streams import printable
+
+DOCUMENTED = Path(__file__).parents[2] / "docs" / "verdict.md"
+
+
+def test_the_console_shows_each_place_then_remarks_then_the_headline(
+    failing: GateVerdict, forgiven: GateVerdict
+) -> None:
+    other = tuple(replace(judgement, place="[bold]") for judgement in forgiven.judgements)
+    both = replace(failing, judgements=(*failing.judgements, *other))
+    lines = lines_of(lambda output: print_document(gate.document(both), output))
+    assert lines[0].split() == ["would", "have"]
+    assert lines[1].split() == ["criterion", "ratio", "(bounds)", "rounds", "verdict", "found"]
+    assert [line.split()[0] for line in lines[2:8]] == [
+        "waiting", "new", "new", "[bold]", "new", "new",
+    ]  # fmt: skip
+    assert lines[3].split()[:6] == ["new", "system:10%", "1.50", "(1.50–1.50)", "10", "slower"]
+    assert lines[3].endswith(" + 10 %")
+    assert "12.3 (12.2–12.4)" in lines[6]
+    assert lines[-1] == "FAIL: new: system in waiting"
+
+
+def test_all_judgements_fit_in_eighty_columns_with_the_shared_ones_first(
+    many: GateVerdict,
+) -> None:
+    lines = lines_of(lambda output: print_document(gate.document(many), output))
+    places = [line for line in lines if line and not line.startswith("new") and "  " not in line]
+    assert places[:4] == [
+        "2 waiting scenarios together",
+        "6 working scenarios together",
+        "partitioned-long-input",
+        "dynamic-long-input",
+    ]
+    table = lines[: lines.index(next(it for it in lines if it.startswith("new in")))]
+    assert max(map(len, table)) <= 80
+    assert [line.split()[1] for line in table if line.startswith("new")][:3] == [
+        "steady:10%", "steady:25%,tail", "cpu:10%",
+    ]  # fmt: skip
+    assert sum(line.startswith("new") for line in table) == 21
+
+
+def test_long_labels_leave_the_rest_its_room(failing: GateVerdict) -> None:
+    long = tuple(replace(one, label="a-branch-with-a-long-name") for one in failing.judgements)
+    lines = lines_of(
+        lambda output: print_document(gate.document(replace(failing, judgements=long)), output)
+    )
+    assert lines[3].startswith("a-branc…ng-name ")
+    assert "1.50 (1.50–1.50)" in lines[3]
+
+
+def test_markdown_lists_the_remarks_as_text(forgiven: GateVerdict) -> None:
+    hostile = replace(forgiven, unsupported=("a|b <i> in waiting",))
+    text = FORMATS["markdown"](hostile)
+    assert "\n* new in waiting: wake-ups while waiting × 12.3, but" in text
+    assert "\n* a\\|b &lt;i> in waiting: not asked, as the baseline does not support it." in text
+
+
+def test_neither_markdown_nor_junit_holds_control_characters(crashing: GateVerdict) -> None:
+    hostile = "a\x1b[31m\x07\x00\u202eb"
+    unclean = tuple(
+        replace(one, place=hostile, label=hostile, why_given_up=hostile)
+        for one in crashing.judgements
+    )
+    verdict = replace(crashing, judgements=unclean, left_out=(hostile,))
+    suite = ElementTree.fromstring(junit(verdict))
+    (error, *_) = suite.iter("error")
+    assert error.get("message") == "not measured: a\ufffd[31m\ufffd\ufffd\ufffdb"
+    assert printable(FORMATS["markdown"](verdict)) == FORMATS["markdown"](verdict)
+
+
+def test_annotations_escape_what_would_end_them(failing: GateVerdict) -> None:
+    judgement = replace(failing.judgements[0], place="a:b,c%", label="x\ny\r100%:,")
+    (line,) = annotations(replace(failing, judgements=(judgement,)))
+    assert line.startswith("::error title=system in a%3Ab%2Cc%25::x%0Ay%0D100%25:,: ")
+
+
+def test_json_has_the_documented_keys_and_no_others(failing: GateVerdict) -> None:
+    data = json.loads(json.dumps(plain(failing)))
+    documented = DOCUMENTED.read_text("utf-8")
+    for key in (*data, *data["judgements"][0]):
+        assert f"`{key}`" in documented, key
+    assert "passed" not in data, "the outcome has four values"

@@ -1,0 +1,46 @@
+"""A trend in every form."""
+
+from dataclasses import replace
+
+from tests.analysis.test_history import told
+from tests.reporting.printing import lines_of
+from waitbench.analysis.history import trends as found_in
+from waitbench.model.metrics import BY_NAME
+from waitbench.model.series import Series
+from waitbench.reporting import history
+from waitbench.reporting.console import print_tables
+
+STEADY = BY_NAME["steady"]
+TRENDS = found_in(
+    told("1", {"v1": 1, "v2": 1, "v3": 2}) + told("2", {"v8": 1, "v9": 1}), "v1", 0.05
+)
+
+
+def test_the_table_has_every_revision_and_says_each_step_at_80_columns() -> None:
+    (trend,) = TRENDS
+    lines = lines_of(lambda to: print_tables([history.table(trend, "waiting, single", STEADY)], to))
+    assert max(map(len, lines)) <= 80
+    text = " ".join(" ".join(lines).split())
+    assert "waiting, single: the workers' steady CPU, relative to v1" in text
+    assert "The workers' steady CPU rose with v3: × 2" in text
+    assert "of what it was up to v2; provisional, as only one sitting says so." in text
+    assert "No chain of sittings joins with v1: v8, v9." in text
+
+
+def test_a_long_history_shows_its_newest_and_those_at_steps() -> None:
+    costs = {f"v{number}": 1.0 if number < 3 else 2.0 for number in range(1, 30)}
+    (trend,) = found_in(told("1", costs) + told("2", costs), "v1", 0.05)
+    shown = history.table(trend, "waiting, single", STEADY, newest=4)
+    assert [row[0] for row in shown.rows] == ["v1", "v2", "v3", "v26", "v27", "v28", "v29"]
+    assert "22 more revisions: --newest 0 shows all." in shown.notes
+    assert len(history.table(trend, "waiting, single", STEADY).rows) == 29
+
+
+def test_series_that_differ_in_a_parameter_are_told_apart_in_every_form() -> None:
+    (short,) = TRENDS
+    series = short.series
+    long = replace(short, series=Series.of(series.scenario, series.topology, {"partitions": 20}))
+    called = history.titled([short, long])
+    assert list(called) == ["waiting, single, partitions 2", "waiting, single, partitions 20"]
+    assert set(history.for_bencher([short, long], STEADY)) == set(called)
+    assert len({one["name"] for one in history.for_action_benchmark([short, long], STEADY)}) == 2
