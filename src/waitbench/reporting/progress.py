@@ -162,12 +162,7 @@ class MachinesProgress:
         self._bar.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        traceback: object,
-    ) -> None:
+    def __exit__(self, *error: Any) -> None:
         self._bar.stop()
 
     def about(self, what: str) -> None:
