@@ -72,7 +72,8 @@ def test_a_worker_that_waits_for_its_output_runs_on_the_oldest_and_the_newest_ap
 ) -> None:
     done = run_compare(
         *RELEASES, "-s", "paged-output-*-noop", "--rounds", "1",
-        "--set", "items_per_worker=2000", "--set", f"device={device}", "--no-plot", timeout=580,
+        "--set", "items_per_worker=2000", "--set", f"device={device}", "--no-plot",
+        "--no-instruments", "--topology", "single", timeout=580,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     for output in ("regular", "paged"):
