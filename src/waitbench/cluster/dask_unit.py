@@ -16,7 +16,7 @@ from typing import IO, Any
 
 from waitbench.cluster.dask_settings import distributed
 from waitbench.cluster.units import RESULTS, WHEELS
-from waitbench.system import run_folders, variables
+from waitbench.system import locks, variables
 from waitbench.system.places import Cache
 from waitbench.system.processes import kill_group, tail
 
@@ -48,7 +48,7 @@ class UnitRunner(distributed.WorkerPlugin):
     ) -> Mapping[str, Any]:
         """Runs a unit to its end; what it says goes to the topic."""
         worker = distributed.get_worker()
-        with run_folders.own(self.cache.folder("units")) as folder:
+        with locks.own_folder(self.cache.folder("units")) as folder:
             _write_wheels(folder / WHEELS, wheels)
             complaints = folder / "complaints"
             with complaints.open("wb") as stderr:
