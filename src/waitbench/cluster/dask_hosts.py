@@ -25,7 +25,7 @@ import dask.config
 from waitbench.cluster import RESULTS, WHEELS
 from waitbench.model.errors import ExitCode, HarnessError, UsageError
 from waitbench.reporting.console import make_console
-from waitbench.system import installation, run_folders, variables
+from waitbench.system import installation, locks, variables
 from waitbench.system.instruments import find_instruments
 from waitbench.system.places import Cache
 from waitbench.system.processes import kill_group, tail
@@ -290,7 +290,7 @@ class UnitRunner(distributed.WorkerPlugin):
     ) -> Mapping[str, Any]:
         """Runs a unit to its end; what it says goes to the topic."""
         worker = distributed.get_worker()
-        with run_folders.own(self.cache.folder("units")) as folder:
+        with locks.own_folder(self.cache.folder("units")) as folder:
             _write_wheels(folder / WHEELS, wheels)
             complaints = folder / "complaints"
             with complaints.open("wb") as stderr:

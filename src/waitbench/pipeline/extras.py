@@ -16,7 +16,7 @@ from waitbench.pipeline.request import ValidRequest
 from waitbench.reporting.document import Table
 from waitbench.reporting.traces import tables
 from waitbench.store import timelines, traces
-from waitbench.system.tracer import find_tracer
+from waitbench.system.instruments import find_tracer
 
 _LAUNCHER = "launcher"
 
