@@ -15,7 +15,9 @@ if __name__ == "__main__":
 
 import io
 import os
+from collections.abc import Mapping
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "src"))
@@ -35,45 +37,41 @@ import typer
 from typer.exceptions import TyperException
 
 from waitbench import families
-from waitbench.commands import (
-    bisect,
-    calibrate,
-    cluster,
-    compare,
-    doctor,
-    engines,
-    history,
-    merge,
-    plot,
-    report,
-    scenarios,
-    track,
-    unit,
-)
-from waitbench.families.base import Command
 from waitbench.model.errors import ExitCode, HarnessError
 from waitbench.system import confinement, streams, variables
 
-COMMANDS = (
-    Command(name="compare", function=compare.compare, epilog=compare.EXAMPLES),
-    Command(name="merge", function=merge.merge, epilog=merge.EXAMPLES),
-    Command(name="plot", function=plot.plot, epilog=plot.EXAMPLES),
-    Command(name="report", function=report.report, epilog=report.EXAMPLES),
-    Command(name="history", function=history.history, epilog=history.EXAMPLES),
-    Command(name="track", function=track.track, epilog=track.EXAMPLES),
-    Command(name="bisect", function=bisect.bisect, epilog=bisect.EXAMPLES),
-    Command(name="engines", function=engines.engines, epilog=engines.EXAMPLES),
-    Command(name="scenarios", function=scenarios.scenarios, epilog=""),
-    Command(name="calibrate", function=calibrate.calibrate, epilog=calibrate.EXAMPLES),
-    Command(name="scheduler", function=cluster.scheduler, epilog=cluster.SCHEDULER_EXAMPLES),
-    Command(name="worker", function=cluster.worker, epilog=cluster.WORKER_EXAMPLES),
-    Command(name="doctor", function=doctor.doctor, epilog=""),
-    *families.commands(),
-)
+COMMANDS: Mapping[str, str] = {
+    **{
+        name: f"waitbench.commands.{name}"
+        for name in (
+            "compare",
+            "merge",
+            "plot",
+            "report",
+            "history",
+            "track",
+            "bisect",
+            "engines",
+            "scenarios",
+            "calibrate",
+            "scheduler",
+            "worker",
+            "doctor",
+        )
+    },
+    **families.commands(),
+    "unit": "waitbench.commands.unit",
+}
+"""The module of each command: its function of that name, and ``EXAMPLES`` that its help ends with.
+
+Modules are imported by name: to start one command loads what that one takes.
+"""
+HIDDEN = ("unit",)
+"""No user types these."""
 
 
-def make_app() -> typer.Typer:
-    """The command line with every command."""
+def make_app(*names: str) -> typer.Typer:
+    """The command line with these commands; with every one if none is named, or an unknown one."""
     app = typer.Typer(
         help="Measures the CPU that stream-processing workers use while they wait, across "
         "revisions of bytewax.",
@@ -83,9 +81,13 @@ def make_app() -> typer.Typer:
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
     )
-    for command in COMMANDS:
-        app.command(command.name, epilog=command.epilog or None)(command.function)
-    app.command("unit", hidden=True)(unit.unit)
+    # Else typer would take the only command for the program.
+    app.callback()(lambda: None)
+    known = COMMANDS.keys()
+    for name in names if names and known >= set(names) else known:
+        module = import_module(COMMANDS[name])
+        command = app.command(name, epilog=getattr(module, "EXAMPLES", None), hidden=name in HIDDEN)
+        command(getattr(module, name.replace("-", "_")))
     return app
 
 
@@ -114,7 +116,7 @@ def _run() -> tuple[int, str]:
     said = ""
     try:
         with endings.interruptible():
-            code = int(make_app()(standalone_mode=False) or ExitCode.OK)
+            code = int(make_app(*sys.argv[1:2])(standalone_mode=False) or ExitCode.OK)
     except typer.Exit as ending:
         code = ending.exit_code
     except HarnessError as error:

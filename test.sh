@@ -16,12 +16,14 @@ bin=$(dirname "$bench_python")
 "$bin/mypy"
 "$bin/lint-imports"
 "$bin/shellcheck" --external-sources ./*.sh ./waitbench src/*.sh benchmarks/*.sh .ci/run
-# Three files at a time: most tests wait, none asserts on a time, few heed what else the machine does.
-side_by_side=(--numprocesses 3 --dist loadfile --durations 10)
+# Three files at a time: most tests wait, none asserts on a time or heeds what else the machine does.
+# In our order, slow ones first (tests/conftest.py); xdist's own begins with those of many tests.
+side_by_side=(--numprocesses 3 --dist loadfile --no-loadscope-reorder --durations 10)
 case ${1-} in
-  "") exec "$bench_python" -m pytest -m "not (integration or alone or long) or smoke" "${side_by_side[@]}" ;;
-  --all) [[ $# -eq 1 ]] || bench_die "--all takes nothing beside it" ;;
+  "") exec "$bench_python" -m pytest -m "not (integration or long) or smoke" "${side_by_side[@]}" ;;
+  --all)
+    [[ $# -eq 1 ]] || bench_die "--all takes nothing beside it"
+    exec "$bench_python" -m pytest "${side_by_side[@]}"
+    ;;
   *) exec "$bench_python" -m pytest "$@" ;;
 esac
-"$bench_python" -m pytest -m "not alone" "${side_by_side[@]}"
-exec "$bench_python" -m pytest -m alone

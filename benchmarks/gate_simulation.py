@@ -35,7 +35,8 @@ from waitbench.model.instruments import Instruments
 from waitbench.model.metrics import BY_NAME, Metric
 from waitbench.model.record import Context, Record, RevisionRecord
 from waitbench.model.run import Measurement, PlannedRun
-from waitbench.pipeline.gating import Gate, GateGuide, last_look
+from waitbench.pipeline.gating import Gate, last_look
+from waitbench.pipeline.measuring import GateGuide
 from waitbench.pipeline.preparation import new_record
 from waitbench.pipeline.resuming import go_on
 

@@ -11,6 +11,7 @@ import yaml
 
 from tests.actions import ACTION, outputs_in, run_script, step_named
 from tests.conftest import Compare
+from tests.faults import clones
 from waitbench.system.places import ROOT
 
 
@@ -75,31 +76,30 @@ def test_without_criteria_the_gate_has_its_own(criteria: str, tmp_path: Path) ->
     assert "[--fail-on]" not in done.stdout
 
 
-@pytest.mark.alone
 @pytest.mark.integration
 def test_the_action_fails_for_a_regression_and_writes_the_summary_and_annotations(
     tmp_path: Path,
 ) -> None:
-    arguments = "\n".join(
-        ["--no-plot", "--max-rounds", "6", "--topology", "single", "--set", "items_per_partition=4"]
-    )
+    # A clone, whose rounds count whatever else the machine does.
+    clone = clones.make(tmp_path / "clone")
+    quick, slow = clone.wheel("quick"), clone.wheel("slow", "burn 0.3")
 
     def judge(baseline: str, candidate: str) -> subprocess.CompletedProcess[str]:
         return run_with(
-            tmp_path, ROOT, baseline=f"base={baseline}", candidate=f"new={candidate}",
-            scenarios="partitioned-long-input", fail_on="cpu:20%", processes="1",
-            repository=str(ROOT), arguments=arguments,
+            tmp_path, clone.root, baseline=f"base={baseline}", candidate=f"new={candidate}",
+            scenarios="dynamic", fail_on="cpu:20%", processes="1",
+            arguments="--no-plot\n--max-rounds\n6",
         )  # fmt: skip
 
-    done = judge("v0.16.1", "v0.16.0")
+    done = judge(quick, slow)
     assert done.returncode == 1, done.stdout + done.stderr
-    assert "::error title=cpu in partitioned-long-input::new" in done.stdout
+    assert "::error title=cpu in dynamic::new" in done.stdout
     assert "### FAIL" in (tmp_path / "summary.md").read_text()
     outputs = outputs_in(tmp_path)
     assert Path(outputs["verdict"]).is_file()
     assert "<failure" in (Path(outputs["results"]) / "junit.xml").read_text()
     # A second step of the same job has a folder of its own.
-    reversal = judge("v0.16.0", "v0.16.1")
+    reversal = judge(slow, quick)
     assert reversal.returncode == 0, reversal.stdout + reversal.stderr
     assert Path(outputs["verdict"]).is_file()
 

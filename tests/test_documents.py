@@ -8,42 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import Compare
 from waitbench.system.places import ROOT
 
 DOCUMENTS = sorted(
     path for pattern in ("*.md", "docs/**/*.md", "results/README.md") for path in ROOT.glob(pattern)
 )
 WIDEST = 120
-
-
-@pytest.mark.parametrize(
-    "command",
-    [
-        "compare",
-        "plot",
-        "report",
-        "calibrate",
-        "engines",
-        "load",
-        "merge",
-        "paged-output",
-        "scheduler",
-        "worker",
-    ],
-)
-def test_the_documents_name_every_option(command: str, run_compare: Compare) -> None:
-    shown = run_compare("--help", command=command).stdout
-    readme = (ROOT / "docs" / "command-line.md").read_text()
-    options = set(re.findall(r"(?<![\w-])(--[a-z][a-z-]+)", shown.partition("Examples")[0])) - {
-        "--help"
-    }
-    assert len(options) > (20 if command == "compare" else 0)
-    assert [
-        option
-        for option in sorted(options)
-        if f"`{option}" not in readme and f"{option} " not in readme
-    ] == []
 
 
 def test_the_example_for_pandas_prints_a_row_for_every_scenario() -> None:

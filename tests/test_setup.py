@@ -49,9 +49,10 @@ def test_a_python_with_neither_is_told_what_to_install(tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def project(tmp_path_factory: pytest.TempPathFactory, quick_python: Path) -> Path:
     """A project with a virtualenv in which nothing is installed yet."""
     root = tmp_path_factory.mktemp("project")
+    (root / "python").symlink_to(quick_python)
     (root / "src").mkdir()
     (root / "src" / "setup.sh").write_text((ROOT / "src" / "setup.sh").read_text())
     venv = [sys.executable, "-m", "virtualenv", "--quiet", str(root / ".bench" / "venv")]
@@ -81,7 +82,7 @@ def start_set_up(project: Path, requirement: str) -> "subprocess.Popen[str]":
             "PATH": "/usr/bin:/bin",
             "PYTHONPATH": str(strange.parent),
             "PIP_NO_INDEX": "1",
-            "BENCH_PYTHON": sys.executable,
+            "BENCH_PYTHON": str(project / "python"),
         },
     )
 

@@ -47,7 +47,7 @@ def without_help(path: Path) -> Iterator[str]:
     help_texts = {
         id(part)
         for node in ast.walk(tree)
-        if (isinstance(node, ast.keyword) and node.arg == "help")
+        if (isinstance(node, ast.keyword) and node.arg in ("help", "show_default"))
         or (
             isinstance(node, ast.Assign)
             and isinstance(node.targets[0], ast.Name)
@@ -120,12 +120,21 @@ def test_reading_a_result_file_does_not_load_the_build_system() -> None:
 
 
 def test_the_help_of_a_command_loads_no_drawing() -> None:
-    code = "import sys; sys.argv = ['runner.py']; import runner; print(*sys.modules)"
+    code = "import sys; import runner; runner.make_app(); print(*sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
     )
     loaded = set(done.stdout.split())
     assert not loaded & {"matplotlib", "pandas", "scipy.stats", "dask", "distributed"}
+
+
+def test_starting_one_command_loads_what_that_one_takes() -> None:
+    code = "import sys; import runner; runner.make_app('scenarios'); print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    loaded = set(done.stdout.split())
+    assert not loaded & {"numpy", "waitbench.engines", "waitbench.pipeline", "waitbench.store"}
 
 
 def test_a_forbidden_import_is_found(tmp_path: Path) -> None:

@@ -4,11 +4,13 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import dask.config
 import psutil
 import pytest
 
 from tests import standin
 from tests.bisect_repository import Plan
+from tests.cluster.conftest import Shared
 from tests.clusters import (
     cache_of_its_own,
     certified,
@@ -18,6 +20,8 @@ from tests.clusters import (
     worker,
 )
 from tests.conftest import PROGRAM, Compare, written
+from waitbench.cluster import dask_hosts
+from waitbench.model.errors import UsageError
 from waitbench.model.run import NOT_BUILT
 from waitbench.store import comparisons
 
@@ -26,29 +30,30 @@ pytestmark = pytest.mark.integration
 QUIETLY = ("--no-plot", "--no-instruments")
 
 
-def test_a_worker_of_another_version_is_refused(run_compare: Compare, tmp_path: Path) -> None:
+def test_a_worker_of_another_version_is_refused(
+    run_compare: Compare, tmp_path: Path, shared: Shared
+) -> None:
     wheel = standin.revision(tmp_path / "w")
-    with cluster(tmp_path, "") as (address, _):
-        old = {"BENCH_TEST_VERSION": "0.0.1+old"}
-        tcp = address.replace("dask:", "tcp:")
-        with worker(tcp, tmp_path / "cache", "elder", old):
-            refused = run_compare(wheel, *QUIETLY, "--on", address)
+    old = {"BENCH_TEST_VERSION": "0.0.1+old"}
+    with worker(shared.address.replace("dask:", "tcp:"), tmp_path / "cache", "elder", old):
+        refused = run_compare(wheel, *QUIETLY, "--on", shared.address)
     assert refused.returncode == 2, refused.stderr
     assert "worker elder has waitbench 0.0.1+old" in refused.stderr
     assert not (tmp_path / "results").exists()
 
 
 def test_a_revision_that_cannot_be_built_is_said_once_and_the_others_are_measured(
-    run_compare: Compare, tmp_path_factory: pytest.TempPathFactory, tmp_path: Path
+    run_compare: Compare,
+    tmp_path_factory: pytest.TempPathFactory,
+    tmp_path: Path,
+    shared: Shared,
 ) -> None:
     plan = Plan(commits=3, cpu_s=0.1, culprits={}, unbuildable=range(1, 2))
     repository, ids = written(tmp_path_factory, plan)
     revisions = [f"{label}=standin@{one}" for label, one in zip("ABC", ids, strict=True)]
     asked = (*revisions, "--repo", repository, *QUIETLY, "-s", "dynamic", "-s", "partitioned")
-    with cluster(tmp_path, "x") as (address, _):
-        done = run_compare(
-            *asked, "--rounds", "1", "--on", address, "--results", tmp_path / "there"
-        )
+    on = ("--rounds", "1", "--on", shared.address, "--results", tmp_path / "there")
+    done = run_compare(*asked, *on)
     assert done.returncode == 3, done.stdout + done.stderr
     assert done.stdout.count("B: python failed") == 1
     assert "made not to build" in done.stdout
@@ -60,12 +65,11 @@ def test_a_revision_that_cannot_be_built_is_said_once_and_the_others_are_measure
             assert [(one.label, one.reason) for one in record.outcomes] == [("B", NOT_BUILT)]
 
 
-def test_without_certificates_nobody_elsewhere_can_talk_to_it(tmp_path: Path) -> None:
-    with cluster(tmp_path, "x") as (_, processes):
-        for process in processes.values():
-            connections = psutil.Process(process.pid).net_connections()
-            listening = {one.laddr.ip for one in connections if one.status == psutil.CONN_LISTEN}
-            assert listening == {"127.0.0.1"}
+def test_without_certificates_nobody_elsewhere_can_talk_to_it(shared: Shared) -> None:
+    for process in shared.processes:
+        connections = psutil.Process(process.pid).net_connections()
+        listening = {one.laddr.ip for one in connections if one.status == psutil.CONN_LISTEN}
+        assert listening == {"127.0.0.1"}
 
 
 def test_nobody_to_ask_is_said_within_seconds(run_compare: Compare, tmp_path: Path) -> None:
@@ -104,33 +108,47 @@ def test_who_has_no_certificate_is_refused(run_compare: Compare, tmp_path: Path)
     assert welcome.returncode == 0, welcome.stdout + welcome.stderr
 
 
-@pytest.mark.parametrize("role", ["client", "worker", "scheduler"])
-@pytest.mark.parametrize("setting", ["CA_FILE", "CERT", "KEY"])
-def test_a_file_of_tls_that_is_not_there_is_named(
-    role: str, setting: str, run_compare: Compare, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+ROLES: dict[str, tuple[object, ...]] = {
+    "client": ("compare", "v0.16.0", *QUIETLY, "--on", "tls://127.0.0.1:9"),
+    "worker": ("worker", "tls://127.0.0.1:9"),
+    "scheduler": ("scheduler", "--port", "0", "--host", "127.0.0.1"),
+}
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_each_asks_for_a_certificate_that_can_be_read(
+    role: str, run_compare: Compare, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "pem").touch()
-    prefix = "DASK_DISTRIBUTED__COMM__TLS__"
-    names = {"CA_FILE": f"{prefix}CA_FILE"}
-    names |= {one: f"{prefix}{role.upper()}__{one}" for one in ("CERT", "KEY")}
-    for name in names.values():
-        monkeypatch.setenv(name, str(tmp_path / "pem"))
-    wheel = standin.revision(tmp_path / "w")
-    asked: dict[str, tuple[object, ...]] = {
-        "client": ("compare", wheel, *QUIETLY, "--on", "tls://127.0.0.1:9"),
-        "worker": ("worker", "tls://127.0.0.1:9", "--cache", str(tmp_path / "cache")),
-        "scheduler": ("scheduler", "--port", "0", "--host", "127.0.0.1"),
-    }
-    command, *arguments = asked[role]
-    monkeypatch.setenv(names[setting], str(tmp_path / "nowhere.pem"))
+    name = f"DASK_DISTRIBUTED__COMM__TLS__{role.upper()}__CERT"
+    monkeypatch.setenv("DASK_DISTRIBUTED__COMM__TLS__CA_FILE", str(tmp_path / "pem"))
+    monkeypatch.setenv(name, str(tmp_path / "nowhere.pem"))
+    command, *arguments = ROLES[role]
     wrong = run_compare(*arguments, command=command, timeout=40)
-    assert wrong.returncode == 2, wrong.stderr
-    assert f"{names[setting]}: there is no file '{tmp_path}/nowhere.pem'" in wrong.stderr
-    if setting == "CA_FILE":
-        monkeypatch.delenv(names[setting])
-        lacking = run_compare(*arguments, command=command, timeout=40)
-        assert (lacking.returncode, lacking.stderr.count("\n")) == (2, 1), lacking.stderr
-        assert f"set {names[setting]}." in lacking.stderr
+    assert (wrong.returncode, wrong.stderr.count("\n")) == (2, 1), wrong.stderr
+    assert f"{name}: there is no file '{tmp_path}/nowhere.pem'" in wrong.stderr
+
+
+@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("setting", ["ca-file", "cert", "key"])
+def test_a_file_of_tls_that_is_not_there_is_named(role: str, setting: str, tmp_path: Path) -> None:
+    (tmp_path / "pem").touch()
+    prefix = "distributed.comm.tls."
+    of_role = setting if setting == "ca-file" else f"{role}.{setting}"
+    whole = dict.fromkeys((f"{prefix}ca-file", f"{prefix}{role}.cert", f"{prefix}{role}.key"))
+    whole = dict.fromkeys(whole, str(tmp_path / "pem"))
+    name = f"DASK_{prefix}{of_role}".replace("-", "_").replace(".", "__").upper()
+    with dask.config.set(whole):
+        dask_hosts.require_certificate(role)
+    lacking = {**whole, f"{prefix}{of_role}": str(tmp_path / "nowhere.pem")}
+    with dask.config.set(lacking), pytest.raises(UsageError, match=f"{name}: there is no file"):
+        dask_hosts.require_certificate(role)
+    with dask.config.set({**whole, f"{prefix}{of_role}": None}):
+        if setting == "key":  # which may be in the certificate's file
+            dask_hosts.require_certificate(role)
+            return
+        with pytest.raises(UsageError, match=f"set {name}"):
+            dask_hosts.require_certificate(role)
 
 
 def test_a_scheduler_without_a_route_outside_asks_where_to_listen(

@@ -1,19 +1,16 @@
 """What comes in of a comparison that is measured elsewhere."""
 
-import io
+import json
 from pathlib import Path
 
 import pytest
 
 from tests.records import make_record, times
 from waitbench.cluster.collecting import UNITS, Collecting
-from waitbench.cluster.messages import RemoteRunRecorder, Teller
 from waitbench.families import ALL
 from waitbench.model.errors import UsageError
 from waitbench.model.record import Record
-from waitbench.model.run import Measurement, PlannedRun
-from waitbench.reporting.console import make_console
-from waitbench.reporting.progress import RunProgress
+from waitbench.model.run import Measurement
 from waitbench.store import comparisons
 
 SCENARIO = next(one for one in ALL if one.name == "dynamic")
@@ -22,12 +19,10 @@ SETTINGS: dict[str, object] = {"scenarios": [SCENARIO.name], "rounds": 2}
 
 @pytest.fixture
 def collecting(tmp_path: Path) -> Collecting:
-    progress = RunProgress(make_console(), quiet=True)
     return Collecting(
         folder=tmp_path,
         scenarios={SCENARIO.name: SCENARIO},
         revisions=[("a", "a", None), ("b", "b", None)],
-        progress=progress,
     )
 
 
@@ -39,24 +34,15 @@ def record() -> Record:
 
 
 def lines(record: Record, runs: list[Measurement], folder: Path) -> list[str]:
-    """What a unit tells that has made these runs."""
+    """What a unit tells for its journal that has made these runs."""
     folder.mkdir()
-    output = io.StringIO()
-    teller = Teller(output)
-    keeper = RemoteRunRecorder(folder, teller, lambda _record: None)
-    empty = make_record({"a": [], "b": []})
-    empty.scenario, empty.parameters = record.scenario, record.parameters
-    teller.about("getting ready …")
-    teller.begun(empty.context, SETTINGS, [empty])
+    comparisons.begin(folder, record.context, {**SETTINGS, "share": {}})
     for run in runs:
-        planned = PlannedRun(
-            scenario=SCENARIO, label=run.label, round=run.round, position=run.position
-        )
-        keeper.extend([planned])
-        keeper.begin(planned)
-        keeper.keep(empty, run)
-        keeper.end(planned, run)
-    return output.getvalue().splitlines()
+        comparisons.append(folder, record, run)
+    told = [json.dumps(json.loads((folder / "comparison.json").read_text()))]
+    if runs:
+        told += (folder / f"{record.scenario}.runs.jsonl").read_text().splitlines()
+    return told
 
 
 def kept(folder: Path) -> list[tuple[str, int]]:
@@ -79,9 +65,8 @@ def files_of(record: Record, folder: Path) -> dict[str, bytes]:
 def test_a_run_is_on_disk_when_it_is_told(
     collecting: Collecting, record: Record, tmp_path: Path
 ) -> None:
-    collecting.begun(SCENARIO.name, "east")
     for line in lines(record, record.measurements[:3], tmp_path / "there"):
-        collecting.told(SCENARIO.name, line)
+        collecting.keep(SCENARIO.name, line)
     assert kept(tmp_path) == [(run.label, run.round) for run in record.measurements[:3]]
 
 
@@ -89,25 +74,21 @@ def test_what_a_lost_attempt_told_is_void(
     collecting: Collecting, record: Record, tmp_path: Path
 ) -> None:
     first, *others = record.measurements
-    collecting.begun(SCENARIO.name, "east")
     for line in lines(record, others, tmp_path / "there"):
-        collecting.told(SCENARIO.name, line)
-    collecting.lost(SCENARIO.name)
+        collecting.keep(SCENARIO.name, line)
+    collecting.forget(SCENARIO.name)
     assert kept(tmp_path) == []
-    collecting.begun(SCENARIO.name, "west")
     for line in lines(record, [first], tmp_path / "elsewhere"):
-        collecting.told(SCENARIO.name, line)
+        collecting.keep(SCENARIO.name, line)
     assert kept(tmp_path) == [(first.label, first.round)]
 
 
 def test_what_counts_is_what_the_finished_unit_has(
     collecting: Collecting, record: Record, tmp_path: Path
 ) -> None:
-    collecting.begun(SCENARIO.name, "east")
-    told = lines(record, record.measurements, tmp_path / "there")
-    for line in [line for line in told if '"keep"' not in line] + ["not one of ours"]:
-        collecting.told(SCENARIO.name, line)
-    assert kept(tmp_path) == []
+    for line in lines(record, record.measurements[:1], tmp_path / "there"):
+        collecting.keep(SCENARIO.name, line)
+    collecting.forget(SCENARIO.name)
     files = files_of(record, tmp_path / "unit")
     collecting.finished(SCENARIO.name, files)
     (merged,) = collecting.merge()
@@ -119,7 +100,6 @@ def test_what_counts_is_what_the_finished_unit_has(
 def test_a_unit_of_another_comparison_is_not_resumed(
     collecting: Collecting, record: Record, tmp_path: Path
 ) -> None:
-    collecting.begun(SCENARIO.name, "east")
     collecting.finished(SCENARIO.name, files_of(record, tmp_path / "unit"))
     with pytest.raises(UsageError, match="another comparison"):
         collecting.finished_before({**SETTINGS, "rounds": 3})
@@ -134,7 +114,6 @@ def test_a_finished_unit_is_not_made_again(
 ) -> None:
     labels = record.context.revisions
     collecting.revisions = [(one.label, one.text, one.commit) for one in labels]
-    collecting.begun(SCENARIO.name, "east")
     collecting.finished(SCENARIO.name, files_of(record, tmp_path / "unit"))
     if merged:
         collecting.merge()

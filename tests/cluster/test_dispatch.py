@@ -1,7 +1,7 @@
 """Who does which unit next."""
 
+from waitbench.cluster import MOST_ATTEMPTS, Machine, Unit
 from waitbench.cluster.on_dask import Dispatch
-from waitbench.cluster.units import MOST_ATTEMPTS, Machine, Unit
 
 
 def machine(name: str) -> Machine:

@@ -2,13 +2,15 @@
 
 import json
 import shutil
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+import runner
 from tests import standin
-from tests.conftest import Compare
+from tests.conftest import PROGRAM, Compare
 from tests.sharing import edit, part, scenario_files
 from waitbench.store import timelines
 
@@ -19,13 +21,47 @@ NAMED = [word for name in SCENARIOS for word in ("-s", name)]
 GATE = ["--fail-on", "cpu:10%", "--fail-on", "cpu:10%,together", "--max-rounds", "6"]
 
 
+Run = Callable[..., tuple[int, str]]
+
+
+def two_revisions(folder: Path) -> list[str]:
+    """One, and one that costs many times as much: that is certain beside any noise."""
+    return [
+        standin.revision(folder / "light", "burn 0.02", label="light"),
+        standin.revision(folder / "heavy", "burn 0.4", label="heavy"),
+    ]
+
+
 @pytest.fixture
 def revisions(tmp_path: Path) -> list[str]:
-    """One, and one that costs ten times as much: that is certain beside any noise."""
-    return [
-        standin.revision(tmp_path / "light", "burn 0.02", label="light"),
-        standin.revision(tmp_path / "heavy", "burn 0.6", label="heavy"),
-    ]
+    return two_revisions(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished comparison of one round."""
+    folder = tmp_path_factory.mktemp("measured")
+    asked = [*two_revisions(folder), *NAMED, "--rounds", "1", "--no-plot"]
+    subprocess.run([*PROGRAM, "compare", *asked, "--results", folder / "results"], check=True)
+    return folder / "results"
+
+
+@pytest.fixture
+def whole(measured: Path, tmp_path: Path) -> Path:
+    """A copy of it."""
+    shutil.copytree(measured, tmp_path / "results")
+    return tmp_path / "results"
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Runs a command in this process: its exit code, and what it says on stderr."""
+
+    def call(*arguments: object) -> tuple[int, str]:
+        monkeypatch.setattr("sys.argv", ["runner.py", *map(str, arguments)])
+        return runner.main(), capsys.readouterr().err
+
+    return call
 
 
 @pytest.mark.parametrize("gate", [[], GATE])
@@ -108,25 +144,22 @@ def test_a_share_is_resumed_as_itself_only(
     ],
 )
 def test_a_share_that_makes_no_sense_is_refused(
-    given: list[str], says: str, revisions: list[str], run_compare: Compare, tmp_path: Path
+    given: list[str], says: str, revisions: list[str], run: Run, tmp_path: Path
 ) -> None:
-    done = run_compare(*revisions, *NAMED, *given)
-    assert (done.returncode, says in done.stderr) == (2, True), done.stderr
-    assert not (tmp_path / "results").exists()
+    results = tmp_path / "results"
+    code, said = run("compare", *revisions, *NAMED, *given, "--results", results)
+    assert (code, says in said) == (2, True), said
+    assert not results.exists()
 
 
-def test_what_cannot_be_merged_leaves_nothing_behind(
-    revisions: list[str], run_compare: Compare, tmp_path: Path
-) -> None:
-    assert run_compare(*revisions, *NAMED, "--rounds", "1", "--no-plot").returncode == 0
-    one, two, _three = part(tmp_path / "results", 3)
+def test_what_cannot_be_merged_leaves_nothing_behind(whole: Path, run: Run, tmp_path: Path) -> None:
+    one, two, _three = part(whole, 3)
     together = tmp_path / "together"
-    done = run_compare(one, two, "--results", together, command="merge")
-    assert (done.returncode, "3/3 is missing" in done.stderr) == (2, True), done.stderr
+    code, said = run("merge", one, two, "--results", together)
+    assert (code, "3/3 is missing" in said) == (2, True), said
     assert not together.exists()
-    of_gate = ["--junit", tmp_path / "x.xml", "--results", together]
-    done = run_compare(tmp_path / "results", *of_gate, command="merge")
-    assert (done.returncode, "--junit is for the gate" in done.stderr) == (2, True), done.stderr
+    code, said = run("merge", whole, "--junit", tmp_path / "x.xml", "--results", together)
+    assert (code, "--junit is for the gate" in said) == (2, True), said
     assert not together.exists()
 
 
@@ -142,9 +175,10 @@ def test_whole_comparisons_by_several_machines_are_set_side_by_side(
     revisions: list[str], run_compare: Compare, tmp_path: Path
 ) -> None:
     folders = [tmp_path / name for name in ("small", "large")]
+    gate = ["-s", "dynamic", "--fail-on", "cpu:10%", "--max-rounds", "6", "--no-plot"]
+    assert run_compare(*revisions, *gate, "--results", folders[0]).returncode == 1
+    shutil.copytree(folders[0], folders[1])
     for folder in folders:
-        gate = ["-s", "dynamic", "--fail-on", "cpu:10%", "--max-rounds", "6", "--no-plot"]
-        assert run_compare(*revisions, *gate, "--results", folder).returncode == 1
         on_machine(folder, folder.name)
     markdown, kept = tmp_path / "machines.md", tmp_path / "kept"
     options: list[object] = ["--everywhere", "--markdown", markdown, "--results", kept]
@@ -172,18 +206,13 @@ def test_whole_comparisons_by_several_machines_are_set_side_by_side(
     ],
 )
 def test_what_cannot_be_set_side_by_side_is_refused(
-    prepare: Callable[[Path], list[Path]],
-    says: str,
-    revisions: list[str],
-    run_compare: Compare,
-    tmp_path: Path,
+    prepare: Callable[[Path], list[Path]], says: str, whole: Path, run: Run
 ) -> None:
-    assert run_compare(*revisions, *NAMED, "--rounds", "1", "--no-plot").returncode == 0
-    folders = prepare(tmp_path / "results")
-    done = run_compare(*folders, "--everywhere", command="merge")
-    assert (done.returncode, says in done.stderr) == (2, True), done.stderr
-    junit = run_compare(*folders, "--everywhere", "--junit", "x.xml", command="merge")
-    assert (junit.returncode, "--junit is of one comparison" in junit.stderr) == (2, True)
+    folders = prepare(whole)
+    code, said = run("merge", *folders, "--everywhere")
+    assert (code, says in said) == (2, True), said
+    code, said = run("merge", *folders, "--everywhere", "--junit", "x.xml")
+    assert (code, "--junit is of one comparison" in said) == (2, True), said
 
 
 def altered(whole: Path, **changes: str) -> Path:

@@ -1,6 +1,6 @@
 """Who does not answer any more."""
 
-from waitbench.cluster.silence import Change, Silence
+from waitbench.cluster.on_dask import Change, Silence
 
 
 def test_a_machine_whose_mark_stays_is_silent_once_and_answers_again_once() -> None:

@@ -12,10 +12,8 @@ import psutil
 import pytest
 
 from tests import standin
-from tests.clusters import (
-    cluster,
-    processes_of,
-)
+from tests.cluster.conftest import Shared
+from tests.clusters import cluster, processes_of
 from tests.commands.processes import start, wait_for_runs
 from tests.conftest import Compare
 from waitbench.model.record import Record
@@ -24,6 +22,7 @@ from waitbench.store import comparisons
 pytestmark = pytest.mark.integration
 
 QUIETLY = ("--no-plot", "--no-instruments")
+THREE = ("dynamic", "partitioned", "partitioned-heavy-map")
 LARGE = "do kept = b'x' * (100 << 20)"
 """A stand-in that needs more memory, whose size varies so little that verdicts do not."""
 
@@ -48,20 +47,19 @@ def failures(folder: Path) -> set[tuple[str, str]]:
 
 
 def wait_for(is_so: Callable[[], bool]) -> None:
-    """Blocks until something is so; fails after a minute."""
-    end = time.monotonic() + 60
+    """Blocks until something is so; fails after two minutes."""
+    end = time.monotonic() + 120
     while not is_so():
         if time.monotonic() > end:
-            pytest.fail("not so after a minute")
+            pytest.fail("not so after two minutes")
         time.sleep(0.05)
 
 
-def wait_until_empty(cache: Path) -> None:
-    """Blocks until a worker has neither processes nor folders of units or runs."""
-    wait_for(lambda: not any(processes_of(cache / place) for place in ("units", "runs")))
-    wait_for(
-        lambda: not any(left for place in ("units", "runs") for left in entries(cache / place))
-    )
+def wait_until_empty(*caches: Path) -> None:
+    """Blocks until workers have neither processes nor folders of units or runs."""
+    places = [cache / name for cache in caches for name in ("units", "runs")]
+    wait_for(lambda: not any(map(processes_of, places)))
+    wait_for(lambda: not any(map(entries, places)))
 
 
 def entries(folder: Path) -> list[Path]:
@@ -73,28 +71,26 @@ def finished_units(results: Path) -> list[str]:
     return [path.name for path in (results / ".units").glob("[!.]*")]
 
 
-def test_three_workers_find_what_one_machine_finds_and_never_run_at_once(
-    run_compare: Compare, tmp_path: Path
+def test_two_workers_find_what_one_machine_finds_and_never_run_at_once(
+    run_compare: Compare, tmp_path: Path, shared: Shared
 ) -> None:
     plain = standin.revision(tmp_path / "plain")
     revisions = (f"A={plain}", f"B={plain}", standin.revision(tmp_path / "large", LARGE, "C"))
-    asked = (*revisions, *QUIETLY, "--fail-on", "rss:100%", "--max-rounds", "6", "--quiet")
-    with cluster(tmp_path, "xyz") as (address, _):
-        on_three = run_compare(*asked, "--on", address, "--results", tmp_path / "three")
-    assert on_three.returncode == 1, on_three.stdout + on_three.stderr
+    gate = ("--fail-on", "rss:100%", "--max-rounds", "6", "--quiet")
+    asked = (*revisions, *QUIETLY, *gate, *(word for name in THREE for word in ("-s", name)))
+    on_two = run_compare(*asked, "--on", shared.address, "--results", tmp_path / "two")
+    assert on_two.returncode == 1, on_two.stdout + on_two.stderr
     on_one = run_compare(*asked, "--results", tmp_path / "one")
     assert on_one.returncode == 1
-    found = failures(tmp_path / "three")
-    assert found == failures(tmp_path / "one")
-    assert {revision for _, revision in found} == {"C"}
-    assert len(found) == 8
-    records = records_of(tmp_path / "three")
-    assert len(records) == 8
+    found = failures(tmp_path / "two")
+    assert found == failures(tmp_path / "one") == {(name, "C") for name in THREE}
+    records = records_of(tmp_path / "two")
+    assert set(records) == set(THREE)
     assert all(
         {run.round for run in one.measurements} == {1, 2, 3, 4, 5, 6} for one in records.values()
     )
     runs = sorted(span for record in records.values() for span in spans(record))
-    assert len(runs) == 8 * 3 * 6
+    assert len(runs) == len(THREE) * 3 * 6
     assert all(ended <= begun for (_, ended), (begun, _) in pairwise(runs))
 
 
@@ -153,16 +149,15 @@ def test_a_scheduler_that_is_gone_ends_it_and_resuming_makes_what_is_missing(
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
 def test_ending_it_ends_what_workers_do_and_leaves_nothing(
-    how: signal.Signals, tmp_path: Path
+    how: signal.Signals, tmp_path: Path, shared: Shared
 ) -> None:
     wheel = standin.revision(tmp_path / "w", "sleep 5")
-    results = tmp_path / "results"
-    with cluster(tmp_path, "x") as (address, _):
-        comparing = start(wheel, *QUIETLY, "-s", "dynamic", "--on", address, "--results", results)
-        wait_for(lambda: bool(entries(tmp_path / "x" / "runs")))
-        comparing.send_signal(how)
-        assert comparing.wait(10) == (130 if how == signal.SIGINT else -signal.SIGKILL)
-        wait_until_empty(tmp_path / "x")
+    on = ("--on", shared.address, "--results", tmp_path / "results")
+    comparing = start(wheel, *QUIETLY, "-s", "dynamic", *on)
+    wait_for(lambda: any(entries(cache / "runs") for cache in shared.caches))
+    comparing.send_signal(how)
+    assert comparing.wait(10) == (130 if how == signal.SIGINT else -signal.SIGKILL)
+    wait_until_empty(*shared.caches)
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
@@ -182,18 +177,16 @@ def test_ending_it_with_workers_of_its_own_leaves_no_process(
 
 
 def test_every_machine_measures_all_of_it_and_is_resumed(
-    run_compare: Compare, tmp_path: Path
+    run_compare: Compare, tmp_path: Path, shared: Shared
 ) -> None:
     plain = standin.revision(tmp_path / "plain")
     large = standin.revision(tmp_path / "large", LARGE, "C")
     asked = (plain, large, *QUIETLY, "-s", "dynamic", "--fail-on", "rss:100%", "--max-rounds", "6")
     results = tmp_path / "results"
-    with cluster(tmp_path, "xy") as (address, _):
-        on = (*asked, "--on", address, "--everywhere")
-        done = run_compare(*on)
-        again = run_compare(*on, "--resume", "--results", results)
-    with cluster(tmp_path / "alone", "z") as (address, _):
-        alone = run_compare(*asked, "--everywhere", "--on", address, "--results", tmp_path / "no")
+    on = (*asked, "--on", shared.address, "--everywhere")
+    done = run_compare(*on)
+    again = run_compare(*on, "--resume", "--results", results)
+    alone = run_compare(*asked, "--everywhere", "--on", "local:1", "--results", tmp_path / "no")
     assert (alone.returncode, "only one" in alone.stderr) == (2, True), alone.stderr
     assert done.returncode == 1, done.stdout + done.stderr
     for name in "xy":
@@ -207,7 +200,7 @@ def test_every_machine_measures_all_of_it_and_is_resumed(
 
 @pytest.mark.parametrize("ending", [False, True])
 def test_two_comparisons_share_the_machines_and_neither_ends_with_the_other(
-    ending: bool, tmp_path: Path
+    ending: bool, tmp_path: Path, shared: Shared
 ) -> None:
     # The one that is to be ended would not end by itself before the other has begun.
     wheels = {
@@ -215,17 +208,16 @@ def test_two_comparisons_share_the_machines_and_neither_ends_with_the_other(
         "other": standin.revision(tmp_path / "v", "sleep 30" if ending else "sleep 0.5"),
     }
     asked = (*QUIETLY, "-s", "dynamic", "-s", "partitioned", "--rounds", "2")
-    with cluster(tmp_path, "xy") as (address, _):
-        one, other = (
-            start(wheel, *asked, "--on", address, "--results", tmp_path / name)
-            for name, wheel in wheels.items()
-        )
-        wait_for((tmp_path / "one" / "comparison.json").exists)
-        wait_for((tmp_path / "other" / "comparison.json").exists)
-        if ending:
-            other.send_signal(signal.SIGINT)
-        assert other.wait(60) == (130 if ending else 0)
-        assert one.wait(60) == 0
+    one, other = (
+        start(wheel, *asked, "--on", shared.address, "--results", tmp_path / name)
+        for name, wheel in wheels.items()
+    )
+    wait_for((tmp_path / "one" / "comparison.json").exists)
+    wait_for((tmp_path / "other" / "comparison.json").exists)
+    if ending:
+        other.send_signal(signal.SIGINT)
+    assert other.wait(120) == (130 if ending else 0)
+    assert one.wait(120) == 0
     records = [*records_of(tmp_path / "one").values()]
     if not ending:
         records += records_of(tmp_path / "other").values()

@@ -12,9 +12,8 @@ from waitbench import engines
 from waitbench.commands import doctor
 from waitbench.commands.doctor import Finding
 from waitbench.model.environment import Interpreter
-from waitbench.system.instruments import Counter, Sampler
+from waitbench.system.instruments import Counter, Sampler, Tracer
 from waitbench.system.places import Cache
-from waitbench.system.tracer import Tracer
 from waitbench.system.watch import Reading
 
 

@@ -15,7 +15,7 @@ from waitbench.model.scenario import Scenario
 from waitbench.pipeline import extras
 from waitbench.pipeline.extras import Extras, ExtrasAtWork
 from waitbench.store import traces
-from waitbench.system.tracer import Tracer
+from waitbench.system.instruments import Tracer
 
 TRACING = Extras(timeline=False, launcher_cost=False, trace=True)
 

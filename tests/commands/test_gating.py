@@ -10,7 +10,7 @@ from waitbench.analysis.criteria import DEFAULTS, parse
 from waitbench.families import ALL, METRICS
 from waitbench.model.errors import HarnessError, UsageError
 from waitbench.model.instruments import Instruments
-from waitbench.pipeline import gating
+from waitbench.pipeline import concluding, gating
 from waitbench.pipeline.gating import Gate
 from waitbench.reporting.gate_formats import FORMATS
 from waitbench.system.instruments import Counter, Sampler
@@ -124,7 +124,7 @@ def test_where_a_verdict_goes_is_checked_before_anything_is_measured(tmp_path: P
 def test_every_format_is_written_to_the_file_that_is_named(tmp_path: Path) -> None:
     asked = gating.read_reports([f"{name}={tmp_path / name}" for name in FORMATS])
     verdict = GATE.conclude([])
-    gating.publish(verdict, replace(GATE, reports=asked), tmp_path)
+    concluding.publish(verdict, replace(GATE, reports=asked), tmp_path)
     for name, render in FORMATS.items():
         assert (tmp_path / name).read_text("utf-8") == render(verdict)
 
@@ -145,7 +145,7 @@ def test_a_verdict_is_written_wherever_it_can_be(
     reports = gating.read_reports(markdown=tmp_path / "link.md", junit=tmp_path / "junit.xml")
     asked = replace(GATE, reports=reports)
     with pytest.raises(HarnessError, match="summary cannot be added to"):
-        gating.publish(asked.conclude([]), asked, tmp_path)
+        concluding.publish(asked.conclude([]), asked, tmp_path)
     assert (tmp_path / "link.md").is_symlink()
     assert (tmp_path / "real.md").read_text().startswith("### NOT MEASURED")
     assert (tmp_path / "junit.xml").exists()

@@ -11,7 +11,8 @@ from waitbench.analysis.criteria import DEFAULTS, parse
 from waitbench.model.instruments import Instruments
 from waitbench.model.metrics import BY_NAME, METRICS
 from waitbench.model.record import Record
-from waitbench.pipeline.gating import Gate, GateGuide
+from waitbench.pipeline.gating import Gate
+from waitbench.pipeline.measuring import GateGuide
 
 EVERYTHING = Instruments(tracepoint=1, sampler=True)
 

@@ -18,7 +18,8 @@ from waitbench.families.selection import select
 from waitbench.model.instruments import Instruments
 from waitbench.model.record import Record
 from waitbench.model.run import FAILED, WARM_UP, Measurement, Outcome, PlannedRun, Result
-from waitbench.pipeline.gating import Gate, GateGuide
+from waitbench.pipeline.gating import Gate
+from waitbench.pipeline.measuring import GateGuide
 from waitbench.pipeline.preparation import new_record
 from waitbench.pipeline.resuming import go_on
 

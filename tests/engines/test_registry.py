@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+import runner
 from waitbench import engines
 from waitbench.engines.base import Engine
 from waitbench.environments.revisions import engines_of, resolve
@@ -66,3 +67,33 @@ def test_several_engines_may_be_compared() -> None:
         "bytewax", "python"
     ]  # fmt: skip
     assert engines_of([]) == (engines.DEFAULT,)
+
+
+@pytest.mark.parametrize(
+    ("command", "arguments", "says"),
+    [
+        ("compare", "v0.21.1 python@floor -p 2", "--topology 'cluster' is not one of: single."),
+        ("compare", "v0.21.1 python@floor -w 2", "python has 1 at most"),
+        ("compare", "python@floor --repo .", "name revisions of one engine that has a repository"),
+        ("compare", "python@floor --origin source --launcher-cost", "no launcher of its own"),
+        ("compare", "v0.21.1+awake:5", "has no setting 'awake'. It has: awake_ms:0"),
+        ("bisect", "v0.21.1 python@floor", "name revisions of one engine"),
+        ("bisect", "v0.20.1 v0.21.1+awake_ms:5", "differ by their code only"),
+        ("track", "--anchor v0.21.1+awake_ms:5", "are measured as they are"),
+    ],
+)
+def test_what_makes_no_sense_of_an_engine_or_of_several_is_refused(
+    command: str, arguments: str, says: str, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    monkeypatch.setattr("sys.argv", ["runner.py", command, *arguments.split()])
+    code = runner.main()
+    said = " ".join(capsys.readouterr().err.split())
+    assert (code, says in said) == (2, True), said
+
+
+def test_the_engines_are_listed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.argv", ["runner.py", "engines"])
+    assert (runner.main(), "python@floor" in capsys.readouterr().out) == (0, True)

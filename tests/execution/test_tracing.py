@@ -19,8 +19,8 @@ from waitbench.execution.tracing import name_of, parse, trace_of
 from waitbench.model.errors import HarnessError
 from waitbench.model.run import Calls
 from waitbench.model.scenario import Scenario
+from waitbench.system.instruments import find_tracer
 from waitbench.system.places import DATAFLOWS
-from waitbench.system.tracer import find_tracer
 
 MS = 1_000_000
 FUTEX, EXIT = (tracing._names.get(name) for name in ("futex", "exit_group"))
@@ -222,6 +222,6 @@ def test_a_tracer_that_does_not_attach_is_said(
     fake.parent.mkdir()
     fake.write_text("#!/bin/sh\necho 'ERROR: not here' >&2\nexit 1\n")
     fake.chmod(0o755)
-    monkeypatch.setattr(tracing, "PROGRAM", str(fake))
+    monkeypatch.setattr(tracing, "TRACER", str(fake))
     with pytest.raises(HarnessError, match="did not attach: ERROR: not here"):
         record(tmp_path, "")

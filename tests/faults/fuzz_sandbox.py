@@ -92,7 +92,7 @@ def sandbox() -> Iterator[Watch]:
             stack.enter_context(patch(f"waitbench.{target}", plan))
         # The same for every line, and made in 5 ms.
         command = typer.main.get_command(runner.make_app())
-        stack.enter_context(patch.object(runner, "make_app", lambda: command))
+        stack.enter_context(patch.object(runner, "make_app", lambda *_names: command))
         for name_of in ("find_instruments", "find_system_calls"):
             found = getattr(instruments, name_of)()
             stack.enter_context(

@@ -146,17 +146,23 @@ def test_a_variable_that_is_named_is_passed_to_what_is_under_test_and_kept_nowhe
     assert files_with(SECRET, clone.root) == []
 
 
-@pytest.mark.parametrize("place", ["no-such-repository", "engine/.git"])
+@pytest.mark.parametrize(
+    ("place", "revision"),
+    [
+        ("no-such-repository", "main"),
+        *(("engine/.git", name) for name in ("none", "r9.9.9", "#12")),
+    ],
+)
 def test_a_token_is_not_said_where_something_is_not_found(
-    place: str, clone: Clone, told: Path, private_url: str
+    place: str, revision: str, clone: Clone, private_url: str
 ) -> None:
     url = private_url.replace("engine/.git", place)
     env = {"SECRET_TOKEN": SECRET, "NO_PROXY": "127.0.0.1"}
-    for revision in ("standin@no-such-branch", "standin@r9.9.9", "standin@#12"):
-        done = clone.run(revision, "--repo", url, "--origin", "source", *QUICK, env=env)
-        assert done.returncode == 2, done.stdout + done.stderr
-        assert "***@127.0.0.1" in done.stderr
-        assert TOKEN not in done.stdout + done.stderr
+    named = [f"standin@{revision}", "--repo", url, "--origin", "source"]
+    done = clone.run(*named, *QUICK, env=env)
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert "***@127.0.0.1" in done.stderr
+    assert TOKEN not in done.stdout + done.stderr
     assert files_with(TOKEN, clone.root) == []
 
 

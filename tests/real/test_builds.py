@@ -38,6 +38,17 @@ fn main() {
 """A build script that has the program know what compiles it."""
 
 
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Cache:
+    """One for all tests: what builds share is made once, and must mislead none."""
+    return Cache(tmp_path_factory.mktemp("cache"))
+
+
+@pytest.fixture(scope="module")
+def repository(repository_folder: tuple[Path, dict[str, str]], cache: Cache) -> Repository:
+    return Repository(str(repository_folder[0]), cache)
+
+
 def make(
     *texts: str, repository: Repository, toolchain: str | None = None
 ) -> Mapping[str, Environment | HarnessError]:
@@ -86,12 +97,11 @@ def write_sources_that_name(folder: Path, channel: str) -> None:
     )
 
 
-@pytest.fixture
-def naming_two(tmp_path: Path, cache: Cache) -> Repository:
+@pytest.fixture(scope="module")
+def naming_two(tmp_path_factory: pytest.TempPathFactory, cache: Cache) -> Repository:
     """Two commits that name two compilers: an old one, and the newest that is installed."""
     newest = max(map(cargo.version_of, cargo.installed().values()))
-    folder = tmp_path / "naming"
-    folder.mkdir()
+    folder = tmp_path_factory.mktemp("naming")
     standin.git(folder, "init", "--quiet", "--initial-branch", "main")
     for tag, channel in (("old", "1.60.0"), ("new", str(newest))):
         write_sources_that_name(folder, channel)

@@ -11,6 +11,7 @@ from tests.conftest import Compare
 pytestmark = pytest.mark.integration
 
 SHORT = ("--set", "interval=0.02", "--set", "idle=0.3", "--set", "heaviness=2000")
+MEASURED = ("-s", "partitioned-long-input", "-s", "partitioned-windowed")
 PARTS = ("startup", "steady", "shutdown", "helpers", "launcher")
 
 
@@ -20,12 +21,12 @@ def test_engines_and_their_settings_are_measured_side_by_side(
     folder = tmp_path / "engines"
     named = ["v0.21.1", "v0.21.1+awake_ms:5", "python@floor", "L=v0.21.1+tomli==2.0.1"]
     done = run_compare(
-        *named, *SHORT, "--rounds", "1", "--results", folder, command="engines", timeout=300
+        *named, *SHORT, *MEASURED, "--rounds", "1", "--results", folder, command="engines"
     )
     assert done.returncode == 0, done.stdout + done.stderr
     labels = [*named[:3], "L"]
-    for scenario in ("idle", "long-input", "heavy-map", "windowed", "ended"):
-        data = json.loads((folder / f"partitioned-{scenario}.json").read_text())
+    for scenario in MEASURED[1::2]:
+        data = json.loads((folder / f"{scenario}.json").read_text())
         assert {result["command"] for result in data["results"]} == set(labels)
         for run in (run for result in data["results"] for run in result["measurements"]):
             assert "unbalanced" not in run["marks"]
@@ -53,7 +54,8 @@ def test_an_engine_that_the_machine_cannot_run_is_an_outcome_and_the_others_are_
     )
     monkeypatch.setenv("PATH", without_cargo)
     named = ("python@floor", "timely@0.32.0")
-    done = run_compare(*named, "-s", "partitioned-idle", *SHORT, "--rounds", "1")
+    quickly = ("--rounds", "1", "--no-plot", "--no-instruments")
+    done = run_compare(*named, "-s", "partitioned-idle", *SHORT, *quickly)
     assert (done.returncode, "https://rustup.rs" in done.stdout) == (3, True), done.stderr
     data = json.loads((tmp_path / "results" / "partitioned-idle.json").read_text())
     measured = {result["command"]: len(result["measurements"]) for result in data["results"]}
@@ -61,27 +63,3 @@ def test_an_engine_that_the_machine_cannot_run_is_an_outcome_and_the_others_are_
     (outcome,) = data["outcomes"]
     assert (outcome["label"], outcome["reason"]) == ("timely@0.32.0", "not-built")
     assert "no cargo" in outcome["message"]
-
-
-def test_what_makes_no_sense_of_several_engines_is_refused(run_compare: Compare) -> None:
-    for arguments, says in (
-        (["v0.21.1", "python@floor", "-p", "2"], "--topology 'cluster' is not one of: single."),
-        (["v0.21.1", "python@floor", "-w", "2"], "python has 1 at most"),
-        (["python@floor", "--repo", "."], "name revisions of one engine that has a repository"),
-        (["python@floor", "--origin", "source", "--launcher-cost"], "no launcher of its own"),
-        (["v0.21.1+awake:5"], "has no setting 'awake'. It has: awake_ms:0"),
-    ):
-        done = run_compare(*arguments, "-s", "partitioned-idle")
-        assert (done.returncode, says in done.stderr) == (2, True), done.stderr
-    for command, ends, says in (
-        ("bisect", ["v0.21.1", "python@floor"], "name revisions of one engine"),
-        ("bisect", ["v0.20.1", "v0.21.1+awake_ms:5"], "differ by their code only"),
-        ("track", ["--anchor", "v0.21.1+awake_ms:5"], "are measured as they are"),
-    ):
-        done = run_compare(*ends, command=command)
-        assert (done.returncode, says in " ".join(done.stderr.split())) == (2, True), done.stderr
-
-
-def test_the_engines_are_listed(run_compare: Compare) -> None:
-    done = run_compare(command="engines")
-    assert (done.returncode, "python@floor" in done.stdout) == (0, True), done.stderr

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.services.asking import ask
+from tests.services.asking import Response, ask, exchange
 from tests.services.plans import plan
 from tests.services.upstreams import Upstream
 from waitbench.execution.services import Server, running
@@ -25,9 +25,13 @@ def proxy(
         yield found.servers[0]
 
 
-def ask_together(url: str, bodies: list[dict[str, Any]]) -> list[tuple[int, Any]]:
+def exchange_together(url: str, bodies: list[dict[str, Any]]) -> list[Response]:
     with ThreadPoolExecutor(len(bodies)) as pool:
-        return list(pool.map(lambda body: ask(url, body), bodies))
+        return list(pool.map(lambda body: exchange(url, body), bodies))
+
+
+def ask_together(url: str, bodies: list[dict[str, Any]]) -> list[tuple[int, Any]]:
+    return [(one.status, one.data) for one in exchange_together(url, bodies)]
 
 
 def begin(url: str, body: bytes, *, sent: int | None = None) -> socket.socket:
@@ -48,3 +52,14 @@ def answers(url: str, status: str) -> float:
     )
     lines = ask(url, b"", "/metrics", "GET")[1].decode().splitlines()
     return sum(float(line.split()[1]) for line in lines if line.startswith(wanted))
+
+
+def queue_length(url: str) -> float:
+    """How many requests wait in a proxy for a batch, by its own count."""
+    _, metrics = ask(url, b"", "/metrics", "GET")
+    (length,) = (
+        line.split()[1]
+        for line in metrics.decode().splitlines()
+        if line.startswith("proxy_queue_length ")
+    )
+    return float(length)

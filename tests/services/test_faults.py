@@ -13,8 +13,17 @@ import pytest
 
 from tests.services import upstreams
 from tests.services.asking import ask
-from tests.services.proxied import LONG, TOGETHER, answers, ask_together, begin, proxy
-from tests.services.test_proxy import queue_length
+from tests.services.conftest import Before
+from tests.services.proxied import (
+    LONG,
+    TOGETHER,
+    answers,
+    ask_together,
+    begin,
+    exchange_together,
+    proxy,
+    queue_length,
+)
 from tests.services.upstreams import Call, Upstream, vector
 from tests.waiting import until
 
@@ -38,33 +47,28 @@ OPTIONS: list[dict[str, Any]] = [
 
 
 def test_every_option_reaches_the_upstream_as_given_and_only_equals_travel_together(
-    services_python: Path, tmp_path: Path, upstream: Upstream
+    fours: Before,
 ) -> None:
-    bodies = [{"inputs": [f"text {number}"], **options} for number in "ab" for options in OPTIONS]
-    with proxy(services_python, tmp_path, upstream, TOGETHER) as found:
-        answers = ask_together(found.url, bodies)
-    for body, answer in zip(bodies, answers, strict=True):
+    url, upstream = fours
+    bodies = [{"inputs": [f"text {name}"], **options} for name in "abcd" for options in OPTIONS]
+    for body, answer in zip(bodies, ask_together(url, bodies), strict=True):
         texts, options = upstreams.split(json.dumps(body).encode())
         assert answer == (200, [vector(text, options) for text in texts])
     assert len(upstream.bodies) == len(OPTIONS), "those that agree in all share a call"
 
 
-def test_token_ids_reach_the_upstream_as_given_and_share_a_call_with_texts(
-    services_python: Path, tmp_path: Path, upstream: Upstream
-) -> None:
-    inputs: list[Any] = [[101, 2023], [[101, 2**32 - 1], [0]], "a", ["b", [7]], [[8, 9], "c"]]
-    bodies = [{"inputs": each} for each in inputs]
-    with proxy(services_python, tmp_path, upstream, TOGETHER) as found:
-        answers = ask_together(found.url, bodies)
-    each_texts = [[[101, 2023]], inputs[1], ["a"], *inputs[3:]]
-    for texts, answer in zip(each_texts, answers, strict=True):
+def test_token_ids_reach_the_upstream_as_given_and_share_a_call_with_texts(fours: Before) -> None:
+    url, upstream = fours
+    inputs: list[Any] = [[101, 2023], [[101, 2**32 - 1], [0]], "a", [[8, 9], "c", [7]]]
+    answers = ask_together(url, [{"inputs": each} for each in inputs])
+    for texts, answer in zip([[inputs[0]], inputs[1], ["a"], inputs[3]], answers, strict=True):
         assert answer == (200, [vector(text, {}) for text in texts])
     assert len(upstream.bodies) == 1
 
 
-def test_an_upstream_that_does_not_know_token_ids_refuses_those_alone(
-    services_python: Path, tmp_path: Path, upstream: Upstream
-) -> None:
+def test_an_upstream_that_does_not_know_token_ids_refuses_those_alone(fours: Before) -> None:
+    url, upstream = fours
+
     async def know_texts_only(call: Call) -> None:
         texts, _ = upstreams.split(call.body)
         if all(isinstance(text, str) for text in texts):
@@ -73,11 +77,11 @@ def test_an_upstream_that_does_not_know_token_ids_refuses_those_alone(
             await call.answer(b"inputs: data did not match any variant", 422)
 
     upstream.behave = know_texts_only
-    with proxy(services_python, tmp_path, upstream, TOGETHER) as found:
-        texts, ids = ask_together(found.url, [{"inputs": ["a"]}, {"inputs": [1, 2]}])
-    assert texts == (200, [vector("a", {})])
-    assert ids[0] == 422
-    assert "did not match any variant" in ids[1]["error"]
+    inputs: list[Any] = ["a", [1, 2], "b", "c"]
+    answers = ask_together(url, [{"inputs": each} for each in inputs])
+    status, said = answers.pop(1)
+    assert answers == [(200, [vector(text, {})]) for text in "abc"]
+    assert (status, "did not match any variant" in said["error"]) == (422, True)
 
 
 def test_a_limit_that_is_set_holds_whatever_the_upstream_says(
@@ -124,9 +128,9 @@ def test_a_hanging_upstream_delays_neither_the_start_nor_the_first_answer_for_lo
 
 
 @pytest.mark.parametrize("half", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 90\r\n\r\n[[1.0"])
-def test_a_kept_connection_that_is_closed_costs_nobody_anything(
-    services_python: Path, tmp_path: Path, upstream: Upstream, half: bytes
-) -> None:
+def test_a_kept_connection_that_is_closed_costs_nobody_anything(fours: Before, half: bytes) -> None:
+    url, upstream = fours
+
     async def once(call: Call) -> None:
         if call.on_connection:
             call.writer.write(half)
@@ -135,24 +139,57 @@ def test_a_kept_connection_that_is_closed_costs_nobody_anything(
             await call.answer()
 
     upstream.behave = once
-    with proxy(services_python, tmp_path, upstream, TOGETHER) as found:
-        for _ in range(5):
-            answers = ask_together(found.url, [{"inputs": text} for text in "abcd"])
-            assert answers == [(200, [vector(text, {})]) for text in "abcd"]
+    for _ in range(5):
+        answers = ask_together(url, [{"inputs": text} for text in "abcd"])
+        assert answers == [(200, [vector(text, {})]) for text in "abcd"]
 
 
-def test_an_upstream_that_closes_every_connection_is_asked_twice_and_named(
-    services_python: Path, tmp_path: Path, upstream: Upstream
+@pytest.mark.parametrize(
+    ("status", "body", "expected"),
+    [
+        (200, b"[[1.0, 2.0]]", (424, "1 vectors for 4 inputs")),
+        (200, b"[[1.0], [2.0], [3.0], [4.0], [5.0]]", (424, "5 vectors for 4 inputs")),
+        (200, b'[["a"], [2.0], [3.0], [4.0]]', (424, "or no vectors")),
+        (200, b'{"a": 1}', (424, "dict vectors for 4 inputs")),
+        (200, b"[[1.0], [2", (424, "not JSON")),
+        (500, b"boom", (424, "status 500")),
+        (429, {"error": "Model is overloaded", "error_type": "Overloaded"}, (429, "overloaded")),
+    ],
+)
+def test_a_misbehaving_upstream_is_a_proper_error_for_all_who_wait(
+    fours: Before, status: int, body: object, expected: tuple[int, str]
 ) -> None:
+    url, upstream = fours
+    upstream.behave = lambda call: call.answer(body, status)
+    for answer in ask_together(url, [{"inputs": text} for text in "abcd"]):
+        assert (answer[0], expected[1] in answer[1]["error"]) == (expected[0], True), answer
+        assert set(answer[1]) == {"error", "error_type"}
+
+
+def test_an_upstream_that_closes_every_connection_is_asked_twice_and_named(fours: Before) -> None:
+    url, upstream = fours
+
     async def close(call: Call) -> None:
         call.close()
 
     upstream.behave = close
-    with proxy(services_python, tmp_path, upstream, {"MODE": "adaptive"}) as found:
-        status, said = ask(found.url, {"inputs": "a"})
-    assert (status, said["error_type"]) == (503, "Unhealthy")
-    assert "closed the connection" in said["error"]
+    for status, said in ask_together(url, [{"inputs": text} for text in "abcd"]):
+        assert (status, said["error_type"]) == (503, "Unhealthy")
+        assert "closed the connection" in said["error"]
     assert upstream.asked == 2
+
+
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [(429, {"error": "Model is overloaded", "error_type": "Overloaded"}), (503, "no shape")],
+)
+def test_when_the_upstream_says_to_come_back_clients_hear_it(
+    fours: Before, status: int, said: object
+) -> None:
+    url, upstream = fours
+    upstream.behave = lambda call: call.answer(said, status, Retry_After="17")
+    for response in exchange_together(url, [{"inputs": text} for text in "abcd"]):
+        assert (response.status, response.headers["Retry-After"]) == (status, "17")
 
 
 def test_clients_that_went_away_leave_their_place_and_do_not_go_upstream(

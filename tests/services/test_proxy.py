@@ -1,48 +1,165 @@
-"""The proxy when clients are few or many, and when what is behind it or around it fails."""
+"""The proxy's limits; and its end, and that of what is behind it."""
 
-import http.client
-import json
+import asyncio
 import os
 import signal
 import subprocess
 import sys
-import threading
-import time
 import urllib.parse
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import psutil
 import pytest
 
-from tests.services.asking import ask, embed
+from tests.services.asking import ask, embed, exchange
+from tests.services.conftest import Before
 from tests.services.plans import plan
+from tests.services.proxied import LONG, TOGETHER, answers, ask_together, begin, proxy, queue_length
+from tests.services.upstreams import Call, Upstream, vector
 from tests.waiting import until
 from waitbench.execution.services import running
 from waitbench.system.places import ROOT
 
 pytestmark = pytest.mark.integration
 
-FIXED = {"MODE": "fixed", "MAX_BATCH_SIZE": "8", "MAX_WAIT_TIME": "300"}
-ADAPTIVE = {"MODE": "adaptive"}
 
-
-def test_fixed_mode_waits_for_company_that_does_not_come(
-    services_python: Path, tmp_path: Path
+def test_half_a_body_is_not_waited_for_for_ever(
+    services_python: Path, tmp_path: Path, upstream: Upstream
 ) -> None:
-    with running(services_python, plan(FIXED), tmp_path) as found:
-        begun = time.monotonic()
-        embed(found.url, "alone")
-        assert time.monotonic() - begun > 0.3, "MAX_WAIT_TIME"
+    settings = {**TOGETHER, "READ_TIMEOUT": "0.5"}
+    with proxy(services_python, tmp_path, upstream, settings) as found:
+        slow = begin(found.url, b'{"inputs": "never whole"}', sent=10)
+        gone = begin(found.url, b'{"inputs": "never whole"}', sent=10)
+        gone.close()
+        answer = slow.makefile("rb").read()
+        slow.close()
+        until(lambda: answers(found.url, "gone") == 1)
+    assert answer.startswith(b"HTTP/1.1 408 ")
+    assert b"did not come within 0.5 s" in answer
+    assert "Traceback" not in (tmp_path / "service-proxy.log").read_text()
+
+
+def test_many_half_sent_bodies_are_refused_before_they_fill_the_memory(
+    services_python: Path, tmp_path: Path, upstream: Upstream
+) -> None:
+    body = b'{"inputs": "%b"}' % (b"x" * 1_900_000)
+    with proxy(services_python, tmp_path, upstream, {"MODE": "adaptive"}) as found:
+        process = psutil.Process(found.pid)
+        before = process.memory_info().rss
+        clients = [begin(found.url, body, sent=1_800_000) for _ in range(60)]
+        until(lambda: answers(found.url, "429") > 0)
+        assert process.memory_info().rss - before < 150e6
+        assert ask(found.url, {"inputs": "still there"})[0] in (200, 429)
+        for client in clients:
+            client.close()
+        until(lambda: ask(found.url, {"inputs": "again"})[0] == 200)
+
+
+def test_a_batch_is_no_larger_than_the_upstream_takes_in_one_body(
+    services_python: Path, tmp_path: Path, upstream: Upstream
+) -> None:
+    async def limited(call: Call) -> None:
+        if len(call.body) > 2_000_000:
+            await call.answer(b"length limit exceeded", 413)
+        else:
+            await call.answer()
+
+    upstream.behave = limited
+    bodies = [{"inputs": f"{number}{'x' * 400_000}"} for number in range(8)]
+    with proxy(services_python, tmp_path, upstream, TOGETHER) as found:
+        answers = ask_together(found.url, bodies)
+    assert answers == [(200, [vector(body["inputs"], {})]) for body in bodies]
+    assert upstream.asked == 2, "four in each: none had to be refused first"
+
+
+def test_a_smaller_limit_of_the_upstreams_costs_only_those_that_it_refuses_alone(
+    fours: Before,
+) -> None:
+    url, upstream = fours
+
+    async def limited(call: Call) -> None:
+        if len(call.body) > 1000:
+            await call.answer(b"length limit exceeded", 413)
+        else:
+            await call.answer()
+
+    upstream.behave = limited
+    texts = ["x" * length for length in (300, 301, 302, 1000)]
+    answers = ask_together(url, [{"inputs": text} for text in texts])
+    assert answers[:3] == [(200, [vector(text, {})]) for text in texts[:3]]
+    assert (answers[3][0], "length limit exceeded" in answers[3][1]["error"]) == (413, True)
+
+
+def test_a_full_queue_says_when_to_come_back_and_a_terminated_proxy_waits_for_no_company(
+    services_python: Path, tmp_path: Path, upstream: Upstream
+) -> None:
+    with (
+        proxy(services_python, tmp_path, upstream, {**LONG, "MAX_QUEUE": "2"}) as found,
+        ThreadPoolExecutor(2) as pool,
+    ):
+        bodies = [{"inputs": "a", "normalize": normalize} for normalize in (True, False)]
+        waiting = [pool.submit(ask, found.url, body) for body in bodies]
+        until(lambda: queue_length(found.url) == 2)
+        # The queue is one for all options.
+        refused = exchange(found.url, {"inputs": "a", "truncate": True})
+        assert (refused.status, refused.data["error_type"]) == (429, "Overloaded")
+        assert int(refused.headers["Retry-After"]) >= 1
+        os.kill(found.pid, signal.SIGTERM)
+        # By the rule it would take a minute; the connection's time limit is half of that.
+        for body, answer in zip(bodies, waiting, strict=True):
+            options = {"normalize": body["normalize"]}
+            assert answer.result() == (200, [vector("a", options)])
+
+
+def test_who_waits_for_a_turn_in_vain_is_not_told_that_the_upstream_did_not_answer(
+    services_python: Path, tmp_path: Path, upstream: Upstream
+) -> None:
+    async def slow(call: Call) -> None:
+        await asyncio.sleep(600)
+        await call.answer()
+
+    upstream.behave = slow
+    settings = {
+        "MODE": "adaptive",
+        "MAX_BATCH_SIZE": "1",
+        "MAX_UPSTREAM_CALLS": "1",
+        "UPSTREAM_TIMEOUT": "1",
+    }
+    with proxy(services_python, tmp_path, upstream, settings) as found:
+        answers = sorted(
+            (status, said["error"])
+            for status, said in ask_together(found.url, [{"inputs": text} for text in "abc"])
+        )
+    assert answers[0] == (429, "the upstream was busy with other calls for 1 s")
+    assert answers[-1] == (503, "the upstream did not answer within 1 s")
+
+
+def test_levels_of_logging_have_their_usual_names(services_python: Path) -> None:
+    program = (
+        "import os\n"
+        "from services import proxy, web\n"
+        "for name in ['WARN', 'Trace', 'FATAL', 'error', 'loud']:\n"
+        "    os.environ['LOG_LEVEL'] = name\n"
+        "    print(web.load_settings(proxy.ProxySettings).log_level)\n"
+    )
+    done = subprocess.run(
+        [services_python, "-c", program],
+        env={"PYTHONPATH": str(ROOT)},
+        cwd=services_python.parent,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout.split() == ["warning", "trace", "critical", "error"]
+    assert done.returncode == 2
+    assert done.stderr.startswith("LOG_LEVEL=loud: Value error, is not one of: critical, error")
 
 
 def test_an_upstream_that_dies_and_comes_back_costs_only_what_was_under_way(
     services_python: Path, tmp_path: Path
 ) -> None:
-    with running(services_python, plan(ADAPTIVE), tmp_path) as found:
+    with running(services_python, plan({"MODE": "adaptive"}), tmp_path) as found:
         assert len(embed(found.url, "before")) == 1
         os.kill(found.servers[0].pid, signal.SIGKILL)
         statuses = set()
@@ -64,137 +181,21 @@ def test_an_upstream_that_dies_and_comes_back_costs_only_what_was_under_way(
             again.wait()
 
 
-def queue_length(url: str) -> float:
-    """How many requests wait in a proxy for a batch, by its own count."""
-    _, metrics = ask(url, b"", "/metrics", "GET")
-    (length,) = (
-        line.split()[1]
-        for line in metrics.decode().splitlines()
-        if line.startswith("proxy_queue_length ")
-    )
-    return float(length)
-
-
-@contextmanager
-def odd_upstream(
-    status: int, body: bytes, delay_s: float = 0.0, together: list[int] | None = None
-) -> Iterator[str]:
-    """A service that answers every call in one way, after a while.
-
-    ``together`` gets, for each call, how many the service is then serving.
-    """
-    under_way: set[object] = set()
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            self.rfile.read(int(self.headers["Content-Length"]))
-            under_way.add(self)
-            if together is not None:
-                together.append(len(under_way))
-            time.sleep(delay_s)
-            under_way.discard(self)
-            self.send_response(status)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        server.server_close()
-
-
-@pytest.mark.parametrize(
-    ("status", "body", "delay_s", "expected"),
-    [
-        (200, b"[[1.0, 2.0]]", 0, (424, "1 vectors for 2 inputs")),
-        (200, b"[[1.0], [2.0], [3.0]]", 0, (424, "3 vectors for 2 inputs")),
-        (200, b'[["a"], [2.0]]', 0, (424, "or no vectors")),
-        (200, b'{"a": 1}', 0, (424, "dict vectors for 2 inputs")),
-        (200, b"[[1.0], [2", 0, (424, "not JSON")),
-        (500, b"boom", 0, (424, "status 500")),
-        (
-            429,
-            b'{"error": "Model is overloaded", "error_type": "Overloaded"}',
-            0,
-            (429, "overloaded"),
-        ),
-        (200, b"[[1.0], [2.0]]", 2, (503, "within 0.5 s")),
-    ],
-)
-def test_a_misbehaving_upstream_is_a_proper_error_for_all_who_wait(
-    services_python: Path,
-    tmp_path: Path,
-    status: int,
-    body: bytes,
-    delay_s: float,
-    expected: tuple[int, str],
-) -> None:
-    with odd_upstream(status, body, delay_s) as url:
-        settings = {**FIXED, "MAX_BATCH_SIZE": "2", "UPSTREAM_TIMEOUT": "0.5"}
-        with (
-            running(services_python, plan(settings, url=url), tmp_path) as found,
-            ThreadPoolExecutor(2) as pool,
-        ):
-            for answer in pool.map(lambda text: ask(found.url, {"inputs": text}), ["a", "b"]):
-                assert answer[0] == expected[0]
-                assert expected[1] in answer[1]["error"]
-                assert set(answer[1]) == {"error", "error_type"}
-
-
 @pytest.mark.parametrize(("allowed", "most"), [("2", 2), ("0", 6)])
 def test_the_upstream_gets_so_many_calls_at_once_and_no_more(
-    services_python: Path, tmp_path: Path, allowed: str, most: int
+    services_python: Path, tmp_path: Path, upstream: Upstream, allowed: str, most: int
 ) -> None:
-    together: list[int] = []
+    async def wait_for_company(call: Call) -> None:
+        while upstream.most_together < most:
+            await asyncio.sleep(0.001)
+        await call.answer()
+
+    upstream.behave = wait_for_company
     settings = {"MAX_BATCH_SIZE": "1", "UPSTREAM_BATCH_LIMIT": "1", "MAX_UPSTREAM_CALLS": allowed}
-    with (
-        odd_upstream(200, b"[[1.0]]", 0.5, together) as url,
-        running(services_python, plan(settings, url=url), tmp_path) as found,
-        ThreadPoolExecutor(6) as pool,
-    ):
-        assert list(pool.map(lambda text: embed(found.url, text), "abcdef")) == [[[1.0]]] * 6
-    assert max(together) == most
-
-
-def test_a_full_queue_says_when_to_come_back(services_python: Path, tmp_path: Path) -> None:
-    settings = {**FIXED, "MAX_QUEUE": "2", "MAX_WAIT_TIME": "1500"}
-    with (
-        running(services_python, plan(settings), tmp_path) as found,
-        ThreadPoolExecutor(2) as pool,
-    ):
-        waiting = [pool.submit(embed, found.url, text) for text in "ab"]
-        until(lambda: queue_length(found.url) == 2)
-        connection = http.client.HTTPConnection(urllib.parse.urlsplit(found.url).netloc, timeout=30)
-        connection.request(
-            "POST", "/embed", b'{"inputs": "c"}', {"Content-Type": "application/json"}
-        )
-        response = connection.getresponse()
-        assert response.status == 429
-        assert response.headers["Retry-After"] == "1"
-        assert json.loads(response.read())["error_type"] == "Overloaded"
-        connection.close()
-        assert all(len(future.result()) == 1 for future in waiting)
-
-
-def test_a_terminated_proxy_answers_what_it_has_accepted(
-    services_python: Path, tmp_path: Path
-) -> None:
-    settings = {**FIXED, "MAX_WAIT_TIME": "1500"}
-    with (
-        running(services_python, plan(settings), tmp_path) as found,
-        ThreadPoolExecutor(5) as pool,
-    ):
-        waiting = [pool.submit(embed, found.url, text) for text in "abcde"]
-        until(lambda: queue_length(found.url) == 5)
-        os.kill(found.servers[1].pid, signal.SIGTERM)
-        assert all(len(future.result()) == 1 for future in waiting)
+    with proxy(services_python, tmp_path, upstream, settings) as found:
+        answers = ask_together(found.url, [{"inputs": text} for text in "abcdef"])
+    assert answers == [(200, [vector(text, {})]) for text in "abcdef"]
+    assert upstream.most_together == most
 
 
 def test_services_do_not_outlive_a_harness_that_is_killed(

@@ -93,6 +93,10 @@ class Upstream:
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
+    def reset(self) -> None:
+        """Behaves well again, and forgets what it was asked."""
+        self.behave, self.asked, self.bodies = well, 0, []
+
     @property
     def texts(self) -> list[Text]:
         """All that were asked for."""

@@ -1,12 +1,15 @@
-"""Locks that say for whom they wait."""
+"""Locks that say for whom they wait, turns of one host, and folders of runs."""
 
+import fcntl
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
+from waitbench.model.errors import HarnessError
 from waitbench.system import locks
 from waitbench.system.places import PACKAGE
 
@@ -17,6 +20,14 @@ from waitbench.system.locks import locked
 with locked(Path(sys.argv[1]), print):
     print("held", flush=True)
     sys.stdin.readline()
+"""
+
+WAITS = """
+from waitbench.system import locks
+print("begun", flush=True)
+with locks.{how}():
+    print("mine", flush=True)
+    input()
 """
 
 
@@ -50,3 +61,117 @@ def test_who_need_not_wait_says_nothing(tmp_path: Path) -> None:
         with locks.locked(tmp_path / "one.lock", said.append):
             pass
     assert said == []
+
+
+@pytest.fixture(autouse=True)
+def own_host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+
+
+def other(how: str) -> "subprocess.Popen[str]":
+    """Another process that takes its turn, until it gets a line."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", WAITS.format(how=how)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "begun\n"
+    return process
+
+
+@pytest.mark.parametrize(
+    ("mine", "theirs"),
+    [("measuring", "measuring"), ("measuring", "preparing"), ("preparing", "measuring")],
+)
+def test_one_waits_for_the_other(mine: str, theirs: str) -> None:
+    with getattr(locks, mine)():
+        process = other(theirs)
+        assert process.stdout is not None
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(0.3)
+        assert process.poll() is None
+    assert process.stdout.readline() == "mine\n"
+    process.communicate("\n", timeout=10)
+
+
+def test_all_prepare_at_once() -> None:
+    with locks.preparing():
+        process = other("preparing")
+        assert process.stdout is not None
+        assert process.stdout.readline() == "mine\n"
+        process.communicate("\n", timeout=10)
+
+
+def test_the_turn_of_one_that_is_killed_is_over() -> None:
+    process = other("measuring")
+    assert process.stdout is not None
+    assert process.stdout.readline() == "mine\n"
+    process.kill()
+    with locks.measuring():
+        process.wait(10)
+
+
+def test_a_link_that_leads_elsewhere_is_not_followed(tmp_path: Path) -> None:
+    with locks.measuring():
+        (lock,) = tmp_path.iterdir()
+    lock.unlink()
+    lock.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(HarnessError, match="Remove it"), locks.measuring():
+        pass
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def age(path: Path) -> None:
+    """As if it had been made two minutes ago."""
+    then = time.time() - 120
+    os.utime(path, (then, then))
+
+
+def test_two_owners_have_two_folders_and_both_are_gone_afterwards(tmp_path: Path) -> None:
+    with locks.own_folder(tmp_path) as one, locks.own_folder(tmp_path) as other:
+        assert one != other
+        assert one.is_dir()
+        assert other.name.startswith(f"{os.getpid()}-")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_whose_owner_is_gone_is_cleared_away(tmp_path: Path) -> None:
+    left = tmp_path / "4711-left"
+    left.mkdir()
+    (left / "stdout").write_text("half")
+    lock = tmp_path / "4711-left.lock"
+    lock.touch()
+    age(lock)
+    with locks.own_folder(tmp_path):
+        assert not left.exists()
+        assert not lock.exists()
+
+
+def test_a_folder_that_somebody_holds_is_let_be_and_so_is_one_just_being_made(
+    tmp_path: Path,
+) -> None:
+    for name in ("held", "young"):
+        (tmp_path / name).mkdir()
+        (tmp_path / f"{name}.lock").touch()
+    age(tmp_path / "held.lock")
+    with (tmp_path / "held.lock").open() as holder:
+        fcntl.flock(holder, fcntl.LOCK_EX)
+        locks.clear_folders(tmp_path)
+    assert (tmp_path / "held").is_dir()
+    assert (tmp_path / "young").is_dir()
+
+
+def test_a_run_that_lasts_is_not_cleared_away_by_another_start(tmp_path: Path) -> None:
+    with locks.own_folder(tmp_path) as folder:
+        age(folder.with_name(f"{folder.name}.lock"))
+        locks.clear_folders(tmp_path)
+        assert folder.is_dir()
+
+
+def test_it_is_gone_after_an_error_too(tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError), locks.own_folder(tmp_path):
+        raise RuntimeError
+    assert list(tmp_path.iterdir()) == []

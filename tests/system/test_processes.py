@@ -3,33 +3,41 @@
 import sys
 from pathlib import Path
 
+import pytest
+
+from waitbench.model.errors import HarnessError
 from waitbench.system import processes
+from waitbench.system.processes import run_logged
+
+BUILD = """
+import sys
+print("   Compiling thiserror v1.0")
+print("error: toolchain '1.86.0' is not installed")
+for n in range(60):
+    print("   note", n)
+print("     0: anyhow::error::From<E>::from")
+print("error: subprocess-exited-with-error")
+print("  Preparing metadata (pyproject.toml): finished with status 'error'")
+print("  × Encountered error while generating package metadata.")
+print("ERROR: Failed building wheel for bytewax")
+sys.exit(1)
+"""
 
 
-def start(code: str, **options: float) -> processes.Finished:
-    limit = options.get("time_limit_s", 60)
-    return processes.run([sys.executable, "-c", code], stdout=-3, stderr=-3, time_limit_s=limit)
+def start(*command: str, limit_s: float = 60) -> processes.Finished:
+    return processes.run(command, stdout=-3, stderr=-3, time_limit_s=limit_s)
 
 
 def test_an_exit_code_is_passed_on() -> None:
-    assert start("raise SystemExit(7)") == processes.Finished(7, 0)
+    assert start(sys.executable, "-c", "raise SystemExit(7)") == processes.Finished(7, 0)
 
 
 def test_a_program_past_its_time_limit_is_killed_with_its_children(tmp_path: Path) -> None:
     pids = tmp_path / "pids"
-    write = f"open({str(pids)!r}, 'a').write(f'{{os.getpid()}} ')"
-    code = f"import os, time; os.fork(); {write}; time.sleep(600)"
-    finished = start(code, time_limit_s=2)
-    assert finished.timed_out
-    assert finished.leftovers == 2
-    assert not any(
-        Path(f"/proc/{pid}/cmdline").exists() and is_running(int(pid))
-        for pid in pids.read_text().split()
-    )
-
-
-def is_running(pid: int) -> bool:
-    return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    finished = start("sh", "-c", f"sleep 600 & echo $! $$ >{pids}; exec sleep 600", limit_s=1)
+    assert (finished.timed_out, finished.leftovers) == (True, 2)
+    for stat in (Path(f"/proc/{pid}/stat") for pid in pids.read_text().split()):
+        assert not stat.exists() or stat.read_text().rsplit(")", 1)[1].split()[0] == "Z"
 
 
 def test_a_program_is_asked_for_what_it_says() -> None:
@@ -49,3 +57,43 @@ def test_the_end_of_a_huge_log_is_read_from_its_end(tmp_path: Path) -> None:
     one, last = processes.tail(log, 2).splitlines()
     assert (len(one), last) == (1000, "last\ufffd")
     assert processes.tail(tmp_path / "none") == ""
+
+
+def fail(program: str, log: Path, time_limit_s: float = 60) -> str:
+    command = [sys.executable, "-c", program]
+    with pytest.raises(HarnessError) as raised:
+        run_logged(command, log, time_limit_s=time_limit_s, hint=lambda _log: "\nHint: this")
+    return str(raised.value)
+
+
+def test_the_first_complaints_are_said_and_not_the_trailer(tmp_path: Path) -> None:
+    said = fail(BUILD, tmp_path / "log")
+    # An outcome keeps the first line only.
+    assert "toolchain '1.86.0' is not installed" in said.splitlines()[0]
+    for trailer in ("subprocess-exited", "anyhow", "finished with status", "package metadata"):
+        assert trailer not in said
+    assert "Failed building" not in said
+    assert str(tmp_path / "log") in said
+    assert said.endswith("\nHint: this")
+
+
+def test_what_earlier_steps_complained_of_is_not_said(tmp_path: Path) -> None:
+    (tmp_path / "log").write_text("error: of yesterday\n")
+    assert "yesterday" not in fail(BUILD, tmp_path / "log")
+
+
+def test_without_a_complaint_the_end_of_the_log_is_said(tmp_path: Path) -> None:
+    said = fail("print('all is well'); raise SystemExit(4)", tmp_path / "log")
+    assert "failed (exit 4)" in said
+    assert "all is well" in said
+
+
+def test_a_step_that_does_not_end_is_killed_and_the_option_is_named(tmp_path: Path) -> None:
+    said = fail("import time; time.sleep(600)", tmp_path / "log", time_limit_s=0.5)
+    assert "still running after 0.5 s" in said
+    assert "--setup-limit" in said
+
+
+def test_a_step_that_succeeds_is_logged(tmp_path: Path) -> None:
+    run_logged([sys.executable, "-c", "print('done')"], tmp_path / "log")
+    assert (tmp_path / "log").read_text() == "done\n"

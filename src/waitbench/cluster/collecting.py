@@ -1,50 +1,36 @@
 """One comparison that is measured elsewhere, unit by unit, as it comes in.
 
-Runs are kept on this disk as they are told, so that what was finished is not lost with a scheduler.
-When a unit is finished its own files are kept beside them, and those are what counts. When all
-units are, they are merged as shares of a comparison are. Of a unit that is begun anew, what was
-told before is thrown away: its rounds are another machine's.
+Lines of a unit's journals are kept on this disk as they are told. When a unit is finished its own
+files are kept beside them, and those are what counts. When all units are, they are merged as shares
+of a comparison are. Of a unit that is begun anew, what was told before is thrown away: its rounds
+are another machine's.
 """
 
 import json
-import math
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from waitbench.analysis import gate
-from waitbench.cluster import messages
+from waitbench.cluster import JOURNAL_MARK, Machine, Unit
 from waitbench.cluster.orders import unit_of
-from waitbench.cluster.units import Machine, Unit
 from waitbench.model.errors import UsageError
-from waitbench.model.record import Context, Record
-from waitbench.model.run import PlannedRun
+from waitbench.model.record import Record
 from waitbench.model.scenario import Scenario
 from waitbench.pipeline.concluding import Concluding
 from waitbench.pipeline.measuring import Measuring
 from waitbench.pipeline.preparation import new_record
 from waitbench.pipeline.request import ValidRequest
-from waitbench.reporting.progress import RunProgress
+from waitbench.reporting.progress import MachinesProgress
 from waitbench.reporting.traces import tables
 from waitbench.store import comparisons, journal, shares, traces
-from waitbench.store.comparisons import Contents
-from waitbench.store.plain import Plain
-from waitbench.system import installation
+from waitbench.store.comparisons import COMPARISON_NAME, Contents
+from waitbench.system import files, installation
 
 UNITS = ".units"
 """The folder, in that of a comparison, of finished units until they are merged."""
-
-
-@dataclass
-class _Unit:
-    """What was told of a unit so far."""
-
-    machine: str
-    record: Record | None = None
-    left: list[PlannedRun] = field(default_factory=list)
-    """Runs that were to follow, and have not ended."""
 
 
 @dataclass
@@ -56,9 +42,6 @@ class Collecting:
     """All of it, by name."""
     revisions: Sequence[tuple[str, str, str | None]]
     """Label, text and commit of each."""
-    progress: RunProgress
-    _units: dict[str, _Unit] = field(default_factory=dict)
-    _context: Context | None = None
 
     def finished_before(self, settings: Mapping[str, Any]) -> Mapping[str, Contents]:
         """What an earlier session has finished, by scenario; takes away what it has not.
@@ -75,48 +58,36 @@ class Collecting:
             self._require_same(found[path.name], settings)
         for name in self.scenarios:
             if name not in found:
-                self._forget_runs(name)
+                self.forget(name)
         return found
 
-    def begun(self, scenario: str, machine: str) -> None:
-        """A unit is begun, or begun anew."""
-        self._forget_runs(scenario)
-        self._units[scenario] = _Unit(machine)
+    def keep(self, scenario: str, line: str) -> None:
+        """Keeps a line of a unit's journal, or before these the content of ``comparison.json``.
 
-    def told(self, scenario: str, line: str) -> None:
-        """A line that the unit wrote. Raises ``HarnessError`` when the disk refuses."""
-        unit = self._units[scenario]
-        event, plain = messages.read_line(line)
-        if event == messages.ABOUT:
-            self.progress.about(f"{unit.machine}: {plain['text'].rstrip(' …')}")
-        elif event == messages.BEGUN:
-            self._begin(unit, plain)
-        elif event == messages.EXTEND:
-            runs = [messages.read_planned(one, self.scenarios) for one in plain["runs"]]
-            unit.left += runs
-            # How long other units will take, nobody knows.
-            self.progress.extend(runs, math.inf if plain.get("more_may_follow") else None)
-        elif event == messages.KEEP and unit.record is not None:
-            comparisons.append(self.folder, unit.record, messages.read_result(plain))
-        elif event in (messages.BEGIN, messages.END, messages.SKIP):
-            self._run(unit, event, plain)
+        Raises ``HarnessError`` when the disk refuses.
+        """
+        plain = json.loads(line)
+        if plain.get("kind") != "comparison":
+            files.append_line(self.folder / f"{scenario}{journal.SUFFIX}", line)
+        elif not (self.folder / COMPARISON_NAME).exists():
+            plain["settings"].pop("share", None)
+            files.write_text(self.folder / COMPARISON_NAME, json.dumps(plain, indent=1))
 
-    def finished(self, scenario: str, files: Mapping[str, bytes]) -> Contents:
+    def finished(self, scenario: str, of_unit: Mapping[str, bytes]) -> Contents:
         """Keeps the files of a finished unit, and reads them. Raises ``UsageError`` for others'."""
-        self._rest(scenario)
         place = self.folder / UNITS / scenario
         half = place.with_name(f".{scenario}.part")
         for path in (place, half):
             shutil.rmtree(path, ignore_errors=True)
         half.mkdir(parents=True)
-        for name, content in files.items():
+        for name, content in of_unit.items():
             (half / Path(name).name).write_bytes(content)
         half.rename(place)
         return shares.read(place)
 
     def leave_out(self, scenario: str, settings: Mapping[str, Any]) -> None:
         """Keeps a unit that nobody need measure any more, as one without runs."""
-        self._forget_runs(scenario)
+        self.forget(scenario)
         context = shares.read(self._places()[0]).context
         assert context is not None, "another unit is finished"
         place = self.folder / UNITS / scenario
@@ -124,10 +95,9 @@ class Collecting:
         comparisons.begin(place, context, settings)
         comparisons.finish(place, [new_record(self.scenarios[scenario], context)])
 
-    def lost(self, scenario: str) -> None:
-        """What was begun of a unit is void."""
-        self._rest(scenario)
-        self._forget_runs(scenario)
+    def forget(self, scenario: str) -> None:
+        """Makes what was begun of a unit void."""
+        (self.folder / f"{scenario}{journal.SUFFIX}").unlink(missing_ok=True)
 
     def merge(self) -> list[Record]:
         """Makes the comparison of its units. Raises ``UsageError`` where they do not fit."""
@@ -167,50 +137,15 @@ class Collecting:
                 "the command as it was, or name another folder."
             )
 
-    def _begin(self, unit: _Unit, plain: Plain) -> None:
-        """Makes what is known of the comparison the folder's, if this unit is the first."""
-        context, settings, records = messages.read_begun(plain)
-        if self._context is None:
-            self._context = context
-            rest = {name: value for name, value in settings.items() if name != "share"}
-            comparisons.begin(self.folder, context, rest)
-        elsewhere = dict(context.machine) != dict(self._context.machine)
-        unit.record = replace(
-            records[0],
-            context=self._context,
-            machine=dict(context.machine) if elsewhere else None,
-        )
-
-    def _run(self, unit: _Unit, event: str, plain: Plain) -> None:
-        planned = messages.read_planned(plain["run"], self.scenarios)
-        if event == messages.BEGIN:
-            self.progress.begin(planned, unit.machine)
-            return
-        if planned not in unit.left:
-            return  # its line was lost
-        unit.left.remove(planned)
-        if event == messages.SKIP:
-            self.progress.skip(planned)
-        else:
-            self.progress.end(planned, messages.read_result(plain), unit.machine)
-
-    def _rest(self, scenario: str) -> None:
-        unit = self._units.pop(scenario)
-        self.progress.withdraw(unit.left, unit.machine)
-
-    def _forget_runs(self, scenario: str) -> None:
-        (self.folder / f"{scenario}{journal.SUFFIX}").unlink(missing_ok=True)
-
 
 @dataclass(kw_only=True)
 class Listening:
-    """The units of a comparison while they are carried out; see ``cluster.units.Listener``."""
+    """The units of a comparison while they are carried out; see ``cluster.Listener``."""
 
     valid: ValidRequest
     measuring: Measuring
     concluding: Concluding
-    progress: RunProgress
-    say: Callable[[str], None]
+    progress: MachinesProgress
     scenarios: Mapping[str, Scenario]
     places: Mapping[str | None, Path]
     """Folders of comparisons, by the machine that measures it; ``None`` for any."""
@@ -236,7 +171,6 @@ class Listening:
                     (spec.revision.label, spec.revision.text, spec.commit)
                     for spec in self.valid.specs
                 ],
-                progress=self.progress,
             )
             self._collecting[machine] = collecting
             before = collecting.finished_before(self._settings) if resume else {}
@@ -265,14 +199,17 @@ class Listening:
     def accepts(self, machine: Machine) -> bool:
         if machine.version == installation.version():
             return True
-        self.say(f"{machine.name} is left out: its waitbench is {machine.version}")
+        self.progress.about(f"{machine.name} is left out: its waitbench is {machine.version}")
         return False
 
     def begun(self, unit: Unit, machine: Machine) -> None:
-        self._of(unit).begun(_scenario(unit), machine.name)
+        self._of(unit).forget(_scenario(unit))
 
-    def told(self, unit: Unit, line: str) -> None:
-        self._of(unit).told(_scenario(unit), line)
+    def told(self, unit: Unit, machine: Machine, line: str) -> None:
+        if line.startswith(JOURNAL_MARK):
+            self._of(unit).keep(_scenario(unit), line.removeprefix(JOURNAL_MARK))
+        else:
+            self.progress.tell(machine.name, line)
 
     def finished(self, unit: Unit, files: Mapping[str, bytes]) -> None:
         contents = self._of(unit).finished(_scenario(unit), files)
@@ -284,17 +221,17 @@ class Listening:
         self.concluding.sum_up(record, of_traces)
 
     def lost(self, unit: Unit, why: str) -> None:
-        self._of(unit).lost(_scenario(unit))
-        self.say(f"{_scenario(unit)} is begun anew elsewhere: {why}")
+        self._of(unit).forget(_scenario(unit))
+        self.progress.about(f"{_scenario(unit)} is begun anew elsewhere: {why}")
 
     def silent(self, machine: str, for_s: float) -> None:
         if for_s:
-            self.say(
+            self.progress.about(
                 f"{machine} has not answered for {for_s:.0f} s. What it measures is begun anew "
                 "elsewhere when its scheduler gives it up, after five minutes"
             )
         else:
-            self.say(f"{machine} answers again")
+            self.progress.about(f"{machine} answers again")
 
     def is_over(self) -> bool:
         """Whether a failure of the gate is known, and the user wants to know no more."""

@@ -8,8 +8,7 @@ from pathlib import Path
 from waitbench.analysis import machines, statistics
 from waitbench.analysis.gate import GateVerdict
 from waitbench.model.errors import ExitCode
-from waitbench.pipeline import gating
-from waitbench.pipeline.concluding import Output
+from waitbench.pipeline.concluding import Output, publish_markdown
 from waitbench.pipeline.gating import Gate
 from waitbench.reporting import machines as reporting
 from waitbench.reporting.console import print_tables
@@ -65,7 +64,7 @@ class Everywhere:
             for sentence in said:
                 answers.print(sentence, soft_wrap=True)
         text = "\n".join([*map(render_table, tables), *(f"{it}\n" for it in said)])
-        gating.publish_markdown(text, self.markdown)
+        publish_markdown(text, self.markdown)
         self._keep(data)
         return _exit_code(contents, list(verdicts.values()))
 

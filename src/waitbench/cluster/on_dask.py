@@ -1,23 +1,42 @@
 """Units on the workers of a dask scheduler, and which of them does which next.
 
-See ``units`` for the seam, and ``dask_unit`` for the other end.
+See the package for the seam, and ``dask_hosts`` for the other end.
 """
 
 import queue
 import uuid
+import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from time import monotonic
 from typing import Any
 
-from waitbench.cluster.dask_client import beats, connected, known
-from waitbench.cluster.dask_unit import MACHINE, as_it_is, carry_out
-from waitbench.cluster.silence import Silence
-from waitbench.cluster.units import MACHINE_REFUSED, MOST_ATTEMPTS, REFUSED, Listener, Machine, Unit
+from waitbench.cluster import MACHINE_REFUSED, MOST_ATTEMPTS, REFUSED, Listener, Machine, Unit
+from waitbench.cluster.dask_hosts import (
+    ABOUT,
+    MACHINE,
+    as_it_is,
+    carry_out,
+    distributed,
+    require_certificate,
+)
 from waitbench.model.errors import HarnessError
+
+_CLOSES_WITHIN_S = 2
+_GATHERS_WITHIN_S = 120
+_LOOKS_S = 2.0
+"""How often to look whether the scheduler is still there, where nothing is heard."""
+_ASKS_EACH_S = 15.0
+_SILENT_AFTER_S = 75.0
+"""Workers say every 30 s that they are there (``dask_hosts``)."""
+_GRACE_S = 30.0
+"""So long somebody may still come who can do what is left."""
+_ALL = "all"
+"""The topic on which a scheduler tells who comes and goes."""
+_CONNECTS_WITHIN_S = 5
 
 
 class Dispatch:
@@ -92,19 +111,6 @@ class Dispatch:
         return unit.machine in (None, machine.name) and not refused
 
 
-_CLOSES_WITHIN_S = 2
-_GATHERS_WITHIN_S = 120
-_LOOKS_S = 2.0
-"""How often to look whether the scheduler is still there, where nothing is heard."""
-_ASKS_EACH_S = 15.0
-_SILENT_AFTER_S = 75.0
-"""Workers say every 30 s that they are there (``dask_host``)."""
-_GRACE_S = 30.0
-"""So long somebody may still come who can do what is left."""
-_ALL = "all"
-"""The topic on which a scheduler tells who comes and goes."""
-
-
 class DaskMachines:
     """The machines of one scheduler. To be closed."""
 
@@ -118,7 +124,7 @@ class DaskMachines:
         self._client.close(timeout=_CLOSES_WITHIN_S)
 
     def all(self) -> Sequence[Machine]:
-        """See ``units.Machines``."""
+        """See ``Machines``."""
         found = tuple(known(self._client).values())
         if not found:
             raise HarnessError(
@@ -137,7 +143,7 @@ class DaskMachines:
     def carry_out(
         self, units: Sequence[Unit], wheels: Mapping[str, bytes], listener: Listener
     ) -> Mapping[str, str]:
-        """See ``units.Machines``."""
+        """See ``Machines``."""
         work = _Work(self._client, self.address, listener, Dispatch(units))
         return work.carry_out(wheels)
 
@@ -236,7 +242,7 @@ class _Work:
     def _told(self, message: Mapping[str, str]) -> None:
         attempt = self._attempts.get(message["key"])
         if attempt is not None:  # not what another client's unit says, or one that was lost
-            self._listener.told(attempt.unit, message["line"])
+            self._listener.told(attempt.unit, attempt.machine, message["line"])
 
     def _done(self, key: str) -> None:
         """The future of an attempt has a result, or will have none."""
@@ -299,3 +305,89 @@ class _Work:
         )
         if self._client.status != "running" or lost:
             raise HarnessError(f"The scheduler at {self._address} is gone.")
+
+
+def connected(address: str) -> Any:
+    """A client. Raises ``HarnessError``, or ``UsageError`` where it lacks a certificate."""
+    if address.startswith("tls:"):
+        require_certificate("client")
+    # It would tell of versions of packages; those of waitbench's own lock are compared elsewhere.
+    warnings.filterwarnings("ignore", module="distributed")
+    try:
+        return distributed.Client(address, timeout=_CONNECTS_WITHIN_S, set_as_default=False)
+    except (OSError, ValueError, TypeError) as error:
+        hint = (
+            ""
+            if address.startswith("tls:")
+            else (" One that asks for certificates is named tls://HOST:PORT.")
+        )
+        raise HarnessError(
+            f"No scheduler can be talked to at {address}: {_first_line(error)}.{hint}"
+        ) from error
+
+
+def known(client: Any) -> dict[str, Machine]:
+    """The workers of waitbench that there are, by address. Raises ``HarnessError``."""
+    try:
+        workers = client.scheduler_info(n_workers=-1)["workers"]
+    except OSError as error:
+        raise HarnessError(f"The scheduler does not answer: {_first_line(error)}.") from error
+    return {
+        address: Machine(
+            name=str(worker["name"]),
+            address=address,
+            version=worker[ABOUT]["version"],
+            host=worker[ABOUT]["host"],
+            instruments=frozenset(worker[ABOUT]["instruments"]),
+        )
+        for address, worker in workers.items()
+        if ABOUT in worker and MACHINE in worker["resources"]
+    }
+
+
+def beats(client: Any) -> dict[str, object]:
+    """When each worker was heard last, by its name, by the scheduler's clock."""
+    workers = client.scheduler_info(n_workers=-1)["workers"].values()
+    return {str(worker["name"]): worker.get("last_seen") for worker in workers}
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error) or type(error).__name__).splitlines()[0].rstrip(".")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Change:
+    """A machine that has fallen silent, or answers again."""
+
+    name: str
+    silent_s: float
+    """For how long it has not answered; 0 where it answers again."""
+
+
+@dataclass
+class Silence:
+    """When each machine was heard last, by marks of its that change whenever it is alive."""
+
+    patience_s: float
+    """Who is heard of no later than this is not silent."""
+    _heard: dict[str, tuple[object, float]] = field(default_factory=dict)
+    """The last mark of each, and when it was new."""
+    _silent: set[str] = field(default_factory=set)
+
+    def look(self, marks: Mapping[str, object], now_s: float) -> Sequence[Change]:
+        """What has changed since the last look; ``now_s`` is of a clock that never goes back.
+
+        Marks are compared with those of before only: they may be of another machine's clock.
+        """
+        changes = []
+        for name, mark in marks.items():
+            before, since_s = self._heard.get(name, (None, now_s))
+            if name not in self._heard or mark != before:
+                self._heard[name] = mark, now_s
+                if name in self._silent:
+                    changes.append(Change(name=name, silent_s=0.0))
+                self._silent.discard(name)
+            elif now_s - since_s > self.patience_s and name not in self._silent:
+                self._silent.add(name)
+                changes.append(Change(name=name, silent_s=now_s - since_s))
+        return changes

@@ -11,10 +11,10 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from waitbench.cluster import Machine, Machines
 from waitbench.cluster.collecting import Listening
 from waitbench.cluster.everywhere import Everywhere
 from waitbench.cluster.orders import Order, Wheels, build, unit_of
-from waitbench.cluster.units import Machine, Machines
 from waitbench.model.errors import ExitCode, HarnessError, UsageError
 from waitbench.model.instruments import Instruments
 from waitbench.model.metrics import SAMPLED, SYSTEM_CALLS
@@ -22,9 +22,13 @@ from waitbench.pipeline.comparing import Comparing
 from waitbench.pipeline.concluding import Concluding
 from waitbench.pipeline.request import Request, ValidRequest, validate
 from waitbench.pipeline.resuming import kept_in
-from waitbench.reporting.progress import PreparationLog, RunProgress
+from waitbench.reporting.progress import MachinesProgress, PreparationLog
 from waitbench.store import folders
 from waitbench.system import endings, installation, variables
+
+_LOCAL = re.compile(r"local:([1-9][0-9]{0,2})")
+_ADDRESS = re.compile(r"(dask|tcp|tls)://([^/\s]+:[0-9]{1,5})/?")
+_ENDS_WITHIN_S = 3.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,13 +118,12 @@ class Spreading:
         if self.everywhere:
             places = {one.name: folder / _safe(one.name) for one in there}
         measuring = replace(self.comparing.measuring, sharing=len(places))
-        with RunProgress(output.progress, quiet=output.quiet) as bar:
+        with MachinesProgress(output.progress, quiet=output.quiet) as bar:
             spread = Listening(
                 valid=valid,
                 measuring=measuring,
                 concluding=self._concluding(valid),
                 progress=bar,
-                say=bar.about,
                 scenarios={one.name: one for one in valid.scenarios},
                 places=places,
             )
@@ -208,10 +211,6 @@ def _safe(name: str) -> str:
     return re.sub(r"[^\w.+-]+", "-", name).strip("-.") or "machine"
 
 
-_LOCAL = re.compile(r"local:([1-9][0-9]{0,2})")
-_ADDRESS = re.compile(r"(dask|tcp|tls)://([^/\s]+:[0-9]{1,5})/?")
-
-
 @contextmanager
 def reached(text: str, say: Callable[[str], None]) -> Iterator[Machines]:
     """The machines that ``text`` names, for the time of the block.
@@ -235,9 +234,6 @@ def reached(text: str, say: Callable[[str], None]) -> Iterator[Machines]:
     with local_cluster(int(local[1]), say) as own, closing(DaskMachines(own)) as found:
         found.wait_for(int(local[1]))
         yield found
-
-
-_ENDS_WITHIN_S = 3.0
 
 
 @contextmanager

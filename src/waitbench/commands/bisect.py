@@ -25,7 +25,7 @@ from waitbench.model.environment import OriginChoice
 from waitbench.model.errors import ExitCode, HarnessError, UsageError, masked
 from waitbench.model.history import SearchRange
 from waitbench.pipeline import concluding, gating
-from waitbench.pipeline.gating import publish_markdown
+from waitbench.pipeline.concluding import publish_markdown
 from waitbench.pipeline.request import Request, ValidRequest, validate
 from waitbench.pipeline.resuming import kept_in
 from waitbench.reporting import bisection, markdown
@@ -79,12 +79,16 @@ def bisect(
         bool,
         typer.Option(
             "--all-parents",
-            help="Commits of merged branches too, in topological order: neighbours may be of "
-            "different branches. Without it, a culprit that is a merge is searched inside.",
+            help="Commits of merged branches too, in topological order.\n\n"
+            "Neighbours may be of different branches. Without it, a culprit that is a merge is "
+            "searched inside.",
         ),
     ] = False,
     max_rounds: Annotated[
-        int, typer.Option("--max-rounds", help="A step stays unclear after so many rounds.")
+        int,
+        typer.Option(
+            "--max-rounds", metavar="N", help="A step stays unclear after so many rounds."
+        ),
     ] = 30,
     budget: Annotated[
         float,

@@ -18,8 +18,10 @@ from waitbench.execution.session import Session
 from waitbench.model.environment import OriginChoice
 from waitbench.model.errors import ExitCode, UsageError
 from waitbench.pipeline import gating
-from waitbench.pipeline.gating import VERDICT_NAME, Gate, GateGuide
-from waitbench.pipeline.measuring import RunRecorder
+from waitbench.pipeline.concluding import VERDICT_NAME, publish
+from waitbench.pipeline.extras import Extras
+from waitbench.pipeline.gating import Gate
+from waitbench.pipeline.measuring import Measuring, RunRecorder
 from waitbench.pipeline.preparation import Prepared, prepare
 from waitbench.pipeline.request import Request, ValidRequest, validate
 from waitbench.pipeline.resuming import recording
@@ -44,7 +46,8 @@ SUMMARY_NAME = "calibration"
 def calibrate(
     revision: Annotated[str, typer.Argument(metavar="REVISION")],
     number: Annotated[
-        int, typer.Option("--comparisons", help="How often to compare it with itself.")
+        int,
+        typer.Option("--comparisons", metavar="N", help="How often to compare it with itself."),
     ] = 20,
     gate: options.GateDefaults = False,
     fail_on: options.FailOn = [],
@@ -56,12 +59,12 @@ def calibrate(
     origin: options.Origin = OriginChoice.AUTO,
     results: Annotated[
         Optional[Path],
-        typer.Option(metavar="FOLDER", help="Where they go. Default: .bench/calibration."),
+        typer.Option(metavar="FOLDER", help="Where they go.", show_default=".bench/calibration"),
     ] = None,
     instruments: options.Instruments = True,
     quiet: options.Quiet = False,
 ) -> None:
-    """Compare a revision with itself many times: the gate's false alarms here, and what it finds.
+    """Compare a revision with itself many times: false alarms of the gate, and what it finds.
 
     Without --fail-on, it has the criteria of --gate.
 
@@ -160,15 +163,10 @@ class Calibrating:
             RunProgress(output, quiet=self.quiet or not output.is_terminal) as progress,
         ):
             session = Session(measurer, records, RunRecorder(folder, progress))
-            session.carry_out_until(
-                GateGuide(self.gate, records, prepared.request.instruments),
-                self.gate.groups(prepared.request.scenarios),
-                prepared.labels,
-                self.gate.most_rounds,
-                self.gate.budget_s,
-            )
+            how_much = Measuring(gate=self.gate, rounds=0, extras=Extras())
+            how_much.measure_by(session, prepared, records)
         verdict = self.gate.conclude(records.values())
-        gating.publish(verdict, self.gate, folder)
+        publish(verdict, self.gate, folder)
         if not self.quiet:
             outcome = "false alarm" if verdict.failures else "pass"
             if verdict.not_measured:

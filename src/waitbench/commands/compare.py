@@ -40,16 +40,14 @@ def compare(
     revisions: Annotated[
         Optional[list[str]],
         typer.Argument(
-            metavar="REVISION...",
+            metavar="REVISION",
             help="The baseline, then the candidates: a release, commit, branch, tag, checkout "
             "folder, .whl file, or LABEL=REVISION.",
         ),
     ] = None,
     *,
     request: Request,
-    rounds: Annotated[
-        int, typer.Option(help="Runs of each revision in each scenario, after one warm-up.")
-    ] = 5,
+    rounds: options.Rounds = 5,
     dataflow: Annotated[
         Optional[str],
         typer.Option(
@@ -69,8 +67,8 @@ def compare(
     inconclusive: Annotated[
         Inconclusive,
         typer.Option(
-            help="The exit code of the gate where no criterion failed and a question has no "
-            "certain answer: error is 3, pass is 0."
+            help="The exit code where a question has no certain answer: error is 3, pass is 0."
+            "\n\nWhere no criterion of the gate failed."
         ),
     ] = Inconclusive.ERROR,
     full: options.Full = False,
@@ -94,8 +92,8 @@ def compare(
         bool,
         typer.Option(
             "--trace",
-            help="One extra run of each revision, traced: which system calls it makes. Needs root "
-            "and bpftrace.",
+            help="One extra run of each revision, traced: system calls by name and phase.\n\n"
+            "Needs root and bpftrace.",
         ),
     ] = False,
     instruments: options.Instruments = True,
@@ -111,8 +109,9 @@ def compare(
         Optional[str],
         typer.Option(
             metavar="CLUSTER",
-            help="Measure on the machines of a scheduler, dask://HOST:PORT or tls://HOST:PORT; or "
-            "on N workers on this one, local:N, to try it.",
+            help="Measure on the machines of dask://HOST:PORT, tls://HOST:PORT or local:N."
+            "\n\nThe first two name a scheduler; the last has N workers on this one, to try it.",
+            show_default="this machine",
         ),
     ] = None,
     everywhere: Annotated[
@@ -123,11 +122,12 @@ def compare(
         Optional[str],
         typer.Option(
             metavar="I/N",
-            help="Measure only this share of the scenarios, such as 1/3; ./waitbench merge makes "
-            "one comparison of all shares.",
+            help="Measure this share of the scenarios, such as 1/3, and leave the rest to merge."
+            "\n\n./waitbench merge makes one comparison of all shares.",
+            show_default="all",
         ),
     ] = None,
-    plot: Annotated[bool, typer.Option("--plot/--no-plot", help="Draw charts at the end.")] = True,
+    plot: options.Plot = True,
     quiet: options.Quiet = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="The comparison as JSON on stdout, progress on stderr.")

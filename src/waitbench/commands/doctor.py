@@ -17,9 +17,8 @@ from waitbench.execution import hyperfine
 from waitbench.model.errors import ExitCode, masked
 from waitbench.reporting.console import make_console
 from waitbench.system import machine
-from waitbench.system.instruments import find_sampler, find_system_calls
+from waitbench.system.instruments import find_sampler, find_system_calls, find_tracer
 from waitbench.system.places import Cache
-from waitbench.system.tracer import find_tracer
 from waitbench.system.watch import Reading
 
 

@@ -32,18 +32,16 @@ def engines(
     revisions: Annotated[
         Optional[list[str]],
         typer.Argument(
-            metavar="[REVISION]...",
+            metavar="REVISION",
             help="Revisions of any engines, such as python@floor; +KNOB:VALUE at the end sets a "
             "knob of the engine. Without any: a list of the engines.",
         ),
     ] = None,
     *,
     request: Request,
-    rounds: Annotated[
-        int, typer.Option(help="Runs of each revision in each scenario, after one warm-up.")
-    ] = 5,
+    rounds: options.Rounds = 5,
     results: options.NewResults = None,
-    plot: Annotated[bool, typer.Option("--plot/--no-plot", help="Draw charts at the end.")] = True,
+    plot: options.Plot = True,
     quiet: options.Quiet = False,
 ) -> None:
     """Set engines side by side: what a worker of each costs while it waits, and how late it is.
@@ -60,7 +58,7 @@ def engines(
         gate=Gate(criteria=(), most_rounds=rounds),
         rounds=rounds,
         quick=False,
-        extras=Extras(timeline=False, launcher_cost=False),
+        extras=Extras(),
         results=results,
         resume=False,
         plot=plot,

@@ -43,7 +43,8 @@ def history(
         Optional[list[Path]],
         typer.Argument(
             metavar="FOLDER",
-            help="Folders with folders of results, at any depth. Default: results.",
+            help="Folders with folders of results, at any depth.",
+            show_default="results",
         ),
     ] = None,
     metric: options.Metric = "steady",
@@ -57,7 +58,7 @@ def history(
     ] = None,
     anchor: options.Anchor = None,
     engine: Annotated[
-        str, typer.Option(metavar="NAME", help="Of which engine.")
+        str, typer.Option(metavar="NAME", help="Whose comparisons.")
     ] = engines.DEFAULT.name,
     margin: options.StepMargin = options.STEP_MARGIN,
     newest: Annotated[
@@ -70,7 +71,8 @@ def history(
         Format,
         typer.Option(
             "--format",
-            help="github-action-benchmark and bencher: the newest revision of each scenario.",
+            help="How it is printed.\n\n"
+            "github-action-benchmark and bencher: the newest revision of each scenario.",
         ),
     ] = Format.TABLE,
 ) -> None:

@@ -33,7 +33,7 @@ def merge(
     shares: Annotated[
         list[Path],
         typer.Argument(
-            metavar="FOLDER...",
+            metavar="FOLDER",
             help="The results of every share of a comparison; or of every machine.",
         ),
     ],
@@ -41,8 +41,8 @@ def merge(
         bool,
         typer.Option(
             "--everywhere",
-            help="These are not shares, but the whole comparison on several machines: say what "
-            "each of them found, what holds for all, and where they disagree.",
+            help="These are not shares, but the whole comparison on several machines.\n\n"
+            "Says what each of them found, what holds for all, and where they disagree.",
         ),
     ] = False,
     results: options.NewResults = None,
@@ -50,7 +50,8 @@ def merge(
     markdown: Annotated[
         Optional[Path],
         typer.Option(
-            metavar="FILE", help="--output markdown=FILE; or what machines found, as Markdown."
+            metavar="FILE",
+            help="Short for --output markdown=FILE; or what machines found, as Markdown.",
         ),
     ] = None,
     junit: options.JUnitReport = None,
@@ -58,7 +59,7 @@ def merge(
         Optional[Path],
         typer.Option(metavar="FILE", help="Write a page of the comparison, for a browser."),
     ] = None,
-    plot: Annotated[bool, typer.Option("--plot/--no-plot", help="Draw charts at the end.")] = True,
+    plot: options.Plot = True,
     quiet: options.Quiet = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="The comparison as JSON on stdout.")

@@ -30,6 +30,7 @@ def _defaults() -> str:
     )
 
 
+# The first paragraph of a help text is also what docs/command-line.md says of the option.
 Reports = Annotated[
     list[str],
     typer.Option(
@@ -39,46 +40,70 @@ Reports = Annotated[
     ),
 ]
 MarkdownReport = Annotated[
-    Optional[Path], typer.Option("--markdown", metavar="FILE", help="--output markdown=FILE")
+    Optional[Path],
+    typer.Option("--markdown", metavar="FILE", help="Short for --output markdown=FILE."),
 ]
 JUnitReport = Annotated[
-    Optional[Path], typer.Option("--junit", metavar="FILE", help="--output junit=FILE")
+    Optional[Path], typer.Option("--junit", metavar="FILE", help="Short for --output junit=FILE.")
 ]
 Scenarios = Annotated[
     list[str],
-    typer.Option("--scenario", "-s", metavar="GLOB", help="Only these scenarios; repeatable."),
+    typer.Option(
+        "--scenario",
+        "-s",
+        metavar="GLOB",
+        help="Only these scenarios; repeatable.",
+        show_default="the default ones",
+    ),
 ]
 Settings = Annotated[
     list[str],
     typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the scenarios; repeatable."),
 ]
-Processes = Annotated[int, typer.Option("--processes", "-p", help="Processes of each run.")]
-Workers = Annotated[int, typer.Option("--workers", "-w", help="Worker threads of each process.")]
+Processes = Annotated[
+    int, typer.Option("--processes", "-p", metavar="N", help="Processes of each run.")
+]
+Workers = Annotated[
+    int, typer.Option("--workers", "-w", metavar="N", help="Worker threads of each process.")
+]
 TopologyKind = Annotated[
     Optional[str],
     typer.Option(
         "--topology",
         metavar="KIND",
-        help="single: one process. cluster: N processes, as in production. launcher: the engine's "
-        "own launcher of N. Default: single, or cluster for more than one process.",
+        help="How the processes are started.\n\n"
+        "single: one process. cluster: N processes, as in production. launcher: the engine's own "
+        "launcher of N.",
+        show_default="single, or cluster of several",
+    ),
+]
+Rounds = Annotated[
+    int,
+    typer.Option(
+        metavar="N",
+        help="Runs of each revision in each scenario, after one warm-up, in balanced order.",
     ),
 ]
 Origin = Annotated[
     OriginChoice,
     typer.Option(
-        help="wheel: from the package index. source: built here. auto: wheels if all revisions "
-        "have one."
+        help="Of the index, built here, of the index if all have wheels, or both.",
     ),
 ]
 Python = Annotated[
     Optional[str],
-    typer.Option(metavar="VERSION|PATH", help="Instead of the newest that fits all revisions."),
+    typer.Option(
+        metavar="VERSION|PATH",
+        help="The Python of all revisions.",
+        show_default="the newest that fits all",
+    ),
 ]
 Repo = Annotated[
     Optional[str],
     typer.Option(
         metavar="URL|FOLDER",
-        help="Where commits, branches and tags are. Default: BYTEWAX_REPO, or bytewax on GitHub.",
+        help="Where commits, branches and tags are.",
+        show_default="BYTEWAX_REPO, or bytewax on GitHub",
     ),
 ]
 NewResults = Annotated[
@@ -86,36 +111,36 @@ NewResults = Annotated[
     typer.Option(
         "--results",
         metavar="FOLDER",
-        help="Where results and charts go: a folder that is empty or not there yet. Default: a new "
-        "one in results/.",
+        help="Where results and charts go: a folder that is empty or not there yet.",
+        show_default="a new one in results/",
     ),
 ]
 KeptResults = Annotated[
     Optional[Path],
-    typer.Argument(metavar="[RESULTS]", help="A folder of results. Default: results/latest."),
+    typer.Argument(metavar="RESULTS", help="A folder of results.", show_default="results/latest"),
 ]
 Instruments = Annotated[
     bool,
     typer.Option(
         "--instruments/--no-instruments",
-        help="Count system calls and sample the clock, where the kernel allows it, in runs of "
-        "which no time is taken.",
+        help="Count system calls and sample the clock, in runs that are not timed.\n\n"
+        "Where the kernel allows it.",
     ),
 ]
 Toolchain = Annotated[
     Optional[str],
     typer.Option(
         metavar="NAME",
-        help="The Rust toolchain that builds all revisions, by rustup's name for it. Default: the "
-        "newest that is installed.",
+        help="The Rust toolchain that builds all revisions, as rustup names it.",
+        show_default="the newest installed",
     ),
 ]
 SetupLimit = Annotated[
     Optional[float],
     typer.Option(
         metavar="SECONDS",
-        help="Kill a step of setting up after this. Default: 60 for an import, 600 for an "
-        "installation, 3600 for a build.",
+        help="Kill a step of setting up after this.",
+        show_default="import 60, installation 600, build 3600",
     ),
 ]
 PassedVariables = Annotated[
@@ -123,32 +148,32 @@ PassedVariables = Annotated[
     typer.Option(
         "--pass-env",
         metavar="NAME",
-        help="An environment variable that builds and runs get besides the few that all have; "
-        "repeatable.",
+        help="A variable that builds and runs get besides the few that all have; repeatable.",
     ),
 ]
 TimeLimit = Annotated[
     Optional[float],
-    typer.Option(metavar="SECONDS", help="Kill a run after this. Default: by scenario."),
+    typer.Option(metavar="SECONDS", help="Kill a run after this.", show_default="by scenario"),
 ]
 FailOn = Annotated[
     list[str],
     typer.Option(
         "--fail-on",
-        metavar="METRIC:PCT%[,FLOOR][,alone][,together][,tail]",
-        help="The gate with a criterion of your own, besides those of --gate if that is given: "
-        "exit 1 if a candidate's metric rose by more, such as system:10% or cpu:5%,20ms; "
-        "repeatable. 'together' judges all scenarios by their mean, 'tail' judges rare bad runs, "
-        "'alone' does not excuse a rise of what explains CPU time where CPU time fell.",
+        metavar="CRITERION",
+        help="METRIC:PERCENT%[,FLOOR][,alone][,together][,tail]: the gate asks this; repeatable."
+        "\n\nExit 1 if a candidate's metric rose by more, such as system:10% or cpu:5%,20ms. Comes "
+        "on top of the criteria of --gate, if that is given. 'together' judges all scenarios by "
+        "their mean, 'tail' judges rare bad runs, 'alone' does not excuse a rise of what explains "
+        "CPU time where CPU time fell.",
     ),
 ]
 GateDefaults = Annotated[
     bool,
     typer.Option(
         "--gate",
-        help="The gate: exit 1 if a candidate costs more, 0 if every question was answered and it "
-        "does not, 3 if that cannot be said. Rounds are added until every question is settled. "
-        f"{_defaults()}",
+        help="The gate: exit 1 if a candidate costs more, 3 if that cannot be said.\n\n"
+        "0 if every question was answered and it does not. Rounds are added until every question "
+        f"is settled. {_defaults()}",
     ),
 ]
 FailFast = Annotated[
@@ -159,8 +184,10 @@ MostRounds = Annotated[
     int,
     typer.Option(
         "--max-rounds",
-        help="The gate leaves a question open after so many rounds. It looks after 3, 4, 5, 6, 8, "
-        "10, 12, 15, 20, 25, 30, 40 … of them; nothing fails before the sixth.",
+        metavar="N",
+        help="The gate leaves a question open after so many rounds.\n\n"
+        "It looks after 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40 … of them; nothing fails before "
+        "the sixth.",
     ),
 ]
 Full = Annotated[
@@ -169,6 +196,7 @@ Full = Annotated[
         "--full", help="The gate runs scenarios of full length, not of about 1 s of waiting."
     ),
 ]
+Plot = Annotated[bool, typer.Option("--plot/--no-plot", help="Draw charts at the end.")]
 Quiet = Annotated[
     bool, typer.Option("--quiet", "-q", help="No progress, no table: only the sentences.")
 ]
@@ -177,7 +205,8 @@ Anchor = Annotated[
     Optional[str],
     typer.Option(
         metavar="REVISION",
-        help="What all are relative to: a release or commit. Default: what most sittings hold.",
+        help="What all are relative to: a release or commit.",
+        show_default="what most sittings hold",
     ),
 ]
 StepMargin = Annotated[
@@ -185,6 +214,7 @@ StepMargin = Annotated[
     typer.Option("--margin", metavar="PERCENT", help="What a step must exceed to be claimed."),
 ]
 STEP_MARGIN = MARGIN * 100
+UntilStdinEnds = Annotated[bool, typer.Option("--until-stdin-ends", hidden=True)]
 
 
 _REPLACED = "request"

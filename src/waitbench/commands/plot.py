@@ -23,13 +23,15 @@ def plot(
     results: options.KeptResults = None,
     formats: Annotated[
         list[str],
-        typer.Option("--format", "-f", metavar="png|svg", help="Repeatable. Default: png."),
+        typer.Option("--format", "-f", metavar="png|svg", help="Repeatable."),
     ] = ["png"],
 ) -> None:
     """Draw the charts of a folder of results."""
     for name in formats:
-        if name not in concluding.FORMATS:
-            raise UsageError(f"--format {name!r} is not one of: {', '.join(concluding.FORMATS)}.")
+        if name not in concluding.CHART_FORMATS:
+            raise UsageError(
+                f"--format {name!r} is not one of: {', '.join(concluding.CHART_FORMATS)}."
+            )
     output = make_console()
     for path in concluding.draw(comparisons.read(folders.existing_folder(results)), formats):
         output.print(str(path), soft_wrap=True)

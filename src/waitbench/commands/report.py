@@ -35,8 +35,8 @@ def report(
         Optional[list[Path]],
         typer.Argument(
             metavar="RESULTS",
-            help="Folders of results; for a page also folders with such folders. Default: "
-            "results/latest.",
+            help="Folders of results; for a page also folders with such folders.",
+            show_default="results/latest",
         ),
     ] = None,
     markdown: Annotated[
@@ -47,8 +47,8 @@ def report(
         Optional[Path],
         typer.Option(
             metavar="FILE",
-            help="Write a page instead, one file to be looked at in a browser: verdicts, every "
-            "run, and the history of several comparisons.",
+            help="Write a page instead, one file to be looked at in a browser.\n\n"
+            "It has verdicts, every run, and the history of several comparisons.",
         ),
     ] = None,
     newest: Annotated[

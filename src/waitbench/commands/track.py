@@ -48,7 +48,7 @@ def track(
     branch: Annotated[
         Optional[str],
         typer.Argument(
-            metavar="[BRANCH]", help="Its commits along first parents. Default: releases."
+            metavar="BRANCH", help="Its commits along first parents.", show_default="releases"
         ),
     ] = None,
     anchor: options.Anchor = None,
@@ -58,7 +58,7 @@ def track(
     budget: Annotated[
         float, typer.Option(metavar="SECONDS", help="No comparison begins after this much time.")
     ] = 3600,
-    rounds: Annotated[int, typer.Option(help="Of each comparison.")] = 5,
+    rounds: options.Rounds = 5,
     metric: options.Metric = "steady",
     margin: options.StepMargin = options.STEP_MARGIN,
     *,
@@ -66,7 +66,11 @@ def track(
     full: options.Full = False,
     results: Annotated[
         Path,
-        typer.Option(metavar="FOLDER", help="The history: a folder with folders of results."),
+        typer.Option(
+            metavar="FOLDER",
+            help="The history: a folder with folders of results.",
+            show_default="results",
+        ),
     ] = RESULTS,
     instruments: options.Instruments = True,
     dry_run: Annotated[
@@ -197,7 +201,7 @@ class Tracking:
             gate=Gate(criteria=(), most_rounds=self.rounds),
             rounds=self.rounds,
             quick=not self.full,
-            extras=Extras(timeline=False, launcher_cost=False, trace=False),
+            extras=Extras(),
             results=None,
             store=self.store,
             resume=False,

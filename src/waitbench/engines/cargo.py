@@ -16,12 +16,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 
 from waitbench.engines.base import ReadSource
-from waitbench.model.environment import Toolchain
+from waitbench.model.environment import Interpreter, Toolchain
 from waitbench.model.errors import HarnessError
 from waitbench.system.processes import tail
+
+NEWEST_PYTHON = {
+    (0, 17): (3, 11), (0, 18): (3, 11), (0, 19): (3, 12), (0, 20): (3, 12), (0, 21): (3, 12),
+    (0, 22): (3, 13), (0, 23): (3, 13), (0, 24): (3, 13), (0, 25): (3, 14),
+}  # fmt: skip
+"""The newest CPython minor that each PyO3 builds for: ``SUPPORTED_VERSIONS_CPYTHON`` in its
+``pyo3-ffi/build.rs`` (before 0.20: its change log)."""
+
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -29,7 +38,7 @@ else:
     import tomli as tomllib
 
 
-def parse(text: str | None) -> dict[str, Any]:
+def _parse(text: str | None) -> dict[str, Any]:
     """The content of a file; nothing where there is no file, or it is not TOML."""
     try:
         return dict(tomllib.loads(text or ""))
@@ -182,8 +191,8 @@ def choose(sources: Sequence[ReadSource], wanted: str | None) -> Toolchain:
 def required(read: ReadSource) -> Version | None:
     """The version that a source tree asks for: the newest that any of its files names."""
     toolchain = read("rust-toolchain.toml") or read("rust-toolchain") or ""
-    package = _table(parse(read("Cargo.toml")), "package")
-    channel = str(_table(parse(toolchain), "toolchain").get("channel", toolchain)).strip()
+    package = _table(_parse(read("Cargo.toml")), "package")
+    channel = str(_table(_parse(toolchain), "toolchain").get("channel", toolchain)).strip()
     named = (_parsed(channel), _parsed(str(package.get("rust-version", ""))))
     return max(filter(None, named), default=None)
 
@@ -228,3 +237,19 @@ def _parsed(text: str) -> Version | None:
 def _table(data: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     found = data.get(name)
     return found if isinstance(found, dict) else {}
+
+
+def supports_python(python: Interpreter, read: ReadSource) -> bool:
+    """Whether ``requires-python`` and the locked PyO3 allow a Python."""
+    project = _parse(read("pyproject.toml")).get("project", {})
+    try:
+        if python.version not in SpecifierSet(str(project.get("requires-python", ""))):
+            return False
+    except InvalidSpecifier:
+        pass  # the build will say so, with its own words
+    for package in _parse(read("Cargo.lock")).get("package", []):
+        if package.get("name") == "pyo3":
+            major, minor = str(package["version"]).split(".")[:2]
+            newest = NEWEST_PYTHON.get((int(major), int(minor)))
+            return newest is None or python.minor <= newest
+    return True

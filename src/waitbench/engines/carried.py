@@ -1,6 +1,7 @@
 """What engines have in common whose workloads a module of ours carries."""
 
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -10,8 +11,8 @@ from waitbench.engines.base import Builder, Engine, ReadSource, Start, Traits
 from waitbench.model.environment import Environment, Interpreter, Toolchain
 from waitbench.model.scenario import Scenario, Topology
 
-CARRIER = "carrier"
-"""The folder beside an engine's module that holds what carries the workloads."""
+_CARRIER, _SOURCES = "carrier", "sources"
+"""Folders beside an engine's module: what carries the workloads, and a package of ours."""
 
 
 class PureBuilder:
@@ -44,6 +45,12 @@ class Carried(Engine):
     builder: Builder = PureBuilder()
     capabilities: frozenset[str] = frozenset()
 
+    def __init_subclass__(cls) -> None:
+        beside = Path(sys.modules[cls.__module__].__file__ or "").resolve().parent
+        for attribute, name in (("carrier", _CARRIER), ("own_sources", _SOURCES)):
+            if (beside / name).is_dir():
+                setattr(cls, attribute, beside / name)
+
     def version_of(self, name: str) -> str | None:
         if not re.fullmatch(r"v?\d[\w.]*", name):
             return None
@@ -64,5 +71,5 @@ class Carried(Engine):
     def start(self, environment: Environment, scenario: Scenario, topology: Topology) -> Start:
         chosen = environment.settings
         settings = (f"{n}={chosen.get(n, knob.default)}" for n, knob in self.settings.items())
-        arguments = ("-m", CARRIER, scenario.import_string, str(topology.workers), *settings)
+        arguments = ("-m", _CARRIER, scenario.import_string, str(topology.workers), *settings)
         return Start(arguments=(str(environment.python), *arguments), processes=1)

@@ -14,7 +14,7 @@ from waitbench.execution.services import URL_VARIABLE, Running, ServerPool, runn
 from waitbench.model.environment import Environment
 from waitbench.model.instruments import Instruments
 from waitbench.model.scenario import CAPABILITIES, Scenario, Topology
-from waitbench.system import run_folders, variables
+from waitbench.system import locks, variables
 from waitbench.system.confinement import run_alone
 from waitbench.system.counters import TreeCounters, answering, hits_of
 from waitbench.system.guard import GUARD
@@ -175,7 +175,7 @@ class Bench:
         self, scenario: Scenario, label: str, *, instrumented: bool = False
     ) -> Iterator[ReadyRun]:
         """Makes a run ready, cleans up behind it. Raises ``HarnessError`` if a service fails."""
-        with run_folders.own(self.cache.folder("runs")) as folder:
+        with locks.own_folder(self.cache.folder("runs")) as folder:
             (folder / "probes").mkdir()
             with self._services(scenario, folder) as services:
                 engine, environment = self._engine(label), self.environments[label]

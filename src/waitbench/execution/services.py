@@ -21,7 +21,7 @@ import psutil
 
 from waitbench.model.errors import HarnessError
 from waitbench.model.scenario import Service, ServicePlan
-from waitbench.system import run_folders, variables
+from waitbench.system import locks, variables
 from waitbench.system.locks import locked
 from waitbench.system.places import ROOT, SERVICES, Cache
 from waitbench.system.processes import run_logged, tail
@@ -277,7 +277,7 @@ class ServerPool:
         """The server of a service; started if there is none, or none any more."""
         server = self._servers.get(service.name)
         if server is None or server.ended() is not None:
-            logs = self._stack.enter_context(run_folders.own(self._cache.folder("runs")))
+            logs = self._stack.enter_context(locks.own_folder(self._cache.folder("runs")))
             server = self._stack.enter_context(serving(python, service, None, logs, self._cache))
             self._servers[service.name] = server
         return server

@@ -28,8 +28,8 @@ from waitbench.execution.bench import Bench, ReadyRun
 from waitbench.model.errors import HarnessError
 from waitbench.model.run import PHASES, Calls, Trace
 from waitbench.model.scenario import Scenario
+from waitbench.system.instruments import TRACER
 from waitbench.system.processes import kill_group, tail
-from waitbench.system.tracer import PROGRAM
 
 _PROGRAM_TEXT = Path(__file__).with_name("system_calls.bt")
 _ATTACHES_WITHIN_S = 60
@@ -75,9 +75,9 @@ def parse(output: str) -> Observed:
             if said["type"] == "map":
                 maps |= said["data"]
             elif said["type"] in ("lost_events", "helper_error"):
-                raise HarnessError(f"{PROGRAM} lost events")
+                raise HarnessError(f"{TRACER} lost events")
             elif said.get("data") == "time limit":
-                raise HarnessError(f"{PROGRAM} reached its time limit")
+                raise HarnessError(f"{TRACER} reached its time limit")
         observed = Observed(
             began={pid: ns for (pid,), ns in _entries(maps, "@began")},
             ended={pid: ns for (pid,), ns in _entries(maps, "@ended")},
@@ -87,7 +87,7 @@ def parse(output: str) -> Observed:
         )
         totals = int(maps["@all_calls"]), int(maps["@all_spent"])
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise HarnessError(f"what {PROGRAM} wrote cannot be read ({error!r})") from error
+        raise HarnessError(f"what {TRACER} wrote cannot be read ({error!r})") from error
     # A map that is full takes no more and says nothing.
     if totals != (sum(observed.counts.values()), sum(observed.spent.values())):
         raise HarnessError("there were more kinds of calls than there was room for")
@@ -105,7 +105,7 @@ def trace_of(label: str, observed: Observed, reports: Sequence[Mapping[str, Any]
     for worker in workers:
         pid = worker["pid"]
         if pid not in observed.began or pid not in observed.ended:
-            raise HarnessError(f"{PROGRAM} did not see process {pid}, or sees it by another number")
+            raise HarnessError(f"{TRACER} did not see process {pid}, or sees it by another number")
         stretches = [_stretch(worker[end], pid, observed) for end in ("first_poll", "end_of_input")]
         bounds = (observed.began[pid], *(ns for _, ns in stretches), observed.ended[pid])
         for phase, (begin, end) in zip(PHASES, pairwise(bounds), strict=True):
@@ -171,7 +171,7 @@ def _tracing(ready: ReadyRun) -> Iterator[Path]:
         raise HarnessError("this processor's system calls are not known by name") from error
     with output.open("wb") as out, errors.open("wb") as log:
         process = subprocess.Popen(
-            [PROGRAM, "-f", "json", str(_PROGRAM_TEXT), *map(str, numbers)],
+            [TRACER, "-f", "json", str(_PROGRAM_TEXT), *map(str, numbers)],
             stdin=subprocess.DEVNULL,
             stdout=out,
             stderr=log,
@@ -191,7 +191,7 @@ def _tracing(ready: ReadyRun) -> Iterator[Path]:
             process.wait(_ENDS_WITHIN_S)
         if process.returncode != 0:
             raise HarnessError(
-                f"{PROGRAM} did not end well ({process.returncode}): {tail(errors, 5)}"
+                f"{TRACER} did not end well ({process.returncode}): {tail(errors, 5)}"
             )
     finally:
         kill_group(process.pid)
@@ -203,7 +203,7 @@ def _wait_until_attached(process: subprocess.Popen[bytes], output: Path, errors:
     end = time.monotonic() + _ATTACHES_WITHIN_S
     while '"attached"' not in output.read_text("utf-8", "replace"):
         if process.poll() is not None or time.monotonic() > end:
-            raise HarnessError(f"{PROGRAM} did not attach: {tail(errors, 1)}")
+            raise HarnessError(f"{TRACER} did not attach: {tail(errors, 1)}")
         time.sleep(0.02)
 
 

@@ -13,25 +13,20 @@ from typing import TYPE_CHECKING
 
 from waitbench.families import embedding, kafka, paged_output, scoring
 from waitbench.families import input as input_families
-from waitbench.families.base import Command, FamilyModule
+from waitbench.families.base import FamilyModule
 from waitbench.model import metrics
 from waitbench.model.metrics import Metric
-from waitbench.model.record import Record
 from waitbench.model.scenario import Scenario
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from waitbench.model.record import Record
     from waitbench.reporting.document import Table
     from waitbench.store.comparisons import Contents
 
-_MODULES: tuple[FamilyModule, ...] = (
-    input_families.MODULE,
-    scoring.MODULE,
-    embedding.MODULE,
-    paged_output.MODULE,
-    kafka.MODULE,
-)
+_FAMILIES = (input_families, scoring, embedding, paged_output, kafka)
+_MODULES: tuple[FamilyModule, ...] = tuple(family.MODULE for family in _FAMILIES)
 
 ALL: tuple[Scenario, ...] = tuple(s for module in _MODULES for s in module.scenarios)
 """Every scenario there is, in the order in which they run."""
@@ -79,10 +74,13 @@ def lacks(services: Path) -> Mapping[str, str]:
     return {name: lack for name, lack in found.items() if lack is not None}
 
 
-def commands() -> tuple[Command, ...]:
-    """The commands that only one family has."""
-    # Not a constant: typer takes longer to import than all families.
-    return tuple(module.command() for module in _MODULES if module.command)
+def commands() -> Mapping[str, str]:
+    """The commands that only one family has: the module of each, by its name."""
+    return {
+        family.MODULE.command: f"{family.__name__}.command"
+        for family in _FAMILIES
+        if family.MODULE.command is not None
+    }
 
 
 def _of_module(contents: Contents, module: FamilyModule) -> Contents:

@@ -18,17 +18,6 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Command:
-    """A command of the command line that only one family has."""
-
-    name: str
-    function: Callable[..., None]
-    """Its parameters are typer's, its docstring is the command's help."""
-    epilog: str
-    """Examples, shown below the help."""
-
-
-@dataclass(frozen=True, kw_only=True)
 class FamilyModule:
     """All that one folder offers. What a function here needs is imported when it is called."""
 
@@ -43,7 +32,8 @@ class FamilyModule:
 
     It is given the folder in which services are set up.
     """
-    command: Callable[[], Command] | None = None
+    command: str | None = None
+    """The name of the command that only it has, which module ``command`` of its folder holds."""
 
 
 def on_each_reading_worker(parameter: str) -> Callable[[Parameters, Topology], int]:

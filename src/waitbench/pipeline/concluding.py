@@ -1,8 +1,10 @@
 """The end of a comparison, wherever its runs were made: tables, charts, verdict, exit code."""
 
 import json
-from collections.abc import Sequence
+import os
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
@@ -15,16 +17,20 @@ from waitbench.analysis.statistics import Comparison
 from waitbench.model.errors import ExitCode, HarnessError
 from waitbench.model.record import Record
 from waitbench.model.share import Share
-from waitbench.pipeline import gating
 from waitbench.pipeline.gating import Gate
 from waitbench.reporting import comparison as reporting
 from waitbench.reporting import machines, summary, traces
 from waitbench.reporting.console import make_console, print_document, print_tables
 from waitbench.reporting.document import Table
 from waitbench.reporting.gate import document
+from waitbench.reporting.gate_formats import FORMATS, annotations
 from waitbench.reporting.gate_formats import plain as plain_verdict
 from waitbench.store import comparisons, timelines
 from waitbench.store.comparisons import Contents
+from waitbench.system import files
+
+VERDICT_NAME = "verdict"
+CHART_FORMATS = ("png", "svg")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +55,7 @@ class UnreadFailure(HarnessError):
     exit_code = ExitCode.REGRESSION
 
     def __init__(self, folder: Path) -> None:
-        path = folder / f"{gating.VERDICT_NAME}.json"
+        path = folder / f"{VERDICT_NAME}.json"
         super().__init__(f"the gate failed, and the output cannot be written: see {path}.")
 
 
@@ -111,7 +117,7 @@ class Concluding:
         try:
             # First of all: whoever reads what is printed may have gone.
             if verdict is not None:
-                gating.publish(verdict, self.gate, contents.folder)
+                publish(verdict, self.gate, contents.folder)
         finally:
             try:
                 self._say(records, contents, verdict)
@@ -135,7 +141,7 @@ class Concluding:
             if where is not None:
                 answers.print(where, soft_wrap=True)
         if verdict is not None and not self.output.as_json:
-            gating.show(verdict, answers)
+            _show(verdict, answers)
             if verdict.failures and not self.is_traced:
                 answers.print(traces.OFFER, soft_wrap=True)
         if self.output.as_json:
@@ -163,7 +169,47 @@ class Concluding:
         )
 
 
-FORMATS = ("png", "svg")
+def _show(verdict: GateVerdict, output: Console) -> None:
+    """Prints a verdict, on GitHub with annotations."""
+    print_document(document(verdict), output)
+    if os.environ.get("GITHUB_ACTIONS") == "true":
+        for annotation in annotations(verdict):
+            output.print(annotation, soft_wrap=True)
+
+
+def publish(verdict: GateVerdict, asked: Gate, folder: Path) -> None:
+    """Writes a verdict wherever it was asked for. Raises ``HarnessError``."""
+    writes = [partial(comparisons.write_document, folder, VERDICT_NAME, plain_verdict(verdict))]
+    writes += [
+        partial(files.write_text, report.path, FORMATS[report.format](verdict))
+        for report in asked.reports
+    ]
+    publish_markdown(FORMATS["markdown"](verdict), None, writes)
+
+
+def publish_markdown(
+    rendered: str, path: Path | None, others: Sequence[Callable[[], object]] = ()
+) -> None:
+    """Makes some writes, and those of Markdown: into a file that was named, and the job's summary.
+
+    One after the other, whatever happens to any. Raises ``HarnessError`` that names those that
+    failed.
+    """
+    writes = list(others)
+    if path is not None:
+        writes.append(partial(files.write_text, path, rendered))
+    summary = os.environ.get("GITHUB_STEP_SUMMARY")
+    if summary:
+        # Appended, as the runner expects of every step.
+        writes.append(partial(files.append_line, Path(summary), rendered))
+    errors = []
+    for write in writes:
+        try:
+            write()
+        except HarnessError as error:
+            errors.append(str(error))
+    if errors:
+        raise HarnessError("\n".join(errors))
 
 
 def draw(contents: Contents, formats: Sequence[str]) -> list[Path]:

@@ -16,7 +16,7 @@ from waitbench.pipeline.request import ValidRequest
 from waitbench.reporting.document import Table
 from waitbench.reporting.traces import tables
 from waitbench.store import timelines, traces
-from waitbench.system.tracer import find_tracer
+from waitbench.system.instruments import find_tracer
 
 _LAUNCHER = "launcher"
 
@@ -25,8 +25,8 @@ _LAUNCHER = "launcher"
 class Extras:
     """Which extra runs each revision has in each scenario."""
 
-    timeline: bool
-    launcher_cost: bool
+    timeline: bool = False
+    launcher_cost: bool = False
     trace: bool = False
 
     def validate(self) -> None:

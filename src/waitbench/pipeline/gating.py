@@ -1,36 +1,25 @@
-"""The gate: what was asked, what this machine can answer, when it is over, where it is written."""
+"""The gate: what it is asked, and what of that this machine can answer."""
 
 import math
-import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
-from functools import partial
 from pathlib import Path
 from typing import Any
-
-from rich.console import Console
 
 from waitbench.analysis import criteria, gate, sequential
 from waitbench.analysis.criteria import DEFAULTS, Criterion, Scope
 from waitbench.analysis.gate import GateVerdict
-from waitbench.analysis.judging import Judgement
-from waitbench.analysis.sequential import FEWEST_ROUNDS
 from waitbench.families import METRICS
-from waitbench.model.errors import HarnessError, UsageError
+from waitbench.model.errors import UsageError
 from waitbench.model.instruments import Instruments
 from waitbench.model.metrics import SYSTEM_CALLS
 from waitbench.model.record import Record
 from waitbench.model.scenario import Scenario
 from waitbench.pipeline.request import ValidRequest
-from waitbench.reporting.console import print_document
-from waitbench.reporting.gate import document
-from waitbench.reporting.gate_formats import FORMATS, annotations, plain
-from waitbench.store import comparisons
+from waitbench.reporting.gate_formats import FORMATS
 from waitbench.system import files
 from waitbench.system.instruments import find_sampler, find_system_calls
-
-VERDICT_NAME = "verdict"
 
 
 class Inconclusive(str, Enum):
@@ -232,132 +221,9 @@ def last_look(most_rounds: int) -> int:
     return max(sequential.looks_until(most_rounds), default=sequential.FIRST_ALARM)
 
 
-def show(verdict: GateVerdict, output: Console) -> None:
-    """Prints a verdict, on GitHub with annotations."""
-    print_document(document(verdict), output)
-    if os.environ.get("GITHUB_ACTIONS") == "true":
-        for annotation in annotations(verdict):
-            output.print(annotation, soft_wrap=True)
-
-
-def publish(verdict: GateVerdict, asked: Gate, folder: Path) -> None:
-    """Writes a verdict wherever it was asked for. Raises ``HarnessError``."""
-    writes = [partial(comparisons.write_document, folder, VERDICT_NAME, plain(verdict))]
-    writes += [
-        partial(files.write_text, report.path, FORMATS[report.format](verdict))
-        for report in asked.reports
-    ]
-    publish_markdown(FORMATS["markdown"](verdict), None, writes)
-
-
 def _why_left_out(criterion: Criterion) -> str:
     calls = criterion.metric.key == SYSTEM_CALLS
     reason = find_system_calls().reason if calls else find_sampler().reason
     if not reason:
         return f"{criterion}: not asked, as there were to be no instrumented runs."
     return f"{criterion}: not measured here: {reason}; ./waitbench doctor tells what would mend it."
-
-
-def publish_markdown(
-    rendered: str, markdown: Path | None, others: Sequence[Callable[[], object]] = ()
-) -> None:
-    """Makes some writes, and those of Markdown: into a file that was named, and the job's summary.
-
-    One after the other, whatever happens to any. Raises ``HarnessError`` that names those that
-    failed.
-    """
-    writes = list(others)
-    if markdown is not None:
-        writes.append(partial(files.write_text, markdown, rendered))
-    summary = os.environ.get("GITHUB_STEP_SUMMARY")
-    if summary:
-        # Appended, as the runner expects of every step.
-        writes.append(partial(files.append_line, Path(summary), rendered))
-    errors = []
-    for write in writes:
-        try:
-            write()
-        except HarnessError as error:
-            errors.append(str(error))
-    if errors:
-        raise HarnessError("\n".join(errors))
-
-
-_ENOUGH = 3
-"""First looks that must fit into the rounds for instruments to wait for the first."""
-
-
-class GateGuide:
-    """Wants more rounds of a scenario while any question about it could be settled by them."""
-
-    def __init__(
-        self,
-        asked: Gate,
-        records: Mapping[str, Record],
-        instruments: Instruments,
-        elsewhere: Iterable[Record] = (),
-        *,
-        sharing: int = 1,
-    ) -> None:
-        """Guides by the records of what is measured here; those of ``elsewhere`` need no runs.
-
-        So many comparisons share the allowed error as ``sharing`` says.
-        """
-        self._sharing = sharing
-        self._asked = asked
-        self._records = tuple(records.values())
-        self._elsewhere = tuple(elsewhere)
-        self._instrumented = instruments.keys
-        self._seen: object = None
-        self._judgements: tuple[Judgement, ...] = ()
-        self._unsettled: tuple[Judgement, ...] = ()
-
-    def wants_more(self, scenario: str) -> bool:
-        """Whether more rounds of a scenario would change anything that matters.
-
-        So does a round in which a run failed in an earlier session.
-        """
-        self._judge()
-        (record,) = (record for record in self._records if record.scenario == scenario)
-        if any(number <= self._asked.most_rounds for number in record.awaits_repeats):
-            return True
-        return any(scenario in judgement.scenarios for judgement in self._unsettled)
-
-    def wants_instruments(self, scenario: str) -> bool:
-        """Whether what only instrumented runs give would.
-
-        Not before the first look, if there are rounds enough after it: an obvious change is known
-        by then, and counts need fewer rounds than times.
-        """
-        self._judge()
-        return self._may_begin(scenario) and any(
-            scenario in judgement.scenarios and judgement.criterion.metric.key in self._instrumented
-            for judgement in self._unsettled
-        )
-
-    def _may_begin(self, scenario: str) -> bool:
-        if self._asked.most_rounds < _ENOUGH * FEWEST_ROUNDS:
-            return True
-        (record,) = (record for record in self._records if record.scenario == scenario)
-        return any(len(record.of(label)) >= FEWEST_ROUNDS for label in record.context.labels)
-
-    def is_over(self) -> bool:
-        """Whether nothing more need be measured at all."""
-        self._judge()
-        has_failed = self._asked.fail_fast and any(map(gate.has_failed, self._judgements))
-        return has_failed or gate.is_too_disturbed(self._records)
-
-    def _judge(self) -> None:
-        """Judges anew, if anything was measured since the last time."""
-        seen = [(list(record.measurements), len(record.outcomes)) for record in self._records]
-        if seen == self._seen:
-            return
-        self._judgements = gate.judge_all(
-            self._records,
-            self._asked.criteria,
-            self._asked.most_rounds,
-            self._elsewhere,
-            sharing=self._sharing,
-        )
-        self._unsettled = gate.unsettled(self._judgements)
-        self._seen = seen

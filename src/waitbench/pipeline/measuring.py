@@ -1,20 +1,27 @@
 """How much of each scenario is measured, wherever that is, and what becomes of each result."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from waitbench.analysis import gate
+from waitbench.analysis.judging import Judgement
+from waitbench.analysis.sequential import FEWEST_ROUNDS
 from waitbench.execution import plan
 from waitbench.execution.measure import Measurer
 from waitbench.execution.session import Observer, Session
+from waitbench.model.instruments import Instruments
 from waitbench.model.record import Record
 from waitbench.model.run import PlannedRun, Result
 from waitbench.pipeline.extras import Extras
-from waitbench.pipeline.gating import Gate, GateGuide
+from waitbench.pipeline.gating import Gate
 from waitbench.pipeline.preparation import Prepared
 from waitbench.pipeline.request import ValidRequest
 from waitbench.reporting.progress import RunProgress
 from waitbench.store import comparisons
+
+_ENOUGH = 3
+"""First looks that must fit into the rounds for instruments to wait for the first."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,39 +50,111 @@ class Measuring:
         observer: Callable[[Measurer], Observer],
     ) -> None:
         """Measures what the records lack; they grow. ``observer`` makes one of what measures."""
-        request, labels = prepared.request, prepared.labels
         with prepared.measuring() as measurer:
-            session = Session(measurer, records, observer(measurer))
-            if not labels:
-                return
-            if self.gate.is_on:
-                elsewhere = prepared.new_records(request.elsewhere)
-                session.carry_out_until(
-                    GateGuide(
-                        self.gate,
-                        records,
-                        request.instruments,
-                        elsewhere.values(),
-                        sharing=self.sharing,
-                    ),
-                    self.gate.groups(request.here),
-                    labels,
-                    self.gate.most_rounds,
-                    self.gate.budget_s,
-                )
-            else:
-                done = {
-                    (record.scenario, run.label, run.round)
-                    for record in records.values()
-                    for run in record.measurements
-                }
-                planned = plan.schedule(
-                    request.here,
-                    labels,
-                    self.rounds,
-                    instrumented=bool(request.instruments.keys),
-                )
-                session.carry_out(plan.missing(planned, done))
+            self.measure_by(Session(measurer, records, observer(measurer)), prepared, records)
+
+    def measure_by(
+        self, session: Session, prepared: Prepared, records: Mapping[str, Record]
+    ) -> None:
+        """Measures the same by a session that there is."""
+        request, labels = prepared.request, prepared.labels
+        if not labels:
+            return
+        if self.gate.is_on:
+            elsewhere = prepared.new_records(request.elsewhere).values()
+            session.carry_out_until(
+                GateGuide(self.gate, records, request.instruments, elsewhere, sharing=self.sharing),
+                self.gate.groups(request.here),
+                labels,
+                self.gate.most_rounds,
+                self.gate.budget_s,
+            )
+            return
+        done = {
+            (record.scenario, run.label, run.round)
+            for record in records.values()
+            for run in record.measurements
+        }
+        planned = plan.schedule(
+            request.here, labels, self.rounds, instrumented=bool(request.instruments.keys)
+        )
+        session.carry_out(plan.missing(planned, done))
+
+
+class GateGuide:
+    """Wants more rounds of a scenario while any question about it could be settled by them."""
+
+    def __init__(
+        self,
+        asked: Gate,
+        records: Mapping[str, Record],
+        instruments: Instruments,
+        elsewhere: Iterable[Record] = (),
+        *,
+        sharing: int = 1,
+    ) -> None:
+        """Guides by the records of what is measured here; those of ``elsewhere`` need no runs.
+
+        So many comparisons share the allowed error as ``sharing`` says.
+        """
+        self._sharing = sharing
+        self._asked = asked
+        self._records = tuple(records.values())
+        self._elsewhere = tuple(elsewhere)
+        self._instrumented = instruments.keys
+        self._seen: object = None
+        self._judgements: tuple[Judgement, ...] = ()
+        self._unsettled: tuple[Judgement, ...] = ()
+
+    def wants_more(self, scenario: str) -> bool:
+        """Whether more rounds of a scenario would change anything that matters.
+
+        So does a round in which a run failed in an earlier session.
+        """
+        self._judge()
+        (record,) = (record for record in self._records if record.scenario == scenario)
+        if any(number <= self._asked.most_rounds for number in record.awaits_repeats):
+            return True
+        return any(scenario in judgement.scenarios for judgement in self._unsettled)
+
+    def wants_instruments(self, scenario: str) -> bool:
+        """Whether what only instrumented runs give would.
+
+        Not before the first look, if there are rounds enough after it: an obvious change is known
+        by then, and counts need fewer rounds than times.
+        """
+        self._judge()
+        return self._may_begin(scenario) and any(
+            scenario in judgement.scenarios and judgement.criterion.metric.key in self._instrumented
+            for judgement in self._unsettled
+        )
+
+    def _may_begin(self, scenario: str) -> bool:
+        if self._asked.most_rounds < _ENOUGH * FEWEST_ROUNDS:
+            return True
+        (record,) = (record for record in self._records if record.scenario == scenario)
+        return any(len(record.of(label)) >= FEWEST_ROUNDS for label in record.context.labels)
+
+    def is_over(self) -> bool:
+        """Whether nothing more need be measured at all."""
+        self._judge()
+        has_failed = self._asked.fail_fast and any(map(gate.has_failed, self._judgements))
+        return has_failed or gate.is_too_disturbed(self._records)
+
+    def _judge(self) -> None:
+        """Judges anew, if anything was measured since the last time."""
+        seen = [(list(record.measurements), len(record.outcomes)) for record in self._records]
+        if seen == self._seen:
+            return
+        self._judgements = gate.judge_all(
+            self._records,
+            self._asked.criteria,
+            self._asked.most_rounds,
+            self._elsewhere,
+            sharing=self._sharing,
+        )
+        self._unsettled = gate.unsettled(self._judgements)
+        self._seen = seen
 
 
 @dataclass(frozen=True)
@@ -84,7 +163,7 @@ class RunRecorder:
 
     folder: Path
     progress: RunProgress
-    sum_up: Callable[[Record], None] = lambda _record: None
+    sum_up: Callable[[Record], object] = lambda _record: None
     """Called when nothing more will be added to a record."""
 
     def extend(self, runs: Sequence[PlannedRun], at_most_s: float | None = None) -> None:

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
+from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn
 
 from waitbench.model.metrics import SYSTEM_CALLS
 from waitbench.model.run import WARM_UP, Measurement, Outcome, PlannedRun, Result
@@ -56,9 +56,7 @@ class RunProgress:
         self._expected_s = self._seen_s = 0.0
         self._at_most: float | None = None
         """When everything will have ended, at the latest; infinite where that is not known."""
-        self._begun: dict[str, float] = {}
-        """When the present run of each machine began."""
-        self._doing: dict[str, str] = {}
+        self._begun = time.monotonic()
         self._repeated = 0
         self._busy = ""
         # Refreshed by hand: while a worker's idleness is measured, nothing here may wake up.
@@ -104,30 +102,27 @@ class RunProgress:
         if not self._quiet:
             self._console.print(f"{what} …")
 
-    def begin(self, planned: PlannedRun, where: str = "") -> None:
-        """A run is about to start; ``where`` names the machine, where there are several."""
-        self._begun[where] = time.monotonic()
-        self._doing[where] = f"{planned.scenario.name} · {_round(planned)} · {planned.label}"
-        doing = (f"{name}: {what}" if name else what for name, what in self._doing.items())
+    def begin(self, planned: PlannedRun) -> None:
+        """A run is about to start."""
+        self._begun = time.monotonic()
+        doing = f"{planned.scenario.name} · {_round(planned)} · {planned.label}"
         self._bar.update(
             self._task,
-            description=" | ".join(doing) + self._busy,
+            description=doing + self._busy,
             left=self._time_left(),
             refresh=True,
         )
 
-    def end(self, planned: PlannedRun, result: Result, where: str = "") -> None:
+    def end(self, planned: PlannedRun, result: Result) -> None:
         """The run that began is over."""
         if isinstance(result, Measurement):  # one that hung says nothing of how long others take
             self._expected_s += planned.scenario.expected_s
-            now = time.monotonic()
-            self._seen_s += now - self._begun.get(where, now)
+            self._seen_s += time.monotonic() - self._begun
         self.skip(planned)
         if self._quiet or (self._console.is_terminal and isinstance(result, Measurement)):
             return
         number = f"[{self._total - len(self._left)}/{self._total}]"
-        name = f"{where}: " if where else ""
-        what = f"{name}{planned.scenario.name} {_round(planned)} {planned.label}"
+        what = f"{planned.scenario.name} {_round(planned)} {planned.label}"
         text = f"{number} {what}: {_brief(result)}"
         left = "" if self._console.is_terminal else self._time_left()
         self._console.print(text + (left and f" ({left})"), soft_wrap=True)
@@ -136,17 +131,6 @@ class RunProgress:
         """The next run of the plan will not take place, or has."""
         self._left.remove(planned)
         self._bar.update(self._task, advance=planned.scenario.expected_s)
-
-    def withdraw(self, runs: Sequence[PlannedRun], where: str) -> None:
-        """Runs that were to follow will not: their machine is not there any more."""
-        self._doing.pop(where, None)
-        for planned in runs:
-            self.skip(planned)
-        self._total -= len(runs)
-
-    def rest(self, where: str) -> None:
-        """A machine does nothing at present."""
-        self._doing.pop(where, None)
 
     def _time_left(self) -> str:
         if self._at_most is None:
@@ -157,7 +141,44 @@ class RunProgress:
     def _time_left_s(self) -> float:
         pace = self._seen_s / self._expected_s if self._expected_s else 1.0
         expected_s = sum(planned.scenario.expected_s for planned in self._left)
-        return pace * expected_s / max(1, len(self._doing))
+        return pace * expected_s
+
+
+class MachinesProgress:
+    """Shows what several machines say: on a terminal the last line of each, elsewhere every one."""
+
+    def __init__(self, console: Console, *, quiet: bool) -> None:
+        self._console = console
+        self._quiet = quiet
+        self._bar = Progress(
+            TextColumn("{task.description}", markup=False),
+            console=console,
+            auto_refresh=False,
+            disable=quiet or not console.is_terminal,
+        )
+        self._tasks: dict[str, TaskID] = {}
+
+    def __enter__(self) -> "MachinesProgress":
+        self._bar.start()
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._bar.stop()
+
+    def about(self, what: str) -> None:
+        """Says something that stays."""
+        if not self._quiet:
+            self._console.print(f"{what} …")
+
+    def tell(self, machine: str, what: str) -> None:
+        """A machine says what it does."""
+        said = f"{machine}: {what}"
+        if not self._console.is_terminal and not self._quiet:
+            self._console.print(said, soft_wrap=True, markup=False, highlight=False)
+            return
+        if machine not in self._tasks:
+            self._tasks[machine] = self._bar.add_task("", total=None)
+        self._bar.update(self._tasks[machine], description=said, refresh=True)
 
 
 def _round(planned: PlannedRun) -> str:

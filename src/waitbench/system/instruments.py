@@ -2,6 +2,8 @@
 
 import errno
 import os
+import shutil
+import subprocess
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,27 +24,39 @@ _CONTAINER = (
     "docker run --cap-add PERFMON --cap-add SYS_ADMIN, or the like of it for this container"
 )
 
+TRACER = "bpftrace"
+_ATTACHES_WITHIN_S = 60
+
 
 @dataclass(frozen=True, kw_only=True)
-class Counter:
+class _Instrument:
+    reason: str = ""
+    """Why there is none."""
+    remedy: str = ""
+    """The command that would mend that."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counter(_Instrument):
     """A kernel counter, or why there is none."""
 
     tracepoint: int | None
     """What to count, by the kernel's number; ``None`` where it cannot be counted."""
-    reason: str = ""
-    """Why it cannot."""
-    remedy: str = ""
-    """The command that would mend it."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sampler:
+class Sampler(_Instrument):
     """Whether the clock of a run's processes may be sampled, or why it may not."""
 
     allowed: bool
-    reason: str = ""
-    remedy: str = ""
-    """The command that would mend it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tracer(_Instrument):
+    """A program that traces system calls by name, or why there is none."""
+
+    path: str | None
+    """Where it is; ``None`` where nothing can be traced."""
 
 
 def find_instruments() -> Instruments:
@@ -129,3 +143,41 @@ def _remedy(refused: OSError, level: int) -> str:
     if refused.errno == errno.EPERM:
         return _CONTAINER
     return f"sudo sysctl kernel.perf_event_paranoid={level}"
+
+
+def find_tracer() -> Tracer:
+    """The tracer, tried on the tracepoint of system calls. Takes about a second."""
+    if os.geteuid() != 0:
+        return _no_tracer("only root may trace", "sudo ./waitbench compare … --trace")
+    path = shutil.which(TRACER)
+    if path is None:
+        return _no_tracer(f"{TRACER} is not installed", f"sudo apt-get install {TRACER}")
+    counter = find_system_calls()
+    if counter.tracepoint is None:
+        return _no_tracer(counter.reason, counter.remedy)
+    refused = _try_tracer(path)
+    if refused:
+        remedy = "In a container: start it with --privileged --pid=host."
+        return _no_tracer(f"{TRACER} cannot trace here: {refused}", remedy)
+    return Tracer(path=path)
+
+
+def _no_tracer(reason: str, remedy: str) -> Tracer:
+    return Tracer(path=None, reason=reason, remedy=remedy)
+
+
+def _try_tracer(path: str) -> str:
+    """Attaches to the tracepoint, and to no more. Why that fails; empty if it does not."""
+    program = "tracepoint:raw_syscalls:sys_enter { exit(); }"
+    try:
+        done = subprocess.run(
+            [path, "-e", program],
+            capture_output=True,
+            text=True,
+            timeout=_ATTACHES_WITHIN_S,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return str(error)
+    said = done.stderr.strip().splitlines()
+    return "" if done.returncode == 0 else said[-1] if said else f"exit code {done.returncode}"

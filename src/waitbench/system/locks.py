@@ -1,8 +1,10 @@
-"""Locks that say for whom they wait."""
+"""Locks that say for whom they wait, and folders that are their owner's as long as it lives."""
 
 import fcntl
 import os
+import shutil
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -13,6 +15,10 @@ from waitbench.model.errors import MachineError
 
 PATIENCE_S = 1.0
 """Who waits no longer than this says nothing."""
+
+_SUFFIX = ".lock"
+_YOUNG_S = 60.0
+"""A lock file this young may not be locked yet."""
 
 
 @contextmanager
@@ -74,3 +80,39 @@ def _locked(how: int) -> Iterator[None]:
         yield
     finally:
         os.close(descriptor)
+
+
+@contextmanager
+def own_folder(parent: Path) -> Iterator[Path]:
+    """An empty folder, for the time of the block; clears away those whose owners are gone.
+
+    A process number does not tell owners apart: two containers may share one checkout. So its name
+    is random, its owner holds a lock beside it, and whoever comes later clears away what nobody
+    holds.
+    """
+    clear_folders(parent)
+    descriptor, name = tempfile.mkstemp(_SUFFIX, f"{os.getpid()}-", parent)
+    lock = Path(name)
+    folder = lock.with_suffix("")
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        folder.mkdir()
+        yield folder
+    finally:
+        _remove(folder, lock)
+        os.close(descriptor)
+
+
+def clear_folders(parent: Path) -> None:
+    """Removes the folders that nobody holds."""
+    for lock in parent.glob(f"*{_SUFFIX}"):
+        with suppress(OSError), lock.open() as file:
+            if time.time() - os.fstat(file.fileno()).st_mtime < _YOUNG_S:
+                continue
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _remove(lock.with_suffix(""), lock)
+
+
+def _remove(folder: Path, lock: Path) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    lock.unlink(missing_ok=True)

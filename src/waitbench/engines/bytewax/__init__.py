@@ -7,7 +7,6 @@ from types import MappingProxyType
 
 from packaging.version import InvalidVersion, Version
 
-from waitbench.engines import pyo3
 from waitbench.engines.base import (
     ADDRESSES,
     INDEX,
@@ -18,7 +17,7 @@ from waitbench.engines.base import (
     Start,
     Traits,
 )
-from waitbench.engines.cargo import CargoBuilder
+from waitbench.engines.cargo import CargoBuilder, supports_python
 from waitbench.model.environment import Environment, Interpreter
 from waitbench.model.scenario import ALARM, KAFKA, NEXT_AWAKE, WINDOW, Scenario, Topology
 
@@ -78,7 +77,7 @@ class Bytewax(Engine):
         return f"v{version}"
 
     def supports(self, python: Interpreter, read: ReadSource) -> bool:
-        return pyo3.supports(python, read)
+        return supports_python(python, read)
 
     def affects_build(self, path: str) -> bool:
         return not _NO_INPUT.fullmatch(path)

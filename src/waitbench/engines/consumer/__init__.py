@@ -1,11 +1,7 @@
 """The floor for a broker's messages: a bare consumer, and nothing around it."""
 
-from pathlib import Path
-
-from waitbench.engines.carried import CARRIER, Carried
+from waitbench.engines.carried import Carried
 from waitbench.model.scenario import KAFKA
-
-_HERE = Path(__file__).resolve().parent
 
 
 class Consumer(Carried):
@@ -16,7 +12,6 @@ class Consumer(Carried):
     package = "confluent-kafka"
     module = "confluent_kafka"
     smoke_test = "import confluent_kafka"
-    carrier: Path | None = _HERE / CARRIER
     only: str | None = KAFKA
     capabilities = frozenset({KAFKA})
 

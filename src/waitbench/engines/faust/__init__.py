@@ -6,14 +6,11 @@ partitions, and hangs.
 """
 
 from collections.abc import Mapping
-from pathlib import Path
 from types import MappingProxyType
 
 from waitbench.engines.base import Knob
-from waitbench.engines.carried import CARRIER, Carried
+from waitbench.engines.carried import Carried
 from waitbench.model.scenario import KAFKA
-
-_HERE = Path(__file__).resolve().parent
 
 
 class Faust(Carried):
@@ -24,7 +21,6 @@ class Faust(Carried):
     package = "faust-streaming"
     module = "faust"
     smoke_test = "import faust; faust.App, faust.Worker"
-    carrier: Path | None = _HERE / CARRIER
     settings: Mapping[str, Knob] = MappingProxyType(
         {
             "broker_commit_interval": Knob(default="2.8"),

@@ -6,15 +6,12 @@ fit CPython 3.10 and newer.
 
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from types import MappingProxyType
 
 from waitbench.engines.base import Knob, Start
-from waitbench.engines.carried import CARRIER, Carried
+from waitbench.engines.carried import Carried
 from waitbench.model.environment import Environment
 from waitbench.model.scenario import NEXT_AWAKE, WINDOW, Scenario, Topology
-
-_HERE = Path(__file__).resolve().parent
 
 
 class Pathway(Carried):
@@ -25,7 +22,6 @@ class Pathway(Carried):
     package = "pathway"
     module = "pathway"
     smoke_test = "import pathway; pathway.io.python.ConnectorSubject, pathway.udf"
-    carrier: Path | None = _HERE / CARRIER
     settings: Mapping[str, Knob] = MappingProxyType(
         {
             "autocommit_ms": Knob(default="1500", whole=True),

@@ -18,15 +18,13 @@ task: up to Python 3.12 that reads the archive's directory again some 17 times, 
 import re
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 from types import MappingProxyType
 
 from waitbench.engines.base import Knob
-from waitbench.engines.carried import CARRIER, Carried
+from waitbench.engines.carried import Carried
 from waitbench.model.scenario import WINDOW
 from waitbench.system.processes import ask
 
-_HERE = Path(__file__).resolve().parent
 _OLDEST_JAVA = 17
 _VERSION = re.compile(r'version "(?:1\.)?(\d+)')
 _ANSWERS_WITHIN_S = 30
@@ -44,7 +42,6 @@ class PySpark(Carried):
     has_wheels = False
     # Rows of sources written in Python go to the JVM as Arrow's.
     requirements: tuple[str, ...] = ("pyarrow==23.0.1",)
-    carrier: Path | None = _HERE / CARRIER
     settings: Mapping[str, Knob] = MappingProxyType({"trigger_ms": Knob(default="0", whole=True)})
     """How long Spark waits between batches: Spark's own default is not at all. Then it asks for
     news some 70 times a second, 10 ms after each answer (``spark.sql.streaming.pollingDelay``)."""

@@ -1,11 +1,7 @@
 """The floor for Python: threads that block, and nothing between them but a queue."""
 
-from pathlib import Path
-
-from waitbench.engines.carried import CARRIER, Carried
+from waitbench.engines.carried import Carried
 from waitbench.model.scenario import ALARM, NEXT_AWAKE, WINDOW
-
-_HERE = Path(__file__).resolve().parent
 
 
 class Python(Carried):
@@ -16,8 +12,6 @@ class Python(Carried):
     package = "waitbench-floor"
     module = "waitbench_floor"
     smoke_test = "import waitbench_floor"
-    own_sources: Path | None = _HERE / "sources"
-    carrier: Path | None = _HERE / CARRIER
     capabilities = frozenset({NEXT_AWAKE, WINDOW, ALARM})
 
     def version_of(self, name: str) -> str | None:

@@ -6,14 +6,11 @@ ask for, there are wheels for Python 3.12 and earlier only.
 """
 
 from collections.abc import Mapping
-from pathlib import Path
 from types import MappingProxyType
 
 from waitbench.engines.base import Knob
-from waitbench.engines.carried import CARRIER, Carried
+from waitbench.engines.carried import Carried
 from waitbench.model.scenario import KAFKA
-
-_HERE = Path(__file__).resolve().parent
 
 
 class QuixStreams(Carried):
@@ -24,7 +21,6 @@ class QuixStreams(Carried):
     package = "quixstreams"
     module = "quixstreams"
     smoke_test = "from quixstreams import Application, message_context"
-    carrier: Path | None = _HERE / CARRIER
     settings: Mapping[str, Knob] = MappingProxyType(
         {"commit_interval": Knob(default="5.0"), "consumer_poll_timeout": Knob(default="1.0")}
     )

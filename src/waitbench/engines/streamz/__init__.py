@@ -1,11 +1,10 @@
 """streamz: pipelines of plain calls, with sources that an event loop runs."""
 
 from collections.abc import Mapping
-from pathlib import Path
 from types import MappingProxyType
 
 from waitbench.engines.base import Knob
-from waitbench.engines.carried import CARRIER, Carried
+from waitbench.engines.carried import Carried
 from waitbench.model.scenario import ALARM, NEXT_AWAKE, WINDOW
 
 
@@ -21,7 +20,6 @@ class Streamz(Carried):
     package = "streamz"
     module = "streamz"
     smoke_test = "import streamz"
-    carrier: Path | None = Path(__file__).resolve().parent / CARRIER
     # As its own sources that look for news call it, in seconds; 0 waits until there is some.
     settings: Mapping[str, Knob] = MappingProxyType({"poll_interval": Knob(default="0")})
     capabilities = frozenset({NEXT_AWAKE, WINDOW, ALARM})

@@ -3,7 +3,6 @@
 import re
 import shutil
 from collections.abc import Mapping
-from pathlib import Path
 from types import MappingProxyType
 
 from waitbench.engines.base import Builder, Knob, Start
@@ -36,8 +35,6 @@ class Timely(Carried):
     package = "waitbench-timely"
     module = "waitbench_timely"
     smoke_test = _SMOKE_TEST
-    own_sources: Path | None = Path(__file__).resolve().parent / "sources"
-    carrier: Path | None = None
     runs_python = False
     parameters: frozenset[str] | None = frozenset(
         {

@@ -5,9 +5,7 @@ from typing import Annotated, Optional
 
 import typer
 
-from waitbench.families.base import Command
-
-_EXAMPLES = """
+EXAMPLES = """
 \b
 Examples:
   ./waitbench load
@@ -20,16 +18,19 @@ def load(
     mode: Annotated[
         list[str],
         typer.Option(
-            help="direct, proxy-fixed, proxy-fixed-1 or proxy-adaptive; repeatable. "
-            "Default: all, one after the other."
+            metavar="MODE",
+            help="direct, proxy-fixed, proxy-fixed-1 or proxy-adaptive; repeatable.",
+            show_default="all, one after the other",
         ),
     ] = [],
-    connections: Annotated[int, typer.Option("--connections", "-c", help="Clients at once.")] = 200,
+    connections: Annotated[
+        int, typer.Option("--connections", "-c", metavar="N", help="Clients at once.")
+    ] = 200,
     duration: Annotated[
         float,
         typer.Option("--duration", "-z", metavar="SECONDS", help="How long each load lasts."),
     ] = 30,
-    inputs: Annotated[int, typer.Option(help="Texts in each request.")] = 2,
+    inputs: Annotated[int, typer.Option(metavar="N", help="Texts in each request.")] = 2,
     call_cost: Annotated[
         float,
         typer.Option(
@@ -39,7 +40,9 @@ def load(
     rounds: Annotated[
         int,
         typer.Option(
-            help="Loads of each mode, one mode after the other. Figures are medians of the rounds."
+            metavar="N",
+            help="Loads of each mode, one mode after the other.\n\n"
+            "Figures are medians of the rounds.",
         ),
     ] = 1,
     url: Annotated[
@@ -49,7 +52,7 @@ def load(
     results: Annotated[
         Optional[Path],
         typer.Option(
-            metavar="FOLDER", help="Where the figures go. Default: a new folder under results/."
+            metavar="FOLDER", help="Where the figures go.", show_default="a new one in results/"
         ),
     ] = None,
 ) -> None:
@@ -71,6 +74,3 @@ def load(
         url=url,
     )
     raise typer.Exit(put_load(options, results, make_console()))
-
-
-COMMAND = Command(name="load", function=load, epilog=_EXAMPLES)

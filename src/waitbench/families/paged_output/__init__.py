@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from waitbench.families.base import Command, FamilyModule
+from waitbench.families.base import FamilyModule
 from waitbench.families.paged_output.scenarios import SCENARIOS
 
 if TYPE_CHECKING:
@@ -27,10 +27,4 @@ def _figures(contents: Contents) -> Mapping[str, Figure]:
     return charts.figures(kept.paging(contents))
 
 
-def _command() -> Command:
-    from waitbench.families.paged_output import command
-
-    return command.COMMAND
-
-
-MODULE = FamilyModule(scenarios=SCENARIOS, tables=_tables, figures=_figures, command=_command)
+MODULE = FamilyModule(scenarios=SCENARIOS, tables=_tables, figures=_figures, command="paged-output")

@@ -5,9 +5,7 @@ from typing import Annotated, Optional
 
 import typer
 
-from waitbench.families.base import Command
-
-_EXAMPLES = """
+EXAMPLES = """
 \b
 Examples:
   ./waitbench paged-output
@@ -17,7 +15,8 @@ Examples:
 
 def paged_output(
     repetitions: Annotated[
-        int, typer.Option(help="Runs of each side of each row; medians are shown.")
+        int,
+        typer.Option(metavar="N", help="Runs of each side of each row; medians are shown."),
     ] = 5,
     largest: Annotated[
         Optional[int], typer.Option(metavar="MESSAGES", help="No rows with more messages.")
@@ -25,7 +24,7 @@ def paged_output(
     results: Annotated[
         Optional[Path],
         typer.Option(
-            metavar="FOLDER", help="Where the figures go. Default: a new folder under results/."
+            metavar="FOLDER", help="Where the figures go.", show_default="a new one in results/"
         ),
     ] = None,
 ) -> None:
@@ -38,6 +37,3 @@ def paged_output(
 
     options = PagingOptions(repetitions=repetitions, largest=largest)
     raise typer.Exit(remake_tables(options, results, make_console()))
-
-
-COMMAND = Command(name="paged-output", function=paged_output, epilog=_EXAMPLES)

@@ -17,16 +17,18 @@ query.
 
 import math
 import os
+import sys
 import tempfile
 import threading
 import time
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from contextlib import contextmanager
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 from channel import Listener
 from live_source import ITEM, EventTime, LiveReader, live
-from pyspark.sql import functions
-from session import session
-from support import probe
+from pyspark import SparkContext
+from pyspark.sql import SparkSession, functions
+from support import probe, tree
 from support.carrying import sink
 from support.holding import Alarm, Hold, Window
 from support.loading import carried, settings, workers
@@ -35,6 +37,8 @@ __all__ = ["build_dataflow", "dynamic_source", "partitioned_source", "sink"]
 
 _LATE_S = 1
 """How far the watermark is behind: more than it takes to read all partitions one by one."""
+
+_ENDS_WITHIN_S = 20.0
 
 Step = Callable[[Any], Any]
 
@@ -70,7 +74,7 @@ class Dataflow(NamedTuple):
         with tempfile.TemporaryDirectory(dir=".", prefix="spark-") as relative:
             folder = os.path.abspath(relative)
             listener = Listener(folder)
-            with session(folder, workers) as spark:
+            with _spark(folder, workers) as spark:
                 output = (
                     self._rows(spark, folder)
                     .select(_all_in_one(self.steps)(*ITEM).alias("text"))
@@ -175,6 +179,50 @@ def _attend(query: Any, listener: Listener) -> None:
     query.processAllAvailable()
     query.stop()
     watching.join()
+
+
+@contextmanager
+def _spark(folder: str, workers: int) -> Iterator[Any]:
+    """Spark in local mode, with so many task slots; all that it writes is in ``folder``.
+
+    When the block ends, so have all processes that it started.
+    """
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    options = {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.log.level": "ERROR",
+        "spark.driver.host": "127.0.0.1",
+        "spark.local.dir": folder,
+        "spark.driver.extraJavaOptions": "-Djava.io.tmpdir=%s" % folder,
+        "spark.sql.warehouse.dir": os.path.join(folder, "warehouse"),
+        "spark.sql.streaming.checkpointLocation": os.path.join(folder, "checkpoints"),
+        "spark.sql.session.timeZone": "UTC",
+        # One partition of state for each task slot: the default of 200 is for a cluster.
+        "spark.sql.shuffle.partitions": str(workers),
+    }
+    builder = SparkSession.builder.master("local[%d]" % workers).appName("waitbench")
+    for name, value in options.items():
+        builder = builder.config(name, value)
+    try:
+        spark = builder.getOrCreate()
+        try:
+            yield spark
+        finally:
+            spark.stop()
+    finally:
+        _end_jvm()
+        tree.wait_for_all(_ENDS_WITHIN_S)
+
+
+def _end_jvm() -> None:
+    gateway = SparkContext._gateway
+    if gateway is not None:
+        gateway.shutdown()
+        # The JVM ends when its input does, which is this process's to close.
+        gateway.proc.stdin.close()
+        gateway.proc.wait()
 
 
 if __name__ == "__main__":
