@@ -223,6 +223,7 @@ def _plain_source(source: Source) -> dict[str, Any]:
         return {"kind": "commit", "commit": source.commit}
     if isinstance(source, WheelFile):
         return {"kind": "file", "path": source.path.name, "sha256": source.sha256}
+    assert isinstance(source, Checkout), "a program stays on its machine"
     return {"kind": "checkout", "folder": source.folder.name, "fingerprint": source.fingerprint,
             "commit": source.commit}  # fmt: skip
 

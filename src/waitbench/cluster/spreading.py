@@ -91,11 +91,12 @@ class Spreading:
 
     def _validate(self, request: Request) -> None:
         self.comparing.validate(request)
-        if request.dataflow is not None:
-            raise UsageError(
-                "--dataflow with --on: your file, and what it imports, are on this machine only. "
-                "Measure it here."
-            )
+        for name, given in (("--dataflow", request.dataflow), ("--worker", request.worker)):
+            if given is not None:
+                raise UsageError(
+                    f"{name} with --on: your file, and what it needs, are on this machine only. "
+                    "Measure it here."
+                )
         if request.shard is not None:
             raise UsageError("--shard with --on: name one of them, --on makes shares of its own.")
         for report in self.comparing.gate.reports if self.everywhere else ():

@@ -151,6 +151,15 @@ PassedVariables = Annotated[
         help="A variable that builds and runs get besides the few that all have; repeatable.",
     ),
 ]
+WorkerFile = Annotated[
+    Optional[str],
+    typer.Option(
+        "--worker",
+        metavar="FILE.toml",
+        help="Measure a worker that is a command, as this file describes it; revisions are then "
+        "releases of its package, or programs.",
+    ),
+]
 TimeLimit = Annotated[
     Optional[float],
     typer.Option(metavar="SECONDS", help="Kill a run after this.", show_default="by scenario"),
@@ -249,6 +258,7 @@ def with_request_options(command: Callable[..., None]) -> Callable[..., None]:
 
 def _request(
     scenario: Scenarios = [],
+    worker: WorkerFile = None,
     settings: Settings = [],
     processes: Processes = 1,
     workers: Workers = 1,
@@ -264,6 +274,7 @@ def _request(
         revisions=(),
         scenarios=tuple(scenario),
         settings=tuple(settings),
+        worker=worker,
         topology=topology,
         processes=processes,
         workers=workers,

@@ -15,6 +15,8 @@ DEFAULT: Engine = bytewax.ENGINE
 """Whose revisions are named without a prefix."""
 
 _known: dict[str, Engine] = {DEFAULT.name: DEFAULT}
+_assumed = [DEFAULT.name]
+"""The engine whose revisions are named without a prefix in this process."""
 
 
 def register(engine: Engine) -> None:
@@ -25,6 +27,17 @@ def register(engine: Engine) -> None:
 for _found in pkgutil.iter_modules(__path__):
     if _found.ispkg:
         register(import_module(f"{__name__}.{_found.name}").ENGINE)
+
+
+def assume(engine: Engine) -> None:
+    """Adds an engine whose revisions are named without a prefix from now on, in this process."""
+    register(engine)
+    _assumed[0] = engine.name
+
+
+def assumed() -> Engine:
+    """The engine whose revisions are named without a prefix."""
+    return _known[_assumed[0]]
 
 
 def all_known() -> tuple[Engine, ...]:
@@ -38,15 +51,15 @@ def named(name: str) -> Engine:
 
 
 def split(text: str) -> tuple[Engine, str]:
-    """Splits ``NAME@REVISION``; the default engine needs no name. Raises ``UsageError``."""
+    """Splits ``NAME@REVISION``; the assumed engine needs no name. Raises ``UsageError``."""
     name, at, revision = text.partition("@")
     if not at or files.is_there(text):
-        return DEFAULT, text
+        return assumed(), text
     if name not in _known:
         raise UsageError(f"{text!r}: there is no engine {name!r}. There are: {', '.join(_known)}.")
     return _known[name], revision
 
 
 def prefix_of(engine: Engine) -> str:
-    """What stands before the names of an engine's revisions; nothing for the default one."""
-    return "" if engine.name == DEFAULT.name else f"{engine.name}@"
+    """What stands before the names of an engine's revisions; nothing for the assumed one."""
+    return "" if engine.name == _assumed[0] else f"{engine.name}@"

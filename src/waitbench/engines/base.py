@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Protocol
+from typing import Any, Protocol
 
 from waitbench.model.environment import Environment, Interpreter, Toolchain
 from waitbench.model.scenario import Scenario, Topology
@@ -38,6 +38,8 @@ class Start:
     """How many of them."""
     variables: Mapping[str, str] = field(default_factory=dict)
     """Environment variables that they have besides those of every run."""
+    worker: Mapping[str, Any] | None = None
+    """What the launcher of a worker that is a command is told: execution/worker_launch.py."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,6 +127,8 @@ class Engine(Protocol):
     It runs what others leave alone: a parameter that is off asks for nothing."""
     only: str | None = None
     """The capability that is all it has: what does not need that, it cannot run. ``None`` else."""
+    is_program: bool = False
+    """Whether a revision is a program on this machine, and nothing is installed."""
     topologies: tuple[str, ...] = ("single",)
     """Kinds of ``Topology`` that it has: ``single``, ``cluster``, ``launcher``."""
     most_workers: int | None = None

@@ -22,7 +22,7 @@ from waitbench.environments.repository import Repository
 from waitbench.environments.revisions import Repositories
 from waitbench.model.environment import EnvironmentSpec, Interpreter, Origin, OriginChoice
 from waitbench.model.errors import UsageError
-from waitbench.model.revision import Checkout, Commit, Release, Revision, WheelFile
+from waitbench.model.revision import Checkout, Commit, Program, Release, Revision, WheelFile
 from waitbench.system.places import Cache
 
 
@@ -109,6 +109,8 @@ class Chooser:
         return tuple(map(self._naturally, revisions))
 
     def _naturally(self, revision: Revision) -> _Candidate:
+        if isinstance(revision.source, Program):
+            return _Candidate(revision, Origin.PROGRAM)
         if isinstance(revision.source, WheelFile):
             return _Candidate(revision, Origin.FILE)
         if engines.named(revision.engine).own_sources is not None:
@@ -123,7 +125,7 @@ class Chooser:
             return _Candidate(revision, Origin.OURS)
         if isinstance(source, Checkout):
             return _Candidate(revision, Origin.CHECKOUT, source.commit)
-        assert not isinstance(source, WheelFile), "wheel files are never built"
+        assert not isinstance(source, (WheelFile, Program)), "these are never built"
         repository = self._repository(engine)
         return _Candidate(revision, Origin.SOURCE, sources.commit_of(source, engine, repository))
 
@@ -179,6 +181,8 @@ class Chooser:
     def _fits(self, candidate: _Candidate, python: Interpreter) -> bool:
         """Whether a revision, with its origin, runs on a Python."""
         source = candidate.revision.source
+        if isinstance(source, Program):
+            return True
         if isinstance(source, WheelFile):
             return _wheel_fits(source.path, python)
         if candidate.engine.name in self._lacking:

@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+import shutil
 import zipfile
 import zlib
 from collections.abc import Mapping, Sequence
@@ -15,7 +16,15 @@ from waitbench.engines.base import Engine
 from waitbench.environments.repository import Repository, git
 from waitbench.environments.sources import files_of, fingerprint
 from waitbench.model.errors import UsageError
-from waitbench.model.revision import Checkout, Commit, Release, Revision, Source, WheelFile
+from waitbench.model.revision import (
+    Checkout,
+    Commit,
+    Program,
+    Release,
+    Revision,
+    Source,
+    WheelFile,
+)
 from waitbench.system import files
 
 FORMS = "a package beside it is +NAME==VERSION, a knob +KNOB:VALUE"
@@ -88,7 +97,7 @@ Repositories = Mapping[str, Repository]
 def engines_of(texts: Sequence[str]) -> tuple[Engine, ...]:
     """The engines whose revisions these are, the first one's first. Raises ``UsageError``."""
     named = {engine.name: engine for engine, _ in map(engines.split, map(without_label, texts))}
-    return tuple(named.values()) or (engines.DEFAULT,)
+    return tuple(named.values()) or (engines.assumed(),)
 
 
 def resolve(texts: Sequence[str], repositories: Repositories) -> tuple[Revision, ...]:
@@ -120,7 +129,9 @@ def _resolve(text: str, repositories: Repositories) -> Revision:
         raise UsageError(f"{name!r} is not a revision: it starts with a dash.")
     path = Path(name)
     source: Source
-    if name.endswith(".whl"):
+    if engine.is_program:
+        own_label, source = path.name, _program(name)
+    elif name.endswith(".whl"):
         own_label, source = path.name.split("-cp")[0], _wheel_file(path, engine)
     elif files.is_folder(path):
         own_label, source = path.resolve().name, _checkout(path, engine)
@@ -163,7 +174,7 @@ def _is_release(text: str) -> bool:
     """Whether a label begins as a revision does: then what follows was not meant as one."""
     name, at, version = text.partition("@")
     known = {engine.name: engine for engine in engines.all_known()}
-    engine = known.get(name) if at else engines.DEFAULT
+    engine = known.get(name) if at else engines.assumed()
     return engine is not None and engine.version_of(version if at else text) is not None
 
 
@@ -204,6 +215,18 @@ def _require_new_enough(version: str, engine: Engine) -> None:
             f"{engine.name} {version} is too old: {engine.oldest} is the oldest that can be "
             "measured."
         )
+
+
+def _program(name: str) -> Program:
+    """A program by its path, or by its name on ``PATH``. Raises ``UsageError``."""
+    found = shutil.which(name)
+    if found is None or not files.is_file(Path(found)):
+        raise UsageError(
+            f"{name!r} is not a program here: name a file that can be executed, or a program on "
+            "PATH. The worker file has no package, so a revision is a program."
+        )
+    path = Path(found).resolve()
+    return Program(path, hashlib.sha256(path.read_bytes()).hexdigest())
 
 
 def _wheel_file(path: Path, engine: Engine) -> WheelFile:

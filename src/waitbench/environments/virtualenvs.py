@@ -23,6 +23,7 @@ from waitbench.environments.repository import Repository
 from waitbench.environments.sources import reader_of
 from waitbench.model.environment import Environment, EnvironmentSpec, Facts, Interpreter, Toolchain
 from waitbench.model.errors import HarnessError
+from waitbench.model.revision import Program
 from waitbench.system import endings, files
 from waitbench.system.locks import locked
 from waitbench.system.places import Cache
@@ -119,6 +120,8 @@ class Maker:
         return self.engine.builder.toolchain(sources, self.toolchain)
 
     def _make(self, spec: EnvironmentSpec, toolchain: Toolchain | None) -> Environment:
+        if isinstance(spec.revision.source, Program):
+            return self._of_program(spec, spec.revision.source)
         key = self._key(spec, toolchain)
         folder = self.cache.folder("environments") / key
         say = partial(self.say, spec.revision.label)
@@ -136,6 +139,21 @@ class Maker:
                 plain = msgspec.to_builtins(facts, order="deterministic")
                 files.write_text(folder / _FACTS, json.dumps(plain, indent=1))
             return Environment(folder, self.engine.name, facts, spec.revision.settings)
+
+    def _of_program(self, spec: EnvironmentSpec, program: Program) -> Environment:
+        """No environment of ours: a program has what it needs."""
+        facts = Facts(
+            python="",
+            package_version="",
+            extensions={},
+            package_sha256=program.sha256,
+            requirements=(),
+            compiler=None,
+            capabilities=self.engine.traits(program.path).capabilities,
+            details={"program": str(program.path)},
+        )
+        folder = self.cache.folder("environments") / f"program-{program.sha256[:16]}"
+        return Environment(folder, self.engine.name, facts, spec.revision.settings)
 
     def _build(self, spec: EnvironmentSpec, toolchain: Toolchain | None, log: Path) -> Path:
         assert toolchain is not None, "what has no wheel is built here"

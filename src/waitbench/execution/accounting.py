@@ -90,11 +90,18 @@ def merged(timed: Measurement, instrumented: Measurement) -> Measurement:
     The split is that of the instrumented run, the sum is that of the timed one: instruments cost
     CPU, and no time is taken from a run that has them.
     """
-    given = dict(instrumented.metrics)
-    share, steady = given.pop(_SYSTEM_SHARE, None), timed.metrics.get("time_cpu_steady")
+    return replace(timed, metrics=with_instrumented(timed.metrics, instrumented.metrics))
+
+
+def with_instrumented(
+    timed: Mapping[str, float], instrumented: Mapping[str, float]
+) -> dict[str, float]:
+    """The metrics of a timed run, with what instruments have given: counts, and the split."""
+    given = dict(instrumented)
+    share, steady = given.pop(_SYSTEM_SHARE, None), timed.get("time_cpu_steady")
     if share is not None and steady is not None:
         given |= {USER_STEADY: (1 - share) * steady, SYSTEM_STEADY: share * steady}
-    return replace(timed, metrics={**timed.metrics, **given})
+    return {**timed, **given}
 
 
 def marks_of(
@@ -253,8 +260,10 @@ def _behaviour(workers: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     wakeups = _counted(workers, "switches_voluntary")
     if wakeups is not None:
         behaviour["wakeups"] = wakeups
-    for key, name in ((USER_STEADY, "user_s"), (SYSTEM_STEADY, "system_s")):
-        behaviour[key] = sum(w["end_of_input"][name] - w["first_poll"][name] for w in workers)
+    # From outside, the kernel counts both together.
+    if not any(worker.get("is_unsplit") for worker in workers):
+        for key, name in ((USER_STEADY, "user_s"), (SYSTEM_STEADY, "system_s")):
+            behaviour[key] = sum(w["end_of_input"][name] - w["first_poll"][name] for w in workers)
     started = [
         (w["first_poll"]["monotonic_ns"] - w["spawned_ns"]) / 1e9
         for w in workers

@@ -1,6 +1,8 @@
 """Environment x Scenario -> a run that is ready to start, whoever observes it."""
 
+import json
 import os
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
@@ -33,6 +35,10 @@ Setting the sampler's timer costs kernel time at each switch, the more often the
 is against the worker's own. A single process switches seldom, and has few samples; processes that
 talk to each other switch often, and have samples enough."""
 
+SERVICES_VARIABLE = "BENCH_SERVICES"
+TRACEPOINT_VARIABLE = "BENCH_TRACEPOINT"
+"""The environment variables that tell the launcher of a command: execution/worker_launch.py."""
+_WORKER_LAUNCH = Path(__file__).with_name("worker_launch.py")
 _LAUNCH = DATAFLOWS / "support" / "launch.py"
 
 
@@ -180,18 +186,20 @@ class Bench:
             with self._services(scenario, folder) as services:
                 engine, environment = self._engine(label), self.environments[label]
                 start = engine.start(environment, scenario, scenario.started_as(self.topology))
+                outside = scenario.family.counted_outside
                 yield ReadyRun(
                     folder=folder,
                     # Where the user's own files are, if the dataflow names any.
                     working_folder=folder if scenario.is_own else Path.cwd(),
                     command=_command(environment, start, folder),
                     variables=self._variables(folder, scenario, label, services)
-                    | dict(start.variables),
+                    | dict(start.variables)
+                    | (self._worker_variables(services) if outside else {}),
                     # As generous with the start as a scenario is with all that follows.
                     time_limit_s=self.time_limit_s or scenario.time_limit_s + 5 * engine.startup_s,
                     services=services,
                     tracepoint=self.instruments.tracepoint if instrumented else None,
-                    sampler=self._sampler(scenario) if instrumented else None,
+                    sampler=self._sampler(scenario) if instrumented or outside else None,
                 )
 
     @contextmanager
@@ -199,7 +207,6 @@ class Bench:
         if scenario.family.services is None:
             yield None
             return
-        assert self.services_python is not None, "prepared for scenarios with services"
         plan = scenario.family.services(scenario.parameters)
         with running(self.services_python, plan, logs, self.cache, self.kept) as up:
             yield up
@@ -218,11 +225,18 @@ class Bench:
             **variables.of_workload(),
             PROBE_DIRECTORY: str(folder / "probes"),
             assets.FOLDER_VARIABLE: str(assets.folder(self.cache)),
-            URL_VARIABLE: services.url if services else "",
+            URL_VARIABLE: services.url if services and services.urls else "",
             **ours,
             # One seed for str hashes: no run's dictionaries differ from another's by chance.
             "PYTHONHASHSEED": "0",
             "PYTHONPYCACHEPREFIX": str(self.cache.folder("pycache")),
+        }
+
+    def _worker_variables(self, services: Running | None) -> dict[str, str]:
+        counted = self.instruments.tracepoint
+        return {
+            SERVICES_VARIABLE: json.dumps(services.described() if services else {}),
+            **({} if counted is None else {TRACEPOINT_VARIABLE: str(counted)}),
         }
 
     def _sampler(self, scenario: Scenario) -> ClockSampler | None:
@@ -243,6 +257,12 @@ def _not_understood(engine: Engine, scenario: Scenario) -> str | None:
 
 
 def _command(environment: Environment, start: Start, folder: Path) -> tuple[str, ...]:
-    """Our launcher, on the environment's own interpreter, and what it starts."""
+    """Our launcher, on the environment's own interpreter, and what it starts.
+
+    Of a command it is one on the harness's: a program has no Python.
+    """
+    if start.worker is not None:
+        told = json.dumps(start.worker)
+        return (sys.executable, "-I", str(_WORKER_LAUNCH), str(folder / "launched.json"), told)
     launcher = (str(environment.python), "-I", "-S", str(_LAUNCH))
     return (*launcher, str(folder / "launched.json"), str(start.processes), *start.arguments)

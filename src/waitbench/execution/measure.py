@@ -8,7 +8,12 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from waitbench.execution.accounting import instrumented_metrics, marks_of, metrics_of
+from waitbench.execution.accounting import (
+    instrumented_metrics,
+    marks_of,
+    metrics_of,
+    with_instrumented,
+)
 from waitbench.execution.bench import Bench, ReadyRun
 from waitbench.execution.hyperfine import Hyperfine, parse_export
 from waitbench.execution.services import Running
@@ -125,7 +130,10 @@ class Measurer:
         metrics |= observed(before, after, metrics["time_cpu"] + services_cpu_s)
         if planned.instrumented:
             return _Observation(instrumented, (), ())
-        metrics = {k: v for k, v in metrics.items() if k not in self.bench.instruments.keys}
+        if scenario.family.counted_outside:
+            metrics = with_instrumented(metrics, instrumented)
+        else:
+            metrics = {k: v for k, v in metrics.items() if k not in self.bench.instruments.keys}
         samples = tuple(sample for report in reports for sample in report.get("samples", ()))
         metrics |= scenario.family.metrics_of(samples, _totals(reports))
         return _Observation(metrics, marks, samples)
@@ -149,6 +157,9 @@ class Measurer:
         if finished.returncode != 0 or not export.exists():
             raise _NoMeasurement(FAILED, f"hyperfine ended with exit code {finished.returncode}")
         timing = parse_export(export.read_text("utf-8", "replace"))
+        failure = ready.folder / "failure"
+        if failure.exists():
+            raise _NoMeasurement(FAILED, failure.read_text("utf-8", "replace"))
         if timing.exit_code != 0:
             raise _NoMeasurement(
                 FAILED,

@@ -42,7 +42,7 @@ def one_round(
             label=label,
             round=number,
             position=position,
-            instrumented=instrumented and scenario.is_own,
+            instrumented=instrumented and scenario.is_instrumented,
         )
         for position, label in enumerate(in_turn(labels, number))
     )

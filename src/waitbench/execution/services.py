@@ -22,11 +22,11 @@ import psutil
 from waitbench.model.errors import HarnessError
 from waitbench.model.scenario import Service, ServicePlan
 from waitbench.system import locks, variables
+from waitbench.system.guard import GUARD
 from waitbench.system.locks import locked
 from waitbench.system.places import ROOT, SERVICES, Cache
-from waitbench.system.processes import run_logged, tail
+from waitbench.system.processes import kill_group, run_logged, tail
 
-_READY_WITHIN_S = 30.0
 _ENDS_WITHIN_S = 10.0
 
 
@@ -39,6 +39,8 @@ class Server:
     url: str
     log: Path
     process: "subprocess.Popen[bytes]" = field(repr=False, compare=False)
+    folder: Path
+    """Where it runs."""
     listeners: list[Callable[[], None]] = field(default_factory=list, repr=False, compare=False)
     """Called if it ends by itself."""
 
@@ -60,26 +62,41 @@ def free_port() -> int:
 
 @contextmanager
 def serving(
-    python: Path, service: Service, upstream: str | None, logs: Path, cache: Cache
+    python: Path | None, service: Service, upstream: str | None, logs: Path, cache: Cache
 ) -> Iterator[Server]:
     """A server of a service, for the time of the block. Raises ``HarnessError``."""
     more = prepared(service, cache, lambda _what: None)
     port = free_port()
     url = f"http://127.0.0.1:{port}"
     log = logs / f"service-{service.name}.log"
+    folder = logs
+    if service.command is not None:
+        folder = logs / f"service-{service.name}"
+        folder.mkdir()
+        words = list(service.command(port, folder))
+    else:
+        assert python is not None, "prepared for services of ours"
+        words = [str(python), "-m", f"services.{service.module or service.name}"]
     with log.open("wb") as output:
-        process = subprocess.Popen(
-            [str(python), "-m", f"services.{service.module or service.name}"],
-            # Away from any .env of the user's.
-            cwd=logs,
-            env={**_environment(service, upstream, port), **more},
-            stdin=subprocess.PIPE,
-            stdout=output,
-            stderr=output,
-            start_new_session=True,
-        )
+        try:
+            process = subprocess.Popen(
+                words,
+                # Away from any .env of the user's.
+                cwd=folder,
+                env={**_environment(service, upstream, port, logs), **more},
+                stdin=subprocess.PIPE,
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise HarnessError(
+                f"The service {service.name} does not start: {error.strerror}."
+            ) from error
+    if service.command is not None:
+        GUARD.watch(process.pid)  # it does not end with its input
     told = threading.Event()
-    server = Server(service, process.pid, url, log, process)
+    server = Server(service, process.pid, url, log, process, folder)
     threading.Thread(target=_watch, args=(server, told), daemon=True).start()
     try:
         _wait_until_ready(server, upstream, cache)
@@ -94,6 +111,9 @@ def serving(
             process.wait()
         assert process.stdin is not None, "opened with a pipe"
         process.stdin.close()
+        if service.command is not None:
+            kill_group(process.pid)  # what it has started need not end with it
+            GUARD.release(process.pid)
 
 
 def _watch(server: Server, told: threading.Event) -> None:
@@ -119,7 +139,12 @@ def cpu_s(pid: int) -> float:
     return sum(one.user + one.system for one in times)
 
 
-def _environment(service: Service, upstream: str | None, port: int) -> Mapping[str, str]:
+def _environment(
+    service: Service, upstream: str | None, port: int, logs: Path
+) -> Mapping[str, str]:
+    if service.command is not None:
+        # By the folder, which names the harness, the guard finds what leaves its group.
+        return {**variables.of_workload(), "WAITBENCH_RUN": str(logs)}
     of_upstream = {}
     if service.upstream_variable is not None:
         assert upstream is not None, "a service with an upstream is not the first of its plan"
@@ -141,7 +166,8 @@ def _wait_until_ready(server: Server, upstream: str | None, cache: Cache) -> Non
     Raises ``HarnessError`` where it is not in time; its log is kept then.
     """
     process, is_up = server.process, server.service.is_up or _is_healthy
-    end = time.monotonic() + _READY_WITHIN_S
+    service_s = server.service.ready_within_s
+    end = time.monotonic() + service_s
     while time.monotonic() < end and process.poll() is None:
         if is_up(server.url):
             return
@@ -209,6 +235,20 @@ class Running:
         """Where clients go: the last stop."""
         return self.urls[-1]
 
+    def described(self) -> dict[str, dict[str, object]]:
+        """What the launcher of a command is told of each: execution/worker_launch.py."""
+        return {
+            server.service.name: {
+                "pid": server.pid,
+                "port": (port := int(server.url.rpartition(":")[2])),
+                "folder": str(server.folder),
+                "counters": list(server.service.counting(port, server.folder))
+                if server.service.counting
+                else [],
+            }
+            for server in self.servers
+        }
+
     def cpu_s(self) -> dict[str, float]:
         """User and system time of each of our servers so far, in seconds, by name.
 
@@ -273,7 +313,7 @@ class ServerPool:
         self._stack = ExitStack()
         self._servers: dict[str, Server] = {}
 
-    def up(self, python: Path, service: Service) -> Server:
+    def up(self, python: Path | None, service: Service) -> Server:
         """The server of a service; started if there is none, or none any more."""
         server = self._servers.get(service.name)
         if server is None or server.ended() is not None:
@@ -296,7 +336,7 @@ def prepare(plan: ServicePlan, cache: Cache, say: Callable[[str], None]) -> None
 
 @contextmanager
 def running(
-    python: Path,
+    python: Path | None,
     plan: ServicePlan,
     logs: Path,
     cache: Cache | None = None,

@@ -245,7 +245,7 @@ def _marked(measurement: Measurement) -> Measurement:
 
 def _instrumented(runs: Sequence[PlannedRun]) -> list[PlannedRun]:
     """The same runs, observed. Only in a scenario of ours do workers say when they wait."""
-    return [replace(run, instrumented=True) for run in runs if run.scenario.is_own]
+    return [replace(run, instrumented=True) for run in runs if run.scenario.is_instrumented]
 
 
 def _is_done(planned: PlannedRun, record: Record) -> bool:

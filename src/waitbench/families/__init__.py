@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from waitbench.families import embedding, kafka, paged_output, scoring
+from waitbench.families import embedding, kafka, paged_output, scoring, worker
 from waitbench.families import input as input_families
 from waitbench.families.base import FamilyModule
 from waitbench.model import metrics
@@ -32,7 +32,7 @@ ALL: tuple[Scenario, ...] = tuple(s for module in _MODULES for s in module.scena
 """Every scenario there is, in the order in which they run."""
 
 METRICS: tuple[Metric, ...] = tuple(
-    dict.fromkeys((*metrics.METRICS, *(m for s in ALL for m in s.family.metrics)))
+    dict.fromkeys((*metrics.METRICS, *(m for s in ALL for m in s.family.metrics), *worker.METRICS))
 )
 """Everything that a run of any scenario may give: what all have, then what only a family has."""
 

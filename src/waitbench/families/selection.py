@@ -67,6 +67,16 @@ def select(
     return tuple(chosen)
 
 
+def with_settings(scenario: Scenario, settings: Sequence[str]) -> Scenario:
+    """The scenario of a worker file with what ``--set`` says. Raises ``UsageError``."""
+    for setting in settings:
+        name, equals, text = setting.partition("=")
+        if not equals or not isinstance(scenario.parameters.get(name), float):
+            raise UsageError(f"--set {setting}: of a worker, set window=SECONDS.")
+        scenario = _with_setting(scenario, name, text)
+    return scenario
+
+
 def of_user(text: str) -> Scenario:
     """The scenario of a user's own dataflow, ``FILE.py:CALL``; the call is ``flow`` by default.
 

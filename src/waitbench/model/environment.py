@@ -19,6 +19,8 @@ class Origin(str, Enum):
     """A folder, built here."""
     FILE = "file"
     """A wheel on disk."""
+    PROGRAM = "program"
+    """A program on this machine."""
     OURS = "ours"
     """Sources that waitbench itself has of it, built here."""
 

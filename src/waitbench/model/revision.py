@@ -56,7 +56,19 @@ class WheelFile:
         return self.sha256
 
 
-Source = Release | Commit | Checkout | WheelFile
+@dataclass(frozen=True)
+class Program:
+    """A program on this machine, as it is now."""
+
+    path: Path
+    sha256: str
+
+    @property
+    def identity(self) -> str:
+        return self.sha256
+
+
+Source = Release | Commit | Checkout | WheelFile | Program
 
 
 @dataclass(frozen=True, kw_only=True)

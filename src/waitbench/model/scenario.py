@@ -15,11 +15,13 @@ NEXT_AWAKE = "next-awake"
 WINDOW = "window"
 ALARM = "alarm"
 KAFKA = "kafka"
+COMMAND = "command"
 CAPABILITIES = {
     NEXT_AWAKE: "say when a source is to be asked next",
     WINDOW: "hold items in a window of time",
     ALARM: "wake a step at a time that it asks for",
     KAFKA: "read from an Apache Kafka broker",
+    COMMAND: "run as a command that a worker file describes",
 }
 """What an environment may be able to do, each with the end of a sentence: "it cannot …"."""
 
@@ -74,6 +76,13 @@ class Service:
     """Whether it is up, by its URL; by default, whether ``/health`` answers."""
     is_kept: bool = False
     """Whether it is kept up from one run to the next, because it takes long to start."""
+    command: Callable[[int, Path], Sequence[str]] | None = None
+    """Its command line, given its port and its folder, instead of a module of ``services/``."""
+    counting: Callable[[int, Path], Sequence[str]] | None = None
+    """The command line that prints what it has counted, as ``NAME VALUE``, given the same."""
+    install: str = ""
+    """What would install its program, to be said where that is missing."""
+    ready_within_s: float = 30.0
     upstream_variable: str | None = None
     """The environment variable that tells it where the service before it is."""
     counters: Callable[[str], Mapping[str, float]] = field(default=lambda _url: {})
@@ -85,6 +94,7 @@ class ServicePlan:
     """Servers that stand one behind the other; workloads talk to the last."""
 
     services: tuple[Service, ...]
+    """Each behind the one before it, or each by itself where it is a command."""
     url: str | None = None
     """Where somebody else's is that stands before the first of ours."""
     warm_up: Callable[[str], None] = field(default=lambda _url: None)
@@ -103,6 +113,8 @@ class Family:
     """How many items must come out of a run; ``None`` where nobody knows."""
     lasts_s: Callable[[Parameters], float]
     """Roughly how long a run takes; never a measurement."""
+    longest_s: Callable[[Parameters], float] | None = None
+    """After how long a run counts as hung, where that is known."""
     metrics: tuple[Metric, ...] = ()
     """What it measures beyond what every run gives."""
     metrics_of: Callable[[Samples, Mapping[str, float]], Mapping[str, float]] = field(
@@ -127,6 +139,8 @@ class Family:
     """Parameters that make a scenario what its name says, so that no setting changes them."""
     why_senseless: Callable[[Parameters], str | None] = field(default=lambda _parameters: None)
     """Why parameters contradict each other; ``None`` where they do not."""
+    counted_outside: bool = False
+    """Whether the kernel counts each of its runs from outside, so that none is instrumented."""
     quick: Mapping[str, str] = field(default_factory=dict)
     """Settings that shorten its scenarios for the gate."""
 
@@ -181,6 +195,11 @@ class Scenario:
         return (*seen, *self.family.metrics)
 
     @property
+    def is_instrumented(self) -> bool:
+        """Whether its runs can be instrumented: its workers say when they wait."""
+        return self.is_own and not self.family.counted_outside
+
+    @property
     def import_string(self) -> str:
         """What the engine is given to run, such as ``…/flow.py:get_flow(long_input=True)``."""
         if not self.is_own:
@@ -204,4 +223,6 @@ class Scenario:
     @property
     def time_limit_s(self) -> float:
         """After this a run counts as hung."""
+        if self.family.longest_s is not None:
+            return 30 + self.family.longest_s(self.parameters)
         return 30 + 5 * self.expected_s

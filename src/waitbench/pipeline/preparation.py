@@ -113,7 +113,8 @@ def prepare(request: ValidRequest, progress: Console, say: PreparationLog) -> Pr
             assets.make(request.here, first, request.cache, say.about)
         services_python = None
         if plans:
-            services_python = services.make_environment(request.cache, say.about)
+            if any(one.command is None for plan in plans for one in plan.services):
+                services_python = services.make_environment(request.cache, say.about)
             for plan in plans:
                 # What cannot be had is said by each run that needs it; others need not stop.
                 with suppress(HarnessError):

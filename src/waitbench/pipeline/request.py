@@ -3,8 +3,13 @@
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
+from waitbench import engines, families
+from waitbench.engines import worker_file
 from waitbench.engines.base import Engine
+from waitbench.engines.command import Command
+from waitbench.engines.worker_file import WorkerFile
 from waitbench.environments import revisions
 from waitbench.environments.origins import Chooser
 from waitbench.environments.repository import Repository
@@ -107,6 +112,8 @@ class Request:
     processes: int
     workers: int
     dataflow: str | None = None
+    worker: str | None = None
+    """The worker file, where what is measured is a command."""
     origin: OriginChoice
     python: str | None
     repo: str | None
@@ -143,6 +150,8 @@ def validate(
     Raises ``UsageError``; creates nothing but entries of the cache.
     """
     variables.pass_on(request.passed_variables)
+    if request.worker is not None:
+        engines.assume(Command(worker_file.read(Path(request.worker))))
     named_engines = revisions.engines_of(request.revisions)
     topology = _topology(request, named_engines)
     chosen = _scenarios(request, named_engines, quick=quick)
@@ -276,9 +285,20 @@ def _instruments(request: Request, elsewhere: Instruments | None) -> Instruments
     return found
 
 
+def _of_worker(request: Request, worker: WorkerFile, *, quick: bool) -> Scenario:
+    """The scenario of a worker file. Raises ``UsageError`` for what does not go with one."""
+    for name, given in (("--scenario", request.scenarios), ("--dataflow", request.dataflow)):
+        if given:
+            raise UsageError(f"{name} does not go with --worker: the file says what is run.")
+    found = families.worker.scenario_of(worker, quick=quick)
+    return selection.with_settings(found, request.settings)
+
+
 def _scenarios(
     request: Request, named_engines: Sequence[Engine], *, quick: bool
 ) -> tuple[Scenario, ...]:
+    if request.worker is not None:
+        return (_of_worker(request, worker_file.read(Path(request.worker)), quick=quick),)
     if request.dataflow is None:
         chosen = selection.select(
             request.scenarios, request.settings, quick=quick, with_coarse=request.by_defaults

@@ -44,8 +44,9 @@ def open_event(
     period: int = 0,
     sample: int = 0,
     clock: int = 0,
+    process: int = _THIS_THREAD,
 ) -> int:
-    """Opens one event of this thread; returns its descriptor. ``flags`` are attribute bits.
+    """Opens one event of a process; returns its descriptor. ``flags`` are attribute bits.
 
     Raises ``OSError`` where the kernel does not allow it.
     """
@@ -62,7 +63,7 @@ def open_event(
     descriptor = ctypes.CDLL(None, use_errno=True).syscall(
         system_call,
         ctypes.create_string_buffer(bytes(attribute), _ATTRIBUTE_BYTES),
-        _THIS_THREAD,
+        process,
         cpu,
         _NO_GROUP,
         _CLOSE_ON_EXEC,
@@ -83,18 +84,21 @@ def hits_of(tracepoint: int) -> tuple[int, int]:
 
 
 class TreeCounters:
-    """Counters of the programs that this thread starts while they are open, and of their trees.
+    """Counters of the programs that a thread starts while they are open, and of their trees.
 
     Not of the thread itself. To be closed, or used as a context manager.
     """
 
-    def __init__(self, events: Mapping[str, tuple[int, int]]) -> None:
-        """Opens a counter for each event, by name. Raises ``OSError`` if the kernel refuses one."""
+    def __init__(self, events: Mapping[str, tuple[int, int]], process: int = _THIS_THREAD) -> None:
+        """Opens a counter for each event, by name; of this thread, or of another process.
+
+        Raises ``OSError`` if the kernel refuses one.
+        """
         self._descriptors: dict[str, int] = {}
         try:
             for name, (kind, number) in events.items():
                 flags = DISABLED | INHERIT | ENABLE_ON_EXEC
-                self._descriptors[name] = open_event(kind, number, flags)
+                self._descriptors[name] = open_event(kind, number, flags, process=process)
         except OSError:
             self.close()
             raise

@@ -1,0 +1,5 @@
+"""What a worker of rq, or of huey, is asked to do: nothing."""
+
+
+def nothing() -> None:
+    """Does nothing."""

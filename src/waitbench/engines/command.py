@@ -1,0 +1,60 @@
+"""Workers that are only a command: an engine is made of each worker file."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from waitbench.engines.base import Start, Traits
+from waitbench.engines.carried import Carried
+from waitbench.engines.worker_file import WorkerFile
+from waitbench.model.environment import Environment
+from waitbench.model.scenario import COMMAND, Scenario, Topology
+from waitbench.system.variables import of_workload
+
+PROGRAM = "program"
+"""The detail that says which program a revision is, where there is no package."""
+
+
+class Command(Carried):
+    """What a worker file describes; its revisions are releases of its package, or programs."""
+
+    runs_python = False
+    only: str | None = COMMAND
+    capabilities = frozenset({COMMAND})
+
+    def __init__(self, worker: WorkerFile) -> None:
+        self.worker = worker
+        self.name = worker.name
+        self.package = worker.package or ""
+        self.module = worker.module
+        self.repository = worker.repository
+        self.requirements = worker.beside
+        self.is_program = worker.package is None
+        self.example = "./program" if self.is_program else "1.0"
+        self.smoke_test = f"import {worker.module}" if worker.module else ""
+
+    def traits(self, _package: Path) -> Traits:
+        return Traits(capabilities=self.capabilities)
+
+    def start(self, environment: Environment, scenario: Scenario, _topology: Topology) -> Start:
+        told = {
+            **self.worker.as_plain(),
+            "window_s": scenario.parameters["window"],
+            "python": str(environment.python),
+            "revision": environment.facts.details.get(PROGRAM, ""),
+        }
+        return Start(arguments=(), processes=1, worker=told, variables=_variables(environment))
+
+    def remark(self) -> str:
+        return ""
+
+    def role(self, _arguments: Sequence[str]) -> str | None:
+        return None
+
+
+def _variables(environment: Environment) -> Mapping[str, str]:
+    """What finds the programs that are installed beside it first."""
+    folder = environment.python.parent
+    if not folder.is_dir():
+        return {}
+    path = of_workload().get("PATH", "")
+    return {"PATH": f"{folder}:{path}", "VIRTUAL_ENV": str(folder.parent)}

@@ -1,0 +1,404 @@
+"""Worker files: TOML that describes a worker which is only a command.
+
+What it needs beside it, how to tell that it is ready, how long it is judged while it waits, how it
+is woken up, and how it ends. docs/workers.md has the reference, examples/workers/ has some.
+"""
+
+import hashlib
+import re
+import shlex
+import signal
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, NoReturn, TypeVar
+
+from packaging.requirements import InvalidRequirement, Requirement
+
+from waitbench.model.errors import UsageError
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+_PLACEHOLDER = re.compile(r"\{([a-z_][a-z0-9_-]*(?:\.[a-z]+)?)\}")
+"""Such as ``{port}`` or ``{redis.port}``; other braces stay as they are."""
+_OF_A_SERVICE = ("port", "folder")
+_NAME = re.compile(r"[a-z][a-z0-9-]{0,30}")
+_MOST_S = 3600.0
+_MOST_OF_NAME = 60
+
+REVISION, PORT, FOLDER, PYTHON = "revision", "port", "folder", "python"
+"""What a worker's own command may have in braces: the program that is the revision, a free port,
+the folder it runs in, the environment's interpreter."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Condition:
+    """What is waited for: exactly one of the first five."""
+
+    log: str | None = None
+    """A regular expression that a line of the output matches."""
+    port: bool = False
+    """The command's own ``{port}`` is listened to."""
+    command: tuple[str, ...] = ()
+    """It exits with 0."""
+    seconds: float | None = None
+    """So much time."""
+    exit: bool = False
+    """The command that it belongs to exits with 0."""
+    within: float = 30.0
+    """Seconds after which it is given up."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServiceFile:
+    """A server that the worker needs."""
+
+    command: tuple[str, ...]
+    ready: Condition
+    counters: tuple[str, ...] = ()
+    """A command that prints ``NAME VALUE`` lines: ``requests``, ``bytes``."""
+    install: str = ""
+    """The command that installs it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Poke:
+    """One message after the silence."""
+
+    command: tuple[str, ...]
+    done: Condition
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkerFile:
+    """A worker that is a command."""
+
+    name: str
+    """Of its file, without the suffix."""
+    path: Path
+    sha256: str
+    """Over the file and those that it names."""
+    command: tuple[str, ...]
+    ready: Condition
+    package: str | None = None
+    """What a revision is a release of; without one, a revision is a program."""
+    module: str = ""
+    """The folder of the package in ``site-packages``."""
+    repository: str | None = None
+    beside: tuple[str, ...] = ()
+    """Packages that are installed beside it, pinned."""
+    files: tuple[Path, ...] = ()
+    """Copied to where the command runs."""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    settled: Condition = Condition(seconds=1.0)
+    window_s: float = 10.0
+    """What is judged; longer than the longest period of what it does while it waits."""
+    gate_window_s: float = 2.0
+    """The same for the gate, unless ``--full`` is given."""
+    stop: str = "TERM"
+    """The signal that ends it."""
+    stop_within_s: float = 10.0
+    services: Mapping[str, ServiceFile] = field(default_factory=dict)
+    poke: Poke | None = None
+
+    def as_plain(self) -> dict[str, Any]:
+        """What the launcher is told, as JSON takes it."""
+        plain = asdict(self)
+        plain["path"] = str(self.path)
+        plain["files"] = [str(path) for path in self.files]
+        return plain
+
+
+def read(path: Path) -> WorkerFile:
+    """Reads and validates a worker file.
+
+    Raises ``UsageError`` with the line and the key of what is wrong.
+    """
+    shown = f"--worker {str(path)!r}"
+    try:
+        content = path.read_bytes()
+        text = content.decode("utf-8")
+        table = tomllib.loads(text)
+    except OSError as error:
+        raise UsageError(f"{shown} cannot be read: {error.strerror}.") from error
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
+        raise UsageError(f"{shown} is not TOML: {error or 'it is nested too deeply'}.") from error
+    if not _NAME.fullmatch(path.stem):
+        raise UsageError(
+            f"{shown}: results are named after {path.stem!r}. Call the file otherwise: lower-case "
+            "letters, digits and dashes, beginning with a letter."
+        )
+    return _Reader(shown, text).worker(table, path.resolve(), content)
+
+
+def filled(words: Sequence[str], values: Mapping[str, str]) -> list[str]:
+    """Words with what stands in braces filled in, where it is known."""
+    return [_PLACEHOLDER.sub(lambda found: values.get(found[1], found[0]), one) for one in words]
+
+
+_Value = TypeVar("_Value")
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """Reads tables of one file, and knows its lines."""
+
+    shown: str
+    text: str
+
+    def worker(self, table: Mapping[str, Any], path: Path, content: bytes) -> WorkerFile:
+        self._only(
+            table, "",
+            "package", "module", "repository", "with", "files", "command", "environment", "ready",
+            "settled", "window", "gate_window", "stop", "stop_within", "services", "poke",
+        )  # fmt: skip
+        services = {
+            name: self._service(one, name)
+            for name, one in self._table(table, "", "services").items()
+        }
+        package = self._get(table, "", "package", str, None)
+        own = {PORT, FOLDER, PYTHON} | (set() if package else {REVISION})
+        known = own | {f"{name}.{part}" for name in services for part in _OF_A_SERVICE}
+        files = tuple(
+            self._file(path.parent / name, name)
+            for name in self._texts(table, "", "files", default=())
+        )
+        digest = hashlib.sha256(content)
+        for one in files:
+            digest.update(one.name.encode() + one.read_bytes())
+        command = self._command(table, "", known)
+        if package is None and not any("{revision}" in word for word in command):
+            self._wrong("command", "there is no package, so it needs {revision}: the program")
+        window_s = self._seconds(table, "", "window", 10.0)
+        return WorkerFile(
+            name=path.stem,
+            path=path,
+            sha256=digest.hexdigest(),
+            command=command,
+            package=package,
+            module=self._get(table, "", "module", str, (package or "").replace("-", "_")),
+            repository=self._get(table, "", "repository", str, None),
+            beside=self._pins(table),
+            files=files,
+            environment=self._environment(table, known),
+            ready=self._condition(table, "", "ready", known, Condition(seconds=1.0)),
+            settled=self._condition(table, "", "settled", known, Condition(seconds=1.0)),
+            window_s=window_s,
+            gate_window_s=self._seconds(table, "", "gate_window", min(window_s, 2.0)),
+            stop=self._stop(table),
+            stop_within_s=self._seconds(table, "", "stop_within", 10.0),
+            services=services,
+            poke=self._poke(table, known) if "poke" in table else None,
+        )
+
+    def _service(self, table: object, name: str) -> ServiceFile:
+        at = f"services.{name}"
+        if not _NAME.fullmatch(name):
+            self._wrong(at, "lower-case letters, digits and dashes only")
+        if not isinstance(table, dict):
+            self._wrong(at, "is not a table")
+        self._only(table, at, "command", "ready", "counters", "install")
+        known = {PORT, FOLDER, PYTHON}
+        return ServiceFile(
+            command=self._command(table, at, known),
+            ready=self._condition(table, at, "ready", known, Condition(port=True)),
+            counters=self._command(table, at, known, "counters", required=False),
+            install=self._get(table, at, "install", str, ""),
+        )
+
+    def _poke(self, table: Mapping[str, Any], known: set[str]) -> Poke:
+        poke = self._table(table, "", "poke")
+        self._only(poke, "poke", "command", "done")
+        return Poke(
+            command=self._command(poke, "poke", known),
+            done=self._condition(poke, "poke", "done", known, Condition(exit=True)),
+        )
+
+    def _condition(
+        self,
+        table: Mapping[str, Any],
+        at: str,
+        key: str,
+        known: set[str],
+        default: Condition,
+    ) -> Condition:
+        if key not in table:
+            return default
+        here = _join(at, key)
+        one = self._table(table, at, key)
+        kinds = ("log", "port", "command", "seconds", "exit")
+        self._only(one, here, *kinds, "within")
+        given = [kind for kind in kinds if kind in one]
+        if len(given) != 1:
+            self._wrong(here, f"needs exactly one of {', '.join(kinds)}, such as {{ seconds = 2 }}")
+        if given == ["exit"] and key != "done":
+            self._wrong(here, "exit is for what is done about a poke")
+        log = self._get(one, here, "log", str, None)
+        if log is not None:
+            try:
+                re.compile(log)
+            except re.error as error:
+                self._wrong(_join(here, "log"), f"is not a regular expression: {error}")
+        for kind in ("port", "exit"):
+            if self._get(one, here, kind, bool, True) is not True:
+                self._wrong(_join(here, kind), "is true, or is left out")
+        return Condition(
+            log=log,
+            port="port" in one,
+            command=self._command(one, here, known, required=False),
+            seconds=self._seconds(one, here, "seconds", 0.0) if "seconds" in one else None,
+            exit="exit" in one,
+            within=self._seconds(one, here, "within", 30.0),
+        )
+
+    def _command(
+        self,
+        table: Mapping[str, Any],
+        at: str,
+        known: set[str],
+        key: str = "command",
+        *,
+        required: bool = True,
+    ) -> tuple[str, ...]:
+        """A command line, or a list of its words."""
+        if key not in table:
+            if required:
+                self._wrong(_join(at, key), "is missing")
+            return ()
+        here, given = _join(at, key), table[key]
+        words = given
+        if isinstance(given, str):
+            try:
+                words = shlex.split(given)
+            except ValueError as error:
+                self._wrong(here, f"is not a command line: {error}")
+        if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+            self._wrong(here, "is not a text, nor a list of texts")
+        if not words:
+            self._wrong(here, "is empty")
+        for word in words:
+            self._require_known(word, here, known)
+        return tuple(words)
+
+    def _require_known(self, text: str, at: str, known: set[str]) -> None:
+        for name in _PLACEHOLDER.findall(text):
+            if name not in known:
+                there = ", ".join(f"{{{one}}}" for one in sorted(known))
+                self._wrong(at, f"nothing fills {{{name}}}. There are: {there}")
+
+    def _environment(self, table: Mapping[str, Any], known: set[str]) -> Mapping[str, str]:
+        found = self._table(table, "", "environment")
+        for name, value in found.items():
+            here = f"environment.{name}"
+            if not isinstance(value, str):
+                self._wrong(here, "is not a text")
+            self._require_known(value, here, known)
+        return found
+
+    def _pins(self, table: Mapping[str, Any]) -> tuple[str, ...]:
+        pins = self._texts(table, "", "with", default=())
+        if pins and "package" not in table:
+            self._wrong("with", "is for a package, and there is none")
+        for text in pins:
+            try:
+                specifiers = [*Requirement(text).specifier]
+            except InvalidRequirement as error:
+                self._wrong("with", f"{text!r} is not a requirement: {error}")
+            if len(specifiers) != 1 or specifiers[0].operator != "==":
+                self._wrong("with", f"{text!r} is not pinned: NAME==VERSION")
+        return pins
+
+    def _stop(self, table: Mapping[str, Any]) -> str:
+        name: str = self._get(table, "", "stop", str, "TERM").removeprefix("SIG")
+        if not hasattr(signal, f"SIG{name}"):
+            self._wrong("stop", f"{name!r} is not a signal, such as TERM or INT")
+        return name
+
+    def _file(self, path: Path, name: str) -> Path:
+        if Path(name).name != name or not path.is_file():
+            self._wrong("files", f"there is no file {name!r} beside it")
+        return path
+
+    def _seconds(self, table: Mapping[str, Any], at: str, key: str, default: float) -> float:
+        value = table.get(key, default)
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            self._wrong(_join(at, key), "is not a number of seconds")
+        if not 0 < value <= _MOST_S:
+            self._wrong(_join(at, key), f"is not above zero and at most {_MOST_S:g} seconds")
+        return float(value)
+
+    def _texts(
+        self, table: Mapping[str, Any], at: str, key: str, default: tuple[str, ...]
+    ) -> tuple[str, ...]:
+        found = table.get(key, list(default))
+        if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
+            self._wrong(_join(at, key), "is not a list of texts")
+        return tuple(found)
+
+    def _table(self, table: Mapping[str, Any], at: str, key: str) -> dict[str, Any]:
+        found = table.get(key, {})
+        if not isinstance(found, dict):
+            self._wrong(_join(at, key), "is not a table")
+        return found
+
+    def _get(
+        self,
+        table: Mapping[str, Any],
+        at: str,
+        key: str,
+        kind: type[_Value],
+        default: _Value | None,
+    ) -> Any:
+        found = table.get(key, default)
+        if found is not default and not isinstance(found, kind):
+            what = {str: "a text", bool: "true or false"}[kind]
+            self._wrong(_join(at, key), f"is not {what}")
+        return found
+
+    def _only(self, table: Mapping[str, Any], at: str, *keys: str) -> None:
+        for key in table:
+            if key not in keys:
+                self._wrong(_join(at, key), f"is not known here. There are: {', '.join(keys)}")
+
+    def _wrong(self, key: str, why: str) -> NoReturn:
+        line = _line_of(self.text, key)
+        where = f", line {line}" if line else ""
+        raise UsageError(f"{self.shown}{where}: {key}: {why}.")
+
+
+def _join(at: str, key: str) -> str:
+    return f"{at}.{key}" if at else key
+
+
+def _line_of(text: str, key: str) -> int | None:
+    """The line that sets a key, as far as that can be told without a parser of our own.
+
+    The longest beginning of the key that some line sets: a table in braces is on the line of its
+    own key.
+    """
+    parts = key.split(".")
+    for count in range(len(parts), 0, -1):
+        wanted = parts[:count]
+        for number, found in _keys(text):
+            if found == wanted:
+                return number
+    return None
+
+
+def _keys(text: str) -> Iterator[tuple[int, list[str]]]:
+    """The keys that lines set, each with its table's, by number of line."""
+    table: list[str] = []
+    clean: Callable[[str], list[str]] = lambda name: [  # noqa: E731
+        part.strip().strip("\"'") for part in name.split(".")
+    ]
+    for number, line in enumerate(text.splitlines(), 1):
+        header = re.match(r"\s*\[+([^\]]+)\]", line)
+        if header:
+            table = clean(header[1])
+            yield number, table
+        elif (setting := re.match(r"\s*([^=#\[]+?)\s*=", line)) is not None:
+            yield number, [*table, *clean(setting[1])]
