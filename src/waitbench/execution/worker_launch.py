@@ -6,8 +6,8 @@ The kernel counts, from outside, everything that the command starts, from before
 instruction: CPU time, context switches, system calls. Nothing is needed in the worker, and nothing
 polls while it is judged: this program blocks until the window is over, or a child has ended.
 
-What goes wrong is left in the file ``failure`` beside the report, and the exit code is 1: that makes
-it an outcome.
+What goes wrong is left in the file ``failure`` beside the report, and the exit code is 1: that
+makes it an outcome.
 """
 
 import json
@@ -154,15 +154,21 @@ class Launch:
         self._require_alive("before it was told to end")
         os.kill(self.pid, number)
         within_s = self.plain["stop_within_s"]
-        self._until(
-            lambda: self.pid in self.ended,
-            within_s,
-            f"it did not end within {within_s:g} s of SIG{self.plain['stop']}; killed",
-        )
+        end = time.monotonic() + within_s
+        while time.monotonic() < end:
+            self._reap()
+            if self.pid in self.ended and not self._others():
+                return
+            time.sleep(_LOOK_EVERY_S)
+        if self.pid not in self.ended:
+            raise Failure(
+                f"it did not end within {within_s:g} s of SIG{self.plain['stop']}; killed"
+            )
         left = self.kill_all()
-        if left:
-            plural = "process" if left == 1 else "processes"
-            raise Failure(f"{left} {plural} of it still ran after it had ended; killed")
+        plural = "process" if left == 1 else "processes"
+        raise Failure(
+            f"{left} {plural} of it still ran {within_s:g} s after it was told to end; killed"
+        )
 
     def kill_all(self) -> int:
         """Kills what is left of all that was started; how many these were."""

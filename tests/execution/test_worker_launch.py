@@ -1,0 +1,255 @@
+"""The launcher of a worker that is a command: what it counts, and what it says of bad ones."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import psutil
+import pytest
+
+from waitbench.engines import worker_file
+from waitbench.execution.bench import (
+    _WORKER_LAUNCH,
+    PROBE_DIRECTORY,
+    SERVICES_VARIABLE,
+    TRACEPOINT_VARIABLE,
+)
+from waitbench.system.instruments import find_system_calls
+
+TRACEPOINT = find_system_calls()
+SLEEPS = "import time\nprint('up')\nwhile True: time.sleep(1)"
+CALM = (
+    "window = 0.4\nready = { log = 'up', within = 20 }\nsettled = { seconds = 0.1 }\n"
+    "stop_within = 20\n"
+)
+"""It is ready when it says so: no load of the machine changes what is found."""
+
+
+@dataclass(frozen=True)
+class Launched:
+    """What came of one launch."""
+
+    exit_code: int
+    failure: str
+    worker: Mapping[str, Any]
+    """What it reports as the worker's."""
+
+    def rise(self, key: str) -> float:
+        """By how much a reading rose within the window."""
+        return float(self.worker["end_of_input"][key] - self.worker["first_poll"][key])
+
+
+def launch(
+    folder: Path,
+    code: str,
+    more: str = CALM,
+    variables: Mapping[str, str] = MappingProxyType({}),
+    command: str = "{revision} code.py {port}",
+) -> Launched:
+    """Runs a worker that is a program of Python, as its file says; asserts that nothing is left."""
+    (folder / "code.py").write_text(code)
+    (folder / "mine.toml").write_text(f'command = "{command}"\nfiles = ["code.py"]\n{more}')
+    told = worker_file.read(folder / "mine.toml").as_plain()
+    run = folder / "run"
+    (run / "probes").mkdir(parents=True)
+    with (run / "stdout").open("wb") as stdout, (run / "stderr").open("wb") as stderr:
+        done = subprocess.run(
+            [
+                sys.executable,
+                "-I",
+                str(_WORKER_LAUNCH),
+                str(run / "launched.json"),
+                json.dumps({**told, "python": sys.executable, "revision": sys.executable}),
+            ],
+            stdout=stdout,
+            stderr=stderr,
+            env={**os.environ, PROBE_DIRECTORY: str(run / "probes"), **variables},
+            timeout=60,
+            check=False,
+        )
+    assert not left(run)
+    failure, report = run / "failure", run / "probes" / "worker.json"
+    assert failure.exists() != report.exists(), (run / "stderr").read_text()
+    return Launched(
+        exit_code=done.returncode,
+        failure=failure.read_text() if failure.exists() else "",
+        worker=json.loads(report.read_text()) if report.exists() else {},
+    )
+
+
+def left(run: Path) -> list[psutil.Process]:
+    """Processes of a run that are still there."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            if process.environ().get("WAITBENCH_RUN") == str(run):
+                found.append(process)
+        except psutil.Error:
+            continue
+    return found
+
+
+def test_all_that_waits_is_counted_from_outside(tmp_path: Path) -> None:
+    code = SLEEPS.replace("(1)", "(0.01)")
+    variables = {}
+    if TRACEPOINT.tracepoint is not None:
+        variables[TRACEPOINT_VARIABLE] = str(TRACEPOINT.tracepoint)
+    found = launch(tmp_path, code, variables=variables)
+    assert found.exit_code == 0, found.failure
+    waited_s = found.rise("monotonic_ns") / 1e9
+    # It never wakes up more often; how much less often is the machine's affair.
+    assert 2 <= found.rise("switches_voluntary") <= 2 * waited_s / 0.01
+    assert 0 < found.rise("user_s") < waited_s
+    if variables:
+        assert found.rise("system_calls") >= 2
+
+
+def test_what_starts_and_ends_in_the_window_is_counted(tmp_path: Path) -> None:
+    code = """
+import subprocess, sys
+print("up")
+while True: subprocess.run([sys.executable, "-S", "-c", "sum(range(10_000))"])
+"""
+    rises = []
+    for name, text in (("busy", code), ("idle", SLEEPS)):
+        (tmp_path / name).mkdir()
+        found = launch(tmp_path / name, text)
+        assert found.exit_code == 0, found.failure
+        rises.append(found.rise("user_s"))
+    assert rises[0] > 5 * rises[1]
+
+
+def test_a_child_that_outlives_it_in_a_session_of_its_own_is_killed_and_said(
+    tmp_path: Path,
+) -> None:
+    code = """
+import os, time
+print("up")
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        while True: pass
+    os._exit(0)
+while True: time.sleep(1)
+"""
+    found = launch(tmp_path, code, CALM.replace("stop_within = 20", "stop_within = 1"))
+    assert found.exit_code == 1
+    assert "1 process of it still ran 1 s after it was told to end; killed" in found.failure
+
+
+def test_a_worker_begins_with_no_signal_blocked(tmp_path: Path) -> None:
+    code = """
+import signal, time
+assert not signal.pthread_sigmask(signal.SIG_BLOCK, [])
+assert signal.getsignal(signal.SIGCHLD) == signal.SIG_DFL
+print("up")
+while True: time.sleep(1)
+"""
+    found = launch(tmp_path, code)
+    assert found.exit_code == 0, found.failure
+
+
+POKED = """
+import pathlib, time
+print("up")
+while not pathlib.Path("poked").exists(): time.sleep(0.01)
+print("handled")
+while True: time.sleep(1)
+"""
+
+
+def test_a_poke_tells_how_late_it_is_handled(tmp_path: Path) -> None:
+    poke = '[poke]\ncommand = "touch poked"\ndone = { log = "handled" }\n'
+    found = launch(tmp_path, POKED, CALM + poke)
+    assert found.exit_code == 0, found.failure
+    ((lateness_ns, count),) = found.worker["lateness_ns"]
+    assert lateness_ns == found.worker["lateness_max_ns"] > 0
+    assert count == 1
+
+
+def test_a_poke_may_measure_by_itself(tmp_path: Path) -> None:
+    poke = '[poke]\ncommand = ["sh", "-c", "echo lateness 0.25"]\n'
+    found = launch(tmp_path, SLEEPS, CALM + poke)
+    assert found.worker["lateness_max_ns"] == 250_000_000, found.failure
+
+
+READY = "ready = { log = 'never', within = 0.3 }\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "more", "said"),
+    [
+        ("", CALM, "it ended with exit code 0 before it was ready"),
+        ("raise SystemExit(3)", CALM, "it ended with exit code 3 before it was ready"),
+        ("import os; os.kill(os.getpid(), 9)", CALM, "it ended by SIGKILL before it was ready"),
+        (
+            "import os, time\nif os.fork() == 0: time.sleep(60)",
+            CALM,
+            "what it started runs on: have it stay in the foreground",
+        ),
+        (
+            "import time; print('up'); time.sleep(1)",
+            CALM.replace("0.4", "60"),
+            "s of its window",
+        ),
+        (SLEEPS, READY, "it was not ready within 0.3 s: no line of its output matches 'never'"),
+        (SLEEPS, READY, "Does it buffer its output?"),
+        (
+            SLEEPS,
+            "ready = { log = 'up' }\nsettled = { command = 'false', within = 0.5 }\n",
+            "it was not settled within 0.5 s",
+        ),
+        (SLEEPS, "ready = { port = true, within = 0.3 }\n", "it was not ready within 0.3 s"),
+        (
+            f"import signal\nsignal.signal(15, signal.SIG_IGN)\n{SLEEPS}",
+            CALM.replace("stop_within = 20", "stop_within = 0.3"),
+            "it did not end within 0.3 s of SIGTERM; killed",
+        ),
+        (
+            SLEEPS,
+            CALM + "[poke]\ncommand = 'true'\ndone = { log = 'never', within = 0.3 }\n",
+            "what it was poked with was not done within 0.3 s",
+        ),
+        (SLEEPS, CALM + "[poke]\ncommand = 'false'\n", "the poke ended with exit code 1"),
+        (
+            "import os, time\nprint('up')\nwhile not os.path.exists('x'): time.sleep(0.01)",
+            CALM + "[poke]\ncommand = 'touch x'\ndone = { log = 'never' }\n",
+            "it ended with exit code 0 before what it was poked with was done",
+        ),
+    ],
+)
+def test_what_goes_wrong_is_said_and_leaves_nothing(
+    code: str, more: str, said: str, tmp_path: Path
+) -> None:
+    found = launch(tmp_path, code, more)
+    assert found.exit_code == 1
+    assert said in found.failure
+
+
+def test_a_program_that_is_not_there_is_named(tmp_path: Path) -> None:
+    found = launch(tmp_path, "", command="no-such-program {revision}")
+    assert found.exit_code == 1
+    assert "there is no program 'no-such-program'" in found.failure
+
+
+def test_what_services_count_is_told_without_what_it_takes_to_ask(tmp_path: Path) -> None:
+    counting = tmp_path / "count"
+    counting.write_text("#!/bin/sh\necho x >> $0.log\necho requests $(wc -l < $0.log)\necho odd\n")
+    counting.chmod(0o755)
+    services = {
+        "redis": {
+            "pid": os.getpid(),
+            "port": 1,
+            "folder": str(tmp_path),
+            "counters": [str(counting)],
+        }
+    }
+    found = launch(tmp_path, SLEEPS, variables={SERVICES_VARIABLE: json.dumps(services)})
+    assert found.exit_code == 0, found.failure
+    assert found.worker["totals"]["service_requests"] == 0.0
