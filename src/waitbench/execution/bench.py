@@ -5,12 +5,13 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO
 
 from waitbench import engines
 from waitbench.engines.base import Engine, Start
+from waitbench.engines.worker_file import Condition, WorkerFile
 from waitbench.execution import assets
 from waitbench.execution.services import URL_VARIABLE, Running, ServerPool, running
 from waitbench.model.environment import Environment
@@ -187,6 +188,8 @@ class Bench:
                 engine, environment = self._engine(label), self.environments[label]
                 start = engine.start(environment, scenario, scenario.started_as(self.topology))
                 outside = scenario.family.counted_outside
+                if outside and start.worker is None:
+                    start = replace(start, worker=_as_worker(start, scenario))
                 yield ReadyRun(
                     folder=folder,
                     # Where the user's own files are, if the dataflow names any.
@@ -254,6 +257,25 @@ def _not_understood(engine: Engine, scenario: Scenario) -> str | None:
     known = scenario.parameters if engine.parameters is None else engine.parameters
     foreign = sorted(name for name, on in scenario.parameters.items() if on and name not in known)
     return f"its program does not know {', '.join(foreign)}" if foreign else None
+
+
+def _as_worker(start: Start, scenario: Scenario) -> Mapping[str, object]:
+    """What the launcher of commands is told of what an engine would start itself.
+
+    It is judged in a window, and ended after that.
+    """
+    after_s, window_s = (float(scenario.parameters[name]) for name in ("after", "window"))
+    worker = WorkerFile(
+        name=scenario.name,
+        path=scenario.module,
+        sha256="",
+        command=start.arguments,
+        ready=Condition(seconds=after_s),
+        settled=Condition(seconds=0.0),
+        window_s=window_s,
+    )
+    # Where the user's own files are, if the dataflow names any.
+    return {**worker.as_plain(), "python": "", "revision": "", "cwd": str(Path.cwd())}
 
 
 def _command(environment: Environment, start: Start, folder: Path) -> tuple[str, ...]:

@@ -59,7 +59,7 @@ class Launch:
     def __init__(self, report: Path, plain: Mapping[str, Any]) -> None:
         self.report = report
         self.plain = plain
-        self.folder = report.parent / "work"
+        self.folder = Path(plain["cwd"]) if "cwd" in plain else report.parent / "work"
         self.services: Mapping[str, Any] = json.loads(os.environ.get(SERVICES) or "{}")
         self.values = {
             "folder": str(self.folder),
@@ -80,7 +80,7 @@ class Launch:
 
     def run(self) -> None:
         """Raises ``Failure``."""
-        self.folder.mkdir()
+        self.folder.mkdir(exist_ok=True)
         for name in self.plain["files"]:
             shutil.copy(name, self.folder)
         spawned_ns = time.monotonic_ns()

@@ -112,6 +112,8 @@ class Request:
     processes: int
     workers: int
     dataflow: str | None = None
+    window: tuple[float, float] | None = None
+    """After how many seconds the dataflow is judged, and for how many; else from end to end."""
     worker: str | None = None
     """The worker file, where what is measured is a command."""
     origin: OriginChoice
@@ -317,6 +319,8 @@ def _scenarios(
             "call."
         )
     own = selection.of_user(request.dataflow)
+    if request.window is not None:
+        own = families.worker.in_a_window(own, *request.window)
     if not request.scenarios:
         return (own,)
     return (*selection.select(request.scenarios, (), quick=quick), own)

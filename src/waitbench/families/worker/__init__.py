@@ -4,10 +4,11 @@ import shutil
 import socket
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from waitbench.engines.worker_file import Condition, ServiceFile, WorkerFile, filled
-from waitbench.model.errors import HarnessError
+from waitbench.model.errors import HarnessError, UsageError
 from waitbench.model.metrics import Metric
 from waitbench.model.scenario import (
     COMMAND,
@@ -20,6 +21,7 @@ from waitbench.model.scenario import (
 )
 
 WINDOW = "window"
+MOST_S = 3600.0
 NAME = "worker"
 
 METRICS = (
@@ -77,6 +79,28 @@ def scenario_of(worker: WorkerFile, *, quick: bool) -> Scenario:
         module=worker.path,
         parameters=parameters,
     )
+
+
+def in_a_window(scenario: Scenario, after_s: float, window_s: float) -> Scenario:
+    """A dataflow of the user's that is judged in a window, and ended after it."""
+    for name, value in (("--after", after_s), ("--for", window_s)):
+        if not 0 < value <= MOST_S:
+            raise UsageError(
+                f"{name} {value:g}: must be above zero, and at most {MOST_S:g} seconds."
+            )
+    lasts_s = after_s + window_s + 1.0
+    family = Family(
+        name=scenario.family.name,
+        items=scenario.family.items,
+        lasts_s=lambda _parameters: lasts_s,
+        longest_s=lambda _parameters: lasts_s + 10.0,
+        metrics=METRICS,
+        metrics_of=_metrics_of,
+        waits=lambda _parameters: True,
+        counted_outside=True,
+    )
+    parameters = {**scenario.parameters, "after": after_s, WINDOW: window_s}
+    return replace(scenario, family=family, parameters=parameters, is_observed=True)
 
 
 def _metrics_of(_samples: Samples, totals: Mapping[str, float]) -> Mapping[str, float]:
