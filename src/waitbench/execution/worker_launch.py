@@ -156,8 +156,7 @@ class Launch:
         within_s = self.plain["stop_within_s"]
         end = time.monotonic() + within_s
         while time.monotonic() < end:
-            self._reap()
-            if self.pid in self.ended and not self._others():
+            if not self._reap():
                 return
             time.sleep(_LOOK_EVERY_S)
         if self.pid not in self.ended:
@@ -174,11 +173,8 @@ class Launch:
         """Kills what is left of all that was started; how many these were."""
         killed: set[int] = set()
         end = time.monotonic() + 5
-        while time.monotonic() < end:
-            self._reap()
+        while self._reap() and time.monotonic() < end:
             left = self._others()
-            if not left:
-                break
             for pid in left:
                 with suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
@@ -267,14 +263,16 @@ class Launch:
         """All that runs of what was started here."""
         return {pid for pid, _ in trees.identities(os.getpid())} - {os.getpid()}
 
-    def _reap(self) -> None:
-        """Waits for what has ended."""
-        with suppress(ChildProcessError):
-            while True:
+    def _reap(self) -> bool:
+        """Waits for what has ended; whether anything is left, adopted or started here."""
+        while True:
+            try:
                 pid, status = os.waitpid(-1, os.WNOHANG)
-                if pid == 0:
-                    return
-                self.ended[pid] = os.waitstatus_to_exitcode(status)
+            except ChildProcessError:
+                return False
+            if pid == 0:
+                return True
+            self.ended[pid] = os.waitstatus_to_exitcode(status)
 
     # Asking and waking up.
 

@@ -1,0 +1,145 @@
+"""Workers that are commands, measured end to end as a user does."""
+
+import json
+import os
+import signal
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from tests.conftest import PROGRAM, Compare
+from tests.waiting import until
+
+pytestmark = pytest.mark.integration
+QUICKLY = ("--no-plot", "--rounds", "1")
+
+
+def program(folder: Path, name: str, pause_s: float) -> Path:
+    """A program that says that it is up, and wakes up after each pause."""
+    path = folder / name
+    path.write_text(f"#!/bin/sh\necho up\nwhile :; do sleep {pause_s:g}; done\n")
+    path.chmod(0o755)
+    return path
+
+
+def worker(folder: Path, more: str = "") -> Path:
+    """A worker file for such programs."""
+    path = folder / "mine.toml"
+    path.write_text(
+        "command = '{revision}'\nready = { log = 'up' }\nsettled = { seconds = 0.2 }\n"
+        f"window = 1\ngate_window = 1\n{more}"
+    )
+    return path
+
+
+def runs_of(results: Path) -> Mapping[str, Mapping[str, Any]]:
+    """The first measurement of each revision."""
+    found = json.loads((results / "mine.json").read_text())["results"]
+    return {one["command"]: one["measurements"][0] for one in found}
+
+
+@pytest.mark.smoke
+def test_two_programs_are_measured_side_by_side(run_compare: Compare, tmp_path: Path) -> None:
+    slow, fast = (program(tmp_path, name, pause) for name, pause in (("a", 1), ("b", 0.05)))
+    done = run_compare(
+        f"before={slow}",
+        f"after={fast}",
+        "--worker",
+        worker(tmp_path),
+        *QUICKLY,
+        "--no-instruments",
+    )
+    assert done.returncode == 0, done.stderr
+    runs = runs_of(tmp_path / "results")
+    rises = [runs[label]["wakeups"]["value"] for label in ("before", "after")]
+    assert rises[1] > rises[0]
+    assert runs["after"]["time_cpu_steady"]["value"] > runs["before"]["time_cpu_steady"]["value"]
+    assert "identical build" not in done.stdout
+
+
+@pytest.mark.long
+def test_the_gate_fails_on_a_program_that_wakes_up_more_often(
+    run_compare: Compare, tmp_path: Path
+) -> None:
+    slow, fast = (program(tmp_path, name, pause) for name, pause in (("a", 1), ("b", 0.01)))
+    done = run_compare(
+        slow, fast, "--worker", worker(tmp_path), "--no-plot", "--fail-on", "wakeups:5%",
+        "--fail-fast",
+    )  # fmt: skip
+    assert done.returncode == 1, done.stdout + done.stderr
+
+
+SERVICE = "[services.other]\ncommand = '{}'\nready = {{ command = 'true' }}\n"
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (
+            SERVICE.format("no-such-program") + "install = 'apt-get install it'\n",
+            "This would install it: apt-get install it",
+        ),
+        (SERVICE.format('sh -c "sleep 2; exit 3"'), "the other ended, with exit code 3"),
+    ],
+)
+def test_a_service_that_is_not_there_is_no_figure(
+    more: str, said: str, run_compare: Compare, tmp_path: Path
+) -> None:
+    text = worker(tmp_path, more).read_text().replace("window = 1\n", "window = 20\n", 1)
+    (tmp_path / "mine.toml").write_text(text)
+    done = run_compare(program(tmp_path, "a", 1), "--worker", tmp_path / "mine.toml", *QUICKLY)
+    assert done.returncode == 3
+    assert said in " ".join((done.stdout + done.stderr).split())
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--scenario", "dynamic"), "--scenario does not go with --worker"),
+        (("--on", "local:2"), "--worker with --on"),
+        (("--set", "interval=1"), "set window=SECONDS"),
+        (("--after", "1"), "--after and --for go with --dataflow"),
+    ],
+)
+def test_what_does_not_go_with_a_worker_is_refused(
+    options: tuple[str, ...], said: str, run_compare: Compare, tmp_path: Path
+) -> None:
+    done = run_compare(program(tmp_path, "a", 1), "--worker", worker(tmp_path), *options)
+    assert (done.returncode, said in done.stderr) == (2, True), done.stderr
+    missing = run_compare("./nothing-here", "--worker", tmp_path / "mine.toml")
+    assert (missing.returncode, "is not a program here" in missing.stderr) == (2, True)
+
+
+def of_run(folder: Path) -> list[psutil.Process]:
+    """Processes that run a program of the test's."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            if any(str(folder) in word for word in process.cmdline()):
+                found.append(process)
+        except psutil.Error:
+            continue
+    return found
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_ending_it_leaves_no_worker_and_no_service(how: signal.Signals, tmp_path: Path) -> None:
+    server = program(tmp_path, "server", 1)
+    more = f"[services.other]\ncommand = '{server}'\nready = {{ command = 'true' }}\n"
+    file = worker(tmp_path, more)
+    file.write_text(file.read_text().replace("window = 1\n", "window = 60\n", 1))
+    own = program(tmp_path, "a", 1)
+    comparing = subprocess.Popen(
+        ["env", "--default-signal=INT", *PROGRAM, "compare", own, "--worker", file, *QUICKLY,
+         "--results", tmp_path / "results"],
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=os.sep,
+    )  # fmt: skip
+    programs = {str(own), str(server)}
+    until(lambda: programs <= {word for one in of_run(tmp_path) for word in one.cmdline()})
+    comparing.send_signal(how)
+    assert comparing.wait(20) in (130, -signal.SIGKILL)
+    until(lambda: not of_run(tmp_path))
