@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -21,6 +21,7 @@ from waitbench.execution.bench import (
     TRACEPOINT_VARIABLE,
 )
 from waitbench.system.instruments import find_system_calls
+from waitbench.system.places import PACKAGE
 
 TRACEPOINT = find_system_calls()
 SLEEPS = "import time\nprint('up')\nwhile True: time.sleep(1)"
@@ -51,6 +52,7 @@ def launch(
     more: str = CALM,
     variables: Mapping[str, str] = MappingProxyType({}),
     command: str = "{revision} code.py {port}",
+    program: Sequence[str] = ("-I", str(_WORKER_LAUNCH)),
 ) -> Launched:
     """Runs a worker that is a program of Python, as its file says; asserts that nothing is left."""
     (folder / "code.py").write_text(code)
@@ -62,8 +64,7 @@ def launch(
         done = subprocess.run(
             [
                 sys.executable,
-                "-I",
-                str(_WORKER_LAUNCH),
+                *program,
                 str(run / "launched.json"),
                 json.dumps({**told, "python": sys.executable, "revision": sys.executable}),
             ],
@@ -236,6 +237,41 @@ def test_a_program_that_is_not_there_is_named(tmp_path: Path) -> None:
     found = launch(tmp_path, "", command="no-such-program {revision}")
     assert found.exit_code == 1
     assert "there is no program 'no-such-program'" in found.failure
+
+
+WITHOUT_COUNTERS = """
+import sys
+sys.path.insert(0, sys.argv.pop(1))
+from waitbench.execution import worker_launch
+def refuse(*_arguments, **_options):
+    raise PermissionError(1, "Operation not permitted")
+worker_launch.counters.TreeCounters = refuse
+sys.exit(worker_launch.main(sys.argv[1:]))
+"""
+
+
+def test_where_the_kernel_refuses_it_is_read_from_proc_and_said(tmp_path: Path) -> None:
+    program = ("-c", WITHOUT_COUNTERS, str(PACKAGE.parent))
+    code = SLEEPS.replace("(1)", "(0.01)")
+    found = launch(tmp_path, code, program=program)
+    assert found.exit_code == 0, found.failure
+    assert found.worker["by_proc"]
+    assert found.rise("switches_voluntary") >= 2
+    assert "system_calls" not in found.worker["exit"]
+
+
+def test_a_worker_whose_children_begin_anew_is_said_to_be_restarting(tmp_path: Path) -> None:
+    code = """
+import os, time
+print("up")
+while True:
+    if os.fork() == 0: time.sleep(0.3); os._exit(1)
+    os.wait()
+"""
+    found = launch(tmp_path, code, CALM.replace("0.4", "2"))
+    assert found.exit_code == 0, found.failure
+    assert found.worker["totals"]["processes_begun"] == 1
+    assert found.worker["totals"]["processes_ended"] == 1
 
 
 def test_what_services_count_is_told_without_what_it_takes_to_ask(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from waitbench.model.metrics import (
     USER_STEADY,
     weighted_quantile,
 )
-from waitbench.model.run import OVERDUE, UNBALANCED, Measurement, Timing
+from waitbench.model.run import BY_PROC, OVERDUE, RESTARTED, UNBALANCED, Measurement, Timing
 from waitbench.system.sampling import ClockSampler, Samples
 
 TOLERANCE = 0.02
@@ -112,7 +112,12 @@ def marks_of(
     seen = _cpu(launched["launcher"]) + sum(map(_cpu, launched["children"]))
     closes = abs(total - seen) <= max(TOLERANCE * total, TOLERANCE_S)
     marks = () if closes and _is_possible(launched, reports) else (UNBALANCED,)
-    return (*marks, OVERDUE) if _is_overdue(_workers(reports, launched)) else marks
+    more = {
+        OVERDUE: _is_overdue(_workers(reports, launched)),
+        RESTARTED: any(one.get("totals", {}).get("processes_begun") for one in reports),
+        BY_PROC: any(one.get("by_proc") for one in reports),
+    }
+    return (*marks, *(mark for mark, is_so in more.items() if is_so))
 
 
 def _is_overdue(workers: Sequence[Mapping[str, Any]]) -> bool:

@@ -27,6 +27,10 @@ HARMLESS = frozenset({NOT_SUPPORTED, DISTURBED, REPEATED})
 
 OVERDUE = "overdue"
 """The mark of a run whose input ended so late that its steady phase holds more than the wait."""
+RESTARTED = "restarted"
+"""The mark of a run in which processes of the worker began while it was to wait."""
+BY_PROC = "by-proc"
+"""The mark of a run that the kernel did not count: it was read from /proc, as long as it lived."""
 UNBALANCED = "unbalanced"
 """The mark of a run whose CPU does not add up to hyperfine's total, or has a part below zero."""
 
