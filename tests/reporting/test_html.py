@@ -7,6 +7,7 @@ import pytest
 
 from tests.records import outcome
 from tests.reporting.made_up import kept
+from waitbench.analysis.statistics import Estimate
 from waitbench.reporting import html
 from waitbench.reporting.page import compose
 from waitbench.reporting.page_parts import Scene
@@ -32,7 +33,7 @@ def test_hostile_text_is_text(text: str) -> None:
         scene.record.add(outcome("v2", 6, "failed", message=text, log=text))
     scenes = [Scene.of(scene.record) for scene in one.scenes]
     shown = html.render(
-        compose([replace(one, context=context, scenes=scenes, headline=(text, False))])
+        compose([replace(one, context=context, scenes=scenes, headline=(text, "fail"))])
     )
     # What it holds of elements is what the template and the library wrote.
     harmless = kept("folder", ("v1", "v2"))
@@ -52,3 +53,19 @@ def test_a_page_asks_for_nothing() -> None:
     assert re.findall(r"""(?:src|href)=["'](?!#)""", own) == []
     assert "default-src 'none'" in own
     assert shown.count("</script>") == 3
+
+
+@pytest.mark.parametrize(
+    ("outcome_of_gate", "kind"),
+    [("pass", "passed"), ("fail", "failed"), ("inconclusive", "open"), ("not measured", "open")],
+)
+def test_a_page_shows_the_outcome_of_a_gate(outcome_of_gate: str, kind: str) -> None:
+    one = replace(kept("folder", ("v1", "v2")), headline=("What it said", outcome_of_gate))
+    assert f'<p class="verdict {kind}"><bdi>What it said' in html.render(compose([one]))
+
+
+def test_every_tone_has_a_rule_of_its_own() -> None:
+    rules = html.render(compose([kept("folder", ("v1", "v2"))]))
+    for low, high, expected in ((0.5, 2.0, "unclear"), (0.999, 1.001, "same")):
+        assert html.tone(Estimate(value=1.0, low=low, high=high, count=9)) == expected
+        assert f'class="{expected}"' in rules

@@ -72,7 +72,7 @@ def _kept(folder: Path) -> ReadFolder | None:
         folder=folder,
         context=contents.context,
         scenes=scenes,
-        headline=(headline, verdict.get("passed") is True) if isinstance(headline, str) else None,
+        headline=(headline, str(verdict.get("outcome"))) if isinstance(headline, str) else None,
         tables=families.tables(contents),
     )
 

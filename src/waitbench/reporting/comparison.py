@@ -9,7 +9,15 @@ from rich.text import Text
 from waitbench.analysis.statistics import Comparison, Estimate, Row
 from waitbench.analysis.verdicts import Verdict
 from waitbench.model.metrics import BY_NAME, Metric
-from waitbench.model.run import DISTURBED, HARMLESS, OVERDUE, UNBALANCED, Outcome
+from waitbench.model.run import (
+    BY_PROC,
+    DISTURBED,
+    HARMLESS,
+    OVERDUE,
+    RESTARTED,
+    UNBALANCED,
+    Outcome,
+)
 from waitbench.reporting.console import print_cells
 from waitbench.reporting.document import Cell, Heading, Table, Value
 from waitbench.reporting.formats import NOTHING, format_count, format_factor
@@ -223,6 +231,16 @@ def _warnings(row: Row) -> Iterator[str]:
         yield (
             f"in {row.marks[OVERDUE]} of {runs} the input ended much later than it was due: steady "
             "CPU has what came after the wait"
+        )
+    if RESTARTED in row.marks:
+        yield (
+            f"in {row.marks[RESTARTED]} of {runs} processes of it began while it was to wait: it "
+            "restarts what ends, or starts programs"
+        )
+    if BY_PROC in row.marks:
+        yield (
+            f"in {row.marks[BY_PROC]} of {runs} the kernel did not count: the figures were read "
+            "from /proc, which forgets what has ended (see ./waitbench doctor)"
         )
     if row.identical_to:
         yield f"identical build: every file of its package is that of {row.identical_to}"

@@ -210,8 +210,8 @@ class Page:
     title: str
     lead: tuple[str, ...]
     """The sentences that somebody reads who reads no more."""
-    verdicts: tuple[tuple[str, bool], ...]
-    """The headline of each gate, and whether it passed."""
+    verdicts: tuple[tuple[str, str], ...]
+    """The headline of each gate, and its outcome."""
     matrices: tuple[Table, ...]
     """Revisions by scenarios, one for each cost."""
     sections: tuple[Section, ...]

@@ -131,9 +131,9 @@ def shown(cell: Cell) -> ShownCell:
 def tone(ratio: Estimate) -> str:
     """The name of a colour: ``less4`` … ``less1``, ``same``, ``unclear``, ``more1`` … ``more4``."""
     if ratio.verdict is Verdict.INCONCLUSIVE:
-        return "inconclusive"
+        return "unclear"
     if ratio.verdict is Verdict.WITHIN_MARGIN or ratio.value <= 0:
-        return "within margin"
+        return "same"
     doublings = abs(math.log2(ratio.value))
     shade = min(_TONES, 1 + int(doublings / _DOUBLINGS_A_TONE))
     return f"{'less' if ratio.value < 1 else 'more'}{shade}"

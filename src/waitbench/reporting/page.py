@@ -52,8 +52,8 @@ class ReadFolder:
     folder: Path
     context: Context
     scenes: Sequence[Scene]
-    headline: tuple[str, bool] | None = None
-    """What its gate said, and whether it passed."""
+    headline: tuple[str, str] | None = None
+    """What its gate said, and its outcome."""
     tables: Sequence[Table] = ()
     """What only its families have."""
 
