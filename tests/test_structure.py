@@ -70,9 +70,10 @@ def family_names() -> set[str]:
     """Names of families, and of their folders."""
     named = {scenario.family.name for scenario in families.ALL}
     folders = {path.name for path in (PACKAGE / "families").iterdir() if path.is_dir()}
-    # "input" is also an English word, which any module may use.
+    # Two are also English words, which any module may use.
     return (named | {name.replace("-", "_") for name in named} | folders) - {
         "input",
+        "worker",
         "__pycache__",
     }
 

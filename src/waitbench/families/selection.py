@@ -8,7 +8,9 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from waitbench.engines.worker_file import WorkerFile
 from waitbench.families import ALL
+from waitbench.families.worker import in_a_window, scenario_of
 from waitbench.model.errors import UsageError
 from waitbench.model.scenario import Family, Scenario, Value
 from waitbench.system import files
@@ -67,8 +69,12 @@ def select(
     return tuple(chosen)
 
 
-def with_settings(scenario: Scenario, settings: Sequence[str]) -> Scenario:
-    """The scenario of a worker file with what ``--set`` says. Raises ``UsageError``."""
+def of_worker(worker: WorkerFile, settings: Sequence[str], *, quick: bool) -> Scenario:
+    """The scenario of a worker file, with settings; ``quick`` as the gate has it.
+
+    Raises ``UsageError`` for what a worker does not have.
+    """
+    scenario = scenario_of(worker, quick=quick)
     for setting in settings:
         name, equals, text = setting.partition("=")
         if not equals or not isinstance(scenario.parameters.get(name), float):
@@ -77,8 +83,10 @@ def with_settings(scenario: Scenario, settings: Sequence[str]) -> Scenario:
     return scenario
 
 
-def of_user(text: str) -> Scenario:
+def of_user(text: str, window: tuple[float, float] | None = None) -> Scenario:
     """The scenario of a user's own dataflow, ``FILE.py:CALL``; the call is ``flow`` by default.
+
+    With a window it is judged only after so many seconds, for so many more.
 
     It is validated as far as a file can be without running it. Raises ``UsageError``.
     """
@@ -123,7 +131,7 @@ def of_user(text: str) -> Scenario:
             "Python may import in its place. Call yours otherwise."
         )
     taken = {scenario.name for scenario in ALL}
-    return Scenario(
+    found = Scenario(
         # One name in files and tables; what is measured is known by its parameters.
         name=f"{path.stem}-of-yours" if path.stem in taken else path.stem,
         purpose=f"your dataflow {text}",
@@ -138,6 +146,7 @@ def of_user(text: str) -> Scenario:
         is_own=False,
         is_observed=is_observed,
     )
+    return found if window is None else in_a_window(found, *window)
 
 
 def _split(text: str) -> tuple[str, str]:

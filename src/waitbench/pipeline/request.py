@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from waitbench import engines, families
+from waitbench import engines
 from waitbench.engines import worker_file
 from waitbench.engines.base import Engine
 from waitbench.engines.command import Command
@@ -292,8 +292,7 @@ def _of_worker(request: Request, worker: WorkerFile, *, quick: bool) -> Scenario
     for name, given in (("--scenario", request.scenarios), ("--dataflow", request.dataflow)):
         if given:
             raise UsageError(f"{name} does not go with --worker: the file says what is run.")
-    found = families.worker.scenario_of(worker, quick=quick)
-    return selection.with_settings(found, request.settings)
+    return selection.of_worker(worker, request.settings, quick=quick)
 
 
 def _scenarios(
@@ -318,9 +317,7 @@ def _scenarios(
             "--set changes this project's scenarios; parameters of your own dataflow go into its "
             "call."
         )
-    own = selection.of_user(request.dataflow)
-    if request.window is not None:
-        own = families.worker.in_a_window(own, *request.window)
+    own = selection.of_user(request.dataflow, request.window)
     if not request.scenarios:
         return (own,)
     return (*selection.select(request.scenarios, (), quick=quick), own)
