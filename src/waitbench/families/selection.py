@@ -10,7 +10,7 @@ from pathlib import Path
 
 from waitbench.engines.worker_file import WorkerFile
 from waitbench.families import ALL
-from waitbench.families.worker import in_a_window, scenario_of
+from waitbench.families.worker.scenarios import in_a_window, scenario_of
 from waitbench.model.errors import UsageError
 from waitbench.model.scenario import Family, Scenario, Value
 from waitbench.system import files
