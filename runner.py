@@ -55,18 +55,19 @@ COMMANDS: Mapping[str, str] = {
             "scenarios",
             "calibrate",
             "scheduler",
-            "worker",
+            "node",
             "doctor",
         )
     },
     **families.commands(),
     "unit": "waitbench.commands.unit",
+    "worker": "waitbench.commands.worker",
 }
 """The module of each command: its function of that name, and ``EXAMPLES`` that its help ends with.
 
 Modules are imported by name: to start one command loads what that one takes.
 """
-HIDDEN = ("unit",)
+HIDDEN = ("unit", "worker")
 """No user types these."""
 
 
@@ -86,7 +87,12 @@ def make_app(*names: str) -> typer.Typer:
     known = COMMANDS.keys()
     for name in names if names and known >= set(names) else known:
         module = import_module(COMMANDS[name])
-        command = app.command(name, epilog=getattr(module, "EXAMPLES", None), hidden=name in HIDDEN)
+        command = app.command(
+            name,
+            epilog=getattr(module, "EXAMPLES", None),
+            hidden=name in HIDDEN,
+            context_settings=getattr(module, "CONTEXT_SETTINGS", None),
+        )
         command(getattr(module, name.replace("-", "_")))
     return app
 

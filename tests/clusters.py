@@ -49,7 +49,7 @@ def worker(
 ) -> Iterator["subprocess.Popen[str]"]:
     """A worker that has joined."""
     options = (address, "--cache", str(cache), "--name", name)
-    with started("worker", *options, until="Worker", variables=variables) as (process, _):
+    with started("node", *options, until="Node", variables=variables) as (process, _):
         yield process
 
 

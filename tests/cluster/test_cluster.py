@@ -38,7 +38,7 @@ def test_a_worker_of_another_version_is_refused(
     with worker(shared.address.replace("dask:", "tcp:"), tmp_path / "cache", "elder", old):
         refused = run_compare(wheel, *QUIETLY, "--on", shared.address)
     assert refused.returncode == 2, refused.stderr
-    assert "worker elder has waitbench 0.0.1+old" in refused.stderr
+    assert "node elder has waitbench 0.0.1+old" in refused.stderr
     assert not (tmp_path / "results").exists()
 
 
@@ -78,7 +78,7 @@ def test_nobody_to_ask_is_said_within_seconds(run_compare: Compare, tmp_path: Pa
     assert (alone.returncode, "No scheduler" in alone.stderr) == (3, True), alone.stderr
     with cluster(tmp_path, "") as (address, _):
         empty = run_compare(wheel, *QUIETLY, "--on", address, timeout=30)
-    assert (empty.returncode, "has no worker" in empty.stderr) == (3, True), empty.stderr
+    assert (empty.returncode, "has no node" in empty.stderr) == (3, True), empty.stderr
     assert not (tmp_path / "results").exists()
 
 
@@ -110,7 +110,7 @@ def test_who_has_no_certificate_is_refused(run_compare: Compare, tmp_path: Path)
 
 ROLES: dict[str, tuple[object, ...]] = {
     "client": ("compare", "v0.16.0", *QUIETLY, "--on", "tls://127.0.0.1:9"),
-    "worker": ("worker", "tls://127.0.0.1:9"),
+    "worker": ("node", "tls://127.0.0.1:9"),
     "scheduler": ("scheduler", "--port", "0", "--host", "127.0.0.1"),
 }
 

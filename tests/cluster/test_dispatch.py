@@ -73,7 +73,7 @@ def test_a_unit_of_one_machine_is_done_by_no_other() -> None:
     assert begun(dispatch, EAST, WEST) == [("long", "west")]
     dispatch.lost(Unit(name="long", order="", machine="west"))
     dispatch.give_up()
-    assert dispatch.failures == {"long": "there is no worker west"}
+    assert dispatch.failures == {"long": "there is no node west"}
 
 
 def test_what_a_machine_lacks_for_everything_refuses_all_its_units_at_once() -> None:

@@ -175,11 +175,11 @@ class WorkerHost:
                 host=host,
             )
             async with worker:
-                _say(f"Worker {worker.name} at {worker.address}, for {self.scheduler}")
+                _say(f"Node {worker.name} at {worker.address}, for {self.scheduler}")
                 await worker.finished()  # type: ignore[no-untyped-call]
         except (TypeError, ValueError, OSError, RuntimeError) as error:
             raise HarnessError(
-                f"This worker cannot join the scheduler at {self.scheduler}: {error}"
+                f"This node cannot join the scheduler at {self.scheduler}: {error}"
             ) from error
 
     def _about(self) -> Mapping[str, Any]:

@@ -86,7 +86,7 @@ class Dispatch:
             self._pending.insert(0, unit)
         else:
             self._failures[unit.name] = (
-                f"the workers of {MOST_ATTEMPTS} attempts were lost, the last on {machine.name}"
+                f"the nodes of {MOST_ATTEMPTS} attempts were lost, the last on {machine.name}"
             )
 
     def refused(self, unit: Unit, why: str, *, everything: bool = False) -> None:
@@ -103,7 +103,7 @@ class Dispatch:
             said = "; ".join(
                 f"{name}: {why}" for name, why in refusals.items() if unit.machine in (None, name)
             )
-            self._failures[unit.name] = said or f"there is no worker {unit.machine or ''}".rstrip()
+            self._failures[unit.name] = said or f"there is no node {unit.machine or ''}".rstrip()
         self._pending.clear()
 
     def _may(self, unit: Unit, machine: Machine) -> bool:
@@ -128,8 +128,8 @@ class DaskMachines:
         found = tuple(known(self._client).values())
         if not found:
             raise HarnessError(
-                f"The scheduler at {self.address} has no worker of waitbench. Start one on each "
-                f"machine: ./waitbench worker {self.address}"
+                f"The scheduler at {self.address} has no node. Start one on each "
+                f"machine: ./waitbench node {self.address}"
             )
         return found
 
@@ -138,7 +138,7 @@ class DaskMachines:
         try:
             self._client.wait_for_workers(number, timeout=_GRACE_S)
         except TimeoutError as error:
-            raise HarnessError(f"No {number} workers came to {self.address}.") from error
+            raise HarnessError(f"No {number} nodes came to {self.address}.") from error
 
     def carry_out(
         self, units: Sequence[Unit], wheels: Mapping[str, bytes], listener: Listener

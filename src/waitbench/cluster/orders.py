@@ -91,7 +91,7 @@ class Order:
             # The worker said what it was when it was started; units start what is there now.
             raise UsageError(
                 f"The sources of waitbench are {installation.version()} here by now, and not "
-                f"{plain['waitbench']}: start the worker again."
+                f"{plain['waitbench']}: start the node again."
             )
         specs = tuple(_read_spec(one, wheels, cache) for one in plain["specs"])
         names = dict.fromkeys(spec.revision.engine for spec in specs)

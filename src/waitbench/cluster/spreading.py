@@ -73,7 +73,7 @@ class Spreading:
         if self.everywhere and len(there) < 2:
             raise UsageError(
                 f"--everywhere is for several machines, and {there[0].name} is the only one. Start "
-                "another worker, or leave it out."
+                "another node, or leave it out."
             )
         return there
 
@@ -183,9 +183,9 @@ def _reasons(failures: Mapping[str, str]) -> Sequence[str]:
 def _require_same_version(machine: Machine) -> None:
     if machine.version != installation.version():
         raise UsageError(
-            f"The worker {machine.name} has waitbench {machine.version}, and this is "
+            f"The node {machine.name} has waitbench {machine.version}, and this is "
             f"{installation.version()}: their figures may not be compared. Have the same commit on "
-            "both, and start the worker again."
+            "both, and start the node again."
         )
 
 
@@ -240,7 +240,7 @@ def reached(text: str, say: Callable[[str], None]) -> Iterator[Machines]:
 @contextmanager
 def local_cluster(workers: int, say: Callable[[str], None]) -> Iterator[str]:
     """The address of the scheduler, for the time of the block. Raises ``HarnessError``."""
-    say(f"starting {workers} workers on this machine")
+    say(f"starting {workers} nodes on this machine")
     processes = [_start("scheduler", "--port", "0")]
     try:
         assert processes[0].stdout is not None, "opened with a pipe"
@@ -248,7 +248,7 @@ def local_cluster(workers: int, say: Callable[[str], None]) -> Iterator[str]:
         if said != "Scheduler at":
             raise HarnessError("The scheduler of --on local could not be started.")
         for number in range(1, workers + 1):
-            processes.append(_start("worker", address, "--name", f"local-{number}"))
+            processes.append(_start("node", address, "--name", f"local-{number}"))
         yield address
     finally:
         _end(processes)

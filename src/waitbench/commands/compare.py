@@ -126,7 +126,7 @@ def compare(
         typer.Option(
             metavar="CLUSTER",
             help="Measure on the machines of dask://HOST:PORT, tls://HOST:PORT or local:N."
-            "\n\nThe first two name a scheduler; the last has N workers on this one, to try it.",
+            "\n\nThe first two name a scheduler; the last has N nodes on this one, to try it.",
             show_default="this machine",
         ),
     ] = None,

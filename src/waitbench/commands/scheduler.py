@@ -10,8 +10,8 @@ from waitbench.system import endings
 EXAMPLES = """
 \b
 Examples:
-  ./waitbench scheduler                         # for workers of this machine
-  ./waitbench scheduler --host 10.0.0.1         # whoever reaches it can run anything on the workers
+  ./waitbench scheduler                         # for nodes of this machine
+  ./waitbench scheduler --host 10.0.0.1         # whoever reaches it can run anything on the nodes
 """
 
 
@@ -29,7 +29,7 @@ def scheduler(
     ] = 8786,
     until_stdin_ends: options.UntilStdinEnds = False,
 ) -> None:
-    """Run a scheduler of dask, by which workers of many machines are found."""
+    """Run a scheduler of dask, by which nodes, the machines that measure, are found."""
     from waitbench.cluster.dask_hosts import SchedulerHost
 
     with endings.noted("Comparisons that were measured end; --resume goes on with them."):

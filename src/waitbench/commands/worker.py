@@ -1,46 +1,17 @@
-"""``worker``: this machine measures for a scheduler."""
+"""``worker``: what ``node`` was called before."""
 
-from pathlib import Path
 from typing import Annotated, Optional
 
 import typer
 
-from waitbench.commands import options
 from waitbench.model.errors import UsageError
-from waitbench.system import endings
-from waitbench.system.places import Cache
 
-EXAMPLES = """
-\b
-Examples:
-  ./waitbench worker tcp://10.0.0.1:8786
-  ./waitbench worker tls://10.0.0.1:8786 --name quiet-arm
-"""
+CONTEXT_SETTINGS = {"ignore_unknown_options": True, "help_option_names": []}
 
 
-def worker(
-    address: Annotated[
-        str, typer.Argument(metavar="SCHEDULER", help="tcp://HOST:PORT or tls://HOST:PORT.")
-    ],
-    cache: Annotated[
-        Optional[Path],
-        typer.Option(metavar="FOLDER", help="Where environments are kept.", show_default=".bench"),
-    ] = None,
-    name: Annotated[
-        Optional[str],
-        typer.Option(
-            metavar="NAME", help="What this machine is called.", show_default="its host's name"
-        ),
-    ] = None,
-    until_stdin_ends: options.UntilStdinEnds = False,
-) -> None:
-    """Let this machine measure for a scheduler, one scenario at a time, until it is ended."""
-    if not address.startswith(("tcp://", "tls://")):
-        raise UsageError(f"{address!r} is neither tcp://HOST:PORT nor tls://HOST:PORT.")
-    from waitbench.cluster.dask_hosts import WorkerHost
-
-    place = Cache() if cache is None else Cache(cache.resolve())
-    place.root.mkdir(parents=True, exist_ok=True)
-    with endings.noted("What was measured here is begun anew on another worker."):
-        host = WorkerHost(scheduler=address, name=name, cache=place)
-        host.serve(until_stdin_ends=until_stdin_ends)
+def worker(_arguments: Annotated[Optional[list[str]], typer.Argument()] = None) -> None:
+    """Says what the command of this name is called now."""
+    raise UsageError(
+        "worker is called node now: ./waitbench node SCHEDULER. A worker of yours is measured by "
+        "./compare.sh --worker FILE.toml, and the examples by ./waitbench workers."
+    )
