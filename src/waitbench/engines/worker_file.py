@@ -30,9 +30,9 @@ _NAME = re.compile(r"[a-z][a-z0-9-]{0,30}")
 _MOST_S = 3600.0
 _MOST_OF_NAME = 60
 
-REVISION, PORT, FOLDER, PYTHON = "revision", "port", "folder", "python"
+REVISION, PORT, FOLDER, PYTHON, HERE = "revision", "port", "folder", "python", "here"
 """What a worker's own command may have in braces: the program that is the revision, a free port,
-the folder it runs in, the environment's interpreter."""
+the folder it runs in, the environment's interpreter, the folder of the worker file."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,6 +89,8 @@ class WorkerFile:
     module: str = ""
     """The folder of the package in ``site-packages``."""
     repository: str | None = None
+    versions: tuple[str, ...] = ()
+    """The revisions that ``./waitbench workers`` measures."""
     beside: tuple[str, ...] = ()
     """Packages that are installed beside it, pinned."""
     files: tuple[Path, ...] = ()
@@ -153,15 +155,16 @@ class _Reader:
     def worker(self, table: Mapping[str, Any], path: Path, content: bytes) -> WorkerFile:
         self._only(
             table, "",
-            "package", "module", "repository", "with", "files", "command", "environment", "ready",
-            "settled", "window", "gate_window", "stop", "stop_within", "services", "poke",
+            "package", "module", "repository", "versions", "with", "files", "command",
+            "environment", "ready", "settled", "window", "gate_window", "stop", "stop_within",
+            "services", "poke",
         )  # fmt: skip
+        package = self._get(table, "", "package", str, None)
+        own = {PORT, FOLDER, HERE, PYTHON if package else REVISION}
         services = {
-            name: self._service(one, name)
+            name: self._service(one, name, own - {REVISION})
             for name, one in self._table(table, "", "services").items()
         }
-        package = self._get(table, "", "package", str, None)
-        own = {PORT, FOLDER, PYTHON} | (set() if package else {REVISION})
         known = own | {f"{name}.{part}" for name in services for part in _OF_A_SERVICE}
         files = tuple(
             self._file(path.parent / name, name)
@@ -182,6 +185,7 @@ class _Reader:
             package=package,
             module=self._get(table, "", "module", str, (package or "").replace("-", "_")),
             repository=self._get(table, "", "repository", str, None),
+            versions=self._texts(table, "", "versions", default=()),
             beside=self._pins(table),
             files=files,
             environment=self._environment(table, known),
@@ -195,17 +199,19 @@ class _Reader:
             poke=self._poke(table, known) if "poke" in table else None,
         )
 
-    def _service(self, table: object, name: str) -> ServiceFile:
+    def _service(self, table: object, name: str, known: set[str]) -> ServiceFile:
         at = f"services.{name}"
         if not _NAME.fullmatch(name):
             self._wrong(at, "lower-case letters, digits and dashes only")
         if not isinstance(table, dict):
             self._wrong(at, "is not a table")
         self._only(table, at, "command", "ready", "counters", "install")
-        known = {PORT, FOLDER, PYTHON}
+        ready = self._condition(table, at, "ready", {PORT, HERE}, Condition(port=True))
+        if not (ready.port or ready.command):
+            self._wrong(f"{at}.ready", "a service is ready by port or by command")
         return ServiceFile(
             command=self._command(table, at, known),
-            ready=self._condition(table, at, "ready", known, Condition(port=True)),
+            ready=ready,
             counters=self._command(table, at, known, "counters", required=False),
             install=self._get(table, at, "install", str, ""),
         )

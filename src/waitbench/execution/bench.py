@@ -184,7 +184,7 @@ class Bench:
         """Makes a run ready, cleans up behind it. Raises ``HarnessError`` if a service fails."""
         with locks.own_folder(self.cache.folder("runs")) as folder:
             (folder / "probes").mkdir()
-            with self._services(scenario, folder) as services:
+            with self._services(scenario, label, folder) as services:
                 engine, environment = self._engine(label), self.environments[label]
                 start = engine.start(environment, scenario, scenario.started_as(self.topology))
                 outside = scenario.family.counted_outside
@@ -206,12 +206,14 @@ class Bench:
                 )
 
     @contextmanager
-    def _services(self, scenario: Scenario, logs: Path) -> Iterator[Running | None]:
+    def _services(self, scenario: Scenario, label: str, logs: Path) -> Iterator[Running | None]:
         if scenario.family.services is None:
             yield None
             return
         plan = scenario.family.services(scenario.parameters)
-        with running(self.services_python, plan, logs, self.cache, self.kept) as up:
+        outside = scenario.family.counted_outside
+        python = self.environments[label].python if outside else self.services_python
+        with running(python, plan, logs, self.cache, self.kept) as up:
             yield up
 
     def _engine(self, label: str) -> Engine:

@@ -12,7 +12,7 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -41,6 +41,8 @@ class Server:
     process: "subprocess.Popen[bytes]" = field(repr=False, compare=False)
     folder: Path
     """Where it runs."""
+    counting: Sequence[str] = ()
+    """The command that prints what it has counted, if there is one."""
     listeners: list[Callable[[], None]] = field(default_factory=list, repr=False, compare=False)
     """Called if it ends by itself."""
 
@@ -70,12 +72,12 @@ def serving(
     url = f"http://127.0.0.1:{port}"
     log = logs / f"service-{service.name}.log"
     folder = logs
+    assert python is not None, "prepared for services"
     if service.command is not None:
         folder = logs / f"service-{service.name}"
         folder.mkdir()
-        words = list(service.command(port, folder))
+        words = list(service.command(port, folder, python))
     else:
-        assert python is not None, "prepared for services of ours"
         words = [str(python), "-m", f"services.{service.module or service.name}"]
     with log.open("wb") as output:
         try:
@@ -96,7 +98,8 @@ def serving(
     if service.command is not None:
         GUARD.watch(process.pid)  # it does not end with its input
     told = threading.Event()
-    server = Server(service, process.pid, url, log, process, folder)
+    counting = service.counting(port, folder, python) if service.counting else ()
+    server = Server(service, process.pid, url, log, process, folder, counting)
     threading.Thread(target=_watch, args=(server, told), daemon=True).start()
     try:
         _wait_until_ready(server, upstream, cache)
@@ -240,11 +243,9 @@ class Running:
         return {
             server.service.name: {
                 "pid": server.pid,
-                "port": (port := int(server.url.rpartition(":")[2])),
+                "port": int(server.url.rpartition(":")[2]),
                 "folder": str(server.folder),
-                "counters": list(server.service.counting(port, server.folder))
-                if server.service.counting
-                else [],
+                "counters": list(server.counting),
             }
             for server in self.servers
         }

@@ -64,6 +64,7 @@ class Launch:
         self.values = {
             "folder": str(self.folder),
             "python": plain["python"],
+            "here": str(Path(plain["path"]).parent),
             "revision": plain["revision"],
             "port": str(_free_port()),
             **{

@@ -76,9 +76,10 @@ class Service:
     """Whether it is up, by its URL; by default, whether ``/health`` answers."""
     is_kept: bool = False
     """Whether it is kept up from one run to the next, because it takes long to start."""
-    command: Callable[[int, Path], Sequence[str]] | None = None
-    """Its command line, given its port and its folder, instead of a module of ``services/``."""
-    counting: Callable[[int, Path], Sequence[str]] | None = None
+    command: Callable[[int, Path, Path], Sequence[str]] | None = None
+    """Its command line, instead of a module of ``services/``; given its port, its folder, and the
+    interpreter of what is measured."""
+    counting: Callable[[int, Path, Path], Sequence[str]] | None = None
     """The command line that prints what it has counted, as ``NAME VALUE``, given the same."""
     install: str = ""
     """What would install its program, to be said where that is missing."""

@@ -40,7 +40,8 @@ def scenario_of(worker: WorkerFile, *, quick: bool) -> Scenario:
     ``quick`` has it judged for as long as the gate does.
     """
     window_s = worker.gate_window_s if quick else worker.window_s
-    services = tuple(_service(name, one) for name, one in worker.services.items())
+    here = worker.path.parent
+    services = tuple(_service(name, one, here) for name, one in worker.services.items())
     # What it takes to start and to end is nobody's to know before.
     others_s = (worker.settled.seconds or 1.0) + (1.0 if worker.poke else 0.0) + 1.5
     # As long as each step of it may take.
@@ -99,9 +100,12 @@ def _metrics_of(_samples: Samples, totals: Mapping[str, float]) -> Mapping[str, 
     return {key: float(totals[name]) for name, key in _KEYS.items() if name in totals}
 
 
-def _service(name: str, file: ServiceFile) -> Service:
-    def words(given: Sequence[str]) -> Callable[[int, Path], Sequence[str]]:
-        return lambda port, folder: filled(given, {"port": str(port), "folder": str(folder)})
+def _service(name: str, file: ServiceFile, here: Path) -> Service:
+    def words(given: Sequence[str]) -> Callable[[int, Path, Path], Sequence[str]]:
+        return lambda port, folder, python: filled(
+            given,
+            {"port": str(port), "folder": str(folder), "python": str(python), "here": str(here)},
+        )
 
     return Service(
         name=name,
@@ -109,7 +113,7 @@ def _service(name: str, file: ServiceFile) -> Service:
         command=words(file.command),
         counting=words(file.counters) if file.counters else None,
         install=file.install,
-        is_up=lambda url: _is_up(file.ready, url),
+        is_up=lambda url: _is_up(file.ready, url, here),
         prepare=lambda _folder, _say: _require(name, file),
         ready_within_s=file.ready.within,
     )
@@ -117,18 +121,19 @@ def _service(name: str, file: ServiceFile) -> Service:
 
 def _require(name: str, file: ServiceFile) -> Mapping[str, str]:
     """Raises ``HarnessError`` where a service's program is missing."""
-    if shutil.which(file.command[0]) is None:
+    program = file.command[0]
+    if not program.startswith("{") and shutil.which(program) is None:
         remedy = f" This would install it: {file.install}" if file.install else ""
         raise HarnessError(
-            f"The service {name} needs the program {file.command[0]}, which is not here.{remedy}"
+            f"The service {name} needs the program {program}, which is not here.{remedy}"
         )
     return {}
 
 
-def _is_up(ready: Condition, url: str) -> bool:
+def _is_up(ready: Condition, url: str, here: Path) -> bool:
     port = int(url.rpartition(":")[2])
     if ready.command:
-        words = filled(ready.command, {"port": str(port)})
+        words = filled(ready.command, {"port": str(port), "here": str(here)})
         try:
             asked = subprocess.run(words, capture_output=True, timeout=ready.within, check=False)
         except (OSError, subprocess.TimeoutExpired):
