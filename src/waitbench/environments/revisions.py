@@ -225,7 +225,8 @@ def _program(name: str) -> Program:
             f"{name!r} is not a program here: name a file that can be executed, or a program on "
             "PATH. The worker file has no package, so a revision is a program."
         )
-    path = Path(found).resolve()
+    # Not where a link leads: some programs do what the name says by which they are called.
+    path = Path(found).absolute()
     return Program(path, hashlib.sha256(path.read_bytes()).hexdigest())
 
 
