@@ -1,4 +1,4 @@
-"""What a worker of rq, or of huey, is asked to do: nothing."""
+"""What a worker of rq is asked to do: nothing."""
 
 
 def nothing() -> None:
