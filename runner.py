@@ -52,6 +52,7 @@ COMMANDS: Mapping[str, str] = {
             "track",
             "bisect",
             "engines",
+            "workers",
             "scenarios",
             "calibrate",
             "scheduler",

@@ -1,6 +1,6 @@
 """One comparison from a request to its exit code: calls the stations in order."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -38,6 +38,8 @@ class Comparing:
     resume: bool
     plot: bool
     output: Output
+    receive: Callable[[Sequence[Record]], None] = lambda _records: None
+    """Given all records when everything is measured."""
 
     def compare(self, request: Request) -> ExitCode:
         """The main job. Raises ``HarnessError``."""
@@ -71,6 +73,7 @@ class Comparing:
                 prepared, folder, settings, resume=self.resume, say=progress.print
             ) as records:
                 self._measure(prepared, records, folder, progress)
+            self.receive(list(records.values()))
             return self._concluding(prepared).conclude(list(records.values()), folder)
 
     def _concluding(self, prepared: Prepared) -> Concluding:

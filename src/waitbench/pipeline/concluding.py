@@ -39,6 +39,8 @@ class Output:
 
     quiet: bool
     as_json: bool
+    progress_only: bool = False
+    """Whether only progress is said: what comes of it is for the caller to say."""
 
     @property
     def answers(self) -> Console:
@@ -46,7 +48,12 @@ class Output:
 
     @property
     def progress(self) -> Console:
-        return make_console(stderr=True) if self.as_json else self.answers
+        return make_console(stderr=True) if self.is_silent else self.answers
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether stdout is for something else than tables and sentences."""
+        return self.as_json or self.progress_only
 
 
 class UnreadFailure(HarnessError):
@@ -73,7 +80,7 @@ class Concluding:
     def sum_up(self, record: Record, more: Sequence[Table]) -> None:
         """Says what one scenario shows; ``more`` are tables of what is not in its record."""
         comparison, answers = self._compare(record), self.output.answers
-        if self.output.as_json:
+        if self.output.is_silent:
             return
         if not self.output.quiet:
             reporting.print_comparison(comparison, answers)
@@ -90,7 +97,7 @@ class Concluding:
         contents = comparisons.of_memory(folder, records)
         drawn = draw(contents, ("png",)) if self.plot else []
         code = self._judge(records, contents)
-        if not self.output.as_json:
+        if not self.output.is_silent:
             noun = "chart" if len(drawn) == 1 else "charts"
             charts = f", {len(drawn)} {noun} (*.png)" if drawn else ""
             self.output.answers.print(
@@ -134,13 +141,13 @@ class Concluding:
     ) -> None:
         compared = [self._compare(record) for record in records]
         answers = self.output.answers
-        if not self.output.as_json and not self.output.quiet:
+        if not self.output.is_silent and not self.output.quiet:
             print_tables(families.tables(contents), answers)
             summary.print_summary(compared, answers)
             where = machines.where_measured(records)
             if where is not None:
                 answers.print(where, soft_wrap=True)
-        if verdict is not None and not self.output.as_json:
+        if verdict is not None and not self.output.is_silent:
             _show(verdict, answers)
             if verdict.failures and not self.is_traced:
                 answers.print(traces.OFFER, soft_wrap=True)

@@ -1,0 +1,261 @@
+"""``workers``: what workers that are commands cost while they wait, side by side."""
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from statistics import fmean
+from typing import Annotated, Optional
+
+import typer
+
+from waitbench.commands import options
+from waitbench.engines import worker_file
+from waitbench.engines.worker_file import WorkerFile
+from waitbench.families import selection
+from waitbench.families.worker.scenarios import WINDOW
+from waitbench.model.environment import OriginChoice
+from waitbench.model.errors import ExitCode, HarnessError, UsageError, masked
+from waitbench.model.metrics import SYSTEM_CALLS
+from waitbench.model.record import Record
+from waitbench.model.run import BY_PROC, RESTARTED
+from waitbench.pipeline.comparing import Comparing
+from waitbench.pipeline.concluding import Output
+from waitbench.pipeline.extras import Extras
+from waitbench.pipeline.gating import Gate
+from waitbench.pipeline.request import Request
+from waitbench.reporting.console import make_console, print_tables
+from waitbench.reporting.document import Heading, Table
+from waitbench.reporting.formats import NOTHING
+from waitbench.reporting.markdown import render_table
+from waitbench.store import folders
+from waitbench.system import endings, files
+from waitbench.system.places import ROOT
+
+EXAMPLES = """
+\b
+Examples:
+  ./waitbench workers                                # what the examples cost: 20 minutes
+  ./waitbench workers examples/workers/rq.toml mine.toml --rounds 5
+  ./waitbench workers folder-of-mine --markdown workers.md
+"""
+FOLDER = ROOT / "examples" / "workers"
+HEADER = (
+    "worker",
+    "version",
+    Heading("% of a core", short="% of a\ncore", is_left=False),
+    Heading("wake-ups/s", short="wake-\nups/s", is_left=False),
+    Heading("system calls/s", short="system\ncalls/s", is_left=False),
+    "memory",
+    Heading("lateness after silence", short="late", is_left=False),
+)
+
+
+def workers(
+    of: Annotated[
+        Optional[list[Path]],
+        typer.Argument(
+            metavar="[FILE.toml|FOLDER]...",
+            help="Worker files, or folders with some. Default: examples/workers.",
+        ),
+    ] = None,
+    rounds: Annotated[
+        int, typer.Option(help="Runs of each version of each worker, after one warm-up.")
+    ] = 3,
+    settings: Annotated[
+        list[str],
+        typer.Option(
+            "--set",
+            metavar="window=SECONDS",
+            help="How long each is judged, instead of what its file says.",
+        ),
+    ] = [],
+    python: options.Python = None,
+    markdown: Annotated[
+        Optional[Path], typer.Option(metavar="FILE", help="The table as Markdown, too.")
+    ] = None,
+    results: Annotated[
+        Optional[Path],
+        typer.Option(
+            metavar="FOLDER",
+            help="Each worker's results go into a folder of its name in this one, which must be "
+            "empty or absent. Default: new ones in results/.",
+        ),
+    ] = None,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="No progress, only the table.")
+    ] = False,
+) -> None:
+    """Set workers side by side that are commands: what each costs while it waits.
+
+    One after the other, each in the versions that its file names.
+    """
+    given = _read(of or [FOLDER])
+    for one in given:
+        selection.of_worker(one, settings, quick=False)
+    if rounds < 1:
+        raise UsageError(f"--rounds {rounds}: must be at least 1.")
+    if results is not None:
+        folders.new_folder(results)
+    comparing = Comparing(
+        gate=Gate(criteria=(), most_rounds=rounds),
+        rounds=rounds,
+        quick=False,
+        extras=Extras(timeline=False, launcher_cost=False),
+        results=None,
+        resume=False,
+        plot=False,
+        output=Output(quiet=quiet, as_json=False, progress_only=True),
+    )
+    sitting = Sitting(comparing=comparing, settings=settings, python=python, results=results)
+    try:
+        for one in given:
+            sitting.measure(one)
+    except endings.Ended:
+        print_tables([sitting.table()], make_console(stderr=True))
+        raise
+    table = sitting.table()
+    print_tables([table], make_console())
+    if markdown is not None:
+        files.write_text(markdown, render_table(table))
+    raise typer.Exit(ExitCode.FAILED if sitting.has_failures else ExitCode.OK)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """What one version of a worker costs while it waits, or why that is not known."""
+
+    worker: str
+    version: str
+    window_s: float = 0.0
+    means: Mapping[str, float] = field(default_factory=dict)
+    """Of all rounds, by key of the metric."""
+    remark: str = ""
+
+    @property
+    def share(self) -> float | None:
+        """The part of a core that it uses; ``None`` where there was no measurement."""
+        return self._per_second("time_cpu_steady")
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """As text, in the order of ``HEADER``."""
+        memory, late_s = (
+            self.means.get(key) for key in ("memory_proportional", "item_latency_p50")
+        )
+        return (
+            self.worker,
+            self.version,
+            NOTHING if self.share is None else f"{100 * self.share:.3f}",
+            _rate(self._per_second("wakeups")),
+            _rate(self._per_second(SYSTEM_CALLS)),
+            NOTHING if memory is None else f"{memory / 1e6:.1f} MB",
+            NOTHING if late_s is None else f"{late_s * 1e3:.1f} ms",
+        )
+
+    def _per_second(self, key: str) -> float | None:
+        return self.means[key] / self.window_s if key in self.means else None
+
+
+@dataclass(kw_only=True)
+class Sitting:
+    """Workers that are measured one after the other, each in a comparison of its own."""
+
+    comparing: Comparing
+    settings: Sequence[str]
+    python: str | None
+    results: Path | None
+    has_failures: bool = False
+    rows: list[Row] = field(default_factory=list)
+
+    def measure(self, worker: WorkerFile) -> None:
+        """Measures all versions of one; what goes wrong is in its rows."""
+        request = Request(
+            revisions=worker.versions,
+            scenarios=(),
+            settings=tuple(self.settings),
+            topology=None,
+            processes=1,
+            workers=1,
+            worker=str(worker.path),
+            origin=OriginChoice.AUTO,
+            python=self.python,
+            repo=None,
+            time_limit_s=None,
+            argv=tuple(map(masked, sys.argv[1:])),
+        )
+        folder = None if self.results is None else self.results / worker.name
+        records: list[Record] = []
+        try:
+            comparing = replace(self.comparing, results=folder, receive=records.extend)
+            code = comparing.compare(request)
+        except HarnessError as error:
+            code = ExitCode.FAILED
+            why = str(error).splitlines()[0]
+            self.rows += [
+                Row(worker=worker.name, version=one, remark=why) for one in worker.versions
+            ]
+        self.rows += [row for record in records for row in _rows(record)]
+        self.has_failures |= code != ExitCode.OK
+
+    def table(self) -> Table:
+        """All of them so far, the dearest first; those that failed at the end."""
+        rows = sorted(self.rows, key=lambda row: -1.0 if row.share is None else row.share)[::-1]
+        has_remarks = any(row.remark for row in rows)
+        return Table(
+            title="What an idle worker costs",
+            header=(*HEADER, Heading("remark")) if has_remarks else HEADER,
+            names=2,
+            rows=tuple((*row.cells, row.remark) if has_remarks else row.cells for row in rows),
+        )
+
+
+def _rows(record: Record) -> Iterator[Row]:
+    for label in record.context.labels:
+        runs = [run.metrics for run in record.of(label)]
+        keys = set.intersection(*map(set, runs)) if runs else set()
+        means = {key: fmean(run[key] for run in runs) for key in keys}
+        failed = [one for one in record.outcomes if one.label == label]
+        marks = {mark for run in record.of(label) for mark in run.marks}
+        remarks = []
+        if failed and not runs:
+            remarks.append(f"{failed[-1].reason}: {failed[-1].message}")
+        if RESTARTED in marks:
+            number = means.get("processes_replaced", 0)
+            remarks.append(f"{number:.3g} processes began while it waited")
+        if BY_PROC in marks:
+            remarks.append("read from /proc: what ended meanwhile is missing")
+        yield Row(
+            worker=record.scenario,
+            version=label,
+            window_s=float(str(record.parameters[WINDOW])),
+            means=means,
+            remark="; ".join(remarks),
+        )
+
+
+def _read(given: Sequence[Path]) -> list[WorkerFile]:
+    """The worker files. Raises ``UsageError`` before anything is measured."""
+    found: list[WorkerFile] = []
+    for path in given:
+        inside = sorted(path.glob("*.toml")) if files.is_folder(path) else [path]
+        if not inside:
+            raise UsageError(f"There is no worker file (*.toml) in {str(path)!r}.")
+        found += map(worker_file.read, inside)
+    for one in found:
+        if not one.versions:
+            raise UsageError(
+                f"{str(one.path)!r} does not say which versions to measure. Add a line such as "
+                'versions = ["1.0"], or compare revisions: ./compare.sh --worker FILE.toml …'
+            )
+    names = [one.name for one in found]
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise UsageError(f"Two worker files are called {twice[0]!r}: rename one.")
+    return found
+
+
+def _rate(value: float | None) -> str:
+    if value is None:
+        return NOTHING
+    return f"{value:.1f}" if value < 100 else f"{value:,.0f}"
