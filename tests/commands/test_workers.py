@@ -1,0 +1,136 @@
+"""Workers that are commands, side by side: ``./waitbench workers``."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import runner
+from tests.conftest import Compare
+from waitbench.commands.workers import FOLDER, Row, Sitting
+from waitbench.engines import worker_file
+from waitbench.pipeline.comparing import Comparing
+from waitbench.pipeline.concluding import Output
+from waitbench.pipeline.extras import Extras
+from waitbench.pipeline.gating import Gate
+
+EXAMPLES = sorted(FOLDER.glob("*.toml"))
+
+
+def write(folder: Path, name: str, pause_s: float, more: str = "") -> Path:
+    """A worker file, and the program that it measures: it wakes up after each pause."""
+    program = folder / f"{name}.sh"
+    program.write_text(f"#!/bin/sh\necho up\nwhile sleep {pause_s:g}; do :; done\n")
+    program.chmod(0o755)
+    path = folder / f"{name}.toml"
+    path.write_text(
+        f"versions = ['{program}']\ncommand = '{{revision}}'\nready = {{ log = 'up' }}\n"
+        f"settled = {{ seconds = 0.2 }}\nwindow = 1\n{more}"
+    )
+    return path
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_an_example_is_whole_and_explains_itself(path: Path) -> None:
+    found = worker_file.read(path)
+    assert found.versions
+    assert found.poke is not None
+    assert path.read_text("utf-8").startswith("# ")
+    assert all(one.install or "{python}" in one.command[0] for one in found.services.values())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["lonely"], "no worker file (*.toml) in"),
+        (["nowhere.toml"], "cannot be read"),
+        (["silent.toml"], "does not say which versions to measure"),
+        (["a.toml", "lonely/../a.toml"], "Two worker files are called 'a'"),
+        (["a.toml", "--rounds", "0"], "--rounds 0: must be at least 1"),
+        (["a.toml", "--set", "widow=1"], "--set widow=1: of a worker, set window=SECONDS"),
+        (["a.toml", "--results", "full"], "'full'"),
+        (["unknown.toml"], "line 6: windows: is not known here"),
+    ],
+)
+def test_what_cannot_be_understood_is_refused_before_anything_is_measured(
+    arguments: list[str], said: str,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    (tmp_path / "lonely").mkdir()
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "of.txt").touch()
+    (tmp_path / "silent.toml").write_text("command = '{revision}'\n")
+    write(tmp_path, "a", 1)
+    write(tmp_path, "unknown", 1, "windows = 3\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", ["runner.py", "workers", *arguments, "--markdown", "out.md"])
+    assert runner.main() == 2
+    out, refusal = capsys.readouterr()
+    assert (out, refusal.count("\n")) == ("", 1), refusal
+    assert said in refusal
+    assert not (tmp_path / "out.md").exists()
+
+
+def test_the_dearest_comes_first_and_what_failed_comes_last_with_its_reason() -> None:
+    sitting = Sitting(
+        comparing=Comparing(
+            gate=Gate(criteria=(), most_rounds=1), rounds=1, quick=False, results=None,
+            extras=Extras(timeline=False, launcher_cost=False), resume=False, plot=False,
+            output=Output(quiet=True, as_json=False),
+        ),
+        settings=(), python=None, results=None,
+        rows=[
+            Row(worker="cheap", version="1", window_s=2, means={"time_cpu_steady": 0.0}),
+            Row(worker="broken", version="2", remark="failed: it ended"),
+            Row(
+                worker="dear", version="3", window_s=2,
+                means={
+                    "time_cpu_steady": 0.04, "wakeups": 250, "system_calls": 21.0,
+                    "memory_proportional": 5e6, "item_latency_p50": 0.0125,
+                },
+            ),
+        ],
+    )  # fmt: skip
+    table = sitting.table()
+    assert table.rows == (
+        ("dear", "3", "2.000", "125", "10.5", "5.0 MB", "12.5 ms", ""),
+        ("cheap", "1", "0.000", "–", "–", "–", "–", ""),
+        ("broken", "2", "–", "–", "–", "–", "–", "failed: it ended"),
+    )
+    assert table.headings[-1].text == "remark"
+
+
+@pytest.mark.integration
+@pytest.mark.smoke
+def test_what_fails_is_said_in_its_row_and_the_others_are_measured(
+    run_compare: Compare, tmp_path: Path
+) -> None:
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    write(folder, "calm", 0.5)
+    write(folder, "eager", 0.02)
+    write(folder, "gone", 0.5).write_text(
+        "versions = ['true', 'no-such-program']\ncommand = '{revision}'\n"
+    )
+    write(folder, "short", 0.5).write_text("versions = ['true']\ncommand = '{revision}'\n")
+    done = run_compare(
+        folder, "--rounds", "1", "--results", tmp_path / "results", "--markdown",
+        tmp_path / "table.md", command="workers",
+    )  # fmt: skip
+    assert done.returncode == 3, done.stdout + done.stderr
+    rows = [
+        line.strip("| ").split(" | ")
+        for line in (tmp_path / "table.md").read_text().splitlines()
+        if line.startswith("| ") and "---" not in line
+    ]
+    assert [row[:2] for row in rows[1:3]] == [["eager", "eager.sh"], ["calm", "calm.sh"]]
+    assert float(rows[1][3]) > float(rows[2][3]) > 0, "wake-ups each second"
+    remarks = {(row[0], row[1]): row[-1] for row in rows[3:]}
+    assert "ended with exit code 0" in remarks["short", "true"]
+    assert "'no-such-program' is not a program here" in remarks["gone", "true"]
+    assert set(remarks) == {("short", "true"), ("gone", "true"), ("gone", "no-such-program")}
+    assert "What an idle worker costs" in done.stdout
+    assert "calm" in done.stderr
+    assert "start/steady" not in done.stdout + done.stderr, "no table of each worker"
+    found = json.loads((tmp_path / "results" / "calm" / "calm.json").read_text())
+    assert len(found["results"][0]["measurements"]) == 1

@@ -1,0 +1,55 @@
+"""Each example of a worker file is run: it gets ready, waits, is poked, answers, and ends."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Compare
+from waitbench.commands.workers import FOLDER
+from waitbench.engines import worker_file
+from waitbench.system.places import Cache
+
+pytestmark = pytest.mark.integration
+PROGRAMS = ("redis-server", "java")
+
+
+def missing(text: str) -> str | None:
+    """What the machine lacks for a worker file, and what would install it."""
+    found = worker_file.read(Path(text))
+    for service in found.services.values():
+        if "aiokafka_broker.py" in " ".join(service.command) and not _has_kafka():
+            return "Kafka was not fetched: ./compare.sh v0.21.1 -s kafka-ended"
+    needed = [service.command[0] for service in found.services.values()]
+    if found.package is None:
+        needed += found.versions
+    for program in PROGRAMS:
+        if program in needed and shutil.which(program) is None:
+            return f"needs {program}: apt-get install {program}"
+    return None
+
+
+def _has_kafka() -> bool:
+    fetched = (Cache().root / "services").glob("kafka-*-*")
+    return shutil.which("java") is not None and any(path.is_dir() for path in fetched)
+
+
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.toml")), ids=lambda path: path.stem)
+def test_an_example_gives_a_measurement(path: Path, run_compare: Compare, tmp_path: Path) -> None:
+    lack = missing(str(path))
+    if lack is not None:
+        pytest.skip(lack)
+    results = tmp_path / "results"
+    done = run_compare(
+        path, "--rounds", "1", "--set", "window=1", "--results", results, command="workers",
+        timeout=580,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = json.loads((results / path.stem / f"{path.stem}.json").read_text())["results"]
+    assert len(found) == len(worker_file.read(path).versions)
+    for result in found:
+        (run,) = result["measurements"]
+        assert run["memory_proportional"]["value"] > 0
+        assert run["item_latency_p50"]["value"] > 0
+        assert run["time_cpu_steady"]["value"] >= 0
