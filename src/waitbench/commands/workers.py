@@ -55,12 +55,14 @@ def workers(
     of: Annotated[
         Optional[list[Path]],
         typer.Argument(
-            metavar="[FILE.toml|FOLDER]...",
-            help="Worker files, or folders with some. Default: examples/workers.",
+            metavar="FILE.toml|FOLDER",
+            help="Worker files, or folders with some.",
+            show_default="examples/workers",
         ),
     ] = None,
     rounds: Annotated[
-        int, typer.Option(help="Runs of each version of each worker, after one warm-up.")
+        int,
+        typer.Option(metavar="N", help="Runs of each version of each worker, after one warm-up."),
     ] = 3,
     settings: Annotated[
         list[str],
@@ -78,8 +80,9 @@ def workers(
         Optional[Path],
         typer.Option(
             metavar="FOLDER",
-            help="Each worker's results go into a folder of its name in this one, which must be "
-            "empty or absent. Default: new ones in results/.",
+            help="Where results go: a folder of its name for each worker."
+            "\n\nIt must be empty or absent.",
+            show_default="new ones in results/",
         ),
     ] = None,
     quiet: Annotated[
