@@ -1,6 +1,7 @@
 """Workers that are commands, side by side: ``./waitbench workers``."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -9,10 +10,12 @@ import runner
 from tests.conftest import Compare
 from waitbench.commands.workers import FOLDER, Row, Sitting
 from waitbench.engines import worker_file
+from waitbench.model.errors import UsageError
 from waitbench.pipeline.comparing import Comparing
 from waitbench.pipeline.concluding import Output
 from waitbench.pipeline.extras import Extras
 from waitbench.pipeline.gating import Gate
+from waitbench.system.places import ROOT
 
 EXAMPLES = sorted(FOLDER.glob("*.toml"))
 
@@ -37,6 +40,25 @@ def test_an_example_is_whole_and_explains_itself(path: Path) -> None:
     assert found.poke is not None
     assert path.read_text("utf-8").startswith("# ")
     assert all(one.install or "{python}" in one.command[0] for one in found.services.values())
+
+
+def test_the_example_of_the_document_is_read_and_its_reference_has_every_key(
+    tmp_path: Path,
+) -> None:
+    document = (ROOT / "docs" / "workers.md").read_text("utf-8")
+    (example,) = re.findall(r"```toml\n(.*?)```", document, re.DOTALL)
+    for name in ("rq_tasks.py", "rq_poke.py"):
+        (tmp_path / name).touch()
+    path = tmp_path / "mine.toml"
+    path.write_text(example)
+    assert worker_file.read(path).package == "rq"
+    for table in ("", "[poke]\n", "[services.redis]\n"):
+        path.write_text(f"{table}unknown = 1\n")
+        with pytest.raises(UsageError) as refused:
+            worker_file.read(path)
+        keys = re.findall(r"[\w.]+", str(refused.value).partition("There are: ")[2])
+        names = [key.rstrip(".").replace("services", "services.NAME") for key in keys]
+        assert [name for name in names if f"| `{name}` |" not in document] == []
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,11 @@ from waitbench.engines.worker_file import Condition, WorkerFile
 from waitbench.model.errors import UsageError
 
 SHORTEST = 'command = "{revision} --wait"\n'
+SERVICE = f"{SHORTEST}[services.a]\ncommand = 'x'\n"
 WHOLE = """
 package = "some-package"
 repository = "https://example.org/some.git"
+versions = ["1.0", "2.0"]
 with = ["redis==5.2.1"]
 files = ["task.py"]
 command = ["some", "worker", "{redis.port}", "{port}", "{not a placeholder}"]
@@ -52,6 +54,7 @@ def test_all_that_a_file_may_say_is_read(tmp_path: Path) -> None:
     (tmp_path / "task.py").write_text("pass\n")
     found = read(tmp_path, WHOLE)
     assert (found.package, found.module) == ("some-package", "some_package")
+    assert found.versions == ("1.0", "2.0")
     assert found.beside == ("redis==5.2.1",)
     assert found.files == (tmp_path / "task.py",)
     assert found.command[-1] == "{not a placeholder}"
@@ -103,6 +106,11 @@ def test_a_changed_file_beside_it_is_another_worker(tmp_path: Path) -> None:
         (SHORTEST + "[poke]\ndone = { exit = true }\n", 2, "poke.command: is missing"),
         (SHORTEST + "environment = { A = 1 }\n", 2, "environment.A: is not a text"),
         ('package = 3\ncommand = "x"\n', 1, "package: is not a text"),
+        (SHORTEST + "versions = '1.0'\n", 2, "versions: is not a list of texts"),
+        (SHORTEST + "[poke]\ncommand = '{python} x'\n", 3, "nothing fills {python}"),
+        (SHORTEST + "[services.a]\ncommand = '{revision}'\n", 3, "nothing fills {revision}"),
+        (SERVICE + "ready = { log = 'up' }\n", 4, "a service is ready by port or by command"),
+        (SERVICE + "ready = { command = '{folder}/x' }\n", 4, "nothing fills {folder}"),
     ],
 )
 def test_what_is_wrong_is_said_with_its_line_and_key(

@@ -35,7 +35,7 @@ from waitbench.system.places import ROOT
 EXAMPLES = """
 \b
 Examples:
-  ./waitbench workers                                # what the examples cost: 20 minutes
+  ./waitbench workers                                # what the examples cost: half an hour
   ./waitbench workers examples/workers/rq.toml mine.toml --rounds 5
   ./waitbench workers folder-of-mine --markdown workers.md
 """

@@ -1,0 +1,58 @@
+"""The scenario of a worker file, and the services that it needs."""
+
+from pathlib import Path
+
+import pytest
+
+from waitbench.engines import worker_file
+from waitbench.families.worker.scenarios import scenario_of
+from waitbench.model.errors import HarnessError
+from waitbench.model.scenario import Service
+
+SERVICE = """
+package = "some"
+command = "some {other.port}"
+[services.other]
+command = "PROGRAM {here}/other.py {port} {folder} {python} {unknown stays}"
+counters = "sh {here}/count.sh {port} {python}"
+ready = { command = "sh {here}/READY {port}" }
+install = "apt-get install other"
+"""
+
+
+def service(folder: Path, program: str = "{python}", ready: str = "ready.sh") -> Service:
+    path = folder / "mine.toml"
+    path.write_text(SERVICE.replace("PROGRAM", program).replace("READY", ready))
+    scenario = scenario_of(worker_file.read(path), quick=False)
+    assert scenario.family.services is not None
+    (found,) = scenario.family.services(scenario.parameters).services
+    return found
+
+
+def test_whatever_a_service_is_started_with_is_filled_in(tmp_path: Path) -> None:
+    found = service(tmp_path)
+    assert found.command is not None
+    assert found.counting is not None
+    port, folder, python = 4711, Path("/run"), Path("/env/python")
+    assert found.command(port, folder, python) == [
+        "/env/python", f"{tmp_path}/other.py", "4711", "/run", "/env/python", "{unknown", "stays}",
+    ]  # fmt: skip
+    assert found.counting(port, folder, python)[1:] == [
+        f"{tmp_path}/count.sh", "4711", "/env/python",
+    ]  # fmt: skip
+
+
+def test_a_service_is_up_when_its_command_says_so(tmp_path: Path) -> None:
+    (tmp_path / "ready.sh").write_text('test "$1" = 4711\n')
+    found = service(tmp_path)
+    assert found.is_up is not None
+    assert [found.is_up(f"http://127.0.0.1:{port}") for port in (4711, 4712)] == [True, False]
+
+
+def test_a_missing_program_of_a_service_is_said_with_what_installs_it(tmp_path: Path) -> None:
+    missing, present = (service(tmp_path, name) for name in ("no-such-program", "{python}"))
+    assert missing.prepare is not None
+    assert present.prepare is not None
+    with pytest.raises(HarnessError, match=r"no-such-program.*: apt-get install other"):
+        missing.prepare(tmp_path, lambda _what: None)
+    assert present.prepare(tmp_path, lambda _what: None) == {}
