@@ -13,7 +13,7 @@ from tests.records import make_record
 from waitbench import families
 from waitbench.families import selection
 from waitbench.model import metrics
-from waitbench.model.scenario import CAPABILITIES, Scenario
+from waitbench.model.scenario import CAPABILITIES, COMMAND, Scenario
 from waitbench.store.comparisons import Contents
 from waitbench.system.places import ROOT
 
@@ -42,7 +42,8 @@ def test_scenarios_that_wait_or_need_something_say_so() -> None:
         "ended", "silence", "launcher",
     }  # fmt: skip
     assert names([s for s in others if s.needs]) == {"scheduled", "windowed", "notify"}
-    assert {need for s in families.ALL for need in s.needs} == set(CAPABILITIES)
+    # What a worker file describes is a scenario made of that.
+    assert {need for s in families.ALL for need in s.needs} == set(CAPABILITIES) - {COMMAND}
 
 
 def test_a_setting_can_make_a_scenario_wait() -> None:
