@@ -66,8 +66,8 @@ def compare(
         typer.Option(
             "--for",
             metavar="SECONDS",
-            help="For how long the dataflow of yours is judged, counted from outside; it need "
-            "never end. Default with --after: 10.",
+            help="For how long the dataflow of yours is judged, counted from outside."
+            "\n\nIt need never end. Default with --after: 10.",
         ),
     ] = None,
     gate: options.GateDefaults = False,

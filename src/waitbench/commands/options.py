@@ -156,8 +156,8 @@ WorkerFile = Annotated[
     typer.Option(
         "--worker",
         metavar="FILE.toml",
-        help="Measure a worker that is a command, as this file describes it; revisions are then "
-        "releases of its package, or programs.",
+        help="Measure a worker that is a command, as this file describes it."
+        "\n\nRevisions are then releases of its package, or programs.",
     ),
 ]
 TimeLimit = Annotated[
