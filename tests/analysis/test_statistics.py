@@ -26,6 +26,7 @@ from waitbench.analysis.verdicts import Verdict
 from waitbench.model.metrics import BY_NAME, METRICS, Metric
 from waitbench.model.record import Record, RevisionRecord
 from waitbench.model.run import DISTURBED
+from waitbench.reporting.formats import format_estimate
 
 T_2 = 4.302652729911275
 """The 97.5 % quantile of Student's t with 2 degrees of freedom."""
@@ -301,7 +302,7 @@ def test_rounds_that_were_disturbed_throughout_are_counted() -> None:
     ("name", "before", "after", "ratio"),
     [
         ("wakeups", 0.0, 1.0, 1.0),
-        ("wakeups", 0.0, 30.0, 3.0),
+        ("wakeups", 0.0, 30.0, 6.0),
         ("items", 0.0, 1.0, 1.0),
         ("items", 0.0, 4.0, 4.0),
         ("polls-per-item", 0.0, 0.02, 2.0),
@@ -313,6 +314,20 @@ def test_a_count_of_nothing_against_one_is_no_rise(
     key = BY_NAME[name].key
     record = make_record({"a": [{key: before}] * 3, "b": [{key: after}] * 3})
     assert statistics.compare(record).rows[1].ratios[name].value == pytest.approx(ratio)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "shown"),
+    [(0.0, 50.0, "≥ × 10"), (50.0, 0.0, "≤ × 0.1"), (0.0, 1.0, "× 1"), (50.0, 100.0, "× 2")],
+)
+def test_a_ratio_to_next_to_nothing_is_said_to_be_a_bound(
+    before: float, after: float, shown: str
+) -> None:
+    key = BY_NAME["wakeups"].key
+    record = make_record({"a": [{key: before}] * 3, "b": [{key: after}] * 3})
+    ratio = compare(record).rows[1].ratios["wakeups"]
+    assert format_estimate(ratio) == shown
+
 
 
 def test_a_build_is_identical_only_to_one_with_the_same_files() -> None:

@@ -51,6 +51,8 @@ class Estimate:
     count: int
     is_clear: bool = True
     """Whether an interval that excludes 1 does so for certain, of all that is compared."""
+    is_bound: bool = False
+    """Whether one side of a ratio was next to nothing: it is at least so far from 1."""
 
     @property
     def excludes_one(self) -> bool:
@@ -329,6 +331,13 @@ def _half_width(values: Sequence[float]) -> float | None:
     return standard_error * t_quantile((1 + CONFIDENCE) / 2, len(values) - 1)
 
 
+def _ratio(pairs: Sequence[tuple[float, float]], metric: Metric) -> Estimate:
+    """The ratio of a candidate to the baseline, in pairs of the baseline's value and its own."""
+    is_little = [math.fsum(side) / len(side) < metric.floor for side in zip(*pairs, strict=True)]
+    found = geometric_mean(log_ratios(pairs, metric))
+    return replace(found, is_bound=is_little[0] != is_little[1])
+
+
 def _row(label: str, record: Record) -> Row:
     shared = shared_rounds(record)
     measured = record.of(label)
@@ -347,7 +356,7 @@ def _row(label: str, record: Record) -> Row:
             by_round = paired_by_round(record, label, metric)
             pairs = [pair for number, pair in by_round.items() if number in shared & of_metric]
             if pairs:
-                ratios[metric.name] = geometric_mean(log_ratios(pairs, metric))
+                ratios[metric.name] = _ratio(pairs, metric)
     outcomes = [outcome for outcome in record.outcomes if outcome.label == label]
     last = {outcome.reason: outcome for outcome in outcomes}
     return Row(

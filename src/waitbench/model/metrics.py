@@ -61,7 +61,7 @@ class Metric:
         """The smallest value that a ratio is taken of; what is below counts as this.
 
         CPU time can be 0, and below 1 ms a kernel that accounts by ticks cannot tell values apart.
-        Nor does one wake-up where there was none mean anything: what explains a cost counts from 10
+        Nor does one wake-up where there was none mean anything: what explains a cost counts from 5
         a run, any other count from 1.
         """
         if self.key.startswith(("time_user", "time_system", "time_cpu")):
@@ -70,7 +70,7 @@ class Metric:
             return 1e-9
         if "_per_" in self.key:
             return 1e-2
-        return 10.0 if self.explains else 1.0
+        return 5.0 if self.explains else 1.0
 
 
 SYSTEM_CALLS = "system_calls"

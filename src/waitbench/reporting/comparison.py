@@ -20,7 +20,7 @@ from waitbench.model.run import (
 )
 from waitbench.reporting.console import print_cells
 from waitbench.reporting.document import Cell, Heading, Table, Value
-from waitbench.reporting.formats import NOTHING, format_count, format_factor
+from waitbench.reporting.formats import NOTHING, format_count, format_estimate
 
 WHOLE_RUN = ("real", "user", "system", "cpu")
 """The first table; total CPU stands beside system time, since a fix can move user time there."""
@@ -174,7 +174,7 @@ def _about_all(comparison: Comparison) -> Iterator[str]:
 def _remarks(row: Row, comparison: Comparison) -> Iterator[str]:
     """What else is to be said of a revision."""
     for explanation, cost in row.excused(comparison.baseline) if row.ratios else ():
-        rose, fell = (format_factor(row.ratios[one.name].value) for one in (explanation, cost))
+        rose, fell = (format_estimate(row.ratios[one.name]) for one in (explanation, cost))
         yield f"{explanation.title} rose {rose}, but {cost.title} fell {fell}: no regression"
     steady = row.ratios.get("steady")
     if comparison.waits and steady is not None and steady.low is not None:

@@ -12,7 +12,12 @@ from rich.text import Text
 
 from waitbench.analysis.verdicts import Verdict
 from waitbench.reporting.document import Cell, Command, Document, Quote, Ratio, Table, Value
-from waitbench.reporting.formats import format_factor, format_interval, format_spread, format_value
+from waitbench.reporting.formats import (
+    format_estimate,
+    format_interval,
+    format_spread,
+    format_value,
+)
 from waitbench.reporting.shortening import shorten_apart
 from waitbench.system.streams import printable
 
@@ -203,7 +208,7 @@ def _value(cell: Value) -> Text:
     spread = format_spread(cell.estimate, lambda value: format_value(value, cell.metric))
     text.append(f" {spread}".rstrip(), style="dim")
     if cell.ratio is not None:
-        text.append(f"\n{format_factor(cell.ratio.value)}", style=STYLES[cell.ratio.verdict])
+        text.append(f"\n{format_estimate(cell.ratio)}", style=STYLES[cell.ratio.verdict])
         # Below it: four columns of ratios with intervals beside them do not fit 80 characters.
         text.append(f"\n{format_interval(cell.ratio)}".rstrip(), style="dim")
     return text

@@ -6,7 +6,7 @@ from typing import Any
 
 from waitbench.analysis.statistics import Estimate
 from waitbench.model.metrics import Metric
-from waitbench.reporting.formats import NOTHING, format_factor, format_value
+from waitbench.reporting.formats import NOTHING, format_estimate, format_value
 
 _LONG = 10
 """Five columns with headings of so many characters fit a console."""
@@ -37,7 +37,7 @@ class Ratio:
 
     @property
     def text(self) -> str:
-        return f"{format_factor(self.estimate.value)}{self.note}"
+        return f"{format_estimate(self.estimate)}{self.note}"
 
 
 @dataclass(frozen=True)

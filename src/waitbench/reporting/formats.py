@@ -57,6 +57,12 @@ def format_factor(ratio: float) -> str:
     return f"× {ratio:.3g}"
 
 
+def format_estimate(ratio: Estimate) -> str:
+    """A ratio without its interval; of next to nothing there is only a bound."""
+    sign = ("≥ " if ratio.value > 1 else "≤ ") if ratio.is_bound else ""
+    return f"{sign}{format_factor(ratio.value)}"
+
+
 def format_interval(ratio: Estimate) -> str:
     """The interval of a ratio, which has no equal halves; empty where there is none."""
     if ratio.low is None or ratio.high is None or ratio.low == ratio.high:
@@ -66,7 +72,7 @@ def format_interval(ratio: Estimate) -> str:
 
 def format_ratio(ratio: Estimate) -> str:
     """A ratio and its interval, if it has one."""
-    return f"{format_factor(ratio.value)} {format_interval(ratio)}".rstrip()
+    return f"{format_estimate(ratio)} {format_interval(ratio)}".rstrip()
 
 
 def format_bound(ratio: float) -> str:
