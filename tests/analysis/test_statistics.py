@@ -20,8 +20,9 @@ from tests.records import (
     working_engines,
 )
 from waitbench.analysis import statistics
+from waitbench.analysis.medians import Median, median
 from waitbench.analysis.rounds import paired_by_round
-from waitbench.analysis.statistics import Estimate, Median, median
+from waitbench.analysis.statistics import Estimate
 from waitbench.analysis.verdicts import Verdict
 from waitbench.model.metrics import BY_NAME, METRICS, Metric
 from waitbench.model.record import Record, RevisionRecord
@@ -325,9 +326,8 @@ def test_a_ratio_to_next_to_nothing_is_said_to_be_a_bound(
 ) -> None:
     key = BY_NAME["wakeups"].key
     record = make_record({"a": [{key: before}] * 3, "b": [{key: after}] * 3})
-    ratio = compare(record).rows[1].ratios["wakeups"]
+    ratio = statistics.compare(record).rows[1].ratios["wakeups"]
     assert format_estimate(ratio) == shown
-
 
 
 def test_a_build_is_identical_only_to_one_with_the_same_files() -> None:

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from waitbench.engines import worker_file
-from waitbench.engines.worker_file import Condition, WorkerFile
 from waitbench.model.errors import UsageError
+from waitbench.model.worker import Condition, WorkerFile
 
 SHORTEST = 'command = "{revision} --wait"\n'
 SERVICE = f"{SHORTEST}[services.a]\ncommand = 'x'\n"

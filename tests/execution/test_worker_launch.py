@@ -242,10 +242,10 @@ def test_a_program_that_is_not_there_is_named(tmp_path: Path) -> None:
 WITHOUT_COUNTERS = """
 import sys
 sys.path.insert(0, sys.argv.pop(1))
-from waitbench.execution import worker_launch
+from waitbench.execution import counted_tree, worker_launch
 def refuse(*_arguments, **_options):
     raise PermissionError(1, "Operation not permitted")
-worker_launch.counters.TreeCounters = refuse
+counted_tree.counters.TreeCounters = refuse
 sys.exit(worker_launch.main(sys.argv[1:]))
 """
 

@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import stdev
 
-from waitbench.analysis.distributions import fair_coin_at_most, t_above, t_quantile
+from waitbench.analysis.distributions import t_above, t_quantile
 from waitbench.analysis.rounds import (
     all_rounds,
     kept,
@@ -28,7 +28,7 @@ from waitbench.analysis.rounds import (
 )
 from waitbench.analysis.verdicts import Verdict
 from waitbench.model.environment import Facts
-from waitbench.model.metrics import BY_NAME, METRICS, Metric, quantile
+from waitbench.model.metrics import BY_NAME, METRICS, Metric
 from waitbench.model.record import Context, Record
 from waitbench.model.run import NOT_SUPPORTED, Outcome
 
@@ -69,17 +69,6 @@ class Estimate:
         if not (self.excludes_one and self.is_clear):
             return Verdict.INCONCLUSIVE
         return Verdict.FASTER if self.high < 1 else Verdict.SLOWER
-
-
-@dataclass(frozen=True, kw_only=True)
-class Median:
-    """A median and what encloses it; all three lie within the values."""
-
-    value: float
-    low: float
-    high: float
-    is_confident: bool
-    """Whether ``low`` and ``high`` enclose it with ``CONFIDENCE``; else they are the range."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -218,25 +207,6 @@ def mean(values: Sequence[float]) -> Estimate:
     if half is None:
         return Estimate(centre, None, None, len(values))
     return Estimate(centre, max(0.0, centre - half), centre + half, len(values))
-
-
-def median(values: Sequence[float]) -> Median:
-    """The median of at least one value, between the closest values that are sure enough.
-
-    The ``k``-th smallest and the ``k``-th greatest of ``n`` values enclose the median of their
-    distribution, whatever it is, unless fewer than ``k`` values fall on one side of it: as often as
-    ``n`` throws of a coin give fewer than ``k`` heads, or tails (H. David and H. Nagaraja, "Order
-    Statistics", 3rd edition, 2003, section 7.1). Five values or fewer cannot be as sure as 95 %,
-    not even by their smallest and greatest.
-    """
-    ordered = sorted(values)
-    cut = _cut(len(ordered))
-    return Median(
-        value=quantile(ordered, 0.5),
-        low=ordered[max(cut, 1) - 1],
-        high=ordered[-max(cut, 1)],
-        is_confident=cut > 0,
-    )
 
 
 def log_ratios(pairs: Sequence[tuple[float, float]], metric: Metric) -> list[float]:
@@ -399,11 +369,3 @@ def _earlier_alike(label: str, context: Context, take: Callable[[Facts], object]
         ),
         None,
     )
-
-
-def _cut(count: int) -> int:
-    """The greatest ``k`` whose order statistics are sure enough; 0 where none is."""
-    cut = 0
-    while 2 * fair_coin_at_most(cut, count) <= 1 - CONFIDENCE:
-        cut += 1
-    return cut

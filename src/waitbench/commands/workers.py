@@ -11,7 +11,6 @@ import typer
 
 from waitbench.commands import options
 from waitbench.engines import worker_file
-from waitbench.engines.worker_file import WorkerFile
 from waitbench.families import selection
 from waitbench.families.worker.scenarios import WINDOW
 from waitbench.model.environment import OriginChoice
@@ -19,6 +18,7 @@ from waitbench.model.errors import ExitCode, HarnessError, UsageError, masked
 from waitbench.model.metrics import SYSTEM_CALLS
 from waitbench.model.record import Record
 from waitbench.model.run import BY_PROC, RESTARTED
+from waitbench.model.worker import WorkerFile
 from waitbench.pipeline.comparing import Comparing
 from waitbench.pipeline.concluding import Output
 from waitbench.pipeline.extras import Extras

@@ -5,9 +5,9 @@ from pathlib import Path
 
 from waitbench.engines.base import Start, Traits
 from waitbench.engines.carried import Carried
-from waitbench.engines.worker_file import WorkerFile
 from waitbench.model.environment import Environment
 from waitbench.model.scenario import COMMAND, Scenario, Topology
+from waitbench.model.worker import WorkerFile
 from waitbench.system.variables import of_workload
 
 PROGRAM = "program"

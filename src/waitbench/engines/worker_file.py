@@ -1,30 +1,25 @@
-"""Worker files: TOML that describes a worker which is only a command.
-
-What it needs beside it, how to tell that it is ready, how long it is judged while it waits, how it
-is woken up, and how it ends. docs/workers.md has the reference, examples/workers/ has some.
-"""
+"""TOML -> a ``WorkerFile``, or an error with its line and key."""
 
 import hashlib
 import re
 import shlex
 import signal
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 from packaging.requirements import InvalidRequirement, Requirement
 
 from waitbench.model.errors import UsageError
+from waitbench.model.worker import PLACEHOLDER, Condition, Poke, ServiceFile, WorkerFile
 
 if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
 
-_PLACEHOLDER = re.compile(r"\{([a-z_][a-z0-9_-]*(?:\.[a-z]+)?)\}")
-"""Such as ``{port}`` or ``{redis.port}``; other braces stay as they are."""
 _OF_A_SERVICE = ("port", "folder")
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,30}")
 _MOST_S = 3600.0
@@ -33,86 +28,6 @@ _MOST_OF_NAME = 60
 REVISION, PORT, FOLDER, PYTHON, HERE = "revision", "port", "folder", "python", "here"
 """What a worker's own command may have in braces: the program that is the revision, a free port,
 the folder it runs in, the environment's interpreter, the folder of the worker file."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Condition:
-    """What is waited for: exactly one of the first five."""
-
-    log: str | None = None
-    """A regular expression that a line of the output matches."""
-    port: bool = False
-    """The command's own ``{port}`` is listened to."""
-    command: tuple[str, ...] = ()
-    """It exits with 0."""
-    seconds: float | None = None
-    """So much time."""
-    exit: bool = False
-    """The command that it belongs to exits with 0."""
-    within: float = 30.0
-    """Seconds after which it is given up."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class ServiceFile:
-    """A server that the worker needs."""
-
-    command: tuple[str, ...]
-    ready: Condition
-    counters: tuple[str, ...] = ()
-    """A command that prints ``NAME VALUE`` lines: ``requests``, ``bytes``."""
-    install: str = ""
-    """The command that installs it."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Poke:
-    """One message after the silence."""
-
-    command: tuple[str, ...]
-    done: Condition
-
-
-@dataclass(frozen=True, kw_only=True)
-class WorkerFile:
-    """A worker that is a command."""
-
-    name: str
-    """Of its file, without the suffix."""
-    path: Path
-    sha256: str
-    """Over the file and those that it names."""
-    command: tuple[str, ...]
-    ready: Condition
-    package: str | None = None
-    """What a revision is a release of; without one, a revision is a program."""
-    module: str = ""
-    """The folder of the package in ``site-packages``."""
-    repository: str | None = None
-    versions: tuple[str, ...] = ()
-    """The revisions that ``./waitbench workers`` measures."""
-    beside: tuple[str, ...] = ()
-    """Packages that are installed beside it, pinned."""
-    files: tuple[Path, ...] = ()
-    """Copied to where the command runs."""
-    environment: Mapping[str, str] = field(default_factory=dict)
-    settled: Condition = Condition(seconds=1.0)
-    window_s: float = 10.0
-    """What is judged; longer than the longest period of what it does while it waits."""
-    gate_window_s: float = 2.0
-    """The same for the gate, unless ``--full`` is given."""
-    stop: str = "TERM"
-    """The signal that ends it."""
-    stop_within_s: float = 10.0
-    services: Mapping[str, ServiceFile] = field(default_factory=dict)
-    poke: Poke | None = None
-
-    def as_plain(self) -> dict[str, Any]:
-        """What the launcher is told, as JSON takes it."""
-        plain = asdict(self)
-        plain["path"] = str(self.path)
-        plain["files"] = [str(path) for path in self.files]
-        return plain
 
 
 def read(path: Path) -> WorkerFile:
@@ -135,11 +50,6 @@ def read(path: Path) -> WorkerFile:
             "letters, digits and dashes, beginning with a letter."
         )
     return _Reader(shown, text).worker(table, path.resolve(), content)
-
-
-def filled(words: Sequence[str], values: Mapping[str, str]) -> list[str]:
-    """Words with what stands in braces filled in, where it is known."""
-    return [_PLACEHOLDER.sub(lambda found: values.get(found[1], found[0]), one) for one in words]
 
 
 _Value = TypeVar("_Value")
@@ -291,7 +201,7 @@ class _Reader:
         return tuple(words)
 
     def _require_known(self, text: str, at: str, known: set[str]) -> None:
-        for name in _PLACEHOLDER.findall(text):
+        for name in PLACEHOLDER.findall(text):
             if name not in known:
                 there = ", ".join(f"{{{one}}}" for one in sorted(known))
                 self._wrong(at, f"nothing fills {{{name}}}. There are: {there}")

@@ -11,12 +11,12 @@ from typing import IO
 
 from waitbench import engines
 from waitbench.engines.base import Engine, Start
-from waitbench.engines.worker_file import Condition, WorkerFile
 from waitbench.execution import assets
 from waitbench.execution.services import URL_VARIABLE, Running, ServerPool, running
 from waitbench.model.environment import Environment
 from waitbench.model.instruments import Instruments
 from waitbench.model.scenario import CAPABILITIES, Scenario, Topology
+from waitbench.model.worker import Condition, WorkerFile
 from waitbench.system import locks, variables
 from waitbench.system.confinement import run_alone
 from waitbench.system.counters import TreeCounters, answering, hits_of

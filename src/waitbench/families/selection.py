@@ -8,11 +8,11 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from waitbench.engines.worker_file import WorkerFile
 from waitbench.families import ALL
 from waitbench.families.worker.scenarios import in_a_window, scenario_of
 from waitbench.model.errors import UsageError
 from waitbench.model.scenario import Family, Scenario, Value
+from waitbench.model.worker import WorkerFile
 from waitbench.system import files
 from waitbench.system.places import DATAFLOWS
 

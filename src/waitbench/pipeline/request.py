@@ -9,7 +9,6 @@ from waitbench import engines
 from waitbench.engines import worker_file
 from waitbench.engines.base import Engine
 from waitbench.engines.command import Command
-from waitbench.engines.worker_file import WorkerFile
 from waitbench.environments import revisions
 from waitbench.environments.origins import Chooser
 from waitbench.environments.repository import Repository
@@ -21,6 +20,7 @@ from waitbench.model.instruments import Instruments
 from waitbench.model.metrics import SYSTEM_CALLS
 from waitbench.model.scenario import Scenario, Topology
 from waitbench.model.share import Shard, Share
+from waitbench.model.worker import WorkerFile
 from waitbench.reporting.progress import PreparationLog
 from waitbench.system import variables
 from waitbench.system.instruments import find_instruments, find_system_calls

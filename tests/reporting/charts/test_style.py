@@ -3,7 +3,7 @@
 import pytest
 
 from tests.reporting.charts.figures import compared, legend_of, steady_runs
-from waitbench.analysis.statistics import Median
+from waitbench.analysis.medians import Median
 from waitbench.reporting.charts import plane, style
 from waitbench.reporting.charts import times as times_chart
 

@@ -4,7 +4,7 @@ import pytest
 
 from tests.records import times
 from tests.reporting.charts.figures import bands, compared, legend_of, notes, points, steady_runs
-from waitbench.analysis.statistics import median
+from waitbench.analysis.medians import median
 from waitbench.reporting.charts import times as times_chart
 
 

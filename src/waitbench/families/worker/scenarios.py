@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from waitbench.engines.worker_file import Condition, ServiceFile, WorkerFile, filled
 from waitbench.families.worker import METRICS
 from waitbench.model.errors import HarnessError, UsageError
 from waitbench.model.scenario import (
@@ -19,6 +18,7 @@ from waitbench.model.scenario import (
     Service,
     ServicePlan,
 )
+from waitbench.model.worker import Condition, ServiceFile, WorkerFile, filled
 
 WINDOW = "window"
 MOST_S = 3600.0

@@ -11,8 +11,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from waitbench.analysis import side_by_side
+from waitbench.analysis.medians import Median, median
 from waitbench.analysis.side_by_side import SideBySide
-from waitbench.analysis.statistics import Comparison, Median, median
+from waitbench.analysis.statistics import Comparison
 from waitbench.model.record import RevisionRecord
 from waitbench.reporting.charts import style
 from waitbench.store.comparisons import Contents

@@ -9,7 +9,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from waitbench.analysis.statistics import CONFIDENCE, Median
+from waitbench.analysis.medians import Median
+from waitbench.analysis.statistics import CONFIDENCE
 from waitbench.reporting.drawing import COLOURS, are_far_apart
 from waitbench.reporting.shortening import shorten_apart
 from waitbench.system.streams import printable

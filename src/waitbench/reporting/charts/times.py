@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from waitbench.analysis.statistics import Comparison, Median, median
+from waitbench.analysis.medians import Median, median
+from waitbench.analysis.statistics import Comparison
 from waitbench.model.metrics import BY_NAME
 from waitbench.reporting.charts import style
 from waitbench.reporting.formats import format_count

@@ -1,0 +1,143 @@
+"""What is beside a worker: its folder, output and services, and commands that ask or wake it."""
+
+import json
+import os
+import re
+import socket
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from waitbench.system import trees
+
+SERVICES = "BENCH_SERVICES"
+"""The environment variable that has the services: as JSON, by name, ``port``, ``folder`` and
+``counters``, a command that prints them."""
+OUTPUT = ("stdout", "stderr")
+"""What the run's output goes to, in its folder."""
+
+
+class Failure(Exception):
+    """Why a run is not a measurement."""
+
+
+class Beside:
+    """Knows what stands in braces, and runs commands in the worker's folder."""
+
+    def __init__(self, run: Path, plain: Mapping[str, Any]) -> None:
+        self.run = run
+        self.plain = plain
+        self.folder = Path(plain["cwd"]) if "cwd" in plain else run / "work"
+        self.services: Mapping[str, Any] = json.loads(os.environ.get(SERVICES) or "{}")
+        self.values = {
+            "folder": str(self.folder),
+            "python": plain["python"],
+            "here": str(Path(plain["path"]).parent),
+            "revision": plain["revision"],
+            "port": str(_free_port()),
+            **{
+                f"{name}.{part}": str(one[part])
+                for name, one in self.services.items()
+                for part in ("port", "folder")
+            },
+        }
+        self._seen = dict.fromkeys(OUTPUT, 0)
+
+    def forget_output(self) -> None:
+        """From now on only what is written later counts as output."""
+        self._seen = {name: _size(self.run / name) for name in OUTPUT}
+
+    def words(self, words: Sequence[str]) -> list[str]:
+        return [_filled(word, self.values) for word in words]
+
+    def variables(self) -> dict[str, str]:
+        own = {name: value for name, value in os.environ.items() if not name.startswith("BENCH_")}
+        given = {
+            name: _filled(value, self.values) for name, value in self.plain["environment"].items()
+        }
+        # A log that sits in a buffer tells nobody that it is ready. The folder names the run to
+        # who clears up after a harness that was killed.
+        return {**own, "PYTHONUNBUFFERED": "1", "WAITBENCH_RUN": str(self.run), **given}
+
+    def call(self, command: Sequence[str], within_s: float) -> tuple[int, str]:
+        """The exit code of a command, and what it printed."""
+        process = subprocess.Popen(
+            self.words(command),
+            cwd=self.folder,
+            env=self.variables(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            text=True,
+            errors="replace",
+        )
+        assert process.stdout is not None
+        try:
+            said = process.communicate(timeout=within_s)[0]
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+            return 124, ""
+        return process.returncode, said
+
+    def logged(self, pattern: str) -> str | None:
+        """The first line of its output that matches, if there is one."""
+        found = re.compile(pattern)
+        for name in OUTPUT:
+            with (self.run / name).open("rb") as file:
+                file.seek(self._seen[name])
+                for line in file.read().decode("utf-8", "replace").splitlines():
+                    if found.search(line):
+                        return line
+        return None
+
+    def is_silent(self) -> bool:
+        return all(_size(self.run / name) == 0 for name in OUTPUT)
+
+    def service_counts(self) -> dict[str, float]:
+        """What the services' own commands say, added up by name."""
+        total: dict[str, float] = {}
+        for name, service in self.services.items():
+            total["cpu"] = total.get("cpu", 0.0) + trees.cpu_s(service["pid"])
+            if not service["counters"]:
+                continue
+            code, said = self.call(service["counters"], 10.0)
+            if code:
+                raise Failure(f"the command that counts for {name} ended with exit code {code}")
+            for key, value in _counts(said):
+                total[key] = total.get(key, 0.0) + value
+        return total
+
+
+def _filled(text: str, values: Mapping[str, str]) -> str:
+    return re.sub(r"\{([a-z0-9_.-]+)\}", lambda found: values.get(found[1], found[0]), text)
+
+
+def _counts(said: str) -> Iterator[tuple[str, float]]:
+    for line in said.splitlines():
+        parts = line.split()
+        with suppress(ValueError):
+            if len(parts) == 2:
+                yield parts[0], float(parts[1])
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def answers(port: int) -> bool:
+    try:
+        with socket.create_connection(("127.0.0.1", port), 1.0):
+            return True
+    except OSError:
+        return False
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0

@@ -1,0 +1,106 @@
+"""A command and all that it starts: counted by the kernel from outside, waited for, and killed."""
+
+import os
+import signal
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NoReturn
+
+from waitbench.system import counters, trees
+
+_KILLED_WITHIN_S = 5.0
+
+
+class CountedTree:
+    """One command and its descendants. This process adopts what these leave behind."""
+
+    def __init__(self, tracepoint: int | None) -> None:
+        self.tracepoint = tracepoint
+        """What system calls are counted by, if they are."""
+        self.pid = 0
+        self.ended: dict[int, int] = {}
+        """The exit codes of what has been waited for, by process."""
+        self.events: counters.TreeCounters | None = None
+        """``None`` where the kernel does not count for this user."""
+        self.calls: counters.TreeCounters | None = None
+
+    def start(
+        self, program: str, words: Sequence[str], variables: Mapping[str, str], folder: Path
+    ) -> None:
+        """Starts the command. It is counted from before its first instruction."""
+        reading, writing = os.pipe()
+        self.pid = os.fork()
+        if self.pid == 0:
+            # Not before it is counted.
+            os.close(writing)
+            os.read(reading, 1)
+            self._become(program, words, variables, folder)
+        os.close(reading)
+        events = {"cpu": counters.TASK_CLOCK, "switches": counters.CONTEXT_SWITCHES}
+        with suppress(OSError):
+            self.events = counters.TreeCounters(events, process=self.pid)
+        if self.tracepoint is not None and self.events is not None:
+            with suppress(OSError):
+                self.calls = counters.TreeCounters(
+                    {"system_calls": counters.hits_of(self.tracepoint)}, process=self.pid
+                )
+        os.write(writing, b"x")
+        os.close(writing)
+
+    def reading(self) -> dict[str, Any]:
+        """CPU time in seconds, switches and, where they are counted, system calls so far."""
+        now_ns = time.monotonic_ns()
+        reading: dict[str, Any] = {"monotonic_ns": now_ns, "system_s": 0.0}
+        if self.events is not None:
+            counted = self.events.reading()
+            reading |= {"user_s": counted["cpu"] / 1e9, "switches_voluntary": counted["switches"]}
+        else:
+            reading |= {
+                "user_s": trees.cpu_s(self.pid),
+                "switches_voluntary": trees.switches(self.pid),
+            }
+        if self.calls is not None:
+            reading |= self.calls.reading()
+        return reading
+
+    def reap(self) -> bool:
+        """Waits for what has ended; whether anything is left, adopted or started here."""
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return False
+            if pid == 0:
+                return True
+            self.ended[pid] = os.waitstatus_to_exitcode(status)
+
+    def others(self) -> set[int]:
+        """All that runs of what was started here."""
+        return {pid for pid, _ in trees.identities(os.getpid())} - {os.getpid()}
+
+    def kill_all(self) -> int:
+        """Kills what is left of all that was started; how many these were."""
+        killed: set[int] = set()
+        end = time.monotonic() + _KILLED_WITHIN_S
+        while self.reap() and time.monotonic() < end:
+            left = self.others()
+            for pid in left:
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            killed |= left
+            time.sleep(0.005)
+        return len(killed)
+
+    def _become(
+        self, program: str, words: Sequence[str], variables: Mapping[str, str], folder: Path
+    ) -> NoReturn:
+        try:
+            os.chdir(folder)
+            null = os.open(os.devnull, os.O_RDONLY)
+            os.dup2(null, 0)
+            os.execve(program, list(words), dict(variables))  # noqa: S606
+        except OSError as error:
+            os.write(2, f"{program} does not start: {error.strerror}\n".encode())
+        os._exit(127)
