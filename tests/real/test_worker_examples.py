@@ -1,6 +1,11 @@
-"""Each example of a worker file is run: it gets ready, waits, is poked, answers, and ends."""
+"""Each example of a worker file is run: it gets ready, waits, is poked, answers, and ends.
+
+``TEST_EXAMPLES=1 ./test.sh tests/real/test_worker_examples.py`` runs all of them; else one of each
+kind is: a package with a service, one that serves, a program.
+"""
 
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -12,6 +17,7 @@ from waitbench.engines import worker_file
 from waitbench.system.places import Cache
 
 pytestmark = pytest.mark.integration
+OF_EACH_KIND = ("rq", "gunicorn", "redis-server")
 PROGRAMS = ("redis-server", "java")
 
 
@@ -37,6 +43,8 @@ def _has_kafka() -> bool:
 
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.toml")), ids=lambda path: path.stem)
 def test_an_example_gives_a_measurement(path: Path, run_compare: Compare, tmp_path: Path) -> None:
+    if path.stem not in OF_EACH_KIND and "TEST_EXAMPLES" not in os.environ:
+        pytest.skip("TEST_EXAMPLES=1 runs all examples")
     lack = missing(str(path))
     if lack is not None:
         pytest.skip(lack)
