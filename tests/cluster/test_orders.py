@@ -104,5 +104,5 @@ def test_sources_that_changed_since_the_worker_was_started_are_noticed(
 ) -> None:
     line = ordered(valid).encode({})
     monkeypatch.setattr(installation, "version", lambda: "0+later")
-    with pytest.raises(UsageError, match="start the worker again"):
+    with pytest.raises(UsageError, match="start the node again"):
         Order.decode(line, tmp_path, Cache(tmp_path))

@@ -63,3 +63,19 @@ def test_a_guard_that_was_killed_hurts_nobody(guard: Guard) -> None:
     guard.watch(1)
     guard.release(1)
     guard.close()
+
+
+@pytest.mark.parametrize("in_order", [False, True])
+def test_what_began_before_it_could_be_said_ends_with_a_killed_harness_only(
+    in_order: bool, guard: Guard, tmp_path: Path
+) -> None:
+    known = {**os.environ, "WAITBENCH_RUN": f"{tmp_path}/runs/{os.getpid()}-abc"}
+    untold = sleeping(600, env=known)
+    guard.start()
+    if in_order:
+        guard.close()
+        assert untold.poll() is None
+        untold.kill()
+    else:
+        die(guard)
+    assert untold.wait(10) == -9

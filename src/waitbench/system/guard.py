@@ -3,7 +3,8 @@
 Else a spinning worker would burn a core for ever, and an installation go on writing. A small
 program of its own, blocked in ``read`` on a pipe from the harness, so it costs nothing while it
 waits. Each line is a process group that begins, ``+4711``, or has ended, ``-4711``; the end of the
-pipe means that the harness is gone.
+pipe means that the harness is gone. Without a line ``.`` before it, it was killed, maybe between
+the start of a program and the line that says so: then whatever knows a run's folder is looked for.
 """
 
 import atexit
@@ -14,6 +15,10 @@ import sys
 import threading
 from contextlib import suppress
 from pathlib import Path
+
+_IN_ORDER = ".\n"
+_MOST_GENERATIONS = 20
+"""How often to look for what was started while the others were being killed."""
 
 
 class Guard:
@@ -45,6 +50,9 @@ class Guard:
         """Ends the program; what it still watches ends with it."""
         with self._lock, suppress(OSError):
             if self._process is not None:
+                pipe = self._process.stdin
+                if pipe is not None and not pipe.closed:
+                    pipe.write(_IN_ORDER)
                 self._process.communicate()
                 self._process = None
 
@@ -74,13 +82,22 @@ GUARD = Guard()
 
 def _main() -> None:
     groups: set[int] = set()
+    is_in_order = False
     for line in sys.stdin:
-        (groups.add if line[0] == "+" else groups.discard)(int(line[1:]))
+        if line == _IN_ORDER:
+            is_in_order = True
+        else:
+            (groups.add if line[0] == "+" else groups.discard)(int(line[1:]))
     for group in groups:
         with suppress(ProcessLookupError):
             os.killpg(group, signal.SIGKILL)
-    if groups:
-        for process in _left(int(sys.argv[1])):
+    if is_in_order and not groups:
+        return
+    for _ in range(_MOST_GENERATIONS):
+        left = _left(int(sys.argv[1]))
+        if not left:
+            return
+        for process in left:
             with suppress(ProcessLookupError):
                 os.kill(process, signal.SIGKILL)
 
