@@ -49,6 +49,11 @@ def test_samples_of_all_processes_are_those_of_a_worker_that_speaks_for_them() -
     assert given["system_share_steady"] == pytest.approx(1 / 3)
 
 
+def test_a_worker_that_uses_nothing_has_a_split_though_no_sample_is_of_it() -> None:
+    idle = worker(1, first_poll=at(0.2, 0.1), end_of_input=at(5.2, 0.1))
+    assert instrumented_metrics(LAUNCHED, [idle], clock())["system_share_steady"] == 0.0
+
+
 @pytest.mark.parametrize("lacking", ["first_poll", "end_of_input"])
 @pytest.mark.parametrize("how", [{}, {"system_calls": None}])
 def test_a_count_that_a_probe_lacks_is_absent(how: dict[str, None], lacking: str) -> None:

@@ -34,6 +34,9 @@ _REPORTED = ("items_in", "items_out", "polls")
 """The metrics that are sums of what each worker's probe reports under the same name.
 
 A run lacks one that some probe does not report: what waits by itself is not polled, say."""
+_NEXT_TO_NOTHING_S = 1e-3
+"""CPU time that no comparison tells from none: ``Metric.floor``."""
+
 _SYSTEM_SHARE = "system_share_steady"
 """The key of what an instrumented run says of the workers' steady CPU; it goes no further."""
 
@@ -75,9 +78,11 @@ def instrumented_metrics(
         metrics[SYSTEM_CALLS] = calls
     workers = _workers(reports, launched)
     steady_s = sum(_steady_cpu(workers))
-    if clock and clock.samples and steady_s > 0:
+    if clock is not None and clock.samples is not None:
         user, system = (_samples_of(mode, clock.samples, workers) for mode in ("user", "system"))
-        if user + system:
+        if workers and not user + system and steady_s < _NEXT_TO_NOTHING_S:
+            metrics[_SYSTEM_SHARE] = 0.0  # of next to nothing, whichever it is
+        elif user + system and steady_s > 0:
             sampled_s = (user + system) * clock.period_ns / 1e9
             metrics[_SYSTEM_SHARE] = system / (user + system)
             metrics[SAMPLED] = sampled_s / steady_s
