@@ -50,7 +50,7 @@ def test_samples_of_all_processes_are_those_of_a_worker_that_speaks_for_them() -
 
 
 def test_a_worker_that_uses_nothing_has_a_split_though_no_sample_is_of_it() -> None:
-    idle = worker(1, first_poll=at(0.2, 0.1), end_of_input=at(5.2, 0.1))
+    idle = worker(1, first_poll=at(0.2, 0.1, waited=0), end_of_input=at(5.2, 0.1, waited=0))
     assert instrumented_metrics(LAUNCHED, [idle], clock())["system_share_steady"] == 0.0
 
 

@@ -80,12 +80,12 @@ def instrumented_metrics(
     steady_s = sum(_steady_cpu(workers))
     if clock is not None and clock.samples is not None:
         user, system = (_samples_of(mode, clock.samples, workers) for mode in ("user", "system"))
-        if workers and not user + system and steady_s < _NEXT_TO_NOTHING_S:
-            metrics[_SYSTEM_SHARE] = 0.0  # of next to nothing, whichever it is
-        elif user + system and steady_s > 0:
+        if user + system and steady_s > 0:
             sampled_s = (user + system) * clock.period_ns / 1e9
             metrics[_SYSTEM_SHARE] = system / (user + system)
             metrics[SAMPLED] = sampled_s / steady_s
+        elif workers and steady_s < _NEXT_TO_NOTHING_S:
+            metrics[_SYSTEM_SHARE] = 0.0  # of next to nothing, whichever it is
     return metrics
 
 
