@@ -7,7 +7,9 @@ import pytest
 
 import runner
 from waitbench import engines
+from waitbench.engines import worker_file
 from waitbench.engines.base import Engine
+from waitbench.engines.command import Command
 from waitbench.environments.revisions import engines_of, resolve
 from waitbench.model.errors import UsageError
 from waitbench.model.revision import Release
@@ -97,3 +99,11 @@ def test_the_engines_are_listed(
 ) -> None:
     monkeypatch.setattr("sys.argv", ["runner.py", "engines"])
     assert (runner.main(), "python@floor" in capsys.readouterr().out) == (0, True)
+
+
+def test_a_worker_file_does_not_take_the_name_of_an_engine(tmp_path: Path) -> None:
+    path = tmp_path / "python.toml"
+    path.write_text("command = '{revision}'\n")
+    with pytest.raises(UsageError, match="python is an engine's name"):
+        engines.assume(Command(worker_file.read(path)))
+    assert engines.assumed() is engines.DEFAULT

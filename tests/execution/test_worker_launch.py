@@ -17,13 +17,12 @@ from waitbench.engines import worker_file
 from waitbench.execution.bench import (
     _WORKER_LAUNCH,
     PROBE_DIRECTORY,
-    SERVICES_VARIABLE,
-    TRACEPOINT_VARIABLE,
 )
+from waitbench.execution.beside import SERVICES, TRACEPOINT
 from waitbench.system.instruments import find_system_calls
 from waitbench.system.places import PACKAGE
 
-TRACEPOINT = find_system_calls()
+COUNTER = find_system_calls()
 SLEEPS = "import time\nprint('up')\nwhile True: time.sleep(1)"
 CALM = (
     "window = 0.4\nready = { log = 'up', within = 20 }\nsettled = { seconds = 0.1 }\n"
@@ -99,8 +98,8 @@ def left(run: Path) -> list[psutil.Process]:
 def test_all_that_waits_is_counted_from_outside(tmp_path: Path) -> None:
     code = SLEEPS.replace("(1)", "(0.01)")
     variables = {}
-    if TRACEPOINT.tracepoint is not None:
-        variables[TRACEPOINT_VARIABLE] = str(TRACEPOINT.tracepoint)
+    if COUNTER.tracepoint is not None:
+        variables[TRACEPOINT] = str(COUNTER.tracepoint)
     found = launch(tmp_path, code, variables=variables)
     assert found.exit_code == 0, found.failure
     waited_s = found.rise("monotonic_ns") / 1e9
@@ -262,16 +261,17 @@ def test_where_the_kernel_refuses_it_is_read_from_proc_and_said(tmp_path: Path) 
 
 def test_a_worker_whose_children_begin_anew_is_said_to_be_restarting(tmp_path: Path) -> None:
     code = """
-import os, time
+import os, signal, time
 print("up")
-while True:
-    if os.fork() == 0: time.sleep(0.3); os._exit(1)
-    os.wait()
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+while True:  # several at any moment
+    if os.fork() == 0: time.sleep(1); os._exit(1)
+    time.sleep(0.1)
 """
     found = launch(tmp_path, code, CALM.replace("0.4", "2"))
     assert found.exit_code == 0, found.failure
-    assert found.worker["totals"]["processes_begun"] == 1
-    assert found.worker["totals"]["processes_ended"] == 1
+    assert found.worker["totals"]["processes_begun"] >= 1
+    assert found.worker["totals"]["processes_ended"] >= 1
 
 
 def test_what_services_count_is_told_without_what_it_takes_to_ask(tmp_path: Path) -> None:
@@ -286,6 +286,6 @@ def test_what_services_count_is_told_without_what_it_takes_to_ask(tmp_path: Path
             "counters": [str(counting)],
         }
     }
-    found = launch(tmp_path, SLEEPS, variables={SERVICES_VARIABLE: json.dumps(services)})
+    found = launch(tmp_path, SLEEPS, variables={SERVICES: json.dumps(services)})
     assert found.exit_code == 0, found.failure
     assert found.worker["totals"]["service_requests"] == 0.0

@@ -30,7 +30,12 @@ for _found in pkgutil.iter_modules(__path__):
 
 
 def assume(engine: Engine) -> None:
-    """Adds an engine whose revisions are named without a prefix from now on, in this process."""
+    """Adds an engine whose revisions are named without a prefix from now on, in this process.
+
+    Raises ``UsageError`` where it has the name of another kind of engine.
+    """
+    if type(_known.get(engine.name, engine)) is not type(engine):
+        raise UsageError(f"{engine.name} is an engine's name: call the worker file otherwise.")
     register(engine)
     _assumed[0] = engine.name
 

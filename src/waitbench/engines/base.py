@@ -13,6 +13,9 @@ from waitbench.model.scenario import Scenario, Topology
 ReadSource = Callable[[str], str | None]
 """The text of one file of a source tree, by its path; ``None`` where there is no such file."""
 
+PROGRAM = "program"
+"""The detail of an environment that says which program a revision is."""
+
 INDEX, ADDRESSES = "{index}", "{addresses}"
 """Arguments that stand for a process's number, and for the addresses of all, when a run starts; see
 dataflows/support/launch.py."""

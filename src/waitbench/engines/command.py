@@ -1,17 +1,13 @@
 """Workers that are only a command: an engine is made of each worker file."""
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping
 
-from waitbench.engines.base import Start, Traits
+from waitbench.engines.base import PROGRAM, Start
 from waitbench.engines.carried import Carried
 from waitbench.model.environment import Environment
 from waitbench.model.scenario import COMMAND, Scenario, Topology
 from waitbench.model.worker import WorkerFile
 from waitbench.system.variables import of_workload
-
-PROGRAM = "program"
-"""The detail that says which program a revision is, where there is no package."""
 
 
 class Command(Carried):
@@ -32,9 +28,6 @@ class Command(Carried):
         self.example = "./program" if self.is_program else "1.0"
         self.smoke_test = f"import {worker.module}" if worker.module else ""
 
-    def traits(self, _package: Path) -> Traits:
-        return Traits(capabilities=self.capabilities)
-
     def start(self, environment: Environment, scenario: Scenario, _topology: Topology) -> Start:
         told = {
             **self.worker.as_plain(),
@@ -43,12 +36,6 @@ class Command(Carried):
             "revision": environment.facts.details.get(PROGRAM, ""),
         }
         return Start(arguments=(), processes=1, worker=told, variables=_variables(environment))
-
-    def remark(self) -> str:
-        return ""
-
-    def role(self, _arguments: Sequence[str]) -> str | None:
-        return None
 
 
 def _variables(environment: Environment) -> Mapping[str, str]:

@@ -23,7 +23,6 @@ else:
 _OF_A_SERVICE = ("port", "folder")
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,30}")
 _MOST_S = 3600.0
-_MOST_OF_NAME = 60
 
 REVISION, PORT, FOLDER, PYTHON, HERE = "revision", "port", "folder", "python", "here"
 """What a worker's own command may have in braces: the program that is the revision, a free port,

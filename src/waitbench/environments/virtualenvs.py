@@ -17,7 +17,7 @@ from packaging.metadata import Metadata
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from waitbench.engines.base import Engine
+from waitbench.engines.base import PROGRAM, Engine
 from waitbench.environments.builds import WheelBuilder
 from waitbench.environments.repository import Repository
 from waitbench.environments.sources import reader_of
@@ -150,7 +150,7 @@ class Maker:
             requirements=(),
             compiler=None,
             capabilities=self.engine.traits(program.path).capabilities,
-            details={"program": str(program.path)},
+            details={PROGRAM: str(program.path)},
         )
         folder = self.cache.folder("environments") / f"program-{program.sha256[:16]}"
         return Environment(folder, self.engine.name, facts, spec.revision.settings)

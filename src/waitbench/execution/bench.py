@@ -12,6 +12,7 @@ from typing import IO
 from waitbench import engines
 from waitbench.engines.base import Engine, Start
 from waitbench.execution import assets
+from waitbench.execution.beside import SERVICES, TRACEPOINT
 from waitbench.execution.services import URL_VARIABLE, Running, ServerPool, running
 from waitbench.model.environment import Environment
 from waitbench.model.instruments import Instruments
@@ -36,9 +37,6 @@ Setting the sampler's timer costs kernel time at each switch, the more often the
 is against the worker's own. A single process switches seldom, and has few samples; processes that
 talk to each other switch often, and have samples enough."""
 
-SERVICES_VARIABLE = "BENCH_SERVICES"
-TRACEPOINT_VARIABLE = "BENCH_TRACEPOINT"
-"""The environment variables that tell the launcher of a command: execution/worker_launch.py."""
 _WORKER_LAUNCH = Path(__file__).with_name("worker_launch.py")
 _LAUNCH = DATAFLOWS / "support" / "launch.py"
 
@@ -240,8 +238,8 @@ class Bench:
     def _worker_variables(self, services: Running | None) -> dict[str, str]:
         counted = self.instruments.tracepoint
         return {
-            SERVICES_VARIABLE: json.dumps(services.described() if services else {}),
-            **({} if counted is None else {TRACEPOINT_VARIABLE: str(counted)}),
+            SERVICES: json.dumps(services.described() if services else {}),
+            **({} if counted is None else {TRACEPOINT: str(counted)}),
         }
 
     def _sampler(self, scenario: Scenario) -> ClockSampler | None:

@@ -3,18 +3,23 @@
 import json
 import os
 import re
-import socket
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from waitbench.model.worker import filled
 from waitbench.system import trees
+from waitbench.system.ports import free_port
 
 SERVICES = "BENCH_SERVICES"
 """The environment variable that has the services: as JSON, by name, ``port``, ``folder`` and
 ``counters``, a command that prints them."""
+TRACEPOINT = "BENCH_TRACEPOINT"
+"""The environment variable that has what system calls are counted by, if they are."""
+FAILURE = "failure"
+"""The file, in the run's folder, that says why it is not a measurement."""
 OUTPUT = ("stdout", "stderr")
 """What the run's output goes to, in its folder."""
 
@@ -36,7 +41,7 @@ class Beside:
             "python": plain["python"],
             "here": str(Path(plain["path"]).parent),
             "revision": plain["revision"],
-            "port": str(_free_port()),
+            "port": str(free_port()),
             **{
                 f"{name}.{part}": str(one[part])
                 for name, one in self.services.items()
@@ -50,16 +55,17 @@ class Beside:
         self._seen = {name: _size(self.run / name) for name in OUTPUT}
 
     def words(self, words: Sequence[str]) -> list[str]:
-        return [_filled(word, self.values) for word in words]
+        """Words with what stands in braces filled in."""
+        return filled(words, self.values)
 
     def variables(self) -> dict[str, str]:
+        """The environment variables of the worker, and of whatever runs beside it."""
         own = {name: value for name, value in os.environ.items() if not name.startswith("BENCH_")}
-        given = {
-            name: _filled(value, self.values) for name, value in self.plain["environment"].items()
-        }
+        texts = self.plain["environment"]
+        given = zip(texts, self.words(list(texts.values())), strict=True)
         # A log that sits in a buffer tells nobody that it is ready. The folder names the run to
         # who clears up after a harness that was killed.
-        return {**own, "PYTHONUNBUFFERED": "1", "WAITBENCH_RUN": str(self.run), **given}
+        return {**own, "PYTHONUNBUFFERED": "1", "WAITBENCH_RUN": str(self.run), **dict(given)}
 
     def call(self, command: Sequence[str], within_s: float) -> tuple[int, str]:
         """The exit code of a command, and what it printed."""
@@ -93,6 +99,7 @@ class Beside:
         return None
 
     def is_silent(self) -> bool:
+        """Whether it has printed nothing."""
         return all(_size(self.run / name) == 0 for name in OUTPUT)
 
     def service_counts(self) -> dict[str, float]:
@@ -110,30 +117,12 @@ class Beside:
         return total
 
 
-def _filled(text: str, values: Mapping[str, str]) -> str:
-    return re.sub(r"\{([a-z0-9_.-]+)\}", lambda found: values.get(found[1], found[0]), text)
-
-
 def _counts(said: str) -> Iterator[tuple[str, float]]:
     for line in said.splitlines():
         parts = line.split()
         with suppress(ValueError):
             if len(parts) == 2:
                 yield parts[0], float(parts[1])
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-def answers(port: int) -> bool:
-    try:
-        with socket.create_connection(("127.0.0.1", port), 1.0):
-            return True
-    except OSError:
-        return False
 
 
 def _size(path: Path) -> int:

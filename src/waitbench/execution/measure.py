@@ -15,6 +15,7 @@ from waitbench.execution.accounting import (
     with_instrumented,
 )
 from waitbench.execution.bench import Bench, ReadyRun
+from waitbench.execution.beside import FAILURE
 from waitbench.execution.hyperfine import Hyperfine, parse_export
 from waitbench.execution.services import Running
 from waitbench.model.errors import HarnessError
@@ -157,7 +158,7 @@ class Measurer:
         if finished.returncode != 0 or not export.exists():
             raise _NoMeasurement(FAILED, f"hyperfine ended with exit code {finished.returncode}")
         timing = parse_export(export.read_text("utf-8", "replace"))
-        failure = ready.folder / "failure"
+        failure = ready.folder / FAILURE
         if failure.exists():
             raise _NoMeasurement(FAILED, failure.read_text("utf-8", "replace"))
         if timing.exit_code != 0:

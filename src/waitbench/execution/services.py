@@ -5,7 +5,6 @@ Each is a process of its own on a free port, and is ready before anybody asks it
 
 import hashlib
 import shutil
-import socket
 import subprocess
 import sys
 import threading
@@ -25,6 +24,7 @@ from waitbench.system import locks, variables
 from waitbench.system.guard import GUARD
 from waitbench.system.locks import locked
 from waitbench.system.places import ROOT, SERVICES, Cache
+from waitbench.system.ports import free_port
 from waitbench.system.processes import kill_group, run_logged, tail
 
 _ENDS_WITHIN_S = 10.0
@@ -53,13 +53,6 @@ class Server:
             return None
         last = tail(self.log, 1)
         return f"the {self.service.name} ended, with exit code {code}{': ' if last else ''}{last}"
-
-
-def free_port() -> int:
-    """A port that nobody listens on just now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @contextmanager

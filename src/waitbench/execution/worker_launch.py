@@ -25,16 +25,13 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from waitbench.execution.beside import Beside, Failure, answers
+from waitbench.execution.beside import FAILURE, TRACEPOINT, Beside, Failure
 from waitbench.execution.counted_tree import CountedTree
 from waitbench.system import trees
 from waitbench.system.confinement import adopting_orphans
+from waitbench.system.ports import answers
 
 PROBES = "BENCH_PROBE_DIR"
-TRACEPOINT = "BENCH_TRACEPOINT"
-"""The environment variable that has what system calls are counted by, if they are."""
-FAILURE = "failure"
-"""What says why there is no report."""
 
 _CHILD = (signal.SIGCHLD,)
 _LOOK_EVERY_S = 0.02
@@ -66,11 +63,8 @@ class Launch:
         self._wait(self.plain["settled"], "settled", calm=_TIMES_RUNNING)
         before = trees.identities(self.tree.pid)
         # Twice: to ask a service is a request to it, too.
-        asked, served, first = (
-            self.beside.service_counts(),
-            self.beside.service_counts(),
-            self.tree.reading(),
-        )
+        asked, served = self.beside.service_counts(), self.beside.service_counts()
+        first = self.tree.reading()
         self._sit(self.plain["window_s"])
         last, served_last = self.tree.reading(), self.beside.service_counts()
         after, memory = trees.identities(self.tree.pid), trees.proportional_bytes(self.tree.pid)
@@ -130,15 +124,10 @@ class Launch:
 
         def holds() -> bool:
             nonlocal count
-            if condition["log"] is not None:
-                return self.beside.logged(condition["log"]) is not None
-            if condition["port"]:
-                return answers(int(self.beside.values["port"]))
-            code, _ = self.beside.call(condition["command"], condition["within"])
-            count = count + 1 if code == 0 else 0
-            if count < calm:
+            count = count + 1 if self._holds(condition) else 0
+            if condition["command"] and count < calm:
                 time.sleep(_CALM_S)
-            return count >= calm
+            return count >= (calm if condition["command"] else 1)
 
         hint = ""
         if condition["log"] is not None:
@@ -225,7 +214,7 @@ class Launch:
                 code = process.returncode = self.tree.ended[process.pid]
                 if code:
                     raise Failure(f"the poke ended with exit code {code}")
-            if self._is_done(done, code):
+            if code == 0 if done["exit"] else self._holds(done):
                 break
             self._require_alive("before what it was poked with was done")
             if time.monotonic() > end:
@@ -243,14 +232,13 @@ class Launch:
             return int(float(told[1]) * 1e9)
         return max(0, done_ns - (sent_ns or begun_ns))
 
-    def _is_done(self, done: Mapping[str, Any], code: int | None) -> bool:
-        if done["exit"]:
-            return code == 0
-        if done["log"] is not None:
-            return self.beside.logged(done["log"]) is not None
-        if done["port"]:
+    def _holds(self, condition: Mapping[str, Any]) -> bool:
+        """Whether a line is there, a port is listened to, or a command exits with 0, just now."""
+        if condition["log"] is not None:
+            return self.beside.logged(condition["log"]) is not None
+        if condition["port"]:
             return answers(int(self.beside.values["port"]))
-        return self.beside.call(done["command"], done["within"])[0] == 0
+        return self.beside.call(condition["command"], condition["within"])[0] == 0
 
     # Reading and reporting.
 

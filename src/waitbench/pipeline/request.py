@@ -152,11 +152,12 @@ def validate(
     Raises ``UsageError``; creates nothing but entries of the cache.
     """
     variables.pass_on(request.passed_variables)
-    if request.worker is not None:
-        engines.assume(Command(worker_file.read(Path(request.worker))))
+    worker = None if request.worker is None else worker_file.read(Path(request.worker))
+    if worker is not None:
+        engines.assume(Command(worker))
     named_engines = revisions.engines_of(request.revisions)
     topology = _topology(request, named_engines)
-    chosen = _scenarios(request, named_engines, quick=quick)
+    chosen = _scenarios(request, named_engines, worker, quick=quick)
     for name, limit_s in (
         ("--time-limit", request.time_limit_s), ("--setup-limit", request.setup_limit_s)
     ):  # fmt: skip
@@ -296,10 +297,14 @@ def _of_worker(request: Request, worker: WorkerFile, *, quick: bool) -> Scenario
 
 
 def _scenarios(
-    request: Request, named_engines: Sequence[Engine], *, quick: bool
+    request: Request,
+    named_engines: Sequence[Engine],
+    worker: WorkerFile | None,
+    *,
+    quick: bool,
 ) -> tuple[Scenario, ...]:
-    if request.worker is not None:
-        return (_of_worker(request, worker_file.read(Path(request.worker)), quick=quick),)
+    if worker is not None:
+        return (_of_worker(request, worker, quick=quick),)
     if request.dataflow is None:
         chosen = selection.select(
             request.scenarios, request.settings, quick=quick, with_coarse=request.by_defaults

@@ -1,7 +1,6 @@
 """A worker file, or a window of a user's dataflow -> its scenario."""
 
 import shutil
-import socket
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -19,6 +18,7 @@ from waitbench.model.scenario import (
     ServicePlan,
 )
 from waitbench.model.worker import Condition, ServiceFile, WorkerFile, filled
+from waitbench.system.ports import answers
 
 WINDOW = "window"
 MOST_S = 3600.0
@@ -139,8 +139,4 @@ def _is_up(ready: Condition, url: str, here: Path) -> bool:
         except (OSError, subprocess.TimeoutExpired):
             return False
         return asked.returncode == 0
-    try:
-        with socket.create_connection(("127.0.0.1", port), 1.0):
-            return True
-    except OSError:
-        return False
+    return answers(port)
