@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from waitbench.engines.base import ARCHIVE, WHEEL
 from waitbench.environments.index import Index
 from waitbench.model.environment import Interpreter
 from waitbench.model.errors import HarnessError
@@ -194,7 +195,7 @@ def archive(backend: str, python: str = ">=3.9") -> bytes:
 
 def test_a_wheel_is_made_from_the_source_archive_and_kept(server: Answering, cache: Cache) -> None:
     server.answer, server.archive = (200, page()), archive(BACKEND)
-    index = Index("stream", cache, has_wheels=False)
+    index = Index("stream", cache, files=(ARCHIVE,))
     wheel = index.wheel("0.5.0", HERE)
     assert wheel is not None
     assert wheel.name == "stream-0.5.0-py3-none-any.whl"
@@ -208,7 +209,7 @@ def test_a_source_archive_that_does_not_become_a_wheel_is_an_error_with_the_reas
     server.answer = (200, page())
     server.archive = archive("def build_wheel(*_): raise RuntimeError('on purpose')")
     with pytest.raises(HarnessError, match=r"(?s)does not become a wheel.*on purpose"):
-        Index("stream", cache, has_wheels=False).wheel("0.5.0", HERE)
+        Index("stream", cache, files=(ARCHIVE,)).wheel("0.5.0", HERE)
     assert not list(cache.folder("wheels").iterdir())
 
 
@@ -219,10 +220,23 @@ def test_where_wheels_are_made_a_release_is_one_with_a_source_archive(
         '<a data-requires-python="&gt;=4" href="/files/stream-0.7.0.tar.gz">stream-0.7.0.tar.gz</a>'
     )
     server.answer, server.archive = (200, page(later)), archive(BACKEND)
-    index = Index("stream", cache, has_wheels=False)
+    index = Index("stream", cache, files=(ARCHIVE,))
     assert index.releases(HERE) == ("0.5.0",)
     assert index.wheel("0.7.0", HERE) is None
     assert index.wheel("0.2.0", HERE) is None, "of that there is a wheel only"
+
+
+def test_a_source_archive_stands_in_for_a_wheel_that_is_not_there(
+    server: Answering, cache: Cache
+) -> None:
+    server.answer, server.archive = (200, page()), archive(BACKEND)
+    index = Index("stream", cache, files=(WHEEL, ARCHIVE))
+    assert index.releases(HERE) == ("0.2.0", "0.5.0", "0.10.0")
+    wheel = index.wheel("0.5.0", HERE)
+    assert wheel is not None
+    assert wheel.name == "stream-0.5.0-py3-none-any.whl"
+    assert index.wheel("0.4.0", HERE) is None
+    assert Index("stream", cache).wheel("0.5.0", HERE) == wheel, "one that was made is one"
 
 
 @pytest.mark.parametrize("answer", [(503, "busy"), (200, PORTAL)])
@@ -230,7 +244,7 @@ def test_no_wheel_is_made_where_the_index_does_not_answer(
     answer: tuple[int, str], server: Answering, cache: Cache
 ) -> None:
     server.answer = answer
-    index = Index("stream", cache, has_wheels=False)
+    index = Index("stream", cache, files=(ARCHIVE,))
     with pytest.raises(HarnessError, match="does not answer for stream"):
         index.wheel("0.5.0", HERE)
     with pytest.raises(HarnessError, match="does not answer for stream"):

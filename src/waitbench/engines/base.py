@@ -13,6 +13,9 @@ from waitbench.model.scenario import Scenario, Topology
 ReadSource = Callable[[str], str | None]
 """The text of one file of a source tree, by its path; ``None`` where there is no such file."""
 
+WHEEL, ARCHIVE = "wheel", "archive"
+"""What an index has of a release."""
+
 PROGRAM = "program"
 """The detail of an environment that says which program a revision is."""
 
@@ -113,8 +116,8 @@ class Engine(Protocol):
 
     What they call ``@VERSION@`` is the version, ``@SOURCES@`` their digest; each is built here.
     """
-    has_wheels: bool = True
-    """Whether the index has wheels of it; else each is made here, from its source archive."""
+    files: tuple[str, ...] = (WHEEL,)
+    """What is taken from the index, in this order: a wheel is made here of a source archive."""
     requirements: tuple[str, ...] = ()
     """Packages that it needs beside it and does not ask for itself, pinned."""
     carrier: Path | None = None

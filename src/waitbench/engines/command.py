@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from waitbench.engines.base import PROGRAM, Start
+from waitbench.engines.base import ARCHIVE, PROGRAM, WHEEL, Start
 from waitbench.engines.carried import Carried
 from waitbench.model.environment import Environment
 from waitbench.model.scenario import COMMAND, Scenario, Topology
@@ -24,6 +24,7 @@ class Command(Carried):
         self.module = worker.module
         self.repository = worker.repository
         self.requirements = worker.beside
+        self.files = (WHEEL, ARCHIVE)
         self.is_program = worker.package is None
         self.example = "./program" if self.is_program else "1.0"
         self.smoke_test = f"import {worker.module}" if worker.module else ""

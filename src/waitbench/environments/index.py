@@ -1,8 +1,8 @@
 """Wheels of releases from the package index, by pip, so that the user's own settings hold.
 
-Of a package of which the index has source archives only, the wheel is made here from that of the
-release. So is the wheel of everybody who installs it: nothing is compiled that an index would have
-compiled otherwise.
+Of a release of which the index has a source archive only, the wheel may be made here from that. So
+is the wheel of everybody who installs it: nothing is compiled that an index would have compiled
+otherwise.
 """
 
 import re
@@ -15,7 +15,7 @@ from pathlib import Path
 
 from packaging.version import Version
 
-from waitbench.engines.base import Engine
+from waitbench.engines.base import ARCHIVE, WHEEL, Engine
 from waitbench.environments import builds
 from waitbench.model.environment import Interpreter
 from waitbench.model.errors import HarnessError, UsageError
@@ -41,8 +41,8 @@ class Index:
 
     package: str
     cache: Cache
-    has_wheels: bool = True
-    """Whether the index has wheels of it, and not only source archives."""
+    files: tuple[str, ...] = (WHEEL,)
+    """``Engine.files``."""
     size: str = ""
     """What having one takes, where that is much."""
     say: Callable[[str], None] = lambda _what: None
@@ -60,23 +60,26 @@ class Index:
         found = builds.find(folder)
         if found is not None:
             return found
-        absent = folder.with_name(f"{folder.name}.absent")
+        absent = folder.with_name(f"{folder.name}-{'-'.join(self.files)}.absent")
         if absent.exists() and time.time() - absent.stat().st_mtime < _ABSENCE_HOLDS_S:
             return None
         if self.size:
             self.say(f"{self.package} {version}: {self.size}")
         with tempfile.TemporaryDirectory(dir=self.cache.folder("wheels")) as partial:
-            had = self._download if self.has_wheels else self._make
-            code, said = had(version, python, Path(partial))
-            downloaded = sorted(Path(partial).glob("*.whl"))
-            if code == 0 and downloaded:
-                return builds.keep(downloaded[0], folder)
+            for kind in self.files:
+                had = self._download if kind == WHEEL else self._make
+                code, said = had(version, python, Path(partial))
+                downloaded = sorted(Path(partial).glob("*.whl"))
+                if code == 0 and downloaded:
+                    return builds.keep(downloaded[0], folder)
+                if "No matching distribution" not in said:
+                    break
         if self._names_files(said) and "No matching distribution" in said:
             absent.touch()
             return None
         if _has_no_package(said):
             return None
-        if not self.has_wheels and _BUILD_FAILED.search(said):
+        if kind == ARCHIVE and _BUILD_FAILED.search(said):
             raise HarnessError(
                 f"The source archive of {self.package} {version} does not become a wheel: "
                 f"{_build_error(said)}"
@@ -89,14 +92,17 @@ class Index:
         Raises ``HarnessError`` where the index does not answer, or one of several does not.
         """
         pre = ["--pre"] if prereleases else []
-        which = _wheels_for(python) if self.has_wheels else self._archives_only()
+        if ARCHIVE not in self.files:
+            which = _wheels_for(python)
+        else:
+            which = () if WHEEL in self.files else self._archives_only()
         command = ["index", "versions", *pre, *which]
-        code, said = self._pip(command, self.package, None if self.has_wheels else python)
+        code, said = self._pip(command, self.package, python if ARCHIVE in self.files else None)
         listed = re.search(r"^Available versions: (.+)$", said, re.MULTILINE)
         if self._names_files(said) and listed and code == 0:
             # It lists sources, too, whatever it is told.
-            wanted = _WHEEL if self.has_wheels else _ARCHIVE
-            there = set(map(Version, wanted.findall(said)))
+            links = {WHEEL: _WHEEL, ARCHIVE: _ARCHIVE}
+            there = {Version(text) for kind in self.files for text in links[kind].findall(said)}
             versions = sorted(listed[1].split(", "), key=Version)
             return tuple(version for version in versions if Version(version) in there)
         if _has_no_package(said) or (
@@ -165,7 +171,7 @@ def index_of(
             f"What releases there are of {engine.name} is not known: they are not on the package "
             "index. Compare those that you name."
         )
-    return Index(engine.package, cache, engine.has_wheels, engine.size, say)
+    return Index(engine.package, cache, engine.files, engine.size, say)
 
 
 def _wheels_for(python: Interpreter) -> tuple[str, ...]:

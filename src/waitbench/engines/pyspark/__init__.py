@@ -20,7 +20,7 @@ import sys
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from waitbench.engines.base import Knob
+from waitbench.engines.base import ARCHIVE, Knob
 from waitbench.engines.carried import Carried
 from waitbench.model.scenario import WINDOW
 from waitbench.system.processes import ask
@@ -39,7 +39,7 @@ class PySpark(Carried):
     module = "pyspark"
     oldest: str | None = "4.0.0"
     smoke_test = "import pyspark.sql.datasource, pyspark.sql.conversion, pyarrow"
-    has_wheels = False
+    files: tuple[str, ...] = (ARCHIVE,)
     # Rows of sources written in Python go to the JVM as Arrow's.
     requirements: tuple[str, ...] = ("pyarrow==23.0.1",)
     settings: Mapping[str, Knob] = MappingProxyType({"trigger_ms": Knob(default="0", whole=True)})
