@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from waitbench.analysis.criteria import DEFAULTS, parse
+from waitbench.engines import worker_file
 from waitbench.families import ALL, METRICS
+from waitbench.families.worker.scenarios import scenario_of
 from waitbench.model.errors import HarnessError, UsageError
 from waitbench.model.instruments import Instruments
 from waitbench.pipeline import concluding, gating
@@ -50,7 +52,7 @@ def test_what_a_user_names_must_be_measured_and_a_default_need_not() -> None:
 
 @pytest.mark.usefixtures("lacking")
 def test_a_default_that_cannot_be_measured_is_left_out_and_said() -> None:
-    fitting = GATE.supported_by(Instruments())
+    fitting = GATE.supported_by(Instruments(), ())
     left = {"syscalls:5%", "steady-system:25%,together"}
     assert set(GATE.criteria) - set(fitting.criteria) == {c for c in DEFAULTS if str(c) in left}
     assert set(OWN) <= set(fitting.criteria)
@@ -65,12 +67,29 @@ def test_a_default_that_cannot_be_measured_is_left_out_and_said() -> None:
 
 
 def test_with_all_instruments_nothing_is_left_out() -> None:
-    assert GATE.supported_by(Instruments(tracepoint=0, sampler=True)) == GATE
+    assert GATE.supported_by(Instruments(tracepoint=0, sampler=True), ()) == GATE
+
+
+def test_of_a_worker_that_nothing_wakes_up_lateness_is_not_asked(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text("command = '{revision}'\n")
+    silent = scenario_of(worker_file.read(path), quick=True)
+    path.write_text("command = '{revision}'\npoke = { command = 'true' }\n")
+    poked = scenario_of(worker_file.read(path), quick=True)
+    gate = Gate(criteria=(*DEFAULTS, *parse(["latency:1%"], METRICS)), most_rounds=10)
+    every = Instruments(tracepoint=0, sampler=True)
+    assert gate.supported_by(every, (poked,)) == gate
+    assert gate.supported_by(every, (poked, silent)) == gate
+    fitting = gate.supported_by(every, (silent,))
+    asked = {str(one) for one in fitting.criteria if one.metric.name.startswith("latency")}
+    assert asked == {"latency:1%"}, "what the user names is asked all the same"
+    assert len(fitting.left_out) == 2
+    assert all("[poke]" in said for said in fitting.left_out)
 
 
 def test_what_is_switched_off_is_not_called_impossible(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gating, "find_system_calls", lambda: Counter(tracepoint=3))
-    said = GATE.supported_by(Instruments(sampler=True)).left_out
+    said = GATE.supported_by(Instruments(sampler=True), ()).left_out
     assert said == ("syscalls:5%: not asked, as there were to be no instrumented runs.",)
 
 

@@ -65,7 +65,7 @@ def compare(
     for name, record in earlier.items():
         go_on(records[name], replace(record, outcomes_before=0))
     asked = tuple(one for one in criteria.DEFAULTS if one.metric.key in MEASURED)
-    gate = Gate(criteria=asked, most_rounds=most_rounds).supported_by(Instruments())
+    gate = Gate(criteria=asked, most_rounds=most_rounds).supported_by(Instruments(), ())
     made = Made(lambda planned, _before: behave(planned))
     session = Session(cast(Measurer, made), records, made)
     guide = GateGuide(gate, records, Instruments())

@@ -1,5 +1,7 @@
 """What is said of a search: the headline, the findings, and the same in every form."""
 
+from dataclasses import replace
+
 import pytest
 
 from tests.searches import commits, releases, searched
@@ -33,6 +35,10 @@ def test_every_search_can_be_drawn(found: Searched) -> None:
 def test_a_culprit_has_author_files_and_the_command_that_measures_it_again() -> None:
     assert bisection.to_repeat(FOUND)[-1] == (
         "./compare.sh c4 c5 -s partitioned-long-input --fail-on steady:10% -p 2"
+    )
+    of_worker = replace(FOUND, options=("--worker", "mine.toml"))
+    assert bisection.to_repeat(of_worker)[-1] == (
+        "./compare.sh c4 c5 --fail-on steady:10% --worker mine.toml"
     )
     (quote,) = (one for one in bisection.document(FOUND).blocks if isinstance(one, Quote))
     assert quote.lines[1:] == [

@@ -14,16 +14,20 @@ from typing import Any
 from rich.console import Console
 
 from waitbench import engines
+from waitbench.engines import worker_file
 from waitbench.engines.base import Engine
+from waitbench.engines.command import Command
 from waitbench.environments import interpreters
 from waitbench.environments.index import index_of
 from waitbench.families import ALL
+from waitbench.families.worker.scenarios import scenario_of
 from waitbench.model.environment import EnvironmentSpec, Interpreter, Origin
 from waitbench.model.errors import HarnessError, UsageError
 from waitbench.model.instruments import Instruments
 from waitbench.model.revision import Checkout, Commit, Release, Revision, Source, WheelFile
-from waitbench.model.scenario import Scenario, Topology
+from waitbench.model.scenario import Topology
 from waitbench.model.share import Share
+from waitbench.model.worker import WorkerFile
 from waitbench.pipeline.extras import Extras
 from waitbench.pipeline.gating import Gate
 from waitbench.pipeline.measuring import Measuring
@@ -63,6 +67,7 @@ class Order:
         request, measuring = self.request, self.measuring
         plain = {
             "waitbench": installation.version(),
+            "worker": request.worker and dict(request.worker.texts),
             "scenarios": {one.name: dict(one.parameters) for one in request.scenarios},
             "here": list(request.share.scenarios),
             "topology": asdict(request.topology),
@@ -93,6 +98,11 @@ class Order:
                 f"The sources of waitbench are {installation.version()} here by now, and not "
                 f"{plain['waitbench']}: start the node again."
             )
+        known = {one.name: one for one in ALL}
+        if plain["worker"] is not None:
+            worker = _read_worker(plain["worker"], wheels)
+            engines.assume(Command(worker))
+            known[worker.name] = scenario_of(worker, quick=False)
         specs = tuple(_read_spec(one, wheels, cache) for one in plain["specs"])
         names = dict.fromkeys(spec.revision.engine for spec in specs)
         gate = Gate.read_settings({"gate": plain["gate"]})
@@ -105,7 +115,10 @@ class Order:
             )
         request = ValidRequest(
             engines=tuple(engines.named(name) for name in names),
-            scenarios=tuple(_scenario(*one) for one in plain["scenarios"].items()),
+            scenarios=tuple(
+                replace(known[name], parameters=dict(parameters))
+                for name, parameters in plain["scenarios"].items()
+            ),
             share=Share(scenarios=tuple(plain["here"]), of=tuple(plain["scenarios"])),
             topology=Topology(**plain["topology"]),
             repositories={},
@@ -130,9 +143,28 @@ class Order:
         )
 
 
-def _scenario(name: str, parameters: Mapping[str, Any]) -> Scenario:
-    known = next(one for one in ALL if one.name == name)
-    return replace(known, parameters=dict(parameters))
+def _read_worker(plain: Mapping[str, str], wheels: Path) -> WorkerFile:
+    folder = wheels.with_name("worker")
+    folder.mkdir(exist_ok=True)
+    for name, content in plain.items():
+        (folder / name).write_text(content, "utf-8")
+    return worker_file.read(folder / next(iter(plain)))
+
+
+def _require_portable(worker: WorkerFile) -> None:
+    """Raises ``UsageError`` for a worker that has something on this machine only."""
+    if worker.package is None:
+        raise UsageError(
+            f"--on: {worker.path.name} has no package, and its programs are on this machine only. "
+            "Measure it here."
+        )
+    wanted = worker_file.files_here(worker) | {one.name for one in worker.files}
+    lacking = sorted(wanted - worker.texts.keys())
+    if lacking:
+        raise UsageError(
+            f"--on: {worker.path.name} needs {', '.join(lacking)} beside it. Only text files that "
+            "are in its files go to other machines."
+        )
 
 
 def _instruments(wanted: Sequence[str]) -> Instruments:
@@ -254,6 +286,8 @@ def build(
 
     Raises ``HarnessError`` where nothing can be built.
     """
+    if request.worker is not None:
+        _require_portable(request.worker)
     with say:
         specs = [spec for engine in request.engines for spec in _built(request, engine, say)]
     by_label, contents = {}, {}

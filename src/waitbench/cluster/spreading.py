@@ -52,7 +52,9 @@ class Spreading:
             valid = validate(request, say, quick=comparing.quick, instruments=_shared(there))
             comparing.gate.require_budget(valid)
             comparing.extras.require_launcher(valid.engines)
-            fitting = replace(comparing, gate=comparing.gate.supported_by(valid.instruments))
+            fitting = replace(
+                comparing, gate=comparing.gate.supported_by(valid.instruments, valid.scenarios)
+            )
             with folders.removed_if_unused(comparing.results):
                 # A folder that the user named is looked at before anything is built for it.
                 named = comparing.results or comparing.resume
@@ -91,12 +93,11 @@ class Spreading:
 
     def _validate(self, request: Request) -> None:
         self.comparing.validate(request)
-        for name, given in (("--dataflow", request.dataflow), ("--worker", request.worker)):
-            if given is not None:
-                raise UsageError(
-                    f"{name} with --on: your file, and what it needs, are on this machine only. "
-                    "Measure it here."
-                )
+        if request.dataflow is not None:
+            raise UsageError(
+                "--dataflow with --on: your file, and what it needs, are on this machine only. "
+                "Measure it here."
+            )
         if request.shard is not None:
             raise UsageError("--shard with --on: name one of them, --on makes shares of its own.")
         for report in self.comparing.gate.reports if self.everywhere else ():

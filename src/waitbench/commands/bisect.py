@@ -155,16 +155,18 @@ def _criterion(text: str, max_rounds: int) -> Criterion:
 
 def _to_repeat(request: Request) -> tuple[str, ...]:
     """The options that ``compare`` needs to measure the same."""
-    words = []
-    if request.processes != 1:
-        words += ["-p", str(request.processes)]
-    if request.workers != 1:
-        words += ["-w", str(request.workers)]
-    if request.topology is not None:
-        words += ["--topology", request.topology]
-    if request.repo is not None:
-        words += ["--repo", masked(request.repo)]
-    return tuple(words)
+    given = {
+        "--worker": request.worker,
+        "--dataflow": request.dataflow,
+        "-p": None if request.processes == 1 else str(request.processes),
+        "-w": None if request.workers == 1 else str(request.workers),
+        "--topology": request.topology,
+        "--python": request.python,
+        "--repo": None if request.repo is None else masked(request.repo),
+    }
+    settings = [word for setting in request.settings for word in ("--set", setting)]
+    named = [word for name, value in given.items() if value for word in (name, value)]
+    return (*named, *settings)
 
 
 _MOST_OF_END = 24

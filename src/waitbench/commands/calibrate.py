@@ -105,7 +105,7 @@ class Calibrating:
             raise UsageError(f"--comparisons {self.number}: must be at least 1.")
         say = PreparationLog(output, quiet=self.quiet)
         valid = validate(request, say, quick=not self.gate.full)
-        fitting = replace(self, gate=self.gate.supported_by(valid.instruments))
+        fitting = replace(self, gate=self.gate.supported_by(valid.instruments, valid.scenarios))
         return fitting._carry_out(valid, output, say)
 
     def _carry_out(self, valid: ValidRequest, output: Console, say: PreparationLog) -> ExitCode:

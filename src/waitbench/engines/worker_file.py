@@ -6,6 +6,7 @@ import shlex
 import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
@@ -51,6 +52,21 @@ def read(path: Path) -> WorkerFile:
     return _Reader(shown, text).worker(table, path.resolve(), content)
 
 
+def files_here(worker: WorkerFile) -> set[str]:
+    """The names of what its command lines take from the folder of the file."""
+    conditions = [worker.ready, worker.settled]
+    lines = [worker.command, tuple(worker.environment.values())]
+    for service in worker.services.values():
+        lines += [service.command, service.counters]
+        conditions.append(service.ready)
+    if worker.poke is not None:
+        lines.append(worker.poke.command)
+        conditions.append(worker.poke.done)
+    lines += [one.command for one in conditions]
+    found = (re.findall(r"\{here\}/?([^\s/]*)", word) for line in lines for word in line)
+    return {name for names in found for name in names}
+
+
 _Value = TypeVar("_Value")
 
 
@@ -79,9 +95,12 @@ class _Reader:
             self._file(path.parent / name, name)
             for name in self._texts(table, "", "files", default=())
         )
-        digest = hashlib.sha256(content)
+        digest, texts = hashlib.sha256(content), {path.name: self.text}
         for one in files:
-            digest.update(one.name.encode() + one.read_bytes())
+            held = one.read_bytes()
+            digest.update(one.name.encode() + held)
+            with suppress(UnicodeDecodeError):
+                texts[one.name] = held.decode("utf-8")
         command = self._command(table, "", known)
         if package is None and not any("{revision}" in word for word in command):
             self._wrong("command", "there is no package, so it needs {revision}: the program")
@@ -97,6 +116,7 @@ class _Reader:
             versions=self._texts(table, "", "versions", default=()),
             beside=self._pins(table),
             files=files,
+            texts=texts,
             environment=self._environment(table, known),
             ready=self._condition(table, "", "ready", known, Condition(seconds=1.0)),
             settled=self._condition(table, "", "settled", known, Condition(seconds=1.0)),

@@ -142,6 +142,8 @@ class Family:
     """Why parameters contradict each other; ``None`` where they do not."""
     counted_outside: bool = False
     """Whether the kernel counts each of its runs from outside, so that none is instrumented."""
+    lacks: Mapping[str, str] = field(default_factory=dict)
+    """Keys of metrics that its runs do not give, and what would mend that."""
     quick: Mapping[str, str] = field(default_factory=dict)
     """Settings that shorten its scenarios for the gate."""
 
@@ -193,7 +195,8 @@ class Scenario:
     def metrics(self) -> tuple[Metric, ...]:
         """Everything that a run of it may give."""
         seen = METRICS if self.is_observed else SEEN_FROM_OUTSIDE
-        return (*seen, *self.family.metrics)
+        found = (*seen, *self.family.metrics)
+        return tuple(metric for metric in found if metric.key not in self.family.lacks)
 
     @property
     def is_instrumented(self) -> bool:

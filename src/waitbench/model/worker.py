@@ -74,6 +74,8 @@ class WorkerFile:
     """Packages that are installed beside it, pinned."""
     files: tuple[Path, ...] = ()
     """Copied to where the command runs."""
+    texts: Mapping[str, str] = field(default_factory=dict)
+    """What stands in the file, which comes first, and in those of ``files`` that are text."""
     environment: Mapping[str, str] = field(default_factory=dict)
     settled: Condition = Condition(seconds=1.0)
     window_s: float = 10.0
@@ -91,6 +93,7 @@ class WorkerFile:
         plain = asdict(self)
         plain["path"] = str(self.path)
         plain["files"] = [str(path) for path in self.files]
+        del plain["texts"]
         return plain
 
 

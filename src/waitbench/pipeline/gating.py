@@ -79,7 +79,7 @@ class Gate:
     reports: tuple[Report, ...] = ()
     """Where its verdict is written besides the results."""
     left_out: tuple[str, ...] = ()
-    """Sentences about default criteria that this machine cannot measure."""
+    """Sentences about default criteria that this machine, or no scenario, can measure."""
 
     @property
     def is_on(self) -> bool:
@@ -90,17 +90,22 @@ class Gate:
         """The keys of what criteria of the user's own are about: it must be measured."""
         return frozenset(c.metric.key for c in self.criteria if c not in DEFAULTS)
 
-    def supported_by(self, instruments: Instruments) -> "Gate":
-        """The gate of a machine with these: without the defaults that it cannot measure."""
-        lacking = [
-            criterion
-            for criterion in self.criteria
-            if criterion in DEFAULTS and not criteria.is_measured_finely(criterion, instruments)
-        ]
+    def supported_by(self, instruments: Instruments, scenarios: Sequence[Scenario]) -> "Gate":
+        """The gate of a machine and of scenarios: without the defaults that these do not give."""
+        lacking = {}
+        for criterion in self.criteria:
+            if criterion not in DEFAULTS:
+                continue
+            if not criteria.is_measured_finely(criterion, instruments):
+                lacking[criterion] = _why_left_out(criterion)
+            remedies = [one.family.lacks.get(criterion.metric.key) for one in scenarios]
+            if remedies and all(remedies):
+                name = criterion.metric.title
+                lacking[criterion] = f"{criterion}: {name} is not measured here: {remedies[0]}."
         return replace(
             self,
             criteria=tuple(criterion for criterion in self.criteria if criterion not in lacking),
-            left_out=tuple(map(_why_left_out, lacking)),
+            left_out=tuple(lacking.values()),
         )
 
     def groups(self, scenarios: Sequence[Scenario]) -> list[Sequence[Scenario]]:

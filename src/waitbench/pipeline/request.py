@@ -77,6 +77,11 @@ class ValidRequest:
         """The others."""
         return tuple(one for one in self.scenarios if one.name not in self.share.scenarios)
 
+    @property
+    def worker(self) -> WorkerFile | None:
+        """The worker file, where what is measured is a command."""
+        return next((one.worker for one in self.engines if isinstance(one, Command)), None)
+
     def as_settings(self) -> dict[str, object]:
         """What it asks for besides revisions and topology, for the result files."""
         return {
@@ -85,6 +90,7 @@ class ValidRequest:
             "time_limit_s": self.time_limit_s,
             "instruments": sorted(self.instruments.keys),
             "split": "sampled" if self.instruments.sampler else "ticks",
+            **({} if self.worker is None else {"worker": dict(self.worker.texts)}),
         }
 
     def _share_settings(self) -> dict[str, object]:

@@ -129,8 +129,15 @@ def about_aside(stage: Stage, aside: Sequence[LoggedCommit]) -> list[str]:
 
 def to_repeat(searched: Searched) -> list[str]:
     """The commands that measure each culprit beside what was before it."""
+    # Of a user's own file there is one scenario, which has no name on the command line.
+    is_own = {"--worker", "--dataflow"}.intersection(searched.options)
     scenarios = [word for name in searched.scenarios for word in ("-s", name)]
-    options = (*scenarios, "--fail-on", str(searched.criterion), *searched.options)
+    options = (
+        *(() if is_own else scenarios),
+        "--fail-on",
+        str(searched.criterion),
+        *searched.options,
+    )
     found = []
     for stage, one in searched.culprits:
         labels = (stage.labels[one.good], stage.labels[one.bad])

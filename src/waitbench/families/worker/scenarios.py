@@ -8,6 +8,7 @@ from pathlib import Path
 
 from waitbench.families.worker import METRICS
 from waitbench.model.errors import HarnessError, UsageError
+from waitbench.model.metrics import BY_NAME
 from waitbench.model.scenario import (
     COMMAND,
     Family,
@@ -24,6 +25,7 @@ WINDOW = "window"
 MOST_S = 3600.0
 NAME = "worker"
 
+_LATENESS = tuple(BY_NAME[name].key for name in ("latency", "latency-p50", "latency-max"))
 _KEYS = {
     "ready_s": "time_ready",
     "memory_bytes": "memory_proportional",
@@ -57,11 +59,12 @@ def scenario_of(worker: WorkerFile, *, quick: bool) -> Scenario:
         services=(lambda _parameters: ServicePlan(services=services)) if services else None,
         waits=lambda _parameters: True,
         needs=lambda _parameters: frozenset({COMMAND}),
+        lacks={} if worker.poke else dict.fromkeys(_LATENESS, "[poke] in its file says how"),
         portable=True,
         counted_outside=True,
     )
     parameters: Parameters = {
-        "file": str(worker.path),
+        "file": worker.path.name,
         "sha256": worker.sha256,
         WINDOW: window_s,
     }
@@ -90,6 +93,7 @@ def in_a_window(scenario: Scenario, after_s: float, window_s: float) -> Scenario
         metrics=METRICS,
         metrics_of=_metrics_of,
         waits=lambda _parameters: True,
+        lacks=dict.fromkeys(_LATENESS, "a worker file with [poke] says how"),
         counted_outside=True,
     )
     parameters = {**scenario.parameters, "after": after_s, WINDOW: window_s}
