@@ -1,4 +1,4 @@
-"""The command line of waitbench: parses, calls one command, and maps errors to exit codes."""
+"""The command line of a clone: ``./waitbench`` starts it with the libraries in .bench/venv."""
 
 import _signal  # type: ignore[import-not-found]
 import sys
@@ -13,154 +13,16 @@ if __name__ == "__main__":
 
         site.main()
 
-import io
-import os
-from collections.abc import Mapping
-from contextlib import suppress
-from importlib import import_module
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "src"))
 
-from waitbench.system import crashes, streams
+from waitbench.__main__ import start
 
 if __name__ == "__main__":
-    sys.excepthook = crashes.end
-    streams.open_closed()
+    sys.exit(start())
 
-from waitbench.system import endings
+# For who calls the command line in a process of its own.
+from waitbench.commands import COMMANDS, HIDDEN, main, make_app
 
-if __name__ == "__main__":
-    endings.own_from_the_start()
-
-import typer
-from typer.exceptions import TyperException
-
-from waitbench import families
-from waitbench.model.errors import ExitCode, HarnessError
-from waitbench.system import confinement, streams, variables
-
-COMMANDS: Mapping[str, str] = {
-    **{
-        name: f"waitbench.commands.{name}"
-        for name in (
-            "compare",
-            "merge",
-            "plot",
-            "report",
-            "history",
-            "track",
-            "bisect",
-            "engines",
-            "workers",
-            "scenarios",
-            "calibrate",
-            "scheduler",
-            "node",
-            "doctor",
-        )
-    },
-    **families.commands(),
-    "unit": "waitbench.commands.unit",
-    "worker": "waitbench.commands.worker",
-}
-"""The module of each command: its function of that name, and ``EXAMPLES`` that its help ends with.
-
-Modules are imported by name: to start one command loads what that one takes.
-"""
-HIDDEN = ("unit", "worker")
-"""No user types these."""
-
-
-def make_app(*names: str) -> typer.Typer:
-    """The command line with these commands; with every one if none is named, or an unknown one."""
-    app = typer.Typer(
-        help="Measures the CPU that stream-processing workers use while they wait, across "
-        "revisions of bytewax.",
-        no_args_is_help=True,
-        add_completion=False,
-        rich_markup_mode=None,
-        pretty_exceptions_enable=False,
-        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
-    )
-    # Else typer would take the only command for the program.
-    app.callback()(lambda: None)
-    known = COMMANDS.keys()
-    for name in names if names and known >= set(names) else known:
-        module = import_module(COMMANDS[name])
-        command = app.command(
-            name,
-            epilog=getattr(module, "EXAMPLES", None),
-            hidden=name in HIDDEN,
-            context_settings=getattr(module, "CONTEXT_SETTINGS", None),
-        )
-        command(getattr(module, name.replace("-", "_")))
-    return app
-
-
-def main() -> int:
-    """Runs the command line; returns its exit code."""
-    streams.open_closed()
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # a terminal may have no character for ×
-            stream.reconfigure(errors="replace")
-    with confinement.adopting_orphans(), variables.only_listed(), endings.owned():
-        code, said = _run()
-        if endings.was_ended():
-            # Threads may still be waiting for what they have started.
-            endings.kill_descendants()
-        code = _flush(code)
-        if said:
-            with suppress(OSError):
-                print(streams.printable(f"{_program()}: {said}"), file=sys.stderr, flush=True)
-        if endings.was_ended():
-            os._exit(code)
-        return code
-
-
-def _run() -> tuple[int, str]:
-    """The exit code, and what is to be said on stderr."""
-    said = ""
-    try:
-        with endings.interruptible():
-            code = int(make_app(*sys.argv[1:2])(standalone_mode=False) or ExitCode.OK)
-    except typer.Exit as ending:
-        code = ending.exit_code
-    except HarnessError as error:
-        code, said = error.exit_code, str(error)
-    except TyperException as error:
-        code, said = ExitCode.USAGE, f"{error.format_message()} Try --help."
-    except (endings.Ended, KeyboardInterrupt, typer.Abort):
-        code, said = ExitCode.INTERRUPTED, f"interrupted. {endings.note()}"
-    except (BrokenPipeError, SystemExit):  # typer makes the one of the other
-        code, said = (
-            ExitCode.FAILED,
-            "nobody reads the output any more. Write it to a file instead.",
-        )
-    except Exception as error:
-        code, said = ExitCode.FAILED, crashes.explain(error)
-    if endings.was_ended() and code != ExitCode.INTERRUPTED:
-        # What the end of it broke is no news.
-        code, said = ExitCode.INTERRUPTED, f"interrupted. {endings.note()}"
-    return code, said
-
-
-def _flush(code: int) -> int:
-    """Writes out what is left; 3 where it cannot be written: the interpreter would say 120."""
-    stream = sys.__stdout__ or sys.stdout
-    try:
-        stream.flush()
-    except OSError as error:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
-        with suppress(OSError):
-            print(f"{_program()}: the output cannot be written: {error.strerror}.", file=sys.stderr)
-        return int(code or ExitCode.FAILED)
-    return code
-
-
-def _program() -> str:
-    return os.environ.get("BENCH_PROGRAM", "runner.py")
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+__all__ = ["COMMANDS", "HIDDEN", "main", "make_app"]

@@ -10,7 +10,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 
 port, folder = sys.argv[1:]
-jars = sorted(path for path in (ROOT / ".bench" / "services").glob("kafka-*-*") if path.is_dir())
+services = Path(os.environ["WAITBENCH_CACHE"]) / "services"
+jars = sorted(path for path in services.glob("kafka-*-*") if path.is_dir())
 if not jars:
     sys.exit("Kafka is not here yet. This fetches it: ./compare.sh v0.21.1 -s kafka-ended")
 os.chdir(folder)

@@ -1,4 +1,35 @@
-"""Measures the CPU that stream-processing workers use while they wait."""
+"""Measures the CPU that stream-processing workers use while they wait.
 
-VERSION = "0.2.0"
-"""Of this package, as result files keep it."""
+``read`` is for notebooks and programs; everything else is the command line's own.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from waitbench.store.frames import Results
+
+__all__ = ["read"]
+
+
+def read(folder: str | PathLike[str] | None = None) -> Results:
+    """Reads a folder of results: its runs as a pandas DataFrame, and the gate's verdict.
+
+    Without a folder, that of the latest comparison. Raises ``ValueError`` where there are no
+    results.
+    """
+    # Here, not above: pandas takes a second to import, and the command line starts without it.
+    from waitbench.store import frames
+
+    return frames.read(folder)
+
+
+def __getattr__(name: str) -> str:
+    if name == "__version__":
+        from waitbench.system.installation import VERSION
+
+        return VERSION
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

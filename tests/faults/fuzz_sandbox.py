@@ -22,6 +22,7 @@ from unittest.mock import patch
 import typer
 
 import runner
+from waitbench import commands
 from waitbench.environments import repository
 from waitbench.environments.index import Index
 from waitbench.environments.interpreters import installed
@@ -92,7 +93,7 @@ def sandbox() -> Iterator[Watch]:
             stack.enter_context(patch(f"waitbench.{target}", plan))
         # The same for every line, and made in 5 ms.
         command = typer.main.get_command(runner.make_app())
-        stack.enter_context(patch.object(runner, "make_app", lambda *_names: command))
+        stack.enter_context(patch.object(commands, "make_app", lambda *_names: command))
         for name_of in ("find_instruments", "find_system_calls"):
             found = getattr(instruments, name_of)()
             stack.enter_context(

@@ -24,6 +24,7 @@ from waitbench.cluster.dask_hosts import (
     require_certificate,
 )
 from waitbench.model.errors import HarnessError
+from waitbench.system.installation import called
 
 _CLOSES_WITHIN_S = 2
 _GATHERS_WITHIN_S = 120
@@ -129,7 +130,7 @@ class DaskMachines:
         if not found:
             raise HarnessError(
                 f"The scheduler at {self.address} has no node. Start one on each "
-                f"machine: ./waitbench node {self.address}"
+                f"machine: {called('node')} {self.address}"
             )
         return found
 

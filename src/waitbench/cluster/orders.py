@@ -181,8 +181,8 @@ def _instruments(wanted: Sequence[str]) -> Instruments:
     lacking = sorted(set(wanted) - used.keys)
     if lacking:
         raise UsageError(
-            f"This machine cannot measure {', '.join(lacking)}, as the others can; ./waitbench "
-            "doctor tells what would mend it."
+            f"This machine cannot measure {', '.join(lacking)}, as the others can; "
+            f"{installation.called('doctor')} tells what would mend it."
         )
     return used
 

@@ -34,6 +34,7 @@ from waitbench.reporting.progress import PreparationLog
 from waitbench.store import comparisons, folders
 from waitbench.store.plain import reading
 from waitbench.system import endings, files
+from waitbench.system.installation import called
 
 EXAMPLES = """
 \b
@@ -209,7 +210,7 @@ class Bisecting:
         if good == bad:
             raise UsageError(
                 f"Both ends are {good}, so there is nothing to search between them. Name an older "
-                "revision first, such as: ./waitbench bisect v0.16.2 main"
+                f"revision first, such as: {called('bisect')} v0.16.2 main"
             )
         progress = make_console(stderr=self.as_json)
         valid = validate(request, PreparationLog(progress, quiet=self.quiet), quick=not self.full)

@@ -30,7 +30,7 @@ from waitbench.reporting.console import make_console
 from waitbench.reporting.progress import PreparationLog, RunProgress
 from waitbench.store import comparisons, folders
 from waitbench.system import endings
-from waitbench.system.places import Cache
+from waitbench.system.places import Cache, shown
 
 EXAMPLES = """
 \b
@@ -59,7 +59,11 @@ def calibrate(
     origin: options.Origin = OriginChoice.AUTO,
     results: Annotated[
         Optional[Path],
-        typer.Option(metavar="FOLDER", help="Where they go.", show_default=".bench/calibration"),
+        typer.Option(
+            metavar="FOLDER",
+            help="Where they go.",
+            show_default=f"{shown(Cache().root)}/calibration",
+        ),
     ] = None,
     instruments: options.Instruments = True,
     quiet: options.Quiet = False,

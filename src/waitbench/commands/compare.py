@@ -17,6 +17,7 @@ from waitbench.pipeline.concluding import Output
 from waitbench.pipeline.extras import Extras
 from waitbench.pipeline.gating import Gate, Inconclusive
 from waitbench.pipeline.request import Request
+from waitbench.system.installation import called
 
 EXAMPLES = """
 \b
@@ -139,7 +140,7 @@ def compare(
         typer.Option(
             metavar="I/N",
             help="Measure this share of the scenarios, such as 1/3, and leave the rest to merge."
-            "\n\n./waitbench merge makes one comparison of all shares.",
+            f"\n\n{called('merge')} makes one comparison of all shares.",
             show_default="all",
         ),
     ] = None,

@@ -8,7 +8,7 @@ import typer
 from waitbench.commands import options
 from waitbench.model.errors import UsageError
 from waitbench.system import endings
-from waitbench.system.places import Cache
+from waitbench.system.places import Cache, shown
 
 EXAMPLES = """
 \b
@@ -24,7 +24,9 @@ def node(
     ],
     cache: Annotated[
         Optional[Path],
-        typer.Option(metavar="FOLDER", help="Where environments are kept.", show_default=".bench"),
+        typer.Option(
+            metavar="FOLDER", help="Where environments are kept.", show_default=shown(Cache().root)
+        ),
     ] = None,
     name: Annotated[
         Optional[str],

@@ -12,9 +12,11 @@ import typer
 from waitbench.analysis.criteria import DEFAULTS, Scope
 from waitbench.analysis.trend import MARGIN
 from waitbench.model.environment import OriginChoice
-from waitbench.model.errors import masked
+from waitbench.model.errors import UsageError, masked
 from waitbench.pipeline.request import Request
 from waitbench.reporting.gate_formats import FORMATS
+from waitbench.system import places
+from waitbench.system.places import RESULTS, Cache, shown
 
 
 def _defaults() -> str:
@@ -112,12 +114,14 @@ NewResults = Annotated[
         "--results",
         metavar="FOLDER",
         help="Where results and charts go: a folder that is empty or not there yet.",
-        show_default="a new one in results/",
+        show_default=f"a new one in {shown(RESULTS)}/",
     ),
 ]
 KeptResults = Annotated[
     Optional[Path],
-    typer.Argument(metavar="RESULTS", help="A folder of results.", show_default="results/latest"),
+    typer.Argument(
+        metavar="RESULTS", help="A folder of results.", show_default=f"{shown(RESULTS)}/latest"
+    ),
 ]
 Instruments = Annotated[
     bool,
@@ -149,6 +153,15 @@ PassedVariables = Annotated[
         "--pass-env",
         metavar="NAME",
         help="A variable that builds and runs get besides the few that all have; repeatable.",
+    ),
+]
+CacheFolder = Annotated[
+    Optional[Path],
+    typer.Option(
+        "--cache",
+        metavar="FOLDER",
+        help="Where environments, builds and downloads are kept.",
+        show_default=shown(Cache().root),
     ),
 ]
 WorkerFile = Annotated[
@@ -227,7 +240,7 @@ UntilStdinEnds = Annotated[bool, typer.Option("--until-stdin-ends", hidden=True)
 
 
 _REPLACED = "request"
-_SELDOM = ("time_limit", "toolchain", "setup_limit", "pass_env")
+_SELDOM = ("time_limit", "toolchain", "setup_limit", "pass_env", "cache")
 """Those that stand at the end."""
 
 
@@ -240,8 +253,12 @@ def with_request_options(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def called(**given: Any) -> None:
+        cache: Path | None = given["cache"]
         request = _request(**{name: given.pop(name) for name in asked.parameters})
-        command(request=request, **given)
+        with places.cache_in(cache):
+            if cache is not None:
+                _make_folder(cache)
+            command(request=request, **given)
 
     def parameters() -> Iterator[inspect.Parameter]:
         often = [one for name, one in asked.parameters.items() if name not in _SELDOM]
@@ -269,7 +286,9 @@ def _request(
     toolchain: Toolchain = None,
     setup_limit: SetupLimit = None,
     pass_env: PassedVariables = [],
+    cache: CacheFolder = None,
 ) -> Request:
+    del cache  # whoever calls this heeds it
     return Request(
         revisions=(),
         scenarios=tuple(scenario),
@@ -287,3 +306,12 @@ def _request(
         passed_variables=tuple(pass_env),
         argv=tuple(map(masked, sys.argv[1:])),
     )
+
+
+def _make_folder(cache: Path) -> None:
+    """Raises ``UsageError`` for what cannot become a folder that may be written to."""
+    try:
+        cache.mkdir(parents=True, exist_ok=True)
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else error
+        raise UsageError(f"--cache {str(cache)!r} is not a folder to write to: {why}.") from error

@@ -19,6 +19,7 @@ from waitbench.reporting.document import Table
 from waitbench.reporting.markdown import render_table
 from waitbench.store import comparisons, folders, traces
 from waitbench.system import files
+from waitbench.system.places import RESULTS, shown
 
 EXAMPLES = """
 \b
@@ -36,7 +37,7 @@ def report(
         typer.Argument(
             metavar="RESULTS",
             help="Folders of results; for a page also folders with such folders.",
-            show_default="results/latest",
+            show_default=f"{shown(RESULTS)}/latest",
         ),
     ] = None,
     markdown: Annotated[

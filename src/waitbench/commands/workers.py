@@ -30,7 +30,8 @@ from waitbench.reporting.formats import NOTHING
 from waitbench.reporting.markdown import render_table
 from waitbench.store import folders
 from waitbench.system import endings, files
-from waitbench.system.places import ROOT
+from waitbench.system.installation import called
+from waitbench.system.places import RESULTS, WORKERS, shown
 
 EXAMPLES = """
 \b
@@ -39,7 +40,7 @@ Examples:
   ./waitbench workers examples/workers/rq.toml mine.toml --rounds 5
   ./waitbench workers folder-of-mine --markdown workers.md
 """
-FOLDER = ROOT / "examples" / "workers"
+FOLDER = WORKERS
 HEADER = (
     "worker",
     "version",
@@ -57,7 +58,7 @@ def workers(
         typer.Argument(
             metavar="FILE.toml|FOLDER",
             help="Worker files, or folders with some.",
-            show_default="examples/workers",
+            show_default=shown(WORKERS),
         ),
     ] = None,
     rounds: Annotated[
@@ -82,7 +83,7 @@ def workers(
             metavar="FOLDER",
             help="Where results go: a folder of its name for each worker."
             "\n\nIt must be empty or absent.",
-            show_default="new ones in results/",
+            show_default=f"new ones in {shown(RESULTS)}/",
         ),
     ] = None,
     quiet: Annotated[
@@ -249,7 +250,8 @@ def _read(given: Sequence[Path]) -> list[WorkerFile]:
         if not one.versions:
             raise UsageError(
                 f"{str(one.path)!r} does not say which versions to measure. Add a line such as "
-                'versions = ["1.0"], or compare revisions: ./compare.sh --worker FILE.toml …'
+                f'versions = ["1.0"], or compare revisions: {called("compare")} '
+                "--worker FILE.toml …"
             )
     names = [one.name for one in found]
     twice = [name for name in names if names.count(name) > 1]

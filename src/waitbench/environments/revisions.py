@@ -26,6 +26,7 @@ from waitbench.model.revision import (
     WheelFile,
 )
 from waitbench.system import files
+from waitbench.system.installation import called
 
 FORMS = "a package beside it is +NAME==VERSION, a knob +KNOB:VALUE"
 _PACKAGE = re.compile(r"\+([A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?)==([^+/]*)$")
@@ -104,7 +105,7 @@ def resolve(texts: Sequence[str], repositories: Repositories) -> tuple[Revision,
     """Resolves what the user named, in order. Raises ``UsageError`` at the first that cannot be."""
     if not texts:
         raise UsageError(
-            "No revision given. Name at least one, such as: ./compare.sh v0.16.0 v0.16.1"
+            f"No revision given. Name at least one, such as: {called('compare')} v0.16.0 v0.16.1"
         )
     revisions = tuple(_resolve(text, repositories) for text in texts)
     seen: set[str] = set()

@@ -78,7 +78,7 @@ def serving(
                 words,
                 # Away from any .env of the user's.
                 cwd=folder,
-                env={**_environment(service, upstream, port, logs), **more},
+                env={**_environment(service, upstream, port, logs, cache), **more},
                 stdin=subprocess.PIPE,
                 stdout=output,
                 stderr=output,
@@ -136,11 +136,15 @@ def cpu_s(pid: int) -> float:
 
 
 def _environment(
-    service: Service, upstream: str | None, port: int, logs: Path
+    service: Service, upstream: str | None, port: int, logs: Path, cache: Cache
 ) -> Mapping[str, str]:
     if service.command is not None:
         # By the folder, which names the harness, the guard finds what leaves its group.
-        return {**variables.of_workload(), "WAITBENCH_RUN": str(logs)}
+        return {
+            **variables.of_workload(),
+            "WAITBENCH_RUN": str(logs),
+            "WAITBENCH_CACHE": str(cache.root),
+        }
     of_upstream = {}
     if service.upstream_variable is not None:
         assert upstream is not None, "a service with an upstream is not the first of its plan"

@@ -1,4 +1,4 @@
-"""Errors as sentences. Raised where they are found, printed once, by runner.py."""
+"""Errors as sentences. Raised where they are found, printed once, by the command line."""
 
 import re
 from enum import IntEnum

@@ -28,6 +28,7 @@ from waitbench.reporting.gate_formats import plain as plain_verdict
 from waitbench.store import comparisons, timelines
 from waitbench.store.comparisons import Contents
 from waitbench.system import files
+from waitbench.system.installation import called
 
 VERDICT_NAME = "verdict"
 CHART_FORMATS = ("png", "svg")
@@ -171,7 +172,7 @@ class Concluding:
         verdict = "The tables and the verdict" if self.gate.is_on else "The tables"
         self.output.progress.print(
             f"{self.share.title}: {number} of {all_of_them} scenarios. {verdict} of all of them "
-            f"come from ./waitbench merge {folder} … with the folders of the others.",
+            f"come from {called('merge')} {folder} … with the folders of the others.",
             soft_wrap=True,
         )
 

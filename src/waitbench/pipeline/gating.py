@@ -19,6 +19,7 @@ from waitbench.model.scenario import Scenario
 from waitbench.pipeline.request import ValidRequest
 from waitbench.reporting.gate_formats import FORMATS
 from waitbench.system import files
+from waitbench.system.installation import called
 from waitbench.system.instruments import find_sampler, find_system_calls
 
 
@@ -231,4 +232,6 @@ def _why_left_out(criterion: Criterion) -> str:
     reason = find_system_calls().reason if calls else find_sampler().reason
     if not reason:
         return f"{criterion}: not asked, as there were to be no instrumented runs."
-    return f"{criterion}: not measured here: {reason}; ./waitbench doctor tells what would mend it."
+    return (
+        f"{criterion}: not measured here: {reason}; {called('doctor')} tells what would mend it."
+    )

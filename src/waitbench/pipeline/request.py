@@ -23,6 +23,7 @@ from waitbench.model.share import Shard, Share
 from waitbench.model.worker import WorkerFile
 from waitbench.reporting.progress import PreparationLog
 from waitbench.system import variables
+from waitbench.system.installation import called
 from waitbench.system.instruments import find_instruments, find_system_calls
 from waitbench.system.places import Cache
 
@@ -283,8 +284,8 @@ def _instruments(request: Request, elsewhere: Instruments | None) -> Instruments
             )
         if elsewhere is not None:
             raise UsageError(
-                "System calls cannot be counted on every worker. On each, ./waitbench doctor tells "
-                "what would mend it."
+                "System calls cannot be counted on every worker. On each, "
+                f"{called('doctor')} tells what would mend it."
             )
         counter = find_system_calls()
         raise UsageError(

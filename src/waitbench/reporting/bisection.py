@@ -15,6 +15,7 @@ from waitbench.model.history import LoggedCommit
 from waitbench.model.revision import Release
 from waitbench.reporting.document import Command, Document, Heading, Quote, Sentences, Table
 from waitbench.reporting.formats import format_factor
+from waitbench.system.installation import called
 
 _SHOWN_DIGITS = 10
 _WORTH_SAYING = 10.0
@@ -142,7 +143,7 @@ def to_repeat(searched: Searched) -> list[str]:
     for stage, one in searched.culprits:
         labels = (stage.labels[one.good], stage.labels[one.bad])
         ends = (f"{searched.prefix}{label}{searched.variant}" for label in labels)
-        found.append(shlex.join(("./compare.sh", *ends, *options)))
+        found.append(f"{called('compare')} {shlex.join((*ends, *options))}")
     return found
 
 

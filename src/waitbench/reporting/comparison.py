@@ -21,6 +21,7 @@ from waitbench.model.run import (
 from waitbench.reporting.console import print_cells
 from waitbench.reporting.document import Cell, Heading, Table, Value
 from waitbench.reporting.formats import NOTHING, format_count, format_estimate
+from waitbench.system.installation import called
 
 WHOLE_RUN = ("real", "user", "system", "cpu")
 """The first table; total CPU stands beside system time, since a fix can move user time there."""
@@ -240,7 +241,7 @@ def _warnings(row: Row) -> Iterator[str]:
     if BY_PROC in row.marks:
         yield (
             f"in {row.marks[BY_PROC]} of {runs} the kernel did not count: the figures were read "
-            "from /proc, which forgets what has ended (see ./waitbench doctor)"
+            f"from /proc, which forgets what has ended (see {called('doctor')})"
         )
     if row.identical_to:
         yield f"identical build: every file of its package is that of {row.identical_to}"

@@ -15,6 +15,7 @@ from waitbench.reporting import comparison, machines, page_charts, traces
 from waitbench.reporting.document import Log, Part, Ratio, Source, Table, Word
 from waitbench.reporting.formats import NOTHING
 from waitbench.reporting.history import newest_of, notes
+from waitbench.system.installation import as_called
 
 _GROUPS = (
     ("The whole run, means", comparison.WHOLE_RUN),
@@ -136,7 +137,7 @@ def source(folder: Path, context: Context, records: Iterable[Record] = ()) -> So
             header=_REVISIONS,
             rows=tuple(map(_texts, context.revisions)),
         ),
-        command=shlex.join(("./waitbench", *context.argv)),
+        command=f"{as_called('./waitbench')} {shlex.join(context.argv)}".rstrip(),
     )
 
 

@@ -19,9 +19,10 @@ from waitbench.store.exports import plain_export, read_export
 from waitbench.store.formats import FORMAT, format_of, plain_comparison, read_comparison
 from waitbench.store.plain import Plain, parse, reading
 from waitbench.system import files
+from waitbench.system.installation import called
 
 COMPARISON_NAME = "comparison.json"
-MEASURE_FIRST = "Measure first: ./compare.sh v0.16.0 v0.16.1"
+MEASURE_FIRST = f"Measure first: {called('compare')} v0.16.0 v0.16.1"
 
 _NOTHING_WITHOUT = (
     f"{COMPARISON_NAME} says which revisions, machine and settings the runs of a folder are of, so "

@@ -28,9 +28,14 @@ def write_runs(folder: Path, records: Sequence[Record]) -> None:
 
     Raises ``HarnessError`` when the disk refuses.
     """
+    _write(folder / RUNS_NAME, *table(records))
+
+
+def table(records: Sequence[Record]) -> tuple[list[str], list[Mapping[str, Any]]]:
+    """The columns of ``runs.csv`` and its rows: a row lacks what its run does not have."""
     keys = dict.fromkeys(metric.key for record in records for metric in record.metrics)
     rows = [row for record in records for row in _run_rows(record)]
-    _write(folder / RUNS_NAME, [*_RUN_COLUMNS, *keys], rows)
+    return [*_RUN_COLUMNS, *keys], rows
 
 
 def write_samples(folder: Path, record: Record) -> None:
@@ -75,7 +80,7 @@ def _read_samples(path: Path) -> Mapping[tuple[str, int], list[Mapping[str, floa
     return samples
 
 
-def _run_rows(record: Record) -> Iterator[dict[str, Any]]:
+def _run_rows(record: Record) -> Iterator[Mapping[str, Any]]:
     runs: list[Result] = [*record.measurements, *record.outcomes]
     for run in sorted(runs, key=lambda run: (run.round, run.position)):
         row = {

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import ModuleType, TracebackType
 
 from waitbench.model.errors import ExitCode, masked
+from waitbench.system.installation import program_name
 from waitbench.system.places import PACKAGE, ROOT, Cache
 from waitbench.system.streams import printable
 
@@ -64,8 +65,7 @@ def end(_type: type[BaseException], error: BaseException, _where: TracebackType 
                 os.execve(program, again, {**os.environ, _HEALED: "1"})  # noqa: S606
             said = explain(error)
     with suppress(OSError):
-        program = os.environ.get("BENCH_PROGRAM", "runner.py")
-        print(printable(f"{program}: {said}"), file=sys.stderr, flush=True)
+        print(printable(f"{program_name()}: {said}"), file=sys.stderr, flush=True)
     os._exit(ExitCode.FAILED)
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from waitbench.model.instruments import Instruments
 from waitbench.system.counters import INHERIT, hits_of, open_event, read_counter
+from waitbench.system.installation import called
 from waitbench.system.sampling import ClockSampler
 
 _SYSTEM_CALLS = Path("events/raw_syscalls/sys_enter/id")
@@ -148,7 +149,7 @@ def _remedy(refused: OSError, level: int) -> str:
 def find_tracer() -> Tracer:
     """The tracer, tried on the tracepoint of system calls. Takes about a second."""
     if os.geteuid() != 0:
-        return _no_tracer("only root may trace", "sudo ./waitbench compare … --trace")
+        return _no_tracer("only root may trace", f"sudo {called('compare')} … --trace")
     path = shutil.which(TRACER)
     if path is None:
         return _no_tracer(f"{TRACER} is not installed", f"sudo apt-get install {TRACER}")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import psutil
 
-from waitbench.system.places import ROOT
+from waitbench.system.places import IS_INSTALLED, ROOT
 
 
 def describe() -> dict[str, object]:
@@ -44,6 +44,9 @@ def _cpus() -> int | None:
 
 
 def _harness_version() -> str | None:
+    if IS_INSTALLED:
+        # A repository around it is somebody else's.
+        return None
     git = ["git", "-C", str(ROOT)]
     for question in (
         ["describe", "--always", "--dirty", "--abbrev=40", "--", "."],

@@ -1,20 +1,70 @@
-"""Where things are kept. The only module that knows the folders' names."""
+"""Where things are kept. The only module that knows the folders' names.
 
-from dataclasses import dataclass
+A clone keeps everything in its own folder. Installed as a package, waitbench has what it needs
+beside its modules, and writes to the user's folders. ``BENCH_HOME`` names another folder for both.
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parent.parent
-ROOT = PACKAGE.parent.parent
+_BUNDLED = PACKAGE / "bundled"
+"""What a wheel has of a clone besides the package."""
+IS_INSTALLED = _BUNDLED.is_dir()
+"""Whether this is an installed package, and not the sources of a clone."""
+ROOT = _BUNDLED if IS_INSTALLED else PACKAGE.parent.parent
 DATAFLOWS = ROOT / "dataflows"
 SERVICES = ROOT / "services"
-RESULTS = ROOT / "results"
+WORKERS = ROOT / "examples" / "workers"
+"""Examples of worker files."""
+
+
+def _folders() -> tuple[Path, Path]:
+    """Where caches go, and results."""
+    home = os.environ.get("BENCH_HOME")
+    if home:
+        own = Path(home).expanduser().absolute()
+        return own / "cache", own / "results"
+    if IS_INSTALLED:
+        import platformdirs
+
+        name = "waitbench"
+        return platformdirs.user_cache_path(name), platformdirs.user_data_path(name) / "results"
+    return ROOT / ".bench", ROOT / "results"
+
+
+_CACHE, RESULTS = _folders()
+_chosen = [_CACHE]
+
+
+@contextmanager
+def cache_in(folder: Path | None) -> Iterator[None]:
+    """For the time of the block, this process keeps its cache in a folder of the user's, if any."""
+    before = _chosen[0]
+    if folder is not None:
+        _chosen[0] = folder.absolute()
+    try:
+        yield
+    finally:
+        _chosen[0] = before
+
+
+def shown(folder: Path) -> str:
+    """A folder of ours, for people: relative to the clone, or to the home directory."""
+    for parent, prefix in ((ROOT, ""), (Path.home(), "~/")):
+        if folder.is_relative_to(parent):
+            return f"{prefix}{folder.relative_to(parent)}"
+    return str(folder)
 
 
 @dataclass(frozen=True)
 class Cache:
-    """The folder that git ignores: environments, wheels, tools, logs. Safe to delete at rest."""
+    """The folder of environments, wheels, tools and logs. Safe to delete at rest."""
 
-    root: Path = ROOT / ".bench"
+    root: Path = field(default_factory=lambda: _chosen[0])
 
     def folder(self, name: str) -> Path:
         """The folder ``name`` of the cache, created if it is not there."""

@@ -35,6 +35,8 @@ SETTING_UP = (
 
 OURS = (
     "BENCH_*", "DASK_*", "*_REPO", "GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "CI",
+    # A shell that asks what a word may be completed to.
+    "_WAITBENCH_COMPLETE", "_TYPER_COMPLETE_*", "COMP_WORDS", "COMP_CWORD",
     "TERM", "COLORTERM", "COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE",
 )  # fmt: skip
 """What the harness itself heeds."""

@@ -5,6 +5,8 @@ from typing import Annotated, Optional
 
 import typer
 
+from waitbench.system.places import RESULTS, shown
+
 EXAMPLES = """
 \b
 Examples:
@@ -52,7 +54,9 @@ def load(
     results: Annotated[
         Optional[Path],
         typer.Option(
-            metavar="FOLDER", help="Where the figures go.", show_default="a new one in results/"
+            metavar="FOLDER",
+            help="Where the figures go.",
+            show_default=f"a new one in {shown(RESULTS)}/",
         ),
     ] = None,
 ) -> None:

@@ -1,0 +1,78 @@
+"""Where things are kept, in a clone and elsewhere."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Compare
+from waitbench.system import installation, places
+from waitbench.system.places import PACKAGE, ROOT, Cache, shown
+
+
+def found(**variables: str) -> list[str]:
+    """Where a process with these variables keeps its cache and its results."""
+    code = "from waitbench.system.places import *; print(Cache().root); print(RESULTS)"
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("BENCH", "XDG"))}
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd="/",
+        env={**kept, "PYTHONPATH": str(PACKAGE.parent), **variables},
+    )  # fmt: skip
+    return done.stdout.splitlines()
+
+
+def test_a_clone_keeps_everything_in_itself_and_a_variable_names_another_folder() -> None:
+    own = [str(ROOT / ".bench"), str(ROOT / "results")]
+    assert found(XDG_CACHE_HOME="/tmp/x") == own
+    assert found(BENCH_HOME="/tmp/home") == ["/tmp/home/cache", "/tmp/home/results"]
+    assert found(BENCH_HOME="tmp/home") == ["/tmp/home/cache", "/tmp/home/results"]
+    assert found(BENCH_HOME="~/x", HOME="/tmp") == ["/tmp/x/cache", "/tmp/x/results"]
+
+
+def test_a_process_can_be_given_another_cache_for_a_time(tmp_path: Path) -> None:
+    before = Cache().root
+    with places.cache_in(tmp_path / "mine"):
+        assert Cache().root == tmp_path / "mine"
+        assert Cache(tmp_path).root == tmp_path
+    with places.cache_in(None):
+        assert Cache().root == before
+    assert Cache().root == before
+
+
+@pytest.mark.parametrize("cache", ["file", "file/below", "/proc/none"])
+def test_a_cache_that_cannot_be_written_is_an_error_of_the_users(
+    cache: str, run_compare: Compare, tmp_path: Path
+) -> None:
+    (tmp_path / "file").touch()
+    done = run_compare("v0.16.0", "v0.16.1", "--cache", tmp_path / cache)
+    assert (done.returncode, "is not a folder to write to" in done.stderr) == (2, True), done.stderr
+
+
+def test_a_folder_of_ours_is_shown_short() -> None:
+    assert shown(ROOT / "results") == "results"
+    assert shown(Path("/nowhere/results")) == "/nowhere/results"
+
+
+@pytest.mark.parametrize(
+    ("installed", "prefix", "expected"),
+    [
+        (False, "/usr", ["./compare.sh", "./plot.sh", "./waitbench doctor"]),
+        (True, "/usr", ["waitbench compare", "waitbench plot", "waitbench doctor"]),
+        (
+            True, "/home/x/.cache/uv/archive-v0/Ab",
+            ["uvx waitbench compare", "uvx waitbench plot", "uvx waitbench doctor"],
+        ),
+    ],
+)  # fmt: skip
+def test_a_command_is_named_as_users_type_it_where_they_are(
+    installed: bool, prefix: str, expected: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(installation, "IS_INSTALLED", installed)
+    monkeypatch.setattr(sys, "prefix", prefix)
+    assert [installation.called(one) for one in ("compare", "plot", "doctor")] == expected
+    written = "./compare.sh a b   # or ./plot.sh\n./waitbench doctor"
+    assert installation.as_called(written) == (
+        f"{expected[0]} a b   # or {expected[1]}\n{expected[2]}"
+    )
