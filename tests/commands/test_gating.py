@@ -166,6 +166,6 @@ def test_a_verdict_is_written_wherever_it_can_be(
     with pytest.raises(HarnessError, match="summary cannot be added to"):
         concluding.publish(asked.conclude([]), asked, tmp_path)
     assert (tmp_path / "link.md").is_symlink()
-    assert (tmp_path / "real.md").read_text().startswith("### NOT MEASURED")
+    assert (tmp_path / "real.md").read_text().startswith("### ❌ NOT MEASURED")
     assert (tmp_path / "junit.xml").exists()
     assert (tmp_path / "verdict.json").exists()

@@ -2,8 +2,9 @@
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from waitbench.analysis.acceptance import Acceptance, accepting
 from waitbench.analysis.criteria import Criterion, Question, ask
 from waitbench.analysis.judging import Judgement, Schedule, first_alarm, judge, schedule
 from waitbench.analysis.rounds import all_rounds, mostly_disturbed
@@ -56,10 +57,17 @@ class GateVerdict:
     """What a hypervisor took, as a share of the CPU that was asked for."""
     left_out: tuple[str, ...] = ()
     """Default criteria that were not asked because this machine cannot measure them; and why."""
+    acceptances: tuple[Acceptance, ...] = ()
+    """The regressions that the project accepts for a time, needed here or not."""
 
     @property
     def failures(self) -> tuple[Judgement, ...]:
         return tuple(j for j in self.judgements if j.fails)
+
+    @property
+    def accepted(self) -> tuple[Judgement, ...]:
+        """Those that would have failed."""
+        return tuple(j for j in self.judgements if j.accepted is not None)
 
     @property
     def open(self) -> tuple[Judgement, ...]:
@@ -96,6 +104,7 @@ def judge_all(
     most_rounds: int,
     elsewhere: Iterable[Record] = (),
     sharing: int = 1,
+    acceptances: Sequence[Acceptance] = (),
 ) -> tuple[Judgement, ...]:
     """Answers every question of a comparison but those that a revision does not support.
 
@@ -107,11 +116,19 @@ def judge_all(
     asked = ask((*known, *elsewhere), criteria)
     when = schedule_of(asked, most_rounds, sharing)
     return tuple(
-        judge(question, when)
+        _accepted(judge(question, when), acceptances)
         for whole in asked
         if (question := whole.within(here)) is not None
         and len(question.unsupported) < len(question.records)
     )
+
+
+def _accepted(judgement: Judgement, acceptances: Sequence[Acceptance]) -> Judgement:
+    """A judgement, with what accepts it if it would fail."""
+    if not judgement.fails:
+        return judgement
+    found = accepting(acceptances, judgement.criterion, judgement.scenarios, judgement.low)
+    return replace(judgement, accepted=found)
 
 
 def schedule_of(asked: Sequence[Question], most_rounds: int, sharing: int = 1) -> Schedule:
@@ -157,6 +174,7 @@ def conclude(
     inconclusive_passes: bool = False,
     left_out: Sequence[str] = (),
     sharing: int = 1,
+    acceptances: Sequence[Acceptance] = (),
 ) -> GateVerdict:
     """Judges everything that was measured in one comparison of so many that share an error."""
     known = tuple(records)
@@ -174,7 +192,9 @@ def conclude(
     steal_s = math.fsum(metrics.get("machine_steal", 0.0) for metrics in used)
     return GateVerdict(
         criteria=tuple(criteria),
-        judgements=judge_all(known, criteria, most_rounds, sharing=sharing),
+        judgements=judge_all(
+            known, criteria, most_rounds, sharing=sharing, acceptances=acceptances
+        ),
         hypotheses=len(asked) * sharing,
         most_rounds=most_rounds,
         inconclusive_passes=inconclusive_passes,
@@ -191,6 +211,7 @@ def conclude(
         steal_share=steal_s
         / max(steal_s + math.fsum(metrics.get("time_cpu", 0.0) for metrics in used), 1e-9),
         left_out=tuple(left_out),
+        acceptances=tuple(acceptances),
     )
 
 

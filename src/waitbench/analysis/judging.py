@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from waitbench.analysis import sequential, tail
+from waitbench.analysis.acceptance import Acceptance
 from waitbench.analysis.criteria import Criterion, Question, Round, Scope
 from waitbench.analysis.distributions import t_quantile
 from waitbench.analysis.rounds import mostly_disturbed
@@ -72,10 +73,12 @@ class Judgement:
     """Why there will be no more rounds of it, where runs fail, or do not have the metric."""
     is_partial: bool = False
     """Whether some of its scenarios are measured elsewhere, so that it only guides."""
+    accepted: Acceptance | None = None
+    """Why its rise is no failure, where the project accepts it for a time."""
 
     @property
     def fails(self) -> bool:
-        return self.verdict is Verdict.SLOWER
+        return self.verdict is Verdict.SLOWER and self.accepted is None
 
     @property
     def is_unmeasured(self) -> bool:

@@ -250,7 +250,9 @@ class Listening:
             for one in self.valid.scenarios
             if one.name not in known
         ]
-        judged = gate.judge_all(records, asked.criteria, asked.most_rounds, elsewhere)
+        judged = gate.judge_all(
+            records, asked.criteria, asked.most_rounds, elsewhere, acceptances=asked.acceptances
+        )
         return any(map(gate.has_failed, judged))
 
     @property

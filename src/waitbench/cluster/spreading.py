@@ -52,9 +52,10 @@ class Spreading:
             valid = validate(request, say, quick=comparing.quick, instruments=_shared(there))
             comparing.gate.require_budget(valid)
             comparing.extras.require_launcher(valid.engines)
-            fitting = replace(
-                comparing, gate=comparing.gate.supported_by(valid.instruments, valid.scenarios)
+            gate = comparing.gate.supported_by(valid.instruments, valid.scenarios).without_merged(
+                valid
             )
+            fitting = replace(comparing, gate=gate)
             with folders.removed_if_unused(comparing.results):
                 # A folder that the user named is looked at before anything is built for it.
                 named = comparing.results or comparing.resume

@@ -1,6 +1,7 @@
 """``compare``: the main job, as it is typed."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Annotated, Optional
 
 import typer
@@ -11,7 +12,7 @@ from waitbench.commands.options import with_request_options
 from waitbench.model.environment import OriginChoice
 from waitbench.model.errors import UsageError
 from waitbench.model.share import Shard
-from waitbench.pipeline import gating
+from waitbench.pipeline import accepting, gating
 from waitbench.pipeline.comparing import Comparing
 from waitbench.pipeline.concluding import Output
 from waitbench.pipeline.extras import Extras
@@ -88,6 +89,13 @@ def compare(
             "\n\nWhere no criterion of the gate failed."
         ),
     ] = Inconclusive.ERROR,
+    accepted: Annotated[
+        Optional[Path],
+        typer.Option(
+            metavar="FILE.toml",
+            help="Regressions that the gate accepts for a time, each with its reason.",
+        ),
+    ] = None,
     full: options.Full = False,
     reports: options.Reports = [],
     markdown: options.MarkdownReport = None,
@@ -158,6 +166,7 @@ def compare(
         inconclusive_passes=inconclusive is Inconclusive.PASS,
         fail_fast=fail_fast,
         full=full,
+        acceptances=() if accepted is None else accepting.read(accepted),
         reports=gating.read_reports(reports, markdown=markdown, junit=junit),
     )
     asked_for = replace(

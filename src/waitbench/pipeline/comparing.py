@@ -50,7 +50,8 @@ class Comparing:
         valid = validate(request, say, quick=self.quick)
         self.gate.require_budget(valid)
         self.extras.require_launcher(valid.engines)
-        fitting = replace(self, gate=self.gate.supported_by(valid.instruments, valid.scenarios))
+        gate = self.gate.supported_by(valid.instruments, valid.scenarios).without_merged(valid)
+        fitting = replace(self, gate=gate)
         with folders.removed_if_unused(self.results):
             return fitting._carry_out(valid, progress, say)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from waitbench.analysis import criteria, gate, sequential
+from waitbench.analysis.acceptance import Acceptance
 from waitbench.analysis.criteria import DEFAULTS, Criterion, Scope
 from waitbench.analysis.gate import GateVerdict
 from waitbench.families import METRICS
@@ -16,6 +17,7 @@ from waitbench.model.instruments import Instruments
 from waitbench.model.metrics import SYSTEM_CALLS
 from waitbench.model.record import Record
 from waitbench.model.scenario import Scenario
+from waitbench.pipeline import accepting
 from waitbench.pipeline.request import ValidRequest
 from waitbench.reporting.gate_formats import FORMATS
 from waitbench.system import files
@@ -81,6 +83,8 @@ class Gate:
     """Where its verdict is written besides the results."""
     left_out: tuple[str, ...] = ()
     """Sentences about default criteria that this machine, or no scenario, can measure."""
+    acceptances: tuple[Acceptance, ...] = ()
+    """The regressions that the project accepts for a time."""
 
     @property
     def is_on(self) -> bool:
@@ -109,6 +113,13 @@ class Gate:
             left_out=tuple(lacking.values()),
         )
 
+    def without_merged(self, valid: ValidRequest) -> "Gate":
+        """The same, where what is accepted until a commit ends if the baseline has that."""
+        baseline = valid.specs[0].revision
+        repository = valid.repositories.get(baseline.engine)
+        found = accepting.without_merged(self.acceptances, baseline, repository)
+        return replace(self, acceptances=found)
+
     def groups(self, scenarios: Sequence[Scenario]) -> list[Sequence[Scenario]]:
         """The scenarios in the order in which they are measured, those that take turns together.
 
@@ -131,6 +142,7 @@ class Gate:
             "--inconclusive": self.inconclusive_passes,
             "--fail-fast": self.fail_fast,
             "--full": self.full,
+            "--accepted": bool(self.acceptances),
             **{report.option: True for report in self.reports},
         }
         names = [name for name, is_given in given.items() if is_given]
@@ -155,6 +167,7 @@ class Gate:
                 for criterion in self.criteria
             ],
             "left_out": list(self.left_out),
+            "accepted": [one.as_plain() for one in self.acceptances],
             "max_rounds": self.most_rounds,
             "budget_s": self.budget_s,
             "inconclusive": "pass" if self.inconclusive_passes else "error",
@@ -182,6 +195,7 @@ class Gate:
                 most_rounds=last_look(int(found["max_rounds"])),
                 inconclusive_passes=found.get("inconclusive") == "pass",
                 left_out=tuple(map(str, found["left_out"])),
+                acceptances=tuple(Acceptance(**one) for one in found.get("accepted", ())),
             )
         except (KeyError, TypeError, ValueError) as error:
             raise UsageError(f"The settings of the gate cannot be read ({error!r}).") from error
@@ -195,6 +209,7 @@ class Gate:
             inconclusive_passes=self.inconclusive_passes,
             left_out=self.left_out,
             sharing=sharing,
+            acceptances=self.acceptances,
         )
 
     def require_budget(self, request: ValidRequest) -> None:
@@ -232,6 +247,4 @@ def _why_left_out(criterion: Criterion) -> str:
     reason = find_system_calls().reason if calls else find_sampler().reason
     if not reason:
         return f"{criterion}: not asked, as there were to be no instrumented runs."
-    return (
-        f"{criterion}: not measured here: {reason}; {called('doctor')} tells what would mend it."
-    )
+    return f"{criterion}: not measured here: {reason}; {called('doctor')} tells what would mend it."

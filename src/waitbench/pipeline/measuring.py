@@ -152,6 +152,7 @@ class GateGuide:
             self._asked.most_rounds,
             self._elsewhere,
             sharing=self._sharing,
+            acceptances=self._asked.acceptances,
         )
         self._unsettled = gate.unsettled(self._judgements)
         self._seen = seen

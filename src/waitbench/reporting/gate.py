@@ -13,8 +13,12 @@ from waitbench.reporting.console import STYLES
 from waitbench.reporting.document import Document, Heading, Sentences, Table, Word
 from waitbench.reporting.formats import NOTHING, format_bound, format_count, format_share
 
+ACCEPTED = "accepted"
+"""What tables have instead of the verdict of a regression that the project accepts for a time."""
 _NAMED = 3
 """How many places the headline names; the tables have all."""
+_SHOWN = 5
+"""How many rows and reasons a summary has before what is folded."""
 _MEANS_DIFFER = 1.15
 _STEAL_WORTH_SAYING = 0.02
 _WORTH_SAYING = 10.0
@@ -24,6 +28,13 @@ _STYLES = {
     GateOutcome.FAIL: "red bold",
     GateOutcome.INCONCLUSIVE: "yellow bold",
     GateOutcome.NOT_MEASURED: "red bold",
+}
+
+_SIGNS = {
+    GateOutcome.PASS: "✅",
+    GateOutcome.FAIL: "❌",
+    GateOutcome.INCONCLUSIVE: "⚠️",
+    GateOutcome.NOT_MEASURED: "❌",
 }
 
 
@@ -36,6 +47,42 @@ def document(verdict: GateVerdict) -> Document:
         explanation=f"Lower bounds hold for all {verdict.hypotheses} hypotheses and all looks "
         f"together, upper ones for all looks, each with {ALPHA:.0%} error. A rise as in the last "
         f"column is found {POWER:.0%} of the time.",
+    )
+
+
+def summary(verdict: GateVerdict) -> Document:
+    """What a reviewer reads first: the headline, what it is about, and why; the rest is folded."""
+    decisive = (*(verdict.failures or verdict.not_measured or verdict.open), *verdict.accepted)
+    by_label: dict[str, Judgement] = {}
+    for judgement in verdict.judgements:
+        by_label.setdefault(judgement.label, judgement)
+    shown = decisive or tuple(by_label.values())
+    table = Table(
+        title="",
+        header=tuple(
+            map(Heading, ("revision", "cost", "where", "ratio (bounds)", "allowed", "verdict"))
+        ),
+        rows=tuple(
+            (
+                one.label,
+                one.criterion.metric.title,
+                one.place,
+                ratio_text(one),
+                _without_place(one),
+                _verdict(one, verdict),
+            )
+            for one in shown[:_SHOWN]
+        ),
+    )
+    left = len(shown) - _SHOWN
+    said = [f"{left} more are below."] if left > 0 else []
+    # The table has the failures already.
+    said += reasons(verdict)[len(verdict.failures) :][:_SHOWN] + acceptances(verdict)
+    return Document(
+        headline=f"{_SIGNS[verdict.outcome]} {headline(verdict)}",
+        style="",
+        blocks=(*((table,) if shown else ()), *((Sentences(said),) if said else ())),
+        explanation="",
     )
 
 
@@ -70,6 +117,8 @@ def _table(verdict: GateVerdict) -> Table:
 
 def _verdict(judgement: Judgement, verdict: GateVerdict) -> Word:
     fails = judgement in verdict.failures
+    if judgement.accepted is not None:
+        return Word(text=ACCEPTED, style="yellow bold", strong=True)
     return Word(
         text=judgement.verdict.value,
         style="red bold" if fails else STYLES[judgement.verdict],
@@ -82,12 +131,13 @@ def headline(verdict: GateVerdict) -> str:
     questions = format_count(len(verdict.judgements), "question", "questions")
     outcome = verdict.outcome
     if outcome is GateOutcome.FAIL:
-        return f"FAIL: {_named(verdict.failures)}"
+        return f"FAIL: {_named(verdict.failures)}{_also_accepted(verdict)}"
     if outcome is GateOutcome.NOT_MEASURED:
-        return f"NOT MEASURED: {'; '.join(_lacking(verdict))}"
+        return f"NOT MEASURED: {'; '.join(_lacking(verdict))}{_also_accepted(verdict)}"
     if outcome is GateOutcome.INCONCLUSIVE:
-        return f"INCONCLUSIVE, {len(verdict.open)} of {questions}: {_named(verdict.open)}"
-    return f"PASS: {questions} answered"
+        said = f"INCONCLUSIVE, {len(verdict.open)} of {questions}: {_named(verdict.open)}"
+        return f"{said}{_also_accepted(verdict)}"
+    return f"PASS: {questions} answered{_also_accepted(verdict)}"
 
 
 def reasons(verdict: GateVerdict) -> list[str]:
@@ -108,6 +158,28 @@ def reasons(verdict: GateVerdict) -> list[str]:
     return said + _about_open(verdict)
 
 
+def acceptances(verdict: GateVerdict) -> list[str]:
+    """What the project accepts for a time, a sentence each: what it excused, or that it did not."""
+    said = [
+        f"Accepted until {each.accepted.until}: {each.label}, {each.criterion.metric.title} in "
+        f"{each.place}: {ratio_text(each)}, beyond {each.criterion}. {each.accepted.reason}"
+        for each in verdict.accepted
+        if each.accepted is not None
+    ]
+    needed = {each.accepted for each in verdict.accepted}
+    for one in verdict.acceptances:
+        if one.why_over:
+            said.append(f"Not accepted any more, as {one.why_over}: {one}. {one.reason}")
+        elif one not in needed:
+            said.append(f"Accepted until {one.until}, and not needed here: {one}. {one.reason}")
+    return said
+
+
+def _also_accepted(verdict: GateVerdict) -> str:
+    number = len(verdict.accepted)
+    return f"; {format_count(number, 'regression', 'regressions')} accepted" if number else ""
+
+
 def failed_text(runs: FailedRuns) -> str:
     """Which runs failed, and the last words of the last one."""
     words = f", the last time: {runs.message.rstrip('.')}" if runs.message else ""
@@ -116,7 +188,7 @@ def failed_text(runs: FailedRuns) -> str:
 
 def remarks(verdict: GateVerdict) -> list[str]:
     """What must not go unsaid besides the verdicts."""
-    said = reasons(verdict)
+    said = [*reasons(verdict), *acceptances(verdict)]
     said += [excuse for j in verdict.judgements if (excuse := _excuse(j))]
     said += [means for j in verdict.judgements if (means := _about_means(j))]
     if verdict.disturbed_runs:

@@ -6,12 +6,22 @@ from dataclasses import asdict
 from typing import Any
 from xml.etree import ElementTree
 
+from waitbench.analysis.acceptance import Acceptance
 from waitbench.analysis.gate import GateVerdict
 from waitbench.analysis.judging import Judgement
 from waitbench.analysis.sequential import ALPHA
 from waitbench.analysis.verdicts import Verdict
 from waitbench.reporting import markdown
-from waitbench.reporting.gate import document, headline, ratio_text, reasons, remarks
+from waitbench.reporting.formats import format_count
+from waitbench.reporting.gate import (
+    ACCEPTED,
+    document,
+    headline,
+    ratio_text,
+    reasons,
+    remarks,
+    summary,
+)
 from waitbench.system.streams import printable
 
 SCHEMA_VERSION = 3
@@ -41,6 +51,7 @@ def plain(verdict: GateVerdict) -> dict[str, Any]:
         "not_measured": len(verdict.not_measured),
         "unsupported": list(verdict.unsupported),
         "left_out": list(verdict.left_out),
+        "accepted": [_accepted(one, verdict) for one in verdict.acceptances],
         "judgements": [_plain(judgement) for judgement in verdict.judgements],
         "remarks": remarks(verdict),
     }
@@ -78,6 +89,17 @@ def _plain(judgement: Judgement) -> dict[str, Any]:
     }
 
 
+def _accepted(acceptance: Acceptance, verdict: GateVerdict) -> dict[str, Any]:
+    covered = [one for one in verdict.accepted if one.accepted == acceptance]
+    return {
+        **acceptance.as_plain(),
+        "judgements": [
+            {"revision": one.label, "scenario": one.place, "criterion": str(one.criterion)}
+            for one in covered
+        ],
+    }
+
+
 def junit(verdict: GateVerdict) -> str:
     """JUnit's XML: a test case for each judgement, and for whatever else keeps it from a pass.
 
@@ -88,7 +110,7 @@ def junit(verdict: GateVerdict) -> str:
     for judgement in verdict.judgements:
         name = f"{judgement.label} {judgement.criterion}"
         case = ElementTree.SubElement(suite, "testcase", classname=judgement.place, name=name)
-        text = f"{ratio_text(judgement)}: {judgement.verdict.value}"
+        text = f"{ratio_text(judgement)}: {_word(judgement)}"
         if judgement.fails:
             ElementTree.SubElement(case, "failure", message=text)
         elif judgement.is_unmeasured:
@@ -126,7 +148,7 @@ def annotations(verdict: GateVerdict) -> list[str]:
         _line(
             level,
             f"{judgement.criterion.metric.name} in {judgement.place}",
-            f"{judgement.label}: {ratio_text(judgement)}: {judgement.verdict.value}",
+            f"{judgement.label}: {ratio_text(judgement)}: {_word(judgement)}",
         )
         for judgement in verdict.judgements
         if (level := _level(judgement))
@@ -141,7 +163,14 @@ def annotations(verdict: GateVerdict) -> list[str]:
 def _level(judgement: Judgement) -> str | None:
     if judgement.fails or judgement.is_unmeasured:
         return "error"
-    return "warning" if judgement.is_open or judgement.verdict is Verdict.EXCUSED else None
+    warns = judgement.is_open or judgement.accepted or judgement.verdict is Verdict.EXCUSED
+    return "warning" if warns else None
+
+
+def _word(judgement: Judgement) -> str:
+    if judgement.accepted is None:
+        return judgement.verdict.value
+    return f"{ACCEPTED} until {judgement.accepted.until}, {judgement.accepted.reason}"
 
 
 def _line(level: str, title: str, text: str) -> str:
@@ -158,10 +187,19 @@ def _escape_property(text: str) -> str:
     return _escape(text).replace(":", "%3A").replace(",", "%2C")
 
 
+def _markdown(verdict: GateVerdict) -> str:
+    """What a reviewer reads first, and everything else folded."""
+    answers = format_count(len(verdict.judgements), "answer", "answers")
+    folded = markdown.fold(
+        f"All {answers}, with bounds and remarks", markdown.body(document(verdict))
+    )
+    return f"{markdown.render(summary(verdict))}\n{folded}"
+
+
 FORMATS: Mapping[str, Callable[[GateVerdict], str]] = {
     "annotations": lambda verdict: "".join(f"{line}\n" for line in annotations(verdict)),
     "json": lambda verdict: json.dumps(plain(verdict), indent=1) + "\n",
     "junit": junit,
-    "markdown": lambda verdict: markdown.render(document(verdict)),
+    "markdown": _markdown,
 }
 """What renders a verdict as the text of a file, by the name that users type."""

@@ -8,7 +8,12 @@ from waitbench.system.streams import printable
 
 def render(document: Document) -> str:
     """The headline, all blocks, and what they mean, for a job's summary or a comment."""
-    lines = [f"### {_escape(document.headline)}"]
+    return f"### {_escape(document.headline)}\n{body(document)}"
+
+
+def body(document: Document) -> str:
+    """All of a document but its headline."""
+    lines: list[str] = []
     for block in document.blocks:
         lines.append("")
         if isinstance(block, Table):
@@ -19,7 +24,14 @@ def render(document: Document) -> str:
             lines += ["```console", block.text, "```"]
         else:
             lines += [f"* {_escape(sentence)}" for sentence in block.texts]
-    return "\n".join([*lines, "", document.explanation, ""])
+    if document.explanation:
+        lines += ["", document.explanation]
+    return "\n".join([*lines, ""])
+
+
+def fold(title: str, text: str) -> str:
+    """Markdown that is unfolded by a click."""
+    return f"<details>\n<summary>{_escape(title)}</summary>\n\n{text.strip()}\n\n</details>\n"
 
 
 def render_table(table: Table) -> str:

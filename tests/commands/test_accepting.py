@@ -1,0 +1,170 @@
+"""``accepted.toml``: how it is read, and what every form of the verdict says of it."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from tests import standin
+from tests.conftest import Compare
+from tests.gate_runs import record_of, rounds, scaled
+from waitbench import engines
+from waitbench.analysis.acceptance import Acceptance
+from waitbench.analysis.criteria import parse
+from waitbench.environments.repository import Repository
+from waitbench.families import METRICS
+from waitbench.model.errors import UsageError
+from waitbench.model.revision import Commit, Release, Revision, Source
+from waitbench.pipeline import accepting
+from waitbench.pipeline.gating import Gate
+from waitbench.reporting import gate as reporting
+from waitbench.reporting.gate_formats import FORMATS
+
+TODAY = date(2026, 11, 23)
+ENTRY = """
+[[accepted]]
+criterion = "system:10%"
+scenario = "wait*"
+reason = "It does more."
+until = 2027-03-31
+"""
+READ = Acceptance(
+    criterion="system:10%", scenario="wait*", reason="It does more.", until="2027-03-31"
+)
+
+
+@pytest.fixture
+def read(tmp_path: Path) -> Callable[[str], tuple[Acceptance, ...]]:
+    def read(text: str) -> tuple[Acceptance, ...]:
+        path = tmp_path / "accepted.toml"
+        path.write_text(text)
+        return accepting.read(path, TODAY)
+
+    return read
+
+
+Read = Callable[[str], tuple[Acceptance, ...]]
+
+
+def test_an_entry_has_its_criterion_reason_and_end(read: Read) -> None:
+    assert read(ENTRY) == (READ,)
+    assert read("") == ()
+    (more,) = read(f'{ENTRY}at_most = "40 %"')
+    assert more.at_most == 0.4
+    (metric,) = read(ENTRY.replace("system:10%", "rss"))
+    assert metric.criterion == "rss"
+
+
+@pytest.mark.parametrize(
+    ("until", "is_over"),
+    [("2026-11-23", False), ("2026-11-22", True), ('"2026-11-22"', True), ('"3f2a1b0"', False)],
+)
+def test_an_entry_holds_until_the_end_of_its_day(until: str, is_over: bool, read: Read) -> None:
+    (entry,) = read(ENTRY.replace("2027-03-31", until))
+    assert bool(entry.why_over) is is_over
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        ("[[accepted]]", "[accepted]", r"tables \[\[accepted\]\], and nothing else"),
+        ("[[accepted]]", "[[acepted]]", r"tables \[\[accepted\]\], and nothing else"),
+        ('"It does more."', '" "', "entry 1: reason is missing"),
+        ("until =", "untill =", "entry 1: untill is not known. There are: criterion"),
+        ("2027-03-31", '"soon"', "entry 1: until = 'soon' is neither a day, such as"),
+        ("system:10%", "system:10", "entry 1: 'system:10' is not METRIC:PERCENT%"),
+        ("system:10%", "sytem", "entry 1: 'sytem' is not METRIC:PERCENT%"),
+        ("\nuntil", "\nat_most = 40\nuntil", "entry 1: at_most = 40 is not a rise such as '40%'"),
+        ("scenario =", "scenario", "is not TOML"),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_entry(
+    before: str, after: str, said: str, read: Read
+) -> None:
+    with pytest.raises(UsageError, match=said):
+        read(ENTRY.replace(before, after))
+
+
+def test_a_file_that_is_not_there_is_said(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"--accepted .*none.toml' cannot be read: No such file"):
+        accepting.read(tmp_path / "none.toml")
+
+
+def test_it_is_over_once_the_baseline_has_the_commit(
+    repository: Repository, repository_folder: tuple[Path, dict[str, str]]
+) -> None:
+    one, two = (repository_folder[1][name] for name in ("one", "two"))
+
+    def why(until: str, source: Source) -> str:
+        baseline = Revision(label="base", text="x", engine="standin", source=source)
+        entries = [replace(READ, until=until)]
+        (found,) = accepting.without_merged(entries, baseline, repository)
+        return found.why_over
+
+    assert why(two[:7], Commit(one)) == ""
+    assert why(one[:7], Commit(one)) == f"the baseline has {one[:7]}"
+    assert why(one, Commit(two)) == f"the baseline has {one}"
+    assert why(one, Release("0.0.1")) == f"the baseline has {one}"
+    assert "has no commit abcdef0" in why("abcdef0", Commit(one))
+    assert why("2027-03-31", Commit(one)) == ""
+
+
+def test_settings_carry_it_to_other_machines_and_to_merge() -> None:
+    asked = Gate(criteria=parse(["cpu:10%"], METRICS), most_rounds=10, acceptances=(READ,))
+    settings = json.loads(json.dumps(asked.as_settings()))
+    assert Gate.read_settings({"gate": settings}).acceptances == (READ,)
+    del settings["accepted"]
+    assert Gate.read_settings({"gate": settings}).acceptances == ()
+
+
+def test_every_form_of_the_verdict_has_the_reason() -> None:
+    base = rounds(1, 0.5)
+    asked = Gate(criteria=parse(["system:10%"], METRICS), most_rounds=10)
+    unneeded = replace(READ, scenario="other", reason="It was needed.")
+    over = replace(READ, reason="It was for a day.", why_over="its day is past")
+    entries = (over, READ, unneeded)
+    verdict = replace(asked, acceptances=entries).conclude(
+        [record_of(base, scaled(base, system=1.5))]
+    )
+    assert reporting.headline(verdict) == "PASS: 1 question answered; 1 regression accepted"
+    written = {name: render(verdict) for name, render in FORMATS.items()}
+    assert "::warning" in written["annotations"]
+    for text in (*written.values(), "\n".join(reporting.remarks(verdict))):
+        assert "It does more." in text
+    for name in ("json", "markdown"):
+        assert "It was needed." in written[name]
+        assert "its day is past" in written[name]
+    plain = json.loads(written["json"])
+    assert [len(one["judgements"]) for one in plain["accepted"]] == [0, 1, 0]
+    assert (plain["outcome"], plain["judgements"][0]["verdict"]) == ("pass", "slower")
+    suite = ElementTree.fromstring(written["junit"])
+    assert (suite.get("failures"), suite.get("errors")) == ("0", "0")
+    shown = written["markdown"].partition("<details>")[0]
+    assert "| **accepted** |" in shown
+
+
+@pytest.mark.integration
+def test_a_gate_passes_with_an_accepted_regression_and_says_so(
+    run_compare: Compare, tmp_path: Path
+) -> None:
+    assert engines.named("standin")
+    quick = standin.revision(tmp_path / "quick", label="base")
+    slow = standin.revision(tmp_path / "slow", "burn 0.4", label="new")
+    accepted = tmp_path / "accepted.toml"
+    accepted.write_text(ENTRY.replace("system:10%", "cpu").replace("wait*", "dyn*"))
+    gate = ("-s", "dynamic", "--fail-on", "cpu:20%", "--max-rounds", "6", "--no-plot")
+    done = run_compare(quick, slow, *gate, "--accepted", accepted)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "1 regression accepted" in done.stdout
+    assert "It does more." in done.stdout
+
+
+def test_it_is_for_the_gate(run_compare: Compare, tmp_path: Path) -> None:
+    accepted = tmp_path / "accepted.toml"
+    accepted.write_text(ENTRY)
+    done = run_compare("v0.16.0", "v0.16.1", "--accepted", accepted)
+    assert (done.returncode, "--accepted is for the gate" in done.stderr) == (2, True), done.stderr
