@@ -1,7 +1,9 @@
-"""Runs steps of the composite action as a runner would run them."""
+"""Runs steps of the composite actions and the examples as a runner would run them."""
 
 import os
+import re
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,18 @@ import yaml
 from waitbench.system.places import ROOT
 
 ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text())
+RUNNER = {
+    "GITHUB_ACTIONS": "true",
+    "GITHUB_ACTION_PATH": str(ROOT),
+    "GITHUB_EVENT_NAME": "pull_request",
+    "GITHUB_JOB": "cpu",
+    "GITHUB_REF": "refs/pull/7/merge",
+    "GITHUB_REPOSITORY": "somebody/something",
+    "GITHUB_SHA": "0" * 40,
+    "RUNNER_OS": "Linux",
+    "RUNNER_ARCH": "X64",
+}
+"""What a runner sets, besides files."""
 
 
 def step_named(name: str) -> dict[str, Any]:
@@ -18,13 +32,18 @@ def step_named(name: str) -> dict[str, Any]:
 
 
 def run_script(
-    step: dict[str, Any], folder: Path, environment: dict[str, str]
+    step: Mapping[str, Any], folder: Path, environment: Mapping[str, str]
 ) -> subprocess.CompletedProcess[str]:
-    """Runs the script of a step as the runner would."""
+    """Runs the script of a step as the runner would, in a folder."""
     command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]]
+    files = {
+        "GITHUB_OUTPUT": str(folder / "output"),
+        "GITHUB_STEP_SUMMARY": str(folder / "summary.md"),
+        "RUNNER_TEMP": str(folder / "temp"),
+    }
     return subprocess.run(
         command,
-        env={**os.environ, "GITHUB_OUTPUT": str(folder / "output"), **environment},
+        env={**os.environ, **RUNNER, **files, **environment},
         cwd=folder,
         capture_output=True,
         text=True,
@@ -35,5 +54,9 @@ def run_script(
 
 def outputs_in(folder: Path) -> dict[str, str]:
     """What steps left for later ones; the last of a name counts."""
-    lines = (folder / "output").read_text().splitlines()
-    return dict(line.split("=", 1) for line in lines)
+    path = folder / "output"
+    text = path.read_text() if path.exists() else ""
+    found: dict[str, str] = {}
+    for one in re.finditer(r"^(\w+)(?:=(.*)|<<(.*)\n((?:.*\n)*?)\3)$", text, re.MULTILINE):
+        found[one[1]] = one[2] if one[3] is None else one[4].removesuffix("\n")
+    return found

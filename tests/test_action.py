@@ -1,22 +1,31 @@
-"""The composite action and the examples: their shell steps are run as a runner would run them."""
+"""The composite actions and the examples: their shell steps are run as a runner would run them."""
 
+import json
+import os
 import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
-from tests.actions import ACTION, outputs_in, run_script, step_named
+from tests import standin
+from tests.actions import ACTION, RUNNER, outputs_in, run_script, step_named
 from tests.conftest import Compare
 from tests.faults import clones
 from waitbench.system.places import ROOT
 
+FIND, COMPARE = "Find what to compare", "Compare"
+EXAMPLES = sorted((ROOT / "examples").glob("*.yml"))
+WORKFLOWS = [path for path in EXAMPLES if path.name.startswith("github")]
+BRANCH = 'a"b$(touch${IFS}pwned);c'
+
 
 def run_step(tmp_path: Path, **inputs: str) -> subprocess.CompletedProcess[str]:
-    """Runs the step "Compare" as the runner would, with a compare.sh that prints its arguments."""
+    """Runs the action as the runner would, with a compare.sh that prints its arguments."""
     (tmp_path / "action").mkdir()
     fake = tmp_path / "action" / "compare.sh"
     fake.write_text('#!/bin/sh\nfor argument in "$@"; do printf "[%s]\\n" "$argument"; done\n')
@@ -24,156 +33,483 @@ def run_step(tmp_path: Path, **inputs: str) -> subprocess.CompletedProcess[str]:
     return run_with(tmp_path, tmp_path / "action", **inputs)
 
 
-def run_with(tmp_path: Path, action_path: Path, **inputs: str) -> subprocess.CompletedProcess[str]:
+def environment_of(step: dict[str, Any], folder: Path, inputs: dict[str, str]) -> dict[str, str]:
+    """The variables of a step: inputs, and what earlier steps have left."""
     values = {name: str(spec.get("default", "")) for name, spec in ACTION["inputs"].items()}
     values |= {name.replace("_", "-"): value for name, value in inputs.items()}
-    environment = {"ACTION_PATH": str(action_path)}
-    for variable, expression in step_named("Compare")["env"].items():
-        name = expression.removeprefix("${{ inputs.").removesuffix(" }}")
-        if name in values:
-            environment[variable] = values[name]
-    environment |= {
-        "RUNNER_TEMP": str(tmp_path / "temp"),
-        "GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md"),
-        "GITHUB_ACTIONS": "true",
-    }
-    return run_script(step_named("Compare"), tmp_path, environment)
+    found = {}
+    for variable, expression in step.get("env", {}).items():
+        inner = expression.removeprefix("${{ ").removesuffix(" }}")
+        if inner == expression:
+            found[variable] = expression
+        elif inner.startswith("inputs."):
+            found[variable] = values[inner.removeprefix("inputs.")]
+        elif inner.startswith("steps."):
+            found[variable] = outputs_in(folder).get(inner.rpartition(".")[2], "")
+    return found
 
 
-def test_every_input_reaches_the_step_as_a_variable_and_none_as_text(tmp_path: Path) -> None:
-    step = step_named("Compare")
-    for script in (each["run"] for each in ACTION["runs"]["steps"] if "run" in each):
+def run_with(
+    tmp_path: Path,
+    action_path: Path,
+    **inputs: str,
+) -> subprocess.CompletedProcess[str]:
+    """Finds what to compare, and compares."""
+    done: subprocess.CompletedProcess[str] | None = None
+    for name in (FIND, COMPARE):
+        step = step_named(name)
+        environment = {
+            "BASE": "", "BEFORE": "", "DEFAULT_BRANCH": "main",
+            "GITHUB_ACTION_PATH": str(action_path),
+            **environment_of(step, tmp_path, inputs),
+        }  # fmt: skip
+        done = run_script(step, tmp_path, environment)
+        if done.returncode != 0:
+            break
+    assert done is not None
+    return done
+
+
+def test_every_input_reaches_a_step_as_a_variable_and_none_as_text() -> None:
+    steps = ACTION["runs"]["steps"]
+    for script in (each["run"] for each in steps if "run" in each):
         assert "${{" not in script
-    assert {f"${{{{ inputs.{name} }}}}" for name in ACTION["inputs"]} <= set(step["env"].values())
+    read = {value for step in steps for value in step.get("env", {}).values()}
+    read |= {part for step in steps for part in re.findall(r"inputs\.[\w-]+", step.get("if", ""))}
+    for name in ACTION["inputs"]:
+        assert {f"${{{{ inputs.{name} }}}}", f"inputs.{name}"} & read, name
 
 
 def test_lines_become_arguments(tmp_path: Path) -> None:
     done = run_step(
         tmp_path, baseline="main", candidate="a\nb", scenarios="partitioned*\ndynamic",
-        fail_on="system:5%\n", arguments="--full", repository="some where",
+        fail_on="system:5%\n", arguments="--full", repository="some where", accepted="a b.toml",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     printed = done.stdout.split()
     assert printed[-4:] == ["[--]", "[main]", "[a]", "[b]"]
     assert "[some where]" in done.stdout
+    assert "[--accepted]\n[a b.toml]\n" in done.stdout
     assert done.stdout.count("[--scenario]") == 2
     assert "[--full]" in printed
     assert "[--gate]" not in printed
-    assert "\nverdict=" in (tmp_path / "output").read_text()
+    assert outputs_in(tmp_path)["verdict"].endswith("/verdict.json")
 
 
-def test_a_hostile_branch_name_stays_an_argument(tmp_path: Path) -> None:
-    done = run_step(tmp_path, baseline="$(touch pwned)`touch pwned`; touch pwned #")
-    assert done.returncode == 0
-    assert "[$(touch pwned)`touch pwned`; touch pwned #]" in done.stdout
+@pytest.mark.parametrize(("worker", "processes"), [("", "2"), ("rq.toml", None)])
+def test_a_worker_file_is_measured_with_as_many_processes_as_it_says(
+    worker: str, processes: str | None, tmp_path: Path
+) -> None:
+    done = run_step(tmp_path, baseline="a", candidate="b", worker=worker)
+    assert (f"[--worker]\n[{worker}]" in done.stdout) is bool(worker)
+    assert (f"[--processes]\n[{processes}]" in done.stdout) is (processes is not None)
+    assert done.stdout.count("[--processes]") == (processes is not None)
+
+
+def test_a_hostile_name_stays_an_argument(tmp_path: Path) -> None:
+    done = run_step(tmp_path, baseline=BRANCH, candidate="x")
+    assert done.returncode == 0, done.stderr
+    assert f"[{BRANCH}]" in done.stdout
     assert not (tmp_path / "pwned").exists()
 
 
 @pytest.mark.parametrize("criteria", ["", "\n"])
 def test_without_criteria_the_gate_has_its_own(criteria: str, tmp_path: Path) -> None:
-    done = run_step(tmp_path, baseline="main", fail_on=criteria)
+    done = run_step(tmp_path, baseline="main", candidate="x", fail_on=criteria)
     assert done.stdout.split().count("[--gate]") == 1
     assert "[--fail-on]" not in done.stdout
 
 
-@pytest.mark.integration
-def test_the_action_fails_for_a_regression_and_writes_the_summary_and_annotations(
-    tmp_path: Path,
+def test_two_uses_have_a_folder_and_an_artifact_each(tmp_path: Path) -> None:
+    found = []
+    for _ in range(2):
+        shutil.rmtree(tmp_path / "action", ignore_errors=True)
+        assert run_step(tmp_path, baseline="a", candidate="b").returncode == 0
+        found.append(outputs_in(tmp_path))
+    assert len({one["results"] for one in found}) == len({one["artifact"] for one in found}) == 2
+    for one in found:
+        assert re.fullmatch(r"waitbench-cpu\.\w+", one["artifact"])
+        assert Path(one["results"]).is_dir()
+
+
+class Pull:
+    """A pull request whose base has moved on, and its merge commit."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        folder.mkdir()
+        standin.git(folder, "init", "--quiet", "--initial-branch", "main")
+        self.began = self.commit("began")
+        standin.git(folder, "switch", "--quiet", "--create", BRANCH)
+        self.head = self.commit("changed")
+        standin.git(folder, "switch", "--quiet", "main")
+        self.moved = self.commit("moved")
+        standin.git(folder, "switch", "--quiet", "--detach", "main")
+        standin.git(folder, "merge", "--quiet", "--no-ff", "--message", "merged", self.head)
+        self.merged = standin.git(folder, "rev-parse", "HEAD")
+
+    def commit(self, name: str) -> str:
+        (self.folder / name).write_text(name)
+        standin.git(self.folder, "add", "--all")
+        standin.git(self.folder, "commit", "--quiet", "--message", name)
+        return standin.git(self.folder, "rev-parse", "HEAD")
+
+    def compared(self, at: str, tmp_path: Path, **event: str) -> tuple[str, str]:
+        """The baseline and the candidate, when this is checked out."""
+        standin.git(self.folder, "checkout", "--quiet", at)
+        variables = {"GITHUB_SHA": self.merged, "BASE": "", "BEFORE": "", **event}
+        environment = environment_of(step_named(FIND), tmp_path, {"repository": str(self.folder)})
+        environment |= {"DEFAULT_BRANCH": "main", **variables}
+        done = run_script(step_named(FIND), tmp_path, environment)
+        assert done.returncode == 0, done.stdout + done.stderr
+        found = outputs_in(tmp_path)
+        return found["baseline"], found["candidate"]
+
+
+def test_what_only_the_base_has_changed_is_in_both_revisions(tmp_path: Path) -> None:
+    pull = Pull(tmp_path / "repository")
+    # The event has the base as it was when the branch was pushed: too old, or too new.
+    for base in (pull.began, pull.moved):
+        merged = pull.compared(pull.merged, tmp_path, BASE=base)
+        assert merged == (f"base={pull.moved}", f"this={pull.merged}")
+        branch = pull.compared(pull.head, tmp_path, BASE=base)
+        assert branch == (f"base={pull.began}", f"this={pull.head}")
+    # The branch has merged its base itself: that is no merge of the pull request.
+    standin.git(pull.folder, "checkout", "--quiet", pull.head)
+    standin.git(pull.folder, "merge", "--quiet", "--no-ff", "--message", "own", pull.moved)
+    own = standin.git(pull.folder, "rev-parse", "HEAD")
+    assert pull.compared(own, tmp_path, BASE=pull.moved) == (f"base={pull.moved}", f"this={own}")
+
+
+def test_a_push_is_compared_with_what_was_there_before(tmp_path: Path) -> None:
+    pull = Pull(tmp_path / "repository")
+    for before, baseline in (
+        (pull.began, pull.began), ("0" * 40, pull.began), ("1" * 40, pull.began),
+    ):  # fmt: skip
+        found = pull.compared(pull.moved, tmp_path, BEFORE=before, GITHUB_EVENT_NAME="push")
+        assert found == (f"base={baseline}", f"this={pull.moved}")
+
+
+@pytest.mark.parametrize("what", ["no repository", "a history cut off"])
+def test_what_cannot_be_found_is_an_error_that_says_what_to_do(what: str, tmp_path: Path) -> None:
+    folder = tmp_path / "checkout"
+    folder.mkdir()
+    if what == "a history cut off":
+        pull = Pull(tmp_path / "repository")
+        source = f"file://{pull.folder}"
+        standin.git(tmp_path, "clone", "--quiet", "--depth", "1", source, str(folder))
+    environment = environment_of(step_named(FIND), tmp_path, {"repository": str(folder)})
+    environment |= {"BASE": "1" * 40, "BEFORE": "", "DEFAULT_BRANCH": "main"}
+    done = run_script(step_named(FIND), tmp_path, environment)
+    assert done.returncode == 3
+    assert done.stdout.startswith("::error title=waitbench::")
+    assert ("fetch-depth: 0" if what == "a history cut off" else "check it out") in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("event", "ref", "saves"),
+    [
+        ("push", "refs/heads/main", True),
+        ("schedule", "refs/heads/main", True),
+        ("push", "refs/heads/other", False),
+        ("pull_request", "refs/pull/7/merge", False),
+        # It runs on the default branch, and what it builds is of anybody.
+        ("issue_comment", "refs/heads/main", False),
+    ],
+)
+def test_only_the_default_branch_fills_the_cache(
+    event: str, ref: str, saves: bool, tmp_path: Path
 ) -> None:
+    environment = environment_of(step_named(FIND), tmp_path, {"baseline": "a", "candidate": "b"})
+    environment |= {"BASE": "", "BEFORE": "", "DEFAULT_BRANCH": "main"}
+    environment |= {"GITHUB_EVENT_NAME": event, "GITHUB_REF": ref}
+    environment["GITHUB_ACTION_PATH"] = str(tmp_path)
+    assert run_script(step_named(FIND), tmp_path, environment).returncode == 0
+    found = outputs_in(tmp_path)
+    assert (found.get("save") == "yes") is saves
+    assert found["prefix"] + found["week"] == "waitbench-Linux-X64-" + found["week"]
+    assert re.fullmatch(r"\d{4}-\d\d", found["week"])
+    assert (found["folder"], found["restore"]) == (f"{tmp_path}/.bench", "yes")
+    (tmp_path / ".bench" / "environments").mkdir(parents=True)
+    run_script(step_named(FIND), tmp_path, environment)
+    assert outputs_in(tmp_path)["restore"] == "no"
+
+
+@pytest.mark.integration
+def test_the_action_says_pass_fail_inconclusive_and_not_built(tmp_path: Path) -> None:
     # A clone, whose rounds count whatever else the machine does.
     clone = clones.make(tmp_path / "clone")
     quick, slow = clone.wheel("quick"), clone.wheel("slow", "burn 0.3")
+    broken = clone.wheel("broken", "broken")
+    (tmp_path / "workspace").mkdir()
 
-    def judge(baseline: str, candidate: str) -> subprocess.CompletedProcess[str]:
+    def judge(baseline: str, candidate: str, **inputs: str) -> subprocess.CompletedProcess[str]:
+        (tmp_path / "summary.md").unlink(missing_ok=True)
+        given = {"scenarios": "dynamic", "fail_on": "cpu:20%", "processes": "1"}
         return run_with(
             tmp_path, clone.root, baseline=f"base={baseline}", candidate=f"new={candidate}",
-            scenarios="dynamic", fail_on="cpu:20%", processes="1",
-            arguments="--no-plot\n--max-rounds\n6",
+            arguments="--no-plot\n--max-rounds\n6", **{**given, **inputs},
         )  # fmt: skip
+
+    def summary() -> str:
+        return (tmp_path / "summary.md").read_text()
 
     done = judge(quick, slow)
     assert done.returncode == 1, done.stdout + done.stderr
     assert "::error title=cpu in dynamic::new" in done.stdout
-    assert "### FAIL" in (tmp_path / "summary.md").read_text()
+    assert "FAIL: new: cpu in dynamic" in summary().splitlines()[0]
     outputs = outputs_in(tmp_path)
     assert Path(outputs["verdict"]).is_file()
+    assert Path(outputs["markdown"]).read_text().strip() == summary().strip()
     assert "<failure" in (Path(outputs["results"]) / "junit.xml").read_text()
     # A second step of the same job has a folder of its own.
     reversal = judge(slow, quick)
     assert reversal.returncode == 0, reversal.stdout + reversal.stderr
+    assert "PASS" in summary().splitlines()[0]
     assert Path(outputs["verdict"]).is_file()
+    for inconclusive, code in (("error", 3), ("pass", 0)):
+        # Whether there are rare bad runs is not looked at before the eighth round.
+        open_ = judge(quick, quick, fail_on="cpu:20%,tail", inconclusive=inconclusive)
+        assert open_.returncode == code, open_.stdout + open_.stderr
+        assert "INCONCLUSIVE" in summary().splitlines()[0]
+    failed = judge(quick, broken)
+    assert failed.returncode == 3
+    assert "NOT MEASURED" in summary().splitlines()[0]
+    wrong = judge(quick, slow, fail_on="nonsense:1%")
+    assert wrong.returncode == 2
+    assert "NOT MEASURED: waitbench ended with exit code 2" in summary()
 
 
-@pytest.mark.parametrize("name", ["bytewax-cpu.github.yml", "bytewax-cpu.gitlab-ci.yml"])
-def test_examples_are_valid_yaml_and_use_options_that_exist(
-    name: str, run_compare: Compare
-) -> None:
-    text = (ROOT / "examples" / name).read_text()
-    assert yaml.safe_load(text)
-    if "github" in name:
-        steps = yaml.safe_load(text)["jobs"]["cpu"]["steps"]
-        (used,) = [step["with"] for step in steps if "baseline" in step.get("with", {})]
-        assert set(used) <= set(ACTION["inputs"])
-    else:
-        lines = yaml.safe_load(text)["bytewax-cpu"]["script"]
-        (script,) = [line for line in lines if line.startswith("bench/compare.sh")]
-        help_text = run_compare("--help").stdout
-        used_options = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", script))
-        assert {"--repo", "--processes", "--budget", "--gate"} <= used_options
-        assert [option for option in used_options if option not in help_text] == []
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
+def test_an_example_uses_options_and_inputs_that_exist(path: Path, run_compare: Compare) -> None:
+    text = path.read_text()
+    calls = re.findall(
+        r"bench/(?:waitbench ([a-z]+)|(compare)\.sh)((?:[^\n]|\n {6,}(?=--))*)", text
+    )
+    for of_waitbench, of_script, arguments in calls:
+        help_text = run_compare("--help", command=of_waitbench or of_script).stdout
+        used = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", arguments))
+        assert [option for option in used if option not in help_text] == []
+    comment = yaml.safe_load((ROOT / "comment" / "action.yml").read_text())
+    uses = [step for step in steps_of(path) if str(step.get("uses", "")).startswith("OWNER/")]
+    for step in uses:
+        known = comment["inputs"] if "/comment@" in step["uses"] else ACTION["inputs"]
+        assert set(step.get("with", {})) <= set(known)
+    assert calls or uses
+
+
+def steps_of(path: Path) -> list[dict[str, Any]]:
+    if path.name.startswith("gitlab"):
+        return []
+    jobs = yaml.safe_load(path.read_text())["jobs"].values()
+    return [step for job in jobs for step in job.get("steps", [])]
 
 
 @pytest.mark.parametrize(
-    ("name", "command"),
-    [("bytewax-bisect.github.yml", "bisect"), ("bytewax-nightly.github.yml", "track")],
-)
-def test_a_workflow_uses_options_that_exist_and_pastes_nothing_into_a_script(
-    name: str, command: str, run_compare: Compare
-) -> None:
-    (job,) = yaml.safe_load((ROOT / "examples" / name).read_text())["jobs"].values()
-    scripts = [step["run"] for step in job["steps"] if "run" in step]
-    (script,) = [one for one in scripts if f"waitbench {command}" in one]
-    used = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", script))
-    assert {"--repo", "--results", "--budget"} <= used
-    help_text = run_compare("--help", command=command).stdout
-    assert [option for option in used if option not in help_text] == []
-    assert not any("${{" in one for one in scripts)
+    "path", [*WORKFLOWS, *sorted((ROOT / ".github" / "workflows").glob("*.yml"))],
+    ids=lambda path: path.name,
+)  # fmt: skip
+def test_a_workflow_has_few_rights_and_pastes_nothing_into_a_script(path: Path) -> None:
+    workflow = yaml.safe_load(path.read_text())
+    assert workflow["permissions"] in ({}, {"contents": "read"})
+    for job in workflow["jobs"].values():
+        steps = job.get("steps", [])
+        assert not any("${{" in step.get("run", "") for step in steps)
+        rights = {**workflow["permissions"], **job.get("permissions", {})}
+        runs_code = any(
+            "bench/" in step.get("run", "") or step.get("uses", "").startswith("OWNER/waitbench@")
+            for step in steps
+        )
+        # What builds and runs a change may not write, and what writes runs none of it.
+        assert not (runs_code and "write" in rights.values())
+        for step in steps:
+            if "actions/checkout@" in step.get("uses", ""):
+                may_push = rights.get("contents") == "write"
+                assert step["with"]["persist-credentials"] is may_push
+    assert "pull_request_target" not in path.read_text()
 
 
-def test_the_matrix_measures_every_share_and_merges_them(run_compare: Compare) -> None:
-    text = (ROOT / "examples" / "bytewax-cpu-matrix.github.yml").read_text()
-    jobs = yaml.safe_load(text)["jobs"]
-    scripts = {
-        name: [step["run"] for step in job["steps"] if "run" in step] for name, job in jobs.items()
-    }
-    assert not any("${{" in one for of_job in scripts.values() for one in of_job)
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+def test_an_example_lets_the_kernel_count_where_it_measures(path: Path) -> None:
+    for job in yaml.safe_load(path.read_text())["jobs"].values():
+        scripts = [step.get("run", "") for step in job["steps"]]
+        measures = [
+            place for place, one in enumerate(scripts)
+            if re.search(r"bench/(compare\.sh|waitbench (bisect|track))", one)
+        ]  # fmt: skip
+        for place in measures:
+            assert any("allow-counting.sh" in one for one in scripts[:place])
+
+
+def test_the_matrix_measures_every_share_and_merges_them() -> None:
+    jobs = yaml.safe_load((ROOT / "examples" / "github-matrix.yml").read_text())["jobs"]
     numbers = jobs["share"]["strategy"]["matrix"]["shard"]
     assert numbers == list(range(1, len(numbers) + 1))
-    (measured,) = [one for one in scripts["share"] if "compare.sh" in one]
+    (measured,) = [one["run"] for one in jobs["share"]["steps"] if "compare.sh" in str(one)]
     assert f'--shard "$SHARD/{len(numbers)}"' in measured
-    (merged,) = [one for one in scripts["verdict"] if "waitbench merge" in one]
-    for script, command in ((measured, "compare"), (merged, "merge")):
-        help_text = run_compare("--help", command=command).stdout
-        used = re.findall(r"(?<![\w-])--[a-z][a-z-]+", script)
-        assert [option for option in used if option not in help_text] == []
 
 
 @pytest.mark.parametrize(
-    "name", [step["name"] for step in ACTION["runs"]["steps"] if "run" in step]
+    ("text", "good", "expected"),
+    [
+        ("Slow!\nbisect v0.20.1 main\r\nThanks", "", ("v0.20.1", "main")),
+        ("bisect a b\nbisect c d", "", ("a", "b")),
+        ("", "v1", ("v1", "later")),
+        ("bisect $(touch pwned) main", "", None),
+        ("nothing", "", None),
+    ],
 )
-def test_the_scripts_of_the_steps_are_sound(name: str) -> None:
-    done = subprocess.run(
-        # Below a warning it takes the variables of the step for misspelt ones of its own.
-        [
-            Path(sys.executable).with_name("shellcheck"),
-            *("--shell", "bash", "--severity", "warning", "-"),
-        ],
-        input=step_named(name)["run"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout
+def test_the_text_of_an_issue_names_what_is_searched_or_that_is_said(
+    text: str, good: str, expected: tuple[str, str] | None, tmp_path: Path
+) -> None:
+    steps = steps_of(ROOT / "examples" / "github-bisect.yml")
+    (step,) = [one for one in steps if one.get("id") == "asked"]
+    variables = {"TEXT": text, "GOOD": good, "BAD": "later" if good else ""}
+    done = run_script(step, tmp_path, variables)
+    if expected is None:
+        assert (done.returncode, "has no line such as" in done.stdout) == (2, True)
+    else:
+        found = outputs_in(tmp_path)
+        assert (done.returncode, found["good"], found["bad"]) == (0, *expected)
+    assert not (tmp_path / "pwned").exists()
+
+
+@pytest.mark.parametrize(
+    ("comment", "expected"),
+    [
+        ("/waitbench", ""),
+        ("/waitbench partitioned-* dynamic\nthanks", "partitioned-*\ndynamic"),
+        ("/waitbench $(touch pwned)", None),
+    ],
+)
+def test_a_comment_names_scenarios_and_nothing_else(
+    comment: str, expected: str | None, tmp_path: Path
+) -> None:
+    steps = steps_of(ROOT / "examples" / "github-command.yml")
+    (step,) = [one for one in steps if one.get("id") == "asked"]
+    done = run_script(step, tmp_path, {"COMMENT": comment})
+    assert done.returncode == (1 if expected is None else 0), done.stderr
+    assert outputs_in(tmp_path).get("scenarios") == expected
+    assert not (tmp_path / "pwned").exists()
+
+
+GH = """\
+#!/usr/bin/env python3
+# Answers as GitHub's program would: pull requests and comments are in $STATE.
+import json, os, subprocess, sys
+state = os.environ["STATE"]
+with open(os.path.join(state, "calls"), "a") as file:
+    file.write(json.dumps(sys.argv[1:]) + "\\n")
+path = next(one for one in sys.argv if one.startswith("repos/"))
+for one in sys.argv:
+    if one.startswith("body=@"):
+        with open(one[6:]) as body, open(os.path.join(state, "body"), "w") as kept:
+            kept.write(body.read())
+if "POST" not in sys.argv and "PATCH" not in sys.argv:
+    with open(os.path.join(state, path.rsplit("/", 1)[1])) as file:
+        sys.stdout.write(file.read())
+"""
+
+
+class GitHub:
+    """A pull request with comments, as ``gh`` sees it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.state = folder / "state"
+        self.state.mkdir()
+        self.programs = folder / "bin"
+        self.programs.mkdir()
+        (self.programs / "gh").write_text(GH)
+        (self.programs / "gh").chmod(0o755)
+        self.results = folder / "results"
+        self.results.mkdir()
+        self.set(pulls="7\n", comments="")
+
+    def set(self, **answers: str) -> None:
+        for name, text in answers.items():
+            (self.state / name).write_text(text)
+
+    def comment(self, **variables: str) -> subprocess.CompletedProcess[str]:
+        known = {
+            "GH_TOKEN": "x", "NUMBER": "", "RUN_URL": "https://example.org/runs/1",
+            "HEAD_OWNER": "them", "HEAD_BRANCH": BRANCH, "HEAD_SHA": "abc",
+            "RESULTS": str(self.results), "STATE": str(self.state),
+            "PATH": f"{self.programs}:{os.environ['PATH']}",
+        }  # fmt: skip
+        return subprocess.run(
+            [ROOT / "comment" / "comment.sh"], env={**os.environ, **RUNNER, **known, **variables},
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+
+    def calls(self) -> list[list[str]]:
+        return [json.loads(line) for line in (self.state / "calls").read_text().splitlines()]
+
+    @property
+    def body(self) -> str:
+        return (self.state / "body").read_text()
+
+
+def test_a_verdict_is_one_comment_that_is_brought_up_to_date(tmp_path: Path) -> None:
+    hub = GitHub(tmp_path)
+    for place in ("one", "two"):
+        (hub.results / place).mkdir()
+        (hub.results / place / "verdict.md").write_text(f"### PASS {place} @maintainer ü\n")
+    done = hub.comment()
+    assert done.returncode == 0, done.stderr
+    *_, asked, written = hub.calls()
+    assert "repos/somebody/something/issues/7/comments" in asked
+    assert {"POST", "repos/somebody/something/issues/7/comments"} <= set(written)
+    assert hub.body.startswith("<!-- waitbench -->\n### PASS one ")
+    assert "### PASS two" in hub.body
+    assert "@maintainer" not in hub.body
+    assert "(https://example.org/runs/1)" in hub.body
+    assert f"head=them:{BRANCH}" in hub.calls()[0]
+    hub.set(comments="41\n42\n")
+    assert hub.comment().returncode == 0
+    assert {"PATCH", "repos/somebody/something/issues/comments/41"} <= set(hub.calls()[-1])
+
+
+def test_a_verdict_that_is_too_long_is_cut_off(tmp_path: Path) -> None:
+    hub = GitHub(tmp_path)
+    (hub.results / "verdict.md").write_text("### FAIL\n" + "x" * 100_000)
+    assert hub.comment(NUMBER="12").returncode == 0
+    assert 50_000 < len(hub.body) < 65_536
+    assert "issues/12/comments" in hub.calls()[-1][-3]
+
+
+@pytest.mark.parametrize("lack", ["pull request", "verdict"])
+def test_where_there_is_nothing_to_say_a_notice_says_why(lack: str, tmp_path: Path) -> None:
+    hub = GitHub(tmp_path)
+    if lack == "pull request":
+        (hub.results / "verdict.md").write_text("### PASS\n")
+        hub.set(pulls="")
+    done = hub.comment()
+    assert (done.returncode, done.stdout.count("::notice")) == (0, 1), done.stderr
+    assert not (hub.state / "body").exists()
+
+
+def test_a_number_that_is_none_is_refused(tmp_path: Path) -> None:
+    done = GitHub(tmp_path).comment(NUMBER="7/../../x")
+    assert (done.returncode, "is not the number" in done.stdout) == (3, True)
+
+
+@pytest.mark.parametrize("number", range(6))
+def test_the_scripts_of_the_steps_are_sound(number: int) -> None:
+    examples = [step for path in WORKFLOWS for step in steps_of(path)]
+    scripts = [step["run"] for step in (*ACTION["runs"]["steps"], *examples) if "run" in step]
+    for script in scripts[number::6]:
+        done = subprocess.run(
+            # Below a warning it takes the variables of the step for misspelt ones of its own.
+            [
+                Path(sys.executable).with_name("shellcheck"),
+                *("--shell", "bash", "--severity", "warning", "-"),
+            ],
+            input=script,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout
 
 
 @pytest.mark.parametrize("measured", [True, False])
@@ -182,7 +518,6 @@ def test_a_page_is_made_of_whatever_was_measured(tmp_path: Path, measured: bool)
     results.mkdir()
     if measured:
         shutil.copytree(ROOT / "docs" / "samples" / "waiting", results, dirs_exist_ok=True)
-    environment = {"ACTION_PATH": str(ROOT), "RESULTS": str(results)}
-    done = run_script(step_named("Make a page of them"), tmp_path, environment)
+    done = run_script(step_named("Make a page of them"), tmp_path, {"RESULTS": str(results)})
     assert done.returncode == 0, done.stderr
     assert (results / "page.html").exists() is measured

@@ -69,7 +69,7 @@ class Machine:
         outputs = outputs_in(self.folder)
         environment = {
             variable: outputs.get(expression.split(".")[-1].removesuffix(" }}"), "")
-            for variable, expression in step["env"].items()
+            for variable, expression in step.get("env", {}).items()
         }
         environment |= {"TRACING": str(self.tracing), "STATE": str(self.state)}
         environment["PATH"] = f"{self.folder / 'bin'}:{os.environ['PATH']}"
@@ -106,7 +106,7 @@ def test_without_sudo_nothing_is_changed_and_a_notice_says_so(tmp_path: Path) ->
     machine = Machine(tmp_path)
     machine.refuse("no-sudo")
     before = machine.settings()
-    assert machine.run(ALLOW).startswith("::notice title=CPU cost::No sudo without a password")
+    assert machine.run(ALLOW).startswith("::notice title=waitbench::No sudo without a password")
     assert machine.run(PUT_BACK) == ""
     assert machine.settings() == before
 
@@ -123,4 +123,7 @@ def test_a_kernel_that_refuses_is_a_notice(tmp_path: Path) -> None:
 def test_what_is_put_back_is_put_back_after_a_failure_too() -> None:
     names = [step["name"] for step in ACTION["runs"]["steps"]]
     assert names.index(ALLOW) < names.index("Compare")
-    assert (names[-1], step_named(PUT_BACK)["if"]) == (PUT_BACK, "always()")
+    assert (names[-1], step_named(PUT_BACK)["if"]) == (
+        PUT_BACK,
+        "always() && inputs.sudo == 'true'",
+    )
