@@ -86,6 +86,16 @@ def test_without_a_complaint_the_end_of_the_log_is_said(tmp_path: Path) -> None:
     said = fail("print('all is well'); raise SystemExit(4)", tmp_path / "log")
     assert "failed (exit 4)" in said
     assert "all is well" in said
+    first, second, *_ = said.splitlines()
+    assert first.endswith("failed (exit 4): all is well"), "an outcome keeps the first line only"
+    assert second == f"The end of {tmp_path / 'log'}:"
+
+
+def test_the_reason_of_what_said_nothing_is_whole_too(tmp_path: Path) -> None:
+    (tmp_path / "log").write_text("of yesterday\n")
+    said = fail("raise SystemExit(4)", tmp_path / "log")
+    assert said.splitlines()[0].endswith("failed (exit 4).")
+    assert "yesterday" not in said
 
 
 def test_a_step_that_does_not_end_is_killed_and_the_option_is_named(tmp_path: Path) -> None:

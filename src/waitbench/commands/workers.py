@@ -195,7 +195,7 @@ class Sitting:
             code = comparing.compare(request)
         except HarnessError as error:
             code = ExitCode.FAILED
-            why = str(error).splitlines()[0]
+            why = error.reason
             self.rows += [
                 Row(worker=worker.name, version=one, remark=why) for one in worker.versions
             ]

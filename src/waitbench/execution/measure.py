@@ -52,7 +52,7 @@ _CHAINED = (
     "During handling of the above exception, another",
 )
 _MOST_LINES, _MOST_WORDS = 200, 200
-"""Of the end of stderr, and characters of each of its exceptions."""
+"""Of the end of its output, and characters of each of its exceptions."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class Measurer:
                     log += "\n" + (ready.services.last_words() if ready.services else "")
                     return outcome(why.reason, str(why), log.strip())
         except HarnessError as error:  # a service that does not start
-            return outcome(FAILED, str(error).splitlines()[0], str(error))
+            return outcome(FAILED, error.reason, str(error))
         return Measurement(
             label=planned.label,
             round=planned.round,
@@ -160,7 +160,8 @@ class Measurer:
         timing = parse_export(export.read_text("utf-8", "replace"))
         failure = ready.folder / FAILURE
         if failure.exists():
-            raise _NoMeasurement(FAILED, failure.read_text("utf-8", "replace"))
+            last_words = _last_words(stderr_file) or _last_words(ready.folder / "stdout")
+            raise _NoMeasurement(FAILED, failure.read_text("utf-8", "replace") + last_words)
         if timing.exit_code != 0:
             raise _NoMeasurement(
                 FAILED,
@@ -250,13 +251,13 @@ def _totals(reports: Sequence[Mapping[str, Any]]) -> Mapping[str, float]:
     return {name: sum(one.get(name, 0.0) for one in totals) for one in totals for name in one}
 
 
-def _last_words(stderr: Path) -> str:
+def _last_words(output: Path) -> str:
     """What happened: the last line, and the exceptions that it came from, the nearest first.
 
     The whole is in the log.
     """
     parts: list[list[str]] = [[]]
-    for line in tail(stderr, _MOST_LINES).splitlines():
+    for line in tail(output, _MOST_LINES).splitlines():
         if line.startswith(_CHAINED):
             parts.append([])
         elif line.strip() and "Ignoring non-zero exit code" not in line:

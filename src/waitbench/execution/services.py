@@ -182,7 +182,7 @@ def _wait_until_ready(server: Server, upstream: str | None, cache: Cache) -> Non
     last = tail(server.log, 1) or "it printed nothing"
     used = f" It was to use {upstream}." if upstream is not None else ""
     raise HarnessError(
-        f"The service {server.service.name} {how}: {last}.{used} Its log: {kept}\n"
+        f"The service {server.service.name} {how}: {last}.{used}\nIts log: {kept}\n"
         f"{tail(server.log)}".rstrip()
     )
 

@@ -33,6 +33,11 @@ class HarnessError(Exception):
     def __init__(self, message: str) -> None:
         super().__init__(masked(message))
 
+    @property
+    def reason(self) -> str:
+        """Its first line, which is a whole sentence: what an outcome says in one line."""
+        return str(self).splitlines()[0]
+
 
 class MachineError(HarnessError):
     """This machine lacks what every comparison takes, whatever is compared."""

@@ -209,6 +209,6 @@ def _not_built(label: str, error: HarnessError, at: str) -> Outcome:
         position=0,
         started_at=at,
         reason=NOT_BUILT,
-        message=str(error).splitlines()[0],
+        message=error.reason,
         log=str(error),
     )

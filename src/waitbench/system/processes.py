@@ -144,15 +144,15 @@ def _is_alive_in(process: psutil.Process, group: int) -> bool:
         return False
 
 
-def tail(path: Path, lines: int = 15) -> str:
-    """The last lines of a log, or an empty string where there is none.
+def tail(path: Path, lines: int = 15, since: int = 0) -> str:
+    """The last lines of a log, or an empty string where there is none; from a byte on.
 
     Read from the end: a log may be larger than memory, and a line longer than a page.
     """
     try:
         with path.open("rb") as file:
             size = file.seek(0, os.SEEK_END)
-            file.seek(max(0, size - _TAIL_BYTES))
+            file.seek(max(since, size - _TAIL_BYTES))
             text = file.read().decode("utf-8", "replace")
     except FileNotFoundError:
         return ""
@@ -206,14 +206,16 @@ def run_logged(
     if finished.timed_out:
         raise HarnessError(
             f"{program} was still running after {time_limit_s:g} s, and was killed; --setup-limit "
-            f"allows more. The end of {log}:\n{tail(log)}"
+            f"allows more.\nThe end of {log}:\n{tail(log)}"
         )
     complaints = _complaints(log, begun)
+    # The first line is what an outcome says: it is whole, and names no place of this machine.
     if complaints:
-        # The first line is what an outcome says.
         said = "\n".join((f": {complaints[0]}", *complaints[1:], f"The log is {log}."))
     else:
-        said = f". The end of {log}:\n{tail(log)}"
+        end = tail(log, since=begun)
+        last = end.rpartition("\n")[2].strip()
+        said = "".join((f": {last}" if last else ".", f"\nThe end of {log}:\n{end}"))
     raise HarnessError(f"{program} failed (exit {finished.returncode}){said}{hint(log)}")
 
 
