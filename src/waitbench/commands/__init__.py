@@ -1,5 +1,6 @@
 """The command line: parses, calls one command, and maps errors to exit codes."""
 
+import errno
 import io
 import os
 import sys
@@ -135,10 +136,10 @@ def _run() -> tuple[int, str]:
     except (endings.Ended, KeyboardInterrupt, typer.Abort):
         code, said = ExitCode.INTERRUPTED, f"interrupted. {endings.note()}"
     except (BrokenPipeError, SystemExit):  # typer makes the one of the other
-        code, said = (
-            ExitCode.FAILED,
-            "nobody reads the output any more. Write it to a file instead.",
-        )
+        # Whoever reads has had enough, as head has: that is no news, but for what is unfinished.
+        code, said = ExitCode.FAILED, ""
+        if endings.has_note():
+            said = f"nobody reads the output any more. {endings.note()}"
     except Exception as error:
         code, said = ExitCode.FAILED, crashes.explain(error)
     if endings.was_ended() and code != ExitCode.INTERRUPTED:
@@ -154,8 +155,9 @@ def _flush(code: int) -> int:
         stream.flush()
     except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
-        with suppress(OSError):
-            program = installation.program_name()
-            print(f"{program}: the output cannot be written: {error.strerror}.", file=sys.stderr)
+        if error.errno != errno.EPIPE:
+            with suppress(OSError):
+                said = f"the output cannot be written: {error.strerror}."
+                print(f"{installation.program_name()}: {said}", file=sys.stderr)
         return int(code or ExitCode.FAILED)
     return code

@@ -119,6 +119,11 @@ def note() -> str:
     return _state.notes[-1] if _state.notes else "Nothing had been measured."
 
 
+def has_note() -> bool:
+    """Whether something is under way of which the user is to be told."""
+    return bool(_state.notes)
+
+
 def was_ended() -> bool:
     """Whether a signal has been received."""
     return _state.told
