@@ -81,10 +81,9 @@ def test_merged_shares_mean_what_one_machine_says_of_the_same_measurements(
     if gate:
         verdict = "verdict.json"
         assert (together / verdict).read_bytes() == (whole / verdict).read_bytes()
-    # From the summary on, they say the same, but for the folder.
+    # From the answer on, they say the same, but for the folder.
     said = [
-        text[text.index("all scenarios · ") :].split("Results in")[0]
-        for text in (one.stdout, done.stdout)
+        text[text.index(" RESULT ") :].split("\nPage ")[0] for text in (one.stdout, done.stdout)
     ]
     assert said[0] == said[1]
 
@@ -185,7 +184,7 @@ def test_whole_comparisons_by_several_machines_are_set_side_by_side(
     done = run_compare(*folders, *options, command="merge")
     assert done.returncode == 1, done.stdout + done.stderr
     assert "heavy against the baseline, on each machine" in done.stdout
-    assert "A: FAIL: heavy: cpu in dynamic" in done.stdout
+    assert "A: FAIL: heavy: CPU time" in done.stdout
     assert "(small)" in markdown.read_text()
     data = json.loads((kept / "machines.json").read_text())
     assert data["verdicts"]["B"]["questions"] == 2, "the error is shared by the machines"

@@ -45,7 +45,7 @@ def test_an_a_a_comparison_of_a_wheel_is_measured_tabulated_charted_and_called_i
         done.stdout.index("partitioned · single"),
         done.stdout.index("dynamic warm-up"),
     )
-    assert table < next_run < done.stdout.index("all scenarios · B against A")
+    assert table < next_run < done.stdout.index("RESULT   B against A")
 
 
 @pytest.mark.smoke

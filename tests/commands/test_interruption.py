@@ -100,4 +100,5 @@ def test_an_interrupted_comparison_sums_up_what_it_knows(tmp_path: Path) -> None
     process.send_signal(signal.SIGTERM)
     said, _ = process.communicate(timeout=10)
     assert process.returncode == 130
-    assert "all scenarios · B against A" in said.partition("Interrupted. What was")[2]
+    so_far = said.partition("Interrupted. What was")[2]
+    assert "RESULT   B against A, so far" in so_far

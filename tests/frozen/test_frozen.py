@@ -13,6 +13,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 import runner
 from tests import gate_runs
@@ -22,9 +23,9 @@ from tests.reporting.test_bisection import CASES as SEARCHES
 from waitbench.analysis import gate
 from waitbench.analysis.criteria import DEFAULTS
 from waitbench.analysis.gate import GateVerdict
-from waitbench.reporting import bisection, markdown
-from waitbench.reporting.console import print_document
-from waitbench.reporting.gate import document
+from waitbench.reporting import bisection, gate_answer, markdown
+from waitbench.reporting.console import print_answer, print_document, print_tables
+from waitbench.reporting.document import Answer
 from waitbench.reporting.gate_formats import FORMATS, annotations
 from waitbench.system.places import ROOT
 
@@ -136,8 +137,12 @@ VERDICTS = verdicts()
 def on_console(width: int) -> Callable[[GateVerdict], str]:
     """What a console of so many columns shows of a verdict."""
 
+    def show(verdict: GateVerdict, to: Console) -> None:
+        print_tables([gate_answer.details(verdict)], to)
+        print_answer(gate_answer.answer(verdict, Answer(title="new against base", basis="")), to)
+
     def shown(verdict: GateVerdict) -> str:
-        return "\n".join([*lines_of(lambda to: print_document(document(verdict), to), width), ""])
+        return "\n".join([*lines_of(lambda to: show(verdict, to), width), ""])
 
     return shown
 

@@ -14,11 +14,12 @@ from waitbench.reporting.gate_formats import FORMATS, annotations, junit, plain
 
 
 def test_the_headline_names_what_failed_and_where(failing: GateVerdict) -> None:
-    assert texts.headline(failing) == "FAIL: new: system in waiting"
+    assert texts.headline(failing) == "FAIL: new: system time 1.5× more in waiting"
     first = failing.judgements[0]
     places = [replace(first, place=name) for name in ("a", "a", "b", "c", "d", "e")]
     assert texts.headline(replace(failing, judgements=tuple(places))) == (
-        "FAIL: new: system in a; new: system in b; new: system in c; 2 more"
+        "FAIL: new: system time 1.5× more in a; new: system time 1.5× more in b; "
+        "new: system time 1.5× more in c; 2 more"
     )
 
 
@@ -71,8 +72,8 @@ def test_every_form_agrees_with_the_exit_code(name: str, request: pytest.Fixture
 def test_a_rise_whose_cost_may_have_fallen_is_remarked(forgiven: GateVerdict) -> None:
     rose = replace(forgiven.judgements[0], verdict=Verdict.SLOWER, excusable=True, cost_ratio=0.8)
     assert texts.remarks(replace(forgiven, judgements=(rose,)))[-1] == (
-        "new in waiting: wake-ups while waiting × 12.3; whether the workers' steady CPU "
-        "fell × 0.80 is not certain in so few rounds."
+        "new in waiting: wake-ups while waiting 12× more; whether the workers' steady CPU, "
+        "1.25× less, pays for it is not certain in so few rounds."
     )
 
 
@@ -191,7 +192,7 @@ def test_means_that_differ_from_the_usual_ratio_are_remarked(failing: GateVerdic
     cpu = replace(failing.judgements[1], ratio=1.02, means=2.4)
     said = texts.remarks(replace(failing, judgements=(cpu,)))
     assert said[-1] == (
-        "new in waiting, cpu:50%: the usual ratio is 1.02, that of the means 2.40: some runs cost "
+        "new in waiting, cpu:50%: usually 2 % more, but 2.4× more by the means: some runs cost "
         "much more."
     )
 

@@ -29,7 +29,7 @@ def test_the_console_shows_each_place_then_remarks_then_the_headline(
     assert lines[3].split()[:6] == ["new", "system:10%", "1.50", "(1.50–1.50)", "10", "slower"]
     assert lines[3].endswith(" + 10 %")
     assert "12.3 (12.2–12.4)" in lines[6]
-    assert lines[-1] == "FAIL: new: system in waiting"
+    assert lines[-1] == "FAIL: new: system time 1.5× more in waiting"
 
 
 def test_all_judgements_fit_in_eighty_columns_with_the_shared_ones_first(
@@ -63,7 +63,7 @@ def test_long_labels_leave_the_rest_its_room(failing: GateVerdict) -> None:
 def test_markdown_lists_the_remarks_as_text(forgiven: GateVerdict) -> None:
     hostile = replace(forgiven, unsupported=("a|b <i> in waiting",))
     text = FORMATS["markdown"](hostile)
-    assert "\n* new in waiting: wake-ups while waiting × 12.3, but" in text
+    assert "\n* new in waiting: wake-ups while waiting 12× more, but" in text
     assert "\n* a\\|b &lt;i> in waiting: not asked, as the baseline does not support it." in text
 
 

@@ -4,7 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from waitbench.reporting.shortening import shorten, shorten_apart
+from tests.records import contestant, facts, make_record, times
+from waitbench.analysis.statistics import compare
+from waitbench.reporting.shortening import named, short_names, shorten, shorten_apart
 
 
 def test_a_text_keeps_its_beginning_and_its_end() -> None:
@@ -36,3 +38,55 @@ def test_whatever_the_texts_are_they_fit_and_differ(texts: list[str], width: int
     short = shorten_apart(texts, width)
     assert all(len(text) <= width for text in short)
     assert len(set(short)) == len(set(texts))
+
+
+@pytest.mark.parametrize(
+    ("labels", "names", "remarks"),
+    [
+        (["v0.16.0", "v0.16.1"], ["v0.16.0", "v0.16.1"], ()),
+        (
+            ["pathway@0.16.2+setuptools==80.9.0", "pathway@0.17.0+setuptools==80.9.0"],
+            ["0.16.2", "0.17.0"],
+            ("All revisions: with setuptools==80.9.0.", "All are revisions of pathway."),
+        ),
+        (
+            ["v0.21.1", "pathway@0.16.2+setuptools==80.9.0"],
+            ["v0.21.1", "pathway@0.16.2"],
+            ("pathway@0.16.2: with setuptools==80.9.0.",),
+        ),
+        (
+            ["pathway@0.33.0", "pathway@0.33.0+autocommit_ms:100", "v0.21.1"],
+            ["pathway@0.33.0", "pathway@0.33.0+autocommit_ms:100", "v0.21.1"],
+            (),
+        ),
+        (["a-branch-of-mine+a-second-one", "v1"], ["a-branch-of-mine+a-second-one", "v1"], ()),
+    ],
+)
+def test_long_labels_get_short_names_where_these_differ(
+    labels: list[str], names: list[str], remarks: tuple[str, ...]
+) -> None:
+    found = short_names(labels)
+    assert [found.of(label) for label in labels] == names
+    assert found.remarks == remarks
+
+
+LABELS = st.from_regex(r"([a-c]@)?v[12](\+[xy]==[12])?(\+long-knob-of-it:[12])?", fullmatch=True)
+
+
+@given(st.lists(LABELS, max_size=6, unique=True))
+def test_names_differ_and_nothing_that_they_leave_out_goes_unsaid(labels: list[str]) -> None:
+    found = short_names(labels)
+    names = [found.of(label) for label in labels]
+    assert len(set(names)) == len(labels)
+    for label, name in zip(labels, names, strict=True):
+        left_out = [part for part in label.replace("@", "+").split("+") if part not in name]
+        assert all(any(part in remark for remark in found.remarks) for part in left_out)
+
+
+def test_a_comparison_is_told_by_its_names_wherever_labels_stand() -> None:
+    labels = [f"pathway@0.1{n}.2+setuptools==80.9.0" for n in (6, 7)]
+    same = facts(extensions={"x.so": "same"}, package_sha256="same")
+    revisions = tuple(contestant(label, facts=same) for label in labels)
+    record = make_record({one: [times(1, 1, 1)] for one in labels}, revisions=revisions)
+    (first, second) = named(compare(record), short_names(labels)).rows
+    assert (first.label, second.label, second.identical_to) == ("0.16.2", "0.17.2", "0.16.2")

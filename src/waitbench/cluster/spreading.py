@@ -164,7 +164,6 @@ class Spreading:
             gate=self.comparing.gate,
             share=valid.share,
             plot=self.comparing.plot,
-            is_traced=self.comparing.extras.trace,
             output=self.comparing.output,
         )
 

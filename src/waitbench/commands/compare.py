@@ -154,6 +154,7 @@ def compare(
     ] = None,
     plot: options.Plot = True,
     quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="The comparison as JSON on stdout, progress on stderr.")
     ] = False,
@@ -188,7 +189,7 @@ def compare(
         results=results,
         resume=resume,
         plot=plot,
-        output=Output(quiet=quiet, as_json=as_json),
+        output=Output(quiet=quiet, as_json=as_json, verbose=verbose),
     )
     if everywhere and on is None:
         raise UsageError("--everywhere is for several machines: name them with --on.")

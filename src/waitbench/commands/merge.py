@@ -61,12 +61,13 @@ def merge(
     ] = None,
     plot: options.Plot = True,
     quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="The comparison as JSON on stdout.")
     ] = False,
 ) -> None:
     """Make one comparison of its shares: tables, verdict, charts and exit code as compare has."""
-    output = Output(quiet=quiet, as_json=as_json)
+    output = Output(quiet=quiet, as_json=as_json, verbose=verbose)
     if everywhere:
         for name, given in (("--junit", junit), ("--html", html), ("--output", reports)):
             if given:
@@ -118,7 +119,6 @@ class Merging:
                     gate=gate,
                     share=Share(scenarios=names, of=names),
                     plot=self.plot,
-                    is_traced=any(traced.values()),
                     output=self.output,
                 )
                 for record in found.records:

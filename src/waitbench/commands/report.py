@@ -1,23 +1,25 @@
 """``report``: the tables of folders of results, or a page of them."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Optional
 
 import typer
-from rich.console import Console
 
 from waitbench import families
 from waitbench.analysis import statistics
+from waitbench.analysis.gate import GateVerdict
 from waitbench.model.errors import UsageError
 from waitbench.pipeline import paging
-from waitbench.reporting import machines, summary
+from waitbench.pipeline.concluding import Output, answer_of, say_answer
+from waitbench.pipeline.gating import Gate
 from waitbench.reporting import traces as traced
 from waitbench.reporting.comparison import print_comparison
-from waitbench.reporting.console import make_console, print_tables
-from waitbench.reporting.document import Table
-from waitbench.reporting.markdown import render_table
+from waitbench.reporting.console import print_tables
+from waitbench.reporting.markdown import render_answer, render_table
 from waitbench.store import comparisons, folders, traces
+from waitbench.store.comparisons import Contents
 from waitbench.system import files
 from waitbench.system.places import RESULTS, shown
 
@@ -42,7 +44,9 @@ def report(
     ] = None,
     markdown: Annotated[
         Optional[Path],
-        typer.Option(metavar="FILE", help="The tables that only a family has, as Markdown."),
+        typer.Option(
+            metavar="FILE", help="The answer, and the tables that only a family has, as Markdown."
+        ),
     ] = None,
     html: Annotated[
         Optional[Path],
@@ -61,32 +65,36 @@ def report(
         raise UsageError(f"--newest {newest}: must not be negative.")
     if html is not None and markdown is not None:
         raise UsageError("--markdown is of what report prints: leave it out, or --html.")
-    output = make_console()
+    output = Output(quiet=False, as_json=False, verbose=True)
     if html is not None:
         paging.write(html, results or [folders.existing_folder(None)], newest)
-        output.print(str(html), soft_wrap=True)
+        output.answers.print(str(html), soft_wrap=True)
         return
-    of_families = []
+    rendered: list[str] = []
     named: Sequence[Path | None] = results or [None]
     for folder in map(folders.existing_folder, named):
-        of_families += _print(folder, output)
+        rendered += _print(comparisons.read(folder), output)
     if markdown is not None:
-        files.write_text(markdown, "\n".join(map(render_table, of_families)))
+        files.write_text(markdown, "\n".join(rendered))
 
 
-def _print(folder: Path, output: Console) -> list[Table]:
-    """Prints the tables of a folder. Returns those that only a family has."""
-    contents = comparisons.read(folder)
+def _print(contents: Contents, output: Output) -> list[str]:
+    """Prints all figures of a folder. Returns its answer and the tables of families as Markdown."""
     compared = statistics.compare_all(contents.records)
     for comparison in compared:
-        print_comparison(comparison, output)
-        found = traces.of(folder, comparison.scenario)
-        print_tables(traced.tables(comparison.scenario, found), output)
-    of_families = families.tables(contents)
-    print_tables(of_families, output)
-    if compared:
-        summary.print_summary(compared, output)
-    where = machines.where_measured(contents.records)
-    if where is not None:
-        output.print(where, soft_wrap=True)
-    return of_families
+        print_comparison(comparison, output.answers)
+        found = traces.of(contents.folder, comparison.scenario)
+        print_tables(traced.tables(comparison.scenario, found), output.answers)
+    verdict = _verdict(contents)
+    say_answer(compared, verdict, contents, output)
+    answer = [render_answer(answer_of(compared, verdict))] if compared else []
+    return [*answer, *map(render_table, families.tables(contents))]
+
+
+def _verdict(contents: Contents) -> GateVerdict | None:
+    """What its gate says; ``None`` without a gate, of a share, and of another version's."""
+    with suppress(UsageError):
+        gate = Gate.read_settings(contents.settings)
+        if gate.is_on and "share" not in contents.settings:
+            return gate.conclude(contents.records)
+    return None

@@ -82,7 +82,6 @@ class Comparing:
             gate=self.gate,
             share=prepared.request.share,
             plot=self.plot,
-            is_traced=self.extras.trace,
             output=self.output,
         )
 

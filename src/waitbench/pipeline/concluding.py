@@ -2,9 +2,11 @@
 
 import json
 import os
+import shlex
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import partial
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from pathlib import Path
 
 from rich.console import Console
@@ -18,13 +20,16 @@ from waitbench.model.errors import ExitCode, HarnessError
 from waitbench.model.record import Record
 from waitbench.model.share import Share
 from waitbench.pipeline.gating import Gate
+from waitbench.reporting import answer as answering
 from waitbench.reporting import comparison as reporting
-from waitbench.reporting import machines, summary, traces
-from waitbench.reporting.console import make_console, print_document, print_tables
-from waitbench.reporting.document import Table
-from waitbench.reporting.gate import document
+from waitbench.reporting import gate_answer as of_gate
+from waitbench.reporting import machines
+from waitbench.reporting.console import make_console, print_answer, print_prose, print_tables
+from waitbench.reporting.document import Answer, Command, Table
+from waitbench.reporting.formats import format_count
 from waitbench.reporting.gate_formats import FORMATS, annotations
 from waitbench.reporting.gate_formats import plain as plain_verdict
+from waitbench.reporting.shortening import Names, named_verdict, short_names
 from waitbench.store import comparisons, timelines
 from waitbench.store.comparisons import Contents
 from waitbench.system import files
@@ -40,14 +45,17 @@ class Output:
 
     quiet: bool
     as_json: bool
+    verbose: bool = False
+    """Whether the tables of a scenario have all figures, as those of ``report`` have."""
     progress_only: bool = False
     """Whether only progress is said: what comes of it is for the caller to say."""
 
-    @property
+    @cached_property
     def answers(self) -> Console:
+        """One for all: what is printed to the console that has a bar does not tear it."""
         return make_console()
 
-    @property
+    @cached_property
     def progress(self) -> Console:
         return make_console(stderr=True) if self.is_silent else self.answers
 
@@ -75,7 +83,6 @@ class Concluding:
     share: Share
     """What of the comparison there is here: a verdict is only of all of it."""
     plot: bool
-    is_traced: bool
     output: Output
 
     def sum_up(self, record: Record, more: Sequence[Table]) -> None:
@@ -84,11 +91,11 @@ class Concluding:
         if self.output.is_silent:
             return
         if not self.output.quiet:
-            reporting.print_comparison(comparison, answers)
+            reporting.print_comparison(comparison, answers, is_brief=not self.output.verbose)
             print_tables(more, answers)
             return
         for sentence in reporting.sentences(comparison):
-            answers.print(f"{comparison.scenario}: {sentence}", soft_wrap=True)
+            print_prose(f"{comparison.scenario}: {sentence}", answers)
 
     def conclude(self, records: Sequence[Record], folder: Path) -> ExitCode:
         """Says what all of them mean, in their order, once they are in the folder.
@@ -97,13 +104,7 @@ class Concluding:
         """
         contents = comparisons.of_memory(folder, records)
         drawn = draw(contents, ("png",)) if self.plot else []
-        code = self._judge(records, contents)
-        if not self.output.is_silent:
-            noun = "chart" if len(drawn) == 1 else "charts"
-            charts = f", {len(drawn)} {noun} (*.png)" if drawn else ""
-            self.output.answers.print(
-                f"Results in {folder}: *.json, runs.csv{charts}", soft_wrap=True
-            )
+        code = self._judge(records, contents, drawn)
         if not self.share.is_whole:
             self._say_what_is_left(folder)
         return code
@@ -114,13 +115,13 @@ class Concluding:
             return
         console = self.output.progress
         console.print("\nInterrupted. What was measured so far says:")
-        verdict = self._verdict(records)
-        if verdict is not None:
-            print_document(document(verdict), console)
-        else:
-            summary.print_summary([self._compare(record) for record in records], console)
+        compared = [self._compare(record) for record in records]
+        shown = answer_of(compared, self._verdict(records))
+        print_answer(replace(shown, title=f"{shown.title}, so far"), console)
 
-    def _judge(self, records: Sequence[Record], contents: Contents) -> ExitCode:
+    def _judge(
+        self, records: Sequence[Record], contents: Contents, drawn: Sequence[Path]
+    ) -> ExitCode:
         verdict = self._verdict(records)
         try:
             # First of all: whoever reads what is printed may have gone.
@@ -128,7 +129,7 @@ class Concluding:
                 publish(verdict, self.gate, contents.folder)
         finally:
             try:
-                self._say(records, contents, verdict)
+                self._say(records, contents, verdict, drawn)
             except (OSError, SystemExit) as error:  # rich makes the one of the other
                 if verdict is None or verdict.exit_code != ExitCode.REGRESSION:
                     raise
@@ -138,20 +139,18 @@ class Concluding:
         return ExitCode.FAILED if any(record.failures for record in records) else ExitCode.OK
 
     def _say(
-        self, records: Sequence[Record], contents: Contents, verdict: GateVerdict | None
+        self,
+        records: Sequence[Record],
+        contents: Contents,
+        verdict: GateVerdict | None,
+        drawn: Sequence[Path],
     ) -> None:
         compared = [self._compare(record) for record in records]
-        answers = self.output.answers
-        if not self.output.is_silent and not self.output.quiet:
-            print_tables(families.tables(contents), answers)
-            summary.print_summary(compared, answers)
-            where = machines.where_measured(records)
-            if where is not None:
-                answers.print(where, soft_wrap=True)
-        if verdict is not None and not self.output.is_silent:
-            _show(verdict, answers)
-            if verdict.failures and not self.is_traced:
-                answers.print(traces.OFFER, soft_wrap=True)
+        if not self.output.is_silent:
+            say_answer(compared, verdict, contents, self.output, drawn)
+            if verdict is not None and os.environ.get("GITHUB_ACTIONS") == "true":
+                for annotation in annotations(verdict):
+                    self.output.answers.print(annotation, soft_wrap=True)
         if self.output.as_json:
             data: object = reporting.plain(compared)
             if verdict is not None:
@@ -177,12 +176,70 @@ class Concluding:
         )
 
 
-def _show(verdict: GateVerdict, output: Console) -> None:
-    """Prints a verdict, on GitHub with annotations."""
-    print_document(document(verdict), output)
-    if os.environ.get("GITHUB_ACTIONS") == "true":
-        for annotation in annotations(verdict):
-            output.print(annotation, soft_wrap=True)
+def answer_of(compared: Sequence[Comparison], verdict: GateVerdict | None) -> Answer:
+    """What comparisons come to: what the gate says, if it was asked."""
+    shown = answering.answer(compared)
+    if verdict is None:
+        return shown
+    return of_gate.answer(named_verdict(verdict, _names(compared)), shown)
+
+
+def say_answer(
+    compared: Sequence[Comparison],
+    verdict: GateVerdict | None,
+    contents: Contents,
+    output: Output,
+    drawn: Sequence[Path] = (),
+) -> None:
+    """Prints what holds for all scenarios: tables, and at last the answer; only that if quiet."""
+    console = output.answers
+    if not output.quiet:
+        print_tables(families.tables(contents), console)
+    if not compared:
+        return
+    if not output.quiet:
+        where = machines.where_measured(contents.records)
+        if where is not None:
+            print_prose(f"{where}\n", console)
+        if verdict is not None:
+            print_tables([of_gate.details(named_verdict(verdict, _names(compared)))], console)
+    links = _links(compared, verdict, contents, drawn)
+    shown = replace(answer_of(compared, verdict), links=links)
+    if output.quiet:
+        shown = replace(shown, table=None, links=links[-1:])
+    print_answer(shown, console)
+
+
+def _names(compared: Sequence[Comparison]) -> Names:
+    return short_names([row.label for row in compared[0].rows])
+
+
+def _links(
+    compared: Sequence[Comparison],
+    verdict: GateVerdict | None,
+    contents: Contents,
+    drawn: Sequence[Path],
+) -> tuple[tuple[str, Command | str], ...]:
+    """What is best done now, how to look at it in a browser, and where it is."""
+    argv = contents.context.argv if contents.context else ()
+    if verdict is None:
+        step = answering.next_step(compared, argv)
+    else:
+        step = of_gate.next_step(verdict, argv)
+    folder = _short_path(contents.folder)
+    charts = f", {format_count(len(drawn), 'chart', 'charts')} (*.png)" if drawn else ""
+    return (
+        *([] if step is None else [("Next", step)]),
+        ("Page", Command(f"{called('report')} --html page.html {shlex.quote(folder)}")),
+        ("Results", f"{folder}: *.json, runs.csv{charts}"),
+    )
+
+
+def _short_path(folder: Path) -> str:
+    """A folder as it would be typed here."""
+    with suppress(ValueError):
+        return str(folder.relative_to(Path.cwd()))
+    return str(folder)
 
 
 def publish(verdict: GateVerdict, asked: Gate, folder: Path) -> None:

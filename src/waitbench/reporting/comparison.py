@@ -1,6 +1,7 @@
 """A Comparison -> the tables of one scenario, what a person would say of it, and plain data."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from rich.console import Console
@@ -18,11 +19,21 @@ from waitbench.model.run import (
     UNBALANCED,
     Outcome,
 )
-from waitbench.reporting.console import print_cells
+from waitbench.reporting.console import print_cells, print_prose
 from waitbench.reporting.document import Cell, Heading, Table, Value
-from waitbench.reporting.formats import NOTHING, format_count, format_estimate
+from waitbench.reporting.formats import (
+    NOTHING,
+    format_change,
+    format_count,
+    format_range,
+    format_seconds,
+)
+from waitbench.reporting.shortening import named, short_names
+from waitbench.reporting.summary import titles_of
 from waitbench.system.installation import called
 
+BRIEF = ("steady", "cpu", "latency")
+"""What is judged, and what that costs: the table of a scenario while others are measured."""
 WHOLE_RUN = ("real", "user", "system", "cpu")
 """The first table; total CPU stands beside system time, since a fix can move user time there."""
 WAITING = ("steady", "polls-per-item", "latency")
@@ -48,15 +59,25 @@ _HEADINGS = {
 _TOLD = ("system", "cpu", "real")
 _TOO_WIDE = 10
 """An unclear interval whose ends are further apart than this factor is not worth reading out."""
-_NEXT_TO_NOTHING_MS = 0.05
-"""A difference of lateness below this shows as 0.0."""
+_NEXT_TO_NOTHING_S = 5e-5
+"""A difference of lateness below this is not worth a word."""
 
 
-def print_comparison(comparison: Comparison, console: Console) -> None:
-    """Prints the tables of one scenario, then its sentences."""
+def print_comparison(comparison: Comparison, console: Console, *, is_brief: bool = False) -> None:
+    """Prints the tables of one scenario, then its sentences; briefly, what is judged and is odd."""
+    comparison = named(comparison, short_names([row.label for row in comparison.rows]))
     # Not the table's own title, which would be folded to the table's width.
     means = " · means" if comparison.rounds > 1 else ""
     console.print(Text(f"{title(comparison)}{means}", style="bold"))
+    if is_brief:
+        names = known(comparison, BRIEF) or WHOLE_RUN
+        called = titles_of(is_waiting=comparison.waits)
+        headings = (Heading(called.get(name, name)) for name in names)
+        print_cells(replace(table(comparison, names), header=("revision", *headings)), console)
+        for sentence in oddities(comparison):
+            print_prose(sentence, console)
+        console.print()
+        return
     print_cells(table(comparison, WHOLE_RUN), console)
     waiting = known(comparison, WAITING)
     if waiting:
@@ -66,7 +87,7 @@ def print_comparison(comparison: Comparison, console: Console) -> None:
     if comparison.waits and len(consists_of) > 1:
         print_cells(table(comparison, consists_of), console)
     for sentence in sentences(comparison):
-        console.print(Text(sentence))
+        print_prose(sentence, console)
     console.print()
 
 
@@ -141,6 +162,16 @@ def sentences(comparison: Comparison) -> list[str]:
     return [*said, *_about_all(comparison)]
 
 
+def oddities(comparison: Comparison) -> list[str]:
+    """Says what to be wary of, and nothing of what changed."""
+    of_rows = [
+        f"{row.label}: {remark}."
+        for row in comparison.rows
+        for remark in _oddities_of(row, comparison)
+    ]
+    return [*of_rows, *_about_all(comparison)]
+
+
 def count_disturbed(rounds: int) -> str:
     """How many rounds count although they were disturbed, in words."""
     counted = format_count(rounds, "round counts", "rounds count")
@@ -175,12 +206,16 @@ def _about_all(comparison: Comparison) -> Iterator[str]:
 def _remarks(row: Row, comparison: Comparison) -> Iterator[str]:
     """What else is to be said of a revision."""
     for explanation, cost in row.excused(comparison.baseline) if row.ratios else ():
-        rose, fell = (format_estimate(row.ratios[one.name]) for one in (explanation, cost))
-        yield f"{explanation.title} rose {rose}, but {cost.title} fell {fell}: no regression"
+        rose, fell = (format_change(row.ratios[one.name]) for one in (explanation, cost))
+        yield f"{explanation.title} {rose}, but {cost.title}, {fell}, pays for it: no regression"
     steady = row.ratios.get("steady")
     if comparison.waits and steady is not None and steady.low is not None:
         late = _about_lateness(row, comparison.baseline)
         yield f"{_about_spending(steady)}{f'; {late}' if late else ''}"
+    yield from _oddities_of(row, comparison)
+
+
+def _oddities_of(row: Row, comparison: Comparison) -> Iterator[str]:
     yield from _warnings(row)
     if row.measured and not row.runs:
         rounds = comparison.rounds + comparison.left_out
@@ -192,7 +227,7 @@ def _about_spending(steady: Estimate) -> str:
         return "CPU while waiting is unclear"
     if steady.verdict is Verdict.WITHIN_MARGIN:
         return "workers spend about as much CPU while waiting"
-    return f"workers spend {_factor(steady.value, 'less', 'more')} CPU while waiting"
+    return f"workers spend {format_change(steady)} CPU while waiting"
 
 
 def _about_lateness(row: Row, baseline: Row) -> str | None:
@@ -200,14 +235,14 @@ def _about_lateness(row: Row, baseline: Row) -> str | None:
     ratio = row.ratios.get("latency")
     if ours is None or theirs is None or ratio is None:
         return None
-    difference_ms = (ours.value - theirs.value) * 1000
+    difference_s = ours.value - theirs.value
     if ratio.verdict is Verdict.INCONCLUSIVE:
-        both = f"{theirs.value * 1000:.1f} and {ours.value * 1000:.1f} ms at p99"
+        both = f"{format_seconds(theirs.value)} and {format_seconds(ours.value)} at p99"
         return f"whether items are later is unclear ({both})"
-    if ratio.verdict is Verdict.WITHIN_MARGIN or abs(difference_ms) < _NEXT_TO_NOTHING_MS:
+    if ratio.verdict is Verdict.WITHIN_MARGIN or abs(difference_s) < _NEXT_TO_NOTHING_S:
         return "items arrive no later at p99"
-    direction = "later" if difference_ms > 0 else "earlier"
-    return f"items arrive {abs(difference_ms):.1f} ms {direction} at p99"
+    direction = "later" if difference_s > 0 else "earlier"
+    return f"items arrive {format_seconds(abs(difference_s))} {direction} at p99"
 
 
 def _warnings(row: Row) -> Iterator[str]:
@@ -250,7 +285,7 @@ def _warnings(row: Row) -> Iterator[str]:
             f"same compiled library as {row.same_library_as}, but other files of the package differ"
         )
     if row.launcher_cpu_s is not None:
-        added = f"{row.launcher_cpu_s:.2f} s of CPU (one extra run)"
+        added = f"{format_seconds(row.launcher_cpu_s)} of CPU (one extra run)"
         yield f"the engine's own launcher would have added {added}"
 
 
@@ -261,32 +296,15 @@ def _last_words(last: Outcome) -> str:
 def _phrase(metric: Metric, ratio: Estimate) -> str:
     if ratio.verdict is Verdict.WITHIN_MARGIN:
         return f"{metric.title} unchanged"
-    factor = _factor(ratio.value, "lower", "higher")
+    change, interval = format_change(ratio), format_range(ratio)
     if ratio.low is None or ratio.high is None:
-        return f"{metric.title} {factor} (one round: no interval)"
+        return f"{metric.title} {change} (one round: no interval)"
     if ratio.verdict is Verdict.INCONCLUSIVE and ratio.high / ratio.low > _TOO_WIDE:
         return f"{metric.title} too noisy to compare in {ratio.count} rounds"
     if ratio.verdict is Verdict.INCONCLUSIVE:
-        interval = f"95 % CI {ratio.low:.2f}–{ratio.high:.2f}"
         chance = ", which may be chance" if ratio.excludes_one else ""
-        return f"{metric.title} unclear (ratio {ratio.value:.2f}, {interval}{chance})"
-    if _size(ratio.value) >= 2:
-        low, high = sorted((_size(ratio.low), _size(ratio.high)))
-        return f"{metric.title} {factor} (95 % CI {low:.3g}–{high:.3g})"
-    low, high = sorted((abs(ratio.low - 1) * 100, abs(ratio.high - 1) * 100))
-    return f"{metric.title} {factor} (95 % CI {low:.0f}–{high:.0f} %)"
-
-
-def _factor(ratio: float, below: str, above: str) -> str:
-    """How far a ratio is from 1, as a factor from 2 on, else in per cent; and where to."""
-    direction = below if ratio < 1 else above
-    if _size(ratio) >= 2:
-        return f"{_size(ratio):.3g}× {direction}"
-    return f"{abs(ratio - 1) * 100:.0f} % {direction}"
-
-
-def _size(ratio: float) -> float:
-    return max(ratio, 1 / ratio)
+        return f"{metric.title} unclear (95 %: {interval}{chance})"
+    return f"{metric.title} {change} (95 %: {interval})"
 
 
 def plain(comparisons: Sequence[Comparison]) -> list[dict[str, Any]]:

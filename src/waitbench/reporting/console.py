@@ -11,7 +11,18 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from waitbench.analysis.verdicts import Verdict
-from waitbench.reporting.document import Cell, Command, Document, Quote, Ratio, Table, Value
+from waitbench.reporting.document import (
+    Answer,
+    Cell,
+    Change,
+    Command,
+    Document,
+    Headline,
+    Quote,
+    Ratio,
+    Table,
+    Value,
+)
 from waitbench.reporting.formats import (
     format_estimate,
     format_interval,
@@ -31,6 +42,11 @@ STYLES = {
     Verdict.BELOW_FLOOR: "dim",
 }
 _GAP = 2
+_RESULT = " RESULT "
+_WIDEST = 100
+"""What stands at the right of an answer is no further from what it is about."""
+_CONTINUED = " \\"
+"""Ends a line of a command that goes on below."""
 
 
 def make_console(
@@ -68,11 +84,113 @@ def print_document(document: Document, console: Console) -> None:
             for line in block.lines:
                 console.print(Text(f"  {line}"), soft_wrap=True)
         elif isinstance(block, Command):
-            console.print(Text(f"To measure it again: {block.text}"), soft_wrap=True)
+            _print_hanging("To measure it again: ", _folded(block.text, console, 21), console)
         else:
             for sentence in block.texts:
-                console.print(Text(sentence))
-    console.print(Text(document.headline, style=document.style))
+                print_prose(sentence, console)
+    print_prose(document.headline, console, style=document.style)
+
+
+def print_prose(text: str, console: Console, *, first: str = "", style: str = "") -> None:
+    """Prints a sentence; what does not fit goes on below, after ``first``. No word is broken."""
+    _print_hanging(first, _lines(text, console.width - cell_len(first)), console, style=style)
+
+
+def print_answer(answer: Answer, console: Console) -> None:
+    """Prints what it comes to, below everything else, where the eye ends."""
+    _print_title(answer, console)
+    for headline in answer.headlines:
+        _print_headline(headline, console)
+    if answer.table is not None and answer.table.rows:
+        console.print()
+        print_cells(answer.table, console)
+    for remark in answer.remarks:
+        print_prose(remark, console, style="dim")
+    if answer.warnings:
+        console.print()
+    for warning in answer.warnings:
+        print_prose(warning.text, console, first="! ", style=warning.style)
+    if answer.links:
+        console.print()
+    width = max((len(name) for name, _ in answer.links), default=0) + _GAP
+    for name, link in answer.links:
+        first = name.ljust(width)
+        if isinstance(link, str):
+            print_prose(link, console, first=first)
+            continue
+        if link.purpose:
+            print_prose(f"{link.purpose}:", console, first=first)
+            first = " " * width
+        _print_hanging(first, _folded(link.text, console, width), console)
+
+
+def _print_title(answer: Answer, console: Console) -> None:
+    indent = " " * (len(_RESULT) + _GAP)
+    first, *more = _lines(answer.title, console.width - len(indent))
+    text = Text.assemble((_RESULT, "bold reverse"), (" " * _GAP + first, "bold"))
+    if not more:
+        _print_apart(text, answer.basis, console)
+        return
+    console.print(text, soft_wrap=True)
+    _print_hanging(indent, more, console, style="bold")
+    print_prose(answer.basis, console, first=indent, style="dim")
+
+
+def _print_headline(headline: Headline, console: Console) -> None:
+    first = f"{headline.mark} " if headline.mark else ""
+    lines = _lines(headline.text, min(console.width, _WIDEST) - cell_len(first))
+    text = Text(f"{first}{lines[0]}", style=headline.style)
+    if len(lines) == 1:
+        _print_apart(text, headline.aside, console)
+        return
+    _print_hanging(first, lines, console, style=headline.style)
+    if headline.aside:
+        print_prose(headline.aside, console, first=" " * len(first), style="dim")
+
+
+def _print_apart(text: Text, aside: str, console: Console) -> None:
+    """Prints a text, and at the right of it another, or below it where that does not fit."""
+    room = min(console.width, _WIDEST) - text.cell_len - cell_len(aside)
+    if room < _GAP and aside:
+        console.print(text, soft_wrap=True)
+        print_prose(aside, console, first="  ", style="dim")
+        return
+    beside = Text.assemble(" " * room, (aside, "dim")) if aside else Text()
+    console.print(Text.assemble(text, beside), soft_wrap=True)
+
+
+def _print_hanging(first: str, lines: Sequence[str], console: Console, *, style: str = "") -> None:
+    for number, line in enumerate(lines):
+        begin = " " * cell_len(first) if number else first
+        console.print(Text(f"{begin}{line}", style=style), soft_wrap=True)
+
+
+def _lines(text: str, width: int) -> list[str]:
+    """Lines of whole words: one that is too long has a line of its own."""
+    return [line for each in text.split("\n") for line in _filled(each.split(" "), width)]
+
+
+def _filled(words: Sequence[str], width: int) -> list[str]:
+    lines = list(words[:1])
+    for word in words[1:]:
+        if cell_len(lines[-1]) + 1 + cell_len(word) > width:
+            lines.append(word)
+        else:
+            lines[-1] = f"{lines[-1]} {word}"
+    return lines
+
+
+def _folded(command: str, console: Console, used: int) -> list[str]:
+    """The lines of a command, which can be copied as they are: each but the last goes on below."""
+    words: list[str] = []
+    for word in command.split(" "):
+        # An option and its value stay together.
+        if words and words[-1].startswith("-") and " " not in words[-1] and word[:1] != "-":
+            words[-1] += f" {word}"
+        else:
+            words.append(word)
+    *lines, last = _filled(words, console.width - used - len(_CONTINUED))
+    return [*(f"{line}{_CONTINUED}" for line in lines), last]
 
 
 def print_tables(tables: Iterable[Table], console: Console) -> None:
@@ -81,7 +199,7 @@ def print_tables(tables: Iterable[Table], console: Console) -> None:
         console.print(Text(table.title, style="bold"))
         print_cells(table, console)
         for note in table.notes:
-            console.print(Text(note))
+            print_prose(note, console)
         console.print()
 
 
@@ -93,7 +211,7 @@ def print_cells(table: Table, console: Console) -> None:
     columns = [
         _Column(
             heading.text if heading.short is None else heading.short,
-            [_text(row[place]) for row in table.rows],
+            _texts([row[place] for row in table.rows]),
             "left" if heading.is_left else "right",
         )
         for place, heading in enumerate(table.headings)
@@ -192,6 +310,24 @@ def _print_rows(
     console.print(table, crop=False)
 
 
+def _texts(cells: Sequence[Cell]) -> list[Text]:
+    """The texts of a column, changes aligned on the points of both sides."""
+    sides = {place: one.sides for place, one in enumerate(cells) if isinstance(one, Change)}
+    before = dict(zip(sides, _aligned([one for one, _ in sides.values()]), strict=True))
+    after = dict(zip(sides, _aligned([one for _, one in sides.values()]), strict=True))
+    return [
+        Text(f"{before[place]} → {after[place].rstrip()}") if place in sides else _text(cell)
+        for place, cell in enumerate(cells)
+    ]
+
+
+def _aligned(texts: Sequence[str]) -> list[str]:
+    """Numbers with their units, of one width, with their points below one another."""
+    wholes = [len(text.partition(" ")[0].partition(".")[0]) for text in texts]
+    padded = [" " * (max(wholes) - whole) + text for text, whole in zip(texts, wholes, strict=True)]
+    return [text.ljust(max(map(len, padded))) for text in padded]
+
+
 def _text(cell: Cell) -> Text:
     if isinstance(cell, str):
         return Text(cell)
@@ -199,6 +335,8 @@ def _text(cell: Cell) -> Text:
         return Text(cell.text, style=STYLES[cell.estimate.verdict])
     if isinstance(cell, Value):
         return _value(cell)
+    if isinstance(cell, Change):
+        return Text(cell.text)
     return Text(cell.text if cell.short is None else cell.short, style=cell.style)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from waitbench.analysis.statistics import Estimate
 from waitbench.model.metrics import Metric
-from waitbench.reporting.formats import NOTHING, format_estimate, format_value
+from waitbench.reporting.formats import NOTHING, format_estimate, format_said, format_value
 
 _LONG = 10
 """Five columns with headings of so many characters fit a console."""
@@ -53,7 +53,32 @@ class Value:
         return format_value(self.estimate.value, self.metric)
 
 
-Cell = str | Word | Ratio | Value
+@dataclass(frozen=True)
+class Change:
+    """A cell with the means of a metric before and after; a console aligns them on the point."""
+
+    before: Estimate | None
+    after: Estimate | None
+    metric: Metric
+
+    @property
+    def sides(self) -> tuple[str, str]:
+        found = (self.before, self.after)
+        before, after = (
+            NOTHING if it is None else format_said(it.value, self.metric) for it in found
+        )
+        return before, after
+
+    @property
+    def sort(self) -> float | None:
+        return None if self.after is None else self.after.value
+
+    @property
+    def text(self) -> str:
+        return " → ".join(self.sides)
+
+
+Cell = str | Word | Ratio | Value | Change
 
 
 def ratio_cell(ratio: Estimate | None, note: str = "") -> Cell:
@@ -131,9 +156,11 @@ class Quote:
 
 @dataclass(frozen=True)
 class Command:
-    """What is to be typed to measure something again."""
+    """What is to be typed, such as to measure something again."""
 
     text: str
+    purpose: str = ""
+    """What it is good for, in a few words."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,6 +173,38 @@ class Document:
     blocks: Sequence[Table | Sentences | Quote | Command]
     explanation: str
     """What the figures mean, for who does not know the program."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Headline:
+    """The answer in one line, for people."""
+
+    text: str
+    style: str
+    """How a console shows it, as rich names it."""
+    mark: str = ""
+    """What tells it from others to who cannot tell colours apart."""
+    aside: str = ""
+    """How sure that is, or where."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """What a comparison comes to: what its report ends with."""
+
+    title: str
+    """What was compared with what."""
+    basis: str
+    """What that rests on."""
+    headlines: tuple[Headline, ...] = ()
+    table: Table | None = None
+    """A row a scenario, and what else is worth a row."""
+    remarks: tuple[str, ...] = ()
+    """What the names in it leave out, and the like."""
+    warnings: tuple[Word, ...] = ()
+    """What to be wary of, and what to do about it."""
+    links: tuple[tuple[str, Command | str], ...] = ()
+    """What is best done now, and where there is more: a word, and a command or a place."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,8 +10,20 @@ from waitbench.analysis.sequential import ALPHA
 from waitbench.analysis.verdicts import GateOutcome, Verdict
 from waitbench.reporting.comparison import count_disturbed, count_repeated
 from waitbench.reporting.console import STYLES
-from waitbench.reporting.document import Document, Heading, Sentences, Table, Word
-from waitbench.reporting.formats import NOTHING, format_bound, format_count, format_share
+from waitbench.reporting.document import (
+    Document,
+    Heading,
+    Sentences,
+    Table,
+    Word,
+)
+from waitbench.reporting.formats import (
+    NOTHING,
+    format_bound,
+    format_change,
+    format_count,
+    format_share,
+)
 
 ACCEPTED = "accepted"
 """What tables have instead of the verdict of a regression that the project accepts for a time."""
@@ -23,7 +35,7 @@ _MEANS_DIFFER = 1.15
 _STEAL_WORTH_SAYING = 0.02
 _WORTH_SAYING = 10.0
 """Rises from here on, as a share, are not worth a figure."""
-_STYLES = {
+OUTCOME_STYLES = {
     GateOutcome.PASS: "green bold",
     GateOutcome.FAIL: "red bold",
     GateOutcome.INCONCLUSIVE: "yellow bold",
@@ -42,8 +54,8 @@ def document(verdict: GateVerdict) -> Document:
     """The headline, a table of the judgements, and the remarks."""
     return Document(
         headline=headline(verdict),
-        style=_STYLES[verdict.outcome],
-        blocks=(_table(verdict), Sentences(remarks(verdict))),
+        style=OUTCOME_STYLES[verdict.outcome],
+        blocks=(table(verdict), Sentences(remarks(verdict))),
         explanation=f"Lower bounds hold for all {verdict.hypotheses} hypotheses and all looks "
         f"together, upper ones for all looks, each with {ALPHA:.0%} error. A rise as in the last "
         f"column is found {POWER:.0%} of the time.",
@@ -86,7 +98,7 @@ def summary(verdict: GateVerdict) -> Document:
     )
 
 
-def _table(verdict: GateVerdict) -> Table:
+def table(verdict: GateVerdict) -> Table:
     return Table(
         title="",
         header=(
@@ -131,7 +143,7 @@ def headline(verdict: GateVerdict) -> str:
     questions = format_count(len(verdict.judgements), "question", "questions")
     outcome = verdict.outcome
     if outcome is GateOutcome.FAIL:
-        return f"FAIL: {_named(verdict.failures)}{_also_accepted(verdict)}"
+        return f"FAIL: {_listed(map(_risen, verdict.failures))}{_also_accepted(verdict)}"
     if outcome is GateOutcome.NOT_MEASURED:
         return f"NOT MEASURED: {'; '.join(_lacking(verdict))}{_also_accepted(verdict)}"
     if outcome is GateOutcome.INCONCLUSIVE:
@@ -143,9 +155,7 @@ def headline(verdict: GateVerdict) -> str:
 def reasons(verdict: GateVerdict) -> list[str]:
     """Why it is not a pass, in sentences; none for a pass."""
     said = [
-        f"{each.label}, {each.criterion.metric.title} in {each.place}: {ratio_text(each)}, "
-        f"beyond {each.criterion}."
-        for each in verdict.failures
+        f"{_risen(each)}{_certainly(each)}, beyond {each.criterion}." for each in verdict.failures
     ]
     said += map(failed_text, verdict.failed_runs)
     said += [
@@ -238,10 +248,29 @@ def findable_text(judgement: Judgement) -> str:
 
 def _named(judgements: Iterable[Judgement]) -> str:
     """The first few: what, and where."""
-    found = (f"{j.label}: {j.criterion.metric.name} in {j.place}" for j in judgements)
+    return _listed(f"{j.label}: {j.criterion.metric.name} in {j.place}" for j in judgements)
+
+
+def _listed(found: Iterable[str]) -> str:
     texts = list(dict.fromkeys(found))
     more = [f"{len(texts) - _NAMED} more"] if len(texts) > _NAMED else []
     return "; ".join(texts[:_NAMED] + more)
+
+
+def _risen(judgement: Judgement) -> str:
+    """What rose by how much, and where."""
+    what = judgement.criterion.metric.title
+    if judgement.tail is not None:
+        risen = f"rare bad runs of {what}"
+    else:
+        risen = what if judgement.ratio is None else f"{what} {format_change(judgement.ratio)}"
+    return f"{judgement.label}: {risen} in {judgement.place}"
+
+
+def _certainly(judgement: Judgement) -> str:
+    if judgement.tail is not None:
+        return f" ({ratio_text(judgement)})"
+    return "" if judgement.low is None else f" (for certain {format_change(judgement.low)})"
 
 
 def _lacking(verdict: GateVerdict) -> list[str]:
@@ -268,14 +297,12 @@ def _excuse(judgement: Judgement) -> str | None:
         return None
     if judgement.cost is None or judgement.ratio is None or judgement.cost_ratio is None:
         return None
-    explained = judgement.criterion.metric.title
-    changed = (
-        f"{judgement.label} in {judgement.place}: {explained} × {format_bound(judgement.ratio)}"
-    )
-    fell = f"{judgement.cost.title} fell × {format_bound(judgement.cost_ratio)}"
+    rose = f"{judgement.criterion.metric.title} {format_change(judgement.ratio)}"
+    fell = f"{judgement.cost.title}, {format_change(judgement.cost_ratio)},"
+    where = f"{judgement.label} in {judgement.place}"
     if is_excused:
-        return f"{changed}, but {fell}, which pays for it: no regression."
-    return f"{changed}; whether {fell} is not certain in so few rounds."
+        return f"{where}: {rose}, but {fell} pays for it: no regression."
+    return f"{where}: {rose}; whether {fell} pays for it is not certain in so few rounds."
 
 
 def _about_means(judgement: Judgement) -> str | None:
@@ -285,8 +312,8 @@ def _about_means(judgement: Judgement) -> str | None:
     if judgement.means < judgement.ratio * _MEANS_DIFFER:
         return None
     return (
-        f"{judgement.label} in {judgement.place}, {_without_place(judgement)}: the usual ratio is "
-        f"{format_bound(judgement.ratio)}, that of the means {format_bound(judgement.means)}: "
+        f"{judgement.label} in {judgement.place}, {_without_place(judgement)}: usually "
+        f"{format_change(judgement.ratio)}, but {format_change(judgement.means)} by the means: "
         "some runs cost much more."
     )
 

@@ -2,7 +2,16 @@
 
 from collections.abc import Sequence
 
-from waitbench.reporting.document import Cell, Command, Document, Quote, Table, Word, text_of
+from waitbench.reporting.document import (
+    Answer,
+    Cell,
+    Command,
+    Document,
+    Quote,
+    Table,
+    Word,
+    text_of,
+)
 from waitbench.system.streams import printable
 
 
@@ -32,6 +41,21 @@ def body(document: Document) -> str:
 def fold(title: str, text: str) -> str:
     """Markdown that is unfolded by a click."""
     return f"<details>\n<summary>{_escape(title)}</summary>\n\n{text.strip()}\n\n</details>\n"
+
+
+def render_answer(answer: Answer) -> str:
+    """What a comparison comes to: the headlines, the table, what to be wary of."""
+    basis = f" ({_escape(answer.basis)})" if answer.basis else ""
+    lines = [f"### {_escape(answer.title)}{basis}", ""]
+    for headline in answer.headlines:
+        aside = f" ({_escape(headline.aside)})" if headline.aside else ""
+        lines.append(f"* **{_escape(f'{headline.mark} {headline.text}'.strip())}**{aside}")
+    if answer.table is not None and answer.table.rows:
+        lines += ["", *_table_lines(answer.table)]
+    said = [*answer.remarks, *(warning.text for warning in answer.warnings)]
+    if said:
+        lines += ["", *(f"* {_escape(sentence)}" for sentence in said)]
+    return "\n".join([*lines, ""])
 
 
 def render_table(table: Table) -> str:

@@ -1,7 +1,17 @@
-"""Names that are too wide."""
+"""Names that are too wide, and labels that say more than tells them apart."""
 
+import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from waitbench.analysis.gate import GateVerdict
+from waitbench.analysis.statistics import Comparison
+
+_LONG = 16
+"""Labels up to this stay as they are."""
+_EXTRA = re.compile(r"[\w.-]+(==|:)[^+]+")
+"""What a revision has besides its code, such as a package's version or a knob."""
 
 
 def shorten(text: str, width: int) -> str:
@@ -49,3 +59,97 @@ def _shared_beginning(texts: Sequence[str]) -> int:
 def _numbered(alike: Sequence[str], texts: Sequence[str], width: int) -> dict[str, str]:
     marks = {text: f"#{texts.index(text) + 1}" for text in alike}
     return {text: shorten(text, width - len(mark)) + mark for text, mark in marks.items()}
+
+
+@dataclass(frozen=True)
+class Names:
+    """What the revisions of a comparison are called where people read of them."""
+
+    by_label: Mapping[str, str]
+    remarks: tuple[str, ...] = ()
+    """What the names leave out, once."""
+
+    def of(self, label: str) -> str:
+        return self.by_label.get(label, label)
+
+    def within(self, text: str) -> str:
+        """A text with the names in the place of the labels."""
+        for label in sorted(self.by_label, key=len, reverse=True):
+            text = text.replace(label, self.by_label[label])
+        return text
+
+
+def short_names(labels: Sequence[str]) -> Names:
+    """Names for labels some of which are long, as short as they can be and still differ.
+
+    What all have in common is left out, then what else a revision has besides its code.
+    """
+    names = {label: label for label in labels}
+    remarks: list[str] = []
+    if len(names) < 2 or max(map(len, names)) <= _LONG:
+        return Names(names)
+    extras = {label: _extras(label) for label in names}
+    shared = [one for one in extras[labels[0]] if all(one in own for own in extras.values())]
+    if shared and _apply(names, lambda _label, name: _without(name, shared)):
+        remarks.append(f"All revisions: with {' and '.join(shared)}.")
+    (engine, *others) = dict.fromkeys(label.partition("@")[0] for label in names)
+    if not others and _apply(names, lambda _label, name: name.removeprefix(f"{engine}@")):
+        remarks.append(f"All are revisions of {engine}.")
+    for label in [label for label, name in names.items() if len(name) > _LONG]:
+        own = [one for one in extras[label] if one not in shared]
+        if own and _apply(names, lambda of, name: _without(name, own) if of == label else name):  # noqa: B023
+            remarks.append(f"{names[label]}: with {' and '.join(own)}.")
+    return Names(names, tuple(remarks))
+
+
+def _extras(label: str) -> list[str]:
+    return [one for one in label.split("+")[1:] if _EXTRA.fullmatch(one)]
+
+
+def _without(name: str, extras: Sequence[str]) -> str:
+    first, *others = name.split("+")
+    return "+".join((first, *(one for one in others if one not in extras)))
+
+
+def _apply(names: dict[str, str], change: Callable[[str, str], str]) -> bool:
+    """Changes the names if they still differ then; whether it did."""
+    changed = {label: change(label, name) for label, name in names.items()}
+    if changed == names or not all(changed.values()) or len(set(changed.values())) < len(names):
+        return False
+    names.update(changed)
+    return True
+
+
+def named(comparison: Comparison, names: Names) -> Comparison:
+    """A comparison whose revisions are called by their names."""
+    return replace(
+        comparison,
+        other_packages=tuple(map(names.within, comparison.other_packages)),
+        rows=tuple(
+            replace(
+                row,
+                label=names.of(row.label),
+                identical_to=row.identical_to and names.of(row.identical_to),
+                same_library_as=row.same_library_as and names.of(row.same_library_as),
+            )
+            for row in comparison.rows
+        ),
+    )
+
+
+def named_verdict(verdict: GateVerdict, names: Names) -> GateVerdict:
+    """A verdict whose revisions are called by their names."""
+    return replace(
+        verdict,
+        judgements=tuple(
+            replace(
+                one,
+                label=names.of(one.label),
+                why_given_up=one.why_given_up and names.within(one.why_given_up),
+            )
+            for one in verdict.judgements
+        ),
+        failed_runs=tuple(replace(one, label=names.of(one.label)) for one in verdict.failed_runs),
+        lost=tuple(map(names.within, verdict.lost)),
+        unsupported=tuple(map(names.within, verdict.unsupported)),
+    )

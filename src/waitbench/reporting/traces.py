@@ -6,9 +6,6 @@ from waitbench.model.run import PHASES, SHUTDOWN, STARTUP, STEADY, Trace
 from waitbench.reporting.document import Table
 from waitbench.reporting.shortening import shorten
 
-OFFER = "The same command with --trace shows which system calls the workers make, by name."
-"""What to say after a regression that nothing has traced yet."""
-
 _MOST_ROWS = {STEADY: 8, STARTUP: 3, SHUTDOWN: 3}
 """The steady phase is what is judged."""
 _LEAST_SHARE = 0.01

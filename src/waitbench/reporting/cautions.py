@@ -1,0 +1,97 @@
+"""Comparisons -> what to be wary of in them, each in a line that says what to do."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from waitbench.analysis.statistics import Comparison, Row
+from waitbench.model.run import BY_PROC, HARMLESS, OVERDUE, RESTARTED, UNBALANCED
+from waitbench.reporting.document import Word
+from waitbench.reporting.formats import format_count
+from waitbench.system.installation import called
+
+ENOUGH_ROUNDS = 5
+"""Rounds that tell a change from chance, if it is not small."""
+_ODD = {
+    OVERDUE: "the input ended late, and steady CPU has what came after the wait: compare total CPU",
+    RESTARTED: "processes of it began while it was to wait: keep it from starting programs",
+    UNBALANCED: "the CPU of its parts does not add up: trust total CPU only",
+    BY_PROC: f"the kernel did not count: {called('doctor')} tells what would mend it",
+}
+"""What to do about runs with a mark."""
+
+
+def warnings(comparisons: Sequence[Comparison]) -> Iterator[Word]:
+    """What to be wary of, each in a line that says what to do."""
+    by_label: dict[str, list[tuple[Comparison, Row]]] = {}
+    for of in comparisons:
+        for row in of.rows:
+            by_label.setdefault(row.label, []).append((of, row))
+    for label, found in by_label.items():
+        yield from _about_failures(label, found)
+    rounds = sum(one.rounds for one in comparisons)
+    disturbed = sum(one.disturbed for one in comparisons)
+    if disturbed:
+        of_all = format_count(rounds, "round", "rounds")
+        yield _caution(
+            f"{disturbed} of {of_all} disturbed by other programs: repeat on an idle machine"
+        )
+    if len(by_label) > 1 and rounds and all(one.rounds < 2 for one in comparisons):
+        yield _caution(f"one round cannot tell a change from chance: --rounds {ENOUGH_ROUNDS} can")
+    left_out = sum(one.left_out for one in comparisons)
+    if left_out:
+        counted = format_count(left_out, "round is", "rounds are")
+        yield _caution(f"{counted} left out, as not every revision has a measurement there")
+    for label, found in by_label.items():
+        yield from _about_oddities(label, [row for _, row in found])
+    first = comparisons[0]
+    if first.other_packages:
+        yield _caution(
+            f"other packages differ, too: {'; '.join(first.other_packages)}: pin them, as in "
+            "REVISION+NAME==VERSION"
+        )
+    if first.mixed_origins:
+        yield _caution(
+            "different compilers built these, and a difference may be theirs: leave out "
+            "--origin mixed"
+        )
+
+
+def _about_failures(label: str, found: Sequence[tuple[Comparison, Row]]) -> Iterator[Word]:
+    """The runs of a revision that gave no measurement: each reason once, with its last words."""
+    places: dict[str, list[str]] = {}
+    counts: Counter[str] = Counter()
+    for of, row in found:
+        for reason, count in sorted(row.failures.items()):
+            if reason in HARMLESS:
+                continue
+            message = row.last_failures[reason].message.rstrip(".")
+            said = f"{reason}: {message}" if message else reason
+            places.setdefault(said, []).append(of.scenario)
+            counts[said] += count
+    for said, where in places.items():
+        runs = format_count(counts[said], "run", "runs")
+        more = f" and {len(where) - 1} more" if len(where) > 1 else ""
+        yield Word(text=f"{label}, {runs} of {where[0]}{more}: {said}", style="red")
+    for of, row in found:
+        if row.measured and not row.runs:
+            rounds = of.rounds + of.left_out
+            yield Word(
+                text=f"{label} was measured in {row.measured} of {rounds} rounds of {of.scenario} "
+                "only, and has no figures there",
+                style="red",
+            )
+
+
+def _about_oddities(label: str, rows: Sequence[Row]) -> Iterator[Word]:
+    runs = sum(len(row.runs) for row in rows)
+    for mark, advice in _ODD.items():
+        count = sum(row.marks.get(mark, 0) for row in rows)
+        if count:
+            yield _caution(f"{label}: in {count} of {runs} runs {advice}")
+    twin = rows[0].identical_to
+    if twin is not None and "+" not in label:  # a knob of its engine makes a difference, too
+        yield _caution(f"{label} is the same build as {twin}: what differs is chance or a setting")
+
+
+def _caution(text: str) -> Word:
+    return Word(text=text, style="yellow")

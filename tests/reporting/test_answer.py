@@ -1,0 +1,313 @@
+"""What a comparison comes to: the block that its report ends with."""
+
+import pytest
+
+from tests.gate_runs import failing, unclear
+from tests.records import contestant, disturb, facts, make_record, outcome, times
+from tests.reporting.printing import lines_of
+from waitbench.analysis import statistics
+from waitbench.analysis.gate import GateVerdict
+from waitbench.analysis.statistics import Comparison
+from waitbench.model.record import Record
+from waitbench.reporting import answer as answering
+from waitbench.reporting import gate, gate_answer, markdown
+from waitbench.reporting.answer import again, answer, next_step
+from waitbench.reporting.console import print_answer
+from waitbench.reporting.document import Answer, Command, Headline
+
+LONG = "partitions-with-a-long-input-and-a-heavy-map-too"
+
+
+def runs(
+    steady: float, *, real: float = 1.0, system: float = 0.5, late: float | None = None
+) -> list[dict[str, float]]:
+    lateness = {} if late is None else {"item_latency_p99": late}
+    return [
+        {**times(real, 1, system), "time_cpu_steady": steady * (1 + i / 100), **lateness}
+        for i in range(4)
+    ]
+
+
+def compare(*records: Record) -> list[Comparison]:
+    return [statistics.compare(record) for record in records]
+
+
+def printed(*records: Record, width: int = 80) -> list[str]:
+    return shown(answer(compare(*records)), width)
+
+
+def shown(found: Answer, width: int = 80) -> list[str]:
+    return lines_of(lambda console: print_answer(found, console), width)
+
+
+def test_one_scenario_has_its_figure_with_its_interval_and_what_else_it_costs() -> None:
+    record = make_record({"old": runs(2, late=0.0158), "new": runs(0.1, system=0.6, late=0.019)})
+    assert printed(record) == [
+        " RESULT   new against old" + " " * 36 + "1 process, 4 rounds",
+        "▼ 20× less CPU while waiting" + " " * 38 + "95 %: 20× less",
+        "",
+        "scenario        CPU while waiting    95 % interval  verdict",
+        "waiting          2.03 s  →  0.102 s  20× less       faster",
+        "  system time    0.500 s →  0.600 s  1.2× more      more",
+        "  lateness p99  15.8 ms  → 19.0 ms   1.2× more      later",
+        "  CPU in all     1.50 s  →  1.60 s   7 % more       more",
+    ]
+
+
+def test_several_scenarios_have_a_line_each_and_the_worse_news_first() -> None:
+    quick = make_record({"old": runs(2), "new": runs(0.1)}, scenario="quick")
+    slow = make_record({"old": runs(2), "new": runs(4)}, scenario="slow")
+    same = make_record({"old": runs(2), "new": runs(2)}, scenario="another-scenario")
+    lines = printed(quick, slow, same)
+    assert [" ".join(line.split()) for line in lines[1:4]] == [
+        "▲ 2× more CPU while waiting in slow",
+        "▼ 20× less CPU while waiting in quick",
+        "= about the same CPU while waiting in another-scenario",
+    ]
+    assert lines[5:] == [
+        "scenario          CPU while waiting  95 % interval  verdict",
+        "quick             2.03 s → 0.102 s   20× less       faster",
+        "slow              2.03 s → 4.06  s   2× more        slower".replace(
+            "4.06  s ", "4.06 s  "
+        ),
+        "another-scenario  2.03 s → 2.03 s    0 %            within margin",
+    ]
+
+
+def test_scenarios_that_agree_are_said_together_with_the_span_of_what_they_say() -> None:
+    records = [
+        make_record({"old": runs(2), "new": runs(2 / by)}, scenario=f"of-{by}") for by in (20, 10)
+    ]
+    assert " ".join(printed(*records)[1].split()) == (
+        "▼ 10× – 20× less CPU while waiting in all 2 scenarios"
+    )
+
+
+def test_several_candidates_have_a_headline_and_a_row_each() -> None:
+    record = make_record({"old": runs(2), "new": runs(0.1), "newer": runs(4)})
+    lines = printed(record)
+    assert lines[0].startswith(" RESULT   new and newer against old in waiting  ")
+    assert [" ".join(line.split()[:3]) for line in lines[1:3]] == ["▼ new: 20×", "▲ newer: 2×"]
+    assert [line.split()[0] for line in lines[4:]] == ["revision", "new", "newer"]
+    two = printed(record, make_record({"old": runs(2), "new": runs(1)}, scenario="other"))
+    assert [line for line in two if line in ("waiting", "other")] == ["waiting", "other"]
+
+
+def test_the_points_of_both_sides_stand_below_one_another() -> None:
+    records = [
+        make_record({"old": runs(before), "new": runs(after)}, scenario=name)
+        for name, before, after in (("a", 12.0, 0.003), ("b", 2.0, 120.0), ("c", 0.02, 0.5))
+    ]
+    rows = [line for line in printed(*records) if "→" in line]
+    assert len({row.index("→") for row in rows}) == 1
+    before = {row.index(".") for row in rows}
+    assert len(before) == 1
+    after = [row.partition("→")[2] for row in rows]
+    assert [side.split()[0] for side in after] == ["3.04", "122", "0.508"]
+    ends = [
+        side.index(side.split()[0].partition(".")[0]) + n
+        for side, n in zip(after, (1, 3, 1), strict=True)
+    ]
+    assert len(set(ends)) == 1
+
+
+def test_one_round_says_its_change_and_that_it_has_no_interval() -> None:
+    record = make_record({"old": runs(2)[:1], "new": runs(0.1)[:1]})
+    lines = printed(record)
+    assert " ".join(lines[1].split()) == "? 20× less CPU while waiting one round: no interval"
+    assert "2.00 s  → 0.100 s " in lines[4]
+    assert "20× less (one round)" in lines[4]
+    assert "! one round cannot tell a change from chance: --rounds 5 can" in lines
+
+
+def test_where_the_steady_phase_is_not_known_total_cpu_is_judged_and_called_so() -> None:
+    record = make_record({"old": [times(1, 1, 1)] * 3, "new": [times(1, 3, 1)] * 3})
+    assert "2× more CPU in all" in printed(record)[1]
+    mixed = printed(record, make_record({"old": runs(2), "new": runs(4)}, scenario="other"))
+    assert any("2× more*" in line for line in mixed)
+    assert "* total CPU: the steady phase is not known, or not the same work." in mixed
+
+
+def test_what_does_not_only_wait_is_not_called_waiting() -> None:
+    record = make_record({"old": runs(2), "new": runs(4)}, waits=False)
+    assert "2× more steady CPU" in printed(record)[1]
+
+
+@pytest.mark.parametrize(
+    ("label", "reason", "said"),
+    [
+        ("new", "not-supported", "– not supported"),
+        ("old", "not-supported", "– not supported"),
+        ("new", "failed", "✗ not measured"),
+    ],
+)
+def test_a_scenario_without_a_ratio_says_why(label: str, reason: str, said: str) -> None:
+    record = make_record({"old": runs(1), "new": runs(1)})
+    record.measurements = [run for run in record.measurements if run.label != label]
+    record.add(outcome(label, 1, reason, message="why"))
+    lines = printed(record, make_record({"old": runs(1), "new": runs(1)}, scenario="other"))
+    assert f"{said} in waiting" in {" ".join(line.split()) for line in lines}
+    assert any(line.startswith("waiting ") and line.endswith(said[2:]) for line in lines)
+
+
+def test_runs_that_failed_are_said_with_their_last_words() -> None:
+    record = make_record({"old": runs(1), "new": []})
+    for number in (1, 2):
+        record.add(outcome("new", number, "failed", message="exit code 1: UnboundLocalError: x"))
+    lines = printed(record)
+    assert "! new, 2 runs of waiting: failed: exit code 1: UnboundLocalError: x" in lines
+
+
+def test_a_verdict_of_disturbed_rounds_says_so_and_what_to_do() -> None:
+    quiet = make_record({"old": runs(2), "new": runs(4)}, scenario="quiet")
+    busy = make_record({"old": runs(2), "new": runs(4)}, scenario="busy")
+    half = make_record({"old": runs(2), "new": runs(4)}, scenario="half")
+    disturb(busy, 3)
+    disturb(half, 2)
+    lines = printed(quiet, busy, half)
+    rows = [line for line in lines if "→" in line]
+    assert [row.split()[-1] for row in rows] == ["slower", "slower†", "slower"]
+    assert "† In most of these rounds the machine did something else, in every attempt." in lines
+    assert "! 5 of 12 rounds disturbed by other programs: repeat on an idle machine" in lines
+
+
+def test_what_else_may_explain_a_difference_is_said_once_with_what_to_do() -> None:
+    same = facts(extensions={"x.so": "same"}, package_sha256="same")
+    revisions = (contestant("old", facts=same), contestant("new", facts=same))
+    twice = [
+        make_record(
+            {"old": runs(1), "new": runs(1)},
+            scenario=name,
+            revisions=revisions,
+            mixed_origins=True,
+        )
+        for name in "ab"
+    ]
+    lines = printed(*twice)
+    assert lines.count("! new is the same build as old: what differs is chance or a setting") == 1
+    assert "leave out --origin mixed" in " ".join(" ".join(lines).split())
+
+
+def test_a_baseline_alone_shows_what_it_costs() -> None:
+    lines = printed(make_record({"old": runs(1, late=0.001)}))
+    assert lines[0].split() == ["RESULT", "old", "1", "process,", "4", "rounds"]
+    assert lines[2].split("  ")[-1] == "lateness p99"
+    assert lines[3].split() == ["waiting", "1.02", "s", "1.50", "s", "1.00", "ms"]
+
+
+def test_labels_with_much_in_common_get_short_names_and_that_is_said_once() -> None:
+    labels = [f"pathway@0.1{n}.2+setuptools==80.9.0" for n in (6, 7)]
+    lines = printed(make_record({label: runs(1) for label in labels}))
+    assert lines[0].startswith(" RESULT   0.17.2 against 0.16.2  ")
+    assert "All revisions: with setuptools==80.9.0." in lines
+    assert "All are revisions of pathway." in lines
+
+
+@pytest.mark.parametrize("label", ["v0.16.1", "a-label-of-forty-characters-at-the-most-x", "[red]"])
+@pytest.mark.parametrize("others", [[], ["third"]])
+@pytest.mark.parametrize("scenarios", [[LONG], [LONG, "short"]])
+def test_the_answer_fits_80_columns(label: str, others: list[str], scenarios: list[str]) -> None:
+    labels = ["old", label, *others]
+    noisy = [{**one, "time_cpu_steady": one["time_cpu_steady"] * (1 + i)} for i, one in
+             enumerate(runs(1))]  # fmt: skip
+    records = [
+        make_record({name: noisy if name == label else runs(1) for name in labels}, scenario=name)
+        for name in scenarios
+    ]
+    lines = printed(*records)
+    assert max(map(len, lines)) <= 80
+    if not others:
+        assert any(line.startswith("partitions-") and "-too " in line for line in lines)
+
+
+@pytest.mark.parametrize("width", [40, 80, 120])
+def test_no_word_is_broken(width: int) -> None:
+    record = make_record({"old": runs(2), "new": runs(0.1)})
+    record.add(outcome("new", 5, "failed", message=f"cannot open {'/folder' * 20}/file of it"))
+    found = answer(compare(record))
+    whole = {word for line in shown(found, 1000) for word in line.split()}
+    assert whole <= {word for line in shown(found, width) for word in line.split()}
+
+
+def test_a_command_that_is_too_long_goes_on_below_so_that_it_can_be_copied() -> None:
+    words = [f"--option-{number}" for number in range(12)]
+    link = Command(" ".join(["./compare.sh", *words]), "more rounds")
+    lines = shown(Answer(title="a", basis="b", links=(("Next", link), ("Results", "here"))))
+    start = lines.index("Next     more rounds:") + 1
+    command = lines[start:-1]
+    assert all(line.endswith(" \\") for line in command[:-1])
+    joined = " ".join(line.removesuffix("\\").strip() for line in command)
+    assert joined == link.text
+    assert lines[-1] == "Results  here"
+
+
+def test_what_does_not_fit_beside_a_headline_stands_below_it() -> None:
+    found = Headline(text="a headline of words " * 4, style="bold", mark="▲", aside="in " + LONG)
+    lines = shown(Answer(title="a", basis="b", headlines=(found,)))
+    assert lines[-1].strip() == f"in {LONG}"
+    assert lines[2].startswith("  "), "below the first word, not below the mark"
+
+
+def test_markdown_has_the_same_answer_as_text() -> None:
+    record = make_record({"old": runs(2), "a|b <i>": runs(0.1)})
+    text = markdown.render_answer(answer(compare(record)))
+    assert text.startswith("### a\\|b &lt;i> against old (1 process, 4 rounds)\n")
+    assert "* **▼ 20× less CPU while waiting** (95 %: 20× less)\n" in text
+    assert "| waiting | 2.03 s → 0.102 s | 20× less | faster |\n" in text
+
+
+ARGV = ("compare", "old", "new", "--rounds", "3", "-p", "2", "--results", "there", "--resume")
+
+
+@pytest.mark.parametrize(
+    ("more", "text"),
+    [
+        (("--rounds", "10"), "./compare.sh old new -p 2 --rounds 10"),
+        (("--gate",), "./compare.sh old new -p 2 --gate"),
+    ],
+)
+def test_a_command_is_repeated_into_a_folder_of_its_own(more: tuple[str, ...], text: str) -> None:
+    assert again(ARGV, *more) == text
+    assert again(("compare", "a b", "--rounds=3", "--gate"), "--gate") == (
+        "./compare.sh 'a b' --gate"
+    )
+
+
+@pytest.mark.parametrize(
+    ("steady", "option"), [(0.1, "--gate"), (4.0, "--trace")], ids=["faster", "slower"]
+)
+def test_what_is_best_done_next_depends_on_what_was_found(steady: float, option: str) -> None:
+    found = next_step(compare(make_record({"old": runs(2), "new": runs(steady)})), ARGV)
+    assert found is not None
+    assert found.text.endswith(option)
+
+
+def test_what_is_not_certain_takes_more_rounds() -> None:
+    once = compare(make_record({"old": runs(2)[:1], "new": runs(0.1)[:1]}))
+    found = next_step(once, ARGV)
+    assert found is not None
+    assert found.text.endswith("--rounds 5")
+    busy = make_record({"old": runs(2), "new": runs(0.1)})
+    disturb(busy, 3)
+    found = next_step(compare(busy), ARGV)
+    assert found is not None
+    assert found.text.endswith("--rounds 4")
+    assert "idle" in found.purpose
+    assert next_step(once, ("workers", "rq.toml")) is None
+    assert next_step(compare(make_record({"old": runs(2)})), ARGV) is None
+
+
+@pytest.mark.parametrize(("verdict", "mark"), [(failing(), "✗"), (unclear(), "?")])
+def test_the_gate_has_the_last_word(verdict: GateVerdict, mark: str) -> None:
+    compared = answer(compare(make_record({"old": runs(2), "new": runs(4)})))
+    found = gate_answer.answer(verdict, compared)
+    lines = shown(found)
+    assert lines[1].startswith(f"{mark} {gate.headline(verdict)}"[:60])
+    assert not any("slower" in line for line in lines), "its verdict is the only one"
+    step = gate_answer.next_step(verdict, ARGV)
+    assert step is not None
+    assert step.text.endswith("--trace" if verdict.failures else "--full")
+
+
+def test_the_marks_of_verdicts_differ() -> None:
+    assert len(set(answering.MARKS.values())) == len(answering.MARKS)

@@ -1,0 +1,164 @@
+"""The same figure reads alike wherever it stands: console, Markdown, JSON, page."""
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.records import make_record, times
+from tests.reporting.printing import lines_of
+from waitbench.analysis import statistics
+from waitbench.analysis.statistics import Comparison, Estimate
+from waitbench.model.metrics import BY_NAME
+from waitbench.model.record import Record
+from waitbench.reporting import comparison as reporting
+from waitbench.reporting import markdown, page
+from waitbench.reporting.answer import answer
+from waitbench.reporting.console import print_answer, print_cells
+from waitbench.reporting.document import Table
+from waitbench.reporting.formats import (
+    format_change,
+    format_interval,
+    format_range,
+    format_said,
+    format_value,
+)
+from waitbench.reporting.html import shown
+from waitbench.reporting.page import ReadFolder
+from waitbench.reporting.page_parts import Scene
+
+COSTS = ("steady", "cpu", "system", "real", "latency")
+BASE = st.floats(1e-4, 1e3)
+FACTOR = st.floats(0.01, 100)
+NOISE = st.lists(st.floats(0.8, 1.25), min_size=1, max_size=4)
+
+
+@st.composite
+def records(draw: st.DrawFn) -> list[Record]:
+    """Comparisons of one to three candidates in one to three scenarios."""
+    labels = ["old", *(f"v{number}" for number in range(draw(st.integers(1, 3))))]
+    return [
+        make_record({label: draw(runs()) for label in labels}, scenario=f"waiting-{number}")
+        for number in range(draw(st.integers(1, 3)))
+    ]
+
+
+@st.composite
+def runs(draw: st.DrawFn) -> list[dict[str, float]]:
+    """As many runs as every other has: what is left out has no figure."""
+    base, factor = draw(BASE), draw(FACTOR)
+    noise = draw(st.lists(st.floats(0.8, 1.25), min_size=3, max_size=3))
+    return [
+        {
+            **times(base * by, base * factor, base * by / 3),
+            "time_cpu_steady": base * by * factor,
+            "item_latency_p99": base * by / 100,
+        }
+        for by in noise
+    ]
+
+
+def of_page(made: Sequence[Record]) -> Iterator[str]:
+    """Every text that a page shows in its tables, and what stands below it."""
+    scenes = [Scene.of(record, scenarios=len(made)) for record in made]
+    folder = ReadFolder(folder=Path("there"), context=made[0].context, scenes=scenes)
+    composed = page.compose([folder])
+    tables = [*composed.matrices]
+    for section in composed.sections:
+        for part in section.parts:
+            tables += part.tables
+            yield from part.sentences
+    for table in tables:
+        for row in table.rows:
+            for cell in row:
+                yield shown(cell).text
+                yield shown(cell).more
+
+
+def on_console(compared: Sequence[Comparison]) -> str:
+    """What ``report`` prints of all costs, and the answer."""
+    lines = []
+    for one in compared:
+        table = reporting.table(one, COSTS)
+        lines += lines_of(lambda console, table=table: print_cells(table, console), 1000)  # type: ignore[misc]
+    return "\n".join([*lines, *answer_on_console(compared)])
+
+
+def answer_on_console(compared: Sequence[Comparison]) -> list[str]:
+    found = answer(compared)
+    return lines_of(lambda console: print_answer(found, console), 1000)
+
+
+@settings(max_examples=60, deadline=None)
+@given(records())
+def test_a_figure_reads_alike_on_the_console_in_markdown_json_and_on_a_page(
+    made: list[Record],
+) -> None:
+    compared = statistics.compare_all(made)
+    console, rendered = on_console(compared), markdown.render_answer(answer(compared))
+    cells = set(of_page(made))
+    said = "\n".join(answer_on_console(compared)).replace("  ", " ")
+    for scenario in json.loads(json.dumps(reporting.plain(compared))):
+        for row in scenario["revisions"]:
+            for name in COSTS:
+                value = format_value(row["metrics"][name]["value"], BY_NAME[name])
+                assert value in console
+                assert any(value in cell for cell in cells)
+            for name, ratio in row["ratios"].items():
+                if name in COSTS:
+                    interval = format_interval(estimate(ratio))
+                    assert interval in console
+                    assert any(interval in cell for cell in cells)
+            if row["ratios"]:
+                steady = row["metrics"]["steady"]["value"]
+                judged = estimate(row["ratios"]["steady"])
+                for text in (format_range(judged), format_said(steady, BY_NAME["steady"])):
+                    assert text in rendered
+                    assert text in said.replace("  ", " ") or text in console
+    assert headlines(compared) <= set(changes_of(rendered))
+
+
+def headlines(compared: Sequence[Comparison]) -> set[str]:
+    return {one.text for one in answer(compared).headlines}
+
+
+def changes_of(rendered: str) -> Iterator[str]:
+    """The headlines of Markdown, without what makes them stand out."""
+    for line in rendered.splitlines():
+        if line.startswith("* **"):
+            yield line.removeprefix("* **").partition("**")[0].partition(" ")[2]
+
+
+@settings(max_examples=40, deadline=None)
+@given(BASE, FACTOR)
+def test_a_change_in_a_headline_is_that_of_the_ratio_in_the_data(base: float, by: float) -> None:
+    record = make_record(
+        {
+            label: [
+                {**times(1, 1, 1), "time_cpu_steady": steady * (1 + n / 1000)} for n in range(4)
+            ]
+            for label, steady in (("old", base), ("new", base * by))
+        }
+    )
+    compared = statistics.compare_all([record])
+    (data,) = reporting.plain(compared)
+    ratio = estimate(data["revisions"][1]["ratios"]["steady"])
+    (headline,) = answer(compared).headlines
+    if ratio.verdict.value in ("faster", "slower"):
+        assert format_change(ratio) in headline.text.replace("at least ", "")
+
+
+def estimate(plain: dict[str, float]) -> Estimate:
+    return Estimate(plain["value"], plain["low"], plain["high"], int(plain["count"]))
+
+
+def test_a_table_of_a_page_and_one_of_a_console_have_the_same_cells() -> None:
+    record = make_record({"old": [times(1, 2, 3)] * 3, "new": [times(2, 1, 3.1)] * 3})
+    (compared,) = statistics.compare_all([record])
+    table: Table = reporting.table(compared, ("real", "user", "system", "cpu"))
+    console = "\n".join(lines_of(lambda to: print_cells(table, to), 200))
+    for row in table.rows:
+        for cell in row:
+            assert shown(cell).text in console

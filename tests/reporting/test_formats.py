@@ -1,0 +1,124 @@
+"""Numbers as people write them."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from waitbench.analysis.statistics import Estimate
+from waitbench.model.metrics import BY_NAME
+from waitbench.reporting.formats import (
+    format_bytes,
+    format_change,
+    format_digits,
+    format_factor,
+    format_many,
+    format_range,
+    format_ratio,
+    format_said,
+    format_seconds,
+    format_value,
+)
+
+
+@pytest.mark.parametrize(
+    ("value", "name", "text"),
+    [
+        (0.0123, "real", "12.3 ms"),
+        (0.000_012_3, "real", "12.3 µs"),
+        (0.0, "real", "0 s"),
+        (0.565, "steady", "0.565 s"),
+        (7.9, "steady", "7.90 s"),
+        (12.345, "real", "12.3 s"),
+        (123.45, "real", "123 s"),
+        (0.09999, "latency", "100 ms"),
+        (-0.0123, "real", "-12.3 ms"),
+        (3 * 2**20, "rss", "3.00 MiB"),
+        (25_276_502_016, "rss", "23.5 GiB"),
+        (1234.5, "polls", "1,234"),
+        (20_123, "polls", "20,123"),
+        (1.2345, "polls-per-item", "1.23"),
+    ],
+)
+def test_a_value_has_three_digits_and_the_unit_that_fits(
+    value: float, name: str, text: str
+) -> None:
+    assert format_value(value, BY_NAME[name]) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(20_123, "20k"), (9_999, "9,999"), (61_918, "62k"), (11_630_433, "12M"), (999_600, "1M")],
+)
+def test_a_large_count_is_said_in_thousands_and_millions(value: float, text: str) -> None:
+    assert format_said(value, BY_NAME["polls"]) == text
+
+
+@pytest.mark.parametrize(
+    ("ratio", "said"),
+    [
+        (0.0764, "13× less"), (1.3, "1.3× more"), (1.18, "1.18× more"), (2.0, "2× more"),
+        (0.2325, "4.3× less"), (1.04, "4 % more"), (0.95, "5 % less"), (0.9, "1.11× less"),
+        (1.001, "the same"), (1.0, "the same"), (131.0, "130× more"), (8090.0, "8.1k× more"),
+        (0.0, "> 1M× less"),
+    ],
+)  # fmt: skip
+def test_a_ratio_is_said_as_people_say_it(ratio: float, said: str) -> None:
+    assert format_change(ratio) == said
+
+
+def test_a_ratio_to_next_to_nothing_is_said_to_be_a_bound() -> None:
+    assert format_change(Estimate(0.01, None, None, 3, is_bound=True)) == "at least 100× less"
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "said"),
+    [
+        (0.025, 0.2325, "4.3× – 40× less"), (1.2, 1.4, "1.2× – 1.4× more"),
+        (0.96, 0.98, "2 % – 4 % less"), (0.94, 1.2, "6 % less – 1.2× more"),
+        (1.03, 1.3, "1.03× – 1.3× more"), (0.999, 1.03, "0 % – 3 % more"), (1.0, 1.0, "0 %"),
+        (0.999, 1.001, "0 %"), (0.0719, 0.0721, "14× less"), (0.0, 5.0, "> 1M× less – 5× more"),
+        (0.5, 1.0, "1× – 2× less"),
+    ],
+)  # fmt: skip
+def test_an_interval_is_said_nearest_to_no_change_first(low: float, high: float, said: str) -> None:
+    assert format_range(Estimate((low + high) / 2, low, high, 3)) == said
+
+
+def test_what_has_no_interval_says_none() -> None:
+    assert format_range(Estimate(0.5, None, None, 1)) == ""
+
+
+@given(st.floats(1e-9, 1e12))
+def test_no_figure_has_an_exponent_and_each_is_what_it_stands_for(value: float) -> None:
+    for text in (format_factor(value), format_seconds(value), format_bytes(value)):
+        assert "e" not in text
+        assert "nan" not in text
+    text = format_digits(value, 3)
+    assert "e" not in text
+    if value >= 1e-6:
+        assert float(text.replace(",", "")) == pytest.approx(value, rel=6e-3)
+    scale = {"k": 1e3, "M": 1e6, "G": 1e9}
+    many = format_many(value)
+    if value >= 10_000 and many[-1] in scale:
+        said = float(many[:-1].replace(",", "")) * scale[many[-1]]
+        assert said == pytest.approx(value, rel=0.051)
+
+
+@given(st.floats(1e-5, 1e5), st.floats(1, 50), st.floats(1, 50))
+def test_what_is_said_of_a_ratio_agrees_with_it(value: float, below: float, above: float) -> None:
+    ratio = Estimate(value, value / below, value * above, 5)
+    size, _, direction = format_change(ratio).rpartition(" ")
+    if direction == "same":
+        assert value == pytest.approx(1, abs=6e-3)
+    elif size.endswith("×"):
+        assert direction == ("less" if value < 1 else "more")
+        number = size[:-1]
+        found = float(number[:-1]) * 1000 if number.endswith("k") else float(number)
+        assert found == pytest.approx(max(value, 1 / value), rel=0.051)
+    said = format_range(ratio)
+    if said != "0 %":
+        assert ("less" in said) is (ratio.low is not None and ratio.low < 0.994) or "0 %" in said
+    assert math.isfinite(value)
+    assert "e+" not in format_ratio(ratio)
