@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -11,7 +11,9 @@ from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextC
 
 from waitbench.model.metrics import SYSTEM_CALLS
 from waitbench.model.run import WARM_UP, Measurement, Outcome, PlannedRun, Result
-from waitbench.reporting.formats import format_count
+from waitbench.reporting.console import print_prose
+from waitbench.reporting.formats import format_many, format_number, format_seconds
+from waitbench.reporting.shortening import short_names
 
 
 class PreparationLog:
@@ -33,32 +35,40 @@ class PreparationLog:
 
     def __call__(self, label: str, what: str) -> None:
         if not self._quiet:
-            self._console.print(f"{label}: {what} …")
+            print_prose(f"{label}: {what} …", self._console)
 
     def about(self, what: str) -> None:
         """Says a step that is not for one revision in particular."""
         if not self._quiet:
-            self._console.print(f"{what} …")
+            print_prose(f"{what} …", self._console)
 
 
 class RunProgress:
     """Shows runs as they end.
 
     The time left is the expected time of what is left, scaled by what was seen. Where nobody knows
-    how many runs will follow, it is the longest that they may take.
+    how many runs will follow, it is the longest that they may take. Neither the bar nor that time
+    goes back, unless runs are added, and then it is said why.
     """
 
-    def __init__(self, console: Console, *, quiet: bool) -> None:
+    def __init__(
+        self, console: Console, *, quiet: bool, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._left: list[PlannedRun] = []
         self._total = 0
         self._console = console
         self._quiet = quiet
+        self._clock = clock
         self._expected_s = self._seen_s = 0.0
         self._at_most: float | None = None
         """When everything will have ended, at the latest; infinite where that is not known."""
-        self._begun = time.monotonic()
+        self._started = self._begun = clock()
+        self._shown_s = math.inf
+        """The time left as it was said last."""
+        self._share = 0.0
+        """What the bar shows as done."""
         self._repeated = 0
-        self._busy = ""
+        self._names = short_names([])
         # Refreshed by hand: while a worker's idleness is measured, nothing here may wake up.
         self._bar = Progress(
             TextColumn("{task.description}", markup=False),
@@ -68,9 +78,11 @@ class RunProgress:
             console=console,
             auto_refresh=False,
             expand=True,
+            # What is done needs no bar: none is left behind among the tables.
+            transient=True,
             disable=quiet or not console.is_terminal,
         )
-        self._task = self._bar.add_task("measuring", total=0, left="")
+        self._task = self._bar.add_task("measuring", total=1.0, left="")
 
     def __enter__(self) -> "RunProgress":
         self._bar.start()
@@ -82,33 +94,43 @@ class RunProgress:
     def extend(self, runs: Sequence[PlannedRun], at_most_s: float | None = None) -> None:
         """More runs will follow those known so far; see ``execution.session.Observer``."""
         if at_most_s is not None:
-            self._at_most = time.monotonic() + at_most_s
+            before = math.inf if self._at_most is None else self._at_most
+            self._at_most = min(before, self._clock() + at_most_s)
         self._left += runs
         self._total += len(runs)
-        more_s = sum(run.scenario.expected_s for run in runs)
-        self._bar.update(self._task, total=(self._bar.tasks[0].total or 0) + more_s)
+        labels = dict.fromkeys(run.label for run in runs)
+        if len(labels) > len(self._names.by_label):
+            self._names = short_names(list(labels))
 
     def repeat(self, runs: Sequence[PlannedRun], foreign_cores: float) -> None:
         """A round is made again, as others used so many cores during it."""
         self.extend(runs)
         self._repeated += 1
-        times = format_count(self._repeated, "round was", "rounds were")
-        self._busy = f" (others use {foreign_cores:.1f} cores; {times} repeated)"
-        if not self._quiet and not self._console.is_terminal and self._repeated % 5 == 1:
-            self._console.print(self._busy.strip(" ()").capitalize() + ".", soft_wrap=True)
+        # It takes longer now than was said, and the next line is why.
+        self._shown_s = math.inf
+        if self._quiet:
+            return
+        name, number, _ = self._described(runs[0])
+        so_far = f" ({self._repeated} so far)" if self._repeated > 1 else ""
+        others = f"others used {format_number(foreign_cores)} cores meanwhile"
+        print_prose(f"{name} {number} again: {others}{so_far}.", self._console)
 
     def about(self, what: str) -> None:
         """Says something that is done between runs."""
         if not self._quiet:
-            self._console.print(f"{what} …")
+            print_prose(f"{what} …", self._console)
 
     def begin(self, planned: PlannedRun) -> None:
         """A run is about to start."""
-        self._begun = time.monotonic()
-        doing = f"{planned.scenario.name} · {_round(planned)} · {planned.label}"
+        self._begun = self._clock()
+        left_s = self._time_left_s()
+        spent_s = self._begun - self._started
+        if math.isfinite(left_s) and spent_s + left_s > 0:
+            self._share = max(self._share, spent_s / (spent_s + left_s))
         self._bar.update(
             self._task,
-            description=doing + self._busy,
+            description=" · ".join(self._described(planned)),
+            completed=self._share,
             left=self._time_left(),
             refresh=True,
         )
@@ -117,31 +139,38 @@ class RunProgress:
         """The run that began is over."""
         if isinstance(result, Measurement):  # one that hung says nothing of how long others take
             self._expected_s += planned.scenario.expected_s
-            self._seen_s += time.monotonic() - self._begun
+            self._seen_s += self._clock() - self._begun
         self.skip(planned)
         if self._quiet or (self._console.is_terminal and isinstance(result, Measurement)):
             return
         number = f"[{self._total - len(self._left)}/{self._total}]"
-        what = f"{planned.scenario.name} {_round(planned)} {planned.label}"
+        what = " ".join(self._described(planned))
         text = f"{number} {what}: {_brief(result)}"
-        left = "" if self._console.is_terminal else self._time_left()
+        if self._console.is_terminal:
+            print_prose(text, self._console)
+            return
+        left = self._time_left()
         self._console.print(text + (left and f" ({left})"), soft_wrap=True)
 
     def skip(self, planned: PlannedRun) -> None:
         """The next run of the plan will not take place, or has."""
         self._left.remove(planned)
-        self._bar.update(self._task, advance=planned.scenario.expected_s)
+
+    def _described(self, planned: PlannedRun) -> tuple[str, str, str]:
+        return planned.scenario.name, _round(planned), self._names.of(planned.label)
 
     def _time_left(self) -> str:
-        if self._at_most is None:
-            return _human(self._time_left_s())
-        left_s = max(0.0, self._at_most - time.monotonic())
-        return f"at most {_human(left_s)}" if math.isfinite(left_s) else ""
+        self._shown_s = min(self._shown_s, self._time_left_s())
+        if not math.isfinite(self._shown_s):
+            return ""
+        at_most = "" if self._at_most is None else "at most "
+        return f"{at_most}{_human(self._shown_s)}"
 
     def _time_left_s(self) -> float:
+        if self._at_most is not None:
+            return max(0.0, self._at_most - self._clock())
         pace = self._seen_s / self._expected_s if self._expected_s else 1.0
-        expected_s = sum(planned.scenario.expected_s for planned in self._left)
-        return pace * expected_s
+        return pace * sum(planned.scenario.expected_s for planned in self._left)
 
 
 class MachinesProgress:
@@ -154,6 +183,7 @@ class MachinesProgress:
             TextColumn("{task.description}", markup=False),
             console=console,
             auto_refresh=False,
+            transient=True,
             disable=quiet or not console.is_terminal,
         )
         self._tasks: dict[str, TaskID] = {}
@@ -168,7 +198,7 @@ class MachinesProgress:
     def about(self, what: str) -> None:
         """Says something that stays."""
         if not self._quiet:
-            self._console.print(f"{what} …")
+            print_prose(f"{what} …", self._console)
 
     def tell(self, machine: str, what: str) -> None:
         """A machine says what it does."""
@@ -190,9 +220,13 @@ def _brief(result: Result) -> str:
     if isinstance(result, Outcome):
         return f"{result.reason}: {result.message}"
     times = (("real", "time_wall_clock"), ("user", "time_user"), ("system", "time_system"))
-    said = [f"{name} {result.metrics[key]:.2f} s" for name, key in times if key in result.metrics]
+    said = [
+        f"{name} {format_seconds(result.metrics[key])}"
+        for name, key in times
+        if key in result.metrics
+    ]
     if SYSTEM_CALLS in result.metrics:
-        said.append(f"{result.metrics[SYSTEM_CALLS]:,.0f} system calls while waiting")
+        said.append(f"{format_many(result.metrics[SYSTEM_CALLS])} system calls while waiting")
     return ", ".join(said) or "done"
 
 

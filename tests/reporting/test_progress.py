@@ -1,0 +1,172 @@
+"""How far a comparison is: what is said, and that it does not go back."""
+
+import io
+import re
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from waitbench.families import ALL
+from waitbench.model.run import Measurement, PlannedRun
+from waitbench.reporting.console import make_console
+from waitbench.reporting.progress import RunProgress
+
+SCENARIO = next(one for one in ALL if one.waits and not one.coarse)
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture(autouse=True)
+def able(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A terminal that can move its cursor, whatever the tests are run in."""
+    monkeypatch.setenv("TERM", "xterm")
+
+
+def planned(number: int, label: str = "new") -> PlannedRun:
+    return PlannedRun(scenario=SCENARIO, label=label, round=number, position=0)
+
+
+def measured(run: PlannedRun) -> Measurement:
+    return Measurement(
+        label=run.label, round=run.round, position=0, started_at="", metrics={"time_user": 0.0123}
+    )
+
+
+def on_terminal(width: int = 80) -> tuple[Console, io.StringIO]:
+    file = io.StringIO()
+    console = make_console(file=file, width=width)
+    console._force_terminal = console.is_interactive = True
+    return console, file
+
+
+def plain(file: io.StringIO) -> str:
+    return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", file.getvalue())
+
+
+def seconds_left(text: str) -> list[float]:
+    units = {"s": 1, "min": 60, "h": 3600}
+    found = re.findall(r"([0-9.]+) (s|min|h) left", text)
+    return [float(number) * units[unit] for number, unit in found]
+
+
+def carry_out(bar: RunProgress, clock: Clock, runs: list[PlannedRun], paces: list[float]) -> None:
+    for run, pace in zip(runs, paces, strict=True):
+        bar.begin(run)
+        clock.now += pace * run.scenario.expected_s
+        bar.end(run, measured(run))
+
+
+def test_neither_the_time_left_nor_the_share_goes_back_when_runs_take_longer() -> None:
+    console, file = on_terminal()
+    clock, runs = Clock(), [planned(number) for number in range(1, 9)]
+    with RunProgress(console, quiet=False, clock=clock) as bar:
+        bar.extend(runs)
+        carry_out(bar, clock, runs, [1.0, 0.5, 2.5, 1.5, 3.0, 0.5, 1.0, 1.0])
+    left = seconds_left(plain(file))
+    assert left == sorted(left, reverse=True)
+    assert len(set(left)) > 3
+    shares = [int(share) for share in re.findall(r"(\d+)%", plain(file))]
+    assert shares == sorted(shares)
+
+
+def test_a_round_that_is_repeated_says_why_and_only_then_the_time_left_grows() -> None:
+    file = io.StringIO()
+    console = make_console(file=file, width=80)
+    clock, runs = Clock(), [planned(1), planned(2)]
+    with RunProgress(console, quiet=False, clock=clock) as bar:
+        bar.extend(runs)
+        carry_out(bar, clock, runs[:1], [1.0])
+        bar.repeat([planned(1)], 1.26)
+        carry_out(bar, clock, [planned(1)], [1.0])
+        bar.repeat([planned(1)], 0.5)
+    said = " ".join(file.getvalue().split())
+    name = SCENARIO.name
+    assert f"{name} round 1 again: others used 1.26 cores meanwhile." in said
+    assert f"{name} round 1 again: others used 0.5 cores meanwhile (2 so far)." in said
+
+
+def test_what_may_take_long_is_said_to_be_the_most_and_never_grows() -> None:
+    file = io.StringIO()
+    clock = Clock()
+    with RunProgress(make_console(file=file, width=80), quiet=False, clock=clock) as bar:
+        for number, at_most_s in ((1, 600.0), (2, 900.0)):
+            bar.extend([planned(number)], at_most_s)
+            carry_out(bar, clock, [planned(number)], [1.0])
+    assert "(at most 10 min left)" in file.getvalue()
+    left = seconds_left(file.getvalue())
+    assert left == sorted(left, reverse=True)
+
+
+def test_no_bar_is_left_behind() -> None:
+    console, file = on_terminal()
+    clock, runs = Clock(), [planned(1), planned(2)]
+    with RunProgress(console, quiet=False, clock=clock) as bar:
+        bar.extend(runs)
+        carry_out(bar, clock, runs[:1], [1.0])
+        console.print("a table")
+        carry_out(bar, clock, runs[1:], [1.0])
+    screen = Screen(80)
+    screen.feed(file.getvalue())
+    assert [line for line in screen.lines if line.strip()] == ["a table"]
+
+
+class Screen:
+    """As much of a terminal as a bar uses: lines, up, to the beginning, erase."""
+
+    def __init__(self, width: int) -> None:
+        self.width = width
+        self.lines = [""]
+        self.row = self.column = 0
+
+    def feed(self, text: str) -> None:
+        for control, final, char in re.findall(r"\x1b\[([0-9;?]*)([a-zA-Z])|(.|\n)", text):
+            if char:
+                self._put(char)
+            else:
+                self._do(final, int(control) if control.isdigit() else 0)
+
+    def _put(self, char: str) -> None:
+        if char == "\n":
+            self.row, self.column = self.row + 1, 0
+        elif char == "\r":
+            self.column = 0
+        else:
+            line = self.lines[self.row].ljust(self.column)
+            self.lines[self.row] = line[: self.column] + char + line[self.column + 1 :]
+            self.column += 1
+        while len(self.lines) <= self.row:
+            self.lines.append("")
+
+    def _do(self, final: str, number: int) -> None:
+        if final == "A":
+            self.row = max(0, self.row - max(1, number))
+        elif final == "K":
+            kept = {0: self.lines[self.row][: self.column]}
+            self.lines[self.row] = kept.get(number, "")
+
+
+def test_what_failed_is_said_above_the_bar_in_whole_words() -> None:
+    console, file = on_terminal(60)
+    words = [f"word-{number}-of-it" for number in range(12)]
+    run = planned(1)
+    with RunProgress(console, quiet=False, clock=Clock()) as bar:
+        bar.extend([run])
+        bar.begin(run)
+        bar.end(run, failed(run, " ".join(words)))
+    screen = Screen(60)
+    screen.feed(file.getvalue())
+    said = {word for line in screen.lines for word in line.split()}
+    assert set(words) <= said
+    assert max(len(line.rstrip()) for line in screen.lines) <= 60
+
+
+def failed(run: PlannedRun, message: str) -> Any:
+    from tests.records import outcome
+
+    return outcome(run.label, run.round, "failed", message=message)
