@@ -26,6 +26,8 @@ COUNTER_VARIABLE = "BENCH_SYSTEM_CALLS"
 """The environment variable that says whom to ask for the system calls of the run, if anybody.
 
 The name of an abstract socket: whoever connects is told their number at that moment, in digits."""
+WAITING_VARIABLE = "BENCH_WAITING"
+"""The environment variable that names a file to be made at the first poll, if somebody looks on."""
 ENABLED = os.environ.get("BENCH_PROBE") != "off"
 
 _ANSWERS_WITHIN_S = 1.0
@@ -138,12 +140,14 @@ def first_poll() -> None:
     global _first_poll
     if _first_poll is None:
         _first_poll = _now()
+        _say_that_it_waits()
 
 
 def reading() -> None:
     """As ``first_poll``, for sources that connect after it: the last call of the process counts."""
     global _first_poll
     _first_poll = _now()
+    _say_that_it_waits()
 
 
 def end_of_input(due_ns: Optional[int] = None) -> None:
@@ -155,6 +159,13 @@ def end_of_input(due_ns: Optional[int] = None) -> None:
     _end_of_input = _now()
     if due_ns is not None:
         _end_due_ns = max(due_ns, _end_due_ns or due_ns)
+
+
+def _say_that_it_waits() -> None:
+    path = os.environ.get(WAITING_VARIABLE)
+    if path:
+        with open(path, "a", encoding="utf-8"):
+            pass
 
 
 def _now() -> Dict[str, Any]:

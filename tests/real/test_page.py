@@ -1,13 +1,16 @@
 """Pages in a real browser: of one comparison, and of all samples together."""
 
+import re
 import shutil
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
+from tests.reasons import place, why
 from tests.reporting.made_up import kept
 from waitbench.pipeline import paging
 from waitbench.reporting import html
@@ -228,3 +231,55 @@ def test_paper_is_light(open_page: Open) -> None:
     page = open_page(color_scheme="dark")
     page.emulate_media(media="print")
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+
+
+@pytest.fixture(scope="module")
+def reasons(pages: Path) -> Path:
+    """``why.html``: two revisions whose threads wait and work at several places."""
+    one = kept("why", ("v1", "v2"), ("waiting",), sampled=False)
+    before = why(
+        "v1", place("main", "spin", cpu=0.9, waits=False), place("main", "lock", wakeups=2)
+    )
+    after = why(
+        "v2",
+        place("main", "park", wakeups=900, cpu=0.07, call="futex"),
+        place("main", "lock", wakeups=2),
+        place("<img src=x onerror='document.title=1'>", thread="needle", wakeups=100),
+    )
+    scenes = [replace(scene, reasons=[before, after]) for scene in one.scenes]
+    path = pages / "why.html"
+    path.write_text(html.render(compose([replace(one, scenes=scenes)])))
+    return path
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.usefixtures("reasons")
+def test_everyone_can_read_a_flame_graph(open_page: Open, scheme: str) -> None:
+    page = open_page("why", color_scheme=scheme)
+    expect(page.get_by_role("treeitem", name="park")).to_be_visible()
+    violations = Axe().run(page).response["violations"]
+    assert [(one["id"], one["nodes"][0]["html"]) for one in violations] == []
+    assert page.title() == "v2 against v1"
+
+
+@pytest.mark.usefixtures("reasons")
+def test_a_flame_graph_is_walked_zoomed_and_searched_with_the_keyboard(open_page: Open) -> None:
+    page = open_page("why")
+    figure = page.locator("figure.flame")
+    told = figure.locator(".told")
+    expect(told).to_contain_text("all: v1 2 wake-ups a second, v2 1,002 wake-ups a second")
+    page.get_by_role("treeitem", name="all").focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    expect(told).to_contain_text("MainThread: ")
+    page.keyboard.press("ArrowRight")
+    expect(told).to_contain_text("needle: v1 0 wake-ups a second, v2 100 wake-ups")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("treeitem", name="park")).to_have_count(0)
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("treeitem", name="park")).to_be_visible()
+    figure.get_by_label("Find").fill("park")
+    expect(page.locator(".graph .match")).to_have_count(1)
+    expect(told).to_contain_text("1 found for “park”: v1 0 wake-ups a second, v2 900 wake-ups")
+    figure.get_by_label("Width").select_option("cpu")
+    expect(page.get_by_role("treeitem", name="spin")).to_have_class(re.compile("less4"))

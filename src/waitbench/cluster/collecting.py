@@ -20,12 +20,12 @@ from waitbench.model.errors import UsageError
 from waitbench.model.record import Record
 from waitbench.model.scenario import Scenario
 from waitbench.pipeline.concluding import Concluding
+from waitbench.pipeline.extras import kept_tables
 from waitbench.pipeline.measuring import Measuring
 from waitbench.pipeline.preparation import new_record
 from waitbench.pipeline.request import ValidRequest
 from waitbench.reporting.progress import MachinesProgress
-from waitbench.reporting.traces import tables
-from waitbench.store import comparisons, journal, shares, traces
+from waitbench.store import comparisons, journal, shares
 from waitbench.store.comparisons import COMPARISON_NAME, Contents
 from waitbench.system import files, installation
 
@@ -217,8 +217,7 @@ class Listening:
         (record,) = contents.records
         if unit.machine is not None:
             return  # one table of all machines says more
-        of_traces = tables(record.scenario, traces.of(contents.folder, record.scenario))
-        self.concluding.sum_up(record, of_traces)
+        self.concluding.sum_up(record, kept_tables(contents.folder, record.scenario))
 
     def lost(self, unit: Unit, why: str) -> None:
         self._of(unit).forget(_scenario(unit))

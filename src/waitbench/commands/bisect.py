@@ -1,7 +1,6 @@
 """``bisect``: which release, or which commit, changed what a worker costs."""
 
 import json
-import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -9,7 +8,6 @@ from enum import Enum
 from pathlib import Path
 from typing import Annotated, Optional
 
-import msgspec
 import typer
 from rich.console import Console
 
@@ -19,20 +17,32 @@ from waitbench.analysis.bisection_steps import Step, StepVerdict
 from waitbench.analysis.criteria import Criterion
 from waitbench.commands import options
 from waitbench.commands.options import with_request_options
-from waitbench.commands.search import FEWEST, CannotBeMeasured, History, SearchMode, Stepper
+from waitbench.commands.search import (
+    FEWEST,
+    CannotBeMeasured,
+    History,
+    SearchMode,
+    Stepper,
+    missing_in,
+    name_of,
+    to_repeat,
+)
 from waitbench.environments.revisions import without_label
 from waitbench.model.environment import OriginChoice
-from waitbench.model.errors import ExitCode, HarnessError, UsageError, masked
+from waitbench.model.errors import ExitCode, HarnessError, UsageError
 from waitbench.model.history import SearchRange
+from waitbench.model.why import Why
 from waitbench.pipeline import concluding, gating
 from waitbench.pipeline.concluding import publish_markdown
+from waitbench.pipeline.extras import Extras
 from waitbench.pipeline.request import Request, ValidRequest, validate
 from waitbench.pipeline.resuming import kept_in
 from waitbench.reporting import bisection, markdown
-from waitbench.reporting.console import make_console, print_document
+from waitbench.reporting import why as reasons
+from waitbench.reporting.console import make_console, print_document, print_tables
+from waitbench.reporting.document import Table
 from waitbench.reporting.progress import PreparationLog
 from waitbench.store import comparisons, folders
-from waitbench.store.plain import reading
 from waitbench.system import endings, files
 from waitbench.system.installation import called
 
@@ -42,6 +52,7 @@ Examples:
   ./waitbench bisect v0.16.0 v0.21.1 -s partitioned-long-input --find faster
   ./waitbench bisect v0.20.1 main -s 'dynamic*' --fail-on steady:10%
   ./waitbench bisect 3f2a1b0 my-branch --repo ~/src/bytewax --fail-on wakeups:5% -p 2
+  ./waitbench bisect v0.16.2 main -s partitioned-long-input --why   # and who wakes up there
 """
 
 
@@ -96,6 +107,13 @@ def bisect(
         typer.Option(metavar="SECONDS", help="No round begins after this much time; see --resume."),
     ] = 7200,
     full: options.Full = False,
+    why: Annotated[
+        bool,
+        typer.Option(
+            "--why",
+            help="Of each culprit and what was before it: which thread wakes up, and from where.",
+        ),
+    ] = False,
     results: options.NewResults = None,
     resume: Annotated[
         bool,
@@ -134,6 +152,7 @@ def bisect(
         else SearchMode.BOTH,
         all_parents=all_parents,
         full=full,
+        why=why,
         most_rounds=gating.last_look(max_rounds),
         budget_s=budget,
         results=results,
@@ -141,7 +160,7 @@ def bisect(
         markdown=markdown,
         quiet=quiet,
         as_json=as_json,
-        options=_to_repeat(request),
+        options=to_repeat(request),
     )
     raise typer.Exit(bisecting.bisect(asked_for))
 
@@ -154,34 +173,9 @@ def _criterion(text: str, max_rounds: int) -> Criterion:
     return criterion
 
 
-def _to_repeat(request: Request) -> tuple[str, ...]:
-    """The options that ``compare`` needs to measure the same."""
-    given = {
-        "--worker": request.worker,
-        "--dataflow": request.dataflow,
-        "-p": None if request.processes == 1 else str(request.processes),
-        "-w": None if request.workers == 1 else str(request.workers),
-        "--topology": request.topology,
-        "--python": request.python,
-        "--repo": None if request.repo is None else masked(request.repo),
-    }
-    settings = [word for setting in request.settings for word in ("--set", setting)]
-    named = [word for name, value in given.items() if value for word in (name, value)]
-    return (*named, *settings)
-
-
 _MOST_OF_END = 24
 KIND = "bisect"
 """The name of the document, of the chart, and of the kind of results folder."""
-
-
-class _KeptPoint(msgspec.Struct):
-    label: str
-    missing: str | None
-
-
-class _KeptStage(msgspec.Struct):
-    points: list[_KeptPoint]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -193,6 +187,8 @@ class Bisecting:
     which: SearchMode
     all_parents: bool
     full: bool
+    why: bool
+    """Whether to look at who wakes up, of each culprit and what was before it."""
     most_rounds: int
     budget_s: float
     results: Path | None
@@ -226,6 +222,7 @@ class Bisecting:
             raise UsageError(f"--budget {self.budget_s:g}: must be above zero seconds.")
         if self.markdown is not None:
             files.require_writable(self.markdown)
+        Extras(why=self.why).validate()
 
     def _claim(self, labels: Sequence[str]) -> Path:
         if not self.resume:
@@ -250,6 +247,8 @@ class _Search:
     progress: Console
     stages: list[Stage] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
+    explained: list[Sequence[Why]] = field(default_factory=list)
+    """Of each culprit and scenario, where it and what was before it wait."""
     begun: float = field(default_factory=time.monotonic)
 
     def carry_out(self, first: tuple[Grain, SearchRange]) -> ExitCode:
@@ -274,7 +273,15 @@ class _Search:
                 # What the stages before have shown is worth to be said.
                 self.remarks.append(str(error))
                 code = ExitCode.FAILED
-        self._conclude()
+        shown: list[Table] = []
+        try:
+            for number, stage in enumerate(self.stages if self.asked.why else ()):
+                home = self._home(number)
+                shown += self._stepper(stage).explain(stage, home, self.explained)
+        except HarnessError as error:
+            self.remarks.append(f"Who wakes up was not seen: {error}")
+            code = ExitCode.FAILED
+        self._conclude(shown)
         return code
 
     def _begin(self, grain: Grain, stretch: SearchRange, missing: Mapping[str, str]) -> Stage:
@@ -297,17 +304,9 @@ class _Search:
 
     def _search(self, number: int) -> None:
         """Carries a stage to its end, or to that of the budget."""
-        home = self.folder / f"{number + 1}-{self.stages[number].grain.value}"
+        home = self._home(number)
         home.mkdir(exist_ok=True)
-        stepper = Stepper(
-            request=self.request,
-            metric=self.asked.criterion.metric,
-            most_rounds=self.asked.most_rounds,
-            resume=self.asked.resume,
-            quiet=self.asked.quiet,
-            progress=self.progress,
-            python=None,
-        ).fitted_to(self.stages[number])
+        stepper = self._stepper(self.stages[number])
         while (step := self.stages[number].search.next()) is not None:
             left_s = self.asked.budget_s - (time.monotonic() - self.begun)
             if left_s <= 0:
@@ -322,6 +321,22 @@ class _Search:
                 return
             self._keep()
 
+    def _home(self, number: int) -> Path:
+        return self.folder / f"{number + 1}-{self.stages[number].grain.value}"
+
+    def _stepper(self, stage: Stage) -> Stepper:
+        """What measures steps of a stage. Raises ``UsageError``."""
+        stepper = Stepper(
+            request=self.request,
+            metric=self.asked.criterion.metric,
+            most_rounds=self.asked.most_rounds,
+            resume=self.asked.resume,
+            quiet=self.asked.quiet,
+            progress=self.progress,
+            python=None,
+        )
+        return stepper.fitted_to(stage)
+
     def _step(
         self, stepper: Stepper, stage: Stage, step: Step, home: Path, budget_s: float
     ) -> Stage:
@@ -329,7 +344,7 @@ class _Search:
         say = bisection.Steps(self.progress, self.asked.quiet)
         say.begin(stage, step)
         try:
-            answer = stepper.answer(stage, step, home / _name(stage, step), budget_s)
+            answer = stepper.answer(stage, step, home / name_of(stage, step), budget_s)
         except CannotBeMeasured as error:
             (middle,) = step.points[1:-1]
             say.lack(stage, middle, error.why)
@@ -343,13 +358,7 @@ class _Search:
         """What an interrupted search could not measure, by stage: it is not tried again."""
         if not self.asked.resume:
             return {}
-        document = comparisons.read(self.folder).documents[KIND]
-        with reading(self.folder / f"{KIND}.json"):
-            stages = msgspec.convert(document["stages"], list[_KeptStage])
-        return {
-            number: {one.label: one.missing for one in stage.points if one.missing is not None}
-            for number, stage in enumerate(stages)
-        }
+        return missing_in(self.folder, KIND)
 
     def _keep(self) -> None:
         """Writes down how far it is. Raises ``HarnessError`` when the disk refuses."""
@@ -372,21 +381,19 @@ class _Search:
             remarks=tuple(self.remarks),
         )
 
-    def _conclude(self) -> None:
+    def _conclude(self, shown: Sequence[Table]) -> None:
         """Says what was found wherever it was asked for. Raises ``HarnessError``."""
         self._keep()
         searched = self._searched()
+        found = bisection.document(searched)
         names = [f"{KIND}.json", *concluding.draw_search(searched, self.folder, KIND)]
         if self.asked.as_json:
-            print(json.dumps(bisection.plain(searched), indent=2))
+            why = {"why": list(map(reasons.plain, self.explained))} if self.explained else {}
+            print(json.dumps({**bisection.plain(searched), **why}, indent=2))
         else:
-            print_document(bisection.document(searched), self.progress)
+            print_tables(shown, self.progress)
+            print_document(found, self.progress)
             where = f"Results in {self.folder}: {', '.join(names)}, a folder for each step"
             self.progress.print(where, soft_wrap=True)
-        publish_markdown(markdown.render(bisection.document(searched)), self.asked.markdown)
-
-
-def _name(stage: Stage, step: Step) -> str:
-    """The folder of a step: which one it is, and what is new in it."""
-    good, *middle, bad = (re.sub(r"[^\w.+-]+", "-", label) for label in stage.labels_of(step))
-    return f"{step.number + 1:02d}-{middle[0] if middle else f'{good}-{bad}'}"
+        rendered = "\n".join([markdown.render(found), *map(markdown.render_table, shown)])
+        publish_markdown(rendered, self.asked.markdown)

@@ -29,6 +29,7 @@ Examples:
   ./compare.sh before=main after=./bytewax --origin source
   ./compare.sh A=v0.21.1 B=v0.21.1            # a revision with itself: how noisy is this machine?
   ./compare.sh v0.16.0 v0.16.1 --processes 2 --timeline
+  ./compare.sh v0.16.0 v0.16.1 -s partitioned-long-input --why   # who wakes up, and from where
   ./compare.sh v0.20.1 v0.21.1 --dataflow examples/basic.py:flow
   ./compare.sh main my-branch --gate --junit cpu.xml    # exit 1 if the branch costs more CPU
   ./compare.sh main my-branch --gate --fail-fast -p 2
@@ -121,6 +122,14 @@ def compare(
             "Needs root and bpftrace.",
         ),
     ] = False,
+    why: Annotated[
+        bool,
+        typer.Option(
+            "--why",
+            help="One extra run of each revision: which thread wakes up, and in which line of code."
+            "\n\nWorks on any worker; docs/why.md says what it takes.",
+        ),
+    ] = False,
     instruments: options.Instruments = True,
     origin: options.Origin = OriginChoice.AUTO,
     results: options.NewResults = None,
@@ -185,7 +194,7 @@ def compare(
         gate=asked,
         rounds=rounds,
         quick=asked.is_on and not full,
-        extras=Extras(timeline=timeline, launcher_cost=launcher_cost, trace=trace),
+        extras=Extras(timeline=timeline, launcher_cost=launcher_cost, trace=trace, why=why),
         results=results,
         resume=resume,
         plot=plot,

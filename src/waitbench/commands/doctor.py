@@ -16,7 +16,7 @@ from waitbench.environments import interpreters
 from waitbench.execution import hyperfine
 from waitbench.model.errors import ExitCode, masked
 from waitbench.reporting.console import make_console
-from waitbench.system import machine
+from waitbench.system import machine, stacks
 from waitbench.system.instruments import find_sampler, find_system_calls, find_tracer
 from waitbench.system.places import Cache
 from waitbench.system.watch import Reading
@@ -124,6 +124,7 @@ def _findings(cache: Cache) -> Iterator[Finding]:
     yield _system_calls()
     yield _sampler()
     yield _tracer()
+    yield _stacks()
     yield _steal()
     yield _governor()
     yield _schedstat()
@@ -189,6 +190,18 @@ def _tracer() -> Finding:
         costs="--trace does not work: which system calls make up a rise is not shown.",
         remedy=tracer.remedy,
     )
+
+
+def _stacks() -> Finding:
+    python, compiled = stacks.find_python_unwinder(), shutil.which(stacks.NATIVE_UNWINDER)
+    here = ", ".join(filter(None, (python, compiled))) or "neither py-spy nor gdb is installed"
+    if python is None:
+        costs = "--why does not see which function of Python a thread waits in."
+        return Finding(what="stacks", here=here, costs=costs, remedy="pip install py-spy")
+    if compiled is None:
+        costs = "--why does not see where threads wait that are no threads of Python."
+        return Finding(what="stacks", here=here, costs=costs, remedy="sudo apt-get install gdb")
+    return Finding(what="stacks", here=here)
 
 
 def _steal() -> Finding:

@@ -13,9 +13,9 @@ from waitbench.model.errors import ExitCode, UsageError
 from waitbench.model.share import Share
 from waitbench.pipeline import gating, paging
 from waitbench.pipeline.concluding import Concluding, Output
+from waitbench.pipeline.extras import kept_tables
 from waitbench.pipeline.gating import Gate, Report
-from waitbench.reporting.traces import tables
-from waitbench.store import folders, shares, traces
+from waitbench.store import folders, shares
 from waitbench.system import files
 from waitbench.system.places import RESULTS, Cache
 
@@ -114,7 +114,7 @@ class Merging:
             folder = folders.new_folder(self.results, found.context.labels, store=self.store)
             with folders.exclusive(folder, Cache()):
                 shares.write(found, folder)
-                traced = {name: traces.of(folder, name) for name in names}
+                shown = {name: kept_tables(folder, name) for name in names}
                 concluding = Concluding(
                     gate=gate,
                     share=Share(scenarios=names, of=names),
@@ -122,8 +122,7 @@ class Merging:
                     output=self.output,
                 )
                 for record in found.records:
-                    of_traces = tables(record.scenario, traced[record.scenario])
-                    concluding.sum_up(record, of_traces)
+                    concluding.sum_up(record, shown[record.scenario])
                 code = concluding.conclude(found.records, folder)
                 if self.html is not None:
                     paging.write(self.html, [folder], newest=0)

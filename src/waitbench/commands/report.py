@@ -13,12 +13,13 @@ from waitbench.analysis.gate import GateVerdict
 from waitbench.model.errors import UsageError
 from waitbench.pipeline import paging
 from waitbench.pipeline.concluding import Output, answer_of, say_answer
+from waitbench.pipeline.extras import kept_tables
 from waitbench.pipeline.gating import Gate
-from waitbench.reporting import traces as traced
 from waitbench.reporting.comparison import print_comparison
 from waitbench.reporting.console import print_tables
+from waitbench.reporting.document import Table
 from waitbench.reporting.markdown import render_answer, render_table
-from waitbench.store import comparisons, folders, traces
+from waitbench.store import comparisons, folders
 from waitbench.store.comparisons import Contents
 from waitbench.system import files
 from waitbench.system.places import RESULTS, shown
@@ -45,7 +46,8 @@ def report(
     markdown: Annotated[
         Optional[Path],
         typer.Option(
-            metavar="FILE", help="The answer, and the tables that only a family has, as Markdown."
+            metavar="FILE",
+            help="The answer, with tables of extra runs and of families, as Markdown.",
         ),
     ] = None,
     html: Annotated[
@@ -79,16 +81,18 @@ def report(
 
 
 def _print(contents: Contents, output: Output) -> list[str]:
-    """Prints all figures of a folder. Returns its answer and the tables of families as Markdown."""
+    """Prints all figures of a folder. Returns as Markdown what a comparison's file has not."""
     compared = statistics.compare_all(contents.records)
+    only_here: list[Table] = []
     for comparison in compared:
         print_comparison(comparison, output.answers)
-        found = traces.of(contents.folder, comparison.scenario)
-        print_tables(traced.tables(comparison.scenario, found), output.answers)
+        shown = kept_tables(contents.folder, comparison.scenario)
+        print_tables(shown, output.answers)
+        only_here += shown
     verdict = _verdict(contents)
     say_answer(compared, verdict, contents, output)
     answer = [render_answer(answer_of(compared, verdict))] if compared else []
-    return [*answer, *map(render_table, families.tables(contents))]
+    return [*answer, *map(render_table, (*only_here, *families.tables(contents)))]
 
 
 def _verdict(contents: Contents) -> GateVerdict | None:

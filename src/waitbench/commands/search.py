@@ -1,15 +1,17 @@
 """What a search is in: its ends, its points, and the answer of each of its steps."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
 
+import msgspec
 from rich.console import Console
 
 from waitbench.analysis import bisection_steps
 from waitbench.analysis.bisection import Grain, Kind, Stage, of_equal_packages
-from waitbench.analysis.bisection_steps import Step, StepAnswer, StepVerdict
+from waitbench.analysis.bisection_steps import Question, Step, StepAnswer, StepVerdict
 from waitbench.analysis.rounds import logs_by_round
 from waitbench.analysis.statistics import other_packages
 from waitbench.environments.candidates import Candidates
@@ -17,17 +19,22 @@ from waitbench.environments.index import index_of
 from waitbench.environments.origins import Chooser
 from waitbench.execution.session import Session
 from waitbench.model.environment import EnvironmentSpec, Interpreter, Origin, OriginChoice
-from waitbench.model.errors import HarnessError, UsageError
+from waitbench.model.errors import HarnessError, UsageError, masked
 from waitbench.model.history import SearchRange
 from waitbench.model.instruments import INSTRUMENTED
 from waitbench.model.metrics import Metric
 from waitbench.model.record import Record
 from waitbench.model.revision import Commit, Release, Revision
+from waitbench.model.why import Why
+from waitbench.pipeline.extras import Extras
 from waitbench.pipeline.measuring import RunRecorder
 from waitbench.pipeline.preparation import Prepared, prepare
-from waitbench.pipeline.request import ValidRequest
+from waitbench.pipeline.request import Request, ValidRequest
 from waitbench.pipeline.resuming import recording
+from waitbench.reporting.document import Table
 from waitbench.reporting.progress import PreparationLog, RunProgress
+from waitbench.store import comparisons, why
+from waitbench.store.plain import reading
 
 FEWEST = 2
 """Points that there is something to search between."""
@@ -173,6 +180,35 @@ class Stepper:
         self._require_runs(stage, step, records)
         return guide.answer()
 
+    def explain(self, stage: Stage, home: Path, kept: list[Sequence[Why]]) -> list[Table]:
+        """The tables of who wakes up in each culprit of a stage, and in what was before it.
+
+        By one more run of each; ``kept`` is given all of it. Raises ``HarnessError`` where one of
+        them cannot be installed.
+        """
+        shown = []
+        for culprit in stage.named(Kind.CULPRIT):
+            step = Step(
+                number=len(stage.search.answers),
+                question=Question.PROOF,
+                points=(culprit.good, culprit.bad),
+                margin=0.0,
+                faster=False,
+                share=0.0,
+            )
+            prepared = self._prepare(stage, step)
+            folder = home / f"why-{name_of(stage, step)}"
+            folder.mkdir(exist_ok=True)
+            with (
+                RunProgress(self.progress, quiet=self.quiet) as bar,
+                prepared.measuring() as measurer,
+            ):
+                extras = Extras(why=True).at_work(prepared.request, measurer, folder, bar)
+                for scenario in prepared.request.scenarios:
+                    shown += extras.explain(scenario, prepared.labels)
+                    kept.append(why.of(folder, scenario.name))
+        return shown
+
     def _prepare(self, stage: Stage, step: Step) -> Prepared:
         middle = step.points[1:-1]
         try:
@@ -250,3 +286,45 @@ class _StepGuide:
 
     def is_over(self) -> bool:
         return False
+
+
+def name_of(stage: Stage, step: Step) -> str:
+    """The folder of a step: which one it is, and what is new in it."""
+    good, *middle, bad = (re.sub(r"[^\w.+-]+", "-", label) for label in stage.labels_of(step))
+    return f"{step.number + 1:02d}-{middle[0] if middle else f'{good}-{bad}'}"
+
+
+def to_repeat(request: Request) -> tuple[str, ...]:
+    """The options that ``compare`` needs to measure the same."""
+    given = {
+        "--worker": request.worker,
+        "--dataflow": request.dataflow,
+        "-p": None if request.processes == 1 else str(request.processes),
+        "-w": None if request.workers == 1 else str(request.workers),
+        "--topology": request.topology,
+        "--python": request.python,
+        "--repo": None if request.repo is None else masked(request.repo),
+    }
+    settings = [word for setting in request.settings for word in ("--set", setting)]
+    named = [word for name, value in given.items() if value for word in (name, value)]
+    return (*named, *settings)
+
+
+class _KeptPoint(msgspec.Struct):
+    label: str
+    missing: str | None
+
+
+class _KeptStage(msgspec.Struct):
+    points: list[_KeptPoint]
+
+
+def missing_in(folder: Path, name: str) -> Mapping[int, Mapping[str, str]]:
+    """What the search that a folder's document is of could not measure, by stage."""
+    document = comparisons.read(folder).documents[name]
+    with reading(folder / f"{name}.json"):
+        stages = msgspec.convert(document["stages"], list[_KeptStage])
+    return {
+        number: {one.label: one.missing for one in stage.points if one.missing is not None}
+        for number, stage in enumerate(stages)
+    }

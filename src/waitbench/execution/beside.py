@@ -18,6 +18,9 @@ SERVICES = "BENCH_SERVICES"
 ``counters``, a command that prints them."""
 TRACEPOINT = "BENCH_TRACEPOINT"
 """The environment variable that has what system calls are counted by, if they are."""
+WAITING = "BENCH_WAITING"
+"""The environment variable that names a file to be made when the waiting begins, if somebody looks
+on."""
 FAILURE = "failure"
 """The file, in the run's folder, that says why it is not a measurement."""
 OUTPUT = ("stdout", "stderr")

@@ -25,7 +25,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from waitbench.execution.beside import FAILURE, TRACEPOINT, Beside, Failure
+from waitbench.execution.beside import FAILURE, TRACEPOINT, WAITING, Beside, Failure
 from waitbench.execution.counted_tree import CountedTree
 from waitbench.system import trees
 from waitbench.system.confinement import adopting_orphans
@@ -65,6 +65,8 @@ class Launch:
         # Twice: to ask a service is a request to it, too.
         asked, served = self.beside.service_counts(), self.beside.service_counts()
         first = self.tree.reading()
+        if os.environ.get(WAITING):
+            Path(os.environ[WAITING]).touch()
         self._sit(self.plain["window_s"])
         last, served_last = self.tree.reading(), self.beside.service_counts()
         after, memory = trees.identities(self.tree.pid), trees.proportional_bytes(self.tree.pid)

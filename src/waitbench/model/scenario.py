@@ -1,7 +1,7 @@
 """Scenarios: a dataflow with fixed parameters, and what to expect of a run of it."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from waitbench.model.metrics import METRICS, SEEN_FROM_OUTSIDE, Metric
@@ -146,6 +146,10 @@ class Family:
     """Keys of metrics that its runs do not give, and what would mend that."""
     quick: Mapping[str, str] = field(default_factory=dict)
     """Settings that shorten its scenarios for the gate."""
+    lengthened: Callable[[Parameters, float], Parameters] = field(
+        default=lambda parameters, _seconds: parameters
+    )
+    """The parameters with which a run waits for so many seconds at least, where that can be."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -214,6 +218,10 @@ class Scenario:
     def started_as(self, asked: Topology) -> Topology:
         """How its processes are started in a comparison that asks for a topology."""
         return self.topology or asked
+
+    def lasting(self, seconds: float) -> "Scenario":
+        """The same, waiting for so many seconds at least, where it can be told to."""
+        return replace(self, parameters=self.family.lengthened(self.parameters, seconds))
 
     def expected_items(self, topology: Topology) -> int | None:
         """How many items must come out of a run; ``None`` where nobody knows."""

@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
@@ -24,13 +25,14 @@ from waitbench.reporting import answer as answering
 from waitbench.reporting import comparison as reporting
 from waitbench.reporting import gate_answer as of_gate
 from waitbench.reporting import machines
+from waitbench.reporting import why as reasons
 from waitbench.reporting.console import make_console, print_answer, print_prose, print_tables
 from waitbench.reporting.document import Answer, Command, Table
 from waitbench.reporting.formats import format_count
 from waitbench.reporting.gate_formats import FORMATS, annotations
 from waitbench.reporting.gate_formats import plain as plain_verdict
 from waitbench.reporting.shortening import Names, named_verdict, short_names
-from waitbench.store import comparisons, timelines
+from waitbench.store import comparisons, timelines, why
 from waitbench.store.comparisons import Contents
 from waitbench.system import files
 from waitbench.system.installation import called
@@ -152,7 +154,10 @@ class Concluding:
                 for annotation in annotations(verdict):
                     self.output.answers.print(annotation, soft_wrap=True)
         if self.output.as_json:
-            data: object = reporting.plain(compared)
+            data: object = [
+                {**one, **_why(contents.folder, one["scenario"])}
+                for one in reporting.plain(compared)
+            ]
             if verdict is not None:
                 data = {"comparisons": data, "verdict": plain_verdict(verdict)}
             # Never coloured, whatever the terminal is said to be.
@@ -174,6 +179,12 @@ class Concluding:
             f"come from {called('merge')} {folder} … with the folders of the others.",
             soft_wrap=True,
         )
+
+
+def _why(folder: Path, scenario: str) -> dict[str, Any]:
+    """What an extra run has shown, if there was one."""
+    found = why.of(folder, scenario)
+    return {"why": reasons.plain(found)} if found else {}
 
 
 def answer_of(compared: Sequence[Comparison], verdict: GateVerdict | None) -> Answer:

@@ -1,21 +1,26 @@
-"""Extra runs that give no figure of the comparison: timelines, traces, what a launcher adds."""
+"""Extra runs that give no figure: timelines, traces, who wakes up, what a launcher adds."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
+from waitbench.analysis.why import folded
 from waitbench.engines.base import Engine
 from waitbench.execution import timeline, tracing
+from waitbench.execution import why as looking
 from waitbench.execution.measure import Measurer
 from waitbench.model.errors import HarnessError, UsageError
 from waitbench.model.record import Record
 from waitbench.model.run import WARM_UP, Measurement, PlannedRun, Trace
 from waitbench.model.scenario import Scenario
+from waitbench.model.why import Why
 from waitbench.pipeline.request import ValidRequest
+from waitbench.reporting import traces as traced
+from waitbench.reporting import why as reasons
 from waitbench.reporting.document import Table
-from waitbench.reporting.traces import tables
-from waitbench.store import timelines, traces
+from waitbench.store import timelines, traces, why
+from waitbench.system import tasks
 from waitbench.system.instruments import find_tracer
 
 _LAUNCHER = "launcher"
@@ -28,6 +33,7 @@ class Extras:
     timeline: bool = False
     launcher_cost: bool = False
     trace: bool = False
+    why: bool = False
 
     def validate(self) -> None:
         """Raises ``UsageError`` where this machine does not let anything be sampled or traced."""
@@ -35,6 +41,8 @@ class Extras:
             raise UsageError(
                 "--timeline needs /proc/<pid>/schedstat, which this system does not have."
             )
+        if self.why and not tasks.is_possible():
+            raise UsageError("--why needs /proc/<pid>/schedstat, which this system does not have.")
         if not self.trace:
             return
         tracer = find_tracer()
@@ -60,6 +68,14 @@ class Extras:
             folder=folder,
             progress=progress,
         )
+
+
+def kept_tables(folder: Path, scenario: str) -> list[Table]:
+    """Those of what a folder of results has of a scenario besides its record."""
+    return [
+        *traced.tables(scenario, traces.of(folder, scenario)),
+        *reasons.tables(scenario, why.of(folder, scenario)),
+    ]
 
 
 class ProgressLine(Protocol):
@@ -97,7 +113,8 @@ class ExtrasAtWork:
                 self.progress.about(f"{label}: one more run of {scenario.name}, for its timeline")
                 samples += timeline.record(scenario, label, bench)
             timelines.write(self.folder / f"{scenario.name}{timelines.SUFFIX}", samples)
-        return self._trace(scenario, labels) if self.wanted.trace else []
+        shown = self._trace(scenario, labels) if self.wanted.trace else []
+        return [*shown, *self.explain(scenario, labels)] if self.wanted.why else shown
 
     def _trace(self, scenario: Scenario, labels: Sequence[str]) -> list[Table]:
         """The tables of those that could be traced, and why the others could not."""
@@ -111,7 +128,23 @@ class ExtrasAtWork:
                 lacking[label] = str(error)
         if found:
             traces.write(self.folder / f"{scenario.name}{traces.SUFFIX}", found)
-        return tables(scenario.name, found, lacking)
+        return traced.tables(scenario.name, found, lacking)
+
+    def explain(self, scenario: Scenario, labels: Sequence[str]) -> list[Table]:
+        """The tables of where those wait that could be looked at, and why the others could not."""
+        found: list[Why] = []
+        lacking: dict[str, str] = {}
+        for label in labels:
+            self.progress.about(f"{label}: one more run of {scenario.name}, to see who wakes up")
+            try:
+                found.append(looking.record(scenario, label, self.measurer.bench))
+            except HarnessError as error:
+                lacking[label] = str(error)
+        if found:
+            why.write(self.folder, scenario.name, found)
+        for one in found:
+            why.write_folded(self.folder, scenario.name, one.label, folded(one))
+        return reasons.tables(scenario.name, found, lacking)
 
     def _add_launcher_cost(self, record: Record, scenario: Scenario, label: str) -> None:
         self.progress.about(f"{label}: one more run of {scenario.name}, by the engine's launcher")

@@ -14,7 +14,7 @@ from waitbench.pipeline import stored_sittings
 from waitbench.reporting import html
 from waitbench.reporting.page import COSTS, ReadFolder, Trends, compose
 from waitbench.reporting.page_parts import Scene
-from waitbench.store import comparisons, timelines, traces
+from waitbench.store import comparisons, timelines, traces, why
 from waitbench.store.comparisons import MEASURE_FIRST
 from waitbench.store.index import find
 from waitbench.system import files
@@ -63,6 +63,7 @@ def _kept(folder: Path) -> ReadFolder | None:
                 record,
                 timelines.read(sampled) if sampled else (),
                 traces.of(folder, record.scenario),
+                why.of(folder, record.scenario),
                 scenarios=len(contents.records),
             )
         )

@@ -51,7 +51,9 @@ _WORDS = {Verdict.FASTER: "less", Verdict.SLOWER: "more"}
 _WORDS_OF_LATENESS = {Verdict.FASTER: "earlier", Verdict.SLOWER: "later"}
 _NAMED = 2
 """So many candidates are named in the title."""
-TRACE_PURPOSE = "which system calls the workers make, by name"
+WHY_PURPOSE = "which thread wakes up, and in which line of code"
+EXPLAINING = {"--why", "--trace"}
+"""The options that show what a rise comes from."""
 _MORE_ROUNDS = 2
 """By how much more rounds are proposed where those that were made did not tell enough."""
 _NOT_AGAIN = ("--results", "--rounds", "--shard")
@@ -96,8 +98,8 @@ def next_step(comparisons: Sequence[Comparison], argv: Sequence[str]) -> Command
     if any(one.is_disturbed for one in comparisons):
         text = again(argv, "--rounds", str(rounds))
         return Command(text, "the same, when the machine is idle")
-    if Verdict.SLOWER in verdicts and "--trace" not in argv:
-        return Command(again(argv, "--trace"), TRACE_PURPOSE)
+    if Verdict.SLOWER in verdicts and not EXPLAINING.intersection(argv):
+        return Command(again(argv, "--why"), WHY_PURPOSE)
     if Verdict.SLOWER in verdicts or "--gate" in argv:
         return None
     return Command(again(argv, "--gate"), "exit code 1 as soon as it costs more, for CI")

@@ -223,6 +223,30 @@ class Chart:
 
 
 @dataclass(frozen=True, kw_only=True)
+class FlameNode:
+    """One function within its callers, or the thread or process that they belong to."""
+
+    depth: int
+    name: str
+    kind: str
+    wakeups: tuple[float, ...]
+    """A second, with all that is below it, of each revision."""
+    cpu: tuple[float, ...]
+    """Share of a CPU, likewise."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Flame:
+    """A flame graph that a page draws: of two revisions, with what differs."""
+
+    title: str
+    labels: tuple[str, ...]
+    """Of the revisions, the baseline first."""
+    nodes: tuple[FlameNode, ...]
+    """Each before what is below it."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Log:
     """What a run printed before it failed."""
 
@@ -239,6 +263,7 @@ class Part:
     logs: tuple[Log, ...] = ()
     tables: tuple[Table, ...] = ()
     charts: tuple[Chart, ...] = ()
+    flames: tuple[Flame, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from waitbench.analysis.gate import GateVerdict
 from waitbench.analysis.verdicts import GateOutcome
-from waitbench.reporting.answer import TRACE_PURPOSE, again
+from waitbench.reporting.answer import EXPLAINING, WHY_PURPOSE, again
 from waitbench.reporting.document import Answer, Command, Headline, Table
 from waitbench.reporting.formats import format_count
 from waitbench.reporting.gate import OUTCOME_STYLES, headline, remarks, table
@@ -44,8 +44,8 @@ def next_step(verdict: GateVerdict, argv: Sequence[str]) -> Command | None:
     """What is best done now; ``None`` where there is nothing to be done, or nobody knows what."""
     if list(argv[:1]) != ["compare"]:
         return None
-    if verdict.failures and "--trace" not in argv:
-        return Command(again(argv, "--trace"), TRACE_PURPOSE)
+    if verdict.failures and not EXPLAINING.intersection(argv):
+        return Command(again(argv, "--why"), WHY_PURPOSE)
     if verdict.outcome is GateOutcome.INCONCLUSIVE and "--full" not in argv:
         return Command(again(argv, "--full"), "longer runs tell smaller changes apart")
     return None

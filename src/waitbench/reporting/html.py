@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from waitbench.analysis.statistics import Estimate
 from waitbench.analysis.verdicts import Verdict
-from waitbench.reporting.document import Cell, Chart, Page, Ratio, Value
+from waitbench.reporting.document import Cell, Chart, Flame, Page, Ratio, Value
 from waitbench.reporting.formats import format_interval, format_ratio
 from waitbench.system.streams import printable
 
@@ -28,6 +28,7 @@ class _Drawings:
         self._specs: dict[str, int] = {}
         self._data: dict[str, int] = {}
         self._charts: list[dict[str, Any]] = []
+        self._flames: list[Mapping[str, Any]] = []
 
     def add(self, chart: Chart) -> int:
         """Keeps a chart: what it has in common with others once, and its data without keys."""
@@ -43,11 +44,18 @@ class _Drawings:
         )
         return len(self._charts) - 1
 
+    def add_flame(self, flame: Flame) -> int:
+        """Keeps a flame graph: a row for each function."""
+        rows = [[one.depth, one.name, one.kind, one.wakeups, one.cpu] for one in flame.nodes]
+        self._flames.append(_printable({"labels": flame.labels, "nodes": rows}))
+        return len(self._flames) - 1
+
     def plain(self) -> Mapping[str, Any]:
         return {
             "specs": list(map(json.loads, self._specs)),
             "data": list(map(json.loads, self._data)),
             "charts": self._charts,
+            **({"flames": self._flames} if self._flames else {}),
         }
 
 
@@ -70,6 +78,7 @@ def render(page: Page) -> str:
     return environment.get_template("page.html").render(
         page=page,
         drawing=drawings.add,
+        flame_of=drawings.add_flame,
         drawings=drawings.plain,
         style=partial(_own, "page.css"),
         script=partial(_own, "page.js"),

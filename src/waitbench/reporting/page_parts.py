@@ -11,7 +11,8 @@ from waitbench.analysis.statistics import Comparison
 from waitbench.model.metrics import Metric
 from waitbench.model.record import Context, Record, RevisionRecord
 from waitbench.model.run import HARMLESS, ThreadSample, Trace
-from waitbench.reporting import comparison, machines, page_charts, traces
+from waitbench.model.why import Why
+from waitbench.reporting import comparison, machines, page_charts, traces, why
 from waitbench.reporting.document import Log, Part, Ratio, Source, Table, Word
 from waitbench.reporting.formats import NOTHING
 from waitbench.reporting.history import newest_of, notes
@@ -37,6 +38,7 @@ class Scene:
     comparison: Comparison
     samples: Sequence[ThreadSample] = ()
     traces: Sequence[Trace] = ()
+    reasons: Sequence[Why] = ()
 
     @classmethod
     def of(
@@ -44,12 +46,15 @@ class Scene:
         record: Record,
         samples: Sequence[ThreadSample] = (),
         traced: Sequence[Trace] = (),
+        reasons: Sequence[Why] = (),
         *,
         scenarios: int = 1,
     ) -> "Scene":
         """The scene of a record, which is one of so many, with what there is besides."""
         compared = statistics.compare(record, scenarios=scenarios)
-        return cls(record=record, comparison=compared, samples=samples, traces=traced)
+        return cls(
+            record=record, comparison=compared, samples=samples, traces=traced, reasons=reasons
+        )
 
 
 def sitting(scene: Scene, *, brief: bool = False) -> Part:
@@ -66,19 +71,22 @@ def sitting(scene: Scene, *, brief: bool = False) -> Part:
     begun = _moment(scene.record.context.started_at)
     return Part(
         title=f"{comparison.title(shown)}, begun {begun}",
-        tables=() if brief else (*_tables(shown), *traces.tables(shown.scenario, scene.traces)),
+        tables=() if brief else tuple(_tables(scene)),
         sentences=tuple(comparison.sentences(shown)),
         logs=() if brief else _logs(shown),
         charts=tuple(one for one in drawn if one is not None),
+        flames=() if brief else why.flames(scene.reasons),
     )
 
 
-def _tables(shown: Comparison) -> list[Table]:
-    return [
-        comparison.table(shown, names, title)
-        for title, group in _GROUPS
-        if (names := comparison.known(shown, group))
-    ]
+def _tables(scene: Scene) -> Iterator[Table]:
+    shown = scene.comparison
+    for title, group in _GROUPS:
+        names = comparison.known(shown, group)
+        if names:
+            yield comparison.table(shown, names, title)
+    yield from traces.tables(shown.scenario, scene.traces)
+    yield from why.tables(shown.scenario, scene.reasons)
 
 
 def _logs(shown: Comparison) -> tuple[Log, ...]:

@@ -17,7 +17,7 @@ import msgspec
 from waitbench.model.errors import UsageError
 from waitbench.model.record import Context, Record, RevisionRecord
 from waitbench.model.share import Share
-from waitbench.store import comparisons, journal, timelines, traces
+from waitbench.store import comparisons, journal, timelines, traces, why
 from waitbench.store.comparisons import COMPARISON_NAME, Contents
 from waitbench.store.plain import reading
 from waitbench.system import files
@@ -287,6 +287,7 @@ def _extra_files(contents: Contents) -> Iterator[Path]:
     for name in share_of(contents).scenarios:
         paths = (contents.folder / f"{name}{suffix}" for suffix in _OF_A_SCENARIO)
         yield from (path for path in paths if path.exists())
+        yield from why.paths(contents.folder, name)
 
 
 def _without_shard(argv: Sequence[str]) -> tuple[str, ...]:

@@ -1,5 +1,7 @@
 """The scenarios of the input families, and what to expect of a run of each."""
 
+from math import ceil
+
 from waitbench.families.base import on_each_reading_worker, too_many_silent
 from waitbench.model.scenario import (
     ALARM,
@@ -41,6 +43,17 @@ def _needs(parameters: Parameters) -> frozenset[str]:
     return frozenset(need for parameter, need in _NEEDS.items() if parameters.get(parameter))
 
 
+def _lengthened(parameters: Parameters, seconds: float) -> Parameters:
+    idle_s = float(parameters["idle"])
+    if idle_s:
+        return {**parameters, "idle": max(idle_s, seconds)}
+    if not parameters["long_input"]:
+        return parameters
+    count = next(name for name in (_PER_PARTITION, _PER_WORKER) if name in parameters)
+    rate = float(parameters["burst"]) / float(parameters["interval"])
+    return {**parameters, count: max(int(parameters[count]), ceil(seconds * rate))}
+
+
 def _waits(parameters: Parameters) -> bool:
     return bool(parameters["long_input"] or parameters["idle"])
 
@@ -68,6 +81,7 @@ _PARTITIONED = Family(
     portable=True,
     why_senseless=too_many_silent,
     quick=_QUICK,
+    lengthened=_lengthened,
 )
 _DYNAMIC = Family(
     name="dynamic",
@@ -79,6 +93,7 @@ _DYNAMIC = Family(
     needs=_needs,
     portable=True,
     quick=_QUICK,
+    lengthened=_lengthened,
 )
 _SOURCES: tuple[tuple[Family, str, str, dict[str, Value]], ...] = (
     (_PARTITIONED, _PER_PARTITION, "16 partitions", {"partitions": 16}),

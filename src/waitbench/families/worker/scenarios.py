@@ -62,6 +62,7 @@ def scenario_of(worker: WorkerFile, *, quick: bool) -> Scenario:
         lacks={} if worker.poke else dict.fromkeys(_LATENESS, "[poke] in its file says how"),
         portable=True,
         counted_outside=True,
+        lengthened=_lengthened,
     )
     parameters: Parameters = {
         "file": worker.path.name,
@@ -95,9 +96,14 @@ def in_a_window(scenario: Scenario, after_s: float, window_s: float) -> Scenario
         waits=lambda _parameters: True,
         lacks=dict.fromkeys(_LATENESS, "a worker file with [poke] says how"),
         counted_outside=True,
+        lengthened=_lengthened,
     )
     parameters = {**scenario.parameters, "after": after_s, WINDOW: window_s}
     return replace(scenario, family=family, parameters=parameters, is_observed=True)
+
+
+def _lengthened(parameters: Parameters, seconds: float) -> Parameters:
+    return {**parameters, WINDOW: max(float(parameters[WINDOW]), seconds)}
 
 
 def _metrics_of(_samples: Samples, totals: Mapping[str, float]) -> Mapping[str, float]:

@@ -134,6 +134,150 @@ function filter() {
   }
 }
 
+// Flame graphs: callers above, as wide as what both revisions spend there together, coloured by
+// what differs.
+
+const treeOf = ({ nodes }) => {
+  const path = [];
+  return nodes.map(([depth, name, kind, wakeups, cpu]) => {
+    const node = { depth, name, kind, wakeups, cpu, parent: path[depth - 1] ?? null, children: [] };
+    node.parent?.children.push(node);
+    path[depth] = node;
+    return node;
+  });
+};
+
+class FlameGraph {
+  constructor(figure) {
+    const { labels, nodes } = drawings.flames[Number(figure.dataset.flame)];
+    this.labels = labels;
+    this.nodes = treeOf({ nodes });
+    this.figure = figure;
+    this.graph = figure.querySelector(".graph");
+    this.measure = figure.querySelector(".measure");
+    this.find = figure.querySelector(".find");
+    this.root = this.nodes[0];
+    if (!this.widthOf(this.root)) this.measure.value = "cpu";
+    this.measure.addEventListener("change", () => this.zoom(this.nodes[0]));
+    this.find.addEventListener("input", () => this.mark());
+    figure.querySelector(".whole").addEventListener("click", () => this.zoom(this.nodes[0]));
+    this.graph.addEventListener("keydown", (event) => this.press(event));
+    this.zoom(this.root);
+  }
+
+  widthOf(node) { return node[this.measure.value].reduce((sum, one) => sum + one, 0); }
+
+  figureOf(value) {
+    if (this.measure.value === "cpu") return `${(value * 100).toFixed(2)} % of a CPU`;
+    return `${value.toLocaleString("en", { maximumSignificantDigits: 4 })} wake-ups a second`;
+  }
+
+  textOf(node) {
+    const values = node[this.measure.value];
+    const said = values.map((value, place) => `${this.labels[place]} ${this.figureOf(value)}`);
+    return `${node.name}: ${said.join(", ")}`;
+  }
+
+  toneOf(node) {
+    const [before, after] = node[this.measure.value];
+    if (after === undefined || !(before + after)) return "same";
+    const share = (after - before) / (after + before);
+    if (Math.abs(share) < 0.1) return "same";
+    return `${share < 0 ? "less" : "more"}${Math.min(4, Math.ceil(Math.abs(share) * 4))}`;
+  }
+
+  // What is zoomed into is as wide as the graph; its callers stay above it.
+  zoom(root) {
+    this.root = root;
+    this.shown = [];
+    this.graph.replaceChildren();
+    const whole = this.widthOf(root) || 1;
+    const callers = [];
+    for (let node = root.parent; node; node = node.parent) callers.unshift(node);
+    for (const caller of callers) this.draw(caller, 0, 1);
+    const place = (node, left) => {
+      const width = this.widthOf(node) / whole;
+      if (width < 0.002) return;
+      this.draw(node, left, width);
+      let next = left;
+      for (const child of [...node.children].sort((one, other) => this.widthOf(other) - this.widthOf(one))) {
+        place(child, next);
+        next += this.widthOf(child) / whole;
+      }
+    };
+    place(root, 0);
+    const deepest = Math.max(0, ...this.shown.map((node) => node.depth));
+    this.graph.style.height = `${(deepest + 1) * 1.5}rem`;
+    if (!this.shown.length) this.tell("Nothing to show.");
+    else this.reach(root, false);
+    this.mark();
+  }
+
+  draw(node, left, width) {
+    const item = document.createElement("div");
+    item.setAttribute("role", "treeitem");
+    item.setAttribute("aria-level", node.depth + 1);
+    item.setAttribute("aria-label", this.textOf(node));
+    item.className = `${this.toneOf(node)} ${node.kind}`;
+    item.tabIndex = -1;
+    item.textContent = node.name;
+    item.title = this.textOf(node);
+    Object.assign(item.style, {
+      left: `${left * 100}%`, width: `${width * 100}%`, top: `${node.depth * 1.5}rem`,
+    });
+    item.addEventListener("click", () => { this.zoom(node); this.reach(node, true); });
+    item.addEventListener("focus", () => this.reach(node, false));
+    node.item = item;
+    this.shown.push(node);
+    this.graph.append(item);
+  }
+
+  reach(node, focus) {
+    if (!this.shown.includes(node)) return;
+    for (const one of this.shown) one.item.tabIndex = one === node ? 0 : -1;
+    this.tell(this.textOf(node));
+    if (focus) node.item.focus();
+  }
+
+  tell(text) { this.figure.querySelector(".told bdi").textContent = text; }
+
+  mark() {
+    const wanted = this.find.value.trim().toLowerCase();
+    const fits = (node) => wanted !== "" && node.name.toLowerCase().includes(wanted);
+    for (const node of this.shown) node.item.classList.toggle("match", fits(node));
+    if (!wanted) return;
+    const within = (node) => {
+      for (let one = node.parent; one; one = one.parent) if (fits(one)) return true;
+      return false;
+    };
+    const found = this.nodes.filter(fits);
+    const top = found.filter((node) => !within(node));
+    const [before, after] = [0, 1].map((place) =>
+      top.reduce((sum, node) => sum + (node[this.measure.value][place] ?? 0), 0));
+    const shares = this.labels.map((label, place) => `${label} ${this.figureOf([before, after][place])}`);
+    this.tell(`${found.length} found for “${this.find.value.trim()}”: ${shares.join(", ")}`);
+  }
+
+  press(event) {
+    const now = this.shown.find((node) => node.item === document.activeElement);
+    if (!now) return;
+    const row = this.shown.filter((node) => node.depth === now.depth)
+      .sort((one, other) => parseFloat(one.item.style.left) - parseFloat(other.item.style.left));
+    const beside = (step) => row[row.indexOf(now) + step];
+    const below = this.shown.filter((node) => node.parent === now)
+      .sort((one, other) => this.widthOf(other) - this.widthOf(one))[0];
+    const target = {
+      ArrowUp: now.parent, ArrowDown: below, ArrowLeft: beside(-1), ArrowRight: beside(1),
+      Home: this.nodes[0], End: row.at(-1),
+    }[event.key];
+    if (event.key === "Enter" || event.key === " ") { this.zoom(now); this.reach(now, true); }
+    else if (event.key === "Escape") { this.zoom(this.nodes[0]); this.reach(this.nodes[0], true); }
+    else if (target) this.reach(target, true);
+    else return;
+    event.preventDefault();
+  }
+}
+
 // The page as a whole.
 
 function choose(theme) {
@@ -174,6 +318,7 @@ for (const figure of all("figure.chart")) {
   caption.append(copyButton(`the chart ${caption.textContent}`, () => copyChart(figure)));
   watch.observe(figure);
 }
+for (const figure of all("figure.flame")) new FlameGraph(figure);
 document.getElementById("revisions").addEventListener("input", filter);
 document.getElementById("scenarios").addEventListener("input", filter);
 document.getElementById("cost")?.addEventListener("change", showCost);

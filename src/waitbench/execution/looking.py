@@ -1,0 +1,276 @@
+"""Looks at the stacks of threads: when they have just gone to sleep, and while they work."""
+
+import os
+import random
+import signal
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+
+from waitbench.execution.thread_counts import Counts, Key
+from waitbench.execution.tracing import name_of
+from waitbench.model.why import KERNEL, PYTHON, Frame
+from waitbench.system import stacks, tasks
+from waitbench.system.stacks import NotSeen, PythonThread
+
+_LONGEST_LOOK_S = 2.0
+"""For so long a thread is watched until it does what is waited for."""
+_NAP_S = 0.0005
+_STOPS_WITHIN_S = 5.0
+_MUCH, _SOME = 0.2, 0.02
+"""Shares of all wake-ups, or of all CPU, from which on a thread is looked at more often."""
+_LOOKS = (12, 6, 3)
+_LEARNS = 3
+_LEAST_WAKEUPS, _LEAST_CPU = 0.3, 0.005
+"""A second, and as a share of a CPU, from which on a thread is looked at for itself."""
+_WORKS_S = 0.0005
+"""Who uses so much CPU for each wake-up does not only wait."""
+
+_UNWINDERS = (stacks.PYTHON_UNWINDER, stacks.NATIVE_UNWINDER)
+
+
+@dataclass
+class Seen:
+    """The stacks of one thread, how often each."""
+
+    asleep: Counter[tuple[Frame, ...]] = field(default_factory=Counter)
+    """When it had just gone to sleep."""
+    at_work: Counter[tuple[Frame, ...]] = field(default_factory=Counter)
+    by_chance: Counter[tuple[Frame, ...]] = field(default_factory=Counter)
+    """When another thread of its process was looked at."""
+
+
+@dataclass
+class _Goal:
+    key: Key
+    works: bool
+    left: int
+    """How often it is to be seen."""
+    tries: int
+    switches: int = 0
+    """How often the thread had gone to sleep when it was seen to work."""
+
+
+class Looks:
+    """Looks at the stacks of threads."""
+
+    def __init__(self, counts: Counts, over: threading.Event) -> None:
+        self.counts = counts
+        self.seen: dict[Key, Seen] = {key: Seen() for key in counts.threads}
+        self.names: dict[Key, str] = {}
+        self.lacking: dict[tuple[int, str], str] = {}
+        """Why stacks could not be read, by process and by what should have."""
+        self.number = 0
+        self._over = over
+        self._idents: dict[tuple[int, int], int] = {}
+        """The kernel's numbers of threads, by process and Python's number."""
+        self._compiled: dict[tuple[int, tasks.At | None, object], tuple[Frame, ...]] = {}
+        """Whole stacks, by thread, where it was, and its functions of Python."""
+        self._beside: dict[tuple[int, tuple[str, ...]], tuple[Frame, ...]] = {}
+        """The same, by thread and functions of Python only."""
+
+    def look(self, seconds: float) -> None:
+        """Looks until it has seen enough, for so long at the most."""
+        end = time.monotonic() + seconds
+        goals = list(self._goals())
+        while goals and not self._is_over(end):
+            for goal in list(goals):
+                if self._is_over(end):
+                    break
+                until = min(end, time.monotonic() + _LONGEST_LOOK_S)
+                # Who does not do it in time seldom does: what is seen by chance must do.
+                goal.left -= self._look_at(goal) if self._await(goal, until) else 1
+                goal.tries -= 1
+                if goal.left <= 0 or goal.tries <= 0:
+                    goals.remove(goal)
+                self._over.wait(0.05 + random.random() * 0.05)
+        self._look_at_others()
+
+    def _is_over(self, end: float) -> bool:
+        return self._over.is_set() or time.monotonic() > end
+
+    def _goals(self) -> Iterator[_Goal]:
+        """Which threads are to be looked at, and how often: who does much first."""
+        threads, lasted_s = self.counts.threads, max(self.counts.lasted_s, 1e-9)
+        all_wakeups = sum(one.wakeups for one in threads.values()) or 1
+        all_cpu_ns = sum(one.cpu_ns for one in threads.values()) or 1
+        for key, one in sorted(threads.items(), key=lambda item: -item[1].wakeups):
+            if one.wakeups / lasted_s >= _LEAST_WAKEUPS:
+                yield _goal(key, works=False, share=one.wakeups / all_wakeups)
+        for key, one in sorted(threads.items(), key=lambda item: -item[1].cpu_ns):
+            share = one.cpu_ns / 1e9 / lasted_s
+            if share >= _LEAST_CPU and one.cpu_ns / 1e9 >= _WORKS_S * one.wakeups:
+                yield _goal(key, works=True, share=one.cpu_ns / all_cpu_ns)
+
+    def _await(self, goal: _Goal, end: float) -> bool:
+        """Until a thread has just gone to sleep, or is at work; whether it is."""
+        pid, tid = goal.key
+        self._over.wait(random.random() * 0.02)
+        before = tasks.used(pid, tid)
+        while before is not None and not self._is_over(end):
+            time.sleep(_NAP_S * (0.5 + random.random()))
+            now = tasks.used(pid, tid)
+            if now is None:
+                return False
+            slept, worked = now.wakeups != before.wakeups, now.cpu_ns != before.cpu_ns
+            goal.switches, before = now.wakeups, now
+            # Who has just been woken up may wait for a CPU where it slept: it must have worked.
+            if slept != goal.works and (worked or not goal.works):
+                runs = tasks.call(pid, tid) == tasks.RUNNING
+                if runs == goal.works:
+                    return True
+        return False
+
+    def _look_at(self, goal: _Goal) -> bool:
+        """Reads the stacks of a thread's process while it is stopped.
+
+        Returns whether the thread still did what it was looked at for.
+        """
+        pid, tid = goal.key
+        if all((pid, one) in self.lacking for one in _UNWINDERS):
+            call = tasks.call(pid, tid)
+            if not goal.works and call != tasks.RUNNING:
+                self.seen[goal.key].asleep[_calling(call)] += 1
+            return True
+        runs = [one for one in tasks.threads(pid) if tasks.call(pid, one) == tasks.RUNNING]
+        with _stopped(pid) as stands:
+            if not stands:
+                return False
+            ats = {one: tasks.at(pid, one) for one in tasks.threads(pid)}
+            # To be stopped is to go to sleep, too.
+            stayed = (tasks.switches(pid, tid) or 0) <= goal.switches + 1
+            found = self._stacks(pid, tid, ats)
+        self.number += bool(found)
+        call_now = _calls(ats.get(tid))
+        does = stayed and (goal.works or call_now != tasks.RUNNING)
+        for other, frames in found.items():
+            key, call = (pid, other), _calls(ats.get(other))
+            if key not in self.seen:
+                continue
+            if other == tid and goal.works:
+                if does:
+                    self.seen[key].at_work[frames] += 1
+            elif call != tasks.RUNNING and (does if other == tid else other not in runs):
+                seen = self.seen[key].asleep if other == tid else self.seen[key].by_chance
+                seen[frames + _calling(call)] += 1
+        if tid not in found and does and not goal.works:
+            self.seen[goal.key].asleep[_calling(call_now)] += 1
+        return does
+
+    def _look_at_others(self) -> None:
+        """Looks once at processes that wake up so seldom that nobody waited for that."""
+        looked = {pid for (pid, _), seen in self.seen.items() if seen.asleep or seen.by_chance}
+        woken = [key for key, one in self.counts.threads.items() if one.wakeups]
+        for key in woken:
+            if key[0] not in looked and not self._over.is_set():
+                looked.add(key[0])
+                self._look_at(_Goal(key, works=False, left=1, tries=1))
+
+    def _stacks(
+        self, pid: int, tid: int, ats: Mapping[int, tasks.At | None]
+    ) -> dict[int, tuple[Frame, ...]]:
+        """What can be seen of the threads of a process that is stopped, of this one above all."""
+        threads = {self._tid(pid, one): one for one in self._asked(pid, stacks.PYTHON_UNWINDER)}
+        for other, one in threads.items():
+            name = one.name or self.names.get((pid, other), "")
+            self.names[pid, other] = name or ("MainThread" if other == pid else "")
+        own = {other: one.frames for other, one in threads.items()}
+        compiled: Mapping[int, tuple[Frame, ...]] = {}
+        if (tid, ats.get(tid), own.get(tid, ())) not in self._compiled:
+            compiled = self._asked_compiled(pid)
+        found = {}
+        for other in {tid, *threads, *compiled} - {0}:
+            functions = own.get(other, ())
+            place = other, ats.get(other), functions
+            if other in compiled:
+                whole = compiled[other]
+                if other in threads:
+                    whole = stacks.merged(threads[other], whole)
+                self._compiled[place] = _plain(whole)
+            beside = self._beside.get((other, _names(functions)), functions)
+            found[other] = self._compiled.get(place) or beside
+        return {other: frames for other, frames in found.items() if frames}
+
+    def _tid(self, pid: int, thread: PythonThread) -> int:
+        """The kernel's number of a thread, which old Pythons do not know."""
+        return thread.tid or self._idents.get((pid, thread.ident), 0)
+
+    def learn(self) -> None:
+        """Learns how threads are numbered, and which compiled functions are between Python's."""
+        for pid in dict.fromkeys(pid for pid, _ in self.counts.threads):
+            for _ in range(_LEARNS):
+                if self._over.is_set() or (pid, stacks.PYTHON_UNWINDER) in self.lacking:
+                    break
+                try:
+                    threads = stacks.of_python_with_compiled(pid)
+                except NotSeen:
+                    break
+                for one in threads:
+                    if one.tid:
+                        self._idents[pid, one.ident] = one.tid
+                        whole = _plain(one.frames)
+                        self._beside.setdefault((one.tid, _names(whole)), whole)
+                self._over.wait(0.02 + random.random() * 0.1)
+
+    def _asked(self, pid: int, program: str) -> Sequence[PythonThread]:
+        if (pid, program) in self.lacking:
+            return ()
+        try:
+            return stacks.of_python(pid)
+        except NotSeen as error:
+            if tasks.threads(pid):
+                self.lacking[pid, program] = str(error)
+            return ()
+
+    def _asked_compiled(self, pid: int) -> Mapping[int, tuple[Frame, ...]]:
+        if (pid, stacks.NATIVE_UNWINDER) in self.lacking:
+            return {}
+        try:
+            return stacks.of_compiled(pid)
+        except NotSeen as error:
+            if tasks.threads(pid):
+                self.lacking[pid, stacks.NATIVE_UNWINDER] = str(error)
+            return {}
+
+
+def _plain(frames: Sequence[Frame]) -> tuple[Frame, ...]:
+    return tuple(frame for frame in frames if frame != stacks.INTERPRETER)
+
+
+def _names(frames: Sequence[Frame]) -> tuple[str, ...]:
+    """Those of Python's functions."""
+    return tuple(frame.name for frame in frames if frame.kind == PYTHON)
+
+
+def _calls(at: tasks.At | None) -> int | None:
+    return None if at is None else at.call
+
+
+def _goal(key: Key, *, works: bool, share: float) -> _Goal:
+    looks = _LOOKS[0] if share >= _MUCH else _LOOKS[1] if share >= _SOME else _LOOKS[2]
+    return _Goal(key, works, looks, 3 * looks)
+
+
+def _calling(call: int | None) -> tuple[Frame, ...]:
+    """The system call as the innermost frame, where it is known."""
+    return () if call is None or call == tasks.RUNNING else (Frame(name_of(call), KERNEL),)
+
+
+@contextmanager
+def _stopped(pid: int) -> Iterator[bool]:
+    """A process stands still in the block; whether all of its threads do, which takes its time."""
+    try:
+        with suppress(OSError):
+            os.kill(pid, signal.SIGSTOP)
+        end = time.monotonic() + _STOPS_WITHIN_S
+        while not (stands := all(tasks.is_stopped(pid, one) for one in tasks.threads(pid))):
+            if time.monotonic() > end:
+                break
+            time.sleep(_NAP_S)
+        yield stands
+    finally:
+        with suppress(OSError):
+            os.kill(pid, signal.SIGCONT)

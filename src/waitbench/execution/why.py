@@ -1,0 +1,208 @@
+"""One extra, unmeasured run -> which of its threads wake up, where, and where they use CPU.
+
+First it is only counted: how often each thread goes to sleep, and for how long it is on a CPU, read
+from ``/proc``, which wakes nobody up. Then it is looked at. Places are to be weighed by wake-ups,
+not by time, so a thread is watched until it has just gone to sleep, its process is stopped there,
+and its stack is read: each sleep is as likely to be seen as any other, however short. Who works is
+looked at while it is on a CPU, at moments that chance chooses. What that does to the worker is in
+no count.
+"""
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import psutil
+
+from waitbench import engines
+from waitbench.engines.base import Engine
+from waitbench.execution.bench import Bench, ReadyRun
+from waitbench.execution.beside import FAILURE, OUTPUT, WAITING
+from waitbench.execution.looking import Looks
+from waitbench.execution.thread_counts import SLICE_S, Counts
+from waitbench.model.errors import HarnessError
+from waitbench.model.scenario import Scenario
+from waitbench.model.why import Frame, Place, Why
+from waitbench.system import trees
+from waitbench.system.processes import kill_group, tail
+
+_SETTLES_S = 1.0
+_COUNTED_S = 3.0
+_LOOKED_S = 20.0
+_SPARE_S = 15.0
+"""To settle, and to look once more at who was not looked at."""
+_LEARNED_S = 3.0
+"""Where no worker says that it waits, it is taken to do so after as long."""
+_BEGINS_WITHIN_S = 60.0
+
+
+def record(scenario: Scenario, label: str, bench: Bench) -> Why:
+    """Runs a scenario once on a revision and looks at it.
+
+    Raises ``HarnessError`` with the reason where nothing could be counted.
+    """
+    counted_s = _counted_s(scenario)
+    asked = scenario.lasting(_LEARNED_S + counted_s + _LOOKED_S + _SPARE_S)
+    if not scenario.family.counted_outside:
+        counted_s = min(counted_s, asked.expected_s / 3)
+    engine = engines.named(bench.environments[label].engine)
+    with bench.prepare(asked, label) as ready:
+        marker = ready.folder / "waiting"
+        watch = _Watch(label, _Run(engine, scenario, marker, counted_s))
+        marked = replace(ready, variables={**ready.variables, WAITING: str(marker)})
+        # Where the launcher of commands looks for what they say.
+        with ExitStack() as stack:
+            out, err = (stack.enter_context((ready.folder / name).open("wb")) for name in OUTPUT)
+            try:
+                marked.carry_out(ready.command, stdout=out, stderr=err, on_start=watch.start)
+            finally:
+                watch.over.set()
+        return watch.end(ready)
+
+
+def _counted_s(scenario: Scenario) -> float:
+    """For how long to count: as long as a worker file says that it takes to know it."""
+    outside = scenario.family.counted_outside
+    return float(scenario.parameters["window"]) if outside else _COUNTED_S
+
+
+@dataclass(frozen=True)
+class _Run:
+    engine: Engine
+    scenario: Scenario
+    marker: Path
+    counted_s: float
+
+    @property
+    def says_when(self) -> bool:
+        """Whether something in it says that the waiting has begun."""
+        return self.scenario.family.counted_outside or (
+            self.scenario.is_own and self.engine.runs_python
+        )
+
+
+class _Watch:
+    """Counts and looks from a thread of its own, and ends the run."""
+
+    def __init__(self, label: str, run: _Run) -> None:
+        self._label = label
+        self._run = run
+        self.over = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._error: Exception | None = None
+        self._counts: Counts | None = None
+        self._looks: Looks | None = None
+
+    def start(self, group: int) -> None:
+        self._thread = threading.Thread(target=self._work, args=(group,), daemon=True)
+        self._thread.start()
+
+    def end(self, ready: ReadyRun) -> Why:
+        """What was seen. Raises ``HarnessError`` where that is nothing."""
+        self.over.set()
+        if self._thread is not None:
+            self._thread.join()
+        if self._error is not None:
+            raise HarnessError(str(self._error)) from self._error
+        if self._counts is None or self._looks is None:
+            failure = ready.folder / FAILURE
+            logs = (tail(ready.folder / name, 1) for name in reversed(OUTPUT))
+            why = failure.read_text("utf-8") if failure.exists() else next(filter(None, logs), "")
+            raise HarnessError(f"the run ended before it was counted{': ' if why else ''}{why}")
+        return _why(self._label, self._counts, self._looks)
+
+    def _work(self, group: int) -> None:
+        try:
+            self._await_waiting()
+            counts = Counts(self._run.engine, group)
+            counts.count(self._run.counted_s, self.over)
+            if counts.lasted_s < min(SLICE_S, self._run.counted_s):
+                return
+            self._counts, self._looks = counts, Looks(counts, self.over)
+            self._looks.learn()
+            self._looks.look(_LOOKED_S)
+        except (OSError, psutil.Error, HarnessError) as error:
+            self._error = error
+        finally:
+            with suppress(psutil.Error):
+                left = list(trees.processes(group))
+                kill_group(group)
+                for one in left:
+                    with suppress(psutil.Error):
+                        one.kill()
+
+    def _await_waiting(self) -> None:
+        """Until the worker waits, or is taken to."""
+        learned_s = _LEARNED_S + self._run.engine.startup_s
+        within_s = _BEGINS_WITHIN_S + learned_s if self._run.says_when else learned_s
+        end = time.monotonic() + within_s
+        while time.monotonic() < end and not self._run.marker.exists():
+            if self.over.wait(0.02):
+                return
+        self.over.wait(_SETTLES_S)
+
+
+def _why(label: str, counts: Counts, looks: Looks) -> Why:
+    """What was counted, shared out over what was seen."""
+    places: list[Place] = []
+    unseen = 0.0
+    for key, thread in counts.threads.items():
+        wakeups_per_s = thread.wakeups / counts.lasted_s
+        share = thread.cpu_ns / 1e9 / counts.lasted_s
+        if not wakeups_per_s and share < 1e-5:
+            continue
+        seen = looks.seen[key]
+        asleep = seen.asleep or seen.by_chance
+        name = looks.names.get(key) or thread.name
+        parts: list[tuple[bool, tuple[Frame, ...], float, float]] = []
+        cpu_asleep = 0.0 if seen.at_work else share
+        parts += [
+            (True, stack, wakeups_per_s * part, cpu_asleep * part) for stack, part in _parts(asleep)
+        ]
+        parts += [(False, stack, 0.0, share * part) for stack, part in _parts(seen.at_work)]
+        if not asleep:
+            parts.append((True, (), wakeups_per_s, cpu_asleep))
+            unseen += wakeups_per_s
+        places += [
+            Place(
+                process=thread.process,
+                thread=name,
+                waits=waits,
+                stack=stack,
+                wakeups_per_s=wakeups,
+                cpu_share=cpu,
+            )
+            for waits, stack, wakeups, cpu in parts
+            if wakeups or cpu
+        ]
+    return Why(
+        label=label,
+        counted_s=counts.lasted_s,
+        looks=looks.number,
+        places=tuple(places),
+        remarks=tuple(_remarks(counts, looks, unseen)),
+    )
+
+
+def _parts(seen: Counter[tuple[Frame, ...]]) -> Iterator[tuple[tuple[Frame, ...], float]]:
+    total = seen.total()
+    return ((stack, count / total) for stack, count in seen.items())
+
+
+def _remarks(counts: Counts, looks: Looks, unseen: float) -> Iterator[str]:
+    """What could not be seen."""
+    roles = {pid: thread.process for (pid, _), thread in counts.threads.items()}
+    told: dict[str, set[str]] = {}
+    for (pid, _), why in looks.lacking.items():
+        told.setdefault(why, set()).add(roles.get(pid, "a process"))
+    for why, processes in told.items():
+        yield f"{', '.join(sorted(processes))}: {why}."
+    if unseen:
+        yield f"{unseen:.3g} wake-ups a second are of threads whose stack was not seen."
+    if counts.begun:
+        processes_of_it = "process of it" if counts.begun == 1 else "processes of it"
+        yield f"{counts.begun} {processes_of_it} began while it was counted."

@@ -1,0 +1,113 @@
+"""Lines of what changed, and trees of stacks."""
+
+import pytest
+
+from tests.reasons import place, python, why
+from waitbench.analysis.why import Cost, Line, folded, lines, tree
+from waitbench.model.why import Frame
+
+
+def names(line: Line) -> list[str]:
+    return [frame.name for frame in line.frames]
+
+
+def first(before: object, after: object) -> Line:
+    return lines([before, after])[0]  # type: ignore[list-item]
+
+
+def test_what_changed_comes_before_what_is_large() -> None:
+    before = why("a", place("run", wakeups=950, cpu=0.08))
+    needle = place("loop", "needle", thread="Thread-1", wakeups=100, cpu=0.004)
+    after = why("b", place("run", wakeups=970, cpu=0.09), needle)
+    line = first(before, after)
+    assert names(line) == ["loop", "needle"]
+    assert line.costs == (Cost(), Cost(100, 0.004))
+    # The other way round it is gone.
+    assert first(after, before).costs == (Cost(100, 0.004), Cost())
+
+
+def test_a_thread_that_works_is_found_beside_one_that_wakes_up_often() -> None:
+    before = why("a", place("run", wakeups=950, cpu=0.08))
+    after = why(
+        "b",
+        place("run", wakeups=990, cpu=0.085),
+        place("needle", thread="t", wakeups=10),
+        place("needle", thread="t", cpu=0.05, waits=False),
+    )
+    line = first(before, after)
+    assert (names(line), line.waits) == (["needle"], False)
+
+
+def test_a_spin_is_one_line_at_the_innermost_function_that_has_nearly_all_of_it() -> None:
+    spread = [
+        place("main", "step", one, cpu=0.24, waits=False) for one in ("poll", "push", "pull", "log")
+    ]
+    elsewhere = place("main", "other", cpu=0.04, waits=False)
+    (line,) = lines([why("a", *spread, elsewhere)])
+    assert names(line) == ["main", "step"]
+    assert line.costs[0].cpu_share == pytest.approx(1.0)
+
+
+def test_who_only_looks_whether_there_is_anything_to_do_has_one_line() -> None:
+    waits = place("main", "park", wakeups=900, call="futex")
+    works = place("main", cpu=0.07, waits=False)
+    (line,) = lines([why("a", waits, works)])
+    assert (names(line), line.calls) == (["main", "park"], ("futex",))
+    assert line.costs == (Cost(900, 0.07),)
+
+
+def test_who_works_for_long_between_two_waits_has_a_line_for_the_work() -> None:
+    waits = place("main", "park", wakeups=10)
+    works = place("main", "crunch", cpu=0.5, waits=False)
+    crunches, parks = lines([why("a", waits, works)])
+    assert (names(crunches), crunches.costs) == (["main", "crunch"], (Cost(0, 0.5),))
+    assert (names(parks), parks.costs) == (["main", "park"], (Cost(10, 0),))
+
+
+def test_a_line_number_or_the_number_of_a_thread_makes_no_new_place() -> None:
+    before = why("a", place(python("wait", line=3), thread="Thread-1 (it)", wakeups=5))
+    after = why("b", place(python("wait", line=30), thread="Thread-7 (it)", wakeups=5))
+    (line,) = lines([before, after])
+    assert line.thread == "Thread-7 (it)"
+    assert line.frames[0].line == 30
+    assert line.change == 0
+
+
+def test_threads_and_processes_are_told_apart() -> None:
+    both = why(
+        "a",
+        place("wait", thread="x", wakeups=5),
+        place("wait", thread="y", wakeups=5),
+        place("wait", thread="x", process="child pool", wakeups=5),
+    )
+    assert {(one.process, one.thread) for one in lines([both])} == {
+        ("worker", "x"), ("worker", "y"), ("child pool", "x"),
+    }  # fmt: skip
+
+
+def test_what_only_begins_others_is_no_place() -> None:
+    stack = [
+        python("_run_code", "<frozen runpy>"), python("_bootstrap", "lib/threading.py"),
+        Frame("std::sys::backtrace::__rust_begin_short_backtrace"), python("own"),
+        Frame("timely::worker::Worker::step_or_park"), Frame("std::thread::park_timeout"),
+    ]  # fmt: skip
+    (line,) = lines([why("a", place(*stack, wakeups=1))])
+    assert names(line) == ["own", "timely::worker::Worker::step_or_park"]
+
+
+def test_where_no_stack_is_known_the_system_call_is_the_place() -> None:
+    one, other = lines([why("a", place(call="poll", wakeups=9), place(call="futex", wakeups=1))])
+    assert (one.frames, one.calls, other.calls) == ((), ("poll",), ("futex",))
+
+
+def test_a_tree_adds_up_what_is_below() -> None:
+    before = why("a", place("f", "g", wakeups=3), place("f", "h", wakeups=4))
+    root = tree([before, why("b", place("f", wakeups=1, cpu=0.5))])
+    function = root.below["worker"].below["MainThread"].below["f (app/own.py)"]
+    assert root.costs == function.costs == [Cost(7, 0), Cost(1, 0.5)]
+    assert function.below["g (app/own.py)"].costs == [Cost(3, 0), Cost(0, 0)]
+
+
+def test_folded_stacks_have_no_separator_within_a_name() -> None:
+    found = folded(why("a", place(Frame("f;g"), wakeups=2), place(Frame("f;g"), wakeups=3)))
+    assert found == {"wakeups": {"worker;MainThread;f,g": 5}, "cpu": {}}

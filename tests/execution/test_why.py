@@ -1,0 +1,127 @@
+"""Who wakes up, and from where: of real processes."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import psutil
+import pytest
+
+from waitbench.analysis.why import Line, lines
+from waitbench.execution import why
+from waitbench.execution.bench import Bench, ReadyRun
+from waitbench.model.errors import HarnessError
+from waitbench.model.scenario import Scenario
+from waitbench.model.why import Why
+from waitbench.system import stacks
+
+LAUNCH = "import subprocess, sys; sys.exit(subprocess.call([sys.executable, '-c', {!r}]))"
+"""As our launchers are: what they start is the worker."""
+IDLE = """
+import os, threading, time
+def idle():
+    while True: time.sleep(0.5)
+def needle():
+    while True: time.sleep(0.01)
+def burn():
+    end = time.monotonic() + 0.02
+    while time.monotonic() < end: pass
+def burning():
+    while True:
+        burn()
+        time.sleep(0.2)
+def begin(*names):
+    for name in names: threading.Thread(target=globals()[name], daemon=True).start()
+    open(os.environ["BENCH_WAITING"], "w").close()
+    idle()
+"""
+
+
+@dataclass(frozen=True)
+class OneRun:
+    """A bench whose only run is this command."""
+
+    command: tuple[str, ...]
+    folder: Path
+
+    @property
+    def environments(self) -> Any:
+        return {"a": SimpleNamespace(engine="bytewax")}
+
+    @contextmanager
+    def prepare(self, _scenario: Scenario, _label: str) -> Iterator[ReadyRun]:
+        yield ReadyRun(
+            folder=self.folder, working_folder=self.folder, command=self.command,
+            variables={}, time_limit_s=120, services=None,
+        )  # fmt: skip
+
+
+def record(folder: Path, program: str) -> Why:
+    folder.mkdir(exist_ok=True)
+    family = SimpleNamespace(counted_outside=True)
+    scenario = SimpleNamespace(family=family, parameters={"window": 1.0}, is_own=True)
+    scenario.lasting = lambda _seconds: scenario
+    bench = OneRun((sys.executable, "-c", LAUNCH.format(program)), folder)
+    return why.record(cast(Scenario, scenario), "a", cast(Bench, bench))
+
+
+@pytest.fixture(scope="module")
+def idle(tmp_path_factory: pytest.TempPathFactory) -> Why:
+    return record(tmp_path_factory.mktemp("idle"), f"{IDLE}\nbegin()")
+
+
+def changed(idle: Why, folder: Path, name: str) -> Line:
+    return lines([idle, record(folder, f"{IDLE}\nbegin({name!r})")])[0]
+
+
+@pytest.mark.integration
+def test_a_thread_that_wakes_up_often_is_named_with_its_function(idle: Why, tmp_path: Path) -> None:
+    line = changed(idle, tmp_path, "needle")
+    assert line.waits
+    assert [frame.name for frame in line.frames][-1] == "needle"
+    assert line.process == "worker"
+    before, after = line.costs
+    assert before.wakeups_per_s == 0 < after.wakeups_per_s
+    left = (" ".join(one.cmdline()) for one in psutil.Process().children(recursive=True))
+    assert not any("needle" in words for words in left)
+
+
+@pytest.mark.integration
+def test_who_works_is_named_although_it_waits_elsewhere(idle: Why, tmp_path: Path) -> None:
+    line = changed(idle, tmp_path, "burning")
+    assert not line.waits
+    assert [frame.name for frame in line.frames][-1] == "burn"
+
+
+@pytest.mark.integration
+def test_a_child_is_named_and_what_it_does_is_seen(tmp_path: Path) -> None:
+    program = (
+        f"{IDLE}\nimport subprocess, sys\n"
+        f"subprocess.Popen([sys.executable, '-c', {IDLE!r} + 'needle()'])\nbegin()"
+    )
+    (first, *_) = lines([record(tmp_path, program)])
+    assert first.process.startswith("child ")
+    assert first.frames[-1].name == "needle"
+
+
+@pytest.mark.integration
+def test_without_any_reader_of_stacks_the_system_call_is_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stacks, "find_python_unwinder", lambda: None)
+    monkeypatch.setattr("shutil.which", lambda _name: None)
+    found = record(tmp_path, f"{IDLE}\nbegin('needle')")
+    (first, *_) = lines([found])
+    assert first.frames == ()
+    assert set(first.calls) <= {"clock_nanosleep", "futex"}
+    assert found.remarks == ("worker: py-spy is not installed.", "worker: gdb is not installed.")
+
+
+@pytest.mark.integration
+def test_a_run_that_fails_is_said_with_its_last_words(tmp_path: Path) -> None:
+    with pytest.raises(HarnessError, match=r"ended before it was counted: .*on purpose"):
+        record(tmp_path, "raise SystemExit('on purpose')")

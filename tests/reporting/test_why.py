@@ -1,0 +1,92 @@
+"""The table of who wakes up, and its flame graph."""
+
+from tests.reasons import place, python, why
+from waitbench.model.why import Frame
+from waitbench.reporting.document import text_of
+from waitbench.reporting.why import flames, plain, tables
+
+BEFORE = why("v1", place("main", "spin", cpu=0.99, waits=False))
+AFTER = why(
+    "v2",
+    place(
+        "main", Frame("timely::worker::Worker::step_or_park"), wakeups=889, cpu=0.07, call="futex"
+    ),
+    place(python("get", "redis/client.py", 7), thread="Thread-1", process="child x", wakeups=5.04),
+    remarks=("child y: no such thing.",),
+)
+
+
+def rows(*several: object, **more: object) -> list[list[str]]:
+    (table,) = tables("idle", several, **more)  # type: ignore[arg-type]
+    return [[text_of(cell) for cell in row] for row in table.rows]
+
+
+def test_each_line_has_who_where_and_what_changed() -> None:
+    assert rows(BEFORE, AFTER) == [
+        [
+            "MainThread", "main (app/own.py:1) › spin (app/own.py:1) (at work)",
+            "99.0 %", "–", "– 99.0 %",
+        ],
+        [
+            "MainThread", "main (app/own.py:1) › Worker::step_or_park [futex]",
+            "–", "889/s, 7.0 %", "+ 889/s, + 7.0 %",
+        ],
+        ["child x, Thread-1", "get (redis/client.py:7)", "–", "5.0/s", "+ 5.0/s"],
+    ]  # fmt: skip
+
+
+def test_what_changed_most_is_said_and_what_was_not_seen_too() -> None:
+    (table,) = tables("idle", [BEFORE, AFTER], {"v3": "it hung"})
+    assert table.notes == (
+        "v2 against v1, one extra run each, mostly: MainThread in main (app/own.py:1) › "
+        "spin (app/own.py:1) (at work): 99 % of a CPU less.",
+        "v2: child y: no such thing.",
+        "v3: not looked at: it hung",
+    )
+
+
+def test_nothing_is_said_to_have_changed_that_only_varies() -> None:
+    (table,) = tables("idle", [why("a", place("f", wakeups=100)), why("b", place("f", wakeups=95))])
+    assert table.notes == ("b against a, one extra run each: the same places, about as often.",)
+
+
+def test_there_are_so_many_rows_and_a_sum_of_the_others() -> None:
+    many = why("a", *(place(f"f{n}", thread=f"t{n}", wakeups=n) for n in range(1, 14)))
+    shown = rows(many)
+    assert (len(shown), shown[-1]) == (11, ["3 others", "", "6.0/s"])
+
+
+def test_a_deep_stack_is_shown_by_its_ends() -> None:
+    (row,) = rows(why("a", place(*"abcdefgh", wakeups=1)))
+    assert [one.split(" ")[0] for one in row[1].split(" › ")] == ["a", "b", "…", "g", "h"]
+
+
+def test_a_stack_that_was_not_seen_is_said() -> None:
+    assert rows(why("a", place(wakeups=2))) == [["MainThread", "stack not seen", "2.0/s"]]
+
+
+def test_a_flame_graph_has_each_function_with_both_revisions() -> None:
+    (flame,) = flames([BEFORE, AFTER])
+    assert flame.labels == ("v1", "v2")
+    assert [(one.depth, one.name) for one in flame.nodes[:3]] == [
+        (0, "all"), (1, "child x"), (2, "Thread"),
+    ]  # fmt: skip
+    assert flame.nodes[0].cpu == (0.99, 0.07)
+    assert flames([]) == ()
+
+
+def test_programs_are_told_the_same() -> None:
+    told = plain([BEFORE, AFTER])
+    assert told["lines"][0][1] == {
+        "process": "worker",
+        "thread": "MainThread",
+        "state": "waits",
+        "stack": [
+            {"name": "main", "kind": "python", "file": "app/own.py", "line": 1},
+            {"name": "timely::worker::Worker::step_or_park"},
+        ],
+        "system_calls": ["futex"],
+        "wakeups_per_s": [0.0, 889],
+        "cpu_share": [0.0, 0.07],
+    }
+    assert told["revisions"][1]["remarks"] == ["child y: no such thing."]
