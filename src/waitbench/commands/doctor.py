@@ -17,6 +17,7 @@ from waitbench.execution import hyperfine
 from waitbench.model.errors import ExitCode, masked
 from waitbench.reporting.console import make_console
 from waitbench.system import machine, stacks
+from waitbench.system.energy import EnergyMeter
 from waitbench.system.instruments import find_sampler, find_system_calls, find_tracer
 from waitbench.system.places import Cache
 from waitbench.system.watch import Reading
@@ -127,6 +128,7 @@ def _findings(cache: Cache) -> Iterator[Finding]:
     yield _stacks()
     yield _steal()
     yield _governor()
+    yield _energy()
     yield _schedstat()
     yield _hyperfine(cache)
     yield _pythons(cache)
@@ -224,6 +226,18 @@ def _governor() -> Finding:
         here=str(governor),
         costs="The CPUs change their speed with the load, and figures with it.",
         remedy="sudo cpupower frequency-set -g performance",
+    )
+
+
+def _energy() -> Finding:
+    meter = EnergyMeter.find()
+    if meter.packages:
+        return Finding(what="energy", here=", ".join(one.name for one in meter.packages))
+    return Finding(
+        what="energy",
+        here=meter.reason,
+        costs="There are no metrics energy and watts: what waiting draws is not known.",
+        remedy=meter.remedy,
     )
 
 

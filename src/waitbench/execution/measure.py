@@ -31,6 +31,7 @@ from waitbench.model.run import (
     Timing,
 )
 from waitbench.system.confinement import MOST_OUTPUT
+from waitbench.system.energy import NOTHING_TELLS, EnergyMeter
 from waitbench.system.processes import tail
 from waitbench.system.watch import Reading, observed
 
@@ -61,6 +62,7 @@ class Measurer:
 
     hyperfine: Hyperfine
     bench: Bench
+    energy: EnergyMeter = NOTHING_TELLS
 
     def measure(self, planned: PlannedRun) -> Result:
         """Runs it once. Whatever a workload does is an outcome, never an exception."""
@@ -109,6 +111,7 @@ class Measurer:
         scenario = planned.scenario
         begun = _readings(ready.services)
         before = Reading.now()
+        drawn = self.energy.read()
         try:
             timing = self._time(ready)
         except _NoMeasurement:
@@ -116,6 +119,7 @@ class Measurer:
             raise
         _require_services(ready.services)
         after = Reading.now()
+        drawn_after = self.energy.read()
         of_services = {key: value - begun[key] for key, value in _readings(ready.services).items()}
         with _understood():
             launched = json.loads(ready.launched_file.read_bytes())
@@ -129,6 +133,7 @@ class Measurer:
             instrumented = instrumented_metrics(launched, reports, ready.sampler)
         services_cpu_s = sum(v for key, v in of_services.items() if key.startswith(_SERVICE_CPU))
         metrics |= observed(before, after, metrics["time_cpu"] + services_cpu_s)
+        metrics |= self.energy.observed(drawn, drawn_after)
         if planned.instrumented:
             return _Observation(instrumented, (), ())
         if scenario.family.counted_outside:
