@@ -35,7 +35,7 @@ def get_flow(
     reader = items.ScheduledReader if scheduled else items.Reader
 
     def build_reader(part: str) -> items.Reader:
-        number = parts.index(part)
+        number = int(part.rpartition("-")[2])
         if number >= partitions - silent:
             return reader(0, 0, items.Schedule(idle_s=idle), seed)
         return reader(number * items_per_partition, items_per_partition, schedule, seed)

@@ -49,8 +49,8 @@ ALONE = (
     r"system \(cpu\), .*wakeups \(steady\).*\. cpu explains none\.$"
 )
 FLOOR = (
-    r"^--fail-on '{}': '{}' is neither a floor for {}, such as {}, nor 'alone', 'together' or "
-    r"'tail'\.$"
+    r"^--fail-on '{}': '{}' is neither a floor for {}, such as {}, nor 'alone', 'together', "
+    r"'tail' or 'slope'\.$"
 )
 TWICE = r"^--fail-on '{}' has {}: name one\.$"
 

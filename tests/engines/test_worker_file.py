@@ -140,3 +140,30 @@ def test_what_is_no_worker_file_is_refused(
         worker_file.read(tmp_path / name)
     with pytest.raises(UsageError, match="cannot be read"):
         worker_file.read(tmp_path / "nothing.toml")
+
+
+def test_parameters_may_stand_in_braces_wherever_others_do(tmp_path: Path) -> None:
+    text = (
+        'command = "{revision} --jobs {jobs}"\n[parameters]\njobs = 4\nmode = "slow"\n'
+        "[services.a]\ncommand = 'serve --for {jobs} --mode {mode}'\n"
+    )
+    found = read(tmp_path, text)
+    assert found.parameters == {"jobs": 4, "mode": "slow"}
+    assert found.as_plain()["parameters"] == {"jobs": 4, "mode": "slow"}
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("[parameters]\nport = 1\n", "parameters.port: is not a name, or one that has a meaning"),
+        ("[parameters]\nprocesses = 1\n", "has a meaning already"),
+        ("[parameters]\nA = 1\n", "parameters.A: is not a name"),
+        ("[parameters]\na = [1]\n", "parameters.a: is neither a number nor a text"),
+        ("[parameters]\na = true\n", "is neither a number nor a text"),
+    ],
+)
+def test_a_parameter_that_cannot_be_one_is_refused(tmp_path: Path, text: str, says: str) -> None:
+    with pytest.raises(UsageError) as raised:
+        read(tmp_path, SHORTEST + text)
+    assert says in str(raised.value)
+    assert ", line 3: " in str(raised.value)

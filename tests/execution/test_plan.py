@@ -1,6 +1,7 @@
 """What runs, and in which order."""
 
 from collections import Counter
+from dataclasses import replace
 from itertools import combinations, pairwise
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from waitbench.execution import plan
 from waitbench.model.run import WARM_UP
+from waitbench.model.scan import ScanPoint
 from waitbench.model.scenario import Family, Scenario
 
 FAMILY = Family(name="standin", items=lambda _parameters, _topology: 1, lasts_s=lambda _: 1.0)
@@ -101,3 +103,24 @@ def test_a_revision_that_is_done_is_not_warmed_up_again() -> None:
 def test_nothing_is_missing_of_a_plan_that_is_done() -> None:
     runs = plan.schedule([ONE, TWO], ["a", "b"], 2)
     assert plan.missing(runs, {(run.scenario.name, run.label, run.round) for run in runs}) == ()
+
+
+def test_the_values_of_a_scan_take_turns_within_each_round() -> None:
+    values = [
+        replace(
+            ONE,
+            name=f"one@n={value}",
+            scan=ScanPoint(scenario="one", parameter="n", value=value),
+        )
+        for value in (1, 2, 4)
+    ]
+    runs = plan.schedule([*values, TWO], ["a", "b"], 6)
+    of_scan = [run for run in runs if run.scenario.scan]
+    assert runs[: len(of_scan)] == tuple(of_scan), "another scenario comes after all of them"
+    firsts: Counter[str] = Counter()
+    for number in range(7):
+        one_round = [run for run in of_scan if run.round == number]
+        assert one_round == of_scan[number * 6 : number * 6 + 6]
+        assert Counter(run.scenario.name for run in one_round) == {one.name: 2 for one in values}
+        firsts[one_round[0].scenario.name] += number > 0
+    assert set(firsts.values()) == {2}

@@ -52,6 +52,7 @@ def launch(
     variables: Mapping[str, str] = MappingProxyType({}),
     command: str = "{revision} code.py {port}",
     program: Sequence[str] = ("-I", str(_WORKER_LAUNCH)),
+    copies: int = 1,
 ) -> Launched:
     """Runs a worker that is a program of Python, as its file says; asserts that nothing is left."""
     (folder / "code.py").write_text(code)
@@ -65,7 +66,14 @@ def launch(
                 sys.executable,
                 *program,
                 str(run / "launched.json"),
-                json.dumps({**told, "python": sys.executable, "revision": sys.executable}),
+                json.dumps(
+                    {
+                        **told,
+                        "copies": copies,
+                        "python": sys.executable,
+                        "revision": sys.executable,
+                    }
+                ),
             ],
             stdout=stdout,
             stderr=stderr,
@@ -289,3 +297,30 @@ def test_what_services_count_is_told_without_what_it_takes_to_ask(tmp_path: Path
     found = launch(tmp_path, SLEEPS, variables={SERVICES: json.dumps(services)})
     assert found.exit_code == 0, found.failure
     assert found.worker["totals"]["service_requests"] == 0.0
+
+
+COPY = """
+import os, sys, time
+print("up", sys.argv[1], os.getcwd(), flush=True)
+while True: time.sleep(0.05)
+"""
+
+
+def test_copies_have_folders_and_ports_of_their_own_and_are_counted_and_ended_together(
+    tmp_path: Path,
+) -> None:
+    found = launch(tmp_path, COPY, copies=3)
+    assert found.exit_code == 0, found.failure
+    said = [line.split() for line in (tmp_path / "run" / "stdout").read_text().splitlines()]
+    assert len({port for _, port, _ in said}) == 3
+    assert {Path(folder).name for *_, folder in said} == {"work", "work-1", "work-2"}
+    # Each wakes up 20 times a second, and the process above them not at all.
+    waited_s = found.rise("monotonic_ns") / 1e9
+    assert found.rise("switches_voluntary") > waited_s / 0.05
+    assert found.worker["totals"]["memory_bytes"] > 0
+
+
+def test_a_copy_that_ends_by_itself_ends_all_and_is_said(tmp_path: Path) -> None:
+    code = COPY.replace("while True:", 'while os.getcwd().endswith("work"):')
+    found = launch(tmp_path, code + "sys.exit(7)\n", copies=2)
+    assert (found.exit_code, "with exit code 7" in found.failure) == (1, True)

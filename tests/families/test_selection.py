@@ -7,6 +7,7 @@ import pytest
 from waitbench import families
 from waitbench.families import selection
 from waitbench.model.errors import UsageError
+from waitbench.model.scan import Scan
 from waitbench.model.scenario import NEXT_AWAKE, Topology
 
 
@@ -226,3 +227,44 @@ def test_a_silence_is_long_enough_for_what_begins_late() -> None:
     (silence,) = selection.select(["partitioned-silence"], [], quick=True)
     assert float(silence.parameters["idle"]) >= 6
     assert silence.started_as(Topology("single")) == Topology("cluster", 2)
+
+
+def test_a_scan_makes_a_scenario_of_each_value() -> None:
+    chosen = selection.scanned(["partitioned-idle"], ["idle=2"], Scan.parse("partitions=1:8"))
+    assert [one.name for one in chosen] == [
+        f"partitioned-idle@partitions={value}" for value in (1, 2, 4, 8)
+    ]
+    assert [one.parameters["partitions"] for one in chosen] == [1, 2, 4, 8]
+    assert {one.parameters["idle"] for one in chosen} == {2.0}
+    assert [one.scan and one.scan.value for one in chosen] == [1, 2, 4, 8]
+    assert {one.scan and one.scan.scenario for one in chosen} == {"partitioned-idle"}
+
+
+def test_a_scan_without_a_name_is_of_what_waits_for_nothing() -> None:
+    chosen = selection.scanned([], [], Scan.parse("partitions=1:4"))
+    assert {one.scan and one.scan.scenario for one in chosen} == {"partitioned-idle"}
+
+
+def test_a_scan_of_processes_changes_no_parameter() -> None:
+    chosen = selection.scanned([], [], Scan.parse("processes=1:4"))
+    assert len({str(one.parameters) for one in chosen}) == 1
+    assert [one.name for one in chosen] == [
+        f"partitioned-idle@processes={value}" for value in (1, 2, 4)
+    ]
+
+
+def test_what_lacks_the_parameter_is_left_out_of_a_scan() -> None:
+    chosen = selection.scanned(
+        ["partitioned-idle", "dynamic-idle"], [], Scan.parse("partitions=1:4")
+    )
+    assert {one.family.name for one in chosen} == {"partitioned"}
+
+
+def test_the_name_in_braces_is_filled_in_the_call_of_a_users_dataflow(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("def get_flow(n):\n    pass\n")
+    scan = Scan.parse("n=1:4")
+    chosen = selection.scanned_calls(f"{tmp_path}/mine.py:get_flow({{n}})", scan, (1.0, 2.0))
+    assert [one.call for one in chosen] == ["get_flow(1)", "get_flow(2)", "get_flow(4)"]
+    assert [one.name for one in chosen] == ["mine@n=1", "mine@n=2", "mine@n=4"]
+    with pytest.raises(UsageError, match=r"write \{n\} where it belongs"):
+        selection.scanned_calls(f"{tmp_path}/mine.py:get_flow(1)", scan, None)

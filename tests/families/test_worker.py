@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from waitbench.engines import worker_file
+from waitbench.families import selection
 from waitbench.families.worker.scenarios import scenario_of
-from waitbench.model.errors import HarnessError
+from waitbench.model.errors import HarnessError, UsageError
 from waitbench.model.scenario import Service
 
 SERVICE = """
@@ -56,3 +57,22 @@ def test_a_missing_program_of_a_service_is_said_with_what_installs_it(tmp_path: 
     with pytest.raises(HarnessError, match=r"no-such-program.*: apt-get install other"):
         missing.prepare(tmp_path, lambda _what: None)
     assert present.prepare(tmp_path, lambda _what: None) == {}
+
+
+def test_parameters_fill_the_commands_of_services_with_what_the_scenario_has(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(
+        "command = '{revision}'\n[parameters]\njobs = 4\nname = 'a'\n"
+        "[services.other]\ncommand = 'serve {jobs} {name}'\n"
+    )
+    worker = worker_file.read(path)
+    for settings, filled in (((), "4"), (("jobs=8",), "8")):
+        scenario = selection.of_worker(worker, settings, quick=False)
+        assert scenario.family.services is not None
+        (found,) = scenario.family.services(scenario.parameters).services
+        assert found.command is not None
+        assert found.command(1, Path("/run"), Path("/python")) == ["serve", filled, "a"]
+    with pytest.raises(UsageError, match=r"set window=SECONDS, jobs=VALUE, name=VALUE\."):
+        selection.of_worker(worker, ("other=1",), quick=False)

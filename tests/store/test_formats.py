@@ -13,6 +13,7 @@ from waitbench.model.errors import UsageError
 from waitbench.model.metrics import METRICS
 from waitbench.model.record import Context, Record
 from waitbench.model.run import Result
+from waitbench.model.scan import ScanPoint
 from waitbench.store.formats import (
     FORMAT,
     format_of,
@@ -69,3 +70,13 @@ def test_a_format_must_be_a_number(named: object) -> None:
 def test_a_format_that_no_release_has_written_is_refused(data: dict[str, object]) -> None:
     with pytest.raises(ValueError, match="format"):
         format_of(data)
+
+
+def test_a_scenario_of_a_scan_knows_its_place_and_its_topology() -> None:
+    record = made.make_record({"a": [made.times(1, 1, 1)]}, topology="cluster, 4 processes")
+    record.measurements = []
+    record.scan = ScanPoint(scenario="idle", parameter="processes", value=4)
+    data = through_json(plain_scenario(record))
+    other = made.context(["a"], topology="single")
+    assert read_scenario(data, other) == record
+    assert "scan" not in plain_scenario(made.make_record({"a": []}))

@@ -14,6 +14,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from waitbench.analysis.rounds import paired_by_round
+from waitbench.analysis.scan import slopes_by_round
 from waitbench.analysis.sequential import FEWEST_ROUNDS
 from waitbench.analysis.statistics import log_ratios
 from waitbench.model.errors import UsageError
@@ -30,7 +31,7 @@ _UNITS: dict[str, dict[str, float]] = {
     "byte": {"MiB": 2.0**20, "KiB": 2.0**10, "B": 1.0},
 }
 """How a floor may be written for a metric of this unit, besides as a bare number; large first."""
-_FLAGS = ("alone", "together", "tail")
+_FLAGS = ("alone", "together", "tail", "slope")
 _DIGITS = ".12g"
 """Enough to read back what was written."""
 
@@ -69,12 +70,14 @@ class Criterion:
     """Judge all scenarios by their mean within each round, rather than each by itself."""
     tail: bool = False
     """Judge whether there are rare bad runs, over all scenarios, rather than the usual run."""
+    slope: bool = False
+    """Judge what each further input costs in a scan, rather than the cost at each value."""
     scope: Scope = Scope.EVERY
 
     @property
     def is_pooled(self) -> bool:
         """Whether one question is about all scenarios at once."""
-        return self.together or self.tail
+        return self.together or self.tail or self.slope
 
     @property
     def cost(self) -> str | None:
@@ -84,7 +87,7 @@ class Criterion:
     def __str__(self) -> str:
         """The text that ``parse`` makes this of; the scope is not in it."""
         floor = f",{_floor_text(self.floor, self.metric)}" if self.floor else ""
-        flags = ",alone" * self.alone + ",together" * self.together + ",tail" * self.tail
+        flags = "".join(f",{flag}" for flag in _FLAGS if getattr(self, flag))
         return f"{self.metric.name}:{self.margin * 100:{_DIGITS}}%{floor}{flags}"
 
 
@@ -129,7 +132,7 @@ def is_measured_finely(criterion: Criterion, instruments: Instruments) -> bool:
 
 
 def parse(texts: Sequence[str], metrics: Sequence[Metric]) -> tuple[Criterion, ...]:
-    """Reads ``METRIC:PERCENT%[,FLOOR][,alone][,together][,tail]``; the metrics are those given.
+    """Reads ``METRIC:PERCENT%[,FLOOR][,FLAG]…``; see ``_FLAGS``. The metrics are those given.
 
     Raises ``UsageError`` that says what would be right.
     """
@@ -161,8 +164,11 @@ class Question:
     @property
     def place(self) -> str:
         """Where it is asked, for people."""
+        first = self.records[0]
+        if self.criterion.slope and first.scan is not None:
+            return f"{first.scan.scenario} by {first.scan.parameter}"
         if not self.criterion.is_pooled or len(self.records) == 1:
-            return self.records[0].scenario
+            return first.scenario
         scope = self.criterion.scope
         group = "" if scope is Scope.EVERY else f"{scope.value} "
         return f"{len(self.records)} {group}scenarios together"
@@ -212,17 +218,32 @@ class Question:
 
     def pairs(self, metric: Metric) -> list[list[tuple[float, float]]]:
         """What baseline and candidate cost in each round of each scenario that both have."""
+        if self.criterion.slope:
+            return [[*self._slopes(metric).values()]]
         return [[*paired_by_round(record, self.label, metric).values()] for record in self.records]
 
     def rounds(self, metric: Metric) -> list[Round]:
         """The rounds in which both revisions have a metric in all scenarios, in their order."""
+        noted = [number for record in self.records for number in record.disturbed_rounds]
+        if self.criterion.slope:
+            # Of so many values, one that was disturbed is no news.
+            most = len(self.records) / 2
+            return [
+                Round(math.log(ours / theirs), ours - theirs, noted.count(number) > most)
+                for number, (theirs, ours) in self._slopes(metric).items()
+            ]
         by_scenario = [paired_by_round(record, self.label, metric) for record in self.records]
         shared = set(by_scenario[0]).intersection(*by_scenario[1:])
-        disturbed = {number for record in self.records for number in record.disturbed_rounds}
         return [
-            _round([of[number] for of in by_scenario], metric, disturbed=number in disturbed)
+            _round([of[number] for of in by_scenario], metric, disturbed=number in noted)
             for number in sorted(shared)
         ]
+
+    def _slopes(self, metric: Metric) -> dict[int, tuple[float, float]]:
+        """R of baseline and candidate in each round that both have at all values."""
+        both = (self.records[0].context.labels[0], self.label)
+        found = slopes_by_round(self.records, both, metric)
+        return {number: (theirs, ours) for number, (theirs, ours) in found.items()}
 
 
 def ask(records: Iterable[Record], criteria: Sequence[Criterion]) -> tuple[Question, ...]:
@@ -236,7 +257,8 @@ def ask(records: Iterable[Record], criteria: Sequence[Criterion]) -> tuple[Quest
         Question(criterion=criterion, label=label, records=group)
         for label in candidates
         for criterion in criteria
-        if criterion.is_pooled and (group := tuple(r for r in known if _is_about(criterion, r)))
+        if criterion.is_pooled
+        for group in _groups(criterion, known)
     ]
     single = [
         Question(criterion=criterion, label=label, records=(record,))
@@ -263,6 +285,9 @@ def _criterion(text: str, metrics: Sequence[Metric]) -> Criterion:
     twice = next((part for part in parts if parts.count(part) > 1), None)
     if twice is not None:
         raise UsageError(f"--fail-on {text!r} has {twice!r} twice: name one.")
+    together = [part for part in parts if part in ("together", "tail", "slope")]
+    if "slope" in together and len(together) > 1:
+        raise UsageError(f"--fail-on {text!r}: name either {together[0]!r} or {together[1]!r}.")
     if "alone" in parts and metric.explains is None:
         raise UsageError(
             f"--fail-on {text!r}: 'alone' is for what explains a cost, and is otherwise judged "
@@ -275,6 +300,7 @@ def _criterion(text: str, metrics: Sequence[Metric]) -> Criterion:
         alone="alone" in parts,
         together="together" in parts,
         tail="tail" in parts,
+        slope="slope" in parts,
     )
 
 
@@ -309,7 +335,7 @@ def _floor(part: str, text: str, metric: Metric) -> float:
         raise UsageError(
             f"--fail-on {text!r}: {part!r} is neither a floor for {metric.name}, such as "
             f"{_floor_text(0.02 if metric.unit == 'second' else 20, metric)}, nor 'alone', "
-            "'together' or 'tail'."
+            "'together', 'tail' or 'slope'."
         )
     return float(match["number"]) * units[match["unit"]]
 
@@ -325,6 +351,18 @@ def _floor_text(floor: float, metric: Metric) -> str:
     ]
     name = exact[0] if exact else list(units)[-1]
     return f"{numbers[name]}{name}"
+
+
+def _groups(criterion: Criterion, known: Sequence[Record]) -> list[tuple[Record, ...]]:
+    """The scenarios that one question is about: all that it can be, or those of one scan."""
+    about = [record for record in known if _is_about(criterion, record)]
+    if not criterion.slope:
+        return [tuple(about)] if about else []
+    curves = dict.fromkeys(record.scan.curve for record in about if record.scan)
+    return [
+        tuple(record for record in about if record.scan and record.scan.curve == curve)
+        for curve in curves
+    ]
 
 
 def _is_about(criterion: Criterion, record: Record) -> bool:

@@ -31,6 +31,7 @@ from waitbench.model.environment import Facts
 from waitbench.model.metrics import BY_NAME, METRICS, Metric
 from waitbench.model.record import Context, Record
 from waitbench.model.run import NOT_SUPPORTED, Outcome
+from waitbench.model.scan import ScanPoint
 
 CONFIDENCE = 0.95
 ERROR = 0.05
@@ -154,6 +155,10 @@ class Comparison:
     """Packages besides the engine that are not of one version in all revisions, with these."""
     waits: bool
     """Whether there was anything to wait for: items due over time, or silence."""
+    mostly_waits: bool
+    """Whether what the workers use in the steady phase is what waiting costs."""
+    scan: ScanPoint | None
+    """Its place on a curve, if it is one of a scan."""
     metrics: tuple[Metric, ...]
     """Everything that the rows may hold."""
     rows: tuple[Row, ...]
@@ -193,6 +198,8 @@ def compare(record: Record, *, scenarios: int = 1) -> Comparison:
         mixed_origins=context.mixed_origins,
         other_packages=other_packages(context),
         waits=record.waits,
+        mostly_waits=record.mostly_waits,
+        scan=record.scan,
         metrics=record.metrics,
         rows=_decided([_row(label, record) for label in context.labels], ERROR / scenarios),
         left_out=len(all_rounds(record)) - len(shared_rounds(record)),

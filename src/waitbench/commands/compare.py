@@ -11,6 +11,7 @@ from waitbench.commands import options
 from waitbench.commands.options import with_request_options
 from waitbench.model.environment import OriginChoice
 from waitbench.model.errors import UsageError
+from waitbench.model.scan import EXAMPLE, Scan
 from waitbench.model.share import Shard
 from waitbench.pipeline import accepting, gating
 from waitbench.pipeline.comparing import Comparing
@@ -34,6 +35,7 @@ Examples:
   ./compare.sh main my-branch --gate --junit cpu.xml    # exit 1 if the branch costs more CPU
   ./compare.sh main my-branch --gate --fail-fast -p 2
   ./compare.sh main my-branch --fail-on system:10% --fail-on cpu:5%,20ms
+  ./compare.sh v0.18.2 v0.21.1 --scan partitions=1:4096      # what does each further input cost?
   ./compare.sh main my-branch --gate --shard 1/3        # ./waitbench merge makes the verdict
 """
 
@@ -50,6 +52,7 @@ def compare(
     ] = None,
     *,
     request: Request,
+    scan: options.Scanned = None,
     rounds: options.Rounds = 5,
     dataflow: Annotated[
         Optional[str],
@@ -161,6 +164,8 @@ def compare(
             show_default="all",
         ),
     ] = None,
+    price: options.CorePrice = None,
+    late_under: options.LateUnder = None,
     plot: options.Plot = True,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
@@ -175,7 +180,7 @@ def compare(
         budget_s=budget,
         inconclusive_passes=inconclusive is Inconclusive.PASS,
         fail_fast=fail_fast,
-        full=full,
+        full=full and (scan is None or gate or bool(fail_on)),
         acceptances=() if accepted is None else accepting.read(accepted),
         reports=gating.read_reports(reports, markdown=markdown, junit=junit),
     )
@@ -189,17 +194,27 @@ def compare(
         required_metrics=asked.needs,
         by_defaults=gate,
         shard=None if shard is None else Shard.parse(shard),
+        scan=None if scan is None else Scan.parse(scan),
     )
     comparing = Comparing(
         gate=asked,
         rounds=rounds,
-        quick=asked.is_on and not full,
+        quick=(asked.is_on or scan is not None) and not full,
         extras=Extras(timeline=timeline, launcher_cost=launcher_cost, trace=trace, why=why),
         results=results,
         resume=resume,
         plot=plot,
-        output=Output(quiet=quiet, as_json=as_json, verbose=verbose),
+        output=Output(
+            quiet=quiet, as_json=as_json, verbose=verbose, units=options.units(price, late_under)
+        ),
     )
+    if scan is not None and on is not None:
+        raise UsageError("--on: a curve is of one machine; leave out --scan, or --on.")
+    of_curves = {"--fail-on …,slope": any(one.slope for one in asked.criteria)}
+    of_curves["--late-under"] = late_under is not None
+    for name, is_given in of_curves.items():
+        if is_given and scan is None:
+            raise UsageError(f"{name} is of a curve: add what to scan, {EXAMPLE}.")
     if everywhere and on is None:
         raise UsageError("--everywhere is for several machines: name them with --on.")
     if on is None:

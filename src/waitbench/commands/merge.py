@@ -59,6 +59,7 @@ def merge(
         Optional[Path],
         typer.Option(metavar="FILE", help="Write a page of the comparison, for a browser."),
     ] = None,
+    price: options.CorePrice = None,
     plot: options.Plot = True,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
@@ -67,7 +68,7 @@ def merge(
     ] = False,
 ) -> None:
     """Make one comparison of its shares: tables, verdict, charts and exit code as compare has."""
-    output = Output(quiet=quiet, as_json=as_json, verbose=verbose)
+    output = Output(quiet=quiet, as_json=as_json, verbose=verbose, units=options.units(price))
     if everywhere:
         for name, given in (("--junit", junit), ("--html", html), ("--output", reports)):
             if given:
@@ -125,5 +126,5 @@ class Merging:
                     concluding.sum_up(record, shown[record.scenario])
                 code = concluding.conclude(found.records, folder)
                 if self.html is not None:
-                    paging.write(self.html, [folder], newest=0)
+                    paging.write(self.html, [folder], newest=0, units=self.output.units)
         return code

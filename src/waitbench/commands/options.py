@@ -10,10 +10,12 @@ from typing import Annotated, Any, Optional
 import typer
 
 from waitbench.analysis.criteria import DEFAULTS, Scope
+from waitbench.analysis.idle import Price
 from waitbench.analysis.trend import MARGIN
 from waitbench.model.environment import OriginChoice
 from waitbench.model.errors import UsageError, masked
 from waitbench.pipeline.request import Request
+from waitbench.reporting.costs import Units
 from waitbench.reporting.gate_formats import FORMATS
 from waitbench.system import places
 from waitbench.system.places import RESULTS, Cache, shown
@@ -182,11 +184,11 @@ FailOn = Annotated[
     typer.Option(
         "--fail-on",
         metavar="CRITERION",
-        help="METRIC:PERCENT%[,FLOOR][,alone][,together][,tail]: the gate asks this; repeatable."
+        help="METRIC:PERCENT%[,FLOOR][,FLAG]: the gate asks this; repeatable."
         "\n\nExit 1 if a candidate's metric rose by more, such as system:10% or cpu:5%,20ms. Comes "
-        "on top of the criteria of --gate, if that is given. 'together' judges all scenarios by "
-        "their mean, 'tail' judges rare bad runs, 'alone' does not excuse a rise of what explains "
-        "CPU time where CPU time fell.",
+        "on top of the criteria of --gate, if that is given. Flags: 'together' judges all "
+        "scenarios by their mean, 'tail' rare bad runs, 'slope' what each further input costs in a "
+        "scan, 'alone' does not excuse a rise of what explains CPU time where CPU time fell.",
     ),
 ]
 GateDefaults = Annotated[
@@ -215,7 +217,8 @@ MostRounds = Annotated[
 Full = Annotated[
     bool,
     typer.Option(
-        "--full", help="The gate runs scenarios of full length, not of about 1 s of waiting."
+        "--full",
+        help="The gate and scans run scenarios of full length, not of about 1 s of waiting.",
     ),
 ]
 Plot = Annotated[bool, typer.Option("--plot/--no-plot", help="Draw charts at the end.")]
@@ -240,12 +243,46 @@ StepMargin = Annotated[
     typer.Option("--margin", metavar="PERCENT", help="What a step must exceed to be claimed."),
 ]
 STEP_MARGIN = MARGIN * 100
+CorePrice = Annotated[
+    Optional[str],
+    typer.Option(
+        "--price",
+        metavar="AMOUNT/core-hour",
+        help="What a core costs by the hour, such as 0.04/core-hour: idle cost in money, too.",
+    ),
+]
+LateUnder = Annotated[
+    Optional[float],
+    typer.Option(
+        "--late-under",
+        metavar="SECONDS",
+        help="Of a scan: say how many fit while lateness at p99 stays under this.",
+    ),
+]
+Scanned = Annotated[
+    Optional[str],
+    typer.Option(
+        "--scan",
+        metavar="NAME=LOW:HIGH",
+        help="Measure at each value of a parameter, LOW, doubled up to HIGH, or a list A,B,C."
+        "\n\nAny number that --set takes, processes, workers, what stands in braces in a worker "
+        "file (with a default in its [parameters]) or in the call of --dataflow. What an input "
+        "costs is said with its interval, and where that is not a line.",
+    ),
+]
 UntilStdinEnds = Annotated[bool, typer.Option("--until-stdin-ends", hidden=True)]
 
 
 _REPLACED = "request"
 _SELDOM = ("time_limit", "toolchain", "setup_limit", "pass_env", "cache")
 """Those that stand at the end."""
+
+
+def units(price: str | None, late_under_s: float | None = None) -> Units:
+    """What the user says of money and time. Raises ``UsageError``."""
+    if late_under_s is not None and not 0 < late_under_s <= 3600:
+        raise UsageError(f"--late-under {late_under_s:g}: must be above zero, and at most 3600 s.")
+    return Units(price=None if price is None else Price.parse(price), late_under_s=late_under_s)
 
 
 def with_request_options(command: Callable[..., None]) -> Callable[..., None]:

@@ -10,11 +10,13 @@ import typer
 from waitbench import families
 from waitbench.analysis import statistics
 from waitbench.analysis.gate import GateVerdict
+from waitbench.commands import options
 from waitbench.model.errors import UsageError
 from waitbench.pipeline import paging
 from waitbench.pipeline.concluding import Output, answer_of, say_answer
 from waitbench.pipeline.extras import kept_tables
 from waitbench.pipeline.gating import Gate
+from waitbench.reporting import costs
 from waitbench.reporting.comparison import print_comparison
 from waitbench.reporting.console import print_tables
 from waitbench.reporting.document import Table
@@ -47,7 +49,7 @@ def report(
         Optional[Path],
         typer.Option(
             metavar="FILE",
-            help="The answer, with tables of extra runs and of families, as Markdown.",
+            help="The answer, with tables that are of no single scenario, as Markdown.",
         ),
     ] = None,
     html: Annotated[
@@ -61,15 +63,18 @@ def report(
     newest: Annotated[
         int, typer.Option(metavar="N", help="Of a page: only so many revisions; 0 for all.")
     ] = 50,
+    price: options.CorePrice = None,
+    late_under: options.LateUnder = None,
 ) -> None:
     """Print the tables of folders of results, or write a page of them."""
+    units = options.units(price, late_under)
     if newest < 0:
         raise UsageError(f"--newest {newest}: must not be negative.")
     if html is not None and markdown is not None:
         raise UsageError("--markdown is of what report prints: leave it out, or --html.")
-    output = Output(quiet=False, as_json=False, verbose=True)
+    output = Output(quiet=False, as_json=False, verbose=True, units=units)
     if html is not None:
-        paging.write(html, results or [folders.existing_folder(None)], newest)
+        paging.write(html, results or [folders.existing_folder(None)], newest, output.units)
         output.answers.print(str(html), soft_wrap=True)
         return
     rendered: list[str] = []
@@ -84,15 +89,16 @@ def _print(contents: Contents, output: Output) -> list[str]:
     """Prints all figures of a folder. Returns as Markdown what a comparison's file has not."""
     compared = statistics.compare_all(contents.records)
     only_here: list[Table] = []
-    for comparison in compared:
+    for comparison in (one for one in compared if one.scan is None):
         print_comparison(comparison, output.answers)
         shown = kept_tables(contents.folder, comparison.scenario)
         print_tables(shown, output.answers)
         only_here += shown
     verdict = _verdict(contents)
     say_answer(compared, verdict, contents, output)
+    of_costs = costs.tables(compared, contents.records, output.units)
     answer = [render_answer(answer_of(compared, verdict))] if compared else []
-    return [*answer, *map(render_table, (*only_here, *families.tables(contents)))]
+    return [*answer, *map(render_table, (*only_here, *families.tables(contents), *of_costs))]
 
 
 def _verdict(contents: Contents) -> GateVerdict | None:

@@ -16,6 +16,8 @@ class Command(Carried):
     runs_python = False
     only: str | None = COMMAND
     capabilities = frozenset({COMMAND})
+    topologies = ("single", "cluster")
+    """Several are copies that share the services; each has a folder and a port of its own."""
 
     def __init__(self, worker: WorkerFile) -> None:
         self.worker = worker
@@ -29,10 +31,12 @@ class Command(Carried):
         self.example = "./program" if self.is_program else "1.0"
         self.smoke_test = f"import {worker.module}" if worker.module else ""
 
-    def start(self, environment: Environment, scenario: Scenario, _topology: Topology) -> Start:
+    def start(self, environment: Environment, scenario: Scenario, topology: Topology) -> Start:
         told = {
             **self.worker.as_plain(),
             "window_s": scenario.parameters["window"],
+            "copies": topology.processes,
+            "parameters": {name: str(scenario.parameters[name]) for name in self.worker.parameters},
             "python": str(environment.python),
             "revision": environment.facts.details.get(PROGRAM, ""),
         }

@@ -14,6 +14,7 @@ from typing import Any, NoReturn, TypeVar
 from packaging.requirements import InvalidRequirement, Requirement
 
 from waitbench.model.errors import UsageError
+from waitbench.model.scan import TOPOLOGY
 from waitbench.model.worker import PLACEHOLDER, Condition, Poke, ServiceFile, WorkerFile
 
 if sys.version_info >= (3, 11):
@@ -23,11 +24,18 @@ else:
 
 _OF_A_SERVICE = ("port", "folder")
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,30}")
+_PARAMETER = re.compile(r"[a-z][a-z0-9_]{0,30}")
 _MOST_S = 3600.0
 
 REVISION, PORT, FOLDER, PYTHON, HERE = "revision", "port", "folder", "python", "here"
 """What a worker's own command may have in braces: the program that is the revision, a free port,
 the folder it runs in, the environment's interpreter, the folder of the worker file."""
+
+
+_TAKEN = {
+    REVISION, PORT, FOLDER, PYTHON, HERE, *TOPOLOGY, "window", "file", "sha256", "after",
+}  # fmt: skip
+"""What no parameter of a worker may be called."""
 
 
 def read(path: Path) -> WorkerFile:
@@ -82,10 +90,11 @@ class _Reader:
             table, "",
             "package", "module", "repository", "versions", "with", "files", "command",
             "environment", "ready", "settled", "window", "gate_window", "stop", "stop_within",
-            "services", "poke",
+            "services", "poke", "parameters",
         )  # fmt: skip
         package = self._get(table, "", "package", str, None)
-        own = {PORT, FOLDER, HERE, PYTHON if package else REVISION}
+        parameters = self._parameters(table)
+        own = {PORT, FOLDER, HERE, PYTHON if package else REVISION, *parameters}
         services = {
             name: self._service(one, name, own - {REVISION})
             for name, one in self._table(table, "", "services").items()
@@ -122,6 +131,7 @@ class _Reader:
             settled=self._condition(table, "", "settled", known, Condition(seconds=1.0)),
             window_s=window_s,
             gate_window_s=self._seconds(table, "", "gate_window", min(window_s, 2.0)),
+            parameters=parameters,
             stop=self._stop(table),
             stop_within_s=self._seconds(table, "", "stop_within", 10.0),
             services=services,
@@ -246,6 +256,16 @@ class _Reader:
             if len(specifiers) != 1 or specifiers[0].operator != "==":
                 self._wrong("with", f"{text!r} is not pinned: NAME==VERSION")
         return pins
+
+    def _parameters(self, table: Mapping[str, Any]) -> Mapping[str, int | float | str]:
+        found = self._table(table, "", "parameters")
+        for name, value in found.items():
+            here = f"parameters.{name}"
+            if not _PARAMETER.fullmatch(name) or name in _TAKEN:
+                self._wrong(here, "is not a name, or one that has a meaning already")
+            if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+                self._wrong(here, "is neither a number nor a text")
+        return found
 
     def _stop(self, table: Mapping[str, Any]) -> str:
         name: str = self._get(table, "", "stop", str, "TERM").removeprefix("SIG")

@@ -34,10 +34,12 @@ class Failure(Exception):
 class Beside:
     """Knows what stands in braces, and runs commands in the worker's folder."""
 
-    def __init__(self, run: Path, plain: Mapping[str, Any]) -> None:
+    def __init__(self, run: Path, plain: Mapping[str, Any], copy: int = 0) -> None:
+        """Knows what one of several copies of a worker needs, which have folders of their own."""
         self.run = run
         self.plain = plain
-        self.folder = Path(plain["cwd"]) if "cwd" in plain else run / "work"
+        work = run / (f"work-{copy}" if copy else "work")
+        self.folder = Path(plain["cwd"]) if "cwd" in plain else work
         self.services: Mapping[str, Any] = json.loads(os.environ.get(SERVICES) or "{}")
         self.values = {
             "folder": str(self.folder),
@@ -45,6 +47,7 @@ class Beside:
             "here": str(Path(plain["path"]).parent),
             "revision": plain["revision"],
             "port": str(free_port()),
+            **{name: str(value) for name, value in plain["parameters"].items()},
             **{
                 f"{name}.{part}": str(one[part])
                 for name, one in self.services.items()
@@ -90,16 +93,15 @@ class Beside:
             return 124, ""
         return process.returncode, said
 
-    def logged(self, pattern: str) -> str | None:
-        """The first line of its output that matches, if there is one."""
-        found = re.compile(pattern)
+    def count_logged(self, pattern: str) -> int:
+        """How many lines of its output match."""
+        found, count = re.compile(pattern), 0
         for name in OUTPUT:
             with (self.run / name).open("rb") as file:
                 file.seek(self._seen[name])
-                for line in file.read().decode("utf-8", "replace").splitlines():
-                    if found.search(line):
-                        return line
-        return None
+                lines = file.read().decode("utf-8", "replace").splitlines()
+            count += sum(found.search(line) is not None for line in lines)
+        return count
 
     def is_silent(self) -> bool:
         """Whether it has printed nothing."""

@@ -5,12 +5,38 @@ import signal
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
 from waitbench.system import counters, trees
 
 _KILLED_WITHIN_S = 5.0
+_PASSED_ON = (
+    signal.SIGTERM, signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2,
+)  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class Command:
+    """What is started."""
+
+    program: str
+    words: Sequence[str]
+    variables: Mapping[str, str]
+    folder: Path
+    """Where it runs."""
+
+    def become(self) -> NoReturn:
+        """Turns this process into it."""
+        try:
+            os.chdir(self.folder)
+            null = os.open(os.devnull, os.O_RDONLY)
+            os.dup2(null, 0)
+            os.execve(self.program, list(self.words), dict(self.variables))  # noqa: S606
+        except OSError as error:
+            os.write(2, f"{self.program} does not start: {error.strerror}\n".encode())
+        os._exit(127)
 
 
 class CountedTree:
@@ -26,17 +52,20 @@ class CountedTree:
         """``None`` where the kernel does not count for this user."""
         self.calls: counters.TreeCounters | None = None
 
-    def start(
-        self, program: str, words: Sequence[str], variables: Mapping[str, str], folder: Path
-    ) -> None:
-        """Starts the command. It is counted from before its first instruction."""
+    def start(self, commands: Sequence[Command]) -> None:
+        """Starts a command, or several below one process; counted from before they begin.
+
+        That process sleeps, passes signals on, and ends as soon as any of them ends by itself.
+        """
         reading, writing = os.pipe()
         self.pid = os.fork()
         if self.pid == 0:
             # Not before it is counted.
             os.close(writing)
             os.read(reading, 1)
-            self._become(program, words, variables, folder)
+            if len(commands) > 1:
+                _become_all(commands)
+            commands[0].become()
         os.close(reading)
         events = {"cpu": counters.TASK_CLOCK, "switches": counters.CONTEXT_SWITCHES}
         with suppress(OSError):
@@ -93,14 +122,39 @@ class CountedTree:
             time.sleep(0.005)
         return len(killed)
 
-    def _become(
-        self, program: str, words: Sequence[str], variables: Mapping[str, str], folder: Path
-    ) -> NoReturn:
-        try:
-            os.chdir(folder)
-            null = os.open(os.devnull, os.O_RDONLY)
-            os.dup2(null, 0)
-            os.execve(program, list(words), dict(variables))  # noqa: S606
-        except OSError as error:
-            os.write(2, f"{program} does not start: {error.strerror}\n".encode())
-        os._exit(127)
+
+def _become_all(commands: Sequence[Command]) -> NoReturn:
+    """Starts each as a child of this process, and waits for them without a wake-up."""
+    children: list[int] = []
+    was_told = False
+
+    def pass_on(number: int, _frame: object) -> None:
+        nonlocal was_told
+        was_told = True
+        _kill(children, number)
+
+    for number in _PASSED_ON:
+        signal.signal(number, pass_on)
+    for command in commands:
+        child = os.fork()
+        if child == 0:
+            command.become()
+        children.append(child)
+    code = 0
+    while children:
+        ended, status = os.waitpid(-1, 0)
+        if ended not in children:
+            continue
+        children.remove(ended)
+        if not was_told:
+            # The others alone are not what was to be measured.
+            code = os.waitstatus_to_exitcode(status) or code
+            _kill(children, signal.SIGKILL)
+            was_told = True
+    os._exit(code if code >= 0 else 128 - code)
+
+
+def _kill(pids: Sequence[int], number: int) -> None:
+    for pid in pids:
+        with suppress(ProcessLookupError):
+            os.kill(pid, number)

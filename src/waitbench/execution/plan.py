@@ -15,18 +15,28 @@ def schedule(
     """Every run of a comparison, in order.
 
     Scenarios one after the other; within each a warm-up round and then ``rounds`` rounds; within
-    each round every revision once, in balanced order (``in_turn``). So a drift of the machine hits
+    each round every revision once, in balanced order (``in_turn``). The scenarios of one scan take
+    turns: each round has all of them, in such an order, too. So a drift of the machine hits
     all revisions alike, and none is always the one that runs after a noisy other. Warm-ups may be
     instrumented: no time is taken from them anyway.
     """
     return tuple(
         run
-        for scenario in scenarios
+        for group in _groups(scenarios)
         for number in range(WARM_UP, rounds + 1)
+        for scenario in in_turn(group, number)
         for run in one_round(
             scenario, labels, number, instrumented=instrumented and number == WARM_UP
         )
     )
+
+
+def _groups(scenarios: Sequence[Scenario]) -> list[list[Scenario]]:
+    """The scenarios, those of one scan together, in the order of the first of each."""
+    groups: dict[object, list[Scenario]] = {}
+    for one in scenarios:
+        groups.setdefault(one.scan.curve if one.scan else one.name, []).append(one)
+    return list(groups.values())
 
 
 def one_round(

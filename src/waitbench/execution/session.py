@@ -1,6 +1,7 @@
 """Carries out a plan: one run after the other, each kept before the next begins."""
 
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
@@ -82,12 +83,15 @@ class Session:
     """What an instrumented run gave to the next timed one, by scenario and label."""
 
     def carry_out(self, runs: Sequence[PlannedRun]) -> None:
-        """Runs what a plan says, scenario by scenario, round by round."""
+        """Runs what a plan says, in its order, round by round."""
         self.observer.extend(runs)
-        for name, of_scenario in groupby(runs, key=lambda run: run.scenario.name):
-            for _, one_round in groupby(of_scenario, key=lambda run: run.round):
-                self._round(list(one_round))
-            self.observer.complete(self.records[name])
+        left = Counter(run.scenario.name for run in runs)
+        for (name, _), grouped in groupby(runs, key=lambda run: (run.scenario.name, run.round)):
+            one_round = list(grouped)
+            self._round(one_round)
+            left[name] -= len(one_round)
+            if not left[name]:
+                self.observer.complete(self.records[name])
 
     def carry_out_until(
         self,

@@ -26,7 +26,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from waitbench.execution.beside import FAILURE, TRACEPOINT, WAITING, Beside, Failure
-from waitbench.execution.counted_tree import CountedTree
+from waitbench.execution.counted_tree import Command, CountedTree
 from waitbench.system import trees
 from waitbench.system.confinement import adopting_orphans
 from waitbench.system.ports import answers
@@ -46,15 +46,18 @@ class Launch:
     def __init__(self, report: Path, plain: Mapping[str, Any]) -> None:
         self.report = report
         self.plain = plain
-        self.beside = Beside(report.parent, plain)
+        self.copies = [Beside(report.parent, plain, number) for number in range(plain["copies"])]
+        self.beside = self.copies[0]
+        """What is asked and woken up, of several."""
         counted = os.environ.get(TRACEPOINT)
         self.tree = CountedTree(int(counted) if counted else None)
 
     def run(self) -> None:
         """Raises ``Failure``."""
-        self.beside.folder.mkdir(exist_ok=True)
-        for name in self.plain["files"]:
-            shutil.copy(name, self.beside.folder)
+        for one in self.copies:
+            one.folder.mkdir(exist_ok=True)
+            for name in self.plain["files"]:
+                shutil.copy(name, one.folder)
         spawned_ns = time.monotonic_ns()
         self._start()
         begun = time.monotonic()
@@ -88,11 +91,16 @@ class Launch:
     # Starting and ending.
 
     def _start(self) -> None:
-        words, variables = self.beside.words(self.plain["command"]), self.beside.variables()
+        self.tree.start([self._command(one) for one in self.copies])
+
+    def _command(self, one: Beside) -> Command:
+        words, variables = one.words(self.plain["command"]), one.variables()
         program = shutil.which(words[0], path=variables["PATH"])
-        if program is None and not (self.beside.folder / words[0]).is_file():
+        if program is None and not (one.folder / words[0]).is_file():
             raise Failure(f"there is no program {words[0]!r} on the PATH of the worker")
-        self.tree.start(program or words[0], words, variables, self.beside.folder)
+        return Command(
+            program=program or words[0], words=words, variables=variables, folder=one.folder
+        )
 
     def _stop(self) -> None:
         """Ends the worker as its file says, and whatever it leaves."""
@@ -126,7 +134,7 @@ class Launch:
 
         def holds() -> bool:
             nonlocal count
-            count = count + 1 if self._holds(condition) else 0
+            count = count + 1 if self._holds(condition, len(self.copies)) else 0
             if condition["command"] and count < calm:
                 time.sleep(_CALM_S)
             return count >= (calm if condition["command"] else 1)
@@ -234,12 +242,12 @@ class Launch:
             return int(float(told[1]) * 1e9)
         return max(0, done_ns - (sent_ns or begun_ns))
 
-    def _holds(self, condition: Mapping[str, Any]) -> bool:
-        """Whether a line is there, a port is listened to, or a command exits with 0, just now."""
+    def _holds(self, condition: Mapping[str, Any], copies: int = 1) -> bool:
+        """Whether so many lines are there, ports are listened to, or a command exits with 0."""
         if condition["log"] is not None:
-            return self.beside.logged(condition["log"]) is not None
+            return self.beside.count_logged(condition["log"]) >= copies
         if condition["port"]:
-            return answers(int(self.beside.values["port"]))
+            return all(answers(int(one.values["port"])) for one in self.copies[:copies])
         return self.beside.call(condition["command"], condition["within"])[0] == 0
 
     # Reading and reporting.

@@ -9,9 +9,10 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from waitbench.families import ALL
-from waitbench.families.worker.scenarios import in_a_window, scenario_of
+from waitbench.families.worker.scenarios import WINDOW, in_a_window, scenario_of
 from waitbench.model.errors import UsageError
-from waitbench.model.scenario import Family, Scenario, Value
+from waitbench.model.scan import TOPOLOGY, Scan
+from waitbench.model.scenario import Family, Scenario, Topology, Value
 from waitbench.model.worker import WorkerFile
 from waitbench.system import files
 from waitbench.system.places import DATAFLOWS
@@ -69,6 +70,51 @@ def select(
     return tuple(chosen)
 
 
+def scanned(
+    patterns: Sequence[str], settings: Sequence[str], scan: Scan, *, quick: bool = False
+) -> tuple[Scenario, ...]:
+    """The selected scenarios that have the parameter of a scan, each once for each of its values.
+
+    Without a glob, the one in which engines are set side by side while nothing comes in.
+
+    Raises ``UsageError`` as ``select`` does.
+    """
+    patterns = patterns or [one.name for one in ALL if one.across_engines and _is_silent(one)]
+    if any(setting.startswith(f"{scan.parameter}=") for setting in settings):
+        raise UsageError(f"--set and --scan both name {scan.parameter}: leave one of them out.")
+    found: dict[str, list[Scenario]] = {}
+    for value in scan.values:
+        for one in select(patterns, [*settings, *scan.settings(value)], quick=quick):
+            if scan.parameter in (*one.parameters, *TOPOLOGY):
+                found.setdefault(one.name, []).append(at_value(one, scan, value))
+    return tuple(one for of_scenario in found.values() for one in of_scenario)
+
+
+def scanned_calls(
+    text: str, scan: Scan, window: tuple[float, float] | None
+) -> tuple[Scenario, ...]:
+    """A user's own dataflow, with each value of a scan where the call has its name in braces.
+
+    Raises ``UsageError``.
+    """
+    place = f"{{{scan.parameter}}}"
+    if scan.parameter not in TOPOLOGY and place not in text:
+        raise UsageError(
+            f"--scan {scan.parameter}: write {place} where it belongs into --dataflow, such as "
+            f"flow.py:get_flow({place})."
+        )
+    return tuple(
+        at_value(of_user(text.replace(place, str(value)), window), scan, value)
+        for value in scan.values
+    )
+
+
+def at_value(scenario: Scenario, scan: Scan, value: int | float) -> Scenario:
+    """A scenario that has this value already, as one of a scan."""
+    point = scan.point(scenario.name, value)
+    return replace(scenario, name=scan.name_at(scenario.name, value), scan=point)
+
+
 def of_worker(worker: WorkerFile, settings: Sequence[str], *, quick: bool) -> Scenario:
     """The scenario of a worker file, with settings; ``quick`` as the gate has it.
 
@@ -77,8 +123,9 @@ def of_worker(worker: WorkerFile, settings: Sequence[str], *, quick: bool) -> Sc
     scenario = scenario_of(worker, quick=quick)
     for setting in settings:
         name, equals, text = setting.partition("=")
-        if not equals or not isinstance(scenario.parameters.get(name), float):
-            raise UsageError(f"--set {setting}: of a worker, set window=SECONDS.")
+        if not equals or name not in (WINDOW, *worker.parameters):
+            more = "".join(f", {one}=VALUE" for one in worker.parameters)
+            raise UsageError(f"--set {setting}: of a worker, set window=SECONDS{more}.")
         scenario = _with_setting(scenario, name, text)
     return scenario
 
@@ -165,6 +212,11 @@ def _matching(patterns: Sequence[str]) -> list[Scenario]:
     if not patterns:
         return [scenario for scenario in ALL if scenario.by_default]
     return [s for s in ALL if any(fnmatchcase(s.name, pattern) for pattern in patterns)]
+
+
+def _is_silent(scenario: Scenario) -> bool:
+    """Whether it waits, and nothing comes in."""
+    return scenario.waits and scenario.expected_items(Topology("single")) == 0
 
 
 def _shortened(scenario: Scenario) -> Scenario:

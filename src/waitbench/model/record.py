@@ -18,6 +18,7 @@ from waitbench.model.run import (
     Outcome,
     Result,
 )
+from waitbench.model.scan import ScanPoint
 
 GIVE_UP_AFTER = 2
 """Failed runs of one revision in one scenario, without a good one before, until it is given up.
@@ -113,6 +114,8 @@ class Record:
     """Whether the gate asks it for large rises only; see ``Scenario.coarse``."""
     metrics: tuple[Metric, ...] = METRICS
     """Everything that its runs may hold."""
+    scan: ScanPoint | None = None
+    """Its place on a curve, if it is one of a scan."""
     machine: Mapping[str, object] | None = None
     """What it was measured on, where that is not the context's machine."""
     measurements: list[Measurement] = field(default_factory=list)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from waitbench.model.metrics import METRICS, SEEN_FROM_OUTSIDE, Metric
+from waitbench.model.scan import ScanPoint
 
 Value = int | float | bool | str
 Parameters = Mapping[str, Value]
@@ -179,6 +180,8 @@ class Scenario:
     """Whether it is one of ours, which report what they do; a user's dataflow need not."""
     is_observed: bool = True
     """Whether its runs may report what they do, by the probe in dataflows/support."""
+    scan: ScanPoint | None = None
+    """Its place on a curve, if it is one of a scan."""
 
     @property
     def waits(self) -> bool:

@@ -82,6 +82,8 @@ class WorkerFile:
     """What is judged; longer than the longest period of what it does while it waits."""
     gate_window_s: float = 2.0
     """The same for the gate, unless ``--full`` is given."""
+    parameters: Mapping[str, int | float | str] = field(default_factory=dict)
+    """What else may stand in braces, with defaults; --set and --scan change them."""
     stop: str = "TERM"
     """The signal that ends it."""
     stop_within_s: float = 10.0
@@ -94,6 +96,7 @@ class WorkerFile:
         plain["path"] = str(self.path)
         plain["files"] = [str(path) for path in self.files]
         del plain["texts"]
+        plain["copies"] = 1
         return plain
 
 

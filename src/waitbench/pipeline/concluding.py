@@ -16,6 +16,7 @@ from waitbench import families
 from waitbench.analysis import statistics
 from waitbench.analysis.bisection import Searched
 from waitbench.analysis.gate import GateVerdict
+from waitbench.analysis.scan import scans
 from waitbench.analysis.statistics import Comparison
 from waitbench.model.errors import ExitCode, HarnessError
 from waitbench.model.record import Record
@@ -23,14 +24,16 @@ from waitbench.model.share import Share
 from waitbench.pipeline.gating import Gate
 from waitbench.reporting import answer as answering
 from waitbench.reporting import comparison as reporting
+from waitbench.reporting import costs, machines, scan
 from waitbench.reporting import gate_answer as of_gate
-from waitbench.reporting import machines
 from waitbench.reporting import why as reasons
 from waitbench.reporting.console import make_console, print_answer, print_prose, print_tables
+from waitbench.reporting.costs import AS_IT_IS, Units
 from waitbench.reporting.document import Answer, Command, Table
 from waitbench.reporting.formats import format_count
 from waitbench.reporting.gate_formats import FORMATS, annotations
 from waitbench.reporting.gate_formats import plain as plain_verdict
+from waitbench.reporting.markdown import render_table
 from waitbench.reporting.shortening import Names, named_verdict, short_names
 from waitbench.store import comparisons, timelines, why
 from waitbench.store.comparisons import Contents
@@ -51,6 +54,7 @@ class Output:
     """Whether the tables of a scenario have all figures, as those of ``report`` have."""
     progress_only: bool = False
     """Whether only progress is said: what comes of it is for the caller to say."""
+    units: Units = AS_IT_IS
 
     @cached_property
     def answers(self) -> Console:
@@ -90,7 +94,8 @@ class Concluding:
     def sum_up(self, record: Record, more: Sequence[Table]) -> None:
         """Says what one scenario shows; ``more`` are tables of what is not in its record."""
         comparison, answers = self._compare(record), self.output.answers
-        if self.output.is_silent:
+        # Of a curve only the whole of it says anything.
+        if self.output.is_silent or record.scan is not None:
             return
         if not self.output.quiet:
             reporting.print_comparison(comparison, answers, is_brief=not self.output.verbose)
@@ -128,7 +133,7 @@ class Concluding:
         try:
             # First of all: whoever reads what is printed may have gone.
             if verdict is not None:
-                publish(verdict, self.gate, contents.folder)
+                publish(verdict, self.gate, contents.folder, self._costs(records))
         finally:
             try:
                 self._say(records, contents, verdict, drawn)
@@ -154,14 +159,23 @@ class Concluding:
                 for annotation in annotations(verdict):
                     self.output.answers.print(annotation, soft_wrap=True)
         if self.output.as_json:
-            data: object = [
-                {**one, **_why(contents.folder, one["scenario"])}
-                for one in reporting.plain(compared)
-            ]
+            data: dict[str, object] = {
+                "comparisons": [
+                    {**one, **_why(contents.folder, one["scenario"])}
+                    for one in reporting.plain(compared, self.output.units.price)
+                ]
+            }
+            scanned = scan.plain(scans(records), self.output.units.late_under_s)
+            if scanned:
+                data["scans"] = scanned
             if verdict is not None:
-                data = {"comparisons": data, "verdict": plain_verdict(verdict)}
+                data["verdict"] = plain_verdict(verdict)
             # Never coloured, whatever the terminal is said to be.
-            print(json.dumps(data, indent=2))
+            print(json.dumps(data if len(data) > 1 else data["comparisons"], indent=2))
+
+    def _costs(self, records: Sequence[Record]) -> list[Table]:
+        """What waiting costs in plain units, and how it grows where that was scanned."""
+        return costs.tables(list(map(self._compare, records)), records, self.output.units)
 
     def _compare(self, record: Record) -> Comparison:
         """The same before the last scenario is done as after it, and here as elsewhere."""
@@ -188,8 +202,14 @@ def _why(folder: Path, scenario: str) -> dict[str, Any]:
 
 
 def answer_of(compared: Sequence[Comparison], verdict: GateVerdict | None) -> Answer:
-    """What comparisons come to: what the gate says, if it was asked."""
-    shown = answering.answer(compared)
+    """What comparisons come to: what the gate says, if it was asked.
+
+    Of a curve only the whole of it says anything, which its own tables do.
+    """
+    of_scenarios = [one for one in compared if one.scan is None]
+    shown = answering.answer(of_scenarios or compared)
+    if not of_scenarios:
+        shown = replace(shown, headlines=(), table=None)
     if verdict is None:
         return shown
     return of_gate.answer(named_verdict(verdict, _names(compared)), shown)
@@ -204,8 +224,12 @@ def say_answer(
 ) -> None:
     """Prints what holds for all scenarios: tables, and at last the answer; only that if quiet."""
     console = output.answers
-    if not output.quiet:
-        print_tables(families.tables(contents), console)
+    of_costs = costs.tables(compared, contents.records, output.units)
+    if output.quiet:
+        for sentence in (note for table in of_costs for note in table.notes):
+            console.print(sentence, soft_wrap=True)
+    else:
+        print_tables((*families.tables(contents), *of_costs), console)
     if not compared:
         return
     if not output.quiet:
@@ -253,14 +277,18 @@ def _short_path(folder: Path) -> str:
     return str(folder)
 
 
-def publish(verdict: GateVerdict, asked: Gate, folder: Path) -> None:
-    """Writes a verdict wherever it was asked for. Raises ``HarnessError``."""
+def publish(verdict: GateVerdict, asked: Gate, folder: Path, more: Sequence[Table] = ()) -> None:
+    """Writes a verdict wherever it was asked for; Markdown has what waiting costs, too.
+
+    Raises ``HarnessError``.
+    """
+    texts = {name: render(verdict) for name, render in FORMATS.items()}
+    texts["markdown"] = "\n".join((texts["markdown"], *map(render_table, more)))
     writes = [partial(comparisons.write_document, folder, VERDICT_NAME, plain_verdict(verdict))]
     writes += [
-        partial(files.write_text, report.path, FORMATS[report.format](verdict))
-        for report in asked.reports
+        partial(files.write_text, report.path, texts[report.format]) for report in asked.reports
     ]
-    publish_markdown(FORMATS["markdown"](verdict), None, writes)
+    publish_markdown(texts["markdown"], None, writes)
 
 
 def publish_markdown(
@@ -293,9 +321,9 @@ def draw(contents: Contents, formats: Sequence[str]) -> list[Path]:
     # Here, not above: matplotlib takes a second to import, which no error message should wait for.
     from waitbench.reporting import charts
 
-    compared = statistics.compare_all(contents.records)
+    compared = [one for one in statistics.compare_all(contents.records) if one.scan is None]
     sampled = {scenario: timelines.read(path) for scenario, path in contents.timelines.items()}
-    drawn = charts.draw_all(compared, sampled, contents.folder, formats)
+    drawn = charts.draw_all(compared, sampled, contents.folder, formats, scans(contents.records))
     of_families = families.figures(contents)
     return drawn + [
         charts.save(figure, contents.folder, name, form)

@@ -12,6 +12,7 @@ from waitbench.model.errors import UsageError
 from waitbench.model.metrics import BY_NAME
 from waitbench.pipeline import stored_sittings
 from waitbench.reporting import html
+from waitbench.reporting.costs import AS_IT_IS, Units
 from waitbench.reporting.page import COSTS, ReadFolder, Trends, compose
 from waitbench.reporting.page_parts import Scene
 from waitbench.store import comparisons, timelines, traces, why
@@ -20,7 +21,7 @@ from waitbench.store.index import find
 from waitbench.system import files
 
 
-def write(path: Path, roots: Sequence[Path], newest: int) -> None:
+def write(path: Path, roots: Sequence[Path], newest: int, units: Units = AS_IT_IS) -> None:
     """Writes the page of all comparisons in these folders and below them.
 
     Of many, those that hold one of the ``newest`` revisions; 0 for all. Raises ``UsageError`` where
@@ -38,7 +39,7 @@ def write(path: Path, roots: Sequence[Path], newest: int) -> None:
     if not kept:
         named = ", ".join(map(str, roots))
         raise UsageError(f"There is no comparison in {named}. {MEASURE_FIRST}")
-    files.write_text(path, html.render(compose(kept, trends, newest)))
+    files.write_text(path, html.render(compose(kept, trends, newest, units)))
 
 
 def _folders(roots: Sequence[Path]) -> list[Path]:

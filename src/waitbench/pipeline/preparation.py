@@ -24,6 +24,7 @@ from waitbench.model.scenario import Scenario
 from waitbench.pipeline.request import ValidRequest
 from waitbench.reporting.progress import PreparationLog
 from waitbench.system import installation, machine
+from waitbench.system.energy import EnergyMeter
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +63,7 @@ class Prepared:
             kept=kept,
             instruments=self.request.instruments,
         )
-        return Measurer(self.hyperfine, bench)
+        return Measurer(self.hyperfine, bench, EnergyMeter.find().rested())
 
     def new_records(self, scenarios: Sequence[Scenario] | None = None) -> dict[str, Record]:
         """An empty record for each scenario, but for what could not be built.
@@ -88,6 +89,7 @@ def new_record(scenario: Scenario, context: Context) -> Record:
         waits=scenario.waits,
         works=scenario.works,
         coarse=scenario.coarse,
+        scan=scenario.scan,
         metrics=scenario.metrics,
     )
 

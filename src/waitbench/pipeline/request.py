@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from waitbench import engines
@@ -18,6 +18,7 @@ from waitbench.model.environment import EnvironmentSpec, OriginChoice
 from waitbench.model.errors import UsageError
 from waitbench.model.instruments import Instruments
 from waitbench.model.metrics import SYSTEM_CALLS
+from waitbench.model.scan import PROCESSES, TOPOLOGY, Scan
 from waitbench.model.scenario import Scenario, Topology
 from waitbench.model.share import Shard, Share
 from waitbench.model.worker import WorkerFile
@@ -139,6 +140,8 @@ class Request:
     """Names of environment variables that builds and runs get besides the listed ones."""
     shard: Shard | None = None
     """Which share of the scenarios to measure, instead of all."""
+    scan: Scan | None = None
+    """The parameter that each scenario is measured at several values of."""
     by_defaults: bool = False
     """Whether the gate asks its default questions, some of which have scenarios of their own."""
     argv: tuple[str, ...]
@@ -164,6 +167,8 @@ def validate(
         engines.assume(Command(worker))
     named_engines = revisions.engines_of(request.revisions)
     topology = _topology(request, named_engines)
+    if request.scan is not None:
+        _require_one_sitting(request)
     chosen = _scenarios(request, named_engines, worker, quick=quick)
     for name, limit_s in (
         ("--time-limit", request.time_limit_s), ("--setup-limit", request.setup_limit_s)
@@ -310,6 +315,8 @@ def _scenarios(
     *,
     quick: bool,
 ) -> tuple[Scenario, ...]:
+    if request.scan is not None:
+        return _scanned(request, request.scan, named_engines, worker, quick=quick)
     if worker is not None:
         return (_of_worker(request, worker, quick=quick),)
     if request.dataflow is None:
@@ -333,3 +340,46 @@ def _scenarios(
     if not request.scenarios:
         return (own,)
     return (*selection.select(request.scenarios, (), quick=quick), own)
+
+
+def _require_one_sitting(request: Request) -> None:
+    """Raises ``UsageError`` where a curve would be made of several machines' values."""
+    if request.shard is not None:
+        raise UsageError("--shard: a curve is of one machine; leave out --scan, or --shard.")
+
+
+def _scanned(
+    request: Request,
+    scan: Scan,
+    named_engines: Sequence[Engine],
+    worker: WorkerFile | None,
+    *,
+    quick: bool,
+) -> tuple[Scenario, ...]:
+    """What is measured at each value of a scan. Raises ``UsageError``."""
+    found: Sequence[Scenario]
+    if worker is not None:
+        found = [
+            selection.at_value(_of_worker(one, worker, quick=quick), scan, value)
+            for value in scan.values
+            for one in [replace(request, settings=(*request.settings, *scan.settings(value)))]
+        ]
+    elif request.dataflow is not None:
+        if request.scenarios or request.settings:
+            raise UsageError("--scan with --dataflow: leave out --scenario (-s) and --set.")
+        found = selection.scanned_calls(request.dataflow, scan, request.window)
+    else:
+        found = selection.scanned(request.scenarios, request.settings, scan, quick=quick)
+    if scan.parameter not in TOPOLOGY:
+        return tuple(found)
+    started = []
+    for one in found:
+        count = int(one.scan.value) if one.scan else 1
+        of_processes = scan.parameter == PROCESSES
+        asked = replace(
+            request,
+            processes=count if of_processes else request.processes,
+            workers=request.workers if of_processes else count,
+        )
+        started.append(replace(one, topology=_topology(asked, named_engines)))
+    return tuple(started)

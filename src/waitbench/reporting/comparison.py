@@ -7,6 +7,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from waitbench.analysis.idle import Price, idle_cost
 from waitbench.analysis.statistics import Comparison, Estimate, Row
 from waitbench.analysis.verdicts import Verdict
 from waitbench.model.metrics import BY_NAME, Metric
@@ -19,6 +20,7 @@ from waitbench.model.run import (
     UNBALANCED,
     Outcome,
 )
+from waitbench.reporting import idle
 from waitbench.reporting.console import print_cells, print_prose
 from waitbench.reporting.document import Cell, Heading, Table, Value
 from waitbench.reporting.formats import (
@@ -307,8 +309,8 @@ def _phrase(metric: Metric, ratio: Estimate) -> str:
     return f"{metric.title} {change} (95 %: {interval})"
 
 
-def plain(comparisons: Sequence[Comparison]) -> list[dict[str, Any]]:
-    """Everything that is known of each scenario, ready for JSON."""
+def plain(comparisons: Sequence[Comparison], price: Price | None = None) -> list[dict[str, Any]]:
+    """Everything that is known of each scenario, ready for JSON; money only with a price."""
     return [
         {
             "scenario": comparison.scenario,
@@ -317,7 +319,7 @@ def plain(comparisons: Sequence[Comparison]) -> list[dict[str, Any]]:
             "baseline": comparison.baseline.label,
             "rounds": comparison.rounds,
             "disturbed_rounds": comparison.disturbed,
-            "revisions": [_plain_row(row, comparison) for row in comparison.rows],
+            "revisions": [_plain_row(row, comparison, price) for row in comparison.rows],
             "sentences": sentences(comparison),
         }
         for comparison in comparisons
@@ -329,7 +331,8 @@ def plain_ratio(ratio: Estimate) -> dict[str, Any]:
     return {**_plain_estimate(ratio), "verdict": ratio.verdict.value}
 
 
-def _plain_row(row: Row, comparison: Comparison) -> dict[str, Any]:
+def _plain_row(row: Row, comparison: Comparison, price: Price | None) -> dict[str, Any]:
+    cost = idle_cost(row, comparison) if comparison.mostly_waits else None
     units = {metric.name: metric.unit for metric in comparison.metrics}
     return {
         "label": row.label,
@@ -338,6 +341,7 @@ def _plain_row(row: Row, comparison: Comparison) -> dict[str, Any]:
             for name, estimate in row.estimates.items()
         },
         "ratios": {name: plain_ratio(ratio) for name, ratio in row.ratios.items()},
+        "idle": None if cost is None else idle.plain(cost, price),
         "failures": dict(row.failures),
         "marks": dict(row.marks),
         "launcher_cpu_s": row.launcher_cpu_s,

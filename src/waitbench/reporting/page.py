@@ -7,12 +7,14 @@ from pathlib import Path
 
 from waitbench.analysis import gate
 from waitbench.analysis.history import Trend
+from waitbench.analysis.scan import scans
 from waitbench.analysis.sittings import series_of
 from waitbench.analysis.statistics import Comparison
 from waitbench.model.metrics import BY_NAME, Metric
 from waitbench.model.record import Context
 from waitbench.model.series import Series, titles
-from waitbench.reporting import summary
+from waitbench.reporting import scan, summary
+from waitbench.reporting.costs import AS_IT_IS, Units
 from waitbench.reporting.document import (
     Cell,
     Heading,
@@ -58,7 +60,12 @@ class ReadFolder:
     """What only its families have."""
 
 
-def compose(kept: Sequence[ReadFolder], trends: Trends | None = None, newest: int = 0) -> Page:
+def compose(
+    kept: Sequence[ReadFolder],
+    trends: Trends | None = None,
+    newest: int = 0,
+    units: Units = AS_IT_IS,
+) -> Page:
     """A page of one comparison; or, with ``trends``, of several and what they tell together.
 
     ``newest``: only so many revisions are shown of trends; 0 for all.
@@ -71,9 +78,13 @@ def compose(kept: Sequence[ReadFolder], trends: Trends | None = None, newest: in
         )
     )
     ids = _ids(called)
+    curves = _curves(kept, units) if trends is None else []
     sections = [
-        _section(series, title, ids[series], kept, trends, newest)
-        for series, title in called.items()
+        *curves,
+        *(
+            _section(series, title, ids[series], kept, trends, newest, units)
+            for series, title in called.items()
+        ),
     ]
     more = [table for one in kept for table in one.tables]
     if more:
@@ -212,6 +223,7 @@ def _section(
     kept: Sequence[ReadFolder],
     trends: Trends | None,
     newest: int,
+    units: Units,
 ) -> Section:
     along = [
         along_history(one, BY_NAME[name], newest)
@@ -220,12 +232,26 @@ def _section(
         if one.series == series
     ]
     sittings = [
-        sitting(scene, brief=trends is not None)
+        sitting(scene, units, brief=trends is not None)
         for one in kept
         for scene in one.scenes
         if series_of(scene.record) == series
     ]
     return Section(id=identity, title=title, parts=(*along, *sittings))
+
+
+def _curves(kept: Sequence[ReadFolder], units: Units) -> list[Section]:
+    """What was scanned; each value has a section of its own, too."""
+    found = [one for each in kept for one in scans(scene.record for scene in each.scenes)]
+    return [
+        Section(
+            # No scenario has a point in its id.
+            id=f"scan.{place}",
+            title=f"{each.scenario} by {each.parameter}",
+            parts=(scan.part(each, units.late_under_s),),
+        )
+        for place, each in enumerate(found, 1)
+    ]
 
 
 def _ids(called: Mapping[Series, str]) -> dict[Series, str]:

@@ -12,7 +12,8 @@ from waitbench.model.metrics import Metric
 from waitbench.model.record import Context, Record, RevisionRecord
 from waitbench.model.run import HARMLESS, ThreadSample, Trace
 from waitbench.model.why import Why
-from waitbench.reporting import comparison, machines, page_charts, traces, why
+from waitbench.reporting import comparison, idle, machines, page_charts, traces, why
+from waitbench.reporting.costs import AS_IT_IS, Units
 from waitbench.reporting.document import Log, Part, Ratio, Source, Table, Word
 from waitbench.reporting.formats import NOTHING
 from waitbench.reporting.history import newest_of, notes
@@ -57,7 +58,7 @@ class Scene:
         )
 
 
-def sitting(scene: Scene, *, brief: bool = False) -> Part:
+def sitting(scene: Scene, units: Units = AS_IT_IS, *, brief: bool = False) -> Part:
     """Everything that is known of it; briefly, without tables and logs.
 
     A page of many comparisons would be mostly these.
@@ -71,7 +72,7 @@ def sitting(scene: Scene, *, brief: bool = False) -> Part:
     begun = _moment(scene.record.context.started_at)
     return Part(
         title=f"{comparison.title(shown)}, begun {begun}",
-        tables=() if brief else tuple(_tables(scene)),
+        tables=() if brief else tuple(_tables(scene, units)),
         sentences=tuple(comparison.sentences(shown)),
         logs=() if brief else _logs(shown),
         charts=tuple(one for one in drawn if one is not None),
@@ -79,12 +80,13 @@ def sitting(scene: Scene, *, brief: bool = False) -> Part:
     )
 
 
-def _tables(scene: Scene) -> Iterator[Table]:
+def _tables(scene: Scene, units: Units) -> Iterator[Table]:
     shown = scene.comparison
     for title, group in _GROUPS:
         names = comparison.known(shown, group)
         if names:
             yield comparison.table(shown, names, title)
+    yield from idle.tables([shown], units.price)
     yield from traces.tables(shown.scenario, scene.traces)
     yield from why.tables(shown.scenario, scene.reasons)
 

@@ -17,6 +17,7 @@ from waitbench.model.errors import UsageError
 from waitbench.model.metrics import Metric, Quantity
 from waitbench.model.record import Context, Record
 from waitbench.model.run import Measurement, Outcome, Result
+from waitbench.model.scan import ScanPoint
 from waitbench.store.plain import Plain
 
 FORMAT = 2
@@ -49,6 +50,7 @@ class _Scenario(msgspec.Struct, kw_only=True):
     waits: bool
     works: bool = False
     coarse: bool = False
+    scan: ScanPoint | None = None
     topology: str | None = None
     """Where it has one of its own."""
     parameters: dict[str, Any]
@@ -101,7 +103,9 @@ def plain_scenario(record: Record) -> dict[str, Any]:
         "family": record.family,
         "waits": record.waits,
         "works": record.works,
-        **({"coarse": True, "topology": record.context.topology} if record.coarse else {}),
+        **({"coarse": True} if record.coarse else {}),
+        **({"scan": to_builtins(record.scan)} if record.scan else {}),
+        **({"topology": record.context.topology} if record.coarse or record.scan else {}),
         "parameters": dict(record.parameters),
         "metrics": [_plain_metric(metric) for metric in record.metrics],
         "launcher_cpu_s": dict(record.launcher_cpu_s),

@@ -43,12 +43,20 @@ def scenario_of(worker: WorkerFile, *, quick: bool) -> Scenario:
     """
     window_s = worker.gate_window_s if quick else worker.window_s
     here = worker.path.parent
-    services = tuple(_service(name, one, here) for name, one in worker.services.items())
     # What it takes to start and to end is nobody's to know before.
     others_s = (worker.settled.seconds or 1.0) + (1.0 if worker.poke else 0.0) + 1.5
     # As long as each step of it may take.
     steps = [worker.ready.within, worker.settled.within, worker.stop_within_s]
     steps += [worker.poke.done.within] if worker.poke else []
+
+    def plan_of(parameters: Parameters) -> ServicePlan:
+        filling = {name: str(parameters[name]) for name in worker.parameters}
+        return ServicePlan(
+            services=tuple(
+                _service(name, one, here, filling) for name, one in worker.services.items()
+            )
+        )
+
     family = Family(
         name=NAME,
         items=lambda _parameters, _topology: None,
@@ -56,7 +64,7 @@ def scenario_of(worker: WorkerFile, *, quick: bool) -> Scenario:
         longest_s=lambda parameters: float(parameters[WINDOW]) + others_s + sum(steps),
         metrics=METRICS,
         metrics_of=_metrics_of,
-        services=(lambda _parameters: ServicePlan(services=services)) if services else None,
+        services=plan_of if worker.services else None,
         waits=lambda _parameters: True,
         needs=lambda _parameters: frozenset({COMMAND}),
         lacks={} if worker.poke else dict.fromkeys(_LATENESS, "[poke] in its file says how"),
@@ -68,6 +76,7 @@ def scenario_of(worker: WorkerFile, *, quick: bool) -> Scenario:
         "file": worker.path.name,
         "sha256": worker.sha256,
         WINDOW: window_s,
+        **worker.parameters,
     }
     return Scenario(
         name=worker.name,
@@ -110,11 +119,17 @@ def _metrics_of(_samples: Samples, totals: Mapping[str, float]) -> Mapping[str, 
     return {key: float(totals[name]) for name, key in _KEYS.items() if name in totals}
 
 
-def _service(name: str, file: ServiceFile, here: Path) -> Service:
+def _service(name: str, file: ServiceFile, here: Path, filling: Mapping[str, str]) -> Service:
     def words(given: Sequence[str]) -> Callable[[int, Path, Path], Sequence[str]]:
         return lambda port, folder, python: filled(
             given,
-            {"port": str(port), "folder": str(folder), "python": str(python), "here": str(here)},
+            {
+                **filling,
+                "port": str(port),
+                "folder": str(folder),
+                "python": str(python),
+                "here": str(here),
+            },
         )
 
     return Service(

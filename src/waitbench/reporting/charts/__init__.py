@@ -6,9 +6,10 @@ from pathlib import Path
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
+from waitbench.analysis.scan import Scanned
 from waitbench.analysis.statistics import Comparison
 from waitbench.model.run import ThreadSample
-from waitbench.reporting.charts import plane, timeline, times
+from waitbench.reporting.charts import plane, scan, timeline, times
 from waitbench.system.files import write_with
 from waitbench.system.streams import printable
 
@@ -20,12 +21,14 @@ def draw_all(
     timelines: Mapping[str, Sequence[ThreadSample]],
     folder: Path,
     formats: Sequence[str],
+    scanned: Sequence[Scanned] = (),
 ) -> list[Path]:
     """Writes every chart there is data for, in every format. Returns the files.
 
     ``<scenario>``: real, user and system time; ``overview``: the same for all;
     ``<scenario>-tradeoff``: CPU against latency, where items are due over time;
     ``<scenario>-timeline``: CPU share of each thread, where it was sampled.
+    ``<scenario>-<parameter>-scan``: cost against the number that was scanned.
     Raises ``HarnessError`` when the disk refuses.
     """
     figures: dict[str, Figure] = {}
@@ -39,6 +42,8 @@ def draw_all(
             figures[f"{scenario}-timeline"] = timeline.draw(
                 scenario, comparison.topology, labels, timelines[scenario]
             )
+    for one in filter(scan.has_data, scanned):
+        figures[f"{one.scenario}-{one.parameter}{scan.NAME_SUFFIX}"] = scan.draw(one)
     if len(comparisons) > 1:
         figures[OVERVIEW_NAME] = times.draw_overview(comparisons)
     return [

@@ -1,0 +1,94 @@
+"""Scans: one parameter of a scenario at several values, each of them a scenario of its own."""
+
+import re
+from dataclasses import dataclass
+
+import msgspec
+
+from waitbench.model.errors import UsageError
+from waitbench.model.metrics import Quantity
+
+PROCESSES, WORKERS = "processes", "workers"
+TOPOLOGY = (PROCESSES, WORKERS)
+"""What is scanned of how a run is started, rather than of a scenario's parameters."""
+
+_SCAN = re.compile(r"(?P<name>[a-z][a-z0-9_]*)=(?P<values>.+)")
+_RANGE = re.compile(r"(?P<low>\d{1,9}):(?P<high>\d{1,9})")
+_NUMBER = re.compile(r"\d{1,9}(\.\d{1,9})?")
+EXAMPLE = "such as --scan partitions=1:4096 (1, 2, 4, 8 …), or --scan partitions=1,16,256"
+_FEWEST, _MOST = 3, 64
+"""Values: two are always on a line."""
+
+
+class ScanPoint(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a scenario is on a curve."""
+
+    scenario: str
+    """The name that it would have without the scan."""
+    parameter: str
+    value: Quantity
+
+    @property
+    def curve(self) -> tuple[str, str]:
+        """What all points of a scan have in common."""
+        return self.scenario, self.parameter
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scan:
+    """A parameter and its values, in ascending order."""
+
+    parameter: str
+    values: tuple[int | float, ...]
+
+    @classmethod
+    def parse(cls, text: str) -> "Scan":
+        """Reads ``NAME=LOW:HIGH``, which doubles from LOW on and ends with HIGH, or ``NAME=A,B,C``.
+
+        Raises ``UsageError`` that says what would be right.
+        """
+        match = _SCAN.fullmatch(text.strip())
+        if match is None:
+            raise UsageError(f"--scan {text!r} is not NAME=VALUES, {EXAMPLE}.")
+        values = sorted(_values(match["values"], text))
+        if len(values) < _FEWEST or len(values) > _MOST:
+            raise UsageError(
+                f"--scan {text!r} has {len(values)} values: a curve takes {_FEWEST} to {_MOST}, "
+                f"{EXAMPLE}."
+            )
+        if len(set(values)) < len(values):
+            raise UsageError(f"--scan {text!r} names a value twice.")
+        if match["name"] in TOPOLOGY and not all(isinstance(one, int) for one in values):
+            raise UsageError(f"--scan {text!r}: {match['name']} are whole numbers.")
+        return cls(parameter=match["name"], values=tuple(values))
+
+    def settings(self, value: int | float) -> tuple[str, ...]:
+        """What ``--set`` would be given; nothing where it is not a parameter of a scenario."""
+        return () if self.parameter in TOPOLOGY else (f"{self.parameter}={value}",)
+
+    def point(self, scenario: str, value: int | float) -> ScanPoint:
+        """One of its values, in a scenario of this name."""
+        return ScanPoint(scenario=scenario, parameter=self.parameter, value=value)
+
+    def name_at(self, scenario: str, value: int | float) -> str:
+        """What a scenario is called at a value: in files, too."""
+        return f"{scenario}@{self.parameter}={value}"
+
+
+def _values(text: str, whole: str) -> list[int | float]:
+    doubling = _RANGE.fullmatch(text)
+    if doubling is not None:
+        low, high = int(doubling["low"]), int(doubling["high"])
+        if not 0 < low < high:
+            raise UsageError(
+                f"--scan {whole!r}: the first value must be above zero, and below the last."
+            )
+        found = [low]
+        while found[-1] * 2 < high:
+            found.append(found[-1] * 2)
+        return [*found, high]
+    numbers = [part.strip() for part in text.split(",")]
+    wrong = [part for part in numbers if not _NUMBER.fullmatch(part) or not float(part) > 0]
+    if wrong:
+        raise UsageError(f"--scan {whole!r}: {wrong[0]!r} is not a number above zero, {EXAMPLE}.")
+    return [float(part) if "." in part else int(part) for part in numbers]

@@ -1,0 +1,65 @@
+"""What waiting costs against a number: runs, means and the line that fits."""
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter
+
+from waitbench.analysis.growth import Shape, on_line, on_saturating
+from waitbench.analysis.scan import Curve, Scanned
+from waitbench.reporting.charts import style
+from waitbench.reporting.scan import title
+
+NAME_SUFFIX = "-scan"
+"""What the chart's file is named with, behind scenario and parameter."""
+_FAR = 1e3
+"""From this factor on, only the powers of ten are written at a scale."""
+_STEPS = 60
+"""Points of a drawn line."""
+
+
+def has_data(scanned: Scanned) -> bool:
+    """Whether any run says what its workers used while they waited."""
+    return any(run > 0 for curve in scanned.curves for point in curve.points for run in point.runs)
+
+
+def draw(scanned: Scanned) -> Figure:
+    """The number to the right, per cent of a core upwards."""
+    figure = Figure(figsize=(8, 5.5), layout="constrained")
+    axes = figure.subplots()
+    for place, curve in enumerate(scanned.curves):
+        _draw_curve(axes, place, curve)
+    axes.set(xscale="log", yscale="log")
+    for axis in (axes.xaxis, axes.yaxis):
+        least, most = axis.get_view_interval()
+        axis.set_major_locator(LogLocator(subs=(1, 2, 5) if most / least < _FAR else (1,)))
+        style.write_plainly(axis)
+        axis.set_minor_formatter(NullFormatter())
+    axes.set_xlabel(scanned.parameter)
+    axes.set_ylabel("CPU while waiting, % of a core")
+    style.title(
+        figure, axes, title(scanned), "small: run · large: mean · line: C + N·R, where it fits"
+    )
+    style.tidy(axes)
+    style.legend(figure, [curve.label for curve in scanned.curves])
+    return figure
+
+
+def _draw_curve(axes: Axes, place: int, curve: Curve) -> None:
+    colour, marker = style.colour(place), style.marker(place)
+    for point in curve.points:
+        shown = [run * 100 for run in point.runs if run > 0]
+        axes.scatter([point.value] * len(shown), shown, s=8, color=colour, marker=marker, alpha=0.4)
+    means = [(p.value, p.cost.value * 100) for p in curve.points if p.cost and p.cost.value > 0]
+    if means:
+        axes.plot(*zip(*means, strict=True), marker, markersize=6, color=colour)
+    constant, slope = curve.constant, curve.slope
+    if constant is None or slope is None or curve.growth is None:
+        if means:
+            axes.plot(*zip(*means, strict=True), color=colour, linewidth=0.8, linestyle=":")
+        return
+    first, last = curve.tried_on[0].value, curve.tried_on[-1].value
+    values = [first * (last / first) ** (step / _STEPS) for step in range(_STEPS + 1)]
+    meant = on_saturating if curve.growth.shape is Shape.SATURATING else on_line
+    costs = [meant((constant.value, slope.value), value) * 100 for value in values]
+    drawn = [(value, cost) for value, cost in zip(values, costs, strict=True) if cost > 0]
+    axes.plot(*zip(*drawn, strict=True), color=colour, linewidth=1.2)

@@ -1,0 +1,35 @@
+"""What waiting costs over all scenarios: in plain units, and against a number that was scanned."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from waitbench.analysis.idle import Price
+from waitbench.analysis.scan import scans
+from waitbench.analysis.statistics import Comparison
+from waitbench.model.record import Record
+from waitbench.reporting import idle, scan
+from waitbench.reporting.document import Table
+
+
+@dataclass(frozen=True, kw_only=True)
+class Units:
+    """What the user says of money and time."""
+
+    price: Price | None = None
+    """What a core costs by the hour."""
+    late_under_s: float | None = None
+    """What lateness must stay under for so many workers to fit."""
+
+
+AS_IT_IS = Units()
+"""Nothing is said."""
+
+
+def tables(
+    comparisons: Sequence[Comparison], records: Iterable[Record], units: Units
+) -> list[Table]:
+    """Costs of waiting, in the units of the user, and the curves of scans."""
+    return [
+        *idle.tables(comparisons, units.price),
+        *scan.tables(scans(records), units.late_under_s),
+    ]

@@ -1,0 +1,58 @@
+"""Records of a scan made by hand."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from tests.records import make_record, times
+from waitbench.model.record import Record
+from waitbench.model.scan import ScanPoint
+
+VALUES = (1, 4, 16, 64, 256, 1024)
+WOBBLE = (0.0, 0.02, -0.02, 0.01, -0.01, 0.015)
+
+Costs = Mapping[str, Callable[[float], float]]
+"""Cores by the value that was scanned, for each label."""
+
+
+def scan_records(
+    costs: Costs,
+    *,
+    values: Sequence[int] = VALUES,
+    rounds: int = 5,
+    lateness: Callable[[float], float] | None = None,
+    window_s: float = 2.0,
+) -> list[Record]:
+    """A record for each value; rounds wobble as wholes, and each value a little by itself."""
+    return [
+        _record(costs, value, place, rounds, lateness, window_s)
+        for place, value in enumerate(values)
+    ]
+
+
+def _record(
+    costs: Costs,
+    value: int,
+    place: int,
+    rounds: int,
+    lateness: Callable[[float], float] | None,
+    window_s: float,
+) -> Record:
+    runs: dict[str, list[dict[str, float]]] = {}
+    for number, (label, cost) in enumerate(costs.items()):
+        runs[label] = []
+        for one in range(rounds):
+            wobble = WOBBLE[one % 6] + WOBBLE[(one + place + number) % 6]
+            cores = cost(value) * (1 + wobble)
+            late = {} if lateness is None else {"item_latency_p99": lateness(value) * (1 + wobble)}
+            runs[label].append(
+                {
+                    **times(window_s + 0.2, 0.1, 0.05),
+                    "cpu_share_steady": cores,
+                    "time_cpu_steady": cores * window_s,
+                    "wakeups": 1000.0 * window_s,
+                    **late,
+                }
+            )
+    record = make_record(runs, scenario=f"idle@partitions={value}")
+    point = ScanPoint(scenario="idle", parameter="partitions", value=value)
+    return replace(record, scan=point, parameters={"partitions": value})

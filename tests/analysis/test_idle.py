@@ -1,0 +1,73 @@
+"""What waiting costs in the units that people pay in."""
+
+import pytest
+
+from tests.records import make_record, times, working_engines
+from waitbench.analysis import statistics
+from waitbench.analysis.idle import HOURS_A_MONTH, Price, idle_costs
+from waitbench.model.errors import UsageError
+from waitbench.model.record import Record
+
+WINDOW_S = 4.0
+
+
+def run(cores: float, **more: float) -> dict[str, float]:
+    return {
+        **times(5, 0.1, 0.1),
+        "time_cpu_steady": cores * WINDOW_S,
+        "cpu_share_steady": cores,
+        **more,
+    }
+
+
+def costs_of(record: Record) -> list[float]:
+    return [one.core_hours for one in idle_costs([statistics.compare(record)])]
+
+
+def test_core_hours_are_steady_cpu_over_the_window_by_the_hours_of_a_month() -> None:
+    steady = [0.05, 0.06, 0.055]
+    record = make_record({"a": [run(one / WINDOW_S, wakeups=80.0) for one in steady]})
+    (found,) = idle_costs([statistics.compare(record)])
+    assert found.window_s == pytest.approx(WINDOW_S)
+    mean_s = sum(steady) / 3
+    assert found.core_hours == pytest.approx(mean_s / WINDOW_S * HOURS_A_MONTH)
+    assert found.wakeups == pytest.approx(20.0)
+    assert (found.system_calls, found.requests, found.watts) == (None, None, None)
+    assert found.cores.low is not None
+
+
+def test_a_worker_that_uses_nothing_wakes_up_never() -> None:
+    (found,) = idle_costs([statistics.compare(make_record({"a": [run(0.0, wakeups=0.0)] * 2}))])
+    assert (found.core_hours, found.wakeups) == (0.0, 0.0)
+
+
+def test_a_count_without_a_window_is_no_rate() -> None:
+    (found,) = idle_costs([statistics.compare(make_record({"a": [run(0.0, wakeups=3.0)] * 2}))])
+    assert found.wakeups is None
+
+
+def test_work_is_no_waiting_and_without_a_steady_phase_nobody_knows() -> None:
+    assert costs_of(working_engines()) == []
+    assert costs_of(make_record({"a": [run(0.1)]}, waits=False)) == []
+    assert costs_of(make_record({"a": [times(1, 1, 1)]})) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "price"),
+    [
+        ("0.04/core-hour", Price(amount=0.04)),
+        ("$0.04/core-hour", Price(amount=0.04, before="$")),
+        ("0.04 EUR/core-hour", Price(amount=0.04, after="EUR")),
+        ("2/core-hour", Price(amount=2.0)),
+    ],
+)
+def test_a_price_is_an_amount_with_or_without_a_currency(text: str, price: Price) -> None:
+    assert Price.parse(text) == price
+
+
+@pytest.mark.parametrize(
+    "text", ["0.04", "0/core-hour", "-1/core-hour", "/core-hour", "0.04/hour", "1e9/core-hour", ""]
+)
+def test_what_is_no_price_is_refused_with_an_example(text: str) -> None:
+    with pytest.raises(UsageError, match=r"is not AMOUNT/core-hour, such as 0\.04/core-hour"):
+        Price.parse(text)

@@ -1,0 +1,152 @@
+"""Records of a scan -> curves: what a worker costs, and what each input adds."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.analysis.scanned import VALUES, scan_records
+from tests.records import disturb, make_record, outcome, times
+from waitbench.analysis import gate
+from waitbench.analysis.criteria import parse
+from waitbench.analysis.growth import Shape
+from waitbench.analysis.scan import fits, scans, slopes_by_round
+from waitbench.analysis.verdicts import Verdict
+from waitbench.model.errors import UsageError
+from waitbench.model.metrics import BY_NAME, METRICS
+from waitbench.model.run import TIMED_OUT
+
+COSTS = {"a": lambda n: 0.02 + 0.0002 * n, "b": lambda n: 0.01 + 0.0003 * n}
+
+
+def test_each_revision_has_a_constant_and_a_slope_with_their_intervals() -> None:
+    (found,) = scans(scan_records(COSTS))
+    assert (found.scenario, found.parameter, found.rounds) == ("idle", "partitions", 5)
+    assert found.values == VALUES
+    for curve, constant, slope in zip(found.curves, (0.02, 0.01), (2e-4, 3e-4), strict=True):
+        assert curve.growth is not None
+        assert curve.growth.shape is Shape.LINE
+        for estimate, true in ((curve.constant, constant), (curve.slope, slope)):
+            assert estimate is not None
+            assert estimate.low is not None
+            assert estimate.high is not None
+            assert estimate.low < true < estimate.high
+            assert estimate.value == pytest.approx(true, rel=0.05)
+    ratio = found.curves[1].slope_ratio
+    assert ratio is not None
+    assert ratio.value == pytest.approx(1.5, rel=0.03)
+    assert found.curves[0].slope_ratio is None
+
+
+def test_records_in_any_order_and_of_no_scan_make_the_same_curve() -> None:
+    records = scan_records(COSTS)
+    other = make_record({"a": [times(1, 1, 1)], "b": [times(1, 1, 1)]})
+    assert scans([other, *reversed(records)]) == scans(records)
+    assert scans([other]) == []
+
+
+def test_a_value_that_could_not_be_measured_is_left_out_and_said() -> None:
+    records = scan_records(COSTS)
+    records[-1].measurements = [run for run in records[-1].measurements if run.label == "a"]
+    records[-1].add(outcome("b", 1, TIMED_OUT, message="still running after 30 s"))
+    (found,) = scans(records)
+    whole, short = found.curves
+    assert whole.points[-1].cost is not None
+    assert short.points[-1].cost is None
+    assert short.points[-1].lacks == "timed-out: still running after 30 s"
+    assert [point.value for point in short.tried_on] == list(VALUES[:-1])
+    assert short.slope is not None
+
+
+def test_a_round_without_all_values_is_no_part_of_the_fit() -> None:
+    records = scan_records(COSTS)
+    records[2].measurements = [run for run in records[2].measurements if run.round != 3]
+    (found,) = scans(records)
+    assert sorted(found.curves[0].lines) == [1, 2, 4, 5]
+
+
+def test_one_round_has_a_line_and_no_interval() -> None:
+    (found,) = scans(scan_records(COSTS, rounds=1))
+    slope = found.curves[0].slope
+    assert slope is not None
+    assert (slope.low, slope.high) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("bound_s", "most", "over"), [(0.0005, None, 1), (0.02, 16, 64), (100.0, 1024, None)]
+)
+def test_so_many_fit_as_stay_under_a_bound_of_lateness(
+    bound_s: float, most: float | None, over: float | None
+) -> None:
+    (found,) = scans(scan_records({"a": COSTS["a"]}, lateness=lambda n: 0.001 * n))
+    (fit,) = fits(found, bound_s)
+    assert fit.most == most
+    assert (fit.over.value if fit.over else None) == over
+
+
+def test_nothing_fits_where_lateness_is_not_known() -> None:
+    (found,) = scans(scan_records({"a": COSTS["a"]}))
+    (fit,) = fits(found, 1.0)
+    assert (fit.most, fit.over is not None and fit.over.lateness) == (None, None)
+
+
+def test_a_slope_below_what_the_metric_can_tell_counts_as_that() -> None:
+    records = scan_records({"a": lambda _: 0.02, "b": lambda _: 0.02})
+    slopes = slopes_by_round(records, ("a", "b"), BY_NAME["steady"])
+    assert len(slopes) == 5
+    assert all(one >= 1e-3 / VALUES[-1] for both in slopes.values() for one in both)
+    assert slopes_by_round(records[:2], ("a", "b"), BY_NAME["steady"]) == {}
+
+
+SLOPE = parse(["steady:10%,slope"], METRICS)
+
+
+def test_the_gate_fails_what_costs_more_by_each_input_and_says_where() -> None:
+    verdict = gate.conclude(scan_records(COSTS, rounds=10), SLOPE, 10)
+    (judgement,) = verdict.judgements
+    assert judgement.verdict is Verdict.SLOWER
+    assert judgement.place == "idle by partitions"
+    assert judgement.ratio == pytest.approx(1.5, rel=0.05)
+    assert len(judgement.scenarios) == len(VALUES)
+
+
+def test_the_gate_passes_what_only_costs_more_by_itself() -> None:
+    costs = {"a": COSTS["a"], "b": lambda n: 0.04 + 0.0002 * n}
+    (judgement,) = gate.conclude(scan_records(costs, rounds=10), SLOPE, 10).judgements
+    assert judgement.verdict is Verdict.WITHIN_MARGIN
+
+
+def test_a_square_fails_the_slope_that_no_small_value_shows() -> None:
+    costs = {"a": COSTS["a"], "b": lambda n: 0.02 + 0.0002 * n + 4e-7 * n**2}
+    records = scan_records(costs, rounds=10)
+    (judgement,) = gate.conclude(records, SLOPE, 10).judgements
+    assert judgement.verdict is Verdict.SLOWER
+    at_16 = gate.conclude([records[2]], parse(["steady:10%"], METRICS), 10)
+    assert [one.verdict for one in at_16.judgements] == [Verdict.WITHIN_MARGIN]
+    assert scans(records)[0].curves[1].growth is not None
+
+
+def test_the_slope_is_read_back_as_it_was_written_and_stands_alone() -> None:
+    (criterion,) = SLOPE
+    assert str(criterion) == "steady:10%,slope"
+    assert parse([str(criterion)], METRICS) == SLOPE
+    for other in ("together", "tail"):
+        with pytest.raises(UsageError, match=rf"name either '{other}' or 'slope'"):
+            parse([f"steady:10%,{other},slope"], METRICS)
+
+
+def test_no_slope_is_asked_of_scenarios_that_are_no_scan() -> None:
+    record = make_record({"a": [times(1, 1, 1)] * 6, "b": [times(1, 1, 1)] * 6})
+    assert gate.conclude([record], SLOPE, 6).judgements == ()
+
+
+def test_no_line_is_fitted_where_others_used_the_machine_in_most_rounds() -> None:
+    records = scan_records(COSTS)
+    for record in records:
+        disturb(record, 3)
+    (found,) = scans(records)
+    assert found.is_disturbed
+    assert [(curve.growth, curve.slope) for curve in found.curves] == [(None, None)] * 2
+    assert found.curves[0].points[0].cost is not None
+    for record in records[1:]:
+        record.measurements = [replace(run, marks=()) for run in record.measurements]
+    assert scans(records)[0].curves[0].slope is not None

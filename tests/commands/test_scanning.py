@@ -1,0 +1,179 @@
+"""A scan as a user runs one: each value is measured, and what grows with its square is named."""
+
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests import standin
+from tests.conftest import Compare
+
+pytestmark = pytest.mark.integration
+
+PROGRAM = """#!{python}
+import sys, time
+inputs = int(sys.argv[1])
+burnt_s = {per_pass} + {per_input} * inputs + {per_square} * inputs**2
+print("up", flush=True)
+while True:
+    time.sleep(0.02)
+    end = time.process_time() + burnt_s
+    while time.process_time() < end:
+        pass
+"""
+WORKER = """
+command = "{revision} {inputs}"
+ready = { log = "up" }
+settled = { seconds = 0.1 }
+window = 0.6
+gate_window = 0.6
+[parameters]
+inputs = 16
+"""
+
+
+def program(folder: Path, name: str, per_square: float) -> Path:
+    """A worker that looks at its inputs every 20 ms, and at each pair of them for so long.
+
+    None costs more than a tenth of a core: more is not to be had where others use the machine.
+    """
+    path = folder / name
+    known = {"python": sys.executable, "per_pass": 4e-5, "per_input": 5e-8}
+    path.write_text(PROGRAM.format(**known, per_square=per_square))
+    path.chmod(0o755)
+    return path
+
+
+def three(folder: Path) -> tuple[Path, Path, Path]:
+    """A worker file, and two programs of which the second is doctored."""
+    worker = folder / "inputs.toml"
+    worker.write_text(WORKER)
+    return worker, program(folder, "sound", 0.0), program(folder, "square", 1e-10)
+
+
+def curves(stdout: str) -> Mapping[str, Mapping[str, Any]]:
+    """What JSON says of each revision of the one scan."""
+    (scanned,) = json.loads(stdout)["scans"]
+    return {one["label"]: one for one in scanned["revisions"]}
+
+
+@pytest.mark.long
+def test_what_grows_with_the_square_of_its_inputs_passes_at_16_and_is_named_by_a_scan(
+    run_compare: Compare, tmp_path: Path
+) -> None:
+    worker, sound, square = three(tmp_path)
+    revisions = (f"sound={sound}", f"square={square}", "--worker", worker, "--no-plot")
+    passed = run_compare(
+        *revisions, "--fail-on", "steady:50%", "--results", tmp_path / "at-16", "--quiet"
+    )
+    assert passed.returncode == 0, passed.stdout + passed.stderr
+    values = "inputs=16,64,256,1024,2048,4096"
+    done = run_compare(*revisions, "--scan", values, "--rounds", "3", "--json")
+    assert done.returncode == 0, done.stderr
+    found = curves(done.stdout)
+    assert (found["sound"]["growth"], found["square"]["growth"]) == ("line", "faster")
+    assert found["sound"]["slope"]["value"] > 0
+    kept = sorted(path.name for path in (tmp_path / "results").glob("inputs@*.json"))
+    assert kept == sorted(f"inputs@inputs={n}.json" for n in (16, 64, 256, 1024, 2048, 4096))
+
+
+@pytest.mark.smoke
+def test_a_scan_is_measured_in_turn_tabulated_and_reported(
+    run_compare: Compare, tmp_path: Path
+) -> None:
+    wheel = standin.revision(tmp_path / "w")
+    options = ["-s", "partitioned", "--scan", "partitions=2,4,8", "--rounds", "2"]
+    done = run_compare(wheel, *options)
+    assert done.returncode == 0, done.stdout + done.stderr
+    results = tmp_path / "results"
+    names = {path.name for path in results.iterdir()}
+    assert {f"partitioned@partitions={n}.json" for n in (2, 4, 8)} <= names
+    assert "partitioned-partitions-scan.png" not in names, "its workers do not say when they wait"
+    assert "partitioned by partitions · 2 rounds" in done.stdout
+    # All values take turns: no value is measured to its end before the others.
+    rounds = [line for line in done.stdout.splitlines() if "round" in line and "/9]" in line]
+    assert [line.split("@partitions=")[1].split()[0] for line in rounds[:6]][:3] != ["2", "2", "2"]
+    report = run_compare(results, command="report")
+    assert "partitioned by partitions" in report.stdout
+    page = tmp_path / "page.html"
+    assert run_compare(results, "--html", page, command="report").returncode == 0
+    assert "partitioned by partitions" in page.read_text("utf-8")
+
+
+def test_a_scan_that_was_interrupted_goes_on(run_compare: Compare, tmp_path: Path) -> None:
+    wheel = standin.revision(tmp_path / "w")
+    options = ["-s", "partitioned", "--scan", "partitions=2,4,8", "--no-plot"]
+    assert run_compare(wheel, *options, "--rounds", "1").returncode == 0
+    more = run_compare(wheel, *options, "--rounds", "2", "--resume")
+    assert more.returncode == 0, more.stdout + more.stderr
+    for value in (2, 4, 8):
+        data = json.loads((tmp_path / f"results/partitioned@partitions={value}.json").read_text())
+        assert len(data["results"][0]["measurements"]) == 2
+        assert data["metadata"]["scan"] == {
+            "scenario": "partitioned", "parameter": "partitions", "value": value,
+        }  # fmt: skip
+    other = [*options[:3], "partitions=2,4,16", "--no-plot"]
+    refused = run_compare(wheel, *other, "--rounds", "2", "--resume")
+    assert refused.returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--scan", "partitions=1:1"], "the first value must be above zero, and below the last"),
+        (["--scan", "nothing=1:8"], "--set nothing: no selected scenario has it"),
+        (["-s", "dynamic-idle", "--scan", "partitions=1:8"], "no selected scenario has it"),
+        (["--scan", "partitions=1:8", "--set", "partitions=4"], "both name partitions"),
+        (["--scan", "partitions=1:8", "--shard", "1/2"], "a curve is of one machine"),
+        (["--scan", "partitions=1:8", "--on", "local:2"], "a curve is of one machine"),
+        (["--scan", "processes=1:4"], "--topology 'cluster' is not one of: single"),
+        (["--fail-on", "steady:10%,slope"], "is of a curve: add what to scan"),
+        (["--late-under", "0.1"], "is of a curve: add what to scan"),
+        (["--price", "cheap"], "is not AMOUNT/core-hour"),
+        (["--dataflow", "flow.py:flow", "--scan", "n=1:8"], "write {n} where it belongs"),
+    ],
+)
+def test_what_makes_no_curve_is_refused_before_anything_is_built(
+    options: list[str], says: str, run_compare: Compare, tmp_path: Path
+) -> None:
+    wheel = standin.revision(tmp_path / "w")
+    other = standin.revision(tmp_path / "v", "burn 0.01")
+    done = run_compare(f"a={wheel}", f"b={other}", *options)
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert says in " ".join(done.stderr.split())
+    assert not (tmp_path / "results").exists()
+
+
+POKED = """#!{python}
+import pathlib, time
+print("up", flush=True)
+while not pathlib.Path("go").exists():
+    time.sleep(0.02)
+print("did it", flush=True)
+while True:
+    time.sleep(1)
+"""
+
+
+def test_how_many_workers_fit_is_said_of_copies_of_a_worker(
+    run_compare: Compare, tmp_path: Path
+) -> None:
+    path = tmp_path / "poked"
+    path.write_text(POKED.format(python=sys.executable))
+    path.chmod(0o755)
+    worker = tmp_path / "poked.toml"
+    worker.write_text(
+        "command = '{revision}'\nready = { log = 'up' }\nsettled = { seconds = 0.1 }\n"
+        "window = 0.3\ngate_window = 0.3\n"
+        "[poke]\ncommand = 'touch {folder}/go'\ndone = { log = 'did it' }\n"
+    )
+    options = ["--worker", worker, "--scan", "processes=1,2,3", "--rounds", "1"]
+    done = run_compare(path, *options, "--late-under", "60")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "all processes tried fit: lateness stays under 60000 ms." in done.stdout
+    data = json.loads((tmp_path / "results/poked@processes=3.json").read_text())
+    assert data["metadata"]["topology"] == "cluster, 3 processes"
+    assert (tmp_path / "results/poked-processes-scan.png").exists()

@@ -1,0 +1,118 @@
+"""What waiting costs in plain units: the same figures in every output, and money only if asked."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.records import make_record, times
+from tests.reporting.printing import lines_of_table
+from waitbench.analysis import statistics
+from waitbench.analysis.idle import HOURS_A_MONTH, Price
+from waitbench.model.record import Record
+from waitbench.reporting import comparison as reporting
+from waitbench.reporting import html, idle, markdown
+from waitbench.reporting.costs import Units
+from waitbench.reporting.document import text_of
+from waitbench.reporting.page import ReadFolder, compose
+from waitbench.reporting.page_parts import Scene
+
+WINDOW_S, STEADY_S = 4.0, {"v1": 0.0561, "v2": 0.0036}
+PRICE = Price.parse("$0.04/core-hour")
+
+
+def runs(label: str, **more: float) -> list[dict[str, float]]:
+    steady_s = STEADY_S[label]
+    known = {
+        "time_cpu_steady": steady_s, "cpu_share_steady": steady_s / WINDOW_S, "wakeups": 4000.0,
+        "memory_peak_resident": 20 * 2**20, "items_in": 0.0, **more,
+    }  # fmt: skip
+    return [{**times(5, 0.1, 0.1), **known}] * 3
+
+
+def record(**more: float) -> Record:
+    return make_record({label: runs(label, **more) for label in STEADY_S}, scenario="idle")
+
+
+def expected(label: str) -> float:
+    return STEADY_S[label] / WINDOW_S * HOURS_A_MONTH
+
+
+def test_the_sentence_tells_of_a_thousand_workers() -> None:
+    (table,) = idle.tables([statistics.compare(record())])
+    assert table.notes[0] == (
+        "idle, v1: 1,000 such workers keep 14 cores busy doing nothing; v2: 0.9."
+    )
+    (priced,) = idle.tables([statistics.compare(record())], PRICE)
+    assert priced.notes[0] == (
+        "idle, v1: 1,000 such workers keep 14 cores busy doing nothing, $410 a month; "
+        "v2: 0.9, $26.30 a month."
+    )
+
+
+def test_items_that_came_in_are_something_to_do() -> None:
+    (table,) = idle.tables([statistics.compare(record(items_in=320.0))])
+    assert "busy while they wait; v2" in table.notes[0]
+
+
+def test_several_processes_are_a_run_and_no_worker() -> None:
+    both = {label: runs(label) for label in STEADY_S}
+    clustered = make_record(both, scenario="idle", topology="cluster, 2 processes")
+    (table,) = idle.tables([statistics.compare(clustered)])
+    assert "1,000 such runs (cluster, 2 processes) keep 14 cores" in table.notes[0]
+
+
+@pytest.mark.parametrize("price", [None, PRICE])
+def test_core_hours_agree_with_steady_cpu_in_every_output(
+    price: Price | None, tmp_path: Path
+) -> None:
+    found = record()
+    compared = statistics.compare(found)
+    (table,) = idle.tables([compared], price)
+    console = lines_of_table(table, 120)
+    rendered = markdown.render_table(table)
+    folder = ReadFolder(
+        folder=tmp_path, context=found.context, scenes=[Scene.of(found, scenarios=1)]
+    )
+    page = re.sub(r"<[^>]+>", " ", html.render(compose([folder], units=Units(price=price))))
+    plain = json.loads(json.dumps(reporting.plain([compared], price)))[0]["revisions"]
+    for label, data in zip(STEADY_S, plain, strict=True):
+        hours = expected(label)
+        written = f"{hours:.3g}"
+        assert data["idle"]["core_hours_a_month"] == pytest.approx(hours)
+        steady_s = data["metrics"]["steady"]["value"]
+        again = steady_s / data["idle"]["window_s"] * HOURS_A_MONTH
+        assert data["idle"]["core_hours_a_month"] == pytest.approx(again)
+        (row,) = (line for line in console if line.startswith(label))
+        assert written in row.split()
+        (row,) = (line for line in rendered.splitlines() if line.startswith(f"| {label}"))
+        assert f"| {written} |" in row
+        assert f" {written} " in page
+        assert ("money_a_month" in data["idle"]) is (price is not None)
+    for text in ("\n".join(console), rendered, page):
+        assert ("money a month" in text or "money/" in text) is (price is not None)
+
+
+def test_rates_and_memory_are_shown_where_they_are_known() -> None:
+    (table,) = idle.tables([statistics.compare(record())])
+    headings = [heading.text for heading in table.headings]
+    assert headings == ["revision", "% of a core", "core-hours a month", "wake-ups/s", "memory"]
+    assert [text_of(cell) for cell in table.rows[0][3:]] == ["1,000", "20.0 MiB"]
+    assert max(map(len, lines_of_table(table))) <= 80
+
+
+def test_services_and_watts_have_columns_where_they_were_measured() -> None:
+    more = {"machine_power": 3.0}
+    both = {"v1": runs("v1", **more), "v2": runs("v2", machine_power=1.5)}
+    compared = statistics.compare(make_record(both, scenario="idle"))
+    (table,) = idle.tables([compared])
+    assert table.headings[-1].text == "watts above rest"
+    assert "idle, v2: watts × 0.5 of the baseline's." in table.notes
+    assert any("RAPL" in note for note in table.notes)
+    assert not any("RAPL" in note for note in idle.tables([statistics.compare(record())])[0].notes)
+
+
+def test_a_scenario_that_does_not_wait_has_no_table() -> None:
+    busy = make_record({label: runs(label) for label in STEADY_S}, waits=False)
+    assert idle.tables([statistics.compare(busy)]) == []

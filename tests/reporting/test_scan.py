@@ -1,0 +1,129 @@
+"""What is said of a scan, on a console, in Markdown, on a page, as JSON and as a picture."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.analysis.scanned import VALUES, scan_records
+from tests.records import disturb
+from tests.reporting.printing import lines_of_table
+from waitbench.analysis.scan import Scanned, scans
+from waitbench.model.record import Record
+from waitbench.reporting import charts, html, scan
+from waitbench.reporting.charts import scan as scan_chart
+from waitbench.reporting.page import ReadFolder, compose
+from waitbench.reporting.page_parts import Scene
+
+COSTS = {
+    "v1": lambda n: 0.02 + 0.0002 * n,
+    "v2": lambda n: 0.02 + 0.0002 * n + 4e-7 * n**2,
+}
+
+
+def scanned(records: list[Record] | None = None) -> Scanned:
+    (found,) = scans(scan_records(COSTS) if records is None else records)
+    return found
+
+
+def test_the_tables_have_a_row_for_each_value_and_one_for_each_line() -> None:
+    costs, lines = scan.tables([scanned()])
+    assert costs.title == "idle by partitions · 5 rounds · CPU while waiting, % of a core, means"
+    assert [html.shown(row[0]).text for row in costs.rows] == [f"{one:,}" for one in VALUES]
+    first, second = ([html.shown(cell).text for cell in row] for row in lines.rows)
+    assert first[0] == "v1"
+    assert first[1].startswith("2")
+    assert first[2].startswith("20")
+    assert first[-1] == "a line"
+    assert second == ["v2", "–", "–", "faster than a line"]
+    for table in (costs, lines):
+        assert max(map(len, lines_of_table(table))) <= 80
+
+
+def test_the_sentences_name_what_a_partition_adds_and_what_grows_with_its_square() -> None:
+    linear, square = scan.sentences(scanned())
+    assert linear.startswith("v1: a worker costs 2")
+    assert "each partition 20" in linear
+    assert "95 % CI" in linear
+    assert square.startswith(
+        "v2: no line fits: the cost grows faster than the number of partitions, with the power 1."
+    )
+    assert square.endswith("partitions.")
+
+
+def test_a_worker_that_sleeps_and_one_at_its_wall_are_told_apart() -> None:
+    def sleeper(value: float) -> float:
+        return (0.02 + 0.003 * value) / (1.02 + 0.003 * value)
+
+    def wall(value: float) -> float:
+        return min(1.0, 0.02 + 0.004 * value)
+
+    said = scan.sentences(scanned(scan_records({"sleeps": sleeper, "spins": wall})))
+    assert "sleeps: the cost nears a whole core" in said[1]
+    assert "spins: a wall: from 256 partitions on the cost cannot grow" in said[3]
+    assert "of the baseline's" in said[2]
+
+
+def test_how_many_fit_is_said_with_what_comes_next() -> None:
+    found = scanned(scan_records({"v1": COSTS["v1"]}, lateness=lambda n: 0.001 * n))
+    last = scan.sentences(found, 0.02)[-1]
+    assert last.startswith("v1: 16 partitions fit under 20 ms of lateness; at 64 lateness is 64")
+    assert scan.sentences(found, 1e-4)[-1].startswith("v1: not even 1 partitions fit under 0.1 ms")
+    everything = scan.sentences(found, 100.0)[-1]
+    assert everything == "v1: all partitions tried fit: lateness stays under 100000 ms."
+    (data,) = scan.plain([found], 0.02)
+    assert data["fits"] == [{"label": "v1", "under_s": 0.02, "most": 16, "over": 64}]
+
+
+def test_json_has_every_point_and_line() -> None:
+    (data,) = json.loads(json.dumps(scan.plain([scanned()])))
+    first, second = data["revisions"]
+    assert [point["value"] for point in first["points"]] == list(VALUES)
+    assert first["slope"]["low"] < 2e-4 < first["slope"]["high"]
+    assert first["growth"] == "line"
+    assert (second["growth"], second["slope"], second["constant"]) == ("faster", None, None)
+    assert "fits" not in data
+
+
+def test_a_page_begins_with_the_curve_and_keeps_every_value() -> None:
+    records = scan_records(COSTS)
+    scenes = [Scene.of(record, scenarios=len(records)) for record in records]
+    folder = ReadFolder(folder=Path("one"), context=records[0].context, scenes=scenes)
+    page = compose([folder])
+    curve, *values = page.sections
+    assert (curve.title, len(values)) == ("idle by partitions", len(VALUES))
+    (drawn,) = curve.parts[0].charts
+    assert {row["value"] for row in drawn.rows} == set(VALUES)
+    assert len({section.id for section in page.sections}) == len(page.sections)
+    assert "idle by partitions" in html.render(page)
+
+
+def test_a_chart_of_a_scan_is_written_instead_of_one_for_each_value(tmp_path: Path) -> None:
+    drawn = charts.draw_all([], {}, tmp_path, ("svg",), [scanned()])
+    assert [path.name for path in drawn] == ["idle-partitions-scan.svg"]
+    text = drawn[0].read_text("utf-8")
+    assert "partitions" in text
+    assert "% of a core" in text
+
+
+def test_both_axes_of_the_chart_are_logarithmic() -> None:
+    (axes,) = scan_chart.draw(scanned()).axes
+    assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
+
+
+@pytest.mark.parametrize(
+    ("parameter", "one"), [("partitions", "partition"), ("processes", "process"), ("n", "n")]
+)
+def test_one_of_many_is_called_as_people_call_it(parameter: str, one: str) -> None:
+    assert scan._one(parameter) == one
+
+
+def test_a_curve_of_disturbed_rounds_has_costs_and_no_line() -> None:
+    records = scan_records(COSTS)
+    for record in records:
+        disturb(record, 4)
+    (said,) = scan.sentences(scanned(records))
+    assert said.startswith("In most of these rounds the machine did something else")
+    assert "no line is fitted" in said
+    _, lines = scan.tables([scanned(records)])
+    assert [html.shown(cell).text for cell in lines.rows[0]] == ["v1", "–", "–", "not known"]
