@@ -323,7 +323,10 @@ def draw(contents: Contents, formats: Sequence[str]) -> list[Path]:
 
     compared = [one for one in statistics.compare_all(contents.records) if one.scan is None]
     sampled = {scenario: timelines.read(path) for scenario, path in contents.timelines.items()}
-    drawn = charts.draw_all(compared, sampled, contents.folder, formats, scans(contents.records))
+    context = contents.context
+    engines = {one.label: one.engine or "" for one in context.revisions} if context else {}
+    scanned = scans(contents.records)
+    drawn = charts.draw_all(compared, sampled, contents.folder, formats, scanned, engines)
     of_families = families.figures(contents)
     return drawn + [
         charts.save(figure, contents.folder, name, form)

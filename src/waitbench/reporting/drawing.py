@@ -1,6 +1,9 @@
 """What charts of either kind, files and those of a page, share."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import quantiles
 
 from waitbench.model.run import ThreadSample
 
@@ -14,14 +17,59 @@ _FAR_APART = 5
 _QUIET = 0.02
 """Threads that never use more than this share are left out."""
 _MOST_ROWS = 24
+_FENCE = 3.0
+"""What lies so many quartile distances beyond a quartile is an outlier: Tukey's "far out"."""
+_LEAST_DISTANCE = 0.2
+"""Of the quartiles, in doublings: equal values have no outliers a few per cent away."""
 
 Points = list[tuple[float, float]]
 """Seconds since the run began, and the share of a CPU up to then."""
 
 
+@dataclass(frozen=True)
+class Look:
+    """How a revision is drawn."""
+
+    colour: str
+    turn: int
+    """How many before it have this colour: each has a marker of its own."""
+
+
+def looks(labels: Sequence[str], engines: Mapping[str, str] | None = None) -> dict[str, Look]:
+    """The look of each revision, in order.
+
+    One colour an engine, where there are several by label; else one colour a revision, and from the
+    ninth on the same colours again.
+    """
+    of = {label: (engines or {}).get(label, "") for label in labels}
+    groups = list(dict.fromkeys(of.values()))
+    found: dict[str, Look] = {}
+    for number, label in enumerate(labels):
+        if len(groups) > 1:
+            place = groups.index(of[label])
+            turn = sum(of[other] == of[label] for other in labels[:number])
+        else:
+            place, turn = number, number // len(COLOURS)
+        found[label] = Look(COLOURS[place % len(COLOURS)], turn)
+    return found
+
+
 def are_far_apart(values: Sequence[float]) -> bool:
     """Whether only a logarithmic scale tells all of them apart."""
     return bool(values) and min(values) > 0 and max(values) / min(values) > _FAR_APART
+
+
+def fences(ratios: Sequence[float]) -> tuple[float, float]:
+    """The ends between which ratios are no outliers, by J. Tukey, "Exploratory Data Analysis".
+
+    On their logarithms, so that half and twice are as far from 1.
+    """
+    logs = [math.log2(ratio) for ratio in ratios if ratio > 0]
+    if len(logs) < 2:
+        return 0.0, math.inf
+    low, _, high = quantiles(logs, n=4, method="inclusive")
+    reach = _FENCE * max(high - low, _LEAST_DISTANCE)
+    return 2 ** (low - reach), 2 ** (high + reach)
 
 
 def worth_a_row(label: str, samples: Sequence[ThreadSample]) -> dict[str, Points]:

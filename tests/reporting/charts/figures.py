@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import PathCollection
-from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from tests.records import make_record, times
@@ -39,19 +38,13 @@ def points(axes: Axes) -> list[tuple[float, float]]:
     return [(x, y) for drawn in found for x, y in np.asarray(drawn.get_offsets()).tolist()]
 
 
-def bands(axes: Axes) -> list[tuple[float, float]]:
-    """The ends of all bands of a panel."""
-    found = [patch for patch in axes.patches if isinstance(patch, Rectangle)]
-    return [(patch.get_y(), patch.get_y() + patch.get_height()) for patch in found]
+def bars(axes: Axes) -> list[Rectangle]:
+    """The bars of a panel, in the order in which they were drawn."""
+    return [patch for patch in axes.patches if isinstance(patch, Rectangle)]
 
 
 def notes(axes: Axes) -> list[str]:
     return [text.get_text() for text in axes.texts]
-
-
-def legend_of(figure: Figure) -> list[str]:
-    (legend,) = figure.legends
-    return [text.get_text() for text in legend.get_texts()]
 
 
 def samples(label: str, threads: Mapping[str, float], steps: int = 4) -> list[ThreadSample]:

@@ -11,6 +11,7 @@ from tests.reporting.charts.figures import compared, samples, steady_runs
 from waitbench.model.errors import HarnessError
 from waitbench.reporting import charts
 from waitbench.reporting.charts import times as times_chart
+from waitbench.reporting.drawing import looks
 
 
 def test_every_chart_that_there_is_data_for_is_written_in_every_format(tmp_path: Path) -> None:
@@ -35,7 +36,9 @@ def test_the_same_figures_give_the_same_bytes(file_format: str, tmp_path: Path) 
     comparison = compared({"a": steady_runs(2), "b": steady_runs(3)})
     contents = []
     for name in ("first", "second"):
-        path = charts.save(times_chart.draw(comparison), tmp_path, name, file_format)
+        path = charts.save(
+            times_chart.draw(comparison, looks(["a", "b"])), tmp_path, name, file_format
+        )
         contents.append(path.read_bytes())
     assert contents[0] == contents[1]
 
@@ -57,3 +60,13 @@ def test_no_text_in_a_chart_has_control_characters(tmp_path: Path) -> None:
         if path.suffix == ".svg":
             said = "".join(ElementTree.parse(path).getroot().itertext())
             assert "a\ufffd[31m\ufffd\ufffdb" in said, path
+
+
+def test_text_in_an_svg_is_text(tmp_path: Path) -> None:
+    comparison = compared({"a": steady_runs(2), "b": steady_runs(2)})
+    for path in charts.draw_all([comparison], {}, tmp_path, ["svg"]):
+        texts = [
+            "".join(one.itertext())
+            for one in ElementTree.parse(path).getroot().iter("{http://www.w3.org/2000/svg}text")
+        ]
+        assert {"a", "b"} <= set(texts), path

@@ -1,42 +1,62 @@
 """What all charts share."""
 
 import pytest
+from matplotlib.figure import Figure
+from matplotlib.text import Text
 
-from tests.reporting.charts.figures import compared, legend_of, steady_runs
+from tests.reporting.charts.figures import compared, samples, steady_runs
 from waitbench.analysis.medians import Median
-from waitbench.reporting.charts import plane, style
+from waitbench.reporting.charts import plane, style, timeline
 from waitbench.reporting.charts import times as times_chart
+from waitbench.reporting.drawing import Look, looks
+
+PAGE_PIXELS = 830
+"""How wide GitHub shows a picture of a README."""
+LEAST_PIXELS = 9
+
+
+def drawn(labels: list[str]) -> list[Figure]:
+    """A chart of each kind, of revisions with these labels."""
+    comparison = compared({label: steady_runs(2, factor=1 + n) for n, label in enumerate(labels)})
+    look_of = looks(labels)
+    sampled = [one for label in labels for one in samples(label, {"python 0": 0.5, "work 1": 0.2})]
+    return [
+        times_chart.draw(comparison, look_of),
+        times_chart.draw_overview([comparison, comparison], look_of),
+        plane.draw(comparison, look_of),
+        timeline.draw("waiting", "single", labels, sampled, look_of),
+    ]
 
 
 @pytest.mark.parametrize(
     "labels",
     [
         ["_hidden", "$maths$"],
-        [f"a-revision-with-a-label-of-forty-chars-{n}" for n in range(9)],
-        ["x" * 200, "y"],
+        [f"a-revision-with-a-label-of-forty-chars-{n}" for n in range(13)],
         [f"_{number:02}".center(200, "x") for number in range(10)],
     ],
 )
-def test_legends_name_every_revision_and_are_not_cut_off(labels: list[str]) -> None:
-    comparison = compared({label: steady_runs(2) for label in labels})
-    for figure in (times_chart.draw(comparison), plane.draw(comparison)):
+def test_every_revision_is_named_and_every_text_can_be_read_where_a_readme_shows_it(
+    labels: list[str],
+) -> None:
+    for figure in drawn(labels):
         figure.draw_without_rendering()
-        shown = legend_of(figure)
-        assert len(set(shown)) == len(labels)
-        assert [text[:20] for text in shown] == [label[:20] for label in labels]
-        (legend,) = figure.legends
-        box = legend.get_window_extent()
-        assert box.x0 >= 0
-        assert box.x1 <= figure.bbox.width
-        assert box.y0 >= 0
-        below = figure.axes[0].get_tightbbox()
-        assert below is not None
-        assert box.y1 <= below.y0, "the legend lies below the axes"
+        shown = [text for text in figure.findobj(Text) if text.get_text() and text.get_visible()]
+        named = {text.get_text() for text in shown} & {
+            text.get_text()
+            for text in shown
+            if any(label[:6] in text.get_text() for label in labels)
+        }
+        assert len(named) >= len(labels)
+        for text in shown:
+            pixels = float(text.get_fontsize()) * PAGE_PIXELS / (72 * figure.get_figwidth())
+            assert pixels >= LEAST_PIXELS, text.get_text()
+        assert not figure.legends
 
 
-def test_colours_repeat_with_another_marker() -> None:
-    looks = [(style.colour(number), style.marker(number)) for number in range(20)]
-    assert len(set(looks)) == 20
+def test_what_shares_a_colour_has_a_marker_of_its_own() -> None:
+    markers = [style.marker(Look("#000000", turn)) for turn in range(7)]
+    assert len(set(markers)) == 7
 
 
 @pytest.mark.parametrize(

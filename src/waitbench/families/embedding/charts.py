@@ -20,7 +20,7 @@ def figures(modes: Modes) -> Mapping[str, Figure]:
     """
     if not modes:
         return {}
-    figure = Figure(figsize=(13, 4.6), layout="constrained")
+    figure = Figure(figsize=(10, 4.2), layout="constrained")
     many, late, cost = figure.subplots(1, 3)
     _draw_many(many, modes)
     _draw_late(late, modes)
@@ -94,6 +94,6 @@ def _distribution(mode: ModeFigures) -> tuple[list[float], list[float]]:
 
 
 def _name_bars(axes: Axes, modes: Modes) -> None:
-    axes.set_xticks(range(len(modes)), [name.replace("-", "-\n", 1) for name in modes], fontsize=8)
+    axes.set_xticks(range(len(modes)), list(modes), fontsize=8, rotation=25, ha="right")
     style.tidy(axes)
     axes.grid(visible=False, axis="x")

@@ -18,7 +18,7 @@ def figures(paging: Paging | None) -> Mapping[str, Figure]:
     if paging is None or not paging.measured:
         return {}
     measured = paging.measured
-    figure = Figure(figsize=(11, 0.55 * len(measured) + 1.8), layout="constrained")
+    figure = Figure(figsize=(10, 0.55 * len(measured) + 1.8), layout="constrained")
     times, cpus = figure.subplots(1, 2, sharey=True)
     messages = [each.row.messages for each in measured]
     _draw(times, messages, [(each.regular_s, each.paged_s) for each in measured])
@@ -40,7 +40,7 @@ def _draw(axes: Axes, messages: Sequence[int], seconds: Sequence[tuple[float, fl
         ]
         places = [place + (number - 0.5) * 0.4 for place in range(len(seconds))]
         bars = axes.barh(places, each_us, 0.38, color=style.colour(number), label=side)
-        axes.bar_label(bars, [_short(value) for value in each_us], fontsize=7, padding=2)
+        axes.bar_label(bars, [_short(value) for value in each_us], fontsize=8, padding=2)
     axes.set(xscale="log", xlabel="microseconds")
     style.write_plainly(axes.xaxis)
     axes.margins(x=0.12, y=0.02)

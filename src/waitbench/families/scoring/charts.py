@@ -18,7 +18,7 @@ def figures(records: Sequence[Record]) -> Mapping[str, Figure]:
     revisions = by_revision(records)
     if not revisions:
         return {}
-    figure = Figure(figsize=(13, 4.3 * len(revisions) + 0.6), layout="constrained")
+    figure = Figure(figsize=(10, 3.8 * len(revisions) + 0.6), layout="constrained")
     grid = figure.subplots(len(revisions), 3, squeeze=False)
     for (late, many, cost), (label, calls) in zip(grid, revisions, strict=True):
         _draw_late(late, calls)
@@ -94,10 +94,10 @@ def _draw_cost(axes: Axes, calls: Sequence[TransportCalls]) -> None:
                 width=0.7,
             )
             bottom_ms += height_ms
-    names = [each.transport.replace("-", "-\n") for each in calls]
-    axes.set_xticks(range(len(calls)), names, fontsize=8)
+    names = [each.transport for each in calls]
+    axes.set_xticks(range(len(calls)), names, fontsize=8, rotation=25, ha="right")
     axes.set_ylabel("CPU milliseconds per call")
     axes.set_xlabel(
-        "coloured: worker, grey: model, hatched: system time", fontsize=8, color=style.GREY
+        "coloured: worker, grey: model,\nhatched: system time", fontsize=8, color=style.GREY
     )
     style.tidy(axes)

@@ -10,6 +10,7 @@ from waitbench.analysis.scan import Scanned
 from waitbench.analysis.statistics import Comparison
 from waitbench.model.run import ThreadSample
 from waitbench.reporting.charts import plane, scan, timeline, times
+from waitbench.reporting.drawing import looks
 from waitbench.system.files import write_with
 from waitbench.system.streams import printable
 
@@ -22,30 +23,33 @@ def draw_all(
     folder: Path,
     formats: Sequence[str],
     scanned: Sequence[Scanned] = (),
+    engines: Mapping[str, str] | None = None,
 ) -> list[Path]:
     """Writes every chart there is data for, in every format. Returns the files.
 
-    ``<scenario>``: real, user and system time; ``overview``: the same for all;
+    ``<scenario>``: what its runs cost; ``overview``: the cost that is judged, in all scenarios;
     ``<scenario>-tradeoff``: CPU against latency, where items are due over time;
     ``<scenario>-timeline``: CPU share of each thread, where it was sampled.
     ``<scenario>-<parameter>-scan``: cost against the number that was scanned.
+    ``engines`` of the revisions, by label: where there are several, each has one colour.
     Raises ``HarnessError`` when the disk refuses.
     """
     figures: dict[str, Figure] = {}
     for comparison in comparisons:
         scenario = comparison.scenario
-        figures[scenario] = times.draw(comparison)
+        labels = [row.label for row in comparison.rows]
+        look_of = looks(labels, engines)
+        figures[scenario] = times.draw(comparison, look_of)
         if plane.has_data(comparison):
-            figures[f"{scenario}-tradeoff"] = plane.draw(comparison)
+            figures[f"{scenario}-tradeoff"] = plane.draw(comparison, look_of)
         if timelines.get(scenario):
-            labels = [row.label for row in comparison.rows]
             figures[f"{scenario}-timeline"] = timeline.draw(
-                scenario, comparison.topology, labels, timelines[scenario]
+                scenario, comparison.topology, labels, timelines[scenario], look_of
             )
     for one in filter(scan.has_data, scanned):
         figures[f"{one.scenario}-{one.parameter}{scan.NAME_SUFFIX}"] = scan.draw(one)
     if len(comparisons) > 1:
-        figures[OVERVIEW_NAME] = times.draw_overview(comparisons)
+        figures[OVERVIEW_NAME] = times.draw_overview(comparisons, look_of)
     return [
         save(figure, folder, name, form) for name, figure in figures.items() for form in formats
     ]

@@ -1,18 +1,17 @@
-"""What all charts share: a revision keeps one colour and one marker everywhere."""
+"""What all charts share: a revision keeps one colour everywhere, and all text can be read."""
 
 from collections.abc import Iterable, Sequence
 
 import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
+from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from waitbench.analysis.medians import Median
 from waitbench.analysis.statistics import CONFIDENCE
-from waitbench.reporting.drawing import COLOURS, are_far_apart
-from waitbench.reporting.shortening import shorten_apart
+from waitbench.reporting.drawing import COLOURS, Look, are_far_apart
 from waitbench.system.streams import printable
 
 matplotlib.use("Agg")
@@ -22,31 +21,42 @@ matplotlib.rcParams.update(
 )
 
 GREY = "#555555"
+RED = "#A00000"
 
-_MARKERS = ("o", "s", "^", "D")
+SMALL = 8
+"""Points: the smallest text of any chart."""
+WIDTH = 8.5
+"""Inches. Where a page shows a chart 830 pixels wide, as GitHub does, the smallest text of one is
+more than 10 pixels high; of one 10 inches wide, 9."""
+
+_MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 
 _VERY_FAR = 1e3
-"""From this factor on, only the powers of ten are written at a scale."""
-_MOST_COLUMNS = 4
-_MOST_CHARACTERS = 64
-_LEGEND_ROW_INCHES = 0.22
+"""From this factor on, only the powers of ten are written at a scale; see ``log_scale``."""
 
 
 def colour(number: int) -> str:
-    """The colour of the revision with this place in the comparison."""
+    """The colour of what has this place."""
     return COLOURS[number % len(COLOURS)]
 
 
-def marker(number: int) -> str:
-    """The marker of that revision; beyond the eighth colours repeat, with another marker."""
-    return _MARKERS[number // len(COLOURS) % len(_MARKERS)]
+def marker(look: Look) -> str:
+    """What tells revisions of one colour apart."""
+    return _MARKERS[look.turn % len(_MARKERS)]
+
+
+def dark(colour: str) -> str:
+    """A colour in which small text can be read on white."""
+    red, green, blue = to_rgb(colour)
+    return to_hex((0.6 * red, 0.6 * green, 0.6 * blue))
 
 
 def title(figure: Figure, axes: Axes | None, heading: str, explanation: str) -> None:
     """A bold heading, and in grey what is shown."""
-    figure.suptitle(heading, fontsize=13, fontweight="bold")
+    # Before they are measured: matplotlib would warn of what it cannot draw.
+    figure.suptitle(printable(heading), fontsize=13, fontweight="bold")
     if axes is not None:
-        axes.set_title(explanation, fontsize=9, color=GREY)
+        axes.set_title(printable(explanation), fontsize=9, color=GREY)
 
 
 def explain(medians: Iterable[Median], *, middle: str = "line", interval: str = "band") -> str:
@@ -69,38 +79,23 @@ def tidy(axes: Axes) -> None:
     axes.set_axisbelow(True)
 
 
-def legend(figure: Figure, labels: Sequence[str]) -> None:
-    """Names all revisions, in order, below the figure, which grows by what that takes.
-
-    In as many columns as fit. The markers are made here and not taken from the axes, because
-    matplotlib leaves out what begins with an underscore, and because a revision may have no run.
-    """
-    handles = [
-        Line2D([], [], linestyle="none", marker=marker(number), color=colour(number))
-        for number in range(len(labels))
-    ]
-    # Before they are measured: matplotlib would warn of what it cannot draw.
-    texts = list(map(printable, shorten_apart(labels, _MOST_CHARACTERS)))
-    for columns in range(min(len(labels), _MOST_COLUMNS), 0, -1):
-        drawn = figure.legend(
-            handles, texts, loc="outside lower center", ncols=columns, frameon=False
-        )
-        if columns == 1 or drawn.get_window_extent().width < figure.bbox.width:
-            break
-        drawn.remove()
-    rows = -(-len(labels) // columns)
-    figure.set_figheight(figure.get_figheight() + _LEGEND_ROW_INCHES * rows)
-
-
 def scale(axes: Axes, name: str, values: Sequence[float]) -> None:
     """Limits of an axis, ``x`` or ``y``, that hold all values."""
     least, most = min(values), max(values)
     if not are_far_apart(values):
         axes.set(**{f"{name}lim": (0, most * 1.15 or 1)})
         return
-    axes.set(**{f"{name}scale": "log", f"{name}lim": (least / 1.5, most * 1.5)})
+    log_scale(axes, name, least / 1.5, most * 1.5)
+
+
+def log_scale(axes: Axes, name: str, low: float, high: float, very_far: float = _VERY_FAR) -> None:
+    """A logarithmic axis, ``x`` or ``y``, from ``low`` to ``high``.
+
+    Where these are very far apart, only the powers of ten are written.
+    """
+    axes.set(**{f"{name}scale": "log", f"{name}lim": (low, high)})
     axis = axes.xaxis if name == "x" else axes.yaxis
-    axis.set_major_locator(LogLocator(subs=(1, 2, 5) if most / least < _VERY_FAR else (1,)))
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5) if high / low < very_far else (1,)))
     write_plainly(axis)
     axis.set_minor_formatter(NullFormatter())
 

@@ -7,44 +7,45 @@ from matplotlib.figure import Figure
 
 from waitbench.model.run import ThreadSample
 from waitbench.reporting.charts import style
+from waitbench.reporting.charts.times import Looks
 from waitbench.reporting.drawing import Points, worth_a_row
 from waitbench.reporting.shortening import shorten_apart
 
-_MOST_COLUMNS = 3
-_MOST_CHARACTERS = 40
+_MOST_CHARACTERS = 60
 """Of a label over a panel."""
-_ROW_INCHES = 0.42
-_FEWEST_ROWS = 3
+_ROW_INCHES = 0.3
+_PANEL_INCHES = 0.35
 
 
 def draw(
-    scenario: str, topology: str, labels: Sequence[str], samples: Sequence[ThreadSample]
+    scenario: str,
+    topology: str,
+    labels: Sequence[str],
+    samples: Sequence[ThreadSample],
+    looks: Looks,
 ) -> Figure:
-    """One panel for each sampled revision; in it one row a thread, 0 to 100 % of a CPU high."""
+    """A panel for each sampled revision, one below the other, all of the same seconds.
+
+    In it one row a thread, 0 to 100 % of a CPU high.
+    """
     sampled = {sample.label for sample in samples}
     panels = [
-        (number, label, worth_a_row(label, samples))
-        for number, label in enumerate(labels)
+        (label, name, worth_a_row(label, samples))
+        for label, name in zip(labels, shorten_apart(labels, _MOST_CHARACTERS), strict=True)
         if label in sampled
     ]
-    columns = min(len(panels), _MOST_COLUMNS)
-    lines = -(-len(panels) // columns)
-    rows = max(_FEWEST_ROWS, *(len(threads) for _, _, threads in panels))
-    figure = Figure(
-        figsize=(5.2 * columns + 1.2, 0.6 + (1 + _ROW_INCHES * rows) * lines), layout="constrained"
-    )
-    grid = figure.subplots(lines, columns, squeeze=False, sharex=True)
-    end = max(sample.time_s for sample in samples)
-    shown = shorten_apart(labels, _MOST_CHARACTERS)
-    for axes, (number, label, threads) in zip(grid.flat, panels, strict=False):
-        _draw_threads(axes, threads, style.colour(number))
-        axes.set_xlim(0, end)
-        axes.set_xlabel("seconds since the run began")
-        axes.tick_params(labelbottom=True)
-        axes.set_title(_heading(label, shown[number], len(threads), samples), fontsize=10)
-    for axes in list(grid.flat)[len(panels) :]:
-        axes.set_visible(False)
-    style.title(figure, None, f"{scenario} · {topology} · share of one CPU, by thread", "")
+    heights = [max(1, len(threads)) * _ROW_INCHES + _PANEL_INCHES for _, _, threads in panels]
+    figure = Figure(figsize=(style.WIDTH, sum(heights) + 0.9), layout="constrained")
+    grid = figure.subplots(len(panels), 1, squeeze=False, sharex=True, height_ratios=heights)
+    for (axes,), (label, name, threads) in zip(grid, panels, strict=True):
+        _draw_threads(axes, threads, looks[label].colour)
+        heading = _heading(label, name, len(threads), samples)
+        axes.set_title(heading, fontsize=10, fontweight="bold", loc="left")
+    last = grid[-1][0]
+    last.set_xlim(0, max(sample.time_s for sample in samples))
+    last.set_xlabel(f"seconds since the run began · {topology}", fontsize=9)
+    last.tick_params(labelsize=style.SMALL)
+    style.title(figure, None, f"{scenario}: share of one CPU, by thread", "")
     return figure
 
 
@@ -55,7 +56,7 @@ def _draw_threads(axes: Axes, threads: dict[str, Points], colour: str) -> None:
         tops = [base + 0.92 * share for _, share in points]
         axes.fill_between(times, base, tops, step="pre", color=colour, linewidth=0.6)
         axes.axhline(base, color="#BBBBBB", linewidth=0.5)
-    axes.set_yticks([base + 0.4 for base in bases], list(threads), fontsize=7)
+    axes.set_yticks([base + 0.4 for base in bases], list(threads), fontsize=style.SMALL)
     axes.tick_params(axis="y", length=0)
     axes.set_ylim(-0.05, max(len(threads), 1))
     axes.spines[["top", "right", "left"]].set_visible(False)
