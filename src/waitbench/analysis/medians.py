@@ -29,18 +29,18 @@ def median(values: Sequence[float]) -> Median:
     not even by their smallest and greatest.
     """
     ordered = sorted(values)
-    cut = _cut(len(ordered))
+    rank = cut(len(ordered))
     return Median(
         value=quantile(ordered, 0.5),
-        low=ordered[max(cut, 1) - 1],
-        high=ordered[-max(cut, 1)],
-        is_confident=cut > 0,
+        low=ordered[max(rank, 1) - 1],
+        high=ordered[-max(rank, 1)],
+        is_confident=rank > 0,
     )
 
 
-def _cut(count: int) -> int:
+def cut(count: int) -> int:
     """The greatest ``k`` whose order statistics are sure enough; 0 where none is."""
-    cut = 0
-    while 2 * fair_coin_at_most(cut, count) <= 1 - CONFIDENCE:
-        cut += 1
-    return cut
+    found = 0
+    while 2 * fair_coin_at_most(found, count) <= 1 - CONFIDENCE:
+        found += 1
+    return found

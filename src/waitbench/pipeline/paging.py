@@ -13,6 +13,7 @@ from waitbench.model.metrics import BY_NAME
 from waitbench.pipeline import stored_sittings
 from waitbench.reporting import html
 from waitbench.reporting.costs import AS_IT_IS, Units
+from waitbench.reporting.formats import format_count
 from waitbench.reporting.page import COSTS, ReadFolder, Trends, compose
 from waitbench.reporting.page_parts import Scene
 from waitbench.store import comparisons, timelines, traces, why
@@ -29,17 +30,20 @@ def write(path: Path, roots: Sequence[Path], newest: int, units: Units = AS_IT_I
     """
     files.require_writable(path)
     folders = _folders(roots)
+    lead: list[str] = []
     if len(folders) == 1:
         kept = _read(folders)
         trends = None
     else:
         told = _told(roots)
-        kept = _read(_newest(folders, told, newest))
+        chosen = _newest(folders, told, newest)
+        kept = _read(chosen)
         trends = _trends(told)
+        lead = _not_shown(len(folders), len(chosen), len(kept), newest)
     if not kept:
         named = ", ".join(map(str, roots))
         raise UsageError(f"There is no comparison in {named}. {MEASURE_FIRST}")
-    files.write_text(path, html.render(compose(kept, trends, newest, units)))
+    files.write_text(path, html.render(compose(kept, trends, newest, units, lead)))
 
 
 def _folders(roots: Sequence[Path]) -> list[Path]:
@@ -89,6 +93,20 @@ def _read(folders: Sequence[Path]) -> list[ReadFolder]:
             if len(folders) == 1:
                 raise
     return [one for one in found if one is not None]
+
+
+def _not_shown(found: int, chosen: int, read: int, newest: int) -> list[str]:
+    """Which comparisons are not on the page, and where they are."""
+    said = []
+    if chosen < found:
+        said.append(
+            f"{chosen} of {found} comparisons are shown, those with one of the newest {newest} "
+            "revisions. The history is of all; --newest 0 shows all."
+        )
+    if read < chosen:
+        comparisons = format_count(chosen - read, "comparison", "comparisons")
+        said.append(f"{comparisons} cannot be read: see what the command printed.")
+    return said
 
 
 def _told(roots: Sequence[Path]) -> list[SittingFigures]:

@@ -71,7 +71,7 @@ def answer(comparisons: Sequence[Comparison]) -> Answer:
     headlines = [
         headline
         for label in labels
-        for headline in _headlines(
+        for headline in headlines_of(
             [one for one in found if one[1].label == label], f"{label}: " if labels[1:] else ""
         )
     ]
@@ -153,7 +153,7 @@ def _judged_by(comparison: Comparison, row: Row) -> str:
     return row.judged_by if row.judged or "steady" not in known else "steady"
 
 
-def _headlines(found: Sequence[Found], who: str) -> Iterator[Headline]:
+def headlines_of(found: Sequence[Found], who: str) -> Iterator[Headline]:
     """What is known of one candidate, a line for each verdict: what is worse comes first."""
     waiting = [(of, row) for of, row in found if of.waits]
     others = [(of, row) for of, row in found if not of.waits]

@@ -175,6 +175,45 @@ class Document:
     """What the figures mean, for who does not know the program."""
 
 
+@dataclass(frozen=True)
+class CardLine:
+    """One of the figures on a card."""
+
+    name: str
+    text: str
+    interval: str = ""
+    ratio: Estimate | None = None
+    """What it is coloured by."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Card:
+    """The answer to whether something is better, for who reads no more."""
+
+    title: str
+    standing: str
+    """How it stands, in a word."""
+    headlines: tuple["Headline", ...]
+    """How much, and how sure."""
+    price: str = ""
+    """What it costs in lateness."""
+    lines: tuple[CardLine, ...] = ()
+    lines_title: str = ""
+    failures: tuple[str, ...] = ()
+    """What failed, with its last words."""
+    cautions: tuple[str, ...] = ()
+    """What the figures must not be read without."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice:
+    """One of the things that a chart can show."""
+
+    title: str
+    fills: Mapping[str, Any]
+    """What stands in the specification for each placeholder, such as ``$title``."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Headline:
     """The answer in one line, for people."""
@@ -215,11 +254,19 @@ class Chart:
     description: str
     """What somebody is told who cannot see it."""
     spec: Mapping[str, Any]
-    """A Vega-Lite specification without data."""
+    """A Vega-Lite specification without data; strings that begin with ``$`` are placeholders."""
     rows: Sequence[Mapping[str, Any]]
     """The data: flat objects, all with the same keys."""
+    choices: tuple[Choice, ...] = ()
+    """What it can show, where that is chosen; the first until then."""
     wide: bool = False
     """Whether a narrow screen should scroll it rather than squeeze it."""
+
+    def filled(self, choice: Choice | None = None) -> Any:
+        """The specification of a choice, or of the first, without placeholders."""
+        if choice is None and self.choices:
+            choice = self.choices[0]
+        return _filled(self.spec, choice.fills if choice else {})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -274,7 +321,8 @@ class Section:
     """What a link to it ends in."""
     title: str
     parts: tuple[Part, ...]
-    """The first is not folded up."""
+    brief: str = ""
+    """What it comes to, in a line."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -292,11 +340,26 @@ class Page:
     """A whole page."""
 
     title: str
+    facts: tuple[str, ...]
+    """What was measured, and when."""
     lead: tuple[str, ...]
-    """The sentences that somebody reads who reads no more."""
+    """What must be known of it before all else, such as what is not shown."""
+    failures: tuple[str, ...]
+    """What failed and belongs to no card."""
+    cards: tuple[Card, ...]
+    """What somebody reads who reads no more."""
     verdicts: tuple[tuple[str, str], ...]
     """The headline of each gate, and its outcome."""
     matrices: tuple[Table, ...]
     """Revisions by scenarios, one for each cost."""
     sections: tuple[Section, ...]
     sources: tuple[Source, ...]
+
+
+def _filled(value: Any, fills: Mapping[str, Any]) -> Any:
+    """Plain data with something for each placeholder."""
+    if isinstance(value, str):
+        return fills.get(value, value)
+    if isinstance(value, Mapping):
+        return {name: _filled(one, fills) for name, one in value.items()}
+    return [_filled(one, fills) for one in value] if isinstance(value, list) else value

@@ -1,24 +1,26 @@
 """A page -> one HTML file that needs nothing else, not even a network."""
 
+import itertools
 import json
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from waitbench.analysis.medians import cut
 from waitbench.analysis.statistics import Estimate
 from waitbench.analysis.verdicts import Verdict
-from waitbench.reporting.document import Cell, Chart, Flame, Page, Ratio, Value
-from waitbench.reporting.formats import format_interval, format_ratio
+from waitbench.reporting.answer import MARKS
+from waitbench.reporting.document import Cell, Change, Chart, Flame, Page, Ratio, Value
+from waitbench.reporting.formats import format_change, format_range, format_ratio
 from waitbench.system.streams import printable
 
 _TEMPLATES = Path(__file__).parent / "templates"
 _TONES = 4
 """Shades on either side of no change."""
 _DOUBLINGS_A_TONE = 0.5
-_MARKS = {Verdict.FASTER: "▼", Verdict.SLOWER: "▲", Verdict.INCONCLUSIVE: "?"}
-"""What tell verdicts apart to who cannot tell the colours apart."""
 
 
 class _Drawings:
@@ -27,21 +29,26 @@ class _Drawings:
     def __init__(self) -> None:
         self._specs: dict[str, int] = {}
         self._data: dict[str, int] = {}
+        self._fills: dict[str, int] = {}
+        self._choices: dict[str, int] = {}
+        self._most = 0
+        """The most runs that a revision has in a chart."""
         self._charts: list[dict[str, Any]] = []
         self._flames: list[Mapping[str, Any]] = []
 
     def add(self, chart: Chart) -> int:
         """Keeps a chart: what it has in common with others once, and its data without keys."""
-        fields = list(chart.rows[0])
-        data = {"fields": fields, "rows": [[row[name] for name in fields] for row in chart.rows]}
         self._charts.append(
             {
                 "spec": _place(self._specs, chart.spec),
-                "data": _place(self._data, data),
+                "data": _place(self._data, _without_keys(chart.rows)),
+                "choices": self._place_choices(chart),
                 # What a reader who cannot see it is told differs from chart to chart.
                 "description": printable(chart.description),
             }
         )
+        counts = Counter(row["revision"] for row in chart.rows if "round" in row)
+        self._most = max(self._most, *counts.values(), 0)
         return len(self._charts) - 1
 
     def add_flame(self, flame: Flame) -> int:
@@ -50,10 +57,18 @@ class _Drawings:
         self._flames.append(_printable({"labels": flame.labels, "nodes": rows}))
         return len(self._flames) - 1
 
+    def _place_choices(self, chart: Chart) -> int:
+        """The number of what a chart can show: titles, and what stands for placeholders then."""
+        found = [[one.title, _place(self._fills, one.fills)] for one in chart.choices]
+        return self._choices.setdefault(json.dumps(_printable(found)), len(self._choices))
+
     def plain(self) -> Mapping[str, Any]:
         return {
             "specs": list(map(json.loads, self._specs)),
             "data": list(map(json.loads, self._data)),
+            "fills": list(map(json.loads, self._fills)),
+            "choices": list(map(json.loads, self._choices)),
+            "ranks": [0, *(cut(count) for count in range(1, self._most + 1))],
             "charts": self._charts,
             **({"flames": self._flames} if self._flames else {}),
         }
@@ -75,15 +90,23 @@ def render(page: Page) -> str:
         lstrip_blocks=True,
     )
     environment.filters["shown"] = shown
+    environment.filters["tone"] = tone
     return environment.get_template("page.html").render(
         page=page,
         drawing=drawings.add,
         flame_of=drawings.add_flame,
+        number=itertools.count(1).__next__,
         drawings=drawings.plain,
         style=partial(_own, "page.css"),
         script=partial(_own, "page.js"),
         library=vl_convert.javascript_bundle,
     )
+
+
+def _without_keys(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Flat objects that all have the same keys, with these once."""
+    fields = list(rows[0]) if rows else []
+    return {"fields": fields, "rows": [[row[name] for name in fields] for row in rows]}
 
 
 def _place(kept: dict[str, int], content: Mapping[str, Any]) -> int:
@@ -129,8 +152,10 @@ def shown(cell: Cell) -> ShownCell:
         return ShownCell(cell)
     if isinstance(cell, Ratio):
         ratio = cell.estimate
-        text = f"{cell.text} {_MARKS.get(ratio.verdict, '')}".rstrip()
-        return ShownCell(text, ratio.value, tone(ratio), format_interval(ratio))
+        text = f"{MARKS[ratio.verdict]} {format_change(ratio)}{cell.note}"
+        return ShownCell(text, ratio.value, tone(ratio), format_range(ratio))
+    if isinstance(cell, Change):
+        return ShownCell(cell.text, cell.after.value if cell.after else None)
     if isinstance(cell, Value):
         below = (tone(cell.ratio), format_ratio(cell.ratio)) if cell.ratio else ("", "")
         return ShownCell(cell.text, cell.estimate.value, *below)

@@ -1,11 +1,10 @@
 """Comparisons, and what they tell together -> everything that a page shows."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from waitbench.analysis import gate
 from waitbench.analysis.history import Trend
 from waitbench.analysis.scan import scans
 from waitbench.analysis.sittings import series_of
@@ -13,9 +12,10 @@ from waitbench.analysis.statistics import Comparison
 from waitbench.model.metrics import BY_NAME, Metric
 from waitbench.model.record import Context
 from waitbench.model.series import Series, titles
-from waitbench.reporting import scan, summary
+from waitbench.reporting import cards, scan
 from waitbench.reporting.costs import AS_IT_IS, Units
 from waitbench.reporting.document import (
+    Card,
     Cell,
     Heading,
     Page,
@@ -27,9 +27,8 @@ from waitbench.reporting.document import (
     ratio_cell,
 )
 from waitbench.reporting.formats import NOTHING, format_count
-from waitbench.reporting.gate import failed_text
 from waitbench.reporting.history import sentence
-from waitbench.reporting.page_parts import Scene, along_history, sitting, source
+from waitbench.reporting.page_parts import Scene, along_history, moment, sitting, source
 from waitbench.reporting.summary import DISTURBED_MARK, DISTURBED_NOTE, TOTAL_MARK, TOTAL_NOTE
 
 Trends = Mapping[str, Sequence[Trend]]
@@ -39,10 +38,14 @@ COSTS = ("steady", "cpu", "system", "real")
 """What there is a matrix of, the one that is looked at first before the others."""
 _NOTES = {TOTAL_MARK: TOTAL_NOTE, DISTURBED_MARK: DISTURBED_NOTE}
 
-_MORE = "all-scenarios"
+_NAMED = 3
+"""So many candidates are named in the title."""
+_MOST_FAILURES = 4
+"""So many are shown above all else."""
+_MORE, _STEPS = "all-scenarios", "steps"
 _OWN_IDS = {
-    _MORE, "cost", "drawings", "how", "how-heading", "revisions", "said", "scenarios", "summary",
-    "theme",
+    _MORE, _STEPS, "clear", "cost", "drawings", "how", "how-heading", "library", "nothing",
+    "revisions", "said", "scenarios", "summary", "theme",
 }  # fmt: skip
 """What the page itself calls its parts: a scenario may have any name."""
 
@@ -65,10 +68,12 @@ def compose(
     trends: Trends | None = None,
     newest: int = 0,
     units: Units = AS_IT_IS,
+    lead: Sequence[str] = (),
 ) -> Page:
     """A page of one comparison; or, with ``trends``, of several and what they tell together.
 
-    ``newest``: only so many revisions are shown of trends; 0 for all.
+    ``newest``: only so many revisions are shown of trends; 0 for all. ``lead``: what must be known
+    of the page before all else, such as what is not on it.
     """
     # Comparisons of a series may all be older than the newest revisions.
     called = titles(
@@ -86,13 +91,19 @@ def compose(
             for series, title in called.items()
         ),
     ]
+    steps = _steps(trends, called)
+    if steps is not None:
+        sections.insert(0, steps)
     more = [table for one in kept for table in one.tables]
     if more:
         part = Part(title="What only these scenarios have", tables=tuple(more))
         sections.append(Section(id=_MORE, title="Scenarios side by side", parts=(part,)))
     return Page(
         title=_title(kept, trends),
-        lead=tuple(_lead(kept, trends, called)),
+        facts=tuple(_facts(kept, trends)),
+        lead=(*lead, *_warnings(kept, trends)),
+        failures=_failures(kept, trends),
+        cards=_cards(kept, trends, called),
         verdicts=tuple(one.headline for one in kept if one.headline is not None),
         matrices=_matrices(kept, trends, ids, called, newest),
         sections=tuple(sections),
@@ -107,29 +118,77 @@ def _title(kept: Sequence[ReadFolder], trends: Trends | None) -> str:
         comparisons = format_count(len(kept), "comparison", "comparisons")
         return f"What workers cost while they wait: {comparisons}"
     first, *others = kept[0].context.labels
-    return f"{', '.join(others)} against {first}" if others else first
+    if not others:
+        return first
+    who = ", ".join(others) if len(others) <= _NAMED else f"{len(others)} revisions"
+    return f"{who} against {first}"
 
 
-def _lead(
-    kept: Sequence[ReadFolder], trends: Trends | None, called: Mapping[Series, str]
-) -> list[str]:
+def _facts(kept: Sequence[ReadFolder], trends: Trends | None) -> Iterator[str]:
+    """What was measured, when, and how many runs of it failed."""
+    records = [scene.record for one in kept for scene in one.scenes]
+    scenarios = len({record.scenario for record in records})
+    yield format_count(scenarios, "scenario", "scenarios")
     if trends is None:
-        scenes = kept[0].scenes
-        failed = [one for scene in scenes for one in gate.failed_runs(scene.record)]
-        return [
-            *summary.sentences([scene.comparison for scene in scenes]),
-            *map(failed_text, failed),
+        yield kept[0].context.topology
+        counts = sorted({scene.comparison.rounds for scene in kept[0].scenes})
+        rounds = format_count(counts[-1], "round", "rounds")
+        yield rounds if len(counts) == 1 else f"{counts[0]} to {rounds}"
+    begun = sorted(moment(one.context.started_at) for one in kept)
+    yield begun[0] if begun[0] == begun[-1] else f"{begun[0]} to {begun[-1]}"
+    failed = sum(len(record.failures) for record in records)
+    runs = format_count(sum(len(record.measurements) for record in records), "run", "runs")
+    yield (
+        f"{runs}, {failed or 'none'} failed"
+        if not failed
+        else f"{runs} with figures, {failed} failed"
+    )
+
+
+def _warnings(kept: Sequence[ReadFolder], trends: Trends | None) -> Iterator[str]:
+    if trends is None:
+        if len(kept[0].context.labels) == 1:
+            yield "One revision: there is nothing to compare it with."
+        if kept[0].context.mixed_origins:
+            yield "Mixed origins: different compilers built these; a difference may be theirs."
+
+
+def _failures(kept: Sequence[ReadFolder], trends: Trends | None) -> tuple[str, ...]:
+    """What failed of the baseline, which has no card; and of all that has a card of its history."""
+    found = []
+    for one in kept:
+        compared = [scene.comparison for scene in one.scenes]
+        labels = one.context.labels[:1] if trends is None else one.context.labels
+        found += [
+            f"{label}, {text}" for label in labels for text in cards.failures(compared, label)
         ]
-    name, found = next((one for one in trends.items() if one[1]), ("", ()))
-    said = [
+    shown = list(dict.fromkeys(found))
+    more = [f"{len(shown) - _MOST_FAILURES} more below"] if len(shown) > _MOST_FAILURES else []
+    return (*shown[:_MOST_FAILURES], *more)
+
+
+def _cards(
+    kept: Sequence[ReadFolder], trends: Trends | None, called: Mapping[Series, str]
+) -> tuple[Card, ...]:
+    if trends is None:
+        return cards.of_comparisons([scene.comparison for scene in kept[0].scenes])
+    name, found = next((one for one in trends.items() if one[1]), (COSTS[0], ()))
+    return cards.of_trends(found, BY_NAME[name], [called[one.series] for one in found])
+
+
+def _steps(trends: Trends | None, called: Mapping[Series, str]) -> Section | None:
+    """A sentence for each step of the cost that is looked at first."""
+    name, found = next((one for one in (trends or {}).items() if one[1]), ("", ()))
+    said = tuple(
         f"{called[one.series]}: {sentence(step, BY_NAME[name])}"
         for one in found
         for step in one.steps
-    ]
-    if found and not said:
-        scenarios = format_count(len(found), "scenario", "scenarios")
-        said.append(f"No step is claimed in {scenarios}.")
-    return said
+    )
+    if not said:
+        return None
+    steps = format_count(len(said), "step", "steps")
+    part = Part(title=f"{steps} of {BY_NAME[name].title}", sentences=said)
+    return Section(id=_STEPS, title="Steps", parts=(part,))
 
 
 def _matrices(
@@ -164,6 +223,8 @@ def _of_comparisons(
     The first is of what the verdicts are of, so that it agrees with them.
     """
     labels = dict.fromkeys(row.label for one in comparisons for row in one.rows[1:])
+    if not labels:
+        return ()
     headings = [Heading(one.scenario, target=anchors[one.scenario]) for one in comparisons]
     tables = []
     for name in COSTS:
@@ -237,7 +298,20 @@ def _section(
         for scene in one.scenes
         if series_of(scene.record) == series
     ]
-    return Section(id=identity, title=title, parts=(*along, *sittings))
+    brief = _brief(series, kept) if trends is None else ""
+    return Section(id=identity, title=title, parts=(*along, *sittings), brief=brief)
+
+
+def _brief(series: Series, kept: Sequence[ReadFolder]) -> str:
+    """What each candidate comes to in a scenario."""
+    shown = next(
+        scene.comparison
+        for one in kept
+        for scene in one.scenes
+        if series_of(scene.record) == series
+    )
+    said = [f"{row.label} {cards.short(shown, row)}" for row in shown.rows[1:]]
+    return ", ".join(said) if len(said) <= _NAMED else ""
 
 
 def _curves(kept: Sequence[ReadFolder], units: Units) -> list[Section]:

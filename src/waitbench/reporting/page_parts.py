@@ -15,7 +15,7 @@ from waitbench.model.why import Why
 from waitbench.reporting import comparison, idle, machines, page_charts, traces, why
 from waitbench.reporting.costs import AS_IT_IS, Units
 from waitbench.reporting.document import Log, Part, Ratio, Source, Table, Word
-from waitbench.reporting.formats import NOTHING
+from waitbench.reporting.formats import NOTHING, format_bytes
 from waitbench.reporting.history import newest_of, notes
 from waitbench.system.installation import as_called
 
@@ -69,7 +69,7 @@ def sitting(scene: Scene, units: Units = AS_IT_IS, *, brief: bool = False) -> Pa
         page_charts.parts(shown),
         page_charts.timeline(shown, scene.samples),
     )
-    begun = _moment(scene.record.context.started_at)
+    begun = moment(scene.record.context.started_at)
     return Part(
         title=f"{comparison.title(shown)}, begun {begun}",
         tables=() if brief else tuple(_tables(scene, units)),
@@ -101,7 +101,7 @@ def _logs(shown: Comparison) -> tuple[Log, ...]:
     )
 
 
-def _moment(iso: str) -> str:
+def moment(iso: str) -> str:
     """A moment to the minute."""
     return iso[:16].replace("T", " ") + " UTC"
 
@@ -140,7 +140,7 @@ def source(folder: Path, context: Context, records: Iterable[Record] = ()) -> So
     """How one comparison was measured, and where, if that was on several machines."""
     where = machines.where_measured(records)
     return Source(
-        title=f"{folder.resolve().name}, begun {context.started_at}",
+        title=f"{folder.resolve().name}, begun {moment(context.started_at)}",
         facts=(*_facts(context), *([] if where is None else [("machines", where)])),
         revisions=Table(
             title="Revisions",
@@ -156,8 +156,13 @@ def _facts(context: Context) -> Iterator[tuple[str, str]]:
     yield "engine", ", ".join(context.engines) or "not recorded"
     yield "hyperfine", context.hyperfine_version
     for name, value in context.machine.items():
-        if value is not None:
-            yield name.replace("_", " "), str(value)
+        if value is None:
+            continue
+        title = name.removesuffix("_bytes").replace("_", " ")
+        if name.endswith("_bytes") and isinstance(value, int):
+            yield title, format_bytes(value)
+        else:
+            yield title, str(value)
     if context.waitbench is not None:
         yield "waitbench", context.waitbench
 
@@ -170,7 +175,7 @@ def _texts(revision: RevisionRecord) -> tuple[str, ...]:
         revision.text,
         revision.origin,
         facts.package_version if facts else "",
-        " ".join(filter(None, (commit, revision.commit_date))),
+        " ".join(filter(None, (commit, (revision.commit_date or "")[:10]))),
         facts.python if facts else "",
         (facts.compiler if facts else None) or "",
         facts.package_sha256[:_SHOWN_DIGITS] if facts else "not built",

@@ -1,15 +1,12 @@
-"""Comparisons -> one sentence for each candidate, and what their verdicts are called.
+"""What the candidates of comparisons, their costs and their verdicts are called.
 
 What is judged is the CPU that the workers use in the steady phase; where nothing reports it, as in
 a user's own dataflow, or where engines have other work in it, total CPU.
 """
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from waitbench.analysis.statistics import Comparison, Row
-from waitbench.analysis.verdicts import Verdict
-from waitbench.reporting.formats import format_count
 
 TITLES = {
     "steady": "steady CPU",
@@ -36,24 +33,6 @@ def titles_of(*, is_waiting: bool) -> Mapping[str, str]:
     return {**TITLES, **({"steady": "CPU while waiting"} if is_waiting else {})}
 
 
-def sentences(comparisons: Sequence[Comparison]) -> list[str]:
-    """Says of each candidate in how many scenarios it is faster, slower, the same, or neither."""
-    found = candidates(comparisons)
-    said = []
-    for label in dict.fromkeys(row.label for _, row in found):
-        of_label = [(of, row) for of, row in found if row.label == label]
-        verdicts = Counter(verdict(of, row) for of, row in of_label)
-        disturbed = Counter(verdict(of, row) for of, row in of_label if is_disturbed(of, row))
-        known = [verdict.value for verdict in Verdict if verdict.value in verdicts]
-        others = sorted(set(verdicts).difference(known))
-        counts = ", ".join(
-            f"{name} in {verdicts[name]}{_caveat(disturbed[name])}" for name in (*known, *others)
-        )
-        scenarios = format_count(verdicts.total(), "scenario", "scenarios")
-        said.append(f"{label} against {comparisons[0].baseline.label} in {scenarios}: {counts}.")
-    return said
-
-
 def candidates(comparisons: Sequence[Comparison]) -> list[tuple[Comparison, Row]]:
     """Every candidate of every scenario."""
     return [(comparison, row) for comparison in comparisons for row in comparison.rows[1:]]
@@ -72,9 +51,3 @@ def verdict(comparison: Comparison, row: Row) -> str:
 def is_disturbed(comparison: Comparison, row: Row) -> bool:
     """Whether it rests mostly on rounds in which the machine did something else."""
     return row.judged is not None and comparison.is_disturbed
-
-
-def _caveat(disturbed: int) -> str:
-    if not disturbed:
-        return ""
-    return f" (in {disturbed} the machine did something else in most rounds)"

@@ -5,40 +5,141 @@ const drawings = JSON.parse(document.getElementById("drawings").textContent);
 const say = (text) => { document.getElementById("said").textContent = text; };
 const all = (selector, within = document) => [...within.querySelectorAll(selector)];
 
-// Charts: each is drawn when it is first looked at, and anew when the colours change.
+// What was chosen is in the fragment, behind the section that a link leads to, so that a link shows
+// what its sender saw: #partitioned-idle&cost=1&theme=dark.
+
+const state = new Map();
+let place = "";
+
+function read() {
+  state.clear();
+  const [first, ...rest] = location.hash.slice(1).split("&");
+  place = first.includes("=") ? "" : first;
+  for (const part of first.includes("=") ? [first, ...rest] : rest) {
+    const [name, value = ""] = part.split("=");
+    try {
+      state.set(name, decodeURIComponent(value));
+    } catch {
+      // Somebody cut the link short.
+    }
+  }
+}
+
+function write() {
+  const chosen = [...state].map(([name, value]) => `${name}=${encodeURIComponent(value)}`);
+  const hash = [place, ...chosen].filter(Boolean).join("&");
+  history.replaceState(null, "", hash ? `#${hash}` : location.href.split("#")[0]);
+}
+
+// What is as it would be anyway is not kept.
+function keep(name, value, standard = "") {
+  if (String(value) === String(standard)) state.delete(name);
+  else state.set(name, String(value));
+  write();
+}
+
+// Charts: each is drawn when it is first looked at, and anew when something else is chosen.
 
 const drawn = new Map();
+const chosen = new Map();
+const figures = all("figure.chart");
+const partOf = (figure) => drawings.charts[Number(figure.dataset.chart)];
+const choicesOf = (figure) => drawings.choices[partOf(figure).choices];
 
-function specification(number) {
-  const { spec, description, data } = drawings.charts[number];
-  const { fields, rows } = drawings.data[data];
-  const values = rows.map((row) => Object.fromEntries(fields.map((name, place) => [name, row[place]])));
+const records = ({ fields, rows }) => rows.map(
+  (row) => Object.fromEntries(fields.map((name, column) => [name, row[column]])));
+
+// The median of each revision's runs, and the closest of them that enclose it surely enough: once
+// for each round, as the dots of rounds stand side by side.
+function middles(rows, metric) {
+  const found = new Map();
+  const rounds = [...new Set(rows.map((row) => row.round))];
+  for (const row of rows) {
+    if (row[metric] === null || row[metric] === undefined) continue;
+    found.set(row.revision, [...(found.get(row.revision) ?? []), row[metric]]);
+  }
+  return [...found].flatMap(([revision, values]) => {
+    values.sort((one, other) => one - other);
+    const count = values.length;
+    const rank = drawings.ranks[count];
+    return rounds.map((round) => ({
+      revision,
+      round,
+      median: (values[Math.floor((count - 1) / 2)] + values[Math.ceil((count - 1) / 2)]) / 2,
+      low: values[Math.max(rank, 1) - 1],
+      high: values[count - Math.max(rank, 1)],
+      band: rank ? "95 % interval" : "range: too few runs",
+    }));
+  });
+}
+
+function specification(figure) {
+  const { spec, description, data } = partOf(figure);
+  const choices = choicesOf(figure);
+  const [, number] = choices[chosen.get(figure) ?? 0] ?? [];
+  const fills = drawings.fills[number] ?? {};
+  const values = records(drawings.data[data]);
+  const filled = JSON.parse(JSON.stringify(drawings.specs[spec]), (name, value) => (
+    typeof value === "string" && Object.hasOwn(fills, value) ? fills[value] : value));
   return {
     $schema: "https://vega.github.io/schema/vega-lite/v6.json",
-    ...drawings.specs[spec],
+    ...filled,
     description,
     width: "container",
     autosize: { type: "fit-x", contains: "padding" },
     data: { values },
+    datasets: fills.$metric ? { middles: middles(values, fills.$metric) } : {},
   };
 }
 
-async function draw(figure) {
-  const place = figure.querySelector(".drawing");
-  const options = {
-    renderer: "svg",
-    actions: { export: true, source: false, compiled: false, editor: false },
-    theme: root.dataset.theme === "dark" ? "dark" : undefined,
-    config: { background: "transparent", font: "system-ui", axis: { labelFontSize: 12, titleFontSize: 12 } },
-    tooltip: { theme: "custom" },
-  };
-  drawn.get(figure)?.finalize();
-  drawn.set(figure, null);
+// Drawn in the colour of the text around it, whatever that is and becomes.
+const ink = "currentColor";
+const lines = { domainColor: ink, domainOpacity: 0.6, tickColor: ink, tickOpacity: 0.6 };
+const options = {
+  renderer: "svg",
+  actions: { export: true, source: false, compiled: false, editor: false },
+  config: {
+    background: "transparent",
+    font: "system-ui",
+    axis: {
+      labelFontSize: 12, titleFontSize: 12, labelColor: ink, titleColor: ink, gridColor: ink, gridOpacity: 0.15,
+      ...lines,
+    },
+    legend: { labelColor: ink, titleColor: ink },
+    view: { stroke: null },
+    rule: { color: ink },
+    text: { color: ink },
+  },
+  tooltip: { theme: "custom" },
+};
+
+// It is a megabyte: nobody who only reads the answer waits for it.
+function load() {
+  if (globalThis.vegaEmbed) return;
+  const script = document.createElement("script");
+  script.textContent = document.getElementById("library").textContent;
+  document.head.append(script);
+}
+
+function draw(figure) {
+  load();
+  const before = drawn.get(figure);
+  const drawing = embed(figure, before);
+  drawn.set(figure, drawing);
+  return drawing;
+}
+
+async function embed(figure, before) {
+  const area = figure.querySelector(".drawing");
+  // One after the other: the last one chosen is what stays.
+  (await before)?.finalize();
   try {
-    drawn.set(figure, await vegaEmbed(place, specification(Number(figure.dataset.chart)), options));
-    place.querySelector("summary")?.setAttribute("aria-label", "Save this chart");
+    const result = await vegaEmbed(area, specification(figure), options);
+    area.querySelector("summary")?.setAttribute("aria-label", "Save this chart");
+    return result;
   } catch (error) {
-    place.textContent = `This chart cannot be drawn: ${error.message}`;
+    area.textContent = `This chart cannot be drawn: ${error.message}`;
+    return null;
   }
 }
 
@@ -49,12 +150,39 @@ const watch = new IntersectionObserver((entries) => {
 }, { rootMargin: "200px" });
 
 async function copyChart(figure) {
-  const canvas = await drawn.get(figure).view.toCanvas(2);
+  const result = await (drawn.get(figure) ?? draw(figure));
+  if (!result) throw new Error("it cannot be drawn");
+  // Elsewhere its ground is not that of the page.
+  const canvas = await result.view.background("white").toCanvas(2);
+  result.view.background("transparent").run();
   const image = new Promise((resolve) => { canvas.toBlob(resolve, "image/png"); });
   await navigator.clipboard.write([new ClipboardItem({ "image/png": image })]);
 }
 
+function choose(figure, choice) {
+  if ((chosen.get(figure) ?? 0) === choice) return;
+  chosen.set(figure, choice);
+  if (drawn.has(figure)) draw(figure);
+}
+
+function choiceOf(figure) {
+  const label = document.createElement("label");
+  const select = document.createElement("select");
+  choicesOf(figure).forEach(([title], number) => select.add(new Option(title, number)));
+  select.addEventListener("change", () => {
+    choose(figure, Number(select.value));
+    keep(`chart${figure.dataset.chart}`, select.value, 0);
+  });
+  label.classList.add("choice");
+  label.append("Show ", select);
+  return label;
+}
+
 // Tables: sorted by a column, filtered by what a row or heading is called, copied with tabs.
+
+const tables = all("table");
+const inOrder = new Map(tables.map((table) => [table, [...table.tBodies[0].rows]]));
+const captionOf = (table) => document.getElementById(table.getAttribute("aria-labelledby"));
 
 const keyOf = (row, column) => {
   const cell = row.cells[column];
@@ -68,15 +196,14 @@ function compare(one, other) {
   return typeof one === "number" ? -1 : 1;
 }
 
-function sort(table, column) {
-  const heading = table.tHead.rows[0].cells[column];
-  const down = heading.getAttribute("aria-sort") === "ascending";
+// By the first column where the number is 1, the other way round where it is -1; 0 as it was.
+function sort(table, by) {
   all("th", table.tHead).forEach((cell) => cell.removeAttribute("aria-sort"));
-  heading.setAttribute("aria-sort", down ? "descending" : "ascending");
-  const body = table.tBodies[0];
-  const rows = [...body.rows].map((row) => [keyOf(row, column), row]);
-  rows.sort(([one], [other]) => (down ? compare(other, one) : compare(one, other)));
-  body.append(...rows.map(([, row]) => row));
+  const heading = table.tHead.rows[0].cells[Math.abs(by) - 1];
+  heading?.setAttribute("aria-sort", by < 0 ? "descending" : "ascending");
+  const rows = inOrder.get(table).map((row) => [heading ? keyOf(row, Math.abs(by) - 1) : 0, row]);
+  rows.sort(([one], [other]) => (by < 0 ? compare(other, one) : compare(one, other)));
+  table.tBodies[0].append(...rows.map(([, row]) => row));
 }
 
 const textOf = (cell) => [...cell.childNodes]
@@ -112,26 +239,54 @@ function copyButton(what, act) {
   return made;
 }
 
+// Filters.
+
+const fields = ["revisions", "scenarios"].map((name) => document.getElementById(name));
+
 function filter() {
-  const wanted = (id) => document.getElementById(id).value.trim().toLowerCase();
-  const [revision, scenario] = [wanted("revisions"), wanted("scenarios")];
+  const [revision, scenario] = fields.map((field) => field.value.trim().toLowerCase());
   const lacks = (text, part) => !text.toLowerCase().includes(part);
   for (const table of all("#summary table, .scenario table")) {
     // Others have rows of something else, such as system calls.
     if (textOf(table.tHead.rows[0].cells[0]) !== "revision") continue;
-    for (const row of table.tBodies[0].rows) {
-      row.classList.toggle("away", lacks(row.cells[0].textContent, revision));
-    }
+    const rows = [...table.tBodies[0].rows];
+    for (const row of rows) row.classList.toggle("away", lacks(row.cells[0].textContent, revision));
+    table.closest(".table").classList.toggle("away", !rows.some(isShown));
   }
   for (const section of all(".scenario")) {
     section.classList.toggle("away", lacks(section.querySelector("h2").textContent, scenario));
   }
-  for (const table of all(".matrix table")) {
-    [...table.tHead.rows[0].cells].forEach((heading, column) => {
+  for (const matrix of all(".matrix")) {
+    const table = matrix.querySelector("table");
+    const headings = [...table.tHead.rows[0].cells];
+    headings.forEach((heading, column) => {
       const away = column > 0 && lacks(heading.textContent, scenario);
       for (const row of table.rows) row.cells[column].classList.toggle("away", away);
     });
+    if (!headings.slice(1).some(isShown)) matrix.querySelector(".table").classList.add("away");
   }
+  sayNothing(revision, scenario);
+}
+
+// Instead of tables that have nothing in them.
+function sayNothing(revision, scenario) {
+  const shown = all(".matrix .table");
+  const none = Boolean(revision || scenario) && (shown.length
+    ? !shown.some(isShown) : !all(".scenario").some(isShown));
+  const message = document.getElementById("nothing");
+  message.classList.toggle("away", !none);
+  document.querySelector(".legend")?.classList.toggle("away", none);
+  const asked = [revision && `revision “${revision}”`, scenario && `scenario “${scenario}”`];
+  message.replaceChildren(`Nothing here has ${asked.filter(Boolean).join(" and ")} in its name. `);
+  const clear = button("Show all", "Show all revisions and scenarios", () => {
+    for (const field of fields) {
+      field.value = "";
+      keep(field.id, "");
+    }
+    filter();
+    fields[0].focus();
+  });
+  message.append(clear);
 }
 
 // Flame graphs: callers above, as wide as what both revisions spend there together, coloured by
@@ -280,20 +435,49 @@ class FlameGraph {
 
 // The page as a whole.
 
-function choose(theme) {
+const dark = matchMedia("(prefers-color-scheme: dark)");
+const standardTheme = () => (dark.matches ? "dark" : "light");
+
+function setTheme(theme) {
   root.dataset.theme = theme;
   document.getElementById("theme").textContent = theme === "dark" ? "Light" : "Dark";
-  [...drawn.keys()].forEach(draw);
 }
 
 function showCost() {
-  const chosen = document.getElementById("cost")?.value;
-  all(".matrix").forEach((matrix, number) => matrix.classList.toggle("away", String(number) !== chosen));
+  const cost = document.getElementById("cost")?.value ?? "0";
+  all(".matrix").forEach((matrix, number) => matrix.classList.toggle("away", String(number) !== cost));
+}
+
+const folds = all("details").filter((part) => !part.closest("figure"));
+const openOnes = () => folds.flatMap((part, number) => (part.open ? [number] : [])).join(".");
+let isPrinting = false;
+
+// Everything as the fragment says, and as it was made where that says nothing.
+function apply() {
+  setTheme(["dark", "light"].includes(state.get("theme")) ? state.get("theme") : standardTheme());
+  for (const field of fields) field.value = state.get(field.id) ?? "";
+  const cost = document.getElementById("cost");
+  if (cost) {
+    cost.value = state.get("cost") ?? "0";
+    if (!cost.value) cost.value = "0";
+  }
+  const opened = new Set((state.get("open") ?? "").split("."));
+  folds.forEach((part, number) => { part.open = opened.has(String(number)); });
+  tables.forEach((table, number) => sort(table, Number(state.get(`sort${number}`)) || 0));
+  for (const figure of figures) {
+    const choice = Number(state.get(`chart${figure.dataset.chart}`)) || 0;
+    const known = choicesOf(figure)[choice] ? choice : 0;
+    choose(figure, known);
+    const select = figure.querySelector(".choice select");
+    if (select) select.value = String(known);
+  }
+  filter();
+  showCost();
 }
 
 function follow() {
   // Filtered away, it could not be gone to.
-  const section = location.hash && document.getElementById(location.hash.slice(1));
+  const section = place && document.getElementById(place);
   if (section) {
     section.classList.remove("away");
     const details = section.querySelector("details");
@@ -304,33 +488,70 @@ function follow() {
 
 root.classList.add("scripted");
 all(".controls").forEach((part) => { part.hidden = false; });
-for (const table of all("table")) {
-  const name = table.caption.textContent;
-  table.caption.append(copyButton(`the table ${name}`, () => copyTable(table)));
-  if (!table.classList.contains("sortable")) continue;
+tables.forEach((table, number) => {
+  const caption = captionOf(table);
+  const name = caption.textContent;
+  caption.after(copyButton(`the table ${name}`, () => copyTable(table)));
+  if (!table.closest(".sortable")) return;
   [...table.tHead.rows[0].cells].forEach((heading, column) => {
     const called = [...heading.children].map((part) => part.textContent).join(", ");
-    heading.append(button("⇅", `Sort by ${called}`, () => sort(table, column)));
+    heading.append(button("⇅", `Sort by ${called}`, () => {
+      const by = heading.getAttribute("aria-sort") === "ascending" ? -(column + 1) : column + 1;
+      sort(table, by);
+      keep(`sort${number}`, by, 0);
+    }));
   });
-}
-for (const figure of all("figure.chart")) {
+});
+for (const figure of figures) {
   const caption = figure.querySelector("figcaption");
-  caption.append(copyButton(`the chart ${caption.textContent}`, () => copyChart(figure)));
+  const name = caption.textContent;
+  if (choicesOf(figure).length > 1) caption.append(choiceOf(figure));
+  caption.append(copyButton(`the chart ${name}`, () => copyChart(figure)));
   watch.observe(figure);
 }
 for (const figure of all("figure.flame")) new FlameGraph(figure);
-document.getElementById("revisions").addEventListener("input", filter);
-document.getElementById("scenarios").addEventListener("input", filter);
-document.getElementById("cost")?.addEventListener("change", showCost);
-document.getElementById("theme").addEventListener(
-  "click", () => choose(root.dataset.theme === "dark" ? "light" : "dark"));
-addEventListener("hashchange", follow);
-addEventListener("beforeprint", () => {
-  all("section > details").forEach((part) => { part.open = true; });
-  all("figure.chart").filter((figure) => !drawn.has(figure)).forEach(draw);
+for (const field of fields) {
+  field.addEventListener("input", () => {
+    keep(field.id, field.value.trim());
+    filter();
+  });
+}
+document.getElementById("cost")?.addEventListener("change", ({ target }) => {
+  keep("cost", target.value, "0");
+  showCost();
 });
-choose(matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
-matchMedia("(prefers-color-scheme: dark)").addEventListener(
-  "change", (event) => choose(event.matches ? "dark" : "light"));
-showCost();
+document.getElementById("theme").addEventListener("click", () => {
+  const theme = root.dataset.theme === "dark" ? "light" : "dark";
+  setTheme(theme);
+  keep("theme", theme, standardTheme());
+});
+dark.addEventListener("change", () => {
+  if (!state.has("theme")) setTheme(standardTheme());
+});
+for (const part of folds) {
+  part.addEventListener("toggle", () => {
+    if (!isPrinting) keep("open", openOnes());
+  });
+}
+addEventListener("hashchange", () => {
+  const before = new Map(state);
+  read();
+  // A link within the page says only where to go.
+  if (place && !state.size) before.forEach((value, name) => state.set(name, value));
+  apply();
+  write();
+  follow();
+});
+addEventListener("beforeprint", () => {
+  isPrinting = true;
+  folds.forEach((part) => { part.open = true; });
+  figures.filter((figure) => !drawn.has(figure)).forEach(draw);
+});
+addEventListener("afterprint", () => {
+  const opened = new Set((state.get("open") ?? "").split("."));
+  folds.forEach((part, number) => { part.open = opened.has(String(number)); });
+  setTimeout(() => { isPrinting = false; });
+});
+read();
+apply();
 follow();
