@@ -11,7 +11,7 @@ from waitbench.system.streams import printable
 
 Point = tuple[float, float]
 
-_RINGS = (7, 14, 24, 38, 56, 80)
+_RINGS = (7, 14, 24, 38, 56, 80, 110)
 """Points from the mark to its name, tried one after the other."""
 _SIDES = ((1, 0), (0, 1), (0, -1), (-1, 0), (0.7, 0.7), (0.7, -0.7), (-0.7, 0.7), (-0.7, -0.7))
 """Where a name stands: right, above, below, left; then between these."""
@@ -40,6 +40,7 @@ def name_points(
     pixels = figure.dpi / 72
     taken = [_mark(axes, point, pixels) for point in (*others, *(at for _, at, _ in named))]
     taken += [Bbox(axes.transData.transform(line)).padded(pixels) for line in lines]
+    names: list[Bbox] = []
     for text, point, colour in named:
         shown = printable(text)
         width, height = _size(axes, shown)
@@ -52,7 +53,9 @@ def name_points(
                 width,
                 height,
             )
-            cost = _covered(box, taken) + 10 * (width * height - _covered(box, [frame]))
+            # Two names on one another can neither be read; one on a line can.
+            outside = width * height - _covered(box, [frame])
+            cost = _covered(box, taken) + 10 * (_covered(box, names) + outside)
             if best is None or cost < best[0]:
                 best = cost, box, ring
             if cost < 1:
@@ -64,7 +67,7 @@ def name_points(
             textcoords="offset points", ha="left", va="bottom", fontsize=style.SMALL, color=colour,
             annotation_clip=False, arrowprops=_LINE if ring > _NEAR else None,
         )  # fmt: skip
-        taken.append(box)
+        names.append(box)
 
 
 def _size(axes: Axes, text: str) -> tuple[float, float]:
