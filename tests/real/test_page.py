@@ -118,7 +118,7 @@ def draw(page: Page) -> None:
     unfold(page)
     for figure in page.locator("figure.chart").all()[:MOST_DRAWN]:
         figure.scroll_into_view_if_needed()
-        expect(figure.locator("svg.marks")).to_be_visible()
+        expect(figure.locator("svg.marks")).to_be_visible(timeout=30_000)
 
 
 def chart(page: Page, title: str) -> Locator:
@@ -126,7 +126,7 @@ def chart(page: Page, title: str) -> Locator:
     unfold(page)
     figure = page.locator("figure.chart", has_text=title).first
     figure.scroll_into_view_if_needed()
-    expect(figure.locator("svg.marks")).to_be_visible()
+    expect(figure.locator("svg.marks")).to_be_visible(timeout=30_000)
     return figure
 
 

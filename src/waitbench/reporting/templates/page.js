@@ -113,16 +113,24 @@ const options = {
   tooltip: { theme: "custom" },
 };
 
-// It is a megabyte: nobody who only reads the answer waits for it.
-function load() {
-  if (globalThis.vegaEmbed) return;
+// What draws is a megabyte: it is unpacked when the first chart is looked at.
+let library;
+
+async function unpack() {
+  const packed = atob(document.getElementById("library").textContent);
+  const bytes = Uint8Array.from(packed, (letter) => letter.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
   const script = document.createElement("script");
-  script.textContent = document.getElementById("library").textContent;
+  script.textContent = await new Response(stream).text();
   document.head.append(script);
 }
 
+function load() {
+  library ??= unpack();
+  return library;
+}
+
 function draw(figure) {
-  load();
   const before = drawn.get(figure);
   const drawing = embed(figure, before);
   drawn.set(figure, drawing);
@@ -134,6 +142,7 @@ async function embed(figure, before) {
   // One after the other: the last one chosen is what stays.
   (await before)?.finalize();
   try {
+    await load();
     const result = await vegaEmbed(area, specification(figure), options);
     area.querySelector("summary")?.setAttribute("aria-label", "Save this chart");
     return result;
