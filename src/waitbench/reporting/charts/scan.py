@@ -7,7 +7,9 @@ from matplotlib.ticker import LogLocator, NullFormatter
 from waitbench.analysis.growth import Shape, on_line, on_saturating
 from waitbench.analysis.scan import Curve, Scanned
 from waitbench.reporting.charts import style
+from waitbench.reporting.drawing import Look, looks
 from waitbench.reporting.scan import title
+from waitbench.system.streams import printable
 
 NAME_SUFFIX = "-scan"
 """What the chart's file is named with, behind scenario and parameter."""
@@ -26,8 +28,9 @@ def draw(scanned: Scanned) -> Figure:
     """The number to the right, per cent of a core upwards."""
     figure = Figure(figsize=(8, 5.5), layout="constrained")
     axes = figure.subplots()
-    for place, curve in enumerate(scanned.curves):
-        _draw_curve(axes, place, curve)
+    look_of = looks([curve.label for curve in scanned.curves])
+    for curve in scanned.curves:
+        _draw_curve(axes, look_of[curve.label], curve)
     axes.set(xscale="log", yscale="log")
     for axis in (axes.xaxis, axes.yaxis):
         least, most = axis.get_view_interval()
@@ -40,18 +43,21 @@ def draw(scanned: Scanned) -> Figure:
         figure, axes, title(scanned), "small: run · large: mean · line: C + N·R, where it fits"
     )
     style.tidy(axes)
-    style.legend(figure, [curve.label for curve in scanned.curves])
+    style.legend_of(figure, axes)
     return figure
 
 
-def _draw_curve(axes: Axes, place: int, curve: Curve) -> None:
-    colour, marker = style.colour(place), style.marker(place)
+def _draw_curve(axes: Axes, look: Look, curve: Curve) -> None:
+    colour, marker = look.colour, style.marker(look)
     for point in curve.points:
         shown = [run * 100 for run in point.runs if run > 0]
         axes.scatter([point.value] * len(shown), shown, s=8, color=colour, marker=marker, alpha=0.4)
     means = [(p.value, p.cost.value * 100) for p in curve.points if p.cost and p.cost.value > 0]
     if means:
-        axes.plot(*zip(*means, strict=True), marker, markersize=6, color=colour)
+        axes.plot(
+            *zip(*means, strict=True), marker, markersize=6, color=colour,
+            label=printable(curve.label),
+        )  # fmt: skip
     constant, slope = curve.constant, curve.slope
     if constant is None or slope is None or curve.growth is None:
         if means:
