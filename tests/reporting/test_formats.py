@@ -70,6 +70,8 @@ def test_a_ratio_is_said_as_people_say_it(ratio: float, said: str) -> None:
 
 def test_a_ratio_to_next_to_nothing_is_said_to_be_a_bound() -> None:
     assert format_change(Estimate(0.01, None, None, 3, is_bound=True)) == "at least 100× less"
+    assert format_range(Estimate(2.4, 2.2, 2.6, 6, is_bound=True)) == "at least 2.2× more"
+    assert format_range(Estimate(0.1, 0.05, 0.2, 6, is_bound=True)) == "at least 5× less"
 
 
 @pytest.mark.parametrize(

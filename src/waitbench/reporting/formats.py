@@ -127,11 +127,16 @@ def format_change(ratio: Estimate | float, less: str = "less", more: str = "more
 
 
 def format_range(ratio: Estimate, less: str = "less", more: str = "more") -> str:
-    """The interval of a ratio as it is said: "4.3× – 40× less", "4 % less – 1.2× more"."""
+    """The interval of a ratio as it is said: "4.3× – 40× less", "4 % less – 1.2× more".
+
+    A bound has no far end: "at least 2.2× more".
+    """
     if ratio.low is None or ratio.high is None:
         return ""
     # Nearest to no change first.
     ends = sorted((ratio.low, ratio.high), key=_factor)
+    if ratio.is_bound and ratio.excludes_one:
+        return f"at least {format_change(ends[0], less, more)}"
     if all(_size(end) == _SAME for end in ends):
         return _SAME
     if (ratio.low < 1) == (ratio.high < 1) or _size(ends[0]) == _SAME:
