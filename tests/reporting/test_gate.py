@@ -5,7 +5,9 @@ from xml.etree import ElementTree
 
 import pytest
 
+from tests.analysis.judged import judge
 from tests.gate_runs import record_of, rounds, verdict_of
+from tests.records import make_record, times
 from waitbench.analysis.gate import FailedRuns, GateVerdict
 from waitbench.analysis.tail import Tail
 from waitbench.analysis.verdicts import GateOutcome, Verdict
@@ -21,6 +23,17 @@ def test_the_headline_names_what_failed_and_where(failing: GateVerdict) -> None:
         "FAIL: new: system time 1.5× more in a; new: system time 1.5× more in b; "
         "new: system time 1.5× more in c; 2 more"
     )
+
+
+def test_a_rise_from_next_to_nothing_is_at_least_so_large() -> None:
+    from_nothing = make_record({"a": [times(1, 0, 0)] * 6, "b": [times(1, 0, 1)] * 6})
+    from_something = make_record({"a": [times(1, 0, 0.5)] * 6, "b": [times(1, 0, 1)] * 6})
+    (least,), (exact,) = judge(from_nothing), judge(from_something)
+    assert (least.is_bound, exact.is_bound) == (True, False)
+    assert texts.ratio_text(least).startswith("≥ ")
+    assert texts.ratio_text(exact).startswith("2.00 ")
+    verdict = verdict_of(from_nothing, criteria=["system:10%"])
+    assert "system time at least" in texts.headline(verdict)
 
 
 def test_every_outcome_has_its_own_headline(

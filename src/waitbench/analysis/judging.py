@@ -46,6 +46,8 @@ class Judgement:
     verdict: Verdict = Verdict.INCONCLUSIVE
     ratio: float | None = None
     """Candidate to baseline; ``None`` with too few rounds."""
+    is_bound: bool = False
+    """Whether one side was next to nothing: the ratio is at least so far from 1."""
     low: float | None = None
     high: float | None = None
     """Bounds that hold over all looks together; the lower one over all hypotheses too."""
@@ -197,6 +199,7 @@ def judge(question: Question, when: Schedule) -> Judgement:
         explained,
         verdict=verdict,
         ratio=ratio(found.centre),
+        is_bound=_is_bound(about, criterion.metric, answer.count),
         low=ratio(found.low) if math.isfinite(found.low) else None,
         high=ratio(found.high),
         rounds=answer.count,
@@ -236,6 +239,16 @@ def _judge_tail(
         tail=found,
         hopeless=verdict is Verdict.INCONCLUSIVE and not tail.looks_left(found.rounds, when.last),
         disturbed=disturbed,
+    )
+
+
+def _is_bound(question: Question, metric: Metric, rounds: int) -> bool:
+    """Whether in any scenario exactly one side is next to nothing, by its mean."""
+    return any(
+        len({math.fsum(side) / rounds < metric.floor for side in zip(*pairs[:rounds], strict=True)})
+        > 1
+        for pairs in question.pairs(metric)
+        if pairs
     )
 
 

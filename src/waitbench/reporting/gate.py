@@ -231,9 +231,11 @@ def ratio_text(judgement: Judgement) -> str:
     if judgement.ratio is None or judgement.high is None:
         return NOTHING
     high = format_bound(judgement.high)
+    sign = ("≥ " if judgement.ratio > 1 else "≤ ") if judgement.is_bound else ""
+    middle = f"{sign}{format_bound(judgement.ratio)}"
     if judgement.low is None:
-        return f"{format_bound(judgement.ratio)} (≤ {high})"
-    return f"{format_bound(judgement.ratio)} ({format_bound(judgement.low)}–{high})"
+        return f"{middle} (≤ {high})"
+    return f"{middle} ({format_bound(judgement.low)}–{high})"
 
 
 def findable_text(judgement: Judgement) -> str:
@@ -262,8 +264,11 @@ def _risen(judgement: Judgement) -> str:
     what = judgement.criterion.metric.title
     if judgement.tail is not None:
         risen = f"rare bad runs of {what}"
+    elif judgement.ratio is None:
+        risen = what
     else:
-        risen = what if judgement.ratio is None else f"{what} {format_change(judgement.ratio)}"
+        least = "at least " if judgement.is_bound else ""
+        risen = f"{what} {least}{format_change(judgement.ratio)}"
     return f"{judgement.label}: {risen} in {judgement.place}"
 
 

@@ -79,6 +79,7 @@ def _plain(judgement: Judgement) -> dict[str, Any]:
         "cost": judgement.cost.name if judgement.cost else None,
         "cost_ratio": judgement.cost_ratio,
         "ratio": judgement.ratio,
+        "is_bound": judgement.is_bound,
         "means": judgement.means,
         "tail": None if judgement.tail is None else asdict(judgement.tail),
         "low": judgement.low,
