@@ -46,7 +46,7 @@ def test_the_example_of_the_document_is_read_and_its_reference_has_every_key(
     tmp_path: Path,
 ) -> None:
     document = (ROOT / "docs" / "workers.md").read_text("utf-8")
-    (example,) = re.findall(r"```toml\n(.*?)```", document, re.DOTALL)
+    example = re.findall(r"```toml\n(.*?)```", document, re.DOTALL)[0]
     for name in ("rq_tasks.py", "rq_poke.py"):
         (tmp_path / name).touch()
     path = tmp_path / "mine.toml"

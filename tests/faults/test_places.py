@@ -52,7 +52,10 @@ def test_a_link_to_compare_starts_what_it_leads_to_wherever_one_is(
         capture_output=True, text=True, check=False, cwd=tmp_path,
         env=plain({"CDPATH": f"{tmp_path}:/"}),
     )  # fmt: skip
-    assert (shown.returncode, "REVISION]..." in shown.stdout) == (0, True), shown.stderr
+    assert (shown.returncode, "./compare.sh [OPTIONS] [REVISION...]" in shown.stdout) == (
+        0,
+        True,
+    ), shown.stderr
 
 
 def plain(more: dict[str, str]) -> dict[str, str]:

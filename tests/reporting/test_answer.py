@@ -274,7 +274,7 @@ def test_a_command_is_repeated_into_a_folder_of_its_own(more: tuple[str, ...], t
 
 
 @pytest.mark.parametrize(
-    ("steady", "option"), [(0.1, "--gate"), (4.0, "--trace")], ids=["faster", "slower"]
+    ("steady", "option"), [(0.1, "--gate"), (4.0, "--why")], ids=["faster", "slower"]
 )
 def test_what_is_best_done_next_depends_on_what_was_found(steady: float, option: str) -> None:
     found = next_step(compare(make_record({"old": runs(2), "new": runs(steady)})), ARGV)
@@ -306,7 +306,7 @@ def test_the_gate_has_the_last_word(verdict: GateVerdict, mark: str) -> None:
     assert not any("slower" in line for line in lines), "its verdict is the only one"
     step = gate_answer.next_step(verdict, ARGV)
     assert step is not None
-    assert step.text.endswith("--trace" if verdict.failures else "--full")
+    assert step.text.endswith("--why" if verdict.failures else "--full")
 
 
 def test_the_marks_of_verdicts_differ() -> None:

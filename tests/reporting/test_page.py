@@ -37,7 +37,7 @@ def test_a_page_of_one_comparison_begins_with_a_card_a_candidate_and_a_matrix() 
     assert page.facts[:3] == ("2 scenarios", "single", "5 rounds")
     assert page.facts[-1] == "20 runs, none failed"
     (card,) = page.cards
-    assert (card.title, card.standing) == ("v2", "worse")
+    assert (card.title, card.level) == ("v2", "worse")
     (headline,) = card.headlines
     assert headline.text == "1.49× more CPU while waiting"
     assert headline.aside == "in all 2 scenarios"
@@ -60,7 +60,7 @@ def test_the_first_matrix_judges_as_the_sentences_do() -> None:
     scenes = [*kept("one", ("a", "b"), ("idle",)).scenes, Scene.of(working_engines())]
     one = ReadFolder(folder=Path("one"), context=scenes[1].record.context, scenes=scenes)
     page = compose([one])
-    assert page.cards[0].standing == "worse"
+    assert page.cards[0].level == "worse"
     steady, cpu = page.matrices[:2]
     assert texts(steady.rows[0]) == ["b", "▲ 1.49× more", "▲ 1.51× more*"]
     assert steady.notes == ("* total CPU: the steady phase is not known, or not the same work.",)
@@ -94,7 +94,7 @@ def test_a_page_of_runs_that_failed_says_how_many_and_shows_their_last_words_and
     context = record.context
     page = compose([ReadFolder(folder=Path("one"), context=context, scenes=[Scene.of(record)])])
     (card,) = page.cards
-    assert card.standing == "failed"
+    assert card.level == "failed"
     assert card.failures == ("2 runs of idle: failed: exit code 1: <boom>",)
     assert page.failures == ()
     assert page.facts[-1] == "2 runs with figures, 2 failed"
@@ -124,7 +124,7 @@ def test_a_page_of_many_begins_with_the_steps_and_has_every_trend() -> None:
     assert page.lead == ("50 of 300 are shown",)
     (card,) = page.cards
     assert card.title == "waiting, single"
-    assert card.standing == "worse"
+    assert card.level == "worse"
     assert " than in v" in card.headlines[0].text
     assert page.sections[0].id == "steps"
     assert "rose with v2" in page.sections[0].parts[0].sentences[0]
@@ -194,7 +194,7 @@ def test_a_failing_baseline_is_named_above_all_cards() -> None:
     one = ReadFolder(folder=Path("one"), context=record.context, scenes=[Scene.of(record)])
     page = compose([one])
     assert page.failures == ("a, 1 run of idle: timed-out: after 60 s",)
-    assert page.cards[0].standing == "not measured"
+    assert page.cards[0].level == "not measured"
 
 
 def test_better_here_and_worse_there_is_mixed_and_the_worst_lateness_is_named() -> None:
@@ -212,7 +212,7 @@ def test_better_here_and_worse_there_is_mixed_and_the_worst_lateness_is_named() 
     scenes = [Scene.of(record) for record in records]
     one = ReadFolder(folder=Path("one"), context=records[0].context, scenes=scenes)
     (card,) = compose([one]).cards
-    assert card.standing == "mixed"
+    assert card.level == "mixed"
     assert [headline.text for headline in card.headlines] == [
         "3× more CPU while waiting", "10× less CPU while waiting",
     ]  # fmt: skip

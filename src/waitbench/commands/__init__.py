@@ -7,9 +7,10 @@ import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from importlib import import_module
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperArgument, TyperCommand
 from typer.exceptions import TyperException
 
 from waitbench import families
@@ -56,6 +57,21 @@ HIDDEN = ("unit", "worker")
 """No user types these."""
 
 
+class _Command(TyperCommand):
+    """A command whose usage is what the user types, with arguments as other programs write them."""
+
+    def format_usage(self, ctx: Any, formatter: Any) -> None:
+        arguments = [param for param in self.get_params(ctx) if isinstance(param, TyperArgument)]
+        names = [f"{one.metavar}{'' if one.nargs == 1 else '...'}" for one in arguments]
+        pieces = [
+            name if one.required else f"[{name}]"
+            for one, name in zip(arguments, names, strict=True)
+        ]
+        formatter.write_usage(
+            installation.called(str(ctx.info_name)), " ".join(["[OPTIONS]", *pieces])
+        )
+
+
 def make_app(*names: str) -> typer.Typer:
     """The command line with these commands; with every one if none is named, or an unknown one."""
     app = typer.Typer(
@@ -75,6 +91,7 @@ def make_app(*names: str) -> typer.Typer:
         module = import_module(COMMANDS[name])
         command = app.command(
             name,
+            cls=_Command,
             epilog=installation.as_called(getattr(module, "EXAMPLES", "")) or None,
             hidden=name in HIDDEN,
             context_settings=getattr(module, "CONTEXT_SETTINGS", None),
@@ -126,7 +143,12 @@ def _run() -> tuple[int, str]:
     said = ""
     try:
         with endings.interruptible():
-            code = int(make_app(*sys.argv[1:2])(standalone_mode=False) or ExitCode.OK)
+            code = int(
+                make_app(*sys.argv[1:2])(
+                    prog_name=installation.program_name(), standalone_mode=False
+                )
+                or ExitCode.OK
+            )
     except typer.Exit as ending:
         code = ending.exit_code
     except HarnessError as error:

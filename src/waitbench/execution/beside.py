@@ -94,13 +94,13 @@ class Beside:
         return process.returncode, said
 
     def count_logged(self, pattern: str) -> int:
-        """How many lines of its output match."""
-        found, count = re.compile(pattern), 0
+        """How often its output matches: two copies that share it may print into one line."""
+        found, count = re.compile(pattern, re.MULTILINE), 0
         for name in OUTPUT:
             with (self.run / name).open("rb") as file:
                 file.seek(self._seen[name])
-                lines = file.read().decode("utf-8", "replace").splitlines()
-            count += sum(found.search(line) is not None for line in lines)
+                text = "\n".join(file.read().decode("utf-8", "replace").splitlines())
+            count += sum(1 for _ in found.finditer(text))
         return count
 
     def is_silent(self) -> bool:

@@ -79,8 +79,8 @@ def _card(label: str, found: Sequence[Found]) -> Card:
     names, several = _short_names([of.scenario for of in comparisons]), len(found) > 1
     return Card(
         title=label,
-        standing=_standing([row.judged for _, row in found], bool(failed)),
-        # What the standing says comes first.
+        level=_level([row.judged for _, row in found], bool(failed)),
+        # What the level says comes first.
         headlines=tuple(sorted(headlines_of(found, ""), key=lambda one: _ORDER.index(one.mark))),
         price=_price(found, names),
         lines=tuple(_line(names[of.scenario], of, row) for of, row in found) if several else (),
@@ -89,7 +89,7 @@ def _card(label: str, found: Sequence[Found]) -> Card:
     )
 
 
-def _standing(ratios: Sequence[Estimate | None], has_failures: bool) -> str:
+def _level(ratios: Sequence[Estimate | None], has_failures: bool) -> str:
     verdicts = {ratio.verdict for ratio in ratios if ratio is not None}
     if not verdicts:
         return FAILED if has_failures else NOTHING
@@ -175,7 +175,7 @@ def _card_of_trend(found: Trend, metric: Metric, title: str) -> Card:
     )
     return Card(
         title=title,
-        standing=_standing([ratio], has_failures=False) if name != found.anchor else SAME,
+        level=_level([ratio], has_failures=False) if name != found.anchor else SAME,
         headlines=(Headline(text=text, style="", mark=MARKS[ratio.verdict], aside=aside),),
         lines=tuple(
             _line_of(f"{step.after}{' (provisional)' if step.provisional else ''}", step.ratio)

@@ -191,7 +191,7 @@ class Card:
     """The answer to whether something is better, for who reads no more."""
 
     title: str
-    standing: str
+    level: str
     """How it stands, in a word."""
     headlines: tuple["Headline", ...]
     """How much, and how sure."""

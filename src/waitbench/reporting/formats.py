@@ -51,6 +51,13 @@ def format_digits(value: float, digits: int, *, zeros: bool = False) -> str:
     return text if zeros or "." not in text else text.rstrip("0").rstrip(".")
 
 
+def rounded(value: float) -> float:
+    """Four digits of a chart's data: more is noise, and would be most of the page."""
+    if value == 0 or not math.isfinite(value):
+        return 0.0
+    return float(f"{value:.4g}")
+
+
 def format_number(value: float) -> str:
     """Three digits, or all before the point."""
     return format_digits(value, _DIGITS)

@@ -11,7 +11,7 @@ from waitbench.analysis.trend import TrendStep
 from waitbench.model.metrics import Metric
 from waitbench.model.series import titles
 from waitbench.reporting.document import Table
-from waitbench.reporting.formats import format_factor
+from waitbench.reporting.formats import format_factor, format_ratio
 
 _HEADER = ("revision", "date", "ratio", "95 % CI", "sittings", "machines", "step")
 _COLUMNS = (
@@ -199,3 +199,11 @@ def _plain_step(step: TrendStep) -> dict[str, Any]:
 
 def _plain_ratio(ratio: Estimate) -> dict[str, float | None]:
     return {"ratio": ratio.value, "low": ratio.low, "high": ratio.high}
+
+
+def step_text(step: TrendStep | None) -> str:
+    """A step's ratio, and whether it is certain; empty where there is none."""
+    if step is None:
+        return ""
+    provisional = " provisional" if step.provisional else ""
+    return f"{format_ratio(step.ratio)}{provisional}"

@@ -4,27 +4,19 @@ Specifications are constant but for their kind, so that a page of many charts ho
 is chosen in a chart stands in it for a placeholder, such as ``$title``: see ``Choice``.
 """
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from waitbench.analysis.history import Place, Trend
 from waitbench.analysis.statistics import Comparison
-from waitbench.analysis.trend import TrendStep
 from waitbench.model.metrics import Metric
 from waitbench.model.record import Record
 from waitbench.model.run import Measurement, ThreadSample
 from waitbench.reporting.comparison import SPLIT
 from waitbench.reporting.document import Chart, Choice
-from waitbench.reporting.drawing import (
-    COLOURS,
-    are_far_apart,
-    fences,
-    looks,
-    worth_a_row,
-)
-from waitbench.reporting.formats import format_change, format_ratio
-from waitbench.reporting.history import newest_of
+from waitbench.reporting.drawing import COLOURS, are_far_apart, fences, looks, worth_a_row
+from waitbench.reporting.formats import format_change, rounded
+from waitbench.reporting.history import newest_of, step_text
 
 Rows = list[dict[str, Any]]
 
@@ -211,7 +203,7 @@ _LEGEND = {"title": None, "orient": "bottom", "labelLimit": 220, "columns": 2}
 def parts(comparison: Comparison) -> Chart | None:
     """Where the CPU went: the mean of each part of each revision."""
     rows = [
-        {"revision": row.label, "part": part, "seconds": _rounded(max(value, 0.0))}
+        {"revision": row.label, "part": part, "seconds": rounded(max(value, 0.0))}
         for row in comparison.rows
         for name, part in SPLIT.items()
         if name in row.estimates
@@ -294,9 +286,9 @@ def trend(found: Trend, metric: Metric, newest: int = 0) -> Chart:
         {
             "revision": place.entry.name,
             "date": (place.entry.date or "")[:10],
-            "ratio": _rounded(place.ratio.value),
-            "low": _rounded(place.ratio.low or place.ratio.value),
-            "high": _rounded(place.ratio.high or place.ratio.value),
+            "ratio": rounded(place.ratio.value),
+            "low": rounded(place.ratio.low or place.ratio.value),
+            "high": rounded(place.ratio.high or place.ratio.value),
             "sittings": place.ratio.count,
             "machines": place.machines,
             "step": step_text(steps.get(place.entry.name)),
@@ -343,7 +335,7 @@ def trend(found: Trend, metric: Metric, newest: int = 0) -> Chart:
     every = Choice(title="all", fills={"$scale": {"type": "log", "nice": False}})
     choices: tuple[Choice, ...] = (every,)
     if beyond and inside:
-        domain = [_rounded(min(*inside, 1.0) / _MARGIN), _rounded(max(*inside, 1.0) * _MARGIN)]
+        domain = [rounded(min(*inside, 1.0) / _MARGIN), rounded(max(*inside, 1.0) * _MARGIN)]
         clamped = {"type": "log", "domain": domain, "clamp": True, "nice": False}
         choices = (Choice(title="without outliers", fills={"$scale": clamped}), every)
     return Chart(
@@ -363,14 +355,6 @@ def _beyond(place: Place) -> str:
     return f"{'▲' if place.ratio.value > 1 else '▼'} {format_change(place.ratio)}"
 
 
-def step_text(step: TrendStep | None) -> str:
-    """A step's ratio, and whether it is certain; empty where there is none."""
-    if step is None:
-        return ""
-    provisional = " provisional" if step.provisional else ""
-    return f"{format_ratio(step.ratio)}{provisional}"
-
-
 def _row(run: Measurement, metrics: Sequence[Metric]) -> dict[str, Any]:
     return {
         "revision": run.label,
@@ -385,7 +369,7 @@ def _value(run: Measurement, metric: Metric) -> float | None:
     if metric.key not in run.metrics:
         return None
     factor = 1000 if metric.name == "latency" else 2**-20 if metric.unit == "byte" else 1
-    return _rounded(run.metrics[metric.key] * factor)
+    return rounded(run.metrics[metric.key] * factor)
 
 
 def _known(rows: Rows, name: str) -> list[float]:
@@ -408,10 +392,3 @@ def _titled(metric: Metric) -> str:
     if metric.name == "latency":
         unit = "ms"
     return f"{metric.title}, {unit}" if unit != "count" else metric.title
-
-
-def _rounded(value: float) -> float:
-    """Four digits: more is noise, and would be most of the page."""
-    if value == 0 or not math.isfinite(value):
-        return 0.0
-    return float(f"{value:.4g}")

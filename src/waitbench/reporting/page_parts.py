@@ -16,7 +16,7 @@ from waitbench.reporting import comparison, idle, machines, page_charts, traces,
 from waitbench.reporting.costs import AS_IT_IS, Units
 from waitbench.reporting.document import Log, Part, Ratio, Source, Table, Word
 from waitbench.reporting.formats import NOTHING, format_bytes
-from waitbench.reporting.history import newest_of, notes
+from waitbench.reporting.history import newest_of, notes, step_text
 from waitbench.system.installation import as_called
 
 _GROUPS = (
@@ -128,7 +128,7 @@ def _trend_table(found: Trend, metric: Metric, newest: int) -> Table:
                 Ratio(place.ratio),
                 Word(text=str(place.ratio.count), sort=place.ratio.count),
                 Word(text=str(place.machines), sort=place.machines),
-                page_charts.step_text(steps.get(place.entry.name)),
+                step_text(steps.get(place.entry.name)),
             )
             for number, place in enumerate(newest_of(found, newest))
         ),

@@ -14,6 +14,7 @@ from waitbench.reporting.formats import (
     format_interval,
     format_number,
     format_spread,
+    rounded,
 )
 
 _HEIGHT = 320
@@ -254,8 +255,8 @@ def chart(scanned: Scanned) -> Chart | None:
         {
             "revision": curve.label,
             "value": point.value,
-            "run": _rounded(run * 100),
-            "mean": _rounded(point.cost.value * 100),
+            "run": rounded(run * 100),
+            "mean": rounded(point.cost.value * 100),
         }
         for curve in scanned.curves
         for point in curve.points
@@ -327,7 +328,3 @@ def _read_out(estimate: Estimate, factor: float) -> str:
         return value
     low, high = (format_number(end * factor) for end in (estimate.low, estimate.high))
     return f"{value} ({CONFIDENCE * 100:.0f} % CI {low}–{high})"
-
-
-def _rounded(value: float) -> float:
-    return float(f"{value:.4g}")
