@@ -7,7 +7,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from waitbench.families.embedding import endpoints, scenarios
+from waitbench.families import embedding
+from waitbench.families.embedding import endpoints
 from waitbench.model.errors import HarnessError, UsageError
 
 ANSWERS = {
@@ -77,7 +78,7 @@ def test_a_service_that_is_not_there_is_named() -> None:
 
 
 def test_every_scenario_warms_its_services_up_by_full_batches(url: str) -> None:
-    for scenario in scenarios.SCENARIOS:
+    for scenario in embedding.SCENARIOS:
         assert scenario.family.services is not None
         arrived.clear()
         scenario.family.services(scenario.parameters).warm_up(url)

@@ -13,7 +13,8 @@ from tests.families.embedding.loads import one_load
 from tests.services.plans import plan
 from waitbench.execution import services
 from waitbench.execution.services import running
-from waitbench.families.embedding import load, scenarios
+from waitbench.families import embedding
+from waitbench.families.embedding import load
 from waitbench.families.embedding.kept import ModeLoad
 from waitbench.families.embedding.load import LoadOptions, put_load
 from waitbench.model.errors import ExitCode, HarnessError, UsageError
@@ -46,11 +47,11 @@ def printed(output: Console) -> str:
 
 @pytest.mark.integration
 @pytest.mark.usefixtures("without_oha")
-@pytest.mark.parametrize("mode", scenarios.MODES)
+@pytest.mark.parametrize("mode", embedding.MODES)
 def test_a_load_of_clients_gets_each_its_own_vectors(
     services_python: Path, tmp_path: Path, mode: str
 ) -> None:
-    with running(services_python, scenarios.plan(mode), tmp_path) as found:
+    with running(services_python, embedding.plan(mode), tmp_path) as found:
         questions = load.prepare(found.url, found.urls[0], inputs=2)
         before = found.counters()
         seen = load.put(found.url, questions, connections=50, duration_s=1.0)

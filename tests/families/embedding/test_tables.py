@@ -6,7 +6,7 @@ import pytest
 
 from tests.families.embedding.loads import one_load
 from tests.records import context, measurement
-from waitbench.families.embedding import scenarios
+from waitbench.families import embedding
 from waitbench.families.embedding.kept import Modes, summarize
 from waitbench.families.embedding.tables import load_tables, worker_tables
 from waitbench.model.record import Record
@@ -170,6 +170,6 @@ def test_without_a_load_there_is_no_table() -> None:
 
 def test_metrics_of_a_run_are_quantiles_of_its_requests() -> None:
     samples = [{"taken_s": taken / 100} for taken in range(1, 102)]
-    found = scenarios.FAMILY.metrics_of(samples, {})
+    found = embedding.FAMILY.metrics_of(samples, {})
     assert found == pytest.approx({"request_latency_p50": 0.51, "request_latency_p99": 1.0})
-    assert scenarios.FAMILY.metrics_of([], {}) == {}
+    assert embedding.FAMILY.metrics_of([], {}) == {}

@@ -6,8 +6,7 @@ import pytest
 
 from waitbench import engines
 from waitbench.execution.services import prepare
-from waitbench.families.kafka import broker
-from waitbench.families.kafka.scenarios import BROKER_VARIABLE, FAMILY, SCENARIOS
+from waitbench.families.kafka import BROKER_VARIABLE, FAMILY, SCENARIOS, broker
 from waitbench.model.errors import HarnessError, UsageError
 from waitbench.model.scenario import KAFKA, ServicePlan, Topology
 from waitbench.system.places import Cache

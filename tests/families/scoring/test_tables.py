@@ -6,7 +6,7 @@ import pytest
 
 from tests.families.scoring.records import asked, calls
 from tests.records import measurement
-from waitbench.families.scoring import scenarios
+from waitbench.families import scoring
 from waitbench.families.scoring.tables import tables
 from waitbench.model.record import Record
 from waitbench.reporting.document import Cell
@@ -70,7 +70,7 @@ def test_metrics_of_a_run_are_those_of_its_calls() -> None:
         {"taken_s": taken / 100, "lines": 10.0 * taken, "user_s": 0.5, "system_s": 0.25}
         for taken in range(1, 102)
     ]
-    found = scenarios.FAMILY.metrics_of(samples, {"model_user_s": 202.0})
+    found = scoring.FAMILY.metrics_of(samples, {"model_user_s": 202.0})
     assert found == pytest.approx(
         {
             "lines_per_call": 510.0,
@@ -82,8 +82,8 @@ def test_metrics_of_a_run_are_those_of_its_calls() -> None:
             "call_model_system": 0.0,
         }
     )
-    assert set(found) == {metric.key for metric in scenarios.METRICS}
-    assert scenarios.FAMILY.metrics_of([], {}) == {}
+    assert set(found) == {metric.key for metric in scoring.METRICS}
+    assert scoring.FAMILY.metrics_of([], {}) == {}
 
 
 def test_a_sample_that_is_not_of_a_call_is_none() -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 from rich.console import Console
 
 from waitbench.execution import plan, services
-from waitbench.families import presenting
-from waitbench.families.embedding import charts, client, endpoints, kept, oha, scenarios, tables
+from waitbench.families import embedding, presenting
+from waitbench.families.embedding import charts, client, endpoints, kept, oha, tables
 from waitbench.families.embedding.kept import ModeLoad
 from waitbench.families.embedding.traffic import Load, Questions, failures, make_questions
 from waitbench.model.errors import ExitCode, HarnessError, UsageError
@@ -47,7 +47,7 @@ def put_load(options: LoadOptions, results: Path | None, output: Console) -> Exi
     """
     _validate(options)
     cache = Cache()
-    modes = options.modes or tuple(scenarios.MODES)
+    modes = options.modes or tuple(embedding.MODES)
     done: dict[str, list[ModeLoad]] = {mode: [] for mode in modes}
     with folders.removed_if_unused(results), PreparationLog(output, quiet=False) as log:
         python = services.make_environment(cache, log.about)
@@ -91,8 +91,8 @@ def put(url: str, questions: Questions, connections: int, duration_s: float) -> 
 
 def _validate(options: LoadOptions) -> None:
     for mode in options.modes:
-        if mode not in scenarios.MODES:
-            raise UsageError(f"--mode {mode!r} is not one of: {', '.join(scenarios.MODES)}.")
+        if mode not in embedding.MODES:
+            raise UsageError(f"--mode {mode!r} is not one of: {', '.join(embedding.MODES)}.")
     for name, number, most in (
         ("--connections", options.connections, _MOST_CONNECTIONS),
         ("--duration", options.duration_s, _LONGEST_S),
@@ -111,7 +111,7 @@ def _validate(options: LoadOptions) -> None:
 
 
 def _load_mode(mode: str, options: LoadOptions, python: Path, cache: Cache) -> ModeLoad:
-    servers = scenarios.plan(mode, call_cost_ms=options.call_cost_ms, url=options.url)
+    servers = embedding.plan(mode, call_cost_ms=options.call_cost_ms, url=options.url)
     with services.running(python, servers, cache.folder("logs")) as up:
         with up.blamed():
             questions = prepare(up.url, up.urls[0], inputs=options.inputs)
@@ -119,5 +119,5 @@ def _load_mode(mode: str, options: LoadOptions, python: Path, cache: Cache) -> M
             load = put(up.url, questions, options.connections, options.duration_s)
         cpu_s = {name: used - cpu_before[name] for name, used in up.cpu_s().items()}
         counted = {key: count - counted_before[key] for key, count in up.counters().items()}
-    calls = counted.get(scenarios.UPSTREAM_CALLS)
+    calls = counted.get(embedding.UPSTREAM_CALLS)
     return ModeLoad(load, cpu_s, None if calls is None else int(calls))

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 from statistics import fmean, median
 
+from waitbench.families.embedding import FAMILY, SCENARIOS, UPSTREAM_CALLS
 from waitbench.families.embedding.kept import ModeFigures, Modes
-from waitbench.families.embedding.scenarios import FAMILY, SCENARIOS, UPSTREAM_CALLS
 from waitbench.families.embedding.traffic import failures
 from waitbench.model.metrics import quantile
 from waitbench.model.record import Record
