@@ -31,8 +31,7 @@ from waitbench.analysis.gate import GateVerdict
 from waitbench.execution.measure import Measurer
 from waitbench.execution.session import Observer, Session
 from waitbench.families import selection
-from waitbench.model.instruments import Instruments
-from waitbench.model.metrics import BY_NAME, Metric
+from waitbench.model.metrics import BY_NAME, Instruments, Metric
 from waitbench.model.record import Context, Record, RevisionRecord
 from waitbench.model.run import Measurement, PlannedRun
 from waitbench.pipeline.gating import Gate, last_look

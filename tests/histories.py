@@ -8,8 +8,7 @@ from tests.repositories import everywhere
 from waitbench import engines
 from waitbench.environments.candidates import Candidates
 from waitbench.environments.repository import Repository
-from waitbench.model.history import SearchRange
-from waitbench.model.revision import Commit, Release, Revision
+from waitbench.model.revision import Commit, Release, Revision, SearchRange
 from waitbench.system.places import Cache
 
 

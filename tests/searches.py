@@ -3,9 +3,8 @@
 from tests.analysis.searched import history, search
 from waitbench.analysis.bisection import Grain, Searched, Stage
 from waitbench.analysis.criteria import Criterion
-from waitbench.model.history import LoggedCommit, Point
 from waitbench.model.metrics import BY_NAME
-from waitbench.model.revision import Commit, Release
+from waitbench.model.revision import Commit, LoggedCommit, Point, Release
 
 HOSTILE = "<b>a|b\u202e`$(x)`"
 """A subject as anybody may write it."""

@@ -8,8 +8,7 @@ from tests.records import make_record, measurement, outcome, working_engines
 from waitbench.analysis import criteria
 from waitbench.analysis.criteria import DEFAULTS, Criterion, Question, Scope, ask, parse
 from waitbench.model.errors import UsageError
-from waitbench.model.instruments import Instruments
-from waitbench.model.metrics import BY_NAME, METRICS, Metric
+from waitbench.model.metrics import BY_NAME, METRICS, Instruments, Metric
 from waitbench.model.record import Record
 
 

@@ -18,9 +18,8 @@ from waitbench.analysis.sittings import (
     tried,
 )
 from waitbench.model.metrics import BY_NAME
-from waitbench.model.record import Record
+from waitbench.model.record import Record, Series
 from waitbench.model.run import TIMED_OUT
-from waitbench.model.series import Series
 
 STEADY = BY_NAME["steady"].key
 

@@ -13,13 +13,13 @@ from tests import standin
 from tests.conftest import Compare
 from tests.gate_runs import record_of, rounds, scaled
 from waitbench import engines
-from waitbench.analysis.acceptance import Acceptance
 from waitbench.analysis.criteria import parse
+from waitbench.analysis.judging import Acceptance
 from waitbench.environments.repository import Repository
 from waitbench.families import METRICS
 from waitbench.model.errors import UsageError
 from waitbench.model.revision import Commit, Release, Revision, Source
-from waitbench.pipeline import accepting
+from waitbench.pipeline import gating
 from waitbench.pipeline.gating import Gate
 from waitbench.reporting import gate as reporting
 from waitbench.reporting.gate_formats import FORMATS
@@ -42,7 +42,7 @@ def read(tmp_path: Path) -> Callable[[str], tuple[Acceptance, ...]]:
     def read(text: str) -> tuple[Acceptance, ...]:
         path = tmp_path / "accepted.toml"
         path.write_text(text)
-        return accepting.read(path, TODAY)
+        return gating.read_accepted(path, TODAY)
 
     return read
 
@@ -91,7 +91,7 @@ def test_what_is_wrong_is_said_with_its_entry(
 
 def test_a_file_that_is_not_there_is_said(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"--accepted .*none.toml' cannot be read: No such file"):
-        accepting.read(tmp_path / "none.toml")
+        gating.read_accepted(tmp_path / "none.toml")
 
 
 def test_it_is_over_once_the_baseline_has_the_commit(
@@ -102,7 +102,7 @@ def test_it_is_over_once_the_baseline_has_the_commit(
     def why(until: str, source: Source) -> str:
         baseline = Revision(label="base", text="x", engine="standin", source=source)
         entries = [replace(READ, until=until)]
-        (found,) = accepting.without_merged(entries, baseline, repository)
+        (found,) = gating.without_merged(entries, baseline, repository)
         return found.why_over
 
     assert why(two[:7], Commit(one)) == ""

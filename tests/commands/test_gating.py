@@ -11,7 +11,7 @@ from waitbench.engines import worker_file
 from waitbench.families import ALL, METRICS
 from waitbench.families.worker import scenario_of
 from waitbench.model.errors import HarnessError, UsageError
-from waitbench.model.instruments import Instruments
+from waitbench.model.metrics import Instruments
 from waitbench.pipeline import concluding, gating
 from waitbench.pipeline.gating import Gate
 from waitbench.reporting.gate_formats import FORMATS

@@ -8,8 +8,7 @@ import pytest
 from tests.records import make_record, measurement
 from waitbench.analysis import gate
 from waitbench.analysis.criteria import DEFAULTS, parse
-from waitbench.model.instruments import Instruments
-from waitbench.model.metrics import BY_NAME, METRICS
+from waitbench.model.metrics import BY_NAME, METRICS, Instruments
 from waitbench.model.record import Record
 from waitbench.pipeline.gating import Gate
 from waitbench.pipeline.measuring import GateGuide

@@ -15,7 +15,7 @@ from waitbench.analysis.verdicts import GateOutcome
 from waitbench.execution.measure import Measurer
 from waitbench.execution.session import Session
 from waitbench.families.selection import select
-from waitbench.model.instruments import Instruments
+from waitbench.model.metrics import Instruments
 from waitbench.model.record import Record
 from waitbench.model.run import FAILED, WARM_UP, Measurement, Outcome, PlannedRun, Result
 from waitbench.pipeline.gating import Gate

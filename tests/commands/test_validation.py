@@ -11,8 +11,7 @@ from tests import standin
 from tests.conftest import Compare
 from waitbench.families import selection
 from waitbench.model.errors import UsageError
-from waitbench.model.instruments import Instruments
-from waitbench.model.metrics import BY_NAME
+from waitbench.model.metrics import BY_NAME, Instruments
 from waitbench.system.instruments import Counter
 
 Refused = Callable[..., str]

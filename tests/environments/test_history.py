@@ -10,7 +10,7 @@ from tests.histories import Upstream, at
 from waitbench import engines
 from waitbench.environments import candidates
 from waitbench.model.errors import HarnessError
-from waitbench.model.history import SearchRange
+from waitbench.model.revision import SearchRange
 
 
 @pytest.fixture(scope="module")

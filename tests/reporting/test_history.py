@@ -6,7 +6,7 @@ from tests.analysis.test_history import told
 from tests.reporting.printing import lines_of
 from waitbench.analysis.history import trends as found_in
 from waitbench.model.metrics import BY_NAME
-from waitbench.model.series import Series
+from waitbench.model.record import Series
 from waitbench.reporting import history
 from waitbench.reporting.console import print_tables
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from waitbench.model.errors import UsageError
-from waitbench.model.series import Series
+from waitbench.model.record import Series
 from waitbench.store import acknowledged
 
 STEP = (Series.of("waiting", "single", {"length_s": 2}), "steady", "v2")

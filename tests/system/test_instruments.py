@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from waitbench.model.instruments import Instruments
+from waitbench.model.metrics import Instruments
 from waitbench.system import instruments
 from waitbench.system.instruments import (
     Counter,

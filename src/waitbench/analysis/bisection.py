@@ -28,8 +28,7 @@ from waitbench.analysis.bisection_steps import (
     share,
 )
 from waitbench.analysis.criteria import Criterion
-from waitbench.model.history import LoggedCommit, Point
-from waitbench.model.revision import Revision
+from waitbench.model.revision import LoggedCommit, Point, Revision
 
 
 class End(str, Enum):

@@ -18,8 +18,7 @@ from waitbench.analysis.scan import slopes_by_round
 from waitbench.analysis.sequential import FEWEST_ROUNDS
 from waitbench.analysis.statistics import log_ratios
 from waitbench.model.errors import UsageError
-from waitbench.model.instruments import INSTRUMENTED, Instruments
-from waitbench.model.metrics import BY_NAME, Metric
+from waitbench.model.metrics import BY_NAME, INSTRUMENTED, Instruments, Metric
 from waitbench.model.record import Record
 from waitbench.model.run import NOT_SUPPORTED
 

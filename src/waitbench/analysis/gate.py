@@ -4,9 +4,16 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from waitbench.analysis.acceptance import Acceptance, accepting
 from waitbench.analysis.criteria import Criterion, Question, ask
-from waitbench.analysis.judging import Judgement, Schedule, first_alarm, judge, schedule
+from waitbench.analysis.judging import (
+    Acceptance,
+    Judgement,
+    Schedule,
+    accepting,
+    first_alarm,
+    judge,
+    schedule,
+)
 from waitbench.analysis.rounds import all_rounds, mostly_disturbed
 from waitbench.analysis.verdicts import GateOutcome
 from waitbench.model.errors import ExitCode

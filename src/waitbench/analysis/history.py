@@ -11,7 +11,7 @@ from waitbench.analysis.network import Between, Network, between_of, connected, 
 from waitbench.analysis.sittings import Entry, SittingFigures, TriedRevision, once
 from waitbench.analysis.statistics import Estimate
 from waitbench.analysis.trend import TrendStep, steps
-from waitbench.model.series import Series
+from waitbench.model.record import Series
 
 
 @dataclass(frozen=True, kw_only=True)

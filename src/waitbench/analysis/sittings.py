@@ -11,10 +11,9 @@ import msgspec
 from packaging.version import InvalidVersion, Version
 
 from waitbench.analysis.rounds import kept, logs_by_round, mostly_disturbed
-from waitbench.model.record import Context, Record, RevisionRecord
+from waitbench.model.record import Context, Record, RevisionRecord, Series
 from waitbench.model.revision import Commit, Release
 from waitbench.model.run import Measurement
-from waitbench.model.series import Series
 
 FEWEST_ROUNDS = 2
 """Below which a comparison tells nothing: one round has no variation."""

@@ -23,7 +23,7 @@ from waitbench.families import ALL
 from waitbench.families.worker import scenario_of
 from waitbench.model.environment import EnvironmentSpec, Interpreter, Origin
 from waitbench.model.errors import HarnessError, UsageError
-from waitbench.model.instruments import Instruments
+from waitbench.model.metrics import Instruments
 from waitbench.model.revision import Checkout, Commit, Release, Revision, Source, WheelFile
 from waitbench.model.scenario import Topology
 from waitbench.model.share import Share

@@ -16,8 +16,7 @@ from waitbench.cluster.collecting import Listening
 from waitbench.cluster.everywhere import Everywhere
 from waitbench.cluster.orders import Order, Wheels, build, unit_of
 from waitbench.model.errors import ExitCode, HarnessError, UsageError
-from waitbench.model.instruments import Instruments
-from waitbench.model.metrics import SAMPLED, SYSTEM_CALLS
+from waitbench.model.metrics import SAMPLED, SYSTEM_CALLS, Instruments
 from waitbench.pipeline.comparing import Comparing
 from waitbench.pipeline.concluding import Concluding
 from waitbench.pipeline.request import Request, ValidRequest, validate

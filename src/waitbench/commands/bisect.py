@@ -30,7 +30,7 @@ from waitbench.commands.search import (
 from waitbench.environments.revisions import without_label
 from waitbench.model.environment import OriginChoice
 from waitbench.model.errors import ExitCode, HarnessError, UsageError
-from waitbench.model.history import SearchRange
+from waitbench.model.revision import SearchRange
 from waitbench.model.why import Why
 from waitbench.pipeline import concluding, gating
 from waitbench.pipeline.concluding import publish_markdown

@@ -13,7 +13,7 @@ from waitbench.model.environment import OriginChoice
 from waitbench.model.errors import UsageError
 from waitbench.model.scan import EXAMPLE, Scan
 from waitbench.model.share import Shard
-from waitbench.pipeline import accepting, gating
+from waitbench.pipeline import gating
 from waitbench.pipeline.comparing import Comparing
 from waitbench.pipeline.concluding import Output
 from waitbench.pipeline.extras import Extras
@@ -181,7 +181,7 @@ def compare(
         inconclusive_passes=inconclusive is Inconclusive.PASS,
         fail_fast=fail_fast,
         full=full and (scan is None or gate or bool(fail_on)),
-        acceptances=() if accepted is None else accepting.read(accepted),
+        acceptances=() if accepted is None else gating.read_accepted(accepted),
         reports=gating.read_reports(reports, markdown=markdown, junit=junit),
     )
     asked_for = replace(

@@ -20,11 +20,9 @@ from waitbench.environments.origins import Chooser
 from waitbench.execution.session import Session
 from waitbench.model.environment import EnvironmentSpec, Interpreter, Origin, OriginChoice
 from waitbench.model.errors import HarnessError, UsageError, masked
-from waitbench.model.history import SearchRange
-from waitbench.model.instruments import INSTRUMENTED
-from waitbench.model.metrics import Metric
+from waitbench.model.metrics import INSTRUMENTED, Metric
 from waitbench.model.record import Record
-from waitbench.model.revision import Commit, Release, Revision
+from waitbench.model.revision import Commit, Release, Revision, SearchRange
 from waitbench.model.why import Why
 from waitbench.pipeline.extras import Extras
 from waitbench.pipeline.measuring import RunRecorder

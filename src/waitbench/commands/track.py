@@ -19,8 +19,8 @@ from waitbench.environments.candidates import Candidates
 from waitbench.environments.index import index_of
 from waitbench.model.errors import ExitCode, HarnessError, UsageError
 from waitbench.model.metrics import Metric
+from waitbench.model.record import Series, titles
 from waitbench.model.revision import Commit, Release, Revision
-from waitbench.model.series import Series, titles
 from waitbench.pipeline import stored_sittings
 from waitbench.pipeline.comparing import Comparing
 from waitbench.pipeline.concluding import Output

@@ -15,8 +15,7 @@ from waitbench.environments.revisions import Repositories
 from waitbench.environments.sources import commit_of
 from waitbench.model.environment import Interpreter
 from waitbench.model.errors import HarnessError, UsageError
-from waitbench.model.history import LoggedCommit, Point, SearchRange
-from waitbench.model.revision import Commit, Release, Revision
+from waitbench.model.revision import Commit, LoggedCommit, Point, Release, Revision, SearchRange
 from waitbench.system.streams import printable
 
 IsInput = Callable[[str], bool]

@@ -16,7 +16,7 @@ from pathlib import Path
 from packaging.version import Version
 
 from waitbench.engines.base import ARCHIVE, WHEEL, Engine
-from waitbench.environments import builds
+from waitbench.environments import sources
 from waitbench.model.environment import Interpreter
 from waitbench.model.errors import HarnessError, UsageError
 from waitbench.system.places import Cache
@@ -57,7 +57,7 @@ class Index:
         not become a wheel.
         """
         folder = self.cache.folder("wheels") / f"{self.package}-{version}-{python.tag}"
-        found = builds.find(folder)
+        found = sources.find_wheel(folder)
         if found is not None:
             return found
         absent = folder.with_name(f"{folder.name}-{'-'.join(self.files)}.absent")
@@ -71,7 +71,7 @@ class Index:
                 code, said = had(version, python, Path(partial))
                 downloaded = sorted(Path(partial).glob("*.whl"))
                 if code == 0 and downloaded:
-                    return builds.keep(downloaded[0], folder)
+                    return sources.keep_wheel(downloaded[0], folder)
                 if "No matching distribution" not in said:
                     break
         if self._names_files(said) and "No matching distribution" in said:

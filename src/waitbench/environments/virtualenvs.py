@@ -18,9 +18,8 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from waitbench.engines.base import PROGRAM, Engine
-from waitbench.environments.builds import WheelBuilder
 from waitbench.environments.repository import Repository
-from waitbench.environments.sources import reader_of
+from waitbench.environments.sources import WheelBuilder, reader_of
 from waitbench.model.environment import Environment, EnvironmentSpec, Facts, Interpreter, Toolchain
 from waitbench.model.errors import HarnessError
 from waitbench.model.revision import Program

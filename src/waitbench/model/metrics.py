@@ -12,6 +12,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
+
 _MOST = 10**15
 """No quantity that we measure comes near; sums, squares and ratios of such numbers stay finite."""
 Count = Annotated[int, Meta(ge=-_MOST, le=_MOST)]
@@ -76,7 +77,7 @@ class Metric:
 
 
 SYSTEM_CALLS = "system_calls"
-"""The key of what only instrumented runs can count; see model/instruments.py."""
+"""The key of what only instrumented runs can count; see ``Instruments``."""
 USER_STEADY = "time_user_steady"
 SYSTEM_STEADY = "time_system_steady"
 """The keys of the split of the workers' steady CPU: sampled where the machine allows it, else by
@@ -175,3 +176,29 @@ def weighted_quantile(counts: Iterable[tuple[float, int]], q: float) -> float:
     if share < 0.5:
         return lower + (upper - lower) * share
     return upper - (upper - lower) * (1 - share)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Instruments:
+    """What an instrumented run can observe on this machine.
+
+    Counting system calls and sampling the clock cost the workers CPU, so no time is ever taken from
+    such a run: it follows the timed run of the same round, and gives that one what the clock
+    cannot.
+    """
+
+    tracepoint: int | None = None
+    """What system calls are counted by, as the kernel numbers it; ``None`` where they cannot be."""
+    sampler: bool = False
+    """Whether the clock of every CPU may be sampled."""
+
+    @property
+    def keys(self) -> frozenset[str]:
+        """The metrics that only instrumented runs give, by their key."""
+        counted = {SYSTEM_CALLS} if self.tracepoint is not None else set()
+        split = {USER_STEADY, SYSTEM_STEADY, SAMPLED} if self.sampler else set()
+        return frozenset(counted | split)
+
+
+INSTRUMENTED = Instruments(tracepoint=0, sampler=True).keys
+"""The metrics that some machine's instrumented runs give, by their key."""

@@ -10,7 +10,7 @@ from waitbench.analysis.sequential import FEWEST_ROUNDS
 from waitbench.execution import plan
 from waitbench.execution.measure import Measurer
 from waitbench.execution.session import Observer, Session
-from waitbench.model.instruments import Instruments
+from waitbench.model.metrics import Instruments
 from waitbench.model.record import Record
 from waitbench.model.run import PlannedRun, Result
 from waitbench.pipeline.extras import Extras

@@ -12,8 +12,8 @@ from waitbench import engines
 from waitbench.engines.base import Engine
 from waitbench.environments import origins
 from waitbench.environments.virtualenvs import Made, Maker
-from waitbench.execution import assets, services
-from waitbench.execution.bench import Bench
+from waitbench.execution import services
+from waitbench.execution.bench import Bench, make_assets
 from waitbench.execution.hyperfine import Hyperfine, locate
 from waitbench.execution.measure import Measurer
 from waitbench.model.environment import Environment, EnvironmentSpec
@@ -112,7 +112,7 @@ def prepare(request: ValidRequest, progress: Console, say: PreparationLog) -> Pr
         if usable:
             # What does not run Python has not what that takes: it comes last.
             first = max(usable.values(), key=lambda one: engines.named(one.engine).runs_python)
-            assets.make(request.here, first, request.cache, say.about)
+            make_assets(request.here, first, request.cache, say.about)
         services_python = None
         if plans:
             if any(one.command is None for plan in plans for one in plan.services):

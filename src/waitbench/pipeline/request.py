@@ -16,8 +16,7 @@ from waitbench.environments.revisions import Repositories
 from waitbench.families import METRICS, selection
 from waitbench.model.environment import EnvironmentSpec, OriginChoice
 from waitbench.model.errors import UsageError
-from waitbench.model.instruments import Instruments
-from waitbench.model.metrics import SYSTEM_CALLS
+from waitbench.model.metrics import SYSTEM_CALLS, Instruments
 from waitbench.model.scan import PROCESSES, TOPOLOGY, Scan
 from waitbench.model.scenario import Scenario, Topology
 from waitbench.model.share import Shard, Share

@@ -11,8 +11,7 @@ from rich.text import Text
 from waitbench.analysis.bisection import End, Finding, Grain, Kind, Searched, Stage
 from waitbench.analysis.bisection_steps import Change, Question, Step, StepAnswer, StepVerdict
 from waitbench.analysis.sequential import ALPHA
-from waitbench.model.history import LoggedCommit
-from waitbench.model.revision import Release
+from waitbench.model.revision import LoggedCommit, Release
 from waitbench.reporting.document import Command, Document, Heading, Quote, Sentences, Table
 from waitbench.reporting.formats import format_factor
 from waitbench.system.installation import called

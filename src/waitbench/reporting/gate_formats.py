@@ -6,9 +6,8 @@ from dataclasses import asdict
 from typing import Any
 from xml.etree import ElementTree
 
-from waitbench.analysis.acceptance import Acceptance
 from waitbench.analysis.gate import GateVerdict
-from waitbench.analysis.judging import Judgement
+from waitbench.analysis.judging import Acceptance, Judgement
 from waitbench.analysis.sequential import ALPHA
 from waitbench.analysis.verdicts import Verdict
 from waitbench.reporting import markdown

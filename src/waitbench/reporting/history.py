@@ -9,7 +9,7 @@ from waitbench.analysis.history import Place, Trend
 from waitbench.analysis.statistics import Estimate
 from waitbench.analysis.trend import TrendStep
 from waitbench.model.metrics import Metric
-from waitbench.model.series import titles
+from waitbench.model.record import titles
 from waitbench.reporting.document import Table
 from waitbench.reporting.formats import format_factor, format_ratio
 

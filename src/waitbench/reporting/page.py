@@ -10,8 +10,7 @@ from waitbench.analysis.scan import scans
 from waitbench.analysis.sittings import series_of
 from waitbench.analysis.statistics import Comparison
 from waitbench.model.metrics import BY_NAME, Metric
-from waitbench.model.record import Context
-from waitbench.model.series import Series, titles
+from waitbench.model.record import Context, Series, titles
 from waitbench.reporting import cards, scan
 from waitbench.reporting.costs import AS_IT_IS, Units
 from waitbench.reporting.document import (

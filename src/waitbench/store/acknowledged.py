@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from waitbench.model.series import Series
+from waitbench.model.record import Series
 from waitbench.store.formats import FORMAT, format_of
 from waitbench.store.plain import parse, reading
 from waitbench.system import files

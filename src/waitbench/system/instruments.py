@@ -8,7 +8,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from waitbench.model.instruments import Instruments
+from waitbench.model.metrics import Instruments
 from waitbench.system.counters import INHERIT, hits_of, open_event, read_counter
 from waitbench.system.installation import called
 from waitbench.system.sampling import ClockSampler

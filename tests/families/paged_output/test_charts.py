@@ -5,7 +5,7 @@ import pytest
 from tests.families import drawn
 from tests.families.paged_output.rows import measured
 from waitbench.families.paged_output.charts import figures
-from waitbench.families.paged_output.kept import Paging
+from waitbench.families.paged_output.paging import Paging
 
 
 def test_each_row_has_a_bar_for_either_side_in_time_and_in_cpu() -> None:

@@ -1,7 +1,7 @@
 """The published tables, remade: what is in each cell."""
 
 from tests.families.paged_output.rows import measured
-from waitbench.families.paged_output.kept import Paging
+from waitbench.families.paged_output.paging import Paging
 from waitbench.families.paged_output.tables import tables
 
 

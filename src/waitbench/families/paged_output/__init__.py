@@ -77,15 +77,15 @@ SCENARIOS = tuple(
 
 
 def _tables(contents: Contents) -> Sequence[Table]:
-    from waitbench.families.paged_output import kept, tables
+    from waitbench.families.paged_output import paging, tables
 
-    return tables.tables(kept.paging(contents))
+    return tables.tables(paging.kept_paging(contents))
 
 
 def _figures(contents: Contents) -> Mapping[str, Figure]:
-    from waitbench.families.paged_output import charts, kept
+    from waitbench.families.paged_output import charts, paging
 
-    return charts.figures(kept.paging(contents))
+    return charts.figures(paging.kept_paging(contents))
 
 
 MODULE = FamilyModule(scenarios=SCENARIOS, tables=_tables, figures=_figures, command="paged-output")

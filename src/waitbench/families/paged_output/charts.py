@@ -5,8 +5,7 @@ from collections.abc import Mapping, Sequence
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from waitbench.families.paged_output.kept import Paging
-from waitbench.families.paged_output.paging import SIDES
+from waitbench.families.paged_output.paging import SIDES, Paging
 from waitbench.families.paged_output.tables import name_of
 from waitbench.reporting.charts import style
 

@@ -5,15 +5,24 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import median
 from typing import Annotated, Any
 
+import msgspec
 from msgspec import Meta
 
 from waitbench.execution.plan import in_turn
 from waitbench.model.errors import HarnessError
 from waitbench.model.metrics import Count, Positive, Quantity
+from waitbench.store import comparisons
+from waitbench.store.comparisons import Contents
+from waitbench.store.plain import reading
+from waitbench.system import machine
 from waitbench.system.places import DATAFLOWS
+
+KIND = "paging"
+"""The name of the file, and the kind of results folder that ``paged-output`` makes."""
 
 SIDES = ("regular", "paged")
 PAGE_SIZE = 4096
@@ -179,3 +188,29 @@ def _run(row: Row, output: str, idle_s: float = 0.0) -> Mapping[str, Any]:
         raise HarnessError(f"{_PROGRAM.name} did not end within {_TIME_LIMIT_S} s.") from error
     found: Mapping[str, Any] = json.loads(done.stdout)
     return found
+
+
+class Paging(msgspec.Struct, frozen=True, rename={"measured": "rows"}):
+    """The rows of a sitting."""
+
+    measured: Sequence[Measured]
+    idle_share: Quantity
+    """CPU of a paged writer that has nothing to send, as a share of one core."""
+
+
+def keep(folder: Path, paging: Paging) -> None:
+    """Writes ``paging.json``. Raises ``HarnessError`` when the disk refuses."""
+    content = {"machine": machine.describe(), **msgspec.to_builtins(paging)}
+    comparisons.write_document(folder, KIND, content)
+
+
+def kept_paging(contents: Contents) -> Paging | None:
+    """What ``keep`` left in a results folder; ``None`` where there is nothing.
+
+    Raises ``UsageError`` for a file that is not one of ours.
+    """
+    document = contents.documents.get(KIND)
+    if document is None:
+        return None
+    with reading(contents.folder / f"{KIND}.json"):
+        return msgspec.convert(document, Paging)

@@ -6,8 +6,8 @@ from pathlib import Path
 from rich.console import Console
 
 from waitbench.families import presenting
-from waitbench.families.paged_output import charts, kept, paging, tables
-from waitbench.families.paged_output.kept import Paging
+from waitbench.families.paged_output import charts, paging, tables
+from waitbench.families.paged_output.paging import Paging
 from waitbench.model.errors import ExitCode, UsageError
 from waitbench.reporting.progress import PreparationLog
 from waitbench.store import folders
@@ -31,12 +31,12 @@ def remake_tables(options: PagingOptions, results: Path | None, output: Console)
     """
     rows = _rows(options)
     with folders.removed_if_unused(results), PreparationLog(output, quiet=False) as log:
-        folder = folders.new_folder(results, kind=kept.KIND)
+        folder = folders.new_folder(results, kind=paging.KIND)
         log.about(f"an idle writer, for {IDLE_S:g} s")
         idle_share = paging.idle_share(IDLE_S)
         found = Paging(paging.measure(rows, options.repetitions, log.about), idle_share)
-    kept.keep(folder, found)
-    presenting.show(tables.tables(found), charts.figures(found), folder, kept.KIND, output)
+    paging.keep(folder, found)
+    presenting.show(tables.tables(found), charts.figures(found), folder, paging.KIND, output)
     return ExitCode.OK
 
 

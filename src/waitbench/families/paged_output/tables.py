@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 
-from waitbench.families.paged_output.kept import Paging
-from waitbench.families.paged_output.paging import BUFFER, PAGE_SIZE, Measured
+from waitbench.families.paged_output.paging import BUFFER, PAGE_SIZE, Measured, Paging
 from waitbench.reporting.document import Table
 from waitbench.reporting.formats import NOTHING
 
