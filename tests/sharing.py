@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from waitbench.model.share import Shard
-from waitbench.store import timelines, traces
 from waitbench.store.comparisons import COMPARISON_NAME
-from waitbench.store.csv_files import SAMPLES_SUFFIX
+from waitbench.store.csv_files import SAMPLES_SUFFIX, TIMELINE_SUFFIX, TRACE_SUFFIX
 
-_SUFFIXES = (".json", SAMPLES_SUFFIX, timelines.SUFFIX, traces.SUFFIX)
+_SUFFIXES = (".json", SAMPLES_SUFFIX, TIMELINE_SUFFIX, TRACE_SUFFIX)
 
 
 def part(whole: Path, number: int, **changes: Any) -> list[Path]:

@@ -14,7 +14,7 @@ from waitbench.model.run import Trace
 from waitbench.model.scenario import Scenario
 from waitbench.pipeline import extras
 from waitbench.pipeline.extras import Extras, ExtrasAtWork
-from waitbench.store import traces
+from waitbench.store import csv_files
 from waitbench.system.instruments import Tracer
 
 TRACING = Extras(timeline=False, launcher_cost=False, trace=True)
@@ -56,7 +56,10 @@ def test_traces_are_kept_and_shown_and_one_that_failed_spoils_no_other(
     monkeypatch.setattr("waitbench.execution.tracing.record", record)
     runs: dict[str, list[dict[str, float]]] = {label: [] for label in "abc"}
     (table,) = at_work(tmp_path, "abc").add(make_record(runs))
-    assert [kept.label for kept in traces.read(tmp_path / "waiting.trace.csv")] == ["a", "b"]
+    assert [kept.label for kept in csv_files.read_traces(tmp_path / "waiting.trace.csv")] == [
+        "a",
+        "b",
+    ]
     assert table.notes == (
         "b against a, one traced run each: futex + 100 %, 100 more a second.",
         "c: no trace: events were lost",

@@ -17,7 +17,7 @@ from tests.store.test_journal import no_file_above
 from waitbench.model.errors import HarnessError, UsageError
 from waitbench.model.record import Context, Record
 from waitbench.model.run import DISTURBED, NOT_BUILT, Measurement, ThreadSample
-from waitbench.store import comparisons, csv_files, journal, timelines
+from waitbench.store import comparisons, csv_files, journal
 from waitbench.system import files
 from waitbench.system.places import ROOT
 
@@ -186,8 +186,8 @@ def test_documents_are_read_by_name(tmp_path: Path) -> None:
 
 def test_timelines_are_found_by_their_scenario(tmp_path: Path, record: Record) -> None:
     keep(tmp_path, record)
-    path = tmp_path / f"waiting{timelines.SUFFIX}"
-    timelines.write(
+    path = tmp_path / f"waiting{csv_files.TIMELINE_SUFFIX}"
+    csv_files.write_timeline(
         path, [ThreadSample(label="a", time_s=1, process="worker 0", thread="x 0", share=0.5)]
     )
     assert comparisons.read(tmp_path).timelines == {"waiting": path}

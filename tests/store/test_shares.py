@@ -14,7 +14,7 @@ from waitbench.model.errors import UsageError
 from waitbench.model.record import Context, Record
 from waitbench.model.run import NOT_BUILT, Calls, ThreadSample, Trace
 from waitbench.model.share import Share
-from waitbench.store import comparisons, shares, timelines, traces
+from waitbench.store import comparisons, csv_files, shares
 from waitbench.store.comparisons import COMPARISON_NAME
 from waitbench.store.shares import Merged
 
@@ -41,10 +41,12 @@ def whole(tmp_path: Path) -> Path:
     settings = {"scenarios": list(NAMES), "rounds": 5, "gate": None}
     comparisons.begin(folder, of, settings)
     comparisons.finish(folder, [record(name, of) for name in NAMES])
-    timelines.write(folder / f"two{timelines.SUFFIX}", [ThreadSample("a", 0.1, "w", "t", 0.5)])
+    csv_files.write_timeline(
+        folder / f"two{csv_files.TIMELINE_SUFFIX}", [ThreadSample("a", 0.1, "w", "t", 0.5)]
+    )
     calls = {("steady", "futex"): Calls(count=3, cpu_s=0.1)}
     traced = Trace(label="a", lasted_s={"steady": 1.0}, calls=calls)
-    traces.write(folder / f"two{traces.SUFFIX}", [traced])
+    csv_files.write_traces(folder / f"two{csv_files.TRACE_SUFFIX}", [traced])
     return folder
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.store.strategies import labels
 from waitbench.model.errors import UsageError
 from waitbench.model.run import ThreadSample
-from waitbench.store import timelines
+from waitbench.store import csv_files
 
 samples = st.builds(
     ThreadSample,
@@ -25,7 +25,7 @@ samples = st.builds(
 def test_an_empty_file_has_no_samples(content: str, tmp_path: Path) -> None:
     path = tmp_path / "x-timeline.csv"
     path.write_text(content)
-    assert timelines.read(path) == []
+    assert csv_files.read_timeline(path) == []
 
 
 @given(st.lists(samples, max_size=4))
@@ -33,8 +33,8 @@ def test_samples_survive_a_round_trip(
     tmp_path_factory: pytest.TempPathFactory, samples: list[ThreadSample]
 ) -> None:
     path = tmp_path_factory.getbasetemp() / "x-timeline.csv"
-    timelines.write(path, samples)
-    assert timelines.read(path) == samples
+    csv_files.write_timeline(path, samples)
+    assert csv_files.read_timeline(path) == samples
 
 
 @pytest.mark.parametrize(
@@ -43,4 +43,4 @@ def test_samples_survive_a_round_trip(
 def test_a_file_that_is_not_a_timeline_is_named(text: str, tmp_path: Path) -> None:
     (tmp_path / "x-timeline.csv").write_text(text)
     with pytest.raises(UsageError, match=r"x-timeline\.csv' is not a result file"):
-        timelines.read(tmp_path / "x-timeline.csv")
+        csv_files.read_timeline(tmp_path / "x-timeline.csv")

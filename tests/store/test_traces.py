@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.store.strategies import labels
 from waitbench.model.errors import UsageError
 from waitbench.model.run import PHASES, Calls, Trace
-from waitbench.store import traces
+from waitbench.store import csv_files
 
 nanoseconds = st.integers(0, 10**12).map(lambda ns: ns / 1e9)
 made = st.builds(Calls, count=st.integers(1, 10**9), cpu_s=nanoseconds)
@@ -30,8 +30,8 @@ def test_traces_survive_a_round_trip(
     tmp_path_factory: pytest.TempPathFactory, several: list[Trace]
 ) -> None:
     path = tmp_path_factory.getbasetemp() / "x.trace.csv"
-    traces.write(path, several)
-    assert traces.read(path) == several
+    csv_files.write_traces(path, several)
+    assert csv_files.read_traces(path) == several
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_traces_survive_a_round_trip(
 def test_a_file_that_is_not_a_trace_is_named(text: str, tmp_path: Path) -> None:
     (tmp_path / "x.trace.csv").write_text(text)
     with pytest.raises(UsageError, match=r"x\.trace\.csv' is not a result file"):
-        traces.read(tmp_path / "x.trace.csv")
+        csv_files.read_traces(tmp_path / "x.trace.csv")
 
 
 def test_a_scenario_that_was_not_traced_has_no_traces(tmp_path: Path) -> None:
@@ -49,7 +49,7 @@ def test_a_scenario_that_was_not_traced_has_no_traces(tmp_path: Path) -> None:
         lasted_s=dict.fromkeys(PHASES, 1.0),
         calls={("steady", "futex"): Calls(count=3, cpu_s=0.001)},
     )
-    traces.write(tmp_path / f"idle{traces.SUFFIX}", [trace])
-    (found,) = traces.of(tmp_path, "idle")
+    csv_files.write_traces(tmp_path / f"idle{csv_files.TRACE_SUFFIX}", [trace])
+    (found,) = csv_files.traces_of(tmp_path, "idle")
     assert found.count("steady", "futex") == 3
-    assert traces.of(tmp_path, "busy") == []
+    assert csv_files.traces_of(tmp_path, "busy") == []

@@ -12,7 +12,6 @@ from typing import Annotated
 
 from msgspec import Meta
 
-
 _MOST = 10**15
 """No quantity that we measure comes near; sums, squares and ratios of such numbers stay finite."""
 Count = Annotated[int, Meta(ge=-_MOST, le=_MOST)]

@@ -19,7 +19,7 @@ from waitbench.pipeline.request import ValidRequest
 from waitbench.reporting import traces as traced
 from waitbench.reporting import why as reasons
 from waitbench.reporting.document import Table
-from waitbench.store import timelines, traces, why
+from waitbench.store import csv_files, why
 from waitbench.system import tasks
 from waitbench.system.instruments import find_tracer
 
@@ -73,7 +73,7 @@ class Extras:
 def kept_tables(folder: Path, scenario: str) -> list[Table]:
     """Those of what a folder of results has of a scenario besides its record."""
     return [
-        *traced.tables(scenario, traces.of(folder, scenario)),
+        *traced.tables(scenario, csv_files.traces_of(folder, scenario)),
         *reasons.tables(scenario, why.of(folder, scenario)),
     ]
 
@@ -112,7 +112,9 @@ class ExtrasAtWork:
             for label in labels:
                 self.progress.about(f"{label}: one more run of {scenario.name}, for its timeline")
                 samples += timeline.record(scenario, label, bench)
-            timelines.write(self.folder / f"{scenario.name}{timelines.SUFFIX}", samples)
+            csv_files.write_timeline(
+                self.folder / f"{scenario.name}{csv_files.TIMELINE_SUFFIX}", samples
+            )
         shown = self._trace(scenario, labels) if self.wanted.trace else []
         return [*shown, *self.explain(scenario, labels)] if self.wanted.why else shown
 
@@ -127,7 +129,7 @@ class ExtrasAtWork:
             except HarnessError as error:
                 lacking[label] = str(error)
         if found:
-            traces.write(self.folder / f"{scenario.name}{traces.SUFFIX}", found)
+            csv_files.write_traces(self.folder / f"{scenario.name}{csv_files.TRACE_SUFFIX}", found)
         return traced.tables(scenario.name, found, lacking)
 
     def explain(self, scenario: Scenario, labels: Sequence[str]) -> list[Table]:

@@ -14,7 +14,7 @@ from typing import Any
 from waitbench.model.errors import UsageError
 from waitbench.model.record import Context, Record
 from waitbench.model.run import NOT_BUILT, Result
-from waitbench.store import csv_files, journal, timelines
+from waitbench.store import csv_files, journal
 from waitbench.store.exports import plain_export, read_export
 from waitbench.store.formats import FORMAT, format_of, plain_comparison, read_comparison
 from waitbench.store.plain import Plain, parse, reading
@@ -46,7 +46,7 @@ class Contents:
     documents: Mapping[str, Plain] = field(default_factory=dict)
     """The content of all other JSON files, such as a verdict, by name without the suffix."""
     timelines: Mapping[str, Path] = field(default_factory=dict)
-    """The files of sampled threads, by scenario; see ``store.timelines``."""
+    """The files of sampled threads, by scenario; see ``csv_files``."""
     lost: Sequence[str] = ()
     """Why some of its files cannot be read, and what to do."""
     rebuilt: Sequence[str] = ()
@@ -168,8 +168,8 @@ def of_memory(folder: Path, records: Sequence[Record]) -> Contents:
 
 def _timelines(folder: Path) -> Mapping[str, Path]:
     """The files of sampled threads of a folder, by scenario."""
-    found = sorted(folder.glob(f"*{timelines.SUFFIX}"))
-    return {path.name.removesuffix(timelines.SUFFIX): path for path in found}
+    found = sorted(folder.glob(f"*{csv_files.TIMELINE_SUFFIX}"))
+    return {path.name.removesuffix(csv_files.TIMELINE_SUFFIX): path for path in found}
 
 
 def _with_advice(error: UsageError) -> str:
