@@ -18,12 +18,10 @@ from waitbench.cluster.orders import Order, Wheels, build, unit_of
 from waitbench.model.errors import ExitCode, HarnessError, UsageError
 from waitbench.model.metrics import SAMPLED, SYSTEM_CALLS, Instruments
 from waitbench.pipeline.comparing import Comparing
-from waitbench.pipeline.concluding import Concluding
-from waitbench.pipeline.request import Request, ValidRequest, validate
+from waitbench.pipeline.request import Request, ValidRequest
 from waitbench.pipeline.resuming import kept_in
 from waitbench.reporting.progress import MachinesProgress, PreparationLog
-from waitbench.store import folders
-from waitbench.system import endings, installation, variables
+from waitbench.system import installation, variables
 
 _LOCAL = re.compile(r"local:([1-9][0-9]{0,2})")
 _ADDRESS = re.compile(r"(dask|tcp|tls)://([^/\s]+:[0-9]{1,5})/?")
@@ -43,29 +41,16 @@ class Spreading:
     def compare(self, request: Request) -> ExitCode:
         """The main job. Raises ``HarnessError``."""
         self._validate(request)
-        comparing = self.comparing
-        progress = comparing.output.progress
-        say = PreparationLog(progress, quiet=comparing.output.quiet)
+        progress = self.comparing.output.progress
+        say = PreparationLog(progress, quiet=self.comparing.output.quiet)
         with reached(self.on, say.about) as machines:
             there = self._fitting(machines)
-            valid = validate(request, say, quick=comparing.quick, instruments=_shared(there))
-            comparing.gate.require_budget(valid)
-            comparing.extras.require_launcher(valid.engines)
-            gate = comparing.gate.supported_by(valid.instruments, valid.scenarios).without_merged(
-                valid
-            )
-            fitting = replace(comparing, gate=gate)
-            with folders.removed_if_unused(comparing.results):
-                # A folder that the user named is looked at before anything is built for it.
-                named = comparing.results or comparing.resume
-                claimed = self._claim(valid.labels) if named else None
-                valid, wheels = build(valid, progress, say)
-                folder = claimed or self._claim(valid.labels)
-                with folders.exclusive(folder, valid.cache), endings.noted(kept_in(folder)):
-                    if not comparing.resume:
-                        folders.new_folder(folder)
-                    spread = replace(self, comparing=fitting)
-                    return spread._carry_out(request, valid, machines, there, wheels, folder)
+            comparing, valid = self.comparing.fitting(request, say, _shared(there))
+            spread = replace(self, comparing=comparing)
+            with comparing.prepared_in_folder(
+                valid, lambda: build(valid, progress, say), self._claim
+            ) as ((built, wheels), folder):
+                return spread._carry_out(request, built, machines, there, wheels, folder)
 
     def _fitting(self, machines: Machines) -> Sequence[Machine]:
         """The machines. Raises ``UsageError`` where this comparison cannot be measured by them."""
@@ -124,7 +109,7 @@ class Spreading:
             spread = Listening(
                 valid=valid,
                 measuring=measuring,
-                concluding=self._concluding(valid),
+                concluding=self.comparing.concluding(valid),
                 progress=bar,
                 scenarios={one.name: one for one in valid.scenarios},
                 places=places,
@@ -156,15 +141,7 @@ class Spreading:
             markdown = next((report.path for report in self.comparing.gate.reports), None)
             several = Everywhere(results=folder, is_held=True, markdown=markdown, output=output)
             return several.report(list(places.values()))
-        return self._concluding(valid).conclude(records[None], folder)
-
-    def _concluding(self, valid: ValidRequest) -> Concluding:
-        return Concluding(
-            gate=self.comparing.gate,
-            share=valid.share,
-            plot=self.comparing.plot,
-            output=self.comparing.output,
-        )
+        return self.comparing.concluding(valid).conclude(records[None], folder)
 
 
 def _if_kept(folder: Path) -> Sequence[str]:

@@ -1,14 +1,16 @@
 """One comparison from a request to its exit code: calls the stations in order."""
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
 from rich.console import Console
 
 from waitbench.execution.measure import Measurer
 from waitbench.model.errors import ExitCode, UsageError
+from waitbench.model.metrics import Instruments
 from waitbench.model.record import Record
 from waitbench.pipeline.concluding import Concluding, Output
 from waitbench.pipeline.extras import Extras
@@ -21,6 +23,8 @@ from waitbench.reporting.progress import PreparationLog, RunProgress
 from waitbench.store import folders
 from waitbench.system import endings
 from waitbench.system.places import RESULTS
+
+_Prepared = TypeVar("_Prepared")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,43 +51,64 @@ class Comparing:
         self.extras.validate()
         progress = self.output.progress
         say = PreparationLog(progress, quiet=self.output.quiet)
-        valid = validate(request, say, quick=self.quick)
+        fitting, valid = self.fitting(request, say)
+        with fitting.prepared_in_folder(valid, lambda: prepare(valid, progress, say)) as found:
+            return fitting._carry_out(*found)
+
+    def fitting(
+        self, request: Request, say: PreparationLog, instruments: Instruments | None = None
+    ) -> tuple["Comparing", ValidRequest]:
+        """The same with a gate that can be asked, and what it compares. Raises ``UsageError``.
+
+        ``instruments`` are those of other machines, where they measure.
+        """
+        valid = validate(request, say, quick=self.quick, instruments=instruments)
         self.gate.require_budget(valid)
         self.extras.require_launcher(valid.engines)
         gate = self.gate.supported_by(valid.instruments, valid.scenarios).without_merged(valid)
-        fitting = replace(self, gate=gate)
+        return replace(self, gate=gate), valid
+
+    @contextmanager
+    def prepared_in_folder(
+        self,
+        valid: ValidRequest,
+        make: Callable[[], _Prepared],
+        reserve: Callable[[Sequence[str]], Path] | None = None,
+    ) -> Iterator[tuple[_Prepared, Path]]:
+        """What is prepared, and the folder of the results, ours alone as long as the block lasts.
+
+        A folder that the user named is looked at before anything is built for it; a new one is made
+        when there is something to put into it. ``reserve`` finds it, by the revisions' labels.
+        """
+        reserve = reserve or self.reserve_folder
         with folders.removed_if_unused(self.results):
-            return fitting._carry_out(valid, progress, say)
+            claimed = reserve(valid.labels) if self.results or self.resume else None
+            with endings.noted(kept_in(claimed)) if claimed and self.resume else nullcontext():
+                prepared = make()
+            folder = claimed or reserve(valid.labels)
+            with folders.exclusive(folder, valid.cache), endings.noted(kept_in(folder)):
+                if not self.resume:
+                    # Somebody may have begun and ended in it since; nothing of theirs is
+                    # overwritten.
+                    folders.new_folder(folder)
+                yield prepared, folder
 
-    def _carry_out(self, valid: ValidRequest, progress: Console, say: PreparationLog) -> ExitCode:
-        # A folder that the user named is looked at before anything is built for it; a new one is
-        # made when there is something to put into it.
-        claimed = self.reserve_folder(valid.labels) if self.results or self.resume else None
-        with endings.noted(kept_in(claimed)) if claimed and self.resume else nullcontext():
-            prepared = prepare(valid, progress, say)
-        folder = claimed or self.reserve_folder(prepared.request.labels)
-        with folders.exclusive(folder, valid.cache), endings.noted(kept_in(folder)):
-            if not self.resume:
-                # Somebody may have begun and ended in it since; nothing of theirs is overwritten.
-                folders.new_folder(folder)
-            settings = self.measuring.settings(prepared.request)
-            if prepared.request.share.is_whole:
-                parameters = {one.name: dict(one.parameters) for one in prepared.request.scenarios}
-                settings["parameters"] = parameters
-            with recording(
-                prepared, folder, settings, resume=self.resume, say=progress.print
-            ) as records:
-                self._measure(prepared, records, folder, progress)
-            self.receive(list(records.values()))
-            return self._concluding(prepared).conclude(list(records.values()), folder)
+    def _carry_out(self, prepared: Prepared, folder: Path) -> ExitCode:
+        progress = self.output.progress
+        settings = self.measuring.settings(prepared.request)
+        if prepared.request.share.is_whole:
+            parameters = {one.name: dict(one.parameters) for one in prepared.request.scenarios}
+            settings["parameters"] = parameters
+        with recording(
+            prepared, folder, settings, resume=self.resume, say=progress.print
+        ) as records:
+            self._measure(prepared, records, folder, progress)
+        self.receive(list(records.values()))
+        return self.concluding(prepared.request).conclude(list(records.values()), folder)
 
-    def _concluding(self, prepared: Prepared) -> Concluding:
-        return Concluding(
-            gate=self.gate,
-            share=prepared.request.share,
-            plot=self.plot,
-            output=self.output,
-        )
+    def concluding(self, valid: ValidRequest) -> Concluding:
+        """What says what it means, wherever it was measured."""
+        return Concluding(gate=self.gate, share=valid.share, plot=self.plot, output=self.output)
 
     def validate(self, request: Request) -> None:
         """Raises ``UsageError`` for what can be seen to be wrong without looking anything up."""
@@ -114,7 +139,7 @@ class Comparing:
     def _measure(
         self, prepared: Prepared, records: Mapping[str, Record], folder: Path, progress: Console
     ) -> None:
-        concluding = self._concluding(prepared)
+        concluding = self.concluding(prepared.request)
 
         def keeper(measurer: Measurer) -> RunRecorder:
             extras = self.extras.at_work(prepared.request, measurer, folder, bar)
