@@ -196,7 +196,7 @@ def test_a_timeline_is_refused_before_anything_where_threads_cannot_be_sampled(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("waitbench.pipeline.comparing.validate", None)  # it is not reached
-    monkeypatch.setattr("waitbench.execution.timeline.is_possible", lambda: False)
+    monkeypatch.setattr("waitbench.system.tasks.is_possible", lambda: False)
     monkeypatch.setattr("sys.argv", ["runner.py", "compare", "v0.16.0", "--timeline"])
     assert runner.main() == 2
     assert "--timeline needs /proc/<pid>/schedstat" in capsys.readouterr().err

@@ -6,7 +6,6 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import typer
 from rich.text import Text
@@ -16,7 +15,7 @@ from waitbench.environments import interpreters
 from waitbench.execution import hyperfine
 from waitbench.model.errors import ExitCode, masked
 from waitbench.reporting.console import make_console
-from waitbench.system import machine, stacks
+from waitbench.system import machine, stacks, tasks
 from waitbench.system.energy import EnergyMeter
 from waitbench.system.instruments import find_sampler, find_system_calls, find_tracer
 from waitbench.system.places import Cache
@@ -242,7 +241,7 @@ def _energy() -> Finding:
 
 
 def _schedstat() -> Finding:
-    if Path("/proc/self/schedstat").exists():
+    if tasks.is_possible():
         return Finding(what="timelines", here="can be drawn")
     return Finding(
         what="timelines", here="no /proc/<pid>/schedstat", costs="--timeline does not work."

@@ -8,24 +8,21 @@ import os
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from pathlib import Path
+
+import psutil
 
 from waitbench import engines
 from waitbench.engines.base import Engine
 from waitbench.execution.bench import Bench
 from waitbench.model.run import ThreadSample
 from waitbench.model.scenario import Scenario
+from waitbench.system import tasks
 
 INTERVAL_S = 0.05
 
 
-def is_possible() -> bool:
-    """Whether the system has schedstat."""
-    return Path("/proc/self/schedstat").exists()
-
-
 def record(scenario: Scenario, label: str, bench: Bench) -> list[ThreadSample]:
-    """Runs a scenario once on a revision and samples it, where ``is_possible``."""
+    """Runs a scenario once on a revision and samples it, where ``tasks.is_possible``."""
     sampler = _Sampler(label, engines.named(bench.environments[label].engine))
     with bench.prepare(scenario, label) as ready, (ready.folder / "output").open("wb") as output:
         ready.carry_out(ready.command, stdout=output, stderr=output, on_start=sampler.start)
@@ -80,7 +77,7 @@ class _Sampler:
         return self._names[pid]
 
     def _role(self, pid: int) -> str | None:
-        arguments = (_read(Path(f"/proc/{pid}/cmdline")) or "").split("\0")
+        arguments = tasks.arguments(pid)
         if any(argument.endswith("launch.py") for argument in arguments):
             return "launcher"
         return self._engine.role(arguments)
@@ -88,20 +85,15 @@ class _Sampler:
     def _thread_name(self, pid: int, tid: int) -> str:
         of_process = [number for (other, _), number in self._numbers.items() if other == pid]
         number = self._numbers.setdefault((pid, tid), len(of_process))
-        return f"{_read(Path(f'/proc/{pid}/task/{tid}/comm')) or 'thread'} {number}"
+        return f"{tasks.name(pid, tid) or 'thread'} {number}"
 
 
 def _cpu_ns_of_threads(group: int) -> Iterator[tuple[tuple[int, int], int]]:
-    for entry in os.listdir("/proc"):
-        if not entry.isdigit() or not _is_in(int(entry), group):
-            continue
-        try:
-            for tid in os.listdir(f"/proc/{entry}/task"):
-                used = _read(Path(f"/proc/{entry}/task/{tid}/schedstat"))
-                if used:
-                    yield (int(entry), int(tid)), int(used.split()[0])
-        except FileNotFoundError:
-            continue  # ended meanwhile
+    for pid in psutil.pids():
+        for tid in tasks.threads(pid) if _is_in(pid, group) else ():
+            used_ns = tasks.cpu_ns(pid, tid)
+            if used_ns is not None:
+                yield (pid, tid), used_ns
 
 
 def _is_in(pid: int, group: int) -> bool:
@@ -109,10 +101,3 @@ def _is_in(pid: int, group: int) -> bool:
         return os.getpgid(pid) == group
     except (ProcessLookupError, PermissionError):
         return False
-
-
-def _read(path: Path) -> str | None:
-    try:
-        return path.read_text("utf-8", "replace").strip()
-    except (OSError, UnicodeDecodeError):
-        return None

@@ -37,7 +37,7 @@ class Extras:
 
     def validate(self) -> None:
         """Raises ``UsageError`` where this machine does not let anything be sampled or traced."""
-        if self.timeline and not timeline.is_possible():
+        if self.timeline and not tasks.is_possible():
             raise UsageError(
                 "--timeline needs /proc/<pid>/schedstat, which this system does not have."
             )

@@ -35,11 +35,14 @@ def threads(pid: int) -> list[int]:
 
 def used(pid: int, tid: int) -> Used | None:
     """What a thread has used so far."""
-    wakeups = switches(pid, tid)
+    wakeups, used_ns = switches(pid, tid), cpu_ns(pid, tid)
+    return None if wakeups is None or used_ns is None else Used(wakeups, used_ns)
+
+
+def cpu_ns(pid: int, tid: int) -> int | None:
+    """For how long a thread has been on a CPU."""
     schedstat = _read(f"/proc/{pid}/task/{tid}/schedstat")
-    if wakeups is None or not schedstat:
-        return None
-    return Used(wakeups, int(schedstat.split()[0]))
+    return int(schedstat.split()[0]) if schedstat else None
 
 
 def switches(pid: int, tid: int) -> int | None:
