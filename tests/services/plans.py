@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from waitbench.families.embedding import endpoints
+from waitbench.families.embedding import traffic
 from waitbench.model.scenario import Service, ServicePlan
 
 
@@ -20,7 +20,7 @@ def plan(
                 name="proxy",
                 settings=proxy,
                 upstream_variable="INFERENCE_SERVICE_URL",
-                counters=lambda at: {"upstream_calls": endpoints.upstream_calls(at)},
+                counters=lambda at: {"upstream_calls": traffic.upstream_calls(at)},
             )
         )
     return ServicePlan(services=tuple(services), url=url)

@@ -8,7 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from waitbench.families import embedding
-from waitbench.families.embedding import endpoints
+from waitbench.families.embedding import traffic
 from waitbench.model.errors import HarnessError, UsageError
 
 ANSWERS = {
@@ -53,28 +53,28 @@ def url() -> Iterator[str]:
 
 def test_a_service_describes_itself_with_or_without_a_slash_at_the_end(url: str) -> None:
     for given in (url, f"{url}/"):
-        assert endpoints.describe(given) == {"max_client_batch_size": 7}
+        assert traffic.describe(given) == {"max_client_batch_size": 7}
 
 
 @pytest.mark.parametrize("path", ["/nowhere", "/list", "/text"])
 def test_something_else_that_answers_is_named(url: str, path: str) -> None:
     said = re.escape(f"{url}{path}/info does not answer as an embedding service does")
     with pytest.raises(HarnessError, match=said):
-        endpoints.describe(url + path)
+        traffic.describe(url + path)
 
 
 @pytest.mark.parametrize("text", ["", "localhost:8080", "ftp://a", "file:///etc/passwd"])
 def test_what_is_not_a_url_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="is not a valid URL") as raised:
-        endpoints.describe(text)
+        traffic.describe(text)
     assert repr(text) in str(raised.value)
 
 
 def test_a_service_that_is_not_there_is_named() -> None:
     with pytest.raises(HarnessError, match=r"http://127\.0\.0\.1:9/info does not answer"):
-        endpoints.describe("http://127.0.0.1:9")
+        traffic.describe("http://127.0.0.1:9")
     with pytest.raises(HarnessError, match=r"http://127\.0\.0\.1:9 does not embed"):
-        endpoints.embed("http://127.0.0.1:9", ["a"])
+        traffic.embed("http://127.0.0.1:9", ["a"])
 
 
 def test_every_scenario_warms_its_services_up_by_full_batches(url: str) -> None:
@@ -86,4 +86,4 @@ def test_every_scenario_warms_its_services_up_by_full_batches(url: str) -> None:
 
 
 def test_the_calls_of_a_proxy_are_counted_by_itself(url: str) -> None:
-    assert endpoints.upstream_calls(url) == 12
+    assert traffic.upstream_calls(url) == 12

@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from waitbench.families.embedding import oha
+from waitbench.families.embedding import client
 from waitbench.families.embedding.traffic import Questions
 from waitbench.model.errors import HarnessError
 
@@ -36,7 +36,7 @@ NOTHING = {
 
 
 def test_figures_are_taken_over_and_what_the_end_of_the_time_cut_off_is_no_failure() -> None:
-    load = oha.parse(json.dumps(OUTPUT))
+    load = client.parse_oha(json.dumps(OUTPUT))
     assert load.statuses == {"200": 4000, "429": 3, "connection refused": 2}
     assert load.requests_per_s == 400
     assert load.body_bytes == 4096
@@ -51,7 +51,7 @@ def test_figures_are_taken_over_and_what_the_end_of_the_time_cut_off_is_no_failu
 
 
 def test_a_load_without_an_answer_has_no_percentiles() -> None:
-    load = oha.parse(json.dumps(NOTHING))
+    load = client.parse_oha(json.dumps(NOTHING))
     assert (load.success_rate, load.percentiles_s) == (0.0, {})
 
 
@@ -65,4 +65,4 @@ def test_an_oha_that_fails_is_an_error_in_words(
     done = subprocess.CompletedProcess([], code, stdout=printed, stderr="no such option")
     monkeypatch.setattr(subprocess, "run", lambda *_, **__: done)
     with pytest.raises(HarnessError, match=said):
-        oha.put("http://127.0.0.1:9", Questions([["a"]], [[[1.0]]]), 1, 1.0)
+        client.put_by_oha("http://127.0.0.1:9", Questions([["a"]], [[[1.0]]]), 1, 1.0)

@@ -75,9 +75,9 @@ def _plan(
 
 def _calls_of_proxy(url: str) -> Mapping[str, float]:
     # Here: urllib takes longer to import than all families together.
-    from waitbench.families.embedding import endpoints
+    from waitbench.families.embedding import traffic
 
-    return {UPSTREAM_CALLS: endpoints.upstream_calls(url)}
+    return {UPSTREAM_CALLS: traffic.upstream_calls(url)}
 
 
 def _plan_of_scenario(parameters: Parameters) -> ServicePlan:
@@ -92,9 +92,9 @@ def _plan_of_scenario(parameters: Parameters) -> ServicePlan:
 
 
 def _warm_up(url: str) -> None:
-    from waitbench.families.embedding import endpoints
+    from waitbench.families.embedding import traffic
 
-    endpoints.warm_up(url)
+    traffic.warm_up(url)
 
 
 def _lasts_s(parameters: Parameters) -> float:

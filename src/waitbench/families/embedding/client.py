@@ -1,7 +1,11 @@
-"""Our client: a load from a number of connections, each its next request when it has the answer."""
+"""A load from a number of connections, each its next request when it has the answer.
+
+By our client, or by oha, the published command's.
+"""
 
 import asyncio
 import json
+import subprocess
 import time
 import urllib.parse
 from collections.abc import Iterator, Sequence
@@ -9,12 +13,15 @@ from itertools import count
 from statistics import fmean
 
 from waitbench.families.embedding.traffic import KINDS, Load, Questions
+from waitbench.model.errors import HarnessError
 from waitbench.model.metrics import quantile
 
 _END = b"\r\n"
 _CHUNKED = b"transfer-encoding: chunked"
 _LENGTH = b"content-length:"
 _CLOSE = b"connection: close"
+_PERCENTILES = {"50%": "p50", "90%": "p90", "99%": "p99"}
+_LONGER_THAN_LOAD_S = 60.0
 
 
 class Connection(asyncio.Protocol):
@@ -209,3 +216,56 @@ def _percentiles(latencies_s: Sequence[float]) -> dict[str, float]:
         "99%": quantile(latencies_s, 0.99),
         "max": max(latencies_s),
     }
+
+
+def put_by_oha(url: str, questions: Questions, connections: int, duration_s: float) -> Load:
+    """Puts a load on ``url``. All requests have the same texts, so no answer can be checked.
+
+    Raises ``HarnessError`` where oha fails.
+    """
+    body = json.dumps({"inputs": list(questions.texts[0])})
+    command = [
+        "oha", "--no-tui", "--output-format", "json", "--latency-correction",
+        "-c", str(connections), "-z", f"{duration_s:g}s",
+        "-m", "POST", "-d", body, "-H", "Content-Type: application/json", f"{url}/embed",
+    ]  # fmt: skip
+    done = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=duration_s + _LONGER_THAN_LOAD_S,
+    )
+    if done.returncode != 0:
+        raise HarnessError(f"oha failed: {done.stderr.strip()[:300]}")
+    try:
+        return parse_oha(done.stdout)
+    except (ValueError, KeyError, TypeError) as error:
+        raise HarnessError(
+            f"oha's output is not understood ({error!r}); is it older than 1.5?"
+        ) from error
+
+
+def parse_oha(text: str) -> Load:
+    """Reads the JSON of oha 1.5 and later. Raises ``ValueError``, ``KeyError`` or ``TypeError``."""
+    data = json.loads(text)
+    summary, percentiles = data["summary"], data["latencyPercentiles"]
+    load = Load("oha", float(summary["total"]), body_bytes=int(summary["totalData"] or 0))
+    load.statuses.update(
+        {str(code): int(count) for code, count in data["statusCodeDistribution"].items()}
+    )
+    errors = {str(name): int(count) for name, count in data["errorDistribution"].items()}
+    # What was under way when the time was over; oha does not count these as failures either.
+    errors.pop("aborted due to deadline", None)
+    load.statuses.update(errors)
+    figures = {
+        "min": summary["fastest"],
+        "mean": summary["average"],
+        **{name: percentiles[key] for name, key in _PERCENTILES.items()},
+        "max": summary["slowest"],
+    }
+    # Null where nothing was answered.
+    load.percentiles_s = {
+        name: float(value) for name, value in figures.items() if value is not None
+    }
+    return load

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from waitbench.execution import plan, services
 from waitbench.families import embedding, presenting
-from waitbench.families.embedding import charts, client, endpoints, kept, oha, tables
+from waitbench.families.embedding import charts, client, kept, tables, traffic
 from waitbench.families.embedding.kept import ModeLoad
 from waitbench.families.embedding.traffic import Load, Questions, failures, make_questions
 from waitbench.model.errors import ExitCode, HarnessError, UsageError
@@ -85,7 +85,7 @@ def put(url: str, questions: Questions, connections: int, duration_s: float) -> 
     Raises ``HarnessError`` if oha is there and fails.
     """
     put_by: Callable[[str, Questions, int, float], Load]
-    put_by = oha.put if shutil.which("oha") else client.put
+    put_by = client.put_by_oha if shutil.which("oha") else client.put
     return put_by(url, questions, connections, duration_s)
 
 
@@ -107,7 +107,7 @@ def _validate(options: LoadOptions) -> None:
             f"{_DEAREST_CALL_MS:,} ms."
         )
     if options.url is not None:
-        endpoints.describe(options.url)
+        traffic.describe(options.url)
 
 
 def _load_mode(mode: str, options: LoadOptions, python: Path, cache: Cache) -> ModeLoad:

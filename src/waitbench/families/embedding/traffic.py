@@ -1,14 +1,17 @@
-"""What clients ask of an embedding service, and what they saw."""
+"""What clients ask of an embedding service, what they saw, and the requests beside the load."""
 
 import json
 import math
 import random
+import urllib.error
+import urllib.request
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import islice
 
-from waitbench.families.embedding import endpoints
+from waitbench.model.errors import HarnessError, UsageError
 from waitbench.system.places import DATAFLOWS
 
 KINDS = 256
@@ -16,6 +19,8 @@ KINDS = 256
 _TOLERANCE = 1e-4
 """By so much the vectors of a text may differ with what it is batched with: rounding."""
 _MOST_WORDS = 200
+_CALLS_COUNTER = "proxy_upstream_seconds_count"
+_WARM_UP_CLIENTS, _WARM_UP_REQUESTS = 8, 40
 _WORDS_FILE = DATAFLOWS / "words.txt"
 """The worker's texts are made of these, too."""
 
@@ -124,11 +129,57 @@ def make_questions(reference_url: str, inputs: int, seed: int = 1) -> Questions:
         [" ".join(rng.choices(words, k=rng.randint(2, 12))) for _ in range(inputs)]
         for _ in range(KINDS)
     ]
-    limit = endpoints.describe(reference_url).get("max_client_batch_size")
+    limit = describe(reference_url).get("max_client_batch_size")
     together = max(1, limit // inputs) if isinstance(limit, int) else 1
     expected: list[list[list[float]]] = []
     for start in range(0, KINDS, together):
         asked = texts[start : start + together]
-        vectors = iter(endpoints.embed(reference_url, [text for kind in asked for text in kind]))
+        vectors = iter(embed(reference_url, [text for kind in asked for text in kind]))
         expected += [list(islice(vectors, inputs)) for _ in asked]
     return Questions(texts, expected)
+
+
+def describe(url: str) -> Mapping[str, object]:
+    """Asks a service what it says of itself at ``/info``.
+
+    Raises ``UsageError`` for what is not a URL, ``HarnessError`` where no such service answers.
+    """
+    if not url.startswith(("http://", "https://")):
+        raise UsageError(f"--url {url!r} is not a valid URL, such as http://127.0.0.1:8080")
+    try:
+        with urllib.request.urlopen(f"{url.rstrip('/')}/info", timeout=10) as response:
+            found: Mapping[str, object] = dict(json.load(response))
+            return found
+    except (OSError, ValueError, TypeError) as error:
+        raise HarnessError(
+            f"{url}/info does not answer as an embedding service does: {error}."
+        ) from error
+
+
+def embed(url: str, texts: Sequence[str]) -> list[list[float]]:
+    """The vectors of texts, in order. Raises ``HarnessError``."""
+    body = json.dumps({"inputs": list(texts)}).encode()
+    request = urllib.request.Request(f"{url}/embed", body, {"Content-Type": "application/json"})
+    try:
+        with urllib.request.urlopen(request, timeout=30) as response:
+            vectors: list[list[float]] = json.load(response)
+            return vectors
+    except (OSError, ValueError) as error:
+        raise HarnessError(f"{url} does not embed: {error}.") from error
+
+
+def warm_up(url: str) -> None:
+    """Has a service answer a few requests, so many at once as fill a batch of the published rule.
+
+    Raises ``HarnessError``.
+    """
+    with ThreadPoolExecutor(_WARM_UP_CLIENTS) as pool:
+        list(pool.map(lambda _: embed(url, ["warm", "up"]), range(_WARM_UP_REQUESTS)))
+
+
+def upstream_calls(url: str) -> int:
+    """The number of calls that a proxy has made so far, from its ``/metrics``."""
+    with urllib.request.urlopen(f"{url}/metrics", timeout=5) as response:
+        lines = response.read().decode().splitlines()
+    (count,) = (line.split()[1] for line in lines if line.startswith(_CALLS_COUNTER))
+    return int(float(count))
