@@ -7,6 +7,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Protocol
 
+from packaging.version import InvalidVersion, Version
+
 from waitbench.model.environment import Environment, Interpreter, Toolchain
 from waitbench.model.scenario import Scenario, Topology
 
@@ -183,4 +185,14 @@ class Engine(Protocol):
 
     def role(self, arguments: Sequence[str]) -> str | None:
         """The role of a process, such as ``worker 0``, by its arguments; ``None`` if unknown."""
+        return None
+
+
+def released_version(name: str, form: re.Pattern[str]) -> str | None:
+    """The version that a name of this form means; ``None`` if it is not a release."""
+    if not form.fullmatch(name):
+        return None
+    try:
+        return str(Version(name.removeprefix("v")))
+    except InvalidVersion:
         return None

@@ -5,12 +5,11 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from packaging.version import InvalidVersion, Version
-
-from waitbench.engines.base import Builder, Engine, ReadSource, Start, Traits
+from waitbench.engines.base import Builder, Engine, ReadSource, Start, Traits, released_version
 from waitbench.model.environment import Environment, Interpreter, Toolchain
 from waitbench.model.scenario import Scenario, Topology
 
+_RELEASE = re.compile(r"v?\d[\w.]*")
 _CARRIER, _SOURCES = "carrier", "sources"
 """Folders beside an engine's module: what carries the workloads, and a package of ours."""
 
@@ -52,12 +51,7 @@ class Carried(Engine):
                 setattr(cls, attribute, beside / name)
 
     def version_of(self, name: str) -> str | None:
-        if not re.fullmatch(r"v?\d[\w.]*", name):
-            return None
-        try:
-            return str(Version(name.removeprefix("v")))
-        except InvalidVersion:
-            return None
+        return released_version(name, _RELEASE)
 
     def tag_of(self, version: str) -> str:
         return version

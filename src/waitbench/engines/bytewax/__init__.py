@@ -5,8 +5,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
-from packaging.version import InvalidVersion, Version
-
 from waitbench.engines.base import (
     ADDRESSES,
     INDEX,
@@ -16,6 +14,7 @@ from waitbench.engines.base import (
     ReadSource,
     Start,
     Traits,
+    released_version,
 )
 from waitbench.engines.cargo import CargoBuilder, supports_python
 from waitbench.model.environment import Environment, Interpreter
@@ -66,12 +65,7 @@ class Bytewax(Engine):
     )
 
     def version_of(self, name: str) -> str | None:
-        if not _RELEASE.fullmatch(name):
-            return None
-        try:
-            return str(Version(name.removeprefix("v")))
-        except InvalidVersion:
-            return None
+        return released_version(name, _RELEASE)
 
     def tag_of(self, version: str) -> str:
         return f"v{version}"
