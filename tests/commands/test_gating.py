@@ -9,7 +9,7 @@ import pytest
 from waitbench.analysis.criteria import DEFAULTS, parse
 from waitbench.engines import worker_file
 from waitbench.families import ALL, METRICS
-from waitbench.families.worker import scenario_of
+from waitbench.families.worker.scenarios import scenario_of
 from waitbench.model.errors import HarnessError, UsageError
 from waitbench.model.metrics import Instruments
 from waitbench.pipeline import concluding, gating

@@ -6,7 +6,7 @@ import pytest
 
 from waitbench.engines import worker_file
 from waitbench.families import selection
-from waitbench.families.worker import scenario_of
+from waitbench.families.worker.scenarios import scenario_of
 from waitbench.model.errors import HarnessError, UsageError
 from waitbench.model.scenario import Service
 

@@ -20,7 +20,7 @@ from waitbench.engines.command import Command
 from waitbench.environments import interpreters
 from waitbench.environments.index import index_of
 from waitbench.families import ALL
-from waitbench.families.worker import scenario_of
+from waitbench.families.worker.scenarios import scenario_of
 from waitbench.model.environment import EnvironmentSpec, Interpreter, Origin
 from waitbench.model.errors import HarnessError, UsageError
 from waitbench.model.metrics import Instruments

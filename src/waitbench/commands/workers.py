@@ -12,7 +12,7 @@ import typer
 from waitbench.commands import options
 from waitbench.engines import worker_file
 from waitbench.families import selection
-from waitbench.families.worker import WINDOW
+from waitbench.families.worker.scenarios import WINDOW
 from waitbench.model.environment import OriginChoice
 from waitbench.model.errors import ExitCode, HarnessError, UsageError, masked
 from waitbench.model.metrics import SYSTEM_CALLS

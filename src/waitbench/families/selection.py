@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from waitbench.families import ALL
-from waitbench.families.worker import WINDOW, in_a_window, scenario_of
+from waitbench.families.worker.scenarios import WINDOW, in_a_window, scenario_of
 from waitbench.model.errors import UsageError
 from waitbench.model.scan import TOPOLOGY, Scan
 from waitbench.model.scenario import Family, Scenario, Topology, Value
