@@ -35,14 +35,11 @@ def threads(pid: int) -> list[int]:
 
 def used(pid: int, tid: int) -> Used | None:
     """What a thread has used so far."""
-    wakeups, used_ns = switches(pid, tid), cpu_ns(pid, tid)
-    return None if wakeups is None or used_ns is None else Used(wakeups, used_ns)
-
-
-def cpu_ns(pid: int, tid: int) -> int | None:
-    """For how long a thread has been on a CPU."""
+    wakeups = switches(pid, tid)
     schedstat = _read(f"/proc/{pid}/task/{tid}/schedstat")
-    return int(schedstat.split()[0]) if schedstat else None
+    if wakeups is None or not schedstat:
+        return None
+    return Used(wakeups, int(schedstat.split()[0]))
 
 
 def switches(pid: int, tid: int) -> int | None:
@@ -51,6 +48,12 @@ def switches(pid: int, tid: int) -> int | None:
     name = b"\nvoluntary_ctxt_switches:"
     at = status.find(name) if status else -1
     return int(status[at + len(name) :].split(None, 1)[0]) if at >= 0 else None
+
+
+def cpu_ns(pid: int, tid: int) -> int | None:
+    """For how long a thread has been on a CPU; cheaper than all that it has ``used``."""
+    schedstat = _read(f"/proc/{pid}/task/{tid}/schedstat")
+    return int(schedstat.split()[0]) if schedstat else None
 
 
 @dataclass(frozen=True)
