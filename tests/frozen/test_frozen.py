@@ -23,7 +23,7 @@ from tests.reporting.test_bisection import CASES as SEARCHES
 from waitbench.analysis import gate
 from waitbench.analysis.criteria import DEFAULTS
 from waitbench.analysis.gate import GateVerdict
-from waitbench.reporting import bisection, gate_answer, markdown
+from waitbench.reporting import bisection, gate_formats, markdown
 from waitbench.reporting.console import print_answer, print_document, print_tables
 from waitbench.reporting.document import Answer
 from waitbench.reporting.gate_formats import FORMATS, annotations
@@ -138,8 +138,8 @@ def on_console(width: int) -> Callable[[GateVerdict], str]:
     """What a console of so many columns shows of a verdict."""
 
     def show(verdict: GateVerdict, to: Console) -> None:
-        print_tables([gate_answer.details(verdict)], to)
-        print_answer(gate_answer.answer(verdict, Answer(title="new against base", basis="")), to)
+        print_tables([gate_formats.details(verdict)], to)
+        print_answer(gate_formats.answer(verdict, Answer(title="new against base", basis="")), to)
 
     def shown(verdict: GateVerdict) -> str:
         return "\n".join([*lines_of(lambda to: show(verdict, to), width), ""])

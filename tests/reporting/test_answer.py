@@ -10,7 +10,7 @@ from waitbench.analysis.gate import GateVerdict
 from waitbench.analysis.statistics import Comparison
 from waitbench.model.record import Record
 from waitbench.reporting import answer as answering
-from waitbench.reporting import gate, gate_answer, markdown
+from waitbench.reporting import gate, gate_formats, markdown
 from waitbench.reporting.answer import again, answer, next_step
 from waitbench.reporting.console import print_answer
 from waitbench.reporting.document import Answer, Command, Headline
@@ -300,11 +300,11 @@ def test_what_is_not_certain_takes_more_rounds() -> None:
 @pytest.mark.parametrize(("verdict", "mark"), [(failing(), "✗"), (unclear(), "?")])
 def test_the_gate_has_the_last_word(verdict: GateVerdict, mark: str) -> None:
     compared = answer(compare(make_record({"old": runs(2), "new": runs(4)})))
-    found = gate_answer.answer(verdict, compared)
+    found = gate_formats.answer(verdict, compared)
     lines = shown(found)
     assert lines[1].startswith(f"{mark} {gate.headline(verdict)}"[:60])
     assert not any("slower" in line for line in lines), "its verdict is the only one"
-    step = gate_answer.next_step(verdict, ARGV)
+    step = gate_formats.next_step(verdict, ARGV)
     assert step is not None
     assert step.text.endswith("--why" if verdict.failures else "--full")
 

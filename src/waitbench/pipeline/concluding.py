@@ -25,7 +25,7 @@ from waitbench.pipeline.gating import Gate
 from waitbench.reporting import answer as answering
 from waitbench.reporting import comparison as reporting
 from waitbench.reporting import costs, machines, scan
-from waitbench.reporting import gate_answer as of_gate
+from waitbench.reporting import gate_formats as of_gate
 from waitbench.reporting import why as reasons
 from waitbench.reporting.console import make_console, print_answer, print_prose, print_tables
 from waitbench.reporting.costs import AS_IT_IS, Units

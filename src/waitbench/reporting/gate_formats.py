@@ -1,30 +1,44 @@
-"""A GateVerdict -> the text of a file: JSON, JUnit's XML, annotations of GitHub, Markdown."""
+"""A GateVerdict -> the answer of a comparison, and the text of a file.
+
+Files are JSON, JUnit's XML, annotations of GitHub and Markdown. The gate has the last word of a
+comparison.
+"""
 
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import asdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, replace
 from typing import Any
 from xml.etree import ElementTree
 
 from waitbench.analysis.gate import GateVerdict
 from waitbench.analysis.judging import Acceptance, Judgement
 from waitbench.analysis.sequential import ALPHA
-from waitbench.analysis.verdicts import Verdict
+from waitbench.analysis.verdicts import GateOutcome, Verdict
 from waitbench.reporting import markdown
+from waitbench.reporting.answer import EXPLAINING, WHY_PURPOSE, again
+from waitbench.reporting.document import Answer, Command, Headline, Table
 from waitbench.reporting.formats import format_count
 from waitbench.reporting.gate import (
     ACCEPTED,
+    OUTCOME_STYLES,
     document,
     headline,
     ratio_text,
     reasons,
     remarks,
     summary,
+    table,
 )
 from waitbench.system.streams import printable
 
 SCHEMA_VERSION = 3
 """Of ``verdict.json``."""
+_MARKS = {
+    GateOutcome.PASS: "✓",
+    GateOutcome.FAIL: "✗",
+    GateOutcome.INCONCLUSIVE: "?",
+    GateOutcome.NOT_MEASURED: "✗",
+}
 
 
 def plain(verdict: GateVerdict) -> dict[str, Any]:
@@ -203,3 +217,36 @@ FORMATS: Mapping[str, Callable[[GateVerdict], str]] = {
     "markdown": _markdown,
 }
 """What renders a verdict as the text of a file, by the name that users type."""
+
+
+def details(verdict: GateVerdict) -> Table:
+    """All that was asked, for a console, with the remarks below it."""
+    title = f"the gate · {format_count(len(verdict.judgements), 'question', 'questions')}"
+    return replace(table(verdict), title=title, notes=tuple(remarks(verdict)))
+
+
+def answer(verdict: GateVerdict, comparison: Answer) -> Answer:
+    """What the gate says of a comparison, in the place of what each of its ratios says."""
+    shown = comparison.table
+    if shown is not None and comparison.headlines:
+        rows = tuple(row[:-1] for row in shown.rows)
+        shown = replace(shown, header=shown.header[:-1], rows=rows)
+    headlines = [
+        Headline(
+            text=headline(verdict),
+            style=OUTCOME_STYLES[verdict.outcome],
+            mark=_MARKS[verdict.outcome],
+        )
+    ]
+    return replace(comparison, headlines=tuple(headlines), table=shown)
+
+
+def next_step(verdict: GateVerdict, argv: Sequence[str]) -> Command | None:
+    """What is best done now; ``None`` where there is nothing to be done, or nobody knows what."""
+    if list(argv[:1]) != ["compare"]:
+        return None
+    if verdict.failures and not EXPLAINING.intersection(argv):
+        return Command(again(argv, "--why"), WHY_PURPOSE)
+    if verdict.outcome is GateOutcome.INCONCLUSIVE and "--full" not in argv:
+        return Command(again(argv, "--full"), "longer runs tell smaller changes apart")
+    return None
