@@ -63,7 +63,7 @@ class Trial:
         ]  # fmt: skip
         if false and not self.plan.ramp:
             return "WRONG"
-        if any(kind in ("unclear", "open") for kind, _, _ in named):
+        if any(kind in ("inconclusive", "open") for kind, _, _ in named):
             return "open"
         if self.plan.ramp:
             return "right" if self.said["end"] == "gradual" else "WRONG"

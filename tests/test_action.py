@@ -120,6 +120,14 @@ def test_without_criteria_the_gate_has_its_own(criteria: str, tmp_path: Path) ->
     assert "[--fail-on]" not in done.stdout
 
 
+def test_a_token_that_may_only_read_suffices_as_none_is_used() -> None:
+    # A pull request of a fork has such a token, and no secrets.
+    text = (ROOT / "action.yml").read_text()
+    assert not re.search(r"github\.token|GITHUB_TOKEN|GH_TOKEN|secrets\.|git push|\bgh ", text)
+    uses = {step["uses"].partition("@")[0] for step in ACTION["runs"]["steps"] if "uses" in step}
+    assert uses == {"actions/cache/restore", "actions/cache/save", "actions/upload-artifact"}
+
+
 def test_two_uses_have_a_folder_and_an_artifact_each(tmp_path: Path) -> None:
     found = []
     for _ in range(2):

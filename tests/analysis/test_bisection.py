@@ -20,7 +20,7 @@ from waitbench.analysis.bisection import (
 )
 from waitbench.analysis.bisection_steps import Question, StepAnswer, StepVerdict, answer
 
-UNCLEAR = StepAnswer(says=StepVerdict.UNCLEAR, rounds=30)
+INCONCLUSIVE = StepAnswer(says=StepVerdict.INCONCLUSIVE, rounds=30)
 
 
 def parts(found: Search) -> list[tuple[Kind, int, int]]:
@@ -99,7 +99,7 @@ def test_endpoints_that_stay_unclear_prove_no_change() -> None:
     begun = Search.begin(points=9, margin=MARGIN)
     step = begun.next()
     assert step is not None
-    ended = begun.answered(step, UNCLEAR)
+    ended = begun.answered(step, INCONCLUSIVE)
     assert ended.next() is None
     assert ended.end is End.NO_CHANGE
 
@@ -108,10 +108,10 @@ def test_a_split_that_stays_unclear_leaves_the_search_open() -> None:
     begun = search(history(9, (5, 0.25)), steps=1)
     step = begun.next()
     assert step is not None
-    ended = begun.answered(step, UNCLEAR)
+    ended = begun.answered(step, INCONCLUSIVE)
     assert ended.next() is None
     assert ended.end is End.OPEN
-    assert ended.findings == (Finding(kind=Kind.UNCLEAR, good=0, bad=8, answer=UNCLEAR),)
+    assert ended.findings == (Finding(kind=Kind.INCONCLUSIVE, good=0, bad=8, answer=INCONCLUSIVE),)
 
 
 def test_a_proof_that_stays_unclear_names_nobody() -> None:
@@ -119,9 +119,9 @@ def test_a_proof_that_stays_unclear_names_nobody() -> None:
     step = begun.next()
     assert step is not None
     assert (step.question, step.points) == (Question.PROOF, (0, 1))
-    ended = begun.answered(step, UNCLEAR)
+    ended = begun.answered(step, INCONCLUSIVE)
     assert ended.end is End.OPEN
-    assert parts(ended) == [(Kind.UNCLEAR, 0, 1)]
+    assert parts(ended) == [(Kind.INCONCLUSIVE, 0, 1)]
 
 
 def test_a_proof_that_fails_makes_the_proven_part_gradual() -> None:
@@ -221,9 +221,9 @@ def test_a_half_that_changed_for_certain_is_searched_though_the_other_is_unclear
     noise = [0.4, -0.4] * 3
     rounds = [[0.0, math.log(1.25), math.log(1.25) + one] for one in noise]
     said = answer(step, rounds)
-    assert said.says is StepVerdict.UNCLEAR
+    assert said.says is StepVerdict.INCONCLUSIVE
     ended = begun.answered(step, said)
-    assert parts(ended) == [(Kind.OPEN, 0, 4), (Kind.UNCLEAR, 4, 8)]
+    assert parts(ended) == [(Kind.OPEN, 0, 4), (Kind.INCONCLUSIVE, 4, 8)]
     after = ended.next()
     assert after is not None
     assert after.points == (0, 2, 4)

@@ -78,7 +78,7 @@ def test_an_answer_is_not_changed_by_what_follows(seed: int) -> None:
     assert whole.rounds < 80
     assert bisection_steps.answer(SPLIT, rounds[: whole.rounds]) == whole
     for count in range(whole.rounds):
-        assert bisection_steps.answer(SPLIT, rounds[:count]).says is StepVerdict.UNCLEAR
+        assert bisection_steps.answer(SPLIT, rounds[:count]).says is StepVerdict.INCONCLUSIVE
 
 
 def test_halves_that_cannot_be_told_from_the_margin_both_go_on() -> None:
@@ -95,12 +95,12 @@ def test_the_speed_of_a_round_does_not_matter(speeds: list[float]) -> None:
 
 def test_fewer_rounds_than_the_first_look_say_nothing() -> None:
     said = bisection_steps.answer(ENDS, [logs(2.0)] * 5)
-    assert (said.says, said.rounds, said.changes) == (StepVerdict.UNCLEAR, 0, ())
+    assert (said.says, said.rounds, said.changes) == (StepVerdict.INCONCLUSIVE, 0, ())
 
 
 def test_noise_asks_for_more_rounds() -> None:
     rounds = noisy(logs(1.25), 100, 0.07)
-    assert bisection_steps.answer(ENDS, rounds[:8]).says is StepVerdict.UNCLEAR
+    assert bisection_steps.answer(ENDS, rounds[:8]).says is StepVerdict.INCONCLUSIVE
     assert bisection_steps.answer(ENDS, rounds).says is StepVerdict.CHANGED
 
 
@@ -175,7 +175,7 @@ def test_what_one_look_was_certain_of_stands_at_the_next() -> None:
     (before,) = bisection_steps.answer(ENDS, calm).changes
     last = bisection_steps.answer(ENDS, calm + wild)
     (after,) = last.changes
-    assert (last.says, last.rounds) == (StepVerdict.UNCLEAR, 8)
+    assert (last.says, last.rounds) == (StepVerdict.INCONCLUSIVE, 8)
     assert (after.low, after.high) == (before.low, before.high)
 
 

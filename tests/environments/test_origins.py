@@ -36,6 +36,9 @@ class FakeIndex(Index):
         fits = python.minor_text in dict(self.wheels).get(version, ())
         return Path(f"/{version}-{python.minor_text}.whl") if fits else None
 
+    def releases(self, python: Interpreter, *, prereleases: bool = False) -> tuple[str, ...]:
+        return tuple(version for version, minors in self.wheels if python.minor_text in minors)
+
 
 @pytest.fixture(autouse=True)
 def machine(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,6 +84,22 @@ def test_releases_without_a_common_wheel_are_built_if_the_repository_has_them(
     with pytest.raises(UsageError, match="no tag for release"):
         chosen(["v0.16.0", "v0.21.1"], repository, cache)
     assert chosen(["standin@r0.0.1"], repository, cache)[0].origin is Origin.SOURCE
+
+
+def test_where_wheels_need_another_python_it_is_named_if_nothing_can_be_built(
+    repository: Repository, cache: Cache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(origins, "installed", lambda _cache: PYTHONS[:3])
+    with pytest.raises(UsageError, match="no tag for release") as raised:
+        chosen(["v0.16.0", "v0.16.1"], repository, cache)
+    assert str(raised.value).splitlines()[-1] == (
+        "Wheels of all of them are for Python 3.9 or 3.10; here is 3.13, 3.12, 3.11. With one of "
+        "those nothing is built: uv python install 3.10, or pyenv install 3.10, or name one with "
+        "--python."
+    )
+    with pytest.raises(UsageError) as raised:
+        chosen(["v0.16.0", "v0.21.1"], repository, cache)
+    assert "Wheels of all" not in str(raised.value)
 
 
 def test_a_mix_of_origins_happens_only_when_asked_for(

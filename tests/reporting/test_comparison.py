@@ -143,7 +143,7 @@ def test_what_is_unclear_is_said_with_its_interval_or_as_too_noisy() -> None:
     after = [times(real, 1, system) for real, system in ((1.0, 0.01), (1.2, 5), (1.4, 0.1))]
     (sentence,) = said(make_record({"old": before, "new": after}))
     assert "system time too noisy to compare in 3 rounds" in sentence
-    assert "real time unclear (95 %: 1.28× less – 1.81× more)" in sentence
+    assert "real time inconclusive (95 %: 1.28× less – 1.81× more)" in sentence
 
 
 def test_what_only_its_own_interval_would_call_a_change_is_unclear() -> None:
@@ -155,7 +155,7 @@ def test_what_only_its_own_interval_would_call_a_change_is_unclear() -> None:
     (alone,) = sentences(statistics.compare(record))
     assert "system time 1.18× more (95 %: 1.09× – 1.27× more)" in alone
     (of_eight,) = sentences(statistics.compare(record, scenarios=8))
-    assert "system time unclear (95 %: 1.09× – 1.27× more, which may be chance)" in of_eight
+    assert "system time inconclusive (95 %: 1.09× – 1.27× more, which may be chance)" in of_eight
 
 
 def test_one_round_has_no_interval() -> None:
@@ -195,7 +195,7 @@ CALM_MS = (1.0, 1.1, 0.9, 1.0, 1.05)
         (3.1, CALM_MS, "workers spend about as much CPU while waiting; "
          "items arrive no later at p99"),
         (0.1, [0.5, 9, 0.4, 3, 1], "workers spend 31× less CPU while waiting; "
-         "whether items are later is unclear (1.01 ms and 2.78 ms at p99)"),
+         "lateness is inconclusive (1.01 ms and 2.78 ms at p99)"),
     ],
 )  # fmt: skip
 def test_what_waiting_costs_is_said_with_what_it_does_to_the_items(
@@ -210,7 +210,7 @@ def test_without_lateness_only_cpu_is_said() -> None:
         label: [{**times(5, 1, 1), "time_cpu_steady": value} for value in values]
         for label, values in (("old", (1.0, 1.0, 1.0)), ("new", (0.3, 3.0, 1.0)))
     }
-    assert said(make_record(runs))[1] == "new: CPU while waiting is unclear."
+    assert said(make_record(runs))[1] == "new: CPU while waiting is inconclusive."
 
 
 def test_nothing_is_said_of_waiting_where_there_is_nothing_to_wait_for() -> None:

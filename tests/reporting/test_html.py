@@ -66,6 +66,6 @@ def test_a_page_shows_the_outcome_of_a_gate(outcome_of_gate: str, kind: str) -> 
 
 def test_every_tone_has_a_rule_of_its_own() -> None:
     rules = html.render(compose([kept("folder", ("v1", "v2"))]))
-    for low, high, expected in ((0.5, 2.0, "unclear"), (0.999, 1.001, "same")):
+    for low, high, expected in ((0.5, 2.0, "inconclusive"), (0.999, 1.001, "same")):
         assert html.tone(Estimate(value=1.0, low=low, high=high, count=9)) == expected
         assert f'class="{expected}"' in rules

@@ -6,7 +6,7 @@ knows are the answers so far, so that it is resumed by giving it the kept ones a
     search = Search.begin(points=256, margin=0.10)
     while step := search.next():
         # Build step.points; search = search.without(point) where one cannot be, and begin again.
-        # Measure rounds until bisection_steps.answer(step, rounds) is not UNCLEAR any more, or
+        # Measure rounds until bisection_steps.answer(step, rounds) is not INCONCLUSIVE any more, or
         # there are enough of them.
         search = search.answered(step, answer)
     search.end, search.findings
@@ -35,7 +35,7 @@ class End(str, Enum):
     """How a search ended, or that it did not."""
 
     OPEN = "open"
-    """There is more to be measured, or what there was is unclear and nothing was found."""
+    """There is more to be measured, or what there was is inconclusive and nothing was found."""
     NO_CHANGE = "no change"
     """None is proven between the endpoints; the first answer says what would have been found."""
     FOUND = "found"
@@ -55,7 +55,7 @@ class Kind(str, Enum):
     """A proven change; nothing between can be measured."""
     GRADUAL = "gradual"
     """A proven change that no part proves."""
-    UNCLEAR = "unclear"
+    INCONCLUSIVE = "inconclusive"
     """There may be a change; the rounds did not suffice to say."""
     OPEN = "open"
     """Still to be searched."""
@@ -117,7 +117,7 @@ class Search:
         )
 
     def answered(self, step: Step, answer: StepAnswer) -> "Search":
-        """The search with one more answer; one that is unclear stays so.
+        """The search with one more answer; one that is inconclusive stays so.
 
         Raises ``ValueError`` if the step is not of the part that is next.
         """
@@ -173,15 +173,15 @@ class Search:
             if proof.says is StepVerdict.WITHIN:
                 return []
             proven = Kind.CULPRIT if bad == good + 1 else Kind.RANGE
-            kind = proven if proof.says is StepVerdict.CHANGED else Kind.UNCLEAR
+            kind = proven if proof.says is StepVerdict.CHANGED else Kind.INCONCLUSIVE
         return [Finding(kind=kind, good=good, bad=bad, answer=proof)]
 
     def _explain_halves(
         self, step: Step, said: StepAnswer, proof: StepAnswer | None
     ) -> list[Finding]:
         good, middle, bad = step.points
-        if said.says is StepVerdict.UNCLEAR:
-            return self._explain_unclear(step, said)
+        if said.says is StepVerdict.INCONCLUSIVE:
+            return self._explain_inconclusive(step, said)
         found = []
         if said.says in (StepVerdict.LIKE_BAD, StepVerdict.BETWEEN):
             found += self._explain(good, middle, None)
@@ -191,18 +191,20 @@ class Search:
             found = [Finding(kind=Kind.GRADUAL, good=good, bad=bad, answer=proof or said)]
         return found
 
-    def _explain_unclear(self, step: Step, said: StepAnswer) -> list[Finding]:
+    def _explain_inconclusive(self, step: Step, said: StepAnswer) -> list[Finding]:
         """A half that changed for certain is searched, whatever the other one is."""
         good, _, bad = step.points
         halves = said.changes[1:]
         if not any(half.beyond for half in halves):
-            return [Finding(kind=Kind.UNCLEAR, good=good, bad=bad, answer=said)]
+            return [Finding(kind=Kind.INCONCLUSIVE, good=good, bad=bad, answer=said)]
         found = []
         for half in halves:
             if half.beyond:
                 found += self._explain(half.good, half.bad, None)
             elif not half.within:
-                found.append(Finding(kind=Kind.UNCLEAR, good=half.good, bad=half.bad, answer=said))
+                found.append(
+                    Finding(kind=Kind.INCONCLUSIVE, good=half.good, bad=half.bad, answer=said)
+                )
         return found
 
     def _split(self, good: int, bad: int) -> tuple[Step, StepAnswer] | None:

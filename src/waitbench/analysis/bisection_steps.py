@@ -48,7 +48,7 @@ class StepVerdict(str, Enum):
     """The change is in the first half; the second is within the margin, for certain."""
     BETWEEN = "between"
     """Both halves have changes: both go on."""
-    UNCLEAR = "unclear"
+    INCONCLUSIVE = "inconclusive"
     """More rounds are needed. Where there are none, it stays so."""
 
 
@@ -122,7 +122,7 @@ def answer(
     stretches = _stretches(len(step.points))
     logs = [_logs(rounds, stretch, step.faster) for stretch in stretches]
     spans = [_Span(low=-math.inf, high=math.inf, margin=math.log1p(step.margin)) for _ in logs]
-    says, seen = StepVerdict.UNCLEAR, 0
+    says, seen = StepVerdict.INCONCLUSIVE, 0
     looks = sequential.looks_until(len(rounds))
     for seen in (look for look in looks if look >= sequential.FIRST_ALARM):
         error = _error(step, seen)
@@ -130,7 +130,7 @@ def answer(
         spans = [span.narrowed(to) for span, to in zip(spans, found, strict=True)]
         if not mostly_disturbed(sum(disturbed[:seen]), seen):
             says = _says(spans)
-        if says is not StepVerdict.UNCLEAR:
+        if says is not StepVerdict.INCONCLUSIVE:
             break
     if not seen:
         return StepAnswer(says=says, rounds=0)
@@ -193,7 +193,7 @@ def _says(spans: Sequence[_Span]) -> StepVerdict:
         (only,) = spans
         if only.beyond:
             return StepVerdict.CHANGED
-        return StepVerdict.WITHIN if only.within else StepVerdict.UNCLEAR
+        return StepVerdict.WITHIN if only.within else StepVerdict.INCONCLUSIVE
     _, first, second = spans
     if first.within and second.within:
         return StepVerdict.WITHIN
@@ -202,7 +202,7 @@ def _says(spans: Sequence[_Span]) -> StepVerdict:
     if first.some and second.within:
         return StepVerdict.LIKE_BAD
     # Little is enough: that both are searched costs rounds, and proves nothing yet.
-    return StepVerdict.BETWEEN if first.some and second.some else StepVerdict.UNCLEAR
+    return StepVerdict.BETWEEN if first.some and second.some else StepVerdict.INCONCLUSIVE
 
 
 def _change(step: Step, stretch: tuple[int, int], span: _Span, found: Bounds) -> Change:

@@ -99,7 +99,7 @@ def bisect(
     max_rounds: Annotated[
         int,
         typer.Option(
-            "--max-rounds", metavar="N", help="A step stays unclear after so many rounds."
+            "--max-rounds", metavar="N", help="A step stays inconclusive after so many rounds."
         ),
     ] = 30,
     budget: Annotated[
@@ -350,7 +350,7 @@ class _Search:
             say.lack(stage, middle, error.why)
             return stage.without(middle, error.why)
         say.end(answer)
-        if answer.says is StepVerdict.UNCLEAR and not answer.rounds:
+        if answer.says is StepVerdict.INCONCLUSIVE and not answer.rounds:
             return stage
         return stage.answered(step, answer)
 

@@ -149,7 +149,7 @@ def _accounting() -> Finding:
     if known != "exact":
         costs = (
             "Total CPU is exact; its split into user and system time is estimated by ticks, so "
-            "system varies several times as much: --fail-on system:10% stays unclear for long."
+            "system varies several times as much: --fail-on system:10% stays inconclusive for long."
         )
     here = "unknown" if known is None else str(known)
     return Finding(what="CPU accounting", here=here, costs=costs)
@@ -212,7 +212,9 @@ def _steal() -> Finding:
     share = reading.steal_s / max(reading.busy_s + reading.steal_s, 1e-9)
     costs = ""
     if share > _STEAL_THAT_MATTERS:
-        costs = "Others share this machine's CPUs: rounds are repeated, and verdicts stay unclear."
+        costs = (
+            "Others share this machine's CPUs: rounds are repeated, and verdicts stay inconclusive."
+        )
     return Finding(what="steal time", here=f"{share:.1%} of all busy time so far", costs=costs)
 
 

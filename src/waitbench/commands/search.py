@@ -153,7 +153,7 @@ class Stepper:
     def answer(self, stage: Stage, step: Step, folder: Path, budget_s: float) -> StepAnswer:
         """The answer of a step, after as many rounds as it takes.
 
-        It is unclear after ``most_rounds``, or when the budget is spent. Raises
+        It is inconclusive after ``most_rounds``, or when the budget is spent. Raises
         ``CannotBeMeasured`` about its middle, ``HarnessError`` about its ends.
         """
         prepared = self._prepare(stage, step)
@@ -277,7 +277,7 @@ class _StepGuide:
         record = self.records[scenario]
         # Three points: one that is given up leaves nothing to compare the others with.
         measurable = all(record.why_given_up(one) is None for one in record.context.labels)
-        return measurable and self.answer().says is StepVerdict.UNCLEAR
+        return measurable and self.answer().says is StepVerdict.INCONCLUSIVE
 
     def wants_instruments(self, scenario: str) -> bool:
         return self.stepper.metric.key in INSTRUMENTED and self.wants_more(scenario)

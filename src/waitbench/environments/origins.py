@@ -6,24 +6,29 @@ when every revision of an engine has one for a common Python; else all of it are
 """
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
 from packaging.tags import compatible_tags, cpython_tags
 from packaging.utils import parse_wheel_filename
+from packaging.version import Version
 
 from waitbench import engines
-from waitbench.engines.base import Engine
+from waitbench.engines.base import ARCHIVE, Engine
 from waitbench.environments import sources
 from waitbench.environments.index import Index, index_of
-from waitbench.environments.interpreters import find, installed, newest_shared
+from waitbench.environments.interpreters import OLDEST, find, installed, newest_shared
 from waitbench.environments.repository import Repository
 from waitbench.environments.revisions import Repositories
 from waitbench.model.environment import EnvironmentSpec, Interpreter, Origin, OriginChoice
-from waitbench.model.errors import UsageError
+from waitbench.model.errors import HarnessError, UsageError
 from waitbench.model.revision import Checkout, Commit, Program, Release, Revision, WheelFile
 from waitbench.system.places import Cache
+
+_MINORS = range(OLDEST[1], 15)
+"""Of Python 3: those that an environment can be made for."""
 
 
 @dataclass(frozen=True)
@@ -65,11 +70,16 @@ class Chooser:
             {one.engine.name for one in candidates if one.engine.missing_prerequisite() is not None}
         )
         python = self._shared(candidates, pythons)
+        advice = ""
         if python is None and choice is OriginChoice.AUTO:
-            candidates = self._from_sources(candidates)
-            python = self._shared(candidates, pythons)
+            advice = self._which_python(candidates, pythons)
+            try:
+                candidates = self._from_sources(candidates)
+                python = self._shared(candidates, pythons)
+            except HarnessError as error:
+                raise type(error)(f"{error}{advice}") from error
         if python is None:
-            raise UsageError(self._why_no_python(candidates, pythons))
+            raise UsageError(self._why_no_python(candidates, pythons) + advice)
         return tuple(self._spec(candidate, python) for candidate in candidates)
 
     def _of_all_engines(
@@ -191,6 +201,41 @@ class Chooser:
             return self._index(candidate).wheel(source.version, python) is not None
         read = sources.reader_of(candidate.revision, candidate.commit, self.repositories)
         return candidate.engine.supports(python, read)
+
+    def _which_python(
+        self, candidates: Sequence[_Candidate], pythons: Sequence[Interpreter]
+    ) -> str:
+        """The Pythons that wheels of all would need; empty where the index does not tell that."""
+        wheels = [one for one in candidates if self._is_on_index(one)]
+        if not wheels or any(ARCHIVE in one.engine.files for one in wheels):
+            return ""
+        there = [Interpreter("", f"3.{minor}.0") for minor in _MINORS]
+        try:
+            with ThreadPoolExecutor(max_workers=len(there)) as pool:
+                listed = pool.map(lambda python: self._are_listed(wheels, python), there)
+                fitting = [one.minor_text for one, all_ in zip(there, listed, strict=True) if all_]
+        except HarnessError:
+            return ""
+        if not fitting:
+            return ""
+        here = ", ".join(python.minor_text for python in pythons)
+        return (
+            f"\nWheels of all of them are for Python {' or '.join(fitting)}; here is {here}. With "
+            f"one of those nothing is built: uv python install {fitting[-1]}, or pyenv install "
+            f"{fitting[-1]}, or name one with --python."
+        )
+
+    def _are_listed(self, candidates: Sequence[_Candidate], python: Interpreter) -> bool:
+        """Whether indexes list wheels of these releases for a Python that may not be here."""
+        wanted: dict[Index, set[Version]] = {}
+        for one in candidates:
+            assert isinstance(one.revision.source, Release), "only releases are on an index"
+            versions = wanted.setdefault(self._index(one), set())
+            versions.add(Version(one.revision.source.version))
+        return all(
+            versions <= set(map(Version, index.releases(python, prereleases=True)))
+            for index, versions in wanted.items()
+        )
 
     def _why_no_python(
         self, candidates: Sequence[_Candidate], pythons: Sequence[Interpreter]

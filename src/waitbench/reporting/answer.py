@@ -214,7 +214,7 @@ def _phrase(wanted: Verdict, ratios: Sequence[Estimate], what: str) -> tuple[str
     if wanted is Verdict.WITHIN_MARGIN:
         return f"about the same {what}", how_sure
     return (
-        f"not certain: {what}" if wanted is Verdict.INCONCLUSIVE else f"{change} {what}",
+        f"inconclusive: {what}" if wanted is Verdict.INCONCLUSIVE else f"{change} {what}",
         how_sure,
     )
 

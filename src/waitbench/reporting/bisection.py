@@ -160,9 +160,10 @@ def _finding(searched: Searched, stage: Stage, finding: Finding) -> str:
         )
     if finding.kind is Kind.GRADUAL:
         return f"From {good} to {bad}: {what} {changed} {ratio}, and no single step proves itself."
-    if finding.kind is Kind.UNCLEAR:
+    if finding.kind is Kind.INCONCLUSIVE:
+        rounds = finding.answer.rounds if finding.answer else 0
         return (
-            f"From {good} to {bad}: unclear after {finding.answer.rounds if finding.answer else 0} "
+            f"From {good} to {bad}: inconclusive after {rounds} "
             f"rounds{_found_by(_change_of(finding))}. More rounds (--max-rounds) or longer runs "
             "(--full) may tell."
         )
@@ -214,7 +215,7 @@ def _step_text(stage: Stage, step: Step) -> str:
 def _answer_text(answer: StepAnswer) -> str:
     """What a step said, with the ratios that it rests on."""
     if not answer.changes:
-        return answer.says.value + (_TOO_FEW if answer.says is StepVerdict.UNCLEAR else _SAME)
+        return answer.says.value + (_TOO_FEW if answer.says is StepVerdict.INCONCLUSIVE else _SAME)
     return f"{answer.says.value}: {_ratios(answer)}, {answer.rounds} rounds"
 
 

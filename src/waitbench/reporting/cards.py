@@ -15,7 +15,7 @@ from waitbench.reporting.document import Card, CardLine, Change, Headline
 from waitbench.reporting.formats import format_change, format_count, format_range
 from waitbench.reporting.summary import TITLES, verdict
 
-BETTER, WORSE, MIXED, SAME, UNCLEAR, FAILED, NOTHING = (
+BETTER, WORSE, MIXED, SAME, INCONCLUSIVE, FAILED, NOTHING = (
     "better", "worse", "mixed", "the same", "inconclusive", "failed", "not measured",
 )  # fmt: skip
 """How a candidate stands against the baseline."""
@@ -98,7 +98,7 @@ def _level(ratios: Sequence[Estimate | None], has_failures: bool) -> str:
     known = {
         Verdict.SLOWER: WORSE,
         Verdict.FASTER: BETTER,
-        Verdict.INCONCLUSIVE: UNCLEAR,
+        Verdict.INCONCLUSIVE: INCONCLUSIVE,
         Verdict.WITHIN_MARGIN: SAME,
     }
     return next(word for one, word in known.items() if one in verdicts)

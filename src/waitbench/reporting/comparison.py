@@ -60,7 +60,7 @@ _HEADINGS = {
 }
 _TOLD = ("system", "cpu", "real")
 _TOO_WIDE = 10
-"""An unclear interval whose ends are further apart than this factor is not worth reading out."""
+"""An inconclusive interval whose ends are further apart than this factor is not read out."""
 _NEXT_TO_NOTHING_S = 5e-5
 """A difference of lateness below this is not worth a word."""
 
@@ -226,7 +226,7 @@ def _oddities_of(row: Row, comparison: Comparison) -> Iterator[str]:
 
 def _about_spending(steady: Estimate) -> str:
     if steady.verdict is Verdict.INCONCLUSIVE:
-        return "CPU while waiting is unclear"
+        return "CPU while waiting is inconclusive"
     if steady.verdict is Verdict.WITHIN_MARGIN:
         return "workers spend about as much CPU while waiting"
     return f"workers spend {format_change(steady)} CPU while waiting"
@@ -240,7 +240,7 @@ def _about_lateness(row: Row, baseline: Row) -> str | None:
     difference_s = ours.value - theirs.value
     if ratio.verdict is Verdict.INCONCLUSIVE:
         both = f"{format_seconds(theirs.value)} and {format_seconds(ours.value)} at p99"
-        return f"whether items are later is unclear ({both})"
+        return f"lateness is inconclusive ({both})"
     if ratio.verdict is Verdict.WITHIN_MARGIN or abs(difference_s) < _NEXT_TO_NOTHING_S:
         return "items arrive no later at p99"
     direction = "later" if difference_s > 0 else "earlier"
@@ -305,7 +305,7 @@ def _phrase(metric: Metric, ratio: Estimate) -> str:
         return f"{metric.title} too noisy to compare in {ratio.count} rounds"
     if ratio.verdict is Verdict.INCONCLUSIVE:
         chance = ", which may be chance" if ratio.excludes_one else ""
-        return f"{metric.title} unclear (95 %: {interval}{chance})"
+        return f"{metric.title} inconclusive (95 %: {interval}{chance})"
     return f"{metric.title} {change} (95 %: {interval})"
 
 

@@ -178,9 +178,9 @@ def shown(cell: Cell) -> ShownCell:
 
 
 def tone(ratio: Estimate) -> str:
-    """The name of a colour: ``less4`` … ``less1``, ``same``, ``unclear``, ``more1`` … ``more4``."""
+    """The name of a colour: ``same``, ``inconclusive``, ``less1`` to ``less4``, ``more1`` to …"""
     if ratio.verdict is Verdict.INCONCLUSIVE:
-        return "unclear"
+        return "inconclusive"
     if ratio.verdict is Verdict.WITHIN_MARGIN or ratio.value <= 0:
         return "same"
     doublings = abs(math.log2(ratio.value))

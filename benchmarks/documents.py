@@ -1,0 +1,285 @@
+"""Runs the commands of the README and the documents, and writes a table of how each ended.
+
+benchmarks/documents.py docs/trials/documents.txt [PATTERN...]
+
+Each command runs in an empty folder that has a link to whatever is in the clone, so that files it
+writes lie there and not in the clone. ``SHORTENED`` says how a long one is run instead, ``TESTED``
+which test runs it or its like, ``ELSEWHERE`` why it does not run here. A pattern is a part of a
+command: only such commands run, and what the file says of the others is kept.
+``tests/benchmarks/test_documents.py`` holds that every command is one of these.
+"""
+
+import os
+import platform
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+ROOT = Path(__file__).resolve().parent.parent
+LIMIT_S = 600
+KEPT_LINES = 16
+_VARIABLES = {"COLUMNS": "100", "NO_COLOR": "1"}
+_ONE, _BRIEF = "-s partitioned-long-input", "--processes 2 --rounds 2"
+_GATE = "tests/real/test_workloads.py::test_the_gate_passes_the_fix"
+_BISECT = "tests/commands/test_bisecting.py::test_a_culprit_is_named_and_a_search_that_goes_on"
+_SCAN = "tests/commands/test_scanning.py::test_a_scan_is_measured_in_turn_tabulated_and_reported"
+_KAFKA = "tests/real/test_kafka.py::test_every_message_comes_out_and_nothing_is_left"
+_SHARE = "tests/cluster/test_sharing.py::test_merged_shares_mean_what_one_machine_says"
+_NODES = "tests/cluster/test_spreading.py::test_two_workers_find_what_one_machine_finds"
+_TRACK = "tests/commands/test_tracking.py::test_each_night_measures_what_is_missing"
+_SERVICE = "tests/services/test_interface.py::test_vectors_are_the_models_own"
+_EXAMPLE = "tests/real/test_worker_examples.py::test_an_example_gives_a_measurement"
+_UNWATCHED = "BENCH_UNWATCHED=1 .bench/venv/bin/python tests/runner_with_standin.py compare"
+"""``./compare.sh`` where rounds count whatever else the machine does: else a gate stays open."""
+
+SHORTENED: Mapping[str, str] = {
+    "./compare.sh v0.16.1 v0.16.0 -s partitioned-long-input --gate": (
+        f"{_UNWATCHED} v0.16.1 v0.16.0 {_ONE} --gate"
+    ),
+    "./compare.sh --worker mine.toml before=./worker-1 after=./worker-2 --gate": (
+        f"{_UNWATCHED} --worker mine.toml before=./worker-1 after=./worker-2 --gate"
+    ),
+    "./compare.sh v0.16.0 v0.16.1": f"./compare.sh v0.16.0 v0.16.1 {_ONE} {_BRIEF}",
+    "./compare.sh v0.16.0 v0.16.1 -s partitioned-long-input --why": (
+        f"./compare.sh v0.16.0 v0.16.1 {_ONE} {_BRIEF} --why"
+    ),
+    "./compare.sh --worker examples/workers/rq.toml 2.1.0 2.2.0": (
+        "./compare.sh --worker examples/workers/rq.toml 2.1.0 2.2.0 --rounds 2"
+    ),
+    "./compare.sh --worker examples/workers/rq.toml 2.1.0 2.2.0 --why": (
+        "./compare.sh --worker examples/workers/rq.toml 2.1.0 2.2.0 --rounds 2 --why"
+    ),
+    "./compare.sh --worker mine.toml before=./worker-1 after=./worker-2": (
+        "./compare.sh --worker mine.toml before=./worker-1 after=./worker-2 --rounds 2"
+    ),
+    "./compare.sh --worker mine.toml before=./worker-1.2 after=./worker-1.3": (
+        "./compare.sh --worker mine.toml before=./worker-1.2 after=./worker-1.3 --rounds 2"
+    ),
+    "./compare.sh v0.20.1 v0.21.1 --dataflow mine.py:flow": (
+        "./compare.sh v0.20.1 v0.21.1 --dataflow mine.py:flow --rounds 2"
+    ),
+    "./compare.sh v0.20.1 v0.21.1 --dataflow mine.py:flow --after 2 --for 10": (
+        "./compare.sh v0.20.1 v0.21.1 --dataflow mine.py:flow --after 2 --for 4 --rounds 2"
+    ),
+    "./compare.sh v0.18.2 v0.21.1 --scan partitions=1,16,256": (
+        "./compare.sh v0.18.2 v0.21.1 --scan partitions=1,16,256 --rounds 1"
+    ),
+    "./compare.sh v0.16.1 v0.21.1 -s scoring-nonblocking-park": (
+        "./compare.sh v0.16.1 v0.21.1 -s scoring-nonblocking-park --rounds 1"
+    ),
+    "./compare.sh v0.16.1 v0.21.1 -s 'paged-output*'": (
+        "./compare.sh v0.16.1 v0.21.1 -s 'paged-output*' --rounds 1"
+    ),
+    "./waitbench report --html history.html results": (
+        "./waitbench report --html history.html docs/samples"
+    ),
+    "./waitbench history": "./waitbench history docs/samples/history",
+    "./waitbench history --metric wakeups -s 'partitioned*' --anchor v0.21.1": (
+        "./waitbench history --metric wakeups -s 'partitioned*' docs/samples/history"
+    ),
+}
+"""How a command is run that would take long, or that reads what a user has gathered."""
+
+TESTED: Mapping[str, str] = {
+    "./test.sh": "tests/test_setup.py::test_a_python_without_venv_gets_its_environment",
+    "./compare.sh --worker examples/workers/rq.toml 2.1.0 2.2.0 --gate": _EXAMPLE,
+    "./waitbench workers": _EXAMPLE,
+    "./waitbench load": (
+        "tests/real/test_families.py::test_a_load_is_put_on_the_services_and_kept"
+    ),
+    "./waitbench load --call-cost 40 --rounds 3": (
+        "tests/real/test_families.py::test_a_load_is_put_on_the_services_and_kept"
+    ),
+    "./compare.sh v0.21.1 -s 'embedding*'": (
+        "tests/real/test_families.py::test_a_worker_that_waits_for_a_service_runs_on"
+    ),
+    "./compare.sh v0.21.1 -s 'scoring*'": (
+        "tests/real/test_families.py::test_a_worker_that_asks_a_model_runs_on"
+    ),
+    "./waitbench paged-output": (
+        "tests/real/test_families.py::test_the_published_tables_of_paged_output_are_made"
+    ),
+    "./waitbench engines v0.21.1 python@floor timely@0.32.0": (
+        "tests/real/test_engines.py::test_engines_and_their_settings_are_measured_side_by_side"
+    ),
+    "./compare.sh streamz@0.6.5 streamz@0.6.6 --gate": _GATE,
+    "./compare.sh --worker celery.toml 5.6.3 --scan concurrency=1:32": _SCAN,
+    "./compare.sh --worker celery.toml 5.6.3 --scan processes=1:32": (
+        "tests/commands/test_scanning.py::test_how_many_workers_fit_is_said_of_copies_of_a_worker"
+    ),
+    "./waitbench merge --everywhere small large arm": (
+        "tests/cluster/test_sharing.py::test_whole_comparisons_by_several_machines_are_set"
+    ),
+    "./waitbench merge share-1 share-2 share-3 --results whole": _SHARE,
+    "./waitbench scheduler --host 10.0.0.1": _NODES,
+    "./waitbench node tcp://10.0.0.1:8786": _NODES,
+}
+"""The test that runs a command, or the same one on revisions made for it."""
+
+ELSEWHERE: Sequence[tuple[str, str, str]] = (
+    (r"git clone ", "GitHub", "tests/real/test_fresh_clone.py::test_a_fresh_clone_measures_twice"),
+    (r"\./compare\.sh main my-branch --gate --(shard|on) ", "other machines", _SHARE),
+    (r"\./compare\.sh main my-branch .*--scan", "GitHub", _SCAN),
+    (r"\./compare\.sh main my-branch", "GitHub", _GATE),
+    (r"\./compare\.sh v0\.21\.1 ~/src/bytewax", "a checkout of bytewax, and a compiler",
+     "tests/real/test_builds.py::test_two_commits_never_share_a_binary"),
+    (r"\./waitbench bisect ", "GitHub or hours", _BISECT),
+    (r"\./waitbench track", "GitHub, and hours", _TRACK),
+    (r"\./compare\.sh .*--scan ", "more than 10 minutes", _SCAN),
+    (r"for i in .* tests/commands/test_scanning", "more than 10 minutes",
+     "tests/commands/test_scanning.py::test_what_grows_with_the_square_of_its_inputs"),
+    (r".*kafka", "a broker", _KAFKA),
+    (r".*(bin/python|bin/pip|curl|services\.)", "ports and an environment that stay", _SERVICE),
+    (r"(sysctl|mount) ", "changes the kernel's settings",
+     "tests/test_action_machine.py::test_the_kernel_may_count_for_the_job_and_is_put_back"),
+    (r"echo \$\?", "it prints the exit code of the command before it",
+     "tests/real/test_workloads.py::test_the_gate_finds_the_fix_reversed"),
+)  # fmt: skip
+"""What a command needs that is not here, by its pattern, and the test of what it does."""
+
+FAILING: Mapping[str, int] = {
+    "./compare.sh v0.16.1 v0.16.0 -s partitioned-long-input --gate": 1,
+    "./compare.sh --worker mine.toml before=./worker-1 after=./worker-2 --gate": 1,
+}
+"""Commands that are to fail, as their candidate is the worse one, with their exit codes."""
+
+WORKER = """#!/usr/bin/env python3
+import socket, sys, time
+listener = socket.create_server(("127.0.0.1", int(sys.argv[-1])))
+while True:
+    time.sleep({})
+"""
+DATAFLOW = """import time
+
+from bytewax import operators as op
+from bytewax.dataflow import Dataflow
+from bytewax.testing import TestingSink, TestingSource
+
+flow = Dataflow("mine")
+items = op.input("in", flow, TestingSource(range(100)))
+op.output("out", op.map("wait", items, lambda item: time.sleep(0.1)), TestingSink([]))
+"""
+
+
+def documents(root: Path = ROOT) -> list[Path]:
+    return [root / "README.md", *sorted((root / "docs").glob("*.md"))]
+
+
+def commands(document: Path) -> list[str]:
+    """What a document has its reader type. In a block with prompts, other lines are output."""
+    found = []
+    blocks = re.findall(r"^```console\n(.*?)^```", document.read_text("utf-8"), re.M | re.S)
+    for block in blocks:
+        lines = re.sub(r"\s*\\\n\s*", " ", block).splitlines()
+        if lines[0].startswith("$ "):
+            lines = [line[2:] for line in lines if line.startswith("$ ")]
+        found += [re.sub(r"(^|\s+)# .*", "", line).strip() for line in lines]
+    return [one for one in found if one]
+
+
+def every_command() -> dict[str, list[str]]:
+    """Each command once, with the documents that have it."""
+    found: dict[str, list[str]] = {}
+    for document in documents():
+        for command in commands(document):
+            found.setdefault(command, []).append(str(document.relative_to(ROOT)))
+    return found
+
+
+def excuse(command: str) -> tuple[str, str] | None:
+    """Why a command is not run here, and the test that runs it; ``None`` for one that is."""
+    if command in TESTED:
+        return "", TESTED[command]
+    if command in SHORTENED:
+        return None
+    for pattern, reason, test in ELSEWHERE:
+        if re.match(pattern, command):
+            return reason, test
+    return None
+
+
+def furnish(folder: Path) -> None:
+    """Fills a folder with links to the clone, and with files that documents have a reader make."""
+    for path in ROOT.iterdir():
+        if path.name != ".git":
+            (folder / path.name).symlink_to(path)
+    tutorial = (ROOT / "docs" / "tutorial.md").read_text("utf-8")
+    (worker_file,) = re.findall(r"^```toml\n(.*?)^```", tutorial, re.M | re.S)
+    (folder / "mine.toml").write_text(worker_file)
+    (folder / "mine.py").write_text(DATAFLOW)
+    for name, pause in (("1", 1), ("2", 0.1), ("1.2", 1), ("1.3", 0.1)):
+        program = folder / f"worker-{name}"
+        program.write_text(WORKER.format(pause))
+        program.chmod(0o755)
+
+
+def run(command: str, folder: Path) -> tuple[int, float, list[str]]:
+    """Its exit code, how long it took, and the last of what it printed."""
+    started = time.monotonic()
+    done = subprocess.run(
+        ["timeout", "--kill-after", "20", str(LIMIT_S), "bash", "-c", command],
+        cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
+        text=True, check=False, env={**os.environ, **_VARIABLES},
+    )  # fmt: skip
+    lines = [line.rstrip() for line in done.stdout.splitlines() if line.strip()]
+    kept = [line.replace(str(folder), ".").replace(str(ROOT), ".") for line in lines[-KEPT_LINES:]]
+    return done.returncode, time.monotonic() - started, kept
+
+
+def kept(text: str) -> dict[str, str]:
+    """The part of each command that was run, out of what this program has written."""
+    parts = re.split(r"^\$ ", text.partition("\n# Not run")[0], flags=re.M)[1:]
+    return {part.partition("\n")[0]: part.partition("\n")[2].strip("\n") for part in parts}
+
+
+def outcome(part: str) -> int:
+    """The exit code in the part of a command."""
+    found = re.search(r"^\[exit (\d+), \d+ s\]", part, re.M)
+    return int(found[1]) if found else -1
+
+
+def render(parts: Mapping[str, str]) -> Iterator[str]:
+    yield "benchmarks/documents.py docs/trials/documents.txt"
+    yield f"{os.cpu_count()} cores, Linux {'.'.join(platform.release().split('.')[:2])}"
+    for command, where in every_command().items():
+        if command in parts:
+            yield f"\n$ {command}\n{parts[command]}\n({', '.join(where)})"
+    yield "\n# Not run by this program"
+    for command, where in every_command().items():
+        excused = excuse(command)
+        if excused is not None:
+            reason, test = excused
+            needs = f"needs: {reason}; " if reason else ""
+            yield f"\n{command}\n    {needs}tested by {test}\n    ({', '.join(where)})"
+
+
+def main(arguments: Sequence[str]) -> int:
+    target, patterns = Path(arguments[0]), arguments[1:]
+    parts = kept(target.read_text("utf-8")) if patterns and target.exists() else {}
+    parts = {name: re.sub(r"\n\(.*\)$", "", part) for name, part in parts.items()}
+    wrong = []
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        furnish(folder)
+        for command in every_command():
+            if excuse(command) or (patterns and not any(one in command for one in patterns)):
+                continue
+            called = SHORTENED.get(command, command)
+            print(command, flush=True)
+            code, seconds, lines = run(called, folder)
+            head = f"as: {called}\n" if called != command else ""
+            ending = f"[exit {code}, {seconds:.0f} s]"
+            parts[command] = "\n".join([head + ending, *(f"  {line}" for line in lines)])
+            print(f"    {ending}", flush=True)
+            wrong += [command] if code != FAILING.get(command, 0) else []
+            target.write_text("\n".join(render(parts)) + "\n", "utf-8")
+    print(f"{len(wrong)} ended otherwise than their documents say", *wrong, sep="\n  ")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
