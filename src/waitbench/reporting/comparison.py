@@ -280,7 +280,11 @@ def _warnings(row: Row) -> Iterator[str]:
             f"in {row.marks[BY_PROC]} of {runs} the kernel did not count: the figures were read "
             f"from /proc, which forgets what has ended (see {called('doctor')})"
         )
-    if row.identical_to:
+    if row.identical_to and row.is_set_otherwise:
+        yield (
+            f"same build as {row.identical_to}; what differs is a setting, or a package beside it"
+        )
+    elif row.identical_to:
         yield f"identical build: every file of its package is that of {row.identical_to}"
     elif row.same_library_as:
         yield (
