@@ -7,7 +7,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -101,16 +101,17 @@ def render(page: Page) -> str:
         drawings=drawings.plain,
         style=partial(_own, "page.css"),
         script=partial(_own, "page.js"),
-        library=lambda: _compressed(_vega()),
+        library=_library,
     )
 
 
-def _vega() -> str:
-    """What draws the charts."""
+@cache
+def _library() -> str:
+    """What draws the charts, packed: to make it takes seconds."""
     import vl_convert
 
     # Its stub lacks the default.
-    return str(vl_convert.javascript_bundle())  # type: ignore[call-arg]
+    return _compressed(str(vl_convert.javascript_bundle()))  # type: ignore[call-arg]
 
 
 def _compressed(text: str) -> str:
