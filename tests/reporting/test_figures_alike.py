@@ -160,10 +160,10 @@ def test_a_change_in_a_headline_is_that_of_the_ratio_in_the_data(base: float, by
     ratio = estimate(data["revisions"][1]["ratios"]["steady"])
     (headline,) = answer(compared).headlines
     if ratio.verdict.value in ("faster", "slower"):
-        assert format_change(ratio) in headline.text.replace("at least ", "")
+        assert format_change(ratio) in headline.text
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(records())
 def test_beside_the_bars_of_a_chart_stand_the_figures_of_the_data_and_of_the_page(
     made: list[Record],
@@ -263,8 +263,8 @@ def said_of_an_outlier(ratio: Ratio) -> str:
     return f"{'▲' if ratio.estimate.value > 1 else '▼'} {format_change(ratio.estimate)}"
 
 
-def estimate(plain: dict[str, float]) -> Estimate:
-    return Estimate(plain["value"], plain["low"], plain["high"], int(plain["count"]))
+def estimate(plain: Mapping[str, Any]) -> Estimate:
+    return Estimate(**{name: plain[name] for name in ("value", "low", "high", "count", "is_bound")})
 
 
 def test_a_table_of_a_page_and_one_of_a_console_have_the_same_cells() -> None:

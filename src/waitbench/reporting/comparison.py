@@ -331,8 +331,9 @@ def plain(comparisons: Sequence[Comparison], price: Price | None = None) -> list
 
 
 def plain_ratio(ratio: Estimate) -> dict[str, Any]:
-    """A ratio to the baseline."""
-    return {**_plain_estimate(ratio), "verdict": ratio.verdict.value}
+    """A ratio to the baseline; ``is_bound`` where one of the two is next to nothing."""
+    said = {"is_bound": ratio.is_bound, "verdict": ratio.verdict.value}
+    return {**_plain_estimate(ratio), **said}
 
 
 def _plain_row(row: Row, comparison: Comparison, price: Price | None) -> dict[str, Any]:
