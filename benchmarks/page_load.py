@@ -25,6 +25,7 @@ from waitbench.model.record import Context, Record, RevisionRecord
 from waitbench.model.run import Measurement
 from waitbench.pipeline import paging
 from waitbench.store import comparisons
+from waitbench.system import variables
 
 ANSWERED = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? 0"
 LOADED = "performance.getEntriesByType('navigation')[0].loadEventEnd"
@@ -52,7 +53,8 @@ def main() -> None:
             roots = [folder]
         page = folder / "page.html"
         begun = time.monotonic()
-        paging.write(page, roots, options.newest)
+        with variables.only_listed():
+            paging.write(page, roots, options.newest)
         made_s = time.monotonic() - begun
         rows = page.read_text().count("<tr>")
         print(f"{page.stat().st_size / 1e6:.2f} MB, {rows} rows of tables, made in {made_s:.1f} s")

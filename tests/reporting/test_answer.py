@@ -1,5 +1,7 @@
 """What a comparison comes to: the block that its report ends with."""
 
+from typing import Any
+
 import pytest
 
 from tests.gate_runs import failing, unclear
@@ -12,6 +14,7 @@ from waitbench.model.record import Record
 from waitbench.reporting import answer as answering
 from waitbench.reporting import gate, gate_formats, markdown
 from waitbench.reporting.answer import again, answer, next_step
+from waitbench.reporting.comparison import sentences
 from waitbench.reporting.console import print_answer
 from waitbench.reporting.document import Answer, Command, Headline
 
@@ -184,8 +187,56 @@ def test_what_else_may_explain_a_difference_is_said_once_with_what_to_do() -> No
         for name in "ab"
     ]
     lines = printed(*twice)
-    assert lines.count("! new is the same build as old: what differs is chance or a setting") == 1
+    assert lines.count("! new is the same build as old: what differs is chance") == 1
     assert "leave out --origin mixed" in " ".join(" ".join(lines).split())
+
+
+@pytest.mark.parametrize(
+    "differing", [{"settings": {"idle_ms": "10"}}, {"beside": ("packaging==24.0",)}]
+)
+@pytest.mark.parametrize("label", ["new", "old+idle_ms:10"])
+def test_one_build_with_two_settings_is_not_said_to_differ_by_chance(
+    differing: dict[str, Any], label: str
+) -> None:
+    same = facts(extensions={"x.so": "same"}, package_sha256="same")
+    revisions = (contestant("old", facts=same), contestant(label, facts=same, **differing))
+    record = make_record({"old": runs(1), label: runs(2)}, revisions=revisions)
+    assert "chance" not in "\n".join(printed(record))
+    (said,) = [
+        one for one in sentences(statistics.compare(record)) if one.startswith(f"{label}: same")
+    ]
+    assert "same build as old; what differs is a setting, or a package beside it" in said
+
+
+def test_a_twin_with_the_same_setting_is_told_apart_from_one_with_another() -> None:
+    same = facts(extensions={"x.so": "same"}, package_sha256="same")
+    set_to = {"settings": {"idle_ms": "10"}}
+    revisions = (
+        contestant("old", facts=same),
+        contestant("old+idle_ms:10", facts=same, **set_to),
+        contestant("again", facts=same, **set_to),
+    )
+    record = make_record({one.label: runs(1) for one in revisions}, revisions=revisions)
+    text = " ".join(" ".join(printed(record)).split())
+    assert "again is the same build as old+idle_ms:10: what differs is chance" in text
+    assert text.count("is the same build as") == 1
+
+
+@pytest.mark.parametrize(
+    ("unclear", "said"),
+    [
+        (4, "? all 4 revisions: not certain: CPU while waiting"),
+        (3, "? 3 of 4 revisions: not certain: CPU while waiting"),
+    ],
+)
+def test_what_is_not_certain_of_several_in_the_same_words_is_said_once(
+    unclear: int, said: str
+) -> None:
+    noisy = [{**one, "time_cpu_steady": 1 + i % 2} for i, one in enumerate(runs(1))]
+    steady = {f"v{n}": noisy if n <= unclear else runs(9) for n in range(1, 5)}
+    lines = printed(make_record({"old": runs(1), **steady}))
+    assert [line for line in lines if "not certain" in line] == [said]
+    assert ("▲ v4: 9× more CPU while waiting" in lines) is (unclear == 3)
 
 
 def test_a_baseline_alone_shows_what_it_costs() -> None:

@@ -355,7 +355,7 @@ def test_plain_data_hold_what_is_known_of_a_scenario() -> None:
     assert first["ratios"] == {}
     ratio = second["ratios"]["system"]
     assert (round(ratio["value"], 9), ratio["count"], ratio["verdict"]) == (2, 3, "slower")
-    assert ratio.keys() == {"value", "low", "high", "count", "verdict"}
+    assert ratio.keys() == {"value", "low", "high", "count", "is_bound", "verdict"}
     assert (second["failures"], second["marks"]) == (
         {"failed": 1}, {"disturbed": 2},
     )  # fmt: skip

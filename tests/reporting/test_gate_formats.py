@@ -56,7 +56,7 @@ def test_long_labels_leave_the_rest_its_room(failing: GateVerdict) -> None:
     lines = lines_of(
         lambda output: print_document(gate.document(replace(failing, judgements=long)), output)
     )
-    assert lines[3].startswith("a-branc…ng-name ")
+    assert lines[3].startswith("a-branch-…-name ")
     assert "1.50 (1.50–1.50)" in lines[3]
 
 

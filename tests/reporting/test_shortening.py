@@ -15,12 +15,27 @@ def test_a_text_keeps_its_beginning_and_its_end() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "width", "short"),
+    [
+        ("partitioned-long-input", 21, "partitioned-…-input"),
+        ("partitioned-long-input-heavy-map", 21, "partitioned…heavy-map"),
+        ("pathway@0.33.0+autocommit_ms:100", 28, "pathway@…+autocommit_ms:100"),
+        ("quixstreams@3.28.0", 17, "quixstre…s@3.28.0"),
+    ],
+)
+def test_what_is_left_out_are_whole_words_where_enough_is_left(
+    text: str, width: int, short: str
+) -> None:
+    assert shorten(text, width) == short
+
+
+@pytest.mark.parametrize(
     ("texts", "short"),
     [
         (["v0.16.0", "v0.16.1"], ["v0.16.0", "v0.16.1"]),
         (["a" * 20 + "1", "a" * 20 + "2"], ["aaaaa…aaaa1", "aaaaa…aaaa2"]),
         (["a" * 20 + "1" + "b" * 20, "a" * 20 + "2" + "b" * 20], ["aaa…1bbbbb…", "aaa…2bbbbb…"]),
-        (["a-long-text-here", "a-long-text-here"], ["a-lon…-here", "a-lon…-here"]),
+        (["a-long-text-here", "a-long-text-here"], ["a-long…here", "a-long…here"]),
     ],
 )
 def test_texts_that_differ_still_do(texts: list[str], short: list[str]) -> None:

@@ -55,6 +55,27 @@ def test_what_is_to_be_passed_on_must_be_there() -> None:
         variables.pass_on(["NO_SUCH"])
 
 
+def test_the_harness_computes_in_one_thread_and_says_nothing_of_that_to_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    name = "OPENBLAS_NUM_THREADS"
+    monkeypatch.delenv(name, raising=False)
+    with variables.only_listed():
+        assert os.environ[name] == "1"
+        assert name not in {**variables.of_setup(), **variables.of_workload()}
+        with pytest.raises(UsageError, match=name):
+            variables.pass_on([name])
+    assert name not in os.environ
+
+
+def test_a_workload_gets_as_many_threads_as_its_user_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "7")
+    with variables.only_listed():
+        assert os.environ["OPENBLAS_NUM_THREADS"] == "1"
+        variables.pass_on(["OPENBLAS_NUM_THREADS"])
+        assert variables.of_workload()["OPENBLAS_NUM_THREADS"] == "7"
+
+
 def test_a_workload_gets_less_than_a_build_and_a_build_less_than_the_harness() -> None:
     assert {"https_proxy", "CARGO_HOME", "COLUMNS"}.isdisjoint(variables.of_workload())
     assert "LC_TIME" in variables.of_workload()

@@ -29,7 +29,7 @@ from waitbench.analysis.rounds import (
 from waitbench.analysis.verdicts import Verdict
 from waitbench.model.environment import Facts
 from waitbench.model.metrics import BY_NAME, METRICS, Metric
-from waitbench.model.record import Context, Record
+from waitbench.model.record import Context, Record, RevisionRecord
 from waitbench.model.run import NOT_SUPPORTED, Outcome
 from waitbench.model.scan import ScanPoint
 
@@ -100,7 +100,12 @@ class Row:
     unsupported: str | None
     """Why this revision cannot run the scenario, where it cannot."""
     identical_to: str | None
-    """An earlier revision whose installed package is the same, file for file."""
+    """An earlier revision whose installed package is the same, file for file.
+
+    One that was run with the same settings, beside the same packages, if there is one.
+    """
+    is_set_otherwise: bool
+    """Whether the settings of that one, or packages beside it, are others."""
     same_library_as: str | None
     """An earlier revision with the same compiled extensions, whose other files may differ."""
     launcher_cpu_s: float | None
@@ -336,6 +341,8 @@ def _row(label: str, record: Record) -> Row:
                 ratios[metric.name] = _ratio(pairs, metric)
     outcomes = [outcome for outcome in record.outcomes if outcome.label == label]
     last = {outcome.reason: outcome for outcome in outcomes}
+    twin = _identical_to(label, record.context)
+    variants = {one.label: one.variant for one in record.context.revisions}
     return Row(
         label=label,
         measured=len(measured),
@@ -349,25 +356,30 @@ def _row(label: str, record: Record) -> Row:
         last_failures=last,
         marks=Counter(mark for run in runs for mark in run.marks),
         unsupported=last[NOT_SUPPORTED].message if NOT_SUPPORTED in last else None,
-        identical_to=_identical_to(label, record.context),
+        identical_to=twin,
+        is_set_otherwise=twin is not None and variants[twin] != variants[label],
         same_library_as=_same_library_as(label, record.context),
         launcher_cpu_s=record.launcher_cpu_s.get(label),
     )
 
 
 def _identical_to(label: str, context: Context) -> str | None:
-    """An earlier revision whose installed package is the same, file for file."""
-    return _earlier_alike(label, context, lambda facts: facts.package_sha256)
+    """An earlier revision whose installed package is the same, rather one that is set alike."""
+    return _earlier_alike(
+        label, context, lambda one, of: of.package_sha256 and (of.package_sha256, one.variant)
+    ) or _earlier_alike(label, context, lambda _, of: of.package_sha256)
 
 
 def _same_library_as(label: str, context: Context) -> str | None:
     """An earlier revision with the same compiled extensions, whose other files may differ."""
-    return _earlier_alike(label, context, lambda facts: facts.extensions)
+    return _earlier_alike(label, context, lambda _, of: of.extensions)
 
 
-def _earlier_alike(label: str, context: Context, take: Callable[[Facts], object]) -> str | None:
+def _earlier_alike(
+    label: str, context: Context, take: Callable[[RevisionRecord, Facts], object]
+) -> str | None:
     """The first revision before this one of which the same is known, if it is anything at all."""
-    known = {one.label: take(one.facts) if one.facts else None for one in context.revisions}
+    known = {one.label: take(one, one.facts) if one.facts else None for one in context.revisions}
     return next(
         (
             earlier

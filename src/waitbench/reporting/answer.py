@@ -4,7 +4,8 @@ A headline for each candidate, a row for each scenario, what to be wary of, and 
 """
 
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from waitbench.analysis.statistics import Comparison, Estimate, Row
 from waitbench.analysis.verdicts import Verdict
@@ -49,6 +50,8 @@ _BESIDES = ("system", "latency", "cpu", "real")
 """What else may be worth a row, beneath what is judged."""
 _WORDS = {Verdict.FASTER: "less", Verdict.SLOWER: "more"}
 _WORDS_OF_LATENESS = {Verdict.FASTER: "earlier", Verdict.SLOWER: "later"}
+_SEVERAL = 3
+"""From so many candidates on, of which the same is not certain, it is said once."""
 _NAMED = 2
 """So many candidates are named in the title."""
 WHY_PURPOSE = "which thread wakes up, and in which line of code"
@@ -68,21 +71,40 @@ def answer(comparisons: Sequence[Comparison]) -> Answer:
     shown = [named(one, names) for one in comparisons]
     found = candidates(shown)
     labels = list(dict.fromkeys(row.label for _, row in found))
-    headlines = [
-        headline
-        for label in labels
-        for headline in headlines_of(
-            [one for one in found if one[1].label == label], f"{label}: " if labels[1:] else ""
+    headlines = {
+        label: list(
+            headlines_of(
+                [one for one in found if one[1].label == label], f"{label}: " if labels[1:] else ""
+            )
         )
-    ]
+        for label in labels
+    }
     return Answer(
         title=_title(shown, labels),
         basis=_basis(shown),
-        headlines=tuple(headlines),
+        headlines=tuple(_together(headlines)),
         table=_table(found) if found else _alone(shown),
         remarks=(*names.remarks, *_notes(found)),
         warnings=tuple(warnings(shown)),
     )
+
+
+def _together(headlines: Mapping[str, Sequence[Headline]]) -> Iterator[Headline]:
+    """The headlines of all candidates; what is not certain of several in the same words, once."""
+    alike: dict[Headline, list[str]] = {}
+    for label, own in headlines.items():
+        for one in own:
+            nobody = replace(one, text=one.text.removeprefix(f"{label}: "))
+            alike.setdefault(nobody, []).append(label)
+    for label, own in headlines.items():
+        for one in own:
+            nobody = replace(one, text=one.text.removeprefix(f"{label}: "))
+            who = alike[nobody]
+            if len(who) < _SEVERAL or one.mark != MARKS[Verdict.INCONCLUSIVE]:
+                yield one
+            elif who[0] == label:
+                number = "all" if len(who) == len(headlines) else f"{len(who)} of"
+                yield replace(one, text=f"{number} {len(headlines)} revisions: {nobody.text}")
 
 
 def next_step(comparisons: Sequence[Comparison], argv: Sequence[str]) -> Command | None:

@@ -89,8 +89,8 @@ def _about_oddities(label: str, rows: Sequence[Row]) -> Iterator[Word]:
         if count:
             yield _caution(f"{label}: in {count} of {runs} runs {advice}")
     twin = rows[0].identical_to
-    if twin is not None and "+" not in label:  # a knob of its engine makes a difference, too
-        yield _caution(f"{label} is the same build as {twin}: what differs is chance or a setting")
+    if twin is not None and not rows[0].is_set_otherwise:
+        yield _caution(f"{label} is the same build as {twin}: what differs is chance")
 
 
 def _caution(text: str) -> Word:

@@ -280,7 +280,11 @@ def _warnings(row: Row) -> Iterator[str]:
             f"in {row.marks[BY_PROC]} of {runs} the kernel did not count: the figures were read "
             f"from /proc, which forgets what has ended (see {called('doctor')})"
         )
-    if row.identical_to:
+    if row.identical_to and row.is_set_otherwise:
+        yield (
+            f"same build as {row.identical_to}; what differs is a setting, or a package beside it"
+        )
+    elif row.identical_to:
         yield f"identical build: every file of its package is that of {row.identical_to}"
     elif row.same_library_as:
         yield (
@@ -327,8 +331,9 @@ def plain(comparisons: Sequence[Comparison], price: Price | None = None) -> list
 
 
 def plain_ratio(ratio: Estimate) -> dict[str, Any]:
-    """A ratio to the baseline."""
-    return {**_plain_estimate(ratio), "verdict": ratio.verdict.value}
+    """A ratio to the baseline; ``is_bound`` where one of the two is next to nothing."""
+    said = {"is_bound": ratio.is_bound, "verdict": ratio.verdict.value}
+    return {**_plain_estimate(ratio), **said}
 
 
 def _plain_row(row: Row, comparison: Comparison, price: Price | None) -> dict[str, Any]:

@@ -5,11 +5,12 @@ import gzip
 import itertools
 import json
 import math
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from waitbench.analysis.medians import cut
 from waitbench.analysis.statistics import Estimate
@@ -18,6 +19,9 @@ from waitbench.reporting.answer import MARKS
 from waitbench.reporting.document import Cell, Change, Chart, Flame, Page, Ratio, Value
 from waitbench.reporting.formats import format_change, format_range, format_ratio
 from waitbench.system.streams import printable
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
 
 _TEMPLATES = Path(__file__).parent / "templates"
 _TONES = 4
@@ -93,6 +97,7 @@ def render(page: Page) -> str:
     environment.policies["json.dumps_kwargs"] = {"separators": (",", ":")}
     environment.filters["shown"] = shown
     environment.filters["tone"] = tone
+    environment.filters["breakable"] = _breakable
     return environment.get_template("page.html").render(
         page=page,
         drawing=drawings.add,
@@ -101,16 +106,17 @@ def render(page: Page) -> str:
         drawings=drawings.plain,
         style=partial(_own, "page.css"),
         script=partial(_own, "page.js"),
-        library=lambda: _compressed(_vega()),
+        library=_library,
     )
 
 
-def _vega() -> str:
-    """What draws the charts."""
+@cache
+def _library() -> str:
+    """What draws the charts, packed: to make it takes seconds."""
     import vl_convert
 
     # Its stub lacks the default.
-    return str(vl_convert.javascript_bundle())  # type: ignore[call-arg]
+    return _compressed(str(vl_convert.javascript_bundle()))  # type: ignore[call-arg]
 
 
 def _compressed(text: str) -> str:
@@ -137,6 +143,13 @@ def _text(value: object) -> object:
     """What a template writes: nothing in it reorders letters or commands a terminal."""
     # Markup is what the template itself declares safe.
     return printable(value) if type(value) is str else value
+
+
+def _breakable(name: str) -> "Markup":
+    """A name that is broken between its parts, rather than within one."""
+    from markupsafe import Markup
+
+    return Markup("<wbr>").join(re.split(r"(?<=[@+])", printable(name)))
 
 
 def _printable(value: Any) -> Any:

@@ -9,6 +9,7 @@ from waitbench.analysis.history import Trend
 from waitbench.analysis.scan import scans
 from waitbench.analysis.sittings import series_of
 from waitbench.analysis.statistics import Comparison
+from waitbench.analysis.verdicts import Verdict
 from waitbench.model.metrics import BY_NAME, Metric
 from waitbench.model.record import Context, Series, titles
 from waitbench.reporting import cards, scan
@@ -35,7 +36,12 @@ Trends = Mapping[str, Sequence[Trend]]
 
 COSTS = ("steady", "cpu", "system", "real")
 """What there is a matrix of, the one that is looked at first before the others."""
-_NOTES = {TOTAL_MARK: TOTAL_NOTE, DISTURBED_MARK: DISTURBED_NOTE}
+CHANCE_MARK = "?"
+CHANCE_NOTE = (
+    "? beside an interval on one side of no change: among so many figures, one may lie there by "
+    "chance. More rounds decide."
+)
+_NOTES = {TOTAL_MARK: TOTAL_NOTE, DISTURBED_MARK: DISTURBED_NOTE, CHANCE_MARK: CHANCE_NOTE}
 
 _NAMED = 3
 """So many candidates are named in the title."""
@@ -233,8 +239,18 @@ def _of_comparisons(
         marks = "".join(
             cell.note for row in cells.values() for cell in row if isinstance(cell, Ratio)
         )
+        if any(_may_be_chance(cell) for row in cells.values() for cell in row):
+            marks += CHANCE_MARK
         tables.append(_matrix(BY_NAME[name], comparisons[0].baseline.label, headings, cells, marks))
     return tuple(tables)
+
+
+def _may_be_chance(cell: Cell) -> bool:
+    """Whether it looks more certain than it is."""
+    if not isinstance(cell, Ratio):
+        return False
+    ratio = cell.estimate
+    return ratio.verdict is Verdict.INCONCLUSIVE and ratio.excludes_one
 
 
 def _of_trends(

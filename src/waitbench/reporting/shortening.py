@@ -10,14 +10,30 @@ from waitbench.analysis.statistics import Comparison
 
 _LONG = 16
 """Labels up to this stay as they are."""
+_BETWEEN_WORDS = re.compile(r"[-+@:/= ]")
+_ENOUGH = 0.5
+"""The share of the width that whole words must fill."""
 _EXTRA = re.compile(r"[\w.-]+(==|:)[^+]+")
 """What a revision has besides its code, such as a package's version or a knob."""
 
 
 def shorten(text: str, width: int) -> str:
-    """Leaves out the middle of a text that is too wide, because names differ at their ends."""
+    """Leaves out the middle of a text that is too wide, because names differ at their ends.
+
+    Whole words of it, unless too little would be left.
+    """
     if len(text) <= width:
         return text
+    edges = sorted({edge for found in _BETWEEN_WORDS.finditer(text) for edge in found.span()})
+    cuts = [
+        (start + len(text) - end, -abs(start - len(text) + end), start, end)
+        for start in edges
+        for end in edges
+        if 0 < start < end < len(text) and start + len(text) - end < width
+    ]
+    left, _, start, end = max(cuts, default=(0, 0, 0, 0))
+    if left >= _ENOUGH * width:
+        return f"{text[:start]}…{text[end:]}"
     kept = max(width, 3) - 1
     return f"{text[: kept - kept // 2]}…{text[len(text) - kept // 2 :]}"
 
