@@ -28,6 +28,8 @@ _LEAST_WAKEUPS, _LEAST_CPU = 0.3, 0.005
 """A second, and as a share of a CPU, from which on a thread is looked at for itself."""
 _WORKS_S = 0.0005
 """Who uses so much CPU for each wake-up does not only wait."""
+_WORKED_IN_S = 0.4
+"""Who works is looked at after a part of the CPU that it uses in as long, which chance chooses."""
 
 _UNWINDERS = (stacks.PYTHON_UNWINDER, stacks.NATIVE_UNWINDER)
 
@@ -50,6 +52,7 @@ class _Goal:
     left: int
     """How often it is to be seen."""
     tries: int
+    cpu_share: float = 0.0
     switches: int = 0
     """How often the thread had gone to sleep when it was seen to work."""
 
@@ -103,26 +106,36 @@ class Looks:
         for key, one in sorted(threads.items(), key=lambda item: -item[1].cpu_ns):
             share = one.cpu_ns / 1e9 / lasted_s
             if share >= _LEAST_CPU and one.cpu_ns / 1e9 >= _WORKS_S * one.wakeups:
-                yield _goal(key, works=True, share=one.cpu_ns / all_cpu_ns)
+                goal = _goal(key, works=True, share=one.cpu_ns / all_cpu_ns)
+                goal.cpu_share = share
+                yield goal
 
     def _await(self, goal: _Goal, end: float) -> bool:
         """Until a thread has just gone to sleep, or is at work; whether it is."""
         pid, tid = goal.key
         self._over.wait(random.random() * 0.02)
         before = tasks.used(pid, tid)
+        # Moments of its CPU time that are as likely as each other, not moments of the clock: who
+        # has just been woken up may wait for long for a CPU where it slept, and uses none there.
+        due_ns = before.cpu_ns + self._some_work(goal) if before else 0
         while before is not None and not self._is_over(end):
             time.sleep(_NAP_S * (0.5 + random.random()))
             now = tasks.used(pid, tid)
             if now is None:
                 return False
-            slept, worked = now.wakeups != before.wakeups, now.cpu_ns != before.cpu_ns
+            slept, is_due = now.wakeups != before.wakeups, now.cpu_ns >= due_ns
             goal.switches, before = now.wakeups, now
-            # Who has just been woken up may wait for a CPU where it slept: it must have worked.
-            if slept != goal.works and (worked or not goal.works):
+            if slept != goal.works and (is_due or not goal.works):
                 runs = tasks.call(pid, tid) == tasks.RUNNING
                 if runs == goal.works:
                     return True
+            if is_due:
+                due_ns = now.cpu_ns + self._some_work(goal)
         return False
+
+    def _some_work(self, goal: _Goal) -> int:
+        """So many ns of a thread's CPU time, by chance."""
+        return int(random.random() * goal.cpu_share * _WORKED_IN_S * 1e9)
 
     def _look_at(self, goal: _Goal) -> bool:
         """Reads the stacks of a thread's process while it is stopped.
