@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from waitbench.analysis.distributions import rate_interval, t_quantile
 from waitbench.model.why import KERNEL, NATIVE, PYTHON, Counted, Frame, Place, Why
 
-_MOST_OF_WORK = 0.8
+_MOST_OF_WORK = 2 / 3
 """Where somebody works is the innermost function that has so much of it."""
 _WAITS_ONLY_S = 0.002
 """CPU between two wake-ups up to which who wakes up only looks whether there is anything to do."""

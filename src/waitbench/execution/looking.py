@@ -28,6 +28,8 @@ _LEAST_WAKEUPS, _LEAST_CPU = 0.3, 0.005
 """A second, and as a share of a CPU, from which on a thread is looked at for itself."""
 _WORKS_S = 0.0005
 """Who uses so much CPU for each wake-up does not only wait."""
+_GOES_ON_SLEEPING = "restart_syscall"
+"""The system call of who was stopped while it slept, and goes on with that."""
 _WORKED_IN_S = 0.4
 """Who works is looked at after a part of the CPU that it uses in as long, which chance chooses."""
 
@@ -74,6 +76,8 @@ class Looks:
         """Whole stacks, by thread, where it was, and its functions of Python."""
         self._beside: dict[tuple[int, tuple[str, ...]], tuple[Frame, ...]] = {}
         """The same, by thread and functions of Python only."""
+        self._sleeps_in: dict[Key, set[int]] = {key: set() for key in counts.threads}
+        """The system calls in which a thread was asleep."""
 
     def look(self, seconds: float) -> None:
         """Looks until it has seen enough, for so long at the most."""
@@ -125,9 +129,12 @@ class Looks:
                 return False
             slept, is_due = now.wakeups != before.wakeups, now.cpu_ns >= due_ns
             goal.switches, before = now.wakeups, now
-            if slept != goal.works and (is_due or not goal.works):
-                runs = tasks.call(pid, tid) == tasks.RUNNING
-                if runs == goal.works:
+            if slept or is_due:
+                call = tasks.call(pid, tid)
+                if call is not None and call != tasks.RUNNING:
+                    self._sleeps_in[goal.key].add(call)
+                runs = call == tasks.RUNNING
+                if runs == goal.works and slept != goal.works:
                     return True
             if is_due:
                 due_ns = now.cpu_ns + self._some_work(goal)
@@ -158,7 +165,9 @@ class Looks:
             found = self._stacks(pid, tid, ats)
         self.number += bool(found)
         call_now = _calls(ats.get(tid))
-        does = stayed and (goal.works or call_now != tasks.RUNNING)
+        does = stayed and (
+            call_now != tasks.RUNNING if not goal.works else self._is_at_work(goal.key, call_now)
+        )
         for other, frames in found.items():
             key, call = (pid, other), _calls(ats.get(other))
             if key not in self.seen:
@@ -172,6 +181,15 @@ class Looks:
         if tid not in found and does and not goal.works:
             self.seen[goal.key].asleep[_calling(call_now)] += 1
         return does
+
+    def _is_at_work(self, key: Key, call: int | None) -> bool:
+        """Whether a thread that was stopped is elsewhere than where it sleeps.
+
+        Who has just been woken up is still there, and may be for long, where others use the CPU.
+        """
+        return call is None or (
+            call not in self._sleeps_in[key] and name_of(call) != _GOES_ON_SLEEPING
+        )
 
     def _look_at_others(self) -> None:
         """Looks once at processes that wake up so seldom that nobody waited for that."""
