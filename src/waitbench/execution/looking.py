@@ -28,6 +28,8 @@ _LEAST_WAKEUPS, _LEAST_CPU = 0.3, 0.005
 """A second, and as a share of a CPU, from which on a thread is looked at for itself."""
 _WORKS_S = 0.0005
 """Who uses so much CPU for each wake-up does not only wait."""
+_WAKES_UP, _MOST_TO_WAKE_UP_NS = 0.1, 1_000_000
+"""Before so much of the CPU that it uses for each wake-up nobody is taken to be at work."""
 _GOES_ON_SLEEPING = "restart_syscall"
 """The system call of who was stopped while it slept, and goes on with that."""
 _WORKED_IN_S = 0.4
@@ -55,6 +57,8 @@ class _Goal:
     """How often it is to be seen."""
     tries: int
     cpu_share: float = 0.0
+    burst_ns: float = 0.0
+    """How much CPU it uses for each wake-up."""
     switches: int = 0
     """How often the thread had gone to sleep when it was seen to work."""
 
@@ -111,7 +115,7 @@ class Looks:
             share = one.cpu_ns / 1e9 / lasted_s
             if share >= _LEAST_CPU and one.cpu_ns / 1e9 >= _WORKS_S * one.wakeups:
                 goal = _goal(key, works=True, share=one.cpu_ns / all_cpu_ns)
-                goal.cpu_share = share
+                goal.cpu_share, goal.burst_ns = share, one.cpu_ns / max(one.wakeups, 1)
                 yield goal
 
     def _await(self, goal: _Goal, end: float) -> bool:
@@ -121,7 +125,8 @@ class Looks:
         before = tasks.used(pid, tid)
         # Moments of its CPU time that are as likely as each other, not moments of the clock: who
         # has just been woken up may wait for long for a CPU where it slept, and uses none there.
-        due_ns = before.cpu_ns + self._some_work(goal) if before else 0
+        due_ns = before.cpu_ns + _some_work(goal) if before else 0
+        awake_ns = before.cpu_ns if before else 0
         while before is not None and not self._is_over(end):
             time.sleep(_NAP_S * (0.5 + random.random()))
             now = tasks.used(pid, tid)
@@ -129,20 +134,18 @@ class Looks:
                 return False
             slept, is_due = now.wakeups != before.wakeups, now.cpu_ns >= due_ns
             goal.switches, before = now.wakeups, now
+            awake_ns = now.cpu_ns if slept else awake_ns
+            works = is_due and not slept and now.cpu_ns - awake_ns >= _first_work(goal)
             if slept or is_due:
                 call = tasks.call(pid, tid)
                 if call is not None and call != tasks.RUNNING:
                     self._sleeps_in[goal.key].add(call)
                 runs = call == tasks.RUNNING
-                if runs == goal.works and slept != goal.works:
+                if runs == goal.works and (works if goal.works else slept):
                     return True
-            if is_due:
-                due_ns = now.cpu_ns + self._some_work(goal)
+            if is_due and (slept or works):
+                due_ns = now.cpu_ns + _some_work(goal)
         return False
-
-    def _some_work(self, goal: _Goal) -> int:
-        """So many ns of a thread's CPU time, by chance."""
-        return int(random.random() * goal.cpu_share * _WORKED_IN_S * 1e9)
 
     def _look_at(self, goal: _Goal) -> bool:
         """Reads the stacks of a thread's process while it is stopped.
@@ -162,19 +165,21 @@ class Looks:
             ats = {one: tasks.at(pid, one) for one in tasks.threads(pid)}
             # To be stopped is to go to sleep, too.
             stayed = (tasks.switches(pid, tid) or 0) <= goal.switches + 1
+            call_now = _calls(ats.get(tid))
+            is_there = (
+                self._is_at_work(goal.key, call_now) if goal.works else call_now != tasks.RUNNING
+            )
+            does = stayed and is_there
+            if goal.works and not does:
+                return False
             found = self._stacks(pid, tid, ats)
         self.number += bool(found)
-        call_now = _calls(ats.get(tid))
-        does = stayed and (
-            call_now != tasks.RUNNING if not goal.works else self._is_at_work(goal.key, call_now)
-        )
         for other, frames in found.items():
             key, call = (pid, other), _calls(ats.get(other))
             if key not in self.seen:
                 continue
             if other == tid and goal.works:
-                if does:
-                    self.seen[key].at_work[frames] += 1
+                self.seen[key].at_work[frames] += 1
             elif call != tasks.RUNNING and (does if other == tid else other not in runs):
                 seen = self.seen[key].asleep if other == tid else self.seen[key].by_chance
                 seen[frames + _calling(call)] += 1
@@ -283,6 +288,16 @@ def _calls(at: tasks.At | None) -> int | None:
 def _goal(key: Key, *, works: bool, share: float) -> _Goal:
     looks = _LOOKS[0] if share >= _MUCH else _LOOKS[1] if share >= _SOME else _LOOKS[2]
     return _Goal(key, works, looks, 3 * looks)
+
+
+def _some_work(goal: _Goal) -> int:
+    """So many ns of a thread's CPU time, by chance."""
+    return int(random.random() * goal.cpu_share * _WORKED_IN_S * 1e9)
+
+
+def _first_work(goal: _Goal) -> float:
+    """So many ns of CPU are used by who wakes up, and is not at work yet."""
+    return min(goal.burst_ns * _WAKES_UP, _MOST_TO_WAKE_UP_NS)
 
 
 def _calling(call: int | None) -> tuple[Frame, ...]:

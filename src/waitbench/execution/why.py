@@ -32,7 +32,7 @@ from waitbench.system.processes import kill_group, tail
 
 _SETTLES_S = 1.0
 _COUNTED_S = 3.0
-_LOOKED_S = 30.0
+_LOOKED_S = 40.0
 _COUNTED_PARTS = 4
 """So many parts of that time tell how much a thread varies."""
 _SPARE_S = 15.0
