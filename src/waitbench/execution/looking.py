@@ -155,7 +155,7 @@ class Looks:
         pid, tid = goal.key
         if all((pid, one) in self.lacking for one in _UNWINDERS):
             call = tasks.call(pid, tid)
-            if not goal.works and call != tasks.RUNNING:
+            if not goal.works and call not in (None, tasks.RUNNING):
                 self.seen[goal.key].asleep[_calling(call)] += 1
             return True
         runs = [one for one in tasks.threads(pid) if tasks.call(pid, one) == tasks.RUNNING]
@@ -183,7 +183,7 @@ class Looks:
             elif call != tasks.RUNNING and (does if other == tid else other not in runs):
                 seen = self.seen[key].asleep if other == tid else self.seen[key].by_chance
                 seen[frames + _calling(call)] += 1
-        if tid not in found and does and not goal.works:
+        if tid not in found and does and call_now is not None and not goal.works:
             self.seen[goal.key].asleep[_calling(call_now)] += 1
         return does
 
