@@ -4,7 +4,8 @@ import pytest
 from msgspec.structs import replace
 
 from tests.reasons import place, python, why
-from waitbench.analysis.why import Cost, Line, folded, lines, tree
+from waitbench.analysis.stack_tree import folded, tree
+from waitbench.analysis.why import Cost, Line, lines
 from waitbench.model.why import Counted, Frame, Place, Why
 
 

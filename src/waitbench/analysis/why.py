@@ -1,4 +1,4 @@
-"""Where two revisions wait and work -> lines, sorted by what changed, and a tree of all stacks.
+"""Where two revisions wait and work -> lines, sorted by what changed.
 
 What comes first is what certainly changed by most, not what changed by most. Each figure of a line
 is known within a range: of its thread, how often it wakes up varies while it is counted, and it
@@ -11,10 +11,10 @@ machine does.
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from waitbench.analysis.distributions import rate_interval, t_quantile
-from waitbench.model.why import KERNEL, NATIVE, PYTHON, Counted, Frame, Place, Why
+from waitbench.model.why import KERNEL, PYTHON, Counted, Frame, Place, Why
 
 _MOST_OF_WORK = 2 / 3
 """Where somebody works is the innermost function that has so much of it."""
@@ -161,10 +161,10 @@ def _threads(why: Why) -> dict[tuple[str, str], _Thread]:
     """The threads of a revision, those of one name in one."""
     groups: dict[tuple[str, str], tuple[list[Place], list[Counted]]] = {}
     for place in why.places:
-        who = place.process, _unnumbered(place.thread)
+        who = place.process, unnumbered(place.thread)
         groups.setdefault(who, ([], []))[0].append(place)
     for one in why.threads:
-        who = one.process, _unnumbered(one.thread)
+        who = one.process, unnumbered(one.thread)
         if who in groups:
             groups[who][1].append(one)
     return {who: _thread(places, counted) for who, (places, counted) in groups.items()}
@@ -175,7 +175,7 @@ def _thread(places: Sequence[Place], counted: Sequence[Counted]) -> _Thread:
     return _Thread(
         wakeups_per_s=_range([one.wakeups_per_s for one in counted], delayed),
         cpu_share=_range([one.cpu_share for one in counted], delayed),
-        cost=sum(map(_cost, places), Cost()),
+        cost=sum(map(cost_of, places), Cost()),
         asleep=sum(one.looks for one in places if one.waits),
         at_work=sum(one.looks for one in places if not one.waits),
     )
@@ -222,7 +222,7 @@ class _Part:
     @property
     def who(self) -> tuple[str, str]:
         """Its process and its thread."""
-        return self.process, _unnumbered(self.thread)
+        return self.process, unnumbered(self.thread)
 
     @property
     def key(self) -> tuple[object, ...]:
@@ -234,7 +234,7 @@ class _Part:
 _NUMBERED = re.compile(r"^(Thread|Dummy|ThreadPoolExecutor|asyncio)-\d+(?:_\d+)?")
 
 
-def _unnumbered(thread: str) -> str:
+def unnumbered(thread: str) -> str:
     """A thread's name without the number that says how many were made before it."""
     return _NUMBERED.sub(r"\1", thread)
 
@@ -253,7 +253,7 @@ def _joined(places: Sequence[Place]) -> list[_Part]:
     working = [place for place in places if not place.waits]
     if not working:
         return waiting
-    whole = sum((_cost(place) for place in working), Cost())
+    whole = sum((cost_of(place) for place in working), Cost())
     works = _common(working)
     wakeups = sum(part.cost.wakeups_per_s for part in waiting)
     only_waits = whole.cpu_share <= _WAITS_ONLY_S * wakeups
@@ -298,7 +298,7 @@ def _part(place: Place) -> _Part:
         waits=place.waits,
         functions=tuple(frame for frame in place.stack if frame.kind != KERNEL),
         calls=tuple(frame.name for frame in place.stack if frame.kind == KERNEL),
-        cost=_cost(place),
+        cost=cost_of(place),
         looks=place.looks,
     )
 
@@ -334,7 +334,8 @@ def _cpu(places: Iterable[Place]) -> float:
     return sum(place.cpu_share for place in places)
 
 
-def _cost(place: Place) -> Cost:
+def cost_of(place: Place) -> Cost:
+    """What a place costs."""
     return Cost(place.wakeups_per_s, place.cpu_share)
 
 
@@ -371,53 +372,3 @@ def _is_plumbing(frame: Frame) -> bool:
         names = _STARTS.get(end, ())
         return names is None or frame.name.rpartition(".")[2] in names
     return bool(_RUST.match(frame.name))
-
-
-@dataclass
-class Node:
-    """One function within its callers, and what it costs each revision with all below it."""
-
-    name: str
-    kind: str = NATIVE
-    costs: list[Cost] = field(default_factory=list)
-    below: dict[str, "Node"] = field(default_factory=dict)
-
-    def add(self, number: int, cost: Cost) -> None:
-        """Adds what one revision spends there."""
-        self.costs[number] = self.costs[number] + cost
-
-
-def tree(several: Sequence[Why]) -> Node:
-    """All stacks of a revision, or of two: processes, their threads, and their functions."""
-    root = Node("all", costs=[Cost()] * len(several))
-    for number, why in enumerate(several):
-        for place in why.places:
-            node = root
-            node.add(number, _cost(place))
-            for name, kind in _steps(place):
-                node = node.below.setdefault(name, Node(name, kind, [Cost()] * len(several)))
-                node.add(number, _cost(place))
-    return root
-
-
-def folded(why: Why) -> dict[str, dict[str, float]]:
-    """Its stacks as flame graphs take them, ``outer;…;inner``: wake-ups and CPU by stack."""
-    found: dict[str, dict[str, float]] = {"wakeups": {}, "cpu": {}}
-    for place in why.places:
-        steps = (name.replace(";", ",") for name, _ in _steps(place))
-        stack = ";".join(steps)
-        for name, amount in (("wakeups", place.wakeups_per_s), ("cpu", place.cpu_share)):
-            if amount:
-                found[name][stack] = found[name].get(stack, 0.0) + amount
-    return found
-
-
-THREAD = "thread"
-
-
-def _steps(place: Place) -> Iterator[tuple[str, str]]:
-    """What stands on a stack, the outermost first, and of which kind it is."""
-    yield place.process, THREAD
-    yield _unnumbered(place.thread), THREAD
-    for frame in place.stack:
-        yield (f"{frame.name} ({frame.file})" if frame.file else frame.name), frame.kind
