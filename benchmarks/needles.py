@@ -1,12 +1,13 @@
 """How often --why names first what a doctored bytewax does besides: a thread in ``needle``.
 
-    .bench/venv/bin/python benchmarks/needles.py WHEEL --kind wakes [--trials 20] [--results FOLDER]
+    .bench/venv/bin/python benchmarks/needles.py WHEEL [--kind wakes] [--trials 20]
+        [--results FOLDER]
 
-WHEEL is a real bytewax wheel. A copy is made whose every process has one thread more: of kind
+WHEEL is a real bytewax wheel. Copies are made whose every process has one thread more: of kind
 ``wakes`` it wakes up 100 times a second in a function called ``needle``; of kind ``works`` it calls
 ``needle``, which uses a CPU for 5 ms, and sleeps elsewhere for 95 ms. Each trial is one
-``./compare.sh base=WHEEL new=COPY --why --json``; it is found if ``needle`` is the innermost
-function of the first line. Kept output: docs/trials/needles.txt.
+``./compare.sh base=WHEEL wakes=COPY works=COPY --why --json`` of one round; a kind is found if
+``needle`` is the innermost function of the first line. Kept output: docs/trials/needles.txt.
 """
 
 import json
@@ -14,6 +15,7 @@ import shlex
 import subprocess
 import sys
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -52,27 +54,32 @@ OPTIONS = ("-s", "partitioned-long-input", "--set", "items_per_partition=2", "--
 def main() -> None:
     parser = command_line(__doc__)
     parser.add_argument("wheel", type=Path, metavar="WHEEL")
-    parser.add_argument("--kind", choices=sorted(KINDS), required=True)
+    parser.add_argument("--kind", choices=sorted(KINDS), help="only this one")
     parser.add_argument("--trials", type=int, default=20)
     add_results(parser)
     options = parser.parse_args()
+    kinds = [options.kind] if options.kind else sorted(KINDS)
     with results_folder(options.results) as results:
-        copy = doctor(options.wheel, results / options.kind, options.kind)
-        found = 0
+        copies = {kind: doctor(options.wheel, results / kind, kind) for kind in kinds}
+        found = dict.fromkeys(kinds, 0)
         for number in range(1, options.trials + 1):
-            folder = results / options.kind / f"trial-{number}"
-            first = compare(options.wheel, copy, folder)
-            named = bool(first["stack"]) and first["stack"][-1]["name"] == "needle"
-            found += named
-            wakeups, shares = first["wakeups_per_s"], first["cpu_share"]
-            stack = " > ".join(one["name"] for one in first["stack"])
-            print(
-                f"trial {number}: {'found' if named else 'NOT FOUND'}: {first['thread']}, "
-                f"{stack}: {wakeups[0]:.1f} -> {wakeups[1]:.1f} wake-ups/s, "
-                f"{shares[0]:.2%} -> {shares[1]:.2%} of a CPU",
-                flush=True,
-            )
-        print(f"{options.kind}: {found} of {options.trials}", flush=True)
+            lines = first_lines(options.wheel, copies, results / f"trial-{number}")
+            for kind, first in lines.items():
+                named = bool(first["stack"]) and first["stack"][-1]["name"] == "needle"
+                found[kind] += named
+                print(f"trial {number}, {kind}: {describe(first, named=named)}", flush=True)
+        for kind in kinds:
+            print(f"{kind}: {found[kind]} of {options.trials}", flush=True)
+
+
+def describe(first: Mapping[str, Any], *, named: bool) -> str:
+    """Whether the first line is the thread's, and what it says."""
+    (wakeups, wakeups_now), (cpu, cpu_now) = first["wakeups_per_s"], first["cpu_share"]
+    stack = " > ".join(one["name"] for one in first["stack"])
+    return (
+        f"{'found' if named else 'NOT FOUND'}: {first['thread']}, {stack}: "
+        f"{wakeups:.1f} -> {wakeups_now:.1f} wake-ups/s, {cpu:.2%} -> {cpu_now:.2%} of a CPU"
+    )
 
 
 def doctor(wheel: Path, folder: Path, kind: str) -> Path:
@@ -92,16 +99,16 @@ def doctor(wheel: Path, folder: Path, kind: str) -> Path:
     return copy
 
 
-def compare(wheel: Path, copy: Path, folder: Path) -> dict[str, Any]:
-    """The first line of one comparison. Exits if there is none."""
-    words = ["./compare.sh", f"base={wheel.absolute()}", f"new={copy}", *OPTIONS]
-    words += ["--why", "--json", "--no-plot", "--results", str(folder)]
+def first_lines(wheel: Path, copies: Mapping[str, Path], folder: Path) -> dict[str, Any]:
+    """The first line of each kind in one comparison. Exits if there is none."""
+    revisions = [f"base={wheel.absolute()}", *(f"{kind}={copy}" for kind, copy in copies.items())]
+    words = ["./compare.sh", *revisions, *OPTIONS, "--why", "--json", "--no-plot"]
+    words += ["--results", str(folder)]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         sys.exit(f"{shlex.join(words)}: exit code {done.returncode}\n{done.stderr[-2000:]}")
     (one,) = json.loads(done.stdout)
-    first: dict[str, Any] = one["why"]["lines"][0][0]
-    return first
+    return {kind: lines[0] for kind, lines in zip(copies, one["why"]["lines"], strict=True)}
 
 
 if __name__ == "__main__":

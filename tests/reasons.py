@@ -15,6 +15,7 @@ def place(
     cpu: float = 0.0,
     call: str = "",
     waits: bool = True,
+    looks: int = 12,
 ) -> Place:
     """A place; functions that are only named are Python's."""
     frames = [python(one) if isinstance(one, str) else one for one in stack]
@@ -25,6 +26,7 @@ def place(
         stack=(*frames, *([Frame(call, KERNEL)] if call else [])),
         wakeups_per_s=wakeups,
         cpu_share=cpu,
+        looks=looks,
     )
 
 

@@ -59,6 +59,18 @@ import json, os, re, sys, time
 
 BEHAVIOUR = {behaviour!r}
 
+def wait(busy_s):
+    """Somebody looks on: waits until it is ended, and burns so much in each tenth of a second."""
+    open(os.environ["BENCH_WAITING"], "w").close()
+    while True:
+        burn(busy_s)
+        time.sleep(0.1)
+
+def burn(seconds):
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        pass
+
 def main():
     assert sys.argv[2] == "hello", "what the engine found in the package comes back at the start"
     numbers = dict(re.findall(r"(\\w+)=(\\d+)\\b", sys.argv[1]))
@@ -78,6 +90,8 @@ def main():
             time.sleep(60)
     if BEHAVIOUR[:3] in ("do ", "do\\n"):
         exec(BEHAVIOUR[2:].lstrip(), globals())
+    if "BENCH_WAITING" in os.environ:
+        wait(float(BEHAVIOUR.split()[1]) / 10 if BEHAVIOUR.startswith("burn") else 0)
     if BEHAVIOUR.startswith("burn"):
         while time.process_time() < float(BEHAVIOUR.split()[1]):
             pass

@@ -1,10 +1,12 @@
 """Lines of what changed, and trees of stacks."""
 
 import pytest
+from msgspec.structs import replace
 
 from tests.reasons import place, python, why
-from waitbench.analysis.why import Cost, Line, folded, lines, tree
-from waitbench.model.why import Frame
+from waitbench.analysis.stack_tree import folded, tree
+from waitbench.analysis.why import Cost, Line, lines
+from waitbench.model.why import Counted, Frame, Place, Why
 
 
 def names(line: Line) -> list[str]:
@@ -24,6 +26,80 @@ def test_what_changed_comes_before_what_is_large() -> None:
     assert line.costs == (Cost(), Cost(100, 0.004))
     # The other way round it is gone.
     assert first(after, before).costs == (Cost(100, 0.004), Cost())
+
+
+def counted(*wakeups: float, delayed: float = 0.0, thread: str = "MainThread") -> Counted:
+    """What a thread did in parts of the time, at 50 µs of CPU for each wake-up."""
+    return Counted(
+        process="worker",
+        thread=thread,
+        wakeups_per_s=wakeups,
+        cpu_share=tuple(one * 5e-5 for one in wakeups),
+        delayed=delayed,
+    )
+
+
+def main_thread(label: str, delayed: float, *wakeups: float, more: tuple[Place, ...] = ()) -> Why:
+    """A revision whose main thread parks, and did so as often in each part of the time."""
+    mean = sum(wakeups) / len(wakeups)
+    made = why(label, place("main", "park", wakeups=mean, cpu=mean * 5e-5), *more)
+    return replace(made, threads=(counted(*wakeups, delayed=delayed),))
+
+
+NEEDLE = place("needle", thread="t", wakeups=41, cpu=0.001)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        # As seen on two cores that others wanted, too: a thread that only waits for a CPU.
+        ((0.05, 888, 869, 882, 710), (0.39, 751, 802, 378, 198)),
+        ((0.51, 628, 526, 257, 391), (0.62, 709, 472, 0, 166)),
+        ((0.25, 651, 726, 692, 603), (0.12, 750, 795, 847, 707)),
+    ],
+)
+def test_what_is_new_comes_before_what_others_use_of_the_machine_may_have_changed(
+    before: tuple[float, ...], after: tuple[float, ...]
+) -> None:
+    one, other = main_thread("a", *before), main_thread("b", *after, more=(NEEDLE,))
+    line, park = lines([one, other])
+    assert names(line) == ["needle"]
+    assert park.change == 0
+    # Whoever is the baseline.
+    gone, _ = lines([main_thread("a", *before, more=(NEEDLE,)), main_thread("b", *after)])
+    assert names(gone) == ["needle"]
+
+
+def test_what_a_thread_certainly_does_more_often_comes_before_what_is_new_and_small() -> None:
+    one, other = main_thread("a", 0.0, 500, 505, 495, 500), main_thread("b", 0.0, *[900] * 4)
+    small = replace(other, places=(*other.places, place("small", thread="t", wakeups=2)))
+    line, new = lines([one, small])
+    assert names(line) == ["main", "park"]
+    assert 0 < line.change < 0.02
+    assert new.change == pytest.approx(1e-4)
+
+
+def test_a_place_that_one_look_of_twelve_has_seen_is_not_certainly_new() -> None:
+    before = why("a", place("main", "park", wakeups=900))
+    after = why(
+        "b", place("main", "park", wakeups=825, looks=11), place("main", "odd", wakeups=75, looks=1)
+    )
+    found = lines([before, replace(after, places=(*after.places, NEEDLE))])
+    assert names(found[0]) == ["needle"]
+    odd = next(line for line in found if names(line) == ["main", "odd"])
+    assert odd.change == 0
+
+
+def test_who_works_is_in_one_place_although_looks_differ_in_how_deep_it_is() -> None:
+    before = why("a", *(place("run", one, cpu=0.3, waits=False, looks=4) for one in "xyz"))
+    after = why(
+        "b",
+        place("run", "x", cpu=0.7, waits=False, looks=9),
+        place("run", "y", cpu=0.2, waits=False, looks=3),
+    )
+    (line,) = lines([before, after])
+    assert names(line) == ["run"]
+    assert line.change == 0
 
 
 def test_a_thread_that_works_is_found_beside_one_that_wakes_up_often() -> None:

@@ -17,7 +17,7 @@ from waitbench.execution.bench import Bench, ReadyRun
 from waitbench.model.errors import HarnessError
 from waitbench.model.scenario import Scenario
 from waitbench.model.why import Why
-from waitbench.system import stacks
+from waitbench.system import stacks, tasks
 
 LAUNCH = "import subprocess, sys; sys.exit(subprocess.call([sys.executable, '-c', {!r}]))"
 """As our launchers are: what they start is the worker."""
@@ -119,6 +119,30 @@ def test_without_any_reader_of_stacks_the_system_call_is_known(
     assert first.frames == ()
     assert set(first.calls) <= {"clock_nanosleep", "futex"}
     assert found.remarks == ("worker: py-spy is not installed.", "worker: gdb is not installed.")
+
+
+@pytest.mark.integration
+def test_where_nobody_may_read_stacks_it_is_said_by_whom_and_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refused = {
+        "py-spy": "Error: Permission Denied: Try running again with elevated permissions",
+        "gdb": "ptrace: Operation not permitted.",
+    }
+    for name, words in refused.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\necho {words!r} >&2\nexit 1\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setattr(stacks, "find_python_unwinder", lambda: str(tmp_path / "py-spy"))
+    monkeypatch.setattr("shutil.which", lambda name: str(tmp_path / name))
+    # Neither is a thread's system call anyone's to know.
+    monkeypatch.setattr(tasks, "at", lambda _pid, _tid: None)
+    found = record(tmp_path / "run", f"{IDLE}\nbegin('needle')")
+    assert all((place.stack, place.looks) == ((), 0) for place in found.places)
+    assert max(place.wakeups_per_s for place in found.places) > 10
+    told = " ".join(found.remarks)
+    assert "worker: py-spy: Error: Permission Denied: Try" in told
+    assert "worker: gdb: " in told
+    assert "wake-ups a second are of threads whose stack was not seen." in told
 
 
 @pytest.mark.integration

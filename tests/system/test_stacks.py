@@ -1,5 +1,6 @@
 """Stacks of other processes: what the readers of them write, and what they really see."""
 
+import shutil
 import subprocess
 import sys
 import time
@@ -126,3 +127,32 @@ def test_threads_say_how_often_they_went_to_sleep() -> None:
     assert after.cpu_ns > before.cpu_ns
     assert tasks.used(pid, pid) is None
     assert tasks.threads(pid) == []
+
+
+LIBRARY = """
+#include <unistd.h>
+static __attribute__((noinline)) void hidden(void) { for (;;) pause(); }
+__attribute__((noinline)) void needle(void) { hidden(); }
+void other(void) { pause(); }
+"""
+
+
+@pytest.mark.integration
+@pytest.mark.skipif(
+    not all(map(shutil.which, ("gcc", "strip", "gdb"))), reason="needs gcc, strip and gdb"
+)
+@pytest.mark.parametrize("strips", [False, True])
+def test_of_a_stripped_library_no_function_is_named(tmp_path: Path, strips: bool) -> None:
+    source, library = tmp_path / "own.c", tmp_path / "libown.so"
+    source.write_text(LIBRARY)
+    words = ["gcc", "-shared", "-fPIC", "-O0", "-g", str(source), "-o", str(library)]
+    subprocess.run(words, check=True)
+    if strips:
+        subprocess.run(["strip", str(library)], check=True)
+    with python(f"import ctypes; ctypes.CDLL({str(library)!r}).needle()") as pid:
+        until(lambda: str(library) in Path(f"/proc/{pid}/maps").read_text())
+        time.sleep(0.1)
+        frames = stacks.of_compiled(pid)[pid]
+    # ``needle`` is exported, but so is ``other``: what is between them could be either's.
+    own = [one.name for one in frames if one.name in {"[libown.so]", "needle", "hidden", "other"}]
+    assert own == (["[libown.so]"] if strips else ["needle", "hidden"])

@@ -7,11 +7,15 @@ from the weights of the data). A fit is of one round; its interval is Student's 
 so that what the machine did to a whole round is not taken for precision.
 
 A line is refused where the mean cost at some value is off it by more than ``TOLERANCE``, and by
-more than chance explains. Then comes a worker that sleeps for a fixed time after each pass over its
-inputs: x = C + N·R is the length of a pass in such times, and its cost x / (1 + x) of a core nears
-one. Where that misses, too, what leaves the fewest squares of these explains it, if anything does:
-a wall, at which the cost cannot grow on; a term in N², in the cost or in the length of a pass; a
-step.
+more than chance explains: at one value alone (Student's t, for all values together), or at all of
+them together, by the test for lack of fit against pure error (N. Draper and H. Smith, "Applied
+Regression Analysis", 1998, section 2.1). How often that, and the thresholds below, name each shape
+rightly: docs/trials/growth-simulated.txt.
+
+Then comes a worker that sleeps for a fixed time after each pass over its inputs: x = C + N·R is the
+length of a pass in such times, and its cost x / (1 + x) of a core nears one. Where that misses,
+too, what leaves the fewest squares of these explains it, if anything does: a wall, at which the
+cost cannot grow on; a term in N², in the cost or in the length of a pass; a step.
 """
 
 import math
@@ -19,7 +23,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from waitbench.analysis.distributions import t_quantile
+from waitbench.analysis.distributions import f_quantile, t_quantile
 
 TOLERANCE = 0.15
 """A fit may be off by such a share of the cost before anything is said of it."""
@@ -39,11 +43,13 @@ _MORE_THAN_ONE = 1.05
 """A cost above this is not of one worker."""
 _EXPLAINED = 0.25
 """What explains a cost leaves no more than this share of the squares that a line leaves."""
-_MOST_CHANCE = 2.5
-"""Squares that are more than so many times what the noise of the means explains are no chance."""
+_FITS_BY_CHANCE = 0.95
+"""Of what does fit, so much passes the test for lack of fit."""
 _SIMPLER = 2.0
 """A step is believed if it leaves so many times fewer squares than all else, and a wall that fits
 if it leaves at most so many times more."""
+_OF_A_LINE = 2
+"""C and R."""
 FEWEST = 3
 """Values that a line is fitted to."""
 _SMALLEST = 1e-9
@@ -153,11 +159,12 @@ def growth(values: Sequence[float], rounds: Sequence[Costs]) -> Growth:
             power=best.power,
         )
 
-    # What is off by no more than chance explains at any value may be so at too many of them.
     by_chance = len(values) * error**2
+    # What is off by no more than chance explains at any value may be so at too many of them.
+    most_by_chance = error**2 * _lack_of_fit(rounds)
 
     def fits(one: _Try) -> bool:
-        is_chance = one.is_within(allowed) and one.squares <= _MOST_CHANCE * by_chance
+        is_chance = one.is_within(allowed) and one.squares <= most_by_chance
         return one.is_within(min(allowed, _SURELY[len(rounds) > 1])) or is_chance
 
     if fits(straight):
@@ -224,6 +231,14 @@ def _allowed(error: float, rounds: Sequence[Costs]) -> float:
     # One error for all values (Bonferroni).
     share = 1 - (1 - _CONFIDENCE) / 2 / len(rounds[0])
     return max(TOLERANCE, error * t_quantile(share, _freedom(rounds)))
+
+
+def _lack_of_fit(rounds: Sequence[Costs]) -> float:
+    """Up to so many times the error's square the squares of a line are chance."""
+    if len(rounds) < 2:
+        return math.inf
+    left = len(rounds[0]) - _OF_A_LINE
+    return left * f_quantile(_FITS_BY_CHANCE, left, _freedom(rounds))
 
 
 def _freedom(rounds: Sequence[Costs]) -> int:

@@ -1,17 +1,30 @@
-"""Where two revisions wait and work -> lines, sorted by what changed, and a tree of all stacks."""
+"""Where two revisions wait and work -> lines, sorted by what changed.
 
+What comes first is what certainly changed by most, not what changed by most. Each figure of a line
+is known within a range: of its thread, how often it wakes up varies while it is counted, and it
+would be more often if the thread had never had to wait for a CPU that others used; of the line, its
+share of the thread is known by a few looks. What lies between the ranges of two revisions is
+certain. A thread that only one of them has needs none of that: it is new, or gone, whatever the
+machine does.
+"""
+
+import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 
-from waitbench.model.why import KERNEL, NATIVE, PYTHON, Frame, Place, Why
+from waitbench.analysis.distributions import rate_interval, t_quantile
+from waitbench.model.why import KERNEL, PYTHON, Counted, Frame, Place, Why
 
-_MOST_OF_WORK = 0.8
+_MOST_OF_WORK = 2 / 3
 """Where somebody works is the innermost function that has so much of it."""
 _WAITS_ONLY_S = 0.002
 """CPU between two wake-ups up to which who wakes up only looks whether there is anything to do."""
-_VARIES = 0.25
-"""By such a share two runs of the same revision may differ where others use the machine."""
+_VARIES = 0.1
+"""By such a share of itself a figure may be off in a run, besides all that is known."""
+_CONFIDENCE = 0.95
+_LEAST_FREE = 0.1
+"""Who was held up for more of the time than the rest of this is taken to be for as long."""
 _PRICE_S = 5e-5
 """What a wake-up counts for beside CPU, where lines are put in order."""
 _ENDS, _SHOWN = 2, 5
@@ -29,6 +42,10 @@ class Cost:
         return Cost(self.wakeups_per_s + other.wakeups_per_s, self.cpu_share + other.cpu_share)
 
 
+Range = tuple[float, float]
+"""The least and the most that something may be."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Line:
     """Where one thread waits or works, in both revisions."""
@@ -42,38 +59,27 @@ class Line:
     """The system calls that it sleeps in."""
     costs: tuple[Cost, ...]
     """Of each revision, the baseline first."""
-
-    @property
-    def change(self) -> float:
-        """By how much it costs more or less than chance explains, in CPU seconds a second."""
-        if len(self.costs) < 2:
-            return self.size
-        before, after = self.costs
-        return max(
-            _beyond(before.cpu_share, after.cpu_share),
-            _beyond(before.wakeups_per_s, after.wakeups_per_s) * _PRICE_S,
-        )
+    change: float
+    """By how much it certainly costs more or less, in CPU seconds a second."""
 
     @property
     def size(self) -> float:
         """What it costs the revision that it costs most, likewise."""
-        return max(max(one.cpu_share, one.wakeups_per_s * _PRICE_S) for one in self.costs)
-
-
-def _beyond(before: float, after: float) -> float:
-    return max(0.0, abs(after - before) - _VARIES * max(before, after))
+        return max(map(_price, self.costs))
 
 
 def lines(several: Sequence[Why]) -> list[Line]:
     """Those of a revision, or of two: what changed most first, then what costs most."""
-    made = [list(map(_joined, _groups(why))) for why in several]
-    parts = (part for of_one in reversed(made) for group in of_one for part in group)
+    made = _alike([[part for group in _groups(why) for part in _joined(group)] for why in several])
+    parts = (part for of_one in reversed(made) for part in of_one)
     keys = dict.fromkeys(part.key for part in parts)
+    threads = [_threads(why) for why in several]
     found = []
     for key in keys:
-        of_each = [[one for group in of_one for one in group if one.key == key] for of_one in made]
+        of_each = [[one for one in of_one if one.key == key] for of_one in made]
         shown = next(one for of_one in reversed(of_each) for one in of_one)
         calls = dict.fromkeys(call for of_one in of_each for one in of_one for call in one.calls)
+        costs = tuple(sum((one.cost for one in of_one), Cost()) for of_one in of_each)
         found.append(
             Line(
                 process=shown.process,
@@ -81,10 +87,112 @@ def lines(several: Sequence[Why]) -> list[Line]:
                 waits=shown.waits,
                 frames=shown.frames,
                 calls=tuple(calls),
-                costs=tuple(sum((one.cost for one in of_one), Cost()) for of_one in of_each),
+                costs=costs,
+                change=_change(
+                    costs,
+                    of_each,
+                    [of_one.get(shown.who) for of_one in threads],
+                    waits=shown.waits,
+                ),
             )
         )
     return sorted(found, key=lambda line: (-line.change, -line.size))
+
+
+@dataclass(frozen=True)
+class _Thread:
+    """Within what it is known what a thread does, and how often it was looked at."""
+
+    wakeups_per_s: Range
+    """As shares of the mean."""
+    cpu_share: Range
+    cost: Cost
+    asleep: int
+    at_work: int
+
+
+def _change(
+    costs: Sequence[Cost],
+    of_each: Sequence[Sequence["_Part"]],
+    threads: Sequence[_Thread | None],
+    *,
+    waits: bool,
+) -> float:
+    """By how much a line of two revisions certainly differs between them."""
+    before, *others = threads
+    if not others or before is None or others[0] is None:
+        return max(map(_price, costs))
+    after = others[0]
+    wakeups = [
+        _within(one.wakeups_per_s, cost.wakeups_per_s, one.cost.wakeups_per_s, parts, one, waits)
+        for one, cost, parts in zip((before, after), costs, of_each, strict=True)
+    ]
+    cpu = [
+        _within(one.cpu_share, cost.cpu_share, one.cost.cpu_share, parts, one, waits)
+        for one, cost, parts in zip((before, after), costs, of_each, strict=True)
+    ]
+    return max(_between(*wakeups) * _PRICE_S, _between(*cpu))
+
+
+def _price(cost: Cost) -> float:
+    return max(cost.cpu_share, cost.wakeups_per_s * _PRICE_S)
+
+
+def _between(one: Range, other: Range) -> float:
+    """What lies between two ranges."""
+    return max(0.0, one[0] - other[1], other[0] - one[1])
+
+
+def _within(
+    known: Range, cost: float, whole: float, parts: Sequence["_Part"], thread: _Thread, waits: bool
+) -> Range:
+    """Within what a line's cost is known, of a thread that costs ``whole``."""
+    looks = thread.asleep if waits else thread.at_work
+    seen = sum(part.looks for part in parts)
+    least, most = rate_interval(seen, looks, _CONFIDENCE) if looks else (0.0, 1.0)
+    if not parts:
+        return 0.0, whole * known[1] * most
+    if not seen:
+        return 0.0, max(cost, whole) * known[1]
+    return cost * known[0] * least * looks / seen, cost * known[1] * most * looks / seen
+
+
+def _threads(why: Why) -> dict[tuple[str, str], _Thread]:
+    """The threads of a revision, those of one name in one."""
+    groups: dict[tuple[str, str], tuple[list[Place], list[Counted]]] = {}
+    for place in why.places:
+        who = place.process, unnumbered(place.thread)
+        groups.setdefault(who, ([], []))[0].append(place)
+    for one in why.threads:
+        who = one.process, unnumbered(one.thread)
+        if who in groups:
+            groups[who][1].append(one)
+    return {who: _thread(places, counted) for who, (places, counted) in groups.items()}
+
+
+def _thread(places: Sequence[Place], counted: Sequence[Counted]) -> _Thread:
+    delayed = max((one.delayed for one in counted), default=0.0)
+    return _Thread(
+        wakeups_per_s=_range([one.wakeups_per_s for one in counted], delayed),
+        cpu_share=_range([one.cpu_share for one in counted], delayed),
+        cost=sum(map(cost_of, places), Cost()),
+        asleep=sum(one.looks for one in places if one.waits),
+        at_work=sum(one.looks for one in places if not one.waits),
+    )
+
+
+def _range(of_threads: Sequence[Sequence[float]], delayed: float) -> Range:
+    """Within what a mean is known, as shares of it: by how it varied, and was held up."""
+    parts = [math.fsum(of_one) for of_one in zip(*of_threads, strict=True)]
+    mean = math.fsum(parts) / len(parts) if parts else 0.0
+    wide = 0.0
+    if len(parts) > 1 and mean > 0:
+        squares = math.fsum((one - mean) ** 2 for one in parts) / (len(parts) - 1)
+        share = 1 - (1 - _CONFIDENCE) / 2
+        wide = math.sqrt(squares / len(parts)) / mean * t_quantile(share, len(parts) - 1)
+    # Who sleeps for so long after each piece of work does so less often when it is held up.
+    held_up = 1 / max(1 - delayed, _LEAST_FREE)
+    return max(0.0, 1 - wide) * (1 - _VARIES), (held_up + wide) / (1 - _VARIES)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,25 +202,39 @@ class _Part:
     process: str
     thread: str
     waits: bool
-    frames: tuple[Frame, ...]
-    path: tuple[str, ...]
-    """All functions, the outermost first."""
+    functions: tuple[Frame, ...]
+    """All of them, the outermost first."""
     calls: tuple[str, ...]
     cost: Cost
+    looks: int
+    """How often it was seen there."""
+
+    @property
+    def frames(self) -> tuple[Frame, ...]:
+        """The functions that tell it from others."""
+        return _told(self.functions)
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """What tells its functions from others."""
+        return _path(self.functions)
+
+    @property
+    def who(self) -> tuple[str, str]:
+        """Its process and its thread."""
+        return self.process, unnumbered(self.thread)
 
     @property
     def key(self) -> tuple[object, ...]:
         functions = tuple((frame.name, frame.file) for frame in self.frames)
         # Where nothing is known of a stack, the system call is what there is.
-        return (
-            self.process, _unnumbered(self.thread), self.waits, functions or self.calls,
-        )  # fmt: skip
+        return *self.who, self.waits, functions or self.calls
 
 
 _NUMBERED = re.compile(r"^(Thread|Dummy|ThreadPoolExecutor|asyncio)-\d+(?:_\d+)?")
 
 
-def _unnumbered(thread: str) -> str:
+def unnumbered(thread: str) -> str:
     """A thread's name without the number that says how many were made before it."""
     return _NUMBERED.sub(r"\1", thread)
 
@@ -131,7 +253,7 @@ def _joined(places: Sequence[Place]) -> list[_Part]:
     working = [place for place in places if not place.waits]
     if not working:
         return waiting
-    whole = sum((_cost(place) for place in working), Cost())
+    whole = sum((cost_of(place) for place in working), Cost())
     works = _common(working)
     wakeups = sum(part.cost.wakeups_per_s for part in waiting)
     only_waits = whole.cpu_share <= _WAITS_ONLY_S * wakeups
@@ -148,15 +270,25 @@ def _joined(places: Sequence[Place]) -> list[_Part]:
 
 def _with_share(part: _Part, whole: Cost, wakeups: float) -> _Part:
     share = whole.cpu_share * (part.cost.wakeups_per_s / wakeups if wakeups else 0.0)
-    return _Part(
-        process=part.process,
-        thread=part.thread,
-        waits=part.waits,
-        frames=part.frames,
-        path=part.path,
-        calls=part.calls,
-        cost=part.cost + Cost(cpu_share=share),
-    )
+    return replace(part, cost=part.cost + Cost(cpu_share=share))
+
+
+def _alike(several: Sequence[Sequence[_Part]]) -> list[list[_Part]]:
+    """With one place for who works within one function in all revisions, the outermost.
+
+    How deep the function is that has most of the work varies with the looks.
+    """
+    works = [part for of_one in several for part in of_one if not part.waits]
+
+    def shared(part: _Part) -> _Part:
+        within = (
+            one for one in works
+            if one.who == part.who and one.path and one.path == part.path[: len(one.path)]
+        )  # fmt: skip
+        depth = min((len(one.path) for one in within), default=len(part.path))
+        return replace(part, functions=part.functions[:depth])
+
+    return [[part if part.waits else shared(part) for part in of_one] for of_one in several]
 
 
 def _part(place: Place) -> _Part:
@@ -164,10 +296,10 @@ def _part(place: Place) -> _Part:
         process=place.process,
         thread=place.thread,
         waits=place.waits,
-        frames=_told(place.stack),
-        path=_path(place.stack),
+        functions=tuple(frame for frame in place.stack if frame.kind != KERNEL),
         calls=tuple(frame.name for frame in place.stack if frame.kind == KERNEL),
-        cost=_cost(place),
+        cost=cost_of(place),
+        looks=place.looks,
     )
 
 
@@ -191,10 +323,10 @@ def _common(working: Sequence[Place]) -> _Part:
         process=first.process,
         thread=first.thread,
         waits=False,
-        frames=_told(stack),
-        path=_path(stack),
+        functions=stack,
         calls=(),
         cost=Cost(cpu_share=whole),
+        looks=sum(place.looks for place in inside),
     )
 
 
@@ -202,7 +334,8 @@ def _cpu(places: Iterable[Place]) -> float:
     return sum(place.cpu_share for place in places)
 
 
-def _cost(place: Place) -> Cost:
+def cost_of(place: Place) -> Cost:
+    """What a place costs."""
     return Cost(place.wakeups_per_s, place.cpu_share)
 
 
@@ -239,53 +372,3 @@ def _is_plumbing(frame: Frame) -> bool:
         names = _STARTS.get(end, ())
         return names is None or frame.name.rpartition(".")[2] in names
     return bool(_RUST.match(frame.name))
-
-
-@dataclass
-class Node:
-    """One function within its callers, and what it costs each revision with all below it."""
-
-    name: str
-    kind: str = NATIVE
-    costs: list[Cost] = field(default_factory=list)
-    below: dict[str, "Node"] = field(default_factory=dict)
-
-    def add(self, number: int, cost: Cost) -> None:
-        """Adds what one revision spends there."""
-        self.costs[number] = self.costs[number] + cost
-
-
-def tree(several: Sequence[Why]) -> Node:
-    """All stacks of a revision, or of two: processes, their threads, and their functions."""
-    root = Node("all", costs=[Cost()] * len(several))
-    for number, why in enumerate(several):
-        for place in why.places:
-            node = root
-            node.add(number, _cost(place))
-            for name, kind in _steps(place):
-                node = node.below.setdefault(name, Node(name, kind, [Cost()] * len(several)))
-                node.add(number, _cost(place))
-    return root
-
-
-def folded(why: Why) -> dict[str, dict[str, float]]:
-    """Its stacks as flame graphs take them, ``outer;…;inner``: wake-ups and CPU by stack."""
-    found: dict[str, dict[str, float]] = {"wakeups": {}, "cpu": {}}
-    for place in why.places:
-        steps = (name.replace(";", ",") for name, _ in _steps(place))
-        stack = ";".join(steps)
-        for name, amount in (("wakeups", place.wakeups_per_s), ("cpu", place.cpu_share)):
-            if amount:
-                found[name][stack] = found[name].get(stack, 0.0) + amount
-    return found
-
-
-THREAD = "thread"
-
-
-def _steps(place: Place) -> Iterator[tuple[str, str]]:
-    """What stands on a stack, the outermost first, and of which kind it is."""
-    yield place.process, THREAD
-    yield _unnumbered(place.thread), THREAD
-    for frame in place.stack:
-        yield (f"{frame.name} ({frame.file})" if frame.file else frame.name), frame.kind

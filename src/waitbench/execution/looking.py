@@ -28,6 +28,12 @@ _LEAST_WAKEUPS, _LEAST_CPU = 0.3, 0.005
 """A second, and as a share of a CPU, from which on a thread is looked at for itself."""
 _WORKS_S = 0.0005
 """Who uses so much CPU for each wake-up does not only wait."""
+_WAKES_UP, _MOST_TO_WAKE_UP_NS = 0.1, 1_000_000
+"""Before so much of the CPU that it uses for each wake-up nobody is taken to be at work."""
+_GOES_ON_SLEEPING = "restart_syscall"
+"""The system call of who was stopped while it slept, and goes on with that."""
+_WORKED_IN_S = 0.4
+"""Who works is looked at after a part of the CPU that it uses in as long, which chance chooses."""
 
 _UNWINDERS = (stacks.PYTHON_UNWINDER, stacks.NATIVE_UNWINDER)
 
@@ -50,6 +56,9 @@ class _Goal:
     left: int
     """How often it is to be seen."""
     tries: int
+    cpu_share: float = 0.0
+    burst_ns: float = 0.0
+    """How much CPU it uses for each wake-up."""
     switches: int = 0
     """How often the thread had gone to sleep when it was seen to work."""
 
@@ -71,6 +80,8 @@ class Looks:
         """Whole stacks, by thread, where it was, and its functions of Python."""
         self._beside: dict[tuple[int, tuple[str, ...]], tuple[Frame, ...]] = {}
         """The same, by thread and functions of Python only."""
+        self._sleeps_in: dict[Key, set[int]] = {key: set() for key in counts.threads}
+        """The system calls in which a thread was asleep."""
 
     def look(self, seconds: float) -> None:
         """Looks until it has seen enough, for so long at the most."""
@@ -103,25 +114,37 @@ class Looks:
         for key, one in sorted(threads.items(), key=lambda item: -item[1].cpu_ns):
             share = one.cpu_ns / 1e9 / lasted_s
             if share >= _LEAST_CPU and one.cpu_ns / 1e9 >= _WORKS_S * one.wakeups:
-                yield _goal(key, works=True, share=one.cpu_ns / all_cpu_ns)
+                goal = _goal(key, works=True, share=one.cpu_ns / all_cpu_ns)
+                goal.cpu_share, goal.burst_ns = share, one.cpu_ns / max(one.wakeups, 1)
+                yield goal
 
     def _await(self, goal: _Goal, end: float) -> bool:
         """Until a thread has just gone to sleep, or is at work; whether it is."""
         pid, tid = goal.key
         self._over.wait(random.random() * 0.02)
         before = tasks.used(pid, tid)
+        # Moments of its CPU time that are as likely as each other, not moments of the clock: who
+        # has just been woken up may wait for long for a CPU where it slept, and uses none there.
+        due_ns = before.cpu_ns + _some_work(goal) if before else 0
+        awake_ns = before.cpu_ns if before else 0
         while before is not None and not self._is_over(end):
             time.sleep(_NAP_S * (0.5 + random.random()))
             now = tasks.used(pid, tid)
             if now is None:
                 return False
-            slept, worked = now.wakeups != before.wakeups, now.cpu_ns != before.cpu_ns
+            slept, is_due = now.wakeups != before.wakeups, now.cpu_ns >= due_ns
             goal.switches, before = now.wakeups, now
-            # Who has just been woken up may wait for a CPU where it slept: it must have worked.
-            if slept != goal.works and (worked or not goal.works):
-                runs = tasks.call(pid, tid) == tasks.RUNNING
-                if runs == goal.works:
+            awake_ns = now.cpu_ns if slept else awake_ns
+            works = is_due and not slept and now.cpu_ns - awake_ns >= _first_work(goal)
+            if slept or is_due:
+                call = tasks.call(pid, tid)
+                if call is not None and call != tasks.RUNNING:
+                    self._sleeps_in[goal.key].add(call)
+                runs = call == tasks.RUNNING
+                if runs == goal.works and (works if goal.works else slept):
                     return True
+            if is_due and (slept or works):
+                due_ns = now.cpu_ns + _some_work(goal)
         return False
 
     def _look_at(self, goal: _Goal) -> bool:
@@ -132,7 +155,7 @@ class Looks:
         pid, tid = goal.key
         if all((pid, one) in self.lacking for one in _UNWINDERS):
             call = tasks.call(pid, tid)
-            if not goal.works and call != tasks.RUNNING:
+            if not goal.works and call not in (None, tasks.RUNNING):
                 self.seen[goal.key].asleep[_calling(call)] += 1
             return True
         runs = [one for one in tasks.threads(pid) if tasks.call(pid, one) == tasks.RUNNING]
@@ -142,23 +165,36 @@ class Looks:
             ats = {one: tasks.at(pid, one) for one in tasks.threads(pid)}
             # To be stopped is to go to sleep, too.
             stayed = (tasks.switches(pid, tid) or 0) <= goal.switches + 1
+            call_now = _calls(ats.get(tid))
+            is_there = (
+                self._is_at_work(goal.key, call_now) if goal.works else call_now != tasks.RUNNING
+            )
+            does = stayed and is_there
+            if goal.works and not does:
+                return False
             found = self._stacks(pid, tid, ats)
         self.number += bool(found)
-        call_now = _calls(ats.get(tid))
-        does = stayed and (goal.works or call_now != tasks.RUNNING)
         for other, frames in found.items():
             key, call = (pid, other), _calls(ats.get(other))
             if key not in self.seen:
                 continue
             if other == tid and goal.works:
-                if does:
-                    self.seen[key].at_work[frames] += 1
+                self.seen[key].at_work[frames] += 1
             elif call != tasks.RUNNING and (does if other == tid else other not in runs):
                 seen = self.seen[key].asleep if other == tid else self.seen[key].by_chance
                 seen[frames + _calling(call)] += 1
-        if tid not in found and does and not goal.works:
+        if tid not in found and does and call_now is not None and not goal.works:
             self.seen[goal.key].asleep[_calling(call_now)] += 1
         return does
+
+    def _is_at_work(self, key: Key, call: int | None) -> bool:
+        """Whether a thread that was stopped is elsewhere than where it sleeps.
+
+        Who has just been woken up is still there, and may be for long, where others use the CPU.
+        """
+        return call is None or (
+            call not in self._sleeps_in[key] and name_of(call) != _GOES_ON_SLEEPING
+        )
 
     def _look_at_others(self) -> None:
         """Looks once at processes that wake up so seldom that nobody waited for that."""
@@ -252,6 +288,16 @@ def _calls(at: tasks.At | None) -> int | None:
 def _goal(key: Key, *, works: bool, share: float) -> _Goal:
     looks = _LOOKS[0] if share >= _MUCH else _LOOKS[1] if share >= _SOME else _LOOKS[2]
     return _Goal(key, works, looks, 3 * looks)
+
+
+def _some_work(goal: _Goal) -> int:
+    """So many ns of a thread's CPU time, by chance."""
+    return int(random.random() * goal.cpu_share * _WORKED_IN_S * 1e9)
+
+
+def _first_work(goal: _Goal) -> float:
+    """So many ns of CPU are used by who wakes up, and is not at work yet."""
+    return min(goal.burst_ns * _WAKES_UP, _MOST_TO_WAKE_UP_NS)
 
 
 def _calling(call: int | None) -> tuple[Frame, ...]:

@@ -4,7 +4,7 @@ import threading
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import psutil
@@ -25,8 +25,20 @@ class Thread:
 
     process: str
     name: str
-    wakeups: int = 0
-    cpu_ns: int = 0
+    slices: list[tuple[float, tasks.Used]] = field(default_factory=list)
+    """What it used in each slice of the time, and when that ended, in s."""
+
+    @property
+    def wakeups(self) -> int:
+        return sum(used.wakeups for _, used in self.slices)
+
+    @property
+    def cpu_ns(self) -> int:
+        return sum(used.cpu_ns for _, used in self.slices)
+
+    @property
+    def delayed_ns(self) -> int:
+        return sum(used.delayed_ns for _, used in self.slices)
 
 
 class Counts:
@@ -55,9 +67,9 @@ class Counts:
             for key, used in now.items():
                 # Of a process that began meanwhile all counts; so does all of a new thread.
                 old = before.get(key, tasks.Used(0, 0))
-                thread = self.threads.setdefault(key, self._named(key))
-                thread.wakeups += used.wakeups - old.wakeups
-                thread.cpu_ns += used.cpu_ns - old.cpu_ns
+                if key not in self.threads:
+                    self.threads[key] = self._named(key)
+                self.threads[key].slices.append((self.lasted_s, used.since(old)))
             before = now
         self.begun = len({pid for pid, _ in self.threads} - known)
 

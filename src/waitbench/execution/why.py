@@ -23,16 +23,18 @@ from waitbench.engines.base import Engine
 from waitbench.execution.bench import Bench, ReadyRun
 from waitbench.execution.beside import FAILURE, OUTPUT, WAITING
 from waitbench.execution.looking import Looks
-from waitbench.execution.thread_counts import SLICE_S, Counts
+from waitbench.execution.thread_counts import SLICE_S, Counts, Thread
 from waitbench.model.errors import HarnessError
 from waitbench.model.scenario import Scenario
-from waitbench.model.why import Frame, Place, Why
+from waitbench.model.why import Counted, Frame, Place, Why
 from waitbench.system import trees
 from waitbench.system.processes import kill_group, tail
 
 _SETTLES_S = 1.0
 _COUNTED_S = 3.0
-_LOOKED_S = 20.0
+_LOOKED_S = 40.0
+_COUNTED_PARTS = 4
+"""So many parts of that time tell how much a thread varies."""
 _SPARE_S = 15.0
 """To settle, and to look once more at who was not looked at."""
 _LEARNED_S = 3.0
@@ -149,6 +151,7 @@ class _Watch:
 def _why(label: str, counts: Counts, looks: Looks) -> Why:
     """What was counted, shared out over what was seen."""
     places: list[Place] = []
+    threads: list[Counted] = []
     unseen = 0.0
     for key, thread in counts.threads.items():
         wakeups_per_s = thread.wakeups / counts.lasted_s
@@ -158,14 +161,18 @@ def _why(label: str, counts: Counts, looks: Looks) -> Why:
         seen = looks.seen[key]
         asleep = seen.asleep or seen.by_chance
         name = looks.names.get(key) or thread.name
-        parts: list[tuple[bool, tuple[Frame, ...], float, float]] = []
+        threads.append(_counted(thread, name, counts.lasted_s))
+        parts: list[tuple[bool, tuple[Frame, ...], float, float, int]] = []
         cpu_asleep = 0.0 if seen.at_work else share
         parts += [
-            (True, stack, wakeups_per_s * part, cpu_asleep * part) for stack, part in _parts(asleep)
+            (True, stack, wakeups_per_s * part, cpu_asleep * part, looks)
+            for stack, part, looks in _parts(asleep)
         ]
-        parts += [(False, stack, 0.0, share * part) for stack, part in _parts(seen.at_work)]
+        parts += [
+            (False, stack, 0.0, share * part, looks) for stack, part, looks in _parts(seen.at_work)
+        ]
         if not asleep:
-            parts.append((True, (), wakeups_per_s, cpu_asleep))
+            parts.append((True, (), wakeups_per_s, cpu_asleep, 0))
             unseen += wakeups_per_s
         places += [
             Place(
@@ -175,8 +182,9 @@ def _why(label: str, counts: Counts, looks: Looks) -> Why:
                 stack=stack,
                 wakeups_per_s=wakeups,
                 cpu_share=cpu,
+                looks=looks,
             )
-            for waits, stack, wakeups, cpu in parts
+            for waits, stack, wakeups, cpu, looks in parts
             if wakeups or cpu
         ]
     return Why(
@@ -184,13 +192,32 @@ def _why(label: str, counts: Counts, looks: Looks) -> Why:
         counted_s=counts.lasted_s,
         looks=looks.number,
         places=tuple(places),
+        threads=tuple(threads),
         remarks=tuple(_remarks(counts, looks, unseen)),
     )
 
 
-def _parts(seen: Counter[tuple[Frame, ...]]) -> Iterator[tuple[tuple[Frame, ...], float]]:
+def _parts(seen: Counter[tuple[Frame, ...]]) -> Iterator[tuple[tuple[Frame, ...], float, int]]:
+    """Each stack, its share of all looks, and how many these were."""
     total = seen.total()
-    return ((stack, count / total) for stack, count in seen.items())
+    return ((stack, count / total, count) for stack, count in seen.items())
+
+
+def _counted(thread: Thread, name: str, lasted_s: float) -> Counted:
+    """What a thread did in each of some equal parts of the time."""
+    wakeups, cpu_s = [0.0] * _COUNTED_PARTS, [0.0] * _COUNTED_PARTS
+    for ended_s, used in thread.slices:
+        part = min(int((ended_s - SLICE_S / 2) / lasted_s * _COUNTED_PARTS), _COUNTED_PARTS - 1)
+        wakeups[part] += used.wakeups
+        cpu_s[part] += used.cpu_ns / 1e9
+    part_s = lasted_s / _COUNTED_PARTS
+    return Counted(
+        process=thread.process,
+        thread=name,
+        wakeups_per_s=tuple(one / part_s for one in wakeups),
+        cpu_share=tuple(one / part_s for one in cpu_s),
+        delayed=min(thread.delayed_ns / 1e9 / lasted_s, 1.0),
+    )
 
 
 def _remarks(counts: Counts, looks: Looks, unseen: float) -> Iterator[str]:

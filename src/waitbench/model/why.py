@@ -33,6 +33,19 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     """How often a second it wakes up there."""
     cpu_share: Finite
     """Of one CPU: what it uses there, and between this place and the next where it waits."""
+    looks: Count = 0
+    """How often it was seen there; 0 where it was not, or where nobody has noted it."""
+
+
+class Counted(msgspec.Struct, frozen=True, kw_only=True):
+    """What one thread did while it was counted, in each of some equal parts of that time."""
+
+    process: str
+    thread: str
+    wakeups_per_s: tuple[Finite, ...]
+    cpu_share: tuple[Finite, ...]
+    delayed: Finite = 0.0
+    """The share of the time for which it had to wait for a CPU."""
 
 
 class Why(msgspec.Struct, frozen=True, kw_only=True, rename={"label": "revision"}):
@@ -44,5 +57,7 @@ class Why(msgspec.Struct, frozen=True, kw_only=True, rename={"label": "revision"
     looks: Count
     """How often a stack was looked at afterwards."""
     places: tuple[Place, ...]
+    threads: tuple[Counted, ...] = ()
+    """Of each thread what was counted; nothing, where nobody has noted it."""
     remarks: tuple[str, ...] = ()
     """What could not be seen, and why, a sentence each."""

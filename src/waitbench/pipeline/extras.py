@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
-from waitbench.analysis.why import folded
+from waitbench.analysis.stack_tree import folded
 from waitbench.engines.base import Engine
 from waitbench.execution import timeline, tracing
 from waitbench.execution import why as looking

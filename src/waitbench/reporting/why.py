@@ -5,7 +5,8 @@ from typing import Any
 
 import msgspec
 
-from waitbench.analysis.why import Cost, Line, Node, lines, tree
+from waitbench.analysis.stack_tree import Node, tree
+from waitbench.analysis.why import Cost, Line, lines
 from waitbench.model.why import PYTHON, Frame, Why
 from waitbench.reporting.document import Flame, FlameNode, Table, Word
 from waitbench.reporting.formats import NOTHING

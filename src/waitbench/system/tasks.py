@@ -18,6 +18,16 @@ class Used:
     wakeups: int
     """How often it has gone to sleep by itself, which each wake-up ends in."""
     cpu_ns: int
+    delayed_ns: int = 0
+    """For how long it had to wait for a CPU."""
+
+    def since(self, before: "Used") -> "Used":
+        """What it has used after that."""
+        return Used(
+            self.wakeups - before.wakeups,
+            self.cpu_ns - before.cpu_ns,
+            self.delayed_ns - before.delayed_ns,
+        )
 
 
 def is_possible() -> bool:
@@ -39,7 +49,8 @@ def used(pid: int, tid: int) -> Used | None:
     schedstat = _read(f"/proc/{pid}/task/{tid}/schedstat")
     if wakeups is None or not schedstat:
         return None
-    return Used(wakeups, int(schedstat.split()[0]))
+    cpu_ns, delayed_ns, *_ = map(int, schedstat.split())
+    return Used(wakeups, cpu_ns, delayed_ns)
 
 
 def switches(pid: int, tid: int) -> int | None:
