@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from waitbench.analysis.cycles import Rhythm
 from waitbench.analysis.statistics import Comparison, Estimate, Row
 from waitbench.model.errors import UsageError
 
@@ -76,6 +77,8 @@ class IdleCost:
     """That to the baseline's, in pairs."""
     has_items: bool
     """Whether anything came in meanwhile."""
+    rhythm: Rhythm | None
+    """How the wake-ups are spread over the window, where somebody looked."""
 
     @property
     def core_hours(self) -> float:
@@ -118,6 +121,7 @@ def idle_cost(row: Row, comparison: Comparison) -> IdleCost | None:
         watts=row.estimates.get("watts"),
         watts_ratio=row.ratios.get("watts"),
         has_items=items is not None and items.value > 0,
+        rhythm=row.rhythm,
         **{field: _rate(row, metric, window_s) for field, metric in _RATES.items()},
     )
 
