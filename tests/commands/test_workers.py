@@ -8,9 +8,14 @@ import pytest
 
 import runner
 from tests.conftest import Compare
+from tests.records import make_record
+from waitbench.analysis import statistics
+from waitbench.analysis.idle import IdleCost, idle_costs
 from waitbench.commands.workers import FOLDER, Row, Sitting
 from waitbench.engines import worker_file
+from waitbench.families.worker import METRICS as OF_WORKERS
 from waitbench.model.errors import UsageError
+from waitbench.model.metrics import METRICS
 from waitbench.pipeline.comparing import Comparing
 from waitbench.pipeline.concluding import Output
 from waitbench.pipeline.extras import Extras
@@ -93,6 +98,15 @@ def test_what_cannot_be_understood_is_refused_before_anything_is_measured(
     assert not (tmp_path / "out.md").exists()
 
 
+def costing(steady_s: float, **more: float) -> IdleCost:
+    """What a worker costs that uses so much in two seconds."""
+    run = {"time_cpu_steady": steady_s, "cpu_share_steady": steady_s / 2, **more}
+    record = make_record({"a": [run]})
+    record.metrics = (*METRICS, *OF_WORKERS)
+    (found,) = idle_costs([statistics.compare(record)])
+    return found
+
+
 def test_the_dearest_comes_first_and_what_failed_comes_last_with_its_reason() -> None:
     sitting = Sitting(
         comparing=Comparing(
@@ -102,14 +116,13 @@ def test_the_dearest_comes_first_and_what_failed_comes_last_with_its_reason() ->
         ),
         settings=(), python=None, results=None,
         rows=[
-            Row(worker="cheap", version="1", window_s=2, means={"time_cpu_steady": 0.0}),
+            Row(worker="cheap", version="1", cost=costing(0.0)),
             Row(worker="broken", version="2", remark="failed: it ended"),
             Row(
-                worker="dear", version="3", window_s=2,
-                means={
-                    "time_cpu_steady": 0.04, "wakeups": 250, "system_calls": 21.0,
-                    "memory_proportional": 5e6, "item_latency_p50": 0.0125,
-                },
+                worker="dear", version="3", late_s=0.0125,
+                cost=costing(
+                    0.04, wakeups=250.0, system_calls=21.0, memory_proportional=5e6
+                ),
             ),
         ],
     )  # fmt: skip

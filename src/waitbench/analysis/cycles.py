@@ -1,7 +1,4 @@
-"""In what rhythm a worker wakes up while it waits -> its period, if one is certain. Pure.
-
-What depends on where a window happens to begin is no figure of the worker. So a window is to hold
-several periods of what it does, and one that holds fewer is to be told.
+"""Wake-ups in equal parts of some windows -> the period in which they come, if one is certain.
 
 A period is a peak of the autocorrelation of the wake-ups in equal parts of the window (G. Box and
 G. Jenkins, "Time Series Analysis: Forecasting and Control", 1970, chapter 2), added up over the
@@ -15,18 +12,13 @@ runs of a revision. It counts if both hold:
 """
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import lru_cache
 from statistics import median
 
 import numpy as np
 import numpy.typing as npt
 
-WAKEUPS, TIME = "wakeups", "time_s"
-"""The keys of a sample of the rhythm: how many wake-ups since the one before, and when."""
-ENOUGH = 3
-"""Periods that a window should hold."""
 _FEWEST_LOOKS = 16
 _FINEST = 10
 """Looks in the shortest period that is told; a window holds many of what is shorter."""
@@ -35,8 +27,6 @@ _LEAST_STRENGTH = 0.15
 
 Counts are integrals over a look: a beat at 0.9 or 1.1 of their frequency has sinc(0.9) = 0.11."""
 _SHUFFLES, _RARE = 199, 0.01
-_MOST_RUNS = 20
-"""Runs that are looked at; more make no period more certain."""
 _APART = 0.05
 """Of a window: what is closer together is one burst."""
 _MOST_BUSY = 0.5
@@ -46,55 +36,19 @@ _Numbers = npt.NDArray[np.float64]
 Series = tuple[float, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Rhythm:
-    """How the wake-ups of a revision are spread over its windows."""
-
-    window_s: float
-    period_s: float | None = None
-    """The longest that is certain; ``None`` where there is none."""
-    bursts: float | None = None
-    """How many a window holds, where these are too few to tell whether they come regularly.
-
-    0 where nothing woke up at all."""
-
-    @property
-    def is_short(self) -> bool:
-        """Whether the window holds too little of it."""
-        if self.period_s is not None:
-            return self.window_s < ENOUGH * self.period_s * 0.98  # a period is not known better
-        return bool(self.bursts)
-
-    @property
-    def enough_s(self) -> int:
-        """What window would hold enough, as far as that can be told."""
-        if self.period_s is not None:
-            return math.ceil(ENOUGH * self.period_s - 0.05)
-        return math.ceil(self.window_s * (ENOUGH + 1) / max(1.0, self.bursts or 0.0))
-
-
-def rhythm_of(samples: Sequence[Sequence[Mapping[str, float]]]) -> Rhythm | None:
-    """The rhythm of some runs, of the samples of each; ``None`` where nobody looked."""
-    kept = [run for run in samples if run and all({WAKEUPS, TIME} <= one.keys() for one in run)]
-    if not kept:
-        return None
-    window_s = median(run[-1][TIME] for run in kept)
-    return find(tuple(tuple(one[WAKEUPS] for one in run) for run in kept[:_MOST_RUNS]), window_s)
-
-
 @lru_cache(maxsize=256)
-def find(counts: tuple[Series, ...], window_s: float) -> Rhythm | None:
-    """The rhythm of runs, of the wake-ups in equal parts of a window; the same each time."""
+def find(counts: tuple[Series, ...]) -> tuple[float | None, float]:
+    """The longest certain period, as a part of the window, and how many bursts a window holds.
+
+    These are without end where the wake-ups do not come in bursts, or nobody looked often enough.
+    It says the same each time.
+    """
     looks = min(map(len, counts))
     if looks < _FEWEST_LOOKS:
-        return None
+        return None, math.inf
     runs = [np.array(one[:looks], float) for one in counts]
     period = _period(runs)
-    if period is not None:
-        return Rhythm(window_s=window_s, period_s=period / looks * window_s)
-    bursts = median(map(_bursts, runs))
-    is_told = bursts >= ENOUGH
-    return Rhythm(window_s=window_s, bursts=None if is_told else bursts)
+    return None if period is None else period / looks, median(map(_bursts, runs))
 
 
 def _period(runs: Sequence[_Numbers]) -> float | None:

@@ -18,8 +18,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import stdev
 
-from waitbench.analysis.cycles import Rhythm, rhythm_of
 from waitbench.analysis.distributions import t_above, t_quantile
+from waitbench.analysis.rhythm import Rhythm, rhythm_of
 from waitbench.analysis.rounds import (
     all_rounds,
     kept,

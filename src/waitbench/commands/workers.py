@@ -1,21 +1,20 @@
 """``workers``: what workers that are commands cost while they wait, side by side."""
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from statistics import fmean
 from typing import Annotated, Optional
 
 import typer
 
+from waitbench.analysis import statistics
+from waitbench.analysis.idle import IdleCost, idle_cost
 from waitbench.commands import options
 from waitbench.engines import worker_file
 from waitbench.families import selection
-from waitbench.families.worker.scenarios import WINDOW
 from waitbench.model.environment import OriginChoice
 from waitbench.model.errors import ExitCode, HarnessError, UsageError, masked
-from waitbench.model.metrics import SYSTEM_CALLS
 from waitbench.model.record import Record
 from waitbench.model.run import BY_PROC, RESTARTED
 from waitbench.model.worker import WorkerFile
@@ -131,34 +130,29 @@ class Row:
 
     worker: str
     version: str
-    window_s: float = 0.0
-    means: Mapping[str, float] = field(default_factory=dict)
-    """Of all rounds, by key of the metric."""
+    cost: IdleCost | None = None
+    late_s: float | None = None
     remark: str = ""
 
     @property
     def share(self) -> float | None:
         """The part of a core that it uses; ``None`` where there was no measurement."""
-        return self._per_second("time_cpu_steady")
+        return None if self.cost is None else self.cost.cores.value
 
     @property
     def cells(self) -> tuple[str, ...]:
         """As text, in the order of ``HEADER``."""
-        memory, late_s = (
-            self.means.get(key) for key in ("memory_proportional", "item_latency_p50")
-        )
+        cost = self.cost
+        memory = None if cost is None else cost.memory_bytes
         return (
             self.worker,
             self.version,
             NOTHING if self.share is None else f"{100 * self.share:.3f}",
-            _rate(self._per_second("wakeups")),
-            _rate(self._per_second(SYSTEM_CALLS)),
+            _rate(None if cost is None else cost.wakeups),
+            _rate(None if cost is None else cost.system_calls),
             NOTHING if memory is None else f"{memory / 1e6:.1f} MB",
-            NOTHING if late_s is None else f"{late_s * 1e3:.1f} ms",
+            NOTHING if self.late_s is None else f"{self.late_s * 1e3:.1f} ms",
         )
-
-    def _per_second(self, key: str) -> float | None:
-        return self.means[key] / self.window_s if key in self.means else None
 
 
 @dataclass(kw_only=True)
@@ -215,27 +209,29 @@ class Sitting:
 
 
 def _rows(record: Record) -> Iterator[Row]:
-    for label in record.context.labels:
-        runs = [run.metrics for run in record.of(label)]
-        keys = set.intersection(*map(set, runs)) if runs else set()
-        means = {key: fmean(run[key] for run in runs) for key in keys}
-        failed = [one for one in record.outcomes if one.label == label]
-        marks = {mark for run in record.of(label) for mark in run.marks}
-        remarks = []
-        if failed and not runs:
-            remarks.append(f"{failed[-1].reason}: {failed[-1].message}")
-        if RESTARTED in marks:
-            number = means.get("processes_replaced", 0)
-            remarks.append(f"{number:.3g} processes began while it waited")
-        if BY_PROC in marks:
-            remarks.append("read from /proc: what ended meanwhile is missing")
+    comparison = statistics.compare(record)
+    for row in comparison.rows:
+        late = row.estimates.get("latency-p50")
         yield Row(
             worker=record.scenario,
-            version=label,
-            window_s=float(str(record.parameters[WINDOW])),
-            means=means,
-            remark="; ".join(remarks),
+            version=row.label,
+            cost=idle_cost(row, comparison),
+            late_s=late.value if late else None,
+            remark="; ".join(_remarks(row)),
         )
+
+
+def _remarks(row: statistics.Row) -> Iterator[str]:
+    if not row.runs:
+        yield from (f"{reason}: {one.message}" for reason, one in row.last_failures.items())
+    if RESTARTED in row.marks:
+        yield f"{row.estimates['restarts'].value:.3g} processes began while it waited"
+    if BY_PROC in row.marks:
+        yield "read from /proc: what ended meanwhile is missing"
+    rhythm = row.rhythm
+    if rhythm is not None and rhythm.is_short:
+        every = "" if rhythm.period_s is None else f", as it wakes up every {rhythm.period_s:.2g} s"
+        yield f"the window is short{every}"
 
 
 def _read(given: Sequence[Path]) -> list[WorkerFile]:

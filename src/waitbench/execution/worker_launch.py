@@ -84,10 +84,7 @@ class Launch:
             "memory_bytes": memory,
             "processes_ended": len(before - after),
             "processes_begun": len(after - before),
-            **{
-                f"service_{key}": max(0.0, served_last[key] - 2 * served[key] + asked[key])
-                for key in served_last
-            },
+            **_of_services(asked, served, served_last),
         }
         self._stop()
         end = self.tree.reading()
@@ -312,6 +309,21 @@ class Launch:
         part = self.report.with_suffix(".part")
         part.write_text(json.dumps(launched))
         part.replace(self.report)
+
+
+def _of_services(
+    asked: Mapping[str, Mapping[str, float]],
+    first: Mapping[str, Mapping[str, float]],
+    last: Mapping[str, Mapping[str, float]],
+) -> dict[str, float]:
+    """What each service did between two readings, less what a reading takes; and all of them."""
+    found: dict[str, float] = {}
+    for name, counts in last.items():
+        for key, count in counts.items():
+            rise = max(0.0, count - 2 * first[name].get(key, 0.0) + asked[name].get(key, 0.0))
+            found[f"service_{key}"] = found.get(f"service_{key}", 0.0) + rise
+            found[f"service_{key}_{name}"] = rise
+    return found
 
 
 def _usage(pid: int, used: resource.struct_rusage) -> dict[str, Any]:

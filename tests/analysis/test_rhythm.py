@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from waitbench.analysis.cycles import ENOUGH, Rhythm, find, rhythm_of
+from waitbench.analysis.rhythm import ENOUGH, Rhythm, rhythm_of
 
 LOOKS, WINDOW_S = 100, 10.0
 Made = Callable[[random.Random, float], Sequence[float]]
@@ -60,8 +60,13 @@ def found(
         for at in made(chance, window_s):
             if 0 <= at < window_s:
                 of_run[int(at / window_s * looks)] += 1
-        counts.append(tuple(of_run))
-    rhythm = find(tuple(counts), window_s)
+        counts.append(
+            [
+                {"time_s": (at + 1) / looks * window_s, "wakeups": count}
+                for at, count in enumerate(of_run)
+            ]
+        )
+    rhythm = rhythm_of(counts)
     assert rhythm is not None
     return rhythm
 
@@ -141,4 +146,6 @@ def test_it_is_of_samples_of_wakeups_and_of_no_others() -> None:
     assert rhythm.period_s == pytest.approx(2.0, rel=0.03)
     assert rhythm_of([[{"taken_s": 0.1}]]) is None
     assert rhythm_of([(), ()]) is None
-    assert rhythm_of([run[:5]]) is None
+    few = rhythm_of([run[:5]])
+    assert few is not None
+    assert (few.period_s, few.bursts) == (None, None), "too few looks tell nothing"
