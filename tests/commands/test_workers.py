@@ -46,6 +46,7 @@ def test_an_example_is_whole_and_explains_itself(path: Path) -> None:
     assert found.poke is not None
     assert path.read_text("utf-8").startswith("# ")
     assert all(one.install or "{python}" in one.command[0] for one in found.services.values())
+    assert found.package or found.install
 
 
 def test_the_example_of_the_document_is_read_and_its_reference_has_every_key(
@@ -197,7 +198,8 @@ def test_what_fails_is_said_in_its_row_and_the_others_are_measured(
     write(folder, "calm", 0.5)
     write(folder, "eager", 0.02)
     write(folder, "gone", 0.5).write_text(
-        "versions = ['true', 'no-such-program']\ncommand = '{revision}'\n"
+        "versions = ['no-such-program', 'true']\ncommand = '{revision}'\n"
+        "install = 'apt-get install it'\n"
     )
     write(folder, "short", 0.5).write_text("versions = ['true']\ncommand = '{revision}'\n")
     done = run_compare(
@@ -215,6 +217,7 @@ def test_what_fails_is_said_in_its_row_and_the_others_are_measured(
     remarks = {(row[0], row[1]): row[-1] for row in rows[3:]}
     assert "ended with exit code 0" in remarks["short", "true"]
     assert "'no-such-program' is not a program here" in remarks["gone", "true"]
+    assert "This would install it: apt-get install it" in remarks["gone", "true"]
     assert set(remarks) == {("short", "true"), ("gone", "true"), ("gone", "no-such-program")}
     assert "What an idle worker costs" in done.stdout
     assert "calm" in done.stderr
