@@ -20,12 +20,12 @@ import numpy as np
 import numpy.typing as npt
 
 _FEWEST_LOOKS = 16
-_FINEST = 10
+_FINEST = 8
 """Looks in the shortest period that is told; a window holds many of what is shorter."""
 _LEAST_STRENGTH = 0.15
-"""A beat that is faster than the looks seems to have less, by a period of ten looks or more.
+"""A beat that is faster than the looks seems to have less, by a period of eight looks or more.
 
-Counts are integrals over a look: a beat at 0.9 or 1.1 of their frequency has sinc(0.9) = 0.11."""
+Counts are integrals over a look: a beat at 7/8 of their frequency has sinc(7/8) = 0.14."""
 _SHUFFLES, _RARE = 199, 0.01
 _APART = 0.05
 """Of a window: what is closer together is one burst."""

@@ -39,10 +39,11 @@ _LOOK_EVERY_S = 0.02
 _CALM_S = 0.3
 """Between two tries of a command that is to exit with 0."""
 _TIMES_RUNNING = 3
-_MOST_LOOKS, _LEAST_BETWEEN_LOOKS_S = 100, 0.05
+_MOST_LOOKS, _LEAST_BETWEEN_LOOKS_S = 40, 0.05
 """How often the switches are read in a window, and how long it is from one look to the next.
 
-A look costs this program 80 µs of CPU, and the worker nothing that could be measured."""
+A look costs this program 80 µs of CPU. More of them could be seen in the wake-ups of a worker:
+docs/trials/looking-cost.txt. Fewer would not show a period that a window holds three times."""
 
 
 class Launch:
