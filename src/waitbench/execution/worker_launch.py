@@ -42,8 +42,8 @@ _TIMES_RUNNING = 3
 _MOST_LOOKS, _LEAST_BETWEEN_LOOKS_S = 40, 0.05
 """How often the switches are read in a window, and how long it is from one look to the next.
 
-A look costs this program 80 µs of CPU. More of them could be seen in the wake-ups of a worker:
-docs/trials/looking-cost.txt. Fewer would not show a period that a window holds three times."""
+A look costs this program CPU, and the worker none that shows (docs/trials/looking-cost.txt). Fewer
+would not show a period that a window holds three times."""
 
 
 class Launch:
