@@ -4,8 +4,17 @@ import pytest
 
 from tests.records import make_record, times, working_engines
 from waitbench.analysis import statistics
-from waitbench.analysis.idle import HOURS_A_MONTH, Price, idle_costs
+from waitbench.analysis.idle import (
+    ALL_SERVICES,
+    HOURS_A_MONTH,
+    Price,
+    ServiceCost,
+    idle_costs,
+)
+from waitbench.families.worker import METRICS as OF_WORKERS
+from waitbench.families.worker import metrics_of_service
 from waitbench.model.errors import UsageError
+from waitbench.model.metrics import METRICS
 from waitbench.model.record import Record
 
 WINDOW_S = 4.0
@@ -32,7 +41,7 @@ def test_core_hours_are_steady_cpu_over_the_window_by_the_hours_of_a_month() -> 
     mean_s = sum(steady) / 3
     assert found.core_hours == pytest.approx(mean_s / WINDOW_S * HOURS_A_MONTH)
     assert found.wakeups == pytest.approx(20.0)
-    assert (found.system_calls, found.requests, found.watts) == (None, None, None)
+    assert (found.system_calls, found.services, found.watts) == (None, (), None)
     assert found.cores.low is not None
 
 
@@ -44,6 +53,32 @@ def test_a_worker_that_uses_nothing_wakes_up_never() -> None:
 def test_a_count_without_a_window_is_no_rate() -> None:
     (found,) = idle_costs([statistics.compare(make_record({"a": [run(0.0, wakeups=3.0)] * 2}))])
     assert found.wakeups is None
+
+
+def test_each_service_has_rates_of_its_own() -> None:
+    more = {
+        "service_cpu_steady_redis": 0.4, "service_requests_redis": 8.0,
+        "service_bytes_redis": 400.0, "service_cpu_steady_other": 0.0, "service_requests": 8.0,
+    }  # fmt: skip
+    record = make_record({"a": [run(0.1, **more)]})
+    of_services = (
+        *metrics_of_service("redis", counts=True), *metrics_of_service("other", counts=False),
+    )  # fmt: skip
+    record.metrics = (*METRICS, *OF_WORKERS, *of_services)
+    (found,) = idle_costs([statistics.compare(record)])
+    assert found.services == (
+        ServiceCost(name="redis", cores=0.1, requests=2.0, bytes=100.0),
+        ServiceCost(name="other", cores=0.0, requests=None, bytes=None),
+    )
+
+
+def test_results_that_do_not_tell_services_apart_have_one_of_all() -> None:
+    record = make_record({"a": [run(0.1, service_requests=8.0)]})
+    record.metrics = (*METRICS, *OF_WORKERS)
+    (found,) = idle_costs([statistics.compare(record)])
+    assert found.services == (
+        ServiceCost(name=ALL_SERVICES, cores=None, requests=2.0, bytes=None),
+    )  # fmt: skip
 
 
 def test_work_is_no_waiting_and_without_a_steady_phase_nobody_knows() -> None:

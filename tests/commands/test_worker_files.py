@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -148,6 +149,34 @@ def test_another_machine_is_sent_the_file_and_those_that_it_names(
     )  # fmt: skip
     assert refused.returncode == 2, refused.stdout + refused.stderr
     assert "other.py" in refused.stderr
+
+
+@pytest.mark.long
+def test_bursts_are_said_with_their_period_and_a_window_that_is_too_short(
+    run_compare: Compare, tmp_path: Path
+) -> None:
+    path = tmp_path / "bursts"
+    path.write_text(
+        f"#!{sys.executable} -uS\nimport time\nprint('up')\nnext_s = time.monotonic()\n"
+        "while True:\n"
+        "    for _ in range(8): time.sleep(0.001)\n"
+        "    next_s += 0.8\n"
+        "    time.sleep(max(0, next_s - time.monotonic()))\n"
+    )
+    path.chmod(0o755)
+    done = run_compare(
+        path, "--worker", worker(tmp_path), "--no-plot", "--rounds", "5", "--set", "window=2",
+        "--json",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    idle = json.loads(done.stdout)[0]["revisions"][0]["idle"]
+    assert idle["wakeup_period_s"] == pytest.approx(0.8, rel=0.05)
+    assert idle["window_is_short"]
+    markdown = tmp_path / "said.md"
+    told = run_compare(tmp_path / "results", "--markdown", markdown, command="report")
+    period = "every 0.8 s, and the window of 2 s holds 2 of these periods"
+    for said in (told.stdout, markdown.read_text()):
+        assert f"{period}: set window to 3 or more" in " ".join(said.split())
 
 
 def commands(folder: Path) -> list[list[str]]:

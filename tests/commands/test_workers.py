@@ -8,13 +8,19 @@ import pytest
 
 import runner
 from tests.conftest import Compare
-from waitbench.commands.workers import FOLDER, Row, Sitting
+from tests.records import make_record
+from waitbench.analysis import statistics
+from waitbench.analysis.idle import IdleCost, idle_costs
+from waitbench.commands.workers import FOLDER, Row, Sitting, _put_into, _require_table
 from waitbench.engines import worker_file
+from waitbench.families.worker import METRICS as OF_WORKERS
 from waitbench.model.errors import UsageError
+from waitbench.model.metrics import METRICS
 from waitbench.pipeline.comparing import Comparing
 from waitbench.pipeline.concluding import Output
 from waitbench.pipeline.extras import Extras
 from waitbench.pipeline.gating import Gate
+from waitbench.reporting.markdown import render_table
 from waitbench.system.places import ROOT
 
 EXAMPLES = sorted(FOLDER.glob("*.toml"))
@@ -40,6 +46,7 @@ def test_an_example_is_whole_and_explains_itself(path: Path) -> None:
     assert found.poke is not None
     assert path.read_text("utf-8").startswith("# ")
     assert all(one.install or "{python}" in one.command[0] for one in found.services.values())
+    assert found.package or found.install
 
 
 def test_the_example_of_the_document_is_read_and_its_reference_has_every_key(
@@ -93,26 +100,26 @@ def test_what_cannot_be_understood_is_refused_before_anything_is_measured(
     assert not (tmp_path / "out.md").exists()
 
 
+def costing(steady_s: float, **more: float) -> IdleCost:
+    """What a worker costs that uses so much in two seconds."""
+    run = {"time_cpu_steady": steady_s, "cpu_share_steady": steady_s / 2, **more}
+    record = make_record({"a": [run]})
+    record.metrics = (*METRICS, *OF_WORKERS)
+    (found,) = idle_costs([statistics.compare(record)])
+    return found
+
+
 def test_the_dearest_comes_first_and_what_failed_comes_last_with_its_reason() -> None:
-    sitting = Sitting(
-        comparing=Comparing(
-            gate=Gate(criteria=(), most_rounds=1), rounds=1, quick=False, results=None,
-            extras=Extras(timeline=False, launcher_cost=False), resume=False, plot=False,
-            output=Output(quiet=True, as_json=False),
+    sitting = sitting_of(
+        Row(worker="cheap", version="1", cost=costing(0.0)),
+        Row(worker="broken", version="2", remark="failed: it ended"),
+        Row(
+            worker="dear",
+            version="3",
+            late_s=0.0125,
+            cost=costing(0.04, wakeups=250.0, system_calls=21.0, memory_proportional=5e6),
         ),
-        settings=(), python=None, results=None,
-        rows=[
-            Row(worker="cheap", version="1", window_s=2, means={"time_cpu_steady": 0.0}),
-            Row(worker="broken", version="2", remark="failed: it ended"),
-            Row(
-                worker="dear", version="3", window_s=2,
-                means={
-                    "time_cpu_steady": 0.04, "wakeups": 250, "system_calls": 21.0,
-                    "memory_proportional": 5e6, "item_latency_p50": 0.0125,
-                },
-            ),
-        ],
-    )  # fmt: skip
+    )
     table = sitting.table()
     assert table.rows == (
         ("dear", "3", "2.000", "125", "10.5", "5.0 MB", "12.5 ms", ""),
@@ -120,6 +127,65 @@ def test_the_dearest_comes_first_and_what_failed_comes_last_with_its_reason() ->
         ("broken", "2", "–", "–", "–", "–", "–", "failed: it ended"),
     )
     assert table.headings[-1].text == "remark"
+
+
+def sitting_of(*rows: Row) -> Sitting:
+    return Sitting(
+        comparing=Comparing(
+            gate=Gate(criteria=(), most_rounds=1), rounds=1, quick=False, results=None,
+            extras=Extras(timeline=False, launcher_cost=False), resume=False, plot=False,
+            output=Output(quiet=True, as_json=False),
+        ),
+        settings=(), python=None, results=None, rows=list(rows),
+    )  # fmt: skip
+
+
+def test_rows_are_put_into_the_table_that_a_document_has(tmp_path: Path) -> None:
+    document = tmp_path / "document.md"
+    first = sitting_of(
+        Row(worker="dear", version="3", cost=costing(0.04)),
+        Row(worker="cheap", version="1", cost=costing(0.0)),
+    )
+    document.write_text(
+        "# Title\n\n<!-- table: ./waitbench workers -->\n<!-- end of table -->\n\nThe end.\n"
+    )
+    for sitting in (
+        first,
+        sitting_of(
+            Row(worker="new", version="1|2", cost=costing(0.02), remark="odd"),
+            Row(worker="cheap", version="1", cost=costing(0.06)),
+            Row(worker="broken", version="2", remark="failed: it ended"),
+        ),
+        sitting_of(Row(worker="last", version="1", cost=costing(0.01))),
+    ):
+        document.write_text(_put_into(document, render_table(sitting.table())))
+    text = document.read_text()
+    assert text.startswith("# Title\n\n<!-- table: ./waitbench workers -->\n| worker |")
+    assert text.endswith("|\n<!-- end of table -->\n\nThe end.\n")
+    lines = [line for line in text.splitlines() if line.startswith("|")]
+    assert lines[1] == "| --- | --- | ---: | ---: | ---: | ---: | ---: | --- |"
+    cells = [line.strip("| ").split(" | ") for line in lines[2:]]
+    assert [row[:3] for row in cells] == [
+        ["cheap", "1", "3.000"], ["dear", "3", "2.000"], ["new", "1\\|2", "1.000"],
+        ["last", "1", "0.500"], ["broken", "2", "–"],
+    ]  # fmt: skip
+    assert "odd" in lines[4]
+    assert "failed: it ended" in lines[-1]
+
+
+def test_a_file_without_such_a_table_is_written_anew_and_one_of_another_kind_is_refused(
+    tmp_path: Path,
+) -> None:
+    document = tmp_path / "document.md"
+    rendered = render_table(sitting_of(Row(worker="a", version="1", cost=costing(0.1))).table())
+    assert _put_into(document, rendered) == rendered
+    _require_table(document)
+    document.write_text(
+        "<!-- table: ./waitbench workers -->\n| a |\n| --- |\n<!-- end of table -->"
+    )
+    with pytest.raises(UsageError, match=r"is not one of .*workers"):
+        _require_table(document)
+    _require_table(ROOT / "docs" / "workers.md")
 
 
 @pytest.mark.integration
@@ -132,7 +198,8 @@ def test_what_fails_is_said_in_its_row_and_the_others_are_measured(
     write(folder, "calm", 0.5)
     write(folder, "eager", 0.02)
     write(folder, "gone", 0.5).write_text(
-        "versions = ['true', 'no-such-program']\ncommand = '{revision}'\n"
+        "versions = ['no-such-program', 'true']\ncommand = '{revision}'\n"
+        "install = 'apt-get install it'\n"
     )
     write(folder, "short", 0.5).write_text("versions = ['true']\ncommand = '{revision}'\n")
     done = run_compare(
@@ -150,6 +217,7 @@ def test_what_fails_is_said_in_its_row_and_the_others_are_measured(
     remarks = {(row[0], row[1]): row[-1] for row in rows[3:]}
     assert "ended with exit code 0" in remarks["short", "true"]
     assert "'no-such-program' is not a program here" in remarks["gone", "true"]
+    assert "This would install it: apt-get install it" in remarks["gone", "true"]
     assert set(remarks) == {("short", "true"), ("gone", "true"), ("gone", "no-such-program")}
     assert "What an idle worker costs" in done.stdout
     assert "calm" in done.stderr

@@ -263,6 +263,7 @@ def test_where_the_kernel_refuses_it_is_read_from_proc_and_said(tmp_path: Path) 
     found = launch(tmp_path, code, program=program)
     assert found.exit_code == 0, found.failure
     assert found.worker["by_proc"]
+    assert found.worker["samples"] == []
     assert found.rise("switches_voluntary") >= 2
     assert "system_calls" not in found.worker["exit"]
 
@@ -297,6 +298,40 @@ def test_what_services_count_is_told_without_what_it_takes_to_ask(tmp_path: Path
     found = launch(tmp_path, SLEEPS, variables={SERVICES: json.dumps(services)})
     assert found.exit_code == 0, found.failure
     assert found.worker["totals"]["service_requests"] == 0.0
+
+
+def test_each_service_is_counted_by_itself_and_with_the_others(tmp_path: Path) -> None:
+    services = {}
+    for name, each in (("redis", 3), ("other", 0)):
+        (tmp_path / name).mkdir()
+        counting = tmp_path / name / "count"
+        # What it counts rises between the window's ends only.
+        counting.write_text(
+            f"#!/bin/sh\necho x >> $0.log\nn=$(wc -l < $0.log)\n"
+            f"echo requests $(( n > 2 ? {each} : 0 ))\n"
+        )
+        counting.chmod(0o755)
+        services[name] = {
+            "pid": os.getpid(), "port": 1, "folder": str(tmp_path), "counters": [str(counting)],
+        }  # fmt: skip
+    found = launch(tmp_path, SLEEPS, variables={SERVICES: json.dumps(services)})
+    totals = found.worker["totals"]
+    asked = ("service_requests", "service_requests_redis", "service_requests_other")
+    assert [totals[key] for key in asked] == [3.0, 3.0, 0.0], found.failure
+    assert totals["service_cpu"] == totals["service_cpu_redis"] + totals["service_cpu_other"]
+
+
+def test_when_it_wakes_up_is_looked_at_throughout_the_window(tmp_path: Path) -> None:
+    code = SLEEPS.replace("(1)", "(0.01)")
+    found = launch(tmp_path, code, CALM.replace("0.4", "1"))
+    seen = found.worker["samples"]
+    assert 2 <= len(seen) <= 20
+    assert seen[-1]["time_s"] >= 1
+    assert [one["time_s"] for one in seen] == sorted(one["time_s"] for one in seen)
+    # A switch between two readings of one thing and the other is in one of them.
+    assert sum(one["wakeups"] for one in seen) == pytest.approx(
+        found.rise("switches_voluntary"), abs=3
+    )
 
 
 COPY = """

@@ -87,7 +87,7 @@ class Clone:
     def processes(self) -> list[str]:
         """What still runs, seconds after its end, of what was started here."""
         end = time.monotonic() + GONE_WITHIN_S
-        while (found := self._processes()) and time.monotonic() < end:
+        while (found := self.running()) and time.monotonic() < end:
             time.sleep(0.02)
         return found
 
@@ -95,7 +95,8 @@ class Clone:
         """Files that are half written."""
         return [path for path in self.root.rglob("*.part") if "site-packages" not in path.parts]
 
-    def _processes(self) -> list[str]:
+    def running(self) -> list[str]:
+        """What runs of what was started here."""
         here, found = str(self.root), []
         for process in psutil.process_iter():
             with suppress(psutil.Error):

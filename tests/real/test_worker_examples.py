@@ -19,6 +19,7 @@ from waitbench.system.places import Cache
 pytestmark = pytest.mark.integration
 OF_EACH_KIND = ("rq", "gunicorn", "redis-server")
 PROGRAMS = ("redis-server", "java")
+CONSOLE = Path.home() / ".m2/repository/org/apache/kafka/kafka-tools"
 
 
 def missing(text: str) -> str | None:
@@ -27,6 +28,8 @@ def missing(text: str) -> str | None:
     for service in found.services.values():
         if "aiokafka_broker.py" in " ".join(service.command) and not _has_kafka():
             return "Kafka was not fetched: ./compare.sh v0.21.1 -s kafka-ended"
+    if "kafka_console.sh" in found.command and not CONSOLE.is_dir():
+        return "Kafka's console tools are not here: kafka_console.sh says what fetches them"
     needed = [service.command[0] for service in found.services.values()]
     if found.package is None:
         needed += found.versions

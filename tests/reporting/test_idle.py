@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,9 +11,11 @@ from tests.records import make_record, times
 from tests.reporting.printing import lines_of_table
 from waitbench.analysis import statistics
 from waitbench.analysis.idle import HOURS_A_MONTH, Price
+from waitbench.families.worker import metrics_of_service
+from waitbench.model.metrics import METRICS
 from waitbench.model.record import Record
+from waitbench.reporting import cautions, html, idle, markdown
 from waitbench.reporting import comparison as reporting
-from waitbench.reporting import html, idle, markdown
 from waitbench.reporting.costs import Units
 from waitbench.reporting.document import text_of
 from waitbench.reporting.page import ReadFolder, compose
@@ -111,6 +114,67 @@ def test_services_and_watts_have_columns_where_they_were_measured() -> None:
     assert "idle, v2: watts × 0.5 of the baseline's." in table.notes
     assert any("RAPL" in note for note in table.notes)
     assert not any("RAPL" in note for note in idle.tables([statistics.compare(record())])[0].notes)
+
+
+def of_services(*services: str) -> Record:
+    both = {
+        label: runs(
+            label,
+            **{f"service_requests_{name}": 40.0 + len(name) for name in services},
+            **{f"service_bytes_{name}": 4000.0 for name in services},
+            **{f"service_cpu_steady_{name}": 0.02 for name in services},
+        )
+        for label in STEADY_S
+    }
+    found = make_record(both, scenario="idle")
+    found.metrics = (
+        *METRICS, *(one for name in services for one in metrics_of_service(name, counts=True)),
+    )  # fmt: skip
+    return found
+
+
+def test_each_service_has_columns_of_its_own_in_every_output(tmp_path: Path) -> None:
+    found = of_services("redis", "rabbit")
+    compared = statistics.compare(found)
+    (table,) = idle.tables([compared])
+    folder = ReadFolder(
+        folder=tmp_path, context=found.context, scenes=[Scene.of(found, scenarios=1)]
+    )
+    page = html.render(compose([folder]))
+    plain = json.loads(json.dumps(reporting.plain([compared])))[0]["revisions"][0]["idle"]
+    assert plain["services"] == {
+        name: {
+            "cores": 0.005,
+            "requests_a_second": (40 + len(name)) / WINDOW_S,
+            "bytes_a_second": 1000.0,
+        }
+        for name in ("redis", "rabbit")
+    }
+    for name, requests in (("redis", "11.2"), ("rabbit", "11.5")):
+        for shown in (markdown.render_table(table), page):
+            assert f"requests/s to {name}" in shown
+            assert f"bytes/s to and from {name}" in shown
+            assert requests in shown
+    assert max(map(len, lines_of_table(table))) <= 80
+
+
+def test_the_rhythm_is_in_the_notes_and_in_plain_data() -> None:
+    every_2_s = [{"time_s": (at + 1) / 10, "wakeups": float(at % 20 == 3)} for at in range(50)]
+    found = record()
+    found.measurements = [
+        replace(run, samples=tuple(every_2_s if run.label == "v1" else []))
+        for run in found.of("v1")
+    ] + found.of("v2")
+    compared = statistics.compare(found)
+    (table,) = idle.tables([compared])
+    said = "v1: its wake-ups come every 2 s, and the window of 5 s holds 2 of these periods"
+    assert f"{said}." in table.notes
+    warned = [word.text for word in cautions.warnings([compared])]
+    assert f"{said}: set window to 6 or more" in warned
+    plain = reporting.plain([compared])[0]["revisions"]
+    assert plain[0]["idle"]["window_is_short"]
+    assert plain[0]["idle"]["wakeup_period_s"] == pytest.approx(2.0, rel=0.03)
+    assert "window_is_short" not in plain[1]["idle"]
 
 
 def test_a_scenario_that_does_not_wait_has_no_table() -> None:

@@ -5,9 +5,10 @@ it. Their quotient is how long the phase was, by which counts become counts a se
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from waitbench.analysis.rhythm import Rhythm
 from waitbench.analysis.statistics import Comparison, Estimate, Row
 from waitbench.model.errors import UsageError
 
@@ -21,10 +22,12 @@ _PRICE = re.compile(
 _RATES = {
     "wakeups": "wakeups",
     "system_calls": "syscalls",
-    "requests": "service-requests",
-    "bytes": "service-bytes",
 }
 """The metric that each rate is of, by the name of the field."""
+_OF_SERVICE = {"cores": "service-cpu", "requests": "service-requests", "bytes": "service-bytes"}
+"""The same of a service, whose name follows."""
+ALL_SERVICES = "services"
+"""What stands for the name where results do not tell services apart."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,6 +53,18 @@ class Price:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ServiceCost:
+    """What a worker that waits makes one service do, a second; ``None`` is what nobody counted."""
+
+    name: str
+    cores: float | None
+    """How many it keeps busy."""
+    requests: float | None
+    bytes: float | None
+    """To and from it."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class IdleCost:
     """What one revision costs while it waits in one scenario: all processes of a run together."""
 
@@ -66,16 +81,16 @@ class IdleCost:
     wakeups: float | None
     """A second, as all that follows; ``None`` where it was not counted."""
     system_calls: float | None
-    requests: float | None
-    """To all services together."""
-    bytes: float | None
-    """To and from all services together."""
+    services: tuple[ServiceCost, ...]
+    """In the order of the worker's file."""
     watts: Estimate | None
     """What the packages of the machine drew above rest, where it tells."""
     watts_ratio: Estimate | None
     """That to the baseline's, in pairs."""
     has_items: bool
     """Whether anything came in meanwhile."""
+    rhythm: Rhythm | None
+    """How the wake-ups are spread over the window, where somebody looked."""
 
     @property
     def core_hours(self) -> float:
@@ -118,8 +133,27 @@ def idle_cost(row: Row, comparison: Comparison) -> IdleCost | None:
         watts=row.estimates.get("watts"),
         watts_ratio=row.ratios.get("watts"),
         has_items=items is not None and items.value > 0,
+        rhythm=row.rhythm,
+        services=tuple(_services(row, window_s)),
         **{field: _rate(row, metric, window_s) for field, metric in _RATES.items()},
     )
+
+
+def _services(row: Row, window_s: float) -> Iterator[ServiceCost]:
+    named = {
+        name.removeprefix(f"{metric}-"): f"-{name.removeprefix(f'{metric}-')}"
+        for metric in _OF_SERVICE.values()
+        for name in row.estimates
+        if name.startswith(f"{metric}-")
+    }
+    # Results of before services were told apart have the sum.
+    for name, suffix in (named or {ALL_SERVICES: ""}).items():
+        rates = {
+            field: _rate(row, f"{metric}{suffix}", window_s)
+            for field, metric in _OF_SERVICE.items()
+        }
+        if any(rate is not None for rate in rates.values()):
+            yield ServiceCost(name=name, **rates)
 
 
 def _rate(row: Row, metric: str, window_s: float) -> float | None:

@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from statistics import stdev
 
 from waitbench.analysis.distributions import t_above, t_quantile
+from waitbench.analysis.rhythm import Rhythm, rhythm_of
 from waitbench.analysis.rounds import (
     all_rounds,
     kept,
@@ -110,6 +111,8 @@ class Row:
     """An earlier revision with the same compiled extensions, whose other files may differ."""
     launcher_cpu_s: float | None
     """What the engine's own launcher would have added, where it was asked for."""
+    rhythm: Rhythm | None = None
+    """How its wake-ups are spread over the window, where somebody looked."""
 
     def values(self, name: str) -> tuple[float, ...]:
         """What the runs that have this metric gave, in order of rounds."""
@@ -360,6 +363,7 @@ def _row(label: str, record: Record) -> Row:
         is_set_otherwise=twin is not None and variants[twin] != variants[label],
         same_library_as=_same_library_as(label, record.context),
         launcher_cpu_s=record.launcher_cpu_s.get(label),
+        rhythm=rhythm_of([run.samples for run in runs]),
     )
 
 

@@ -1,21 +1,21 @@
 """``workers``: what workers that are commands cost while they wait, side by side."""
 
+import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from statistics import fmean
 from typing import Annotated, Optional
 
 import typer
 
+from waitbench.analysis import statistics
+from waitbench.analysis.idle import IdleCost, idle_cost
 from waitbench.commands import options
 from waitbench.engines import worker_file
 from waitbench.families import selection
-from waitbench.families.worker.scenarios import WINDOW
 from waitbench.model.environment import OriginChoice
 from waitbench.model.errors import ExitCode, HarnessError, UsageError, masked
-from waitbench.model.metrics import SYSTEM_CALLS
 from waitbench.model.record import Record
 from waitbench.model.run import BY_PROC, RESTARTED
 from waitbench.model.worker import WorkerFile
@@ -39,8 +39,11 @@ Examples:
   ./waitbench workers                                # what the examples cost: half an hour
   ./waitbench workers examples/workers/rq.toml mine.toml --rounds 5
   ./waitbench workers folder-of-mine --markdown workers.md
+  ./waitbench workers mine.toml --markdown workers.md  # its rows, into that table
 """
 FOLDER = WORKERS
+_BEGIN, _END = "<!-- table: ./waitbench workers -->", "<!-- end of table -->"
+"""Between these a document has the table."""
 HEADER = (
     "worker",
     "version",
@@ -75,7 +78,13 @@ def workers(
     ] = [],
     python: options.Python = None,
     markdown: Annotated[
-        Optional[Path], typer.Option(metavar="FILE", help="The table as Markdown, too.")
+        Optional[Path],
+        typer.Option(
+            metavar="FILE",
+            help="The table as Markdown, too."
+            "\n\nIf FILE has such a table between the comments that docs/workers.md has, its rows "
+            "of other workers and versions stay.",
+        ),
     ] = None,
     results: Annotated[
         Optional[Path],
@@ -99,6 +108,8 @@ def workers(
         selection.of_worker(one, settings, quick=False)
     if rounds < 1:
         raise UsageError(f"--rounds {rounds}: must be at least 1.")
+    if markdown is not None:
+        _require_table(markdown)
     if results is not None:
         folders.new_folder(results)
     comparing = Comparing(
@@ -121,7 +132,7 @@ def workers(
     table = sitting.table()
     print_tables([table], make_console())
     if markdown is not None:
-        files.write_text(markdown, render_table(table))
+        files.write_text(markdown, _put_into(markdown, render_table(table)))
     raise typer.Exit(ExitCode.FAILED if sitting.has_failures else ExitCode.OK)
 
 
@@ -131,34 +142,29 @@ class Row:
 
     worker: str
     version: str
-    window_s: float = 0.0
-    means: Mapping[str, float] = field(default_factory=dict)
-    """Of all rounds, by key of the metric."""
+    cost: IdleCost | None = None
+    late_s: float | None = None
     remark: str = ""
 
     @property
     def share(self) -> float | None:
         """The part of a core that it uses; ``None`` where there was no measurement."""
-        return self._per_second("time_cpu_steady")
+        return None if self.cost is None else self.cost.cores.value
 
     @property
     def cells(self) -> tuple[str, ...]:
         """As text, in the order of ``HEADER``."""
-        memory, late_s = (
-            self.means.get(key) for key in ("memory_proportional", "item_latency_p50")
-        )
+        cost = self.cost
+        memory = None if cost is None else cost.memory_bytes
         return (
             self.worker,
             self.version,
             NOTHING if self.share is None else f"{100 * self.share:.3f}",
-            _rate(self._per_second("wakeups")),
-            _rate(self._per_second(SYSTEM_CALLS)),
+            _rate(None if cost is None else cost.wakeups),
+            _rate(None if cost is None else cost.system_calls),
             NOTHING if memory is None else f"{memory / 1e6:.1f} MB",
-            NOTHING if late_s is None else f"{late_s * 1e3:.1f} ms",
+            NOTHING if self.late_s is None else f"{self.late_s * 1e3:.1f} ms",
         )
-
-    def _per_second(self, key: str) -> float | None:
-        return self.means[key] / self.window_s if key in self.means else None
 
 
 @dataclass(kw_only=True)
@@ -215,27 +221,77 @@ class Sitting:
 
 
 def _rows(record: Record) -> Iterator[Row]:
-    for label in record.context.labels:
-        runs = [run.metrics for run in record.of(label)]
-        keys = set.intersection(*map(set, runs)) if runs else set()
-        means = {key: fmean(run[key] for run in runs) for key in keys}
-        failed = [one for one in record.outcomes if one.label == label]
-        marks = {mark for run in record.of(label) for mark in run.marks}
-        remarks = []
-        if failed and not runs:
-            remarks.append(f"{failed[-1].reason}: {failed[-1].message}")
-        if RESTARTED in marks:
-            number = means.get("processes_replaced", 0)
-            remarks.append(f"{number:.3g} processes began while it waited")
-        if BY_PROC in marks:
-            remarks.append("read from /proc: what ended meanwhile is missing")
+    comparison = statistics.compare(record)
+    for row in comparison.rows:
+        late = row.estimates.get("latency-p50")
         yield Row(
             worker=record.scenario,
-            version=label,
-            window_s=float(str(record.parameters[WINDOW])),
-            means=means,
-            remark="; ".join(remarks),
+            version=row.label,
+            cost=idle_cost(row, comparison),
+            late_s=late.value if late else None,
+            remark="; ".join(_remarks(row)),
         )
+
+
+def _remarks(row: statistics.Row) -> Iterator[str]:
+    if not row.runs:
+        yield from (f"{reason}: {one.message}" for reason, one in row.last_failures.items())
+    if RESTARTED in row.marks:
+        yield f"{row.estimates['restarts'].value:.3g} processes began while it waited"
+    if BY_PROC in row.marks:
+        yield "read from /proc: what ended meanwhile is missing"
+    rhythm = row.rhythm
+    if rhythm is not None and rhythm.is_short:
+        every = "" if rhythm.period_s is None else f", as it wakes up every {rhythm.period_s:.2g} s"
+        yield f"the window is short{every}"
+
+
+def _require_table(path: Path) -> None:
+    """Raises ``UsageError`` for a file whose table between the comments is another one."""
+    header, *_ = _cells_of(_parts_of(path)[2])
+    own = [one if isinstance(one, str) else one.text for one in HEADER]
+    if header and header[: len(own)] != own:
+        raise UsageError(
+            f"--markdown {str(path)!r}: the table in it is not one of {called('workers')}. "
+            "Name another file."
+        )
+
+
+def _put_into(path: Path, rendered: str) -> str:
+    """What a file is to hold: the table, with the rows that it has of others, in its place."""
+    before, begin, old, end, after = _parts_of(path)
+    if not end:
+        return rendered
+    header, *rows = _cells_of(old)
+    own, *measured = _cells_of(rendered)
+    header = max(header, own, key=len)  # only where there is something to remark it has that column
+    by_version = {tuple(row[:2]): row for row in (*rows, *measured)}
+    ordered = sorted(by_version.values(), key=_share_of, reverse=True)
+    rules = ["---" if at in (0, 1, len(HEADER)) else "---:" for at in range(len(header))]
+    lines = [header, rules, *([*row, *[""] * (len(header) - len(row))] for row in ordered)]
+    shown = "".join(f"| {' | '.join(line)} |\n" for line in lines)
+    return f"{before}{begin}\n{shown}{end}{after}"
+
+
+def _parts_of(path: Path) -> tuple[str, str, str, str, str]:
+    """What is before the table of a file, its first comment, it, its last one, and the rest."""
+    text = path.read_text("utf-8") if path.is_file() else ""
+    before, begin, rest = text.partition(_BEGIN)
+    table, end, after = rest.partition(_END)
+    return before, begin, table, end, after
+
+
+def _cells_of(rendered: str) -> list[list[str]]:
+    """The cells of the header and the rows of a table in Markdown."""
+    lines = [line for line in rendered.splitlines() if line.startswith("|")]
+    cells = [re.split(r"(?<!\\)\|", line.strip()[1:-1]) for line in lines]
+    found = [[cell.strip() for cell in row] for row in cells]
+    return [row for row in found if set("".join(row)) - set("-:")] or [[]]
+
+
+def _share_of(row: Sequence[str]) -> float:
+    """What a row is sorted by: the part of a core, and what failed at the end."""
+    return float(row[2]) if row[2] != NOTHING else -1.0
 
 
 def _read(given: Sequence[Path]) -> list[WorkerFile]:

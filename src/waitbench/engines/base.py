@@ -137,6 +137,8 @@ class Engine(Protocol):
     """The capability that is all it has: what does not need that, it cannot run. ``None`` else."""
     is_program: bool = False
     """Whether a revision is a program on this machine, and nothing is installed."""
+    install: str = ""
+    """The command that installs such a program, if it is known."""
     topologies: tuple[str, ...] = ("single",)
     """Kinds of ``Topology`` that it has: ``single``, ``cluster``, ``launcher``."""
     most_workers: int | None = None

@@ -28,6 +28,7 @@ class Command(Carried):
         self.requirements = worker.beside
         self.files = (WHEEL, ARCHIVE)
         self.is_program = worker.package is None
+        self.install = worker.install
         self.example = "./program" if self.is_program else "1.0"
         self.smoke_test = f"import {worker.module}" if worker.module else ""
 

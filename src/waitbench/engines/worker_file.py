@@ -90,7 +90,7 @@ class _Reader:
             table, "",
             "package", "module", "repository", "versions", "with", "files", "command",
             "environment", "ready", "settled", "window", "gate_window", "stop", "stop_within",
-            "services", "poke", "parameters",
+            "services", "poke", "parameters", "install",
         )  # fmt: skip
         package = self._get(table, "", "package", str, None)
         parameters = self._parameters(table)
@@ -131,6 +131,7 @@ class _Reader:
             settled=self._condition(table, "", "settled", known, Condition(seconds=1.0)),
             window_s=window_s,
             gate_window_s=self._seconds(table, "", "gate_window", min(window_s, 2.0)),
+            install=self._get(table, "", "install", str, ""),
             parameters=parameters,
             stop=self._stop(table),
             stop_within_s=self._seconds(table, "", "stop_within", 10.0),

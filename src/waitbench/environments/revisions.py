@@ -1,6 +1,7 @@
 """What the user named, packages and knobs with it -> a Revision that can be installed."""
 
 import hashlib
+import os
 import re
 import shutil
 import zipfile
@@ -131,7 +132,7 @@ def _resolve(text: str, repositories: Repositories) -> Revision:
     path = Path(name)
     source: Source
     if engine.is_program:
-        own_label, source = path.name, _program(name)
+        own_label, source = path.name, _program(name, engine.install)
     elif name.endswith(".whl"):
         own_label, source = path.name.split("-cp")[0], _wheel_file(path, engine)
     elif files.is_folder(path):
@@ -218,13 +219,15 @@ def _require_new_enough(version: str, engine: Engine) -> None:
         )
 
 
-def _program(name: str) -> Program:
+def _program(name: str, install: str) -> Program:
     """A program by its path, or by its name on ``PATH``. Raises ``UsageError``."""
     found = shutil.which(name)
     if found is None or not files.is_file(Path(found)):
+        remedy = f" This would install it: {install}" if install and os.sep not in name else ""
         raise UsageError(
             f"{name!r} is not a program here: name a file that can be executed, or a program on "
             "PATH. The worker file has no package, so a revision is a program."
+            f"{remedy}"
         )
     # Not where a link leads: some programs do what the name says by which they are called.
     path = Path(found).absolute()

@@ -107,19 +107,19 @@ class Beside:
         """Whether it has printed nothing."""
         return all(_size(self.run / name) == 0 for name in OUTPUT)
 
-    def service_counts(self) -> dict[str, float]:
-        """What the services' own commands say, added up by name."""
-        total: dict[str, float] = {}
+    def service_counts(self) -> dict[str, dict[str, float]]:
+        """By service what it has used so far, and what its own command says."""
+        found: dict[str, dict[str, float]] = {}
         for name, service in self.services.items():
-            total["cpu"] = total.get("cpu", 0.0) + trees.cpu_s(service["pid"])
+            found[name] = {"cpu": trees.cpu_s(service["pid"])}
             if not service["counters"]:
                 continue
             code, said = self.call(service["counters"], 10.0)
             if code:
                 raise Failure(f"the command that counts for {name} ended with exit code {code}")
             for key, value in _counts(said):
-                total[key] = total.get(key, 0.0) + value
-        return total
+                found[name][key] = found[name].get(key, 0.0) + value
+        return found
 
 
 def _counts(said: str) -> Iterator[tuple[str, float]]:

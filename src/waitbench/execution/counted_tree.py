@@ -94,6 +94,11 @@ class CountedTree:
             reading |= self.calls.reading()
         return reading
 
+    def switches(self) -> int:
+        """The switches so far, where the kernel counts."""
+        assert self.events is not None, "asked where the kernel counts"
+        return self.events.reading("switches")["switches"]
+
     def reap(self) -> bool:
         """Waits for what has ended; whether anything is left, adopted or started here."""
         while True:

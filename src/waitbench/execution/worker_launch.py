@@ -3,8 +3,9 @@
     python -I worker_launch.py REPORT.json WORKER-AS-JSON
 
 The kernel counts, from outside, everything that the command starts, from before its first
-instruction: CPU time, context switches, system calls. Nothing is needed in the worker, and nothing
-polls while it is judged: this program blocks until the window is over, or a child has ended.
+instruction: CPU time, context switches, system calls. Nothing is needed in the worker. While it is
+judged, this program blocks until a child has ended, the window is over, or the next of at most
+``_MOST_LOOKS`` looks at one counter is due: in what rhythm the worker wakes up.
 
 What goes wrong is left in the file ``failure`` beside the report, and the exit code is 1: that
 makes it an outcome.
@@ -38,6 +39,11 @@ _LOOK_EVERY_S = 0.02
 _CALM_S = 0.3
 """Between two tries of a command that is to exit with 0."""
 _TIMES_RUNNING = 3
+_MOST_LOOKS, _LEAST_BETWEEN_LOOKS_S = 40, 0.05
+"""How often the switches are read in a window, and how long it is from one look to the next.
+
+A look costs this program CPU, and the worker none that shows (docs/trials/looking-cost.txt). Fewer
+would not show a period that a window holds three times."""
 
 
 class Launch:
@@ -70,7 +76,7 @@ class Launch:
         first = self.tree.reading()
         if os.environ.get(WAITING):
             Path(os.environ[WAITING]).touch()
-        self._sit(self.plain["window_s"])
+        rhythm = self._sit(self.plain["window_s"], looks=True)
         last, served_last = self.tree.reading(), self.beside.service_counts()
         after, memory = trees.identities(self.tree.pid), trees.proportional_bytes(self.tree.pid)
         lateness_ns = self._poke() if self.plain["poke"] else None
@@ -79,14 +85,11 @@ class Launch:
             "memory_bytes": memory,
             "processes_ended": len(before - after),
             "processes_begun": len(after - before),
-            **{
-                f"service_{key}": max(0.0, served_last[key] - 2 * served[key] + asked[key])
-                for key in served_last
-            },
+            **_of_services(asked, served, served_last),
         }
         self._stop()
         end = self.tree.reading()
-        self._write(spawned_ns, first, last, end, lateness_ns, totals)
+        self._write(spawned_ns, first, last, end, lateness_ns, totals, rhythm)
 
     # Starting and ending.
 
@@ -165,9 +168,18 @@ class Launch:
                 raise Failure(f"{failure}{within_s:g} s{hint}" if before_it else failure)
             time.sleep(_LOOK_EVERY_S)
 
-    def _sit(self, seconds: float, before_it: str = "") -> None:
-        """Blocks for so long. Raises ``Failure`` if the worker ends meanwhile."""
+    def _sit(
+        self, seconds: float, before_it: str = "", *, looks: bool = False
+    ) -> list[Mapping[str, float]]:
+        """Blocks for so long. Raises ``Failure`` if the worker ends meanwhile.
+
+        With ``looks`` it tells, of each part of that time, when it ended and what switches it had.
+        """
         begun = time.monotonic()
+        looks = looks and self.tree.events is not None
+        each_s = max(_LEAST_BETWEEN_LOOKS_S, seconds / _MOST_LOOKS) if looks else seconds
+        seen: list[Mapping[str, float]] = []
+        count = self.tree.switches() if looks else 0
         # Blocked, it is kept for who waits; what has come before is found by a look.
         signal.pthread_sigmask(signal.SIG_BLOCK, _CHILD)
         try:
@@ -179,9 +191,14 @@ class Launch:
                     if before_it
                     else f"after {passed_s:.1f} s of its window"
                 )
+                due_s = min(seconds, each_s * (len(seen) + 1))
+                if looks and passed_s >= due_s:
+                    before, count = count, self.tree.switches()
+                    seen.append({"time_s": passed_s, "wakeups": count - before})
+                    due_s = min(seconds, each_s * (len(seen) + 1))
                 if passed_s >= seconds:
-                    return
-                signal.sigtimedwait(_CHILD, seconds - passed_s)
+                    return seen
+                signal.sigtimedwait(_CHILD, max(0.0, due_s - passed_s))
         finally:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, _CHILD)
 
@@ -260,6 +277,7 @@ class Launch:
         end: Mapping[str, Any],
         lateness_ns: int | None,
         totals: Mapping[str, float],
+        rhythm: Sequence[Mapping[str, float]],
     ) -> None:
         nothing = {"user_s": 0.0, "system_s": 0.0}
         worker = {
@@ -279,6 +297,7 @@ class Launch:
             "lateness_ns": [] if lateness_ns is None else [(lateness_ns, 1)],
             "lateness_max_ns": lateness_ns,
             "totals": totals,
+            "samples": rhythm,
         }
         probes = Path(os.environ[PROBES])
         (probes / "worker.json").write_text(json.dumps(worker))
@@ -291,6 +310,21 @@ class Launch:
         part = self.report.with_suffix(".part")
         part.write_text(json.dumps(launched))
         part.replace(self.report)
+
+
+def _of_services(
+    asked: Mapping[str, Mapping[str, float]],
+    first: Mapping[str, Mapping[str, float]],
+    last: Mapping[str, Mapping[str, float]],
+) -> dict[str, float]:
+    """What each service did between two readings, less what a reading takes; and all of them."""
+    found: dict[str, float] = {}
+    for name, counts in last.items():
+        for key, count in counts.items():
+            rise = max(0.0, count - 2 * first[name].get(key, 0.0) + asked[name].get(key, 0.0))
+            found[f"service_{key}"] = found.get(f"service_{key}", 0.0) + rise
+            found[f"service_{key}_{name}"] = rise
+    return found
 
 
 def _usage(pid: int, used: resource.struct_rusage) -> dict[str, Any]:

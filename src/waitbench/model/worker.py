@@ -82,6 +82,8 @@ class WorkerFile:
     """What is judged; longer than the longest period of what it does while it waits."""
     gate_window_s: float = 2.0
     """The same for the gate, unless ``--full`` is given."""
+    install: str = ""
+    """The command that installs the program that is a revision."""
     parameters: Mapping[str, int | float | str] = field(default_factory=dict)
     """What else may stand in braces, with defaults; --set and --scan change them."""
     stop: str = "TERM"

@@ -1,13 +1,22 @@
 """Costs of waiting -> a table in plain units, a sentence a scenario, and plain data."""
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
-from waitbench.analysis.idle import HOURS_A_MONTH, IdleCost, Price, idle_costs
+from waitbench.analysis.idle import HOURS_A_MONTH, IdleCost, Price, ServiceCost, idle_costs
+from waitbench.analysis.rhythm import Rhythm
 from waitbench.analysis.statistics import Comparison, Estimate
 from waitbench.reporting.document import Cell, Heading, Table, Word
-from waitbench.reporting.formats import NOTHING, format_number, format_ratio, format_spread
+from waitbench.reporting.formats import (
+    NOTHING,
+    format_count,
+    format_digits,
+    format_number,
+    format_ratio,
+    format_spread,
+)
 
 TITLE = "what waiting costs, in plain units"
 _FLEET = 1000
@@ -26,7 +35,7 @@ def tables(comparisons: Iterable[Comparison], price: Price | None = None) -> lis
 
 
 def _table(costs: Sequence[IdleCost], price: Price | None) -> Table:
-    columns = _columns(costs, price)
+    columns, of_services = _columns(costs, price), list(_of_services(costs))
     one_scenario = len({cost.scenario for cost in costs}) == 1
     return Table(
         title=f"{costs[0].scenario} · {TITLE}" if one_scenario else TITLE,
@@ -34,11 +43,12 @@ def _table(costs: Sequence[IdleCost], price: Price | None) -> Table:
             "revision",
             *(Heading(text, short=short, is_left=False) for text, short in columns),
         ),
-        rows=tuple((cost.label, *_cells(cost, price, columns)) for cost in costs),
+        rows=tuple((cost.label, *_cells(cost, price, columns, of_services)) for cost in costs),
         notes=(
             *sentences(costs, price),
             f"All workers of a run together; a month has {HOURS_A_MONTH:g} hours.",
             *_about_memory(costs),
+            *_about_rhythm(costs),
             *_about_watts(costs),
         ),
         groups=() if one_scenario else tuple(cost.scenario for cost in costs),
@@ -64,12 +74,51 @@ def plain(cost: IdleCost, price: Price | None = None) -> dict[str, Any]:
         "wakeups_a_second": cost.wakeups,
         "system_calls_a_second": cost.system_calls,
         "memory_bytes": cost.memory_bytes,
-        "service_requests_a_second": cost.requests,
-        "service_bytes_a_second": cost.bytes,
+        "services": {one.name: _plain_service(one) for one in cost.services} or None,
         "watts_above_rest": None if cost.watts is None else cost.watts.value,
         "money_a_month": None if price is None else cost.money(price),
+        **_plain_rhythm(cost.rhythm),
     }
     return {name: value for name, value in found.items() if value is not None}
+
+
+def _plain_service(service: ServiceCost) -> dict[str, float]:
+    found = {
+        "cores": service.cores,
+        "requests_a_second": service.requests,
+        "bytes_a_second": service.bytes,
+    }
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _plain_rhythm(rhythm: Rhythm | None) -> dict[str, Any]:
+    if rhythm is None:
+        return {}
+    return {
+        "wakeup_period_s": rhythm.period_s,
+        "wakeup_bursts_in_window": rhythm.bursts,
+        "window_is_short": rhythm.is_short,
+    }
+
+
+def rhythm_sentence(label: str, rhythm: Rhythm) -> str | None:
+    """What period a revision has, and how it stands to the window; ``None`` without one."""
+    window = f"the window of {format_number(rhythm.window_s)} s"
+    if rhythm.period_s is not None:
+        held = math.floor(rhythm.window_s / rhythm.period_s + 0.02)
+        return (
+            f"{label}: its wake-ups come every {format_digits(rhythm.period_s, 2)} s, and {window} "
+            f"holds {held} of these periods"
+        )
+    if rhythm.bursts == 0:
+        return f"{label}: nothing woke up in {window}; what is rarer than that is not seen"
+    if rhythm.bursts is not None:
+        bursts = format_count(round(rhythm.bursts), "burst", "bursts")
+        return (
+            f"{label}: its wake-ups come in {bursts} in {window}: too few to tell whether, and how "
+            "often, these come again"
+        )
+    return None
 
 
 def format_money(amount: float, price: Price) -> str:
@@ -86,11 +135,15 @@ _COUNTED = {
     "wakeups": ("wake-ups/s", "wake-\nups/s"),
     "system_calls": ("system calls/s", "system\ncalls/s"),
     "memory_bytes": ("memory", None),
-    "requests": ("requests/s to services", "requests/s"),
-    "bytes": ("bytes/s to and from services", "bytes/s"),
     "watts": ("watts above rest", "W above\nrest"),
 }
 """Headings of what is shown where any revision has it, by field."""
+_OF_SERVICE = {
+    "requests": ("requests/s to {}", "requests/s\nto {}"),
+    "bytes": ("bytes/s to and from {}", "bytes/s\n{}"),
+    "cores": ("% of a core of {}", "% of a\ncore, {}"),
+}
+"""The same of each service."""
 _MONEY = ("money a month", "money/\nmonth")
 
 _Columns = Sequence[tuple[str, str | None]]
@@ -105,16 +158,52 @@ def _columns(costs: Sequence[IdleCost], price: Price | None) -> _Columns:
             for field, heading in _COUNTED.items()
             if any(getattr(cost, field) is not None for cost in costs)
         ),
+        *(
+            (heading.format(name), short.format(name))
+            for name, field in _of_services(costs)
+            for heading, short in [_OF_SERVICE[field]]
+        ),
     ]
 
 
-def _cells(cost: IdleCost, price: Price | None, columns: _Columns) -> Iterator[Cell]:
+def _of_services(costs: Sequence[IdleCost]) -> Iterator[tuple[str, str]]:
+    """Each service, and what is known of it for any revision."""
+    for name in dict.fromkeys(service.name for cost in costs for service in cost.services):
+        for field in _OF_SERVICE:
+            if any(_of_service(cost, name, field) is not None for cost in costs):
+                yield name, field
+
+
+def _of_service(cost: IdleCost, name: str, field: str) -> float | None:
+    found: Iterator[float | None] = (
+        getattr(one, field) for one in cost.services if one.name == name
+    )
+    return next(found, None)
+
+
+def _cells(
+    cost: IdleCost,
+    price: Price | None,
+    columns: _Columns,
+    of_services: Sequence[tuple[str, str]],
+) -> Iterator[Cell]:
     """The cells of a row, in the order of the columns."""
     spread = format_spread(cost.cores, lambda cores: f"{_percent(cores)} %")
     yield Word(text=f"{_percent(cost.cores.value)} {spread}".rstrip(), sort=cost.cores.value * 100)
     yield Word(text=format_number(cost.core_hours), sort=cost.core_hours)
     if price is not None:
         yield Word(text=format_money(cost.money(price), price), sort=cost.money(price))
+    yield from _counted_cells(cost, columns)
+    for name, field in of_services:
+        value = _of_service(cost, name, field)
+        if value is None:
+            yield NOTHING
+        else:
+            text = _percent(value) if field == "cores" else format_number(value)
+            yield Word(text=text, sort=value)
+
+
+def _counted_cells(cost: IdleCost, columns: _Columns) -> Iterator[Cell]:
     for field, heading in _COUNTED.items():
         if heading not in columns:
             continue
@@ -150,6 +239,14 @@ def _about_memory(costs: Sequence[IdleCost]) -> Iterator[str]:
     ):
         if any(cost.memory_bytes is not None and cost.is_all_memory is is_all for cost in costs):
             yield f"Memory is {whose}."
+
+
+def _about_rhythm(costs: Sequence[IdleCost]) -> Iterator[str]:
+    """What period its wake-ups have."""
+    for cost in costs:
+        said = rhythm_sentence(cost.label, cost.rhythm) if cost.rhythm is not None else None
+        if said is not None:
+            yield f"{said}."
 
 
 def _about_watts(costs: Sequence[IdleCost]) -> Iterator[str]:

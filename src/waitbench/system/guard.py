@@ -2,23 +2,30 @@
 
 Else a spinning worker would burn a core for ever, and an installation go on writing. A small
 program of its own, blocked in ``read`` on a pipe from the harness, so it costs nothing while it
-waits. Each line is a process group that begins, ``+4711``, or has ended, ``-4711``; the end of the
-pipe means that the harness is gone. Without a line ``.`` before it, it was killed, maybe between
-the start of a program and the line that says so: then whatever knows a run's folder is looked for.
+waits. Each line is a process group that begins, ``+4711``, or has ended, ``-4711``, or a folder
+that has folders of runs, ``/…``; the end of the pipe means that the harness is gone. Without a line
+``.`` before it, it was killed, maybe between the start of a program and the line that says so: then
+whatever knows a run's folder is looked for, and these folders are removed.
 """
 
 import atexit
+import fcntl
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import threading
+import time
 from contextlib import suppress
 from pathlib import Path
 
 _IN_ORDER = ".\n"
 _MOST_GENERATIONS = 20
+_A_MOMENT_S = 0.05
 """How often to look for what was started while the others were being killed."""
+LOCK_SUFFIX = ".lock"
+"""What follows the name of a run's folder in that of its lock: system/locks.py."""
 
 
 class Guard:
@@ -27,6 +34,7 @@ class Guard:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._process: subprocess.Popen[str] | None = None
+        self._parents: set[str] = set()
 
     @property
     def number(self) -> int | None:
@@ -46,6 +54,13 @@ class Guard:
         """Says that a process group has ended."""
         self._say(f"-{group}\n")
 
+    def clear_in(self, parent: Path) -> None:
+        """Says where folders of this process are, which are to go with it."""
+        path = str(parent.absolute())
+        if "\n" not in path and path not in self._parents:
+            self._parents.add(path)
+            self._say(f"{path}\n")
+
     def close(self) -> None:
         """Ends the program; what it still watches ends with it."""
         with self._lock, suppress(OSError):
@@ -55,6 +70,7 @@ class Guard:
                     pipe.write(_IN_ORDER)
                 self._process.communicate()
                 self._process = None
+                self._parents.clear()
 
     def _say(self, line: str) -> None:
         # It may have been killed with everything else that the harness started.
@@ -82,10 +98,13 @@ GUARD = Guard()
 
 def _main() -> None:
     groups: set[int] = set()
+    parents: set[Path] = set()
     is_in_order = False
     for line in sys.stdin:
         if line == _IN_ORDER:
             is_in_order = True
+        elif line.startswith(os.sep):
+            parents.add(Path(line[:-1]))
         else:
             (groups.add if line[0] == "+" else groups.discard)(int(line[1:]))
     for group in groups:
@@ -93,13 +112,31 @@ def _main() -> None:
             os.killpg(group, signal.SIGKILL)
     if is_in_order and not groups:
         return
+    harness = int(sys.argv[1])
     for _ in range(_MOST_GENERATIONS):
-        left = _left(int(sys.argv[1]))
-        if not left:
-            return
+        left = _left(harness)
         for process in left:
             with suppress(ProcessLookupError):
                 os.kill(process, signal.SIGKILL)
+        if not left:
+            break
+    for _ in range(_MOST_GENERATIONS):
+        # What was killed may take a moment to end, and write until then.
+        if not [parent for parent in parents if _clear(parent, harness)]:
+            return
+        time.sleep(_A_MOMENT_S)
+
+
+def _clear(parent: Path, harness: int) -> bool:
+    """Removes the folders that were the harness's own; whether there is one left."""
+    for lock in parent.glob(f"{harness}-*{LOCK_SUFFIX}"):
+        # Another container may have had the same number: its lock is held.
+        with suppress(OSError), lock.open() as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(lock.with_suffix(""), ignore_errors=True)
+            if not lock.with_suffix("").exists():
+                lock.unlink(missing_ok=True)
+    return any(parent.glob(f"{harness}-*{LOCK_SUFFIX}"))
 
 
 def _left(harness: int) -> list[int]:

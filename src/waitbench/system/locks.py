@@ -12,11 +12,11 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from waitbench.model.errors import MachineError
+from waitbench.system.guard import GUARD, LOCK_SUFFIX
 
 PATIENCE_S = 1.0
 """Who waits no longer than this says nothing."""
 
-_SUFFIX = ".lock"
 _YOUNG_S = 60.0
 """A lock file this young may not be locked yet."""
 
@@ -88,10 +88,11 @@ def own_folder(parent: Path) -> Iterator[Path]:
 
     A process number does not tell owners apart: two containers may share one checkout. So its name
     is random, its owner holds a lock beside it, and whoever comes later clears away what nobody
-    holds.
+    holds, if the guard of a process that was killed did not.
     """
     clear_folders(parent)
-    descriptor, name = tempfile.mkstemp(_SUFFIX, f"{os.getpid()}-", parent)
+    GUARD.clear_in(parent)
+    descriptor, name = tempfile.mkstemp(LOCK_SUFFIX, f"{os.getpid()}-", parent)
     lock = Path(name)
     folder = lock.with_suffix("")
     try:
@@ -105,7 +106,7 @@ def own_folder(parent: Path) -> Iterator[Path]:
 
 def clear_folders(parent: Path) -> None:
     """Removes the folders that nobody holds."""
-    for lock in parent.glob(f"*{_SUFFIX}"):
+    for lock in parent.glob(f"*{LOCK_SUFFIX}"):
         with suppress(OSError), lock.open() as file:
             if time.time() - os.fstat(file.fileno()).st_mtime < _YOUNG_S:
                 continue

@@ -13,3 +13,19 @@ METRICS = (
     Metric("service-requests", "service_requests", "count", "requests to the services"),
     Metric("service-bytes", "service_bytes", "byte", "bytes to and from the services"),
 )
+
+OF_SERVICE = {
+    "cpu": ("service_cpu_steady", "second", "CPU of {} while the worker waited"),
+    "requests": ("service_requests", "count", "requests to {}"),
+    "bytes": ("service_bytes", "byte", "bytes to and from {}"),
+}
+"""What is known of each service: the key before its name, the unit, and the title."""
+
+
+def metrics_of_service(service: str, *, counts: bool) -> tuple[Metric, ...]:
+    """The metrics of one service, which are parts of those of all; what counts has all of them."""
+    return tuple(
+        Metric(f"service-{kind}-{service}", f"{key}_{service}", unit, title.format(service))
+        for kind, (key, unit, title) in OF_SERVICE.items()
+        if counts or kind == "cpu"
+    )

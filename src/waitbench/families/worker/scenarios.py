@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from waitbench.families.worker import METRICS
+from waitbench.families.worker import METRICS, OF_SERVICE, metrics_of_service
 from waitbench.model.errors import HarnessError, UsageError
 from waitbench.model.metrics import BY_NAME
 from waitbench.model.scenario import (
@@ -57,13 +57,26 @@ def scenario_of(worker: WorkerFile, *, quick: bool) -> Scenario:
             )
         )
 
+    of_services = [
+        metric
+        for name, service in worker.services.items()
+        for metric in metrics_of_service(name, counts=bool(service.counters))
+    ]
     family = Family(
         name=NAME,
         items=lambda _parameters, _topology: None,
         lasts_s=lambda parameters: float(parameters[WINDOW]) + others_s,
         longest_s=lambda parameters: float(parameters[WINDOW]) + others_s + sum(steps),
-        metrics=METRICS,
-        metrics_of=_metrics_of,
+        metrics=(*METRICS, *of_services),
+        metrics_of=lambda samples, totals: {
+            **_metrics_of(samples, totals),
+            **{
+                f"{key}_{name}": float(totals[f"service_{kind}_{name}"])
+                for name in worker.services
+                for kind, (key, *_) in OF_SERVICE.items()
+                if f"service_{kind}_{name}" in totals
+            },
+        },
         services=plan_of if worker.services else None,
         waits=lambda _parameters: True,
         needs=lambda _parameters: frozenset({COMMAND}),
