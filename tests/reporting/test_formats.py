@@ -72,6 +72,7 @@ def test_a_ratio_to_next_to_nothing_is_said_to_be_a_bound() -> None:
     assert format_change(Estimate(0.01, None, None, 3, is_bound=True)) == "at least 100× less"
     assert format_range(Estimate(2.4, 2.2, 2.6, 6, is_bound=True)) == "at least 2.2× more"
     assert format_range(Estimate(0.1, 0.05, 0.2, 6, is_bound=True)) == "at least 5× less"
+    assert format_range(Estimate(1.2, 1.001, 9.0, 6, is_bound=True)) == "at least 0 % more"
 
 
 @pytest.mark.parametrize(

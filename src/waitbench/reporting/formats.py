@@ -143,7 +143,7 @@ def format_range(ratio: Estimate, less: str = "less", more: str = "more") -> str
     # Nearest to no change first.
     ends = sorted((ratio.low, ratio.high), key=_factor)
     if ratio.is_bound and ratio.excludes_one:
-        return f"at least {format_change(ends[0], less, more)}"
+        return f"at least {_size(ends[0])} {less if ratio.value < 1 else more}"
     if all(_size(end) == _SAME for end in ends):
         return _SAME
     if (ratio.low < 1) == (ratio.high < 1) or _size(ends[0]) == _SAME:
