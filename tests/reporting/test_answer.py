@@ -223,20 +223,20 @@ def test_a_twin_with_the_same_setting_is_told_apart_from_one_with_another() -> N
 
 
 @pytest.mark.parametrize(
-    ("unclear", "said"),
+    ("open_ones", "said"),
     [
-        (4, "? all 4 revisions: not certain: CPU while waiting"),
-        (3, "? 3 of 4 revisions: not certain: CPU while waiting"),
+        (4, "? all 4 revisions: inconclusive: CPU while waiting"),
+        (3, "? 3 of 4 revisions: inconclusive: CPU while waiting"),
     ],
 )
-def test_what_is_not_certain_of_several_in_the_same_words_is_said_once(
-    unclear: int, said: str
+def test_what_is_inconclusive_of_several_in_the_same_words_is_said_once(
+    open_ones: int, said: str
 ) -> None:
     noisy = [{**one, "time_cpu_steady": 1 + i % 2} for i, one in enumerate(runs(1))]
-    steady = {f"v{n}": noisy if n <= unclear else runs(9) for n in range(1, 5)}
+    steady = {f"v{n}": noisy if n <= open_ones else runs(9) for n in range(1, 5)}
     lines = printed(make_record({"old": runs(1), **steady}))
-    assert [line for line in lines if "not certain" in line] == [said]
-    assert ("▲ v4: 9× more CPU while waiting" in lines) is (unclear == 3)
+    assert [line for line in lines if line.startswith("?")] == [said]
+    assert ("▲ v4: 9× more CPU while waiting" in lines) is (open_ones == 3)
 
 
 def test_a_baseline_alone_shows_what_it_costs() -> None:

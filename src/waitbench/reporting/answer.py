@@ -51,7 +51,7 @@ _BESIDES = ("system", "latency", "cpu", "real")
 _WORDS = {Verdict.FASTER: "less", Verdict.SLOWER: "more"}
 _WORDS_OF_LATENESS = {Verdict.FASTER: "earlier", Verdict.SLOWER: "later"}
 _SEVERAL = 3
-"""From so many candidates on, of which the same is not certain, it is said once."""
+"""From so many candidates on, of which the same is inconclusive, it is said once."""
 _NAMED = 2
 """So many candidates are named in the title."""
 WHY_PURPOSE = "which thread wakes up, and in which line of code"
@@ -90,7 +90,7 @@ def answer(comparisons: Sequence[Comparison]) -> Answer:
 
 
 def _together(headlines: Mapping[str, Sequence[Headline]]) -> Iterator[Headline]:
-    """The headlines of all candidates; what is not certain of several in the same words, once."""
+    """The headlines of all candidates; what is inconclusive of several in the same words, once."""
     alike: dict[Headline, list[str]] = {}
     for label, own in headlines.items():
         for one in own:
