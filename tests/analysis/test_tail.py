@@ -41,12 +41,12 @@ def rounds(
     return [(run(0), run(spin)) for _ in range(count)]
 
 
-def outcomes(spin: float, mode: float, trials: int) -> tuple[int, int]:
-    """How often it is worse, and how often clear, of so many comparisons of two scenarios."""
+def outcomes(spin: float, mode: float, trials: int, scenarios: int = 2) -> tuple[int, int]:
+    """How often it is worse, and how often clear, of so many comparisons."""
     source = random.Random(5)
     worse = clear = 0
     for _ in range(trials):
-        pairs = [rounds(source, 30, spin, mode) for _ in range(2)]
+        pairs = [rounds(source, 30, spin, mode) for _ in range(scenarios)]
         for look in (8, 12, 20, 30):
             found = tail.judge(
                 [of[:look] for of in pairs], margin=0.25, hypotheses=1, most_rounds=30
@@ -72,6 +72,21 @@ def test_a_spin_in_one_run_of_five_is_found(mode: float) -> None:
     worse, clear = outcomes(0.2, mode, 100)
     assert worse >= 85
     assert clear <= 6
+
+
+def test_a_single_scenario_is_judged_by_the_same_error() -> None:
+    worse, clear = outcomes(0.0, 0.0, 100, scenarios=1)
+    assert worse <= 2
+    assert clear >= 95
+    worse, clear = outcomes(0.2, 0.0, 400, scenarios=1)
+    assert clear <= 0.05 * 400
+
+
+def test_one_bad_run_of_thirty_does_not_leave_a_single_scenario_open() -> None:
+    quiet = [(1.0, 1.0)] * 29
+    found = tail.judge([[(1.0, 4.0), *quiet]], margin=0.25, hypotheses=1, most_rounds=30)
+    assert found is not None
+    assert (found.extreme, found.is_clear, found.is_worse) == (1, True, False)
 
 
 def test_there_is_nothing_to_say_before_the_first_look() -> None:

@@ -15,7 +15,8 @@ time", 1983), with differences in steps of a 400th of the largest.
 *That there are no such runs* is said by their number: a run is extreme if it costs more than
 twice what is usual in its scenario and more than all runs of the baseline but one. The exact upper
 bound of the candidate's rate (C. Clopper and E. Pearson, 1934) must lie below ``RARE``: with none
-in 16 runs it does.
+in 16 runs it does. A single scenario has too few runs at the first looks for any answer, so its
+error is kept for later ones: none in 20 runs will do, and one in 30.
 """
 
 import math
@@ -33,6 +34,8 @@ LOOKS = (8, 12, 20, 30, 50, 100, 200, 400)
 _ALARM_SHARES = (0.1, 0.15, 0.2, 0.4, 0.05, 0.05, 0.025, 0.025)
 _CLEAR_SHARES = (0.65, 0.1, 0.1, 0.1, 0.02, 0.01, 0.01, 0.01)
 """The parts of each error that are spent at the looks."""
+_CLEAR_SHARES_OF_ONE = (0.0, 0.0, 0.25, 0.65, 0.05, 0.02, 0.02, 0.01)
+"""The same where a single scenario is judged."""
 
 _EXTREME = 2.0
 _STEPS = 400
@@ -71,8 +74,9 @@ def judge(
         if look > min(rounds, most_rounds):
             continue
         alarm = ALPHA * TAIL_PART * _ALARM_SHARES[number] / hypotheses
+        clear = ALPHA * (_CLEAR_SHARES if len(by_scenario) > 1 else _CLEAR_SHARES_OF_ONE)[number]
         seen = [pairs[:look] for pairs in by_scenario if pairs]
-        found = _judged(seen, look, margin, alarm, ALPHA * _CLEAR_SHARES[number])
+        found = _judged(seen, look, margin, alarm, clear)
         if found.is_worse or found.is_clear:
             return found
         last = last or found
