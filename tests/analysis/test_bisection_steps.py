@@ -168,6 +168,7 @@ def test_nothing_is_said_while_most_rounds_are_disturbed(disturbed: int, enough:
         said = bisection_steps.answer(ENDS, [logs(2.0)] * rounds, marks[:rounds])
         assert (said.says is StepVerdict.CHANGED) == (rounds >= enough)
         assert said.rounds == min(rounds, enough)
+        assert said.is_disturbed is (rounds < enough)
 
 
 def test_what_one_look_was_certain_of_stands_at_the_next() -> None:

@@ -55,6 +55,17 @@ def test_what_hides_among_what_cannot_be_measured_is_said_with_why() -> None:
     assert "c4 cannot be measured: it does not build" in bisection.remarks(found)
 
 
+def test_what_a_busy_machine_hides_is_not_said_to_be_small() -> None:
+    stage = releases(4)
+    (step, answer), *rest = stage.search.answers
+    assert "would have been found" in bisection.findings(searched(stage))[0]
+    busy = replace(answer, is_disturbed=True)
+    search = replace(stage.search, answers=((step, busy), *rest))
+    (said,) = bisection.findings(searched(replace(stage, search=search)))
+    assert "other programs used the machine" in said
+    assert "would have been found" not in said
+
+
 def test_a_subject_is_text_in_markdown() -> None:
     rendered = markdown.render(bisection.document(FOUND))
     assert "<b>" not in rendered

@@ -97,6 +97,8 @@ class StepAnswer:
     """Those that the answer rests on."""
     changes: tuple[Change, ...] = ()
     """From good to bad; with a middle then those of both halves. Empty with too few rounds."""
+    is_disturbed: bool = False
+    """Whether it is inconclusive because others used the machine in most of its rounds."""
 
 
 def share(number: int, points: int) -> float:
@@ -122,13 +124,14 @@ def answer(
     stretches = _stretches(len(step.points))
     logs = [_logs(rounds, stretch, step.faster) for stretch in stretches]
     spans = [_Span(low=-math.inf, high=math.inf, margin=math.log1p(step.margin)) for _ in logs]
-    says, seen = StepVerdict.INCONCLUSIVE, 0
+    says, seen, is_disturbed = StepVerdict.INCONCLUSIVE, 0, False
     looks = sequential.looks_until(len(rounds))
     for seen in (look for look in looks if look >= sequential.FIRST_ALARM):
         error = _error(step, seen)
         found = [sequential.bounds(of_one[:seen], error) for of_one in logs]
         spans = [span.narrowed(to) for span, to in zip(spans, found, strict=True)]
-        if not mostly_disturbed(sum(disturbed[:seen]), seen):
+        is_disturbed = mostly_disturbed(sum(disturbed[:seen]), seen)
+        if not is_disturbed:
             says = _says(spans)
         if says is not StepVerdict.INCONCLUSIVE:
             break
@@ -137,7 +140,7 @@ def answer(
     changes = tuple(
         _change(step, *of_stretch) for of_stretch in zip(stretches, spans, found, strict=True)
     )
-    return StepAnswer(says=says, rounds=seen, changes=changes)
+    return StepAnswer(says=says, rounds=seen, changes=changes, is_disturbed=is_disturbed)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -163,9 +163,9 @@ def _finding(searched: Searched, stage: Stage, finding: Finding) -> str:
     if finding.kind is Kind.INCONCLUSIVE:
         rounds = finding.answer.rounds if finding.answer else 0
         return (
-            f"From {good} to {bad}: inconclusive after {rounds} "
-            f"rounds{_found_by(_change_of(finding))}. More rounds (--max-rounds) or longer runs "
-            "(--full) may tell."
+            f"From {good} to {bad}: inconclusive after {rounds} rounds"
+            f"{_found_by(_change_of(finding), finding.answer)}. More rounds (--max-rounds) or "
+            "longer runs (--full) may tell."
         )
     return f"From {good} to {bad}: not searched yet."
 
@@ -178,7 +178,7 @@ def _no_change(searched: Searched, stage: Stage) -> str:
         return f"{first} and {last}{built} {_answer_text(answer)}."
     return (
         f"{first} and {last}{built} do not differ for certain: {_ratio_of(answer.changes[0])}"
-        f"{_found_by(answer.changes[0])}."
+        f"{_found_by(answer.changes[0], answer)}."
     )
 
 
@@ -193,7 +193,9 @@ def _ratio_of(change: Change | None) -> str:
     return _ratio_text(change) if change else "by an unknown factor"
 
 
-def _found_by(change: Change | None) -> str:
+def _found_by(change: Change | None, answer: StepAnswer | None) -> str:
+    if answer is not None and answer.is_disturbed:
+        return "; in most rounds other programs used the machine, which proves nothing"
     if change is None:
         return ""
     share = change.would_have_found
