@@ -106,6 +106,16 @@ def test_a_steady_beat_that_is_faster_than_the_looks_is_neither_told_nor_warned_
         assert (rhythm.period_s, rhythm.bursts, rhythm.is_short) == (None, None, False)
 
 
+@pytest.mark.parametrize("runs", [1, 5, 12])
+@pytest.mark.parametrize("window_s", [2.0, 3.0, 5.0])
+def test_a_steady_beat_has_no_period_of_several_of_its_wakeups(window_s: float, runs: int) -> None:
+    # Two runs of a window have five and six wake-ups of such a beat: three times its period fits.
+    for seed in range(10):
+        rhythm = found(beat(0.5, jitter_s=1e-3), window_s=window_s, runs=runs, seed=seed)
+        assert rhythm.period_s is None or rhythm.period_s == pytest.approx(0.5, rel=0.05)
+        assert not rhythm.is_short
+
+
 @pytest.mark.parametrize("made", [*map(poisson, (1, 3, 10, 50)), clustered, settling])
 def test_chance_has_no_period(made: Made) -> None:
     told = sum(found(made, seed=seed).period_s is not None for seed in range(30))

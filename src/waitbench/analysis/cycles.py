@@ -8,7 +8,8 @@ runs of a revision. It counts if both hold:
   permutation test (P. Good, "Permutation, Parametric, and Bootstrap Tests of Hypotheses", 2005).
 * The wake-ups keep to one phase of it: their vector strength (J. Goldberg and P. Brown, Journal of
   Neurophysiology 32, 1969), which is 1 if all come at one moment of a period, and 0 if they come
-  evenly, is more than what a steady beat can seem to have that is faster than the looks at it.
+  evenly, is more than what a steady beat can seem to have that is faster than the looks at it,
+  or one that has a wake-up more or less in some windows than fit into whole periods.
 """
 
 import math
@@ -26,6 +27,8 @@ _LEAST_STRENGTH = 0.15
 """A beat that is faster than the looks seems to have less, by a period of eight looks or more.
 
 Counts are integrals over a look: a beat at 7/8 of their frequency has sinc(7/8) = 0.14."""
+_LEAST_TOGETHER = 1.5
+"""Wake-ups of a run, by vector strength: one more or less at the edge of a window has 1."""
 _SHUFFLES, _RARE = 199, 0.01
 _APART = 0.05
 """Of a window: what is closer together is one burst."""
@@ -66,7 +69,7 @@ def _period(runs: Sequence[_Numbers]) -> float | None:
         after = correlation[min(lag + 1, last)]
         if correlation[lag] > max(limit, correlation[lag - 1]) and correlation[lag] >= after:
             period = _between(correlation, lag)
-            if _strength(runs, period) >= _LEAST_STRENGTH:
+            if _is_kept(runs, period):
                 return period
     return None
 
@@ -103,12 +106,13 @@ def _between(correlation: _Numbers, lag: int) -> float:
     return lag + (float((before - after) / (2 * bend)) if bend < 0 else 0.0)
 
 
-def _strength(runs: Sequence[_Numbers], period: float) -> float:
-    """The vector strength over as many whole periods as there are, all runs together."""
+def _is_kept(runs: Sequence[_Numbers], period: float) -> bool:
+    """Whether the wake-ups keep to a phase, over as many whole periods as there are."""
     looks = round(math.floor(len(runs[0]) / period + 0.02) * period)
     phases = np.exp(-2j * np.pi * np.arange(looks) / period)
     wakeups = sum(float(run[:looks].sum()) for run in runs)
-    return sum(float(abs((run[:looks] * phases).sum())) for run in runs) / max(wakeups, 1.0)
+    together = sum(float(abs((run[:looks] * phases).sum())) for run in runs)
+    return together >= max(_LEAST_STRENGTH * wakeups, _LEAST_TOGETHER * len(runs))
 
 
 def _bursts(run: _Numbers) -> float:
