@@ -186,6 +186,8 @@ def growth(values: Sequence[float], rounds: Sequence[Costs]) -> Growth:
         return told(wall)
     if best.squares <= _EXPLAINED * left:
         return told(best)
+    if sleeper is not None and sleeper.squares <= _EXPLAINED * straight.squares:
+        return told(sleeper)
     nothing = _Try(Shape.UNKNOWN, len(values), straight.off)
     return told(next((one for one in (straight, best) if one.is_within(allowed)), nothing))
 
