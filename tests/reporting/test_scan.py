@@ -127,3 +127,14 @@ def test_a_curve_of_disturbed_rounds_has_costs_and_no_line() -> None:
     assert "no line is fitted" in said
     _, lines = scan.tables([scanned(records)])
     assert [html.shown(cell).text for cell in lines.rows[0]] == ["v1", "–", "–", "not known"]
+
+
+def test_the_headlines_say_what_each_input_adds_and_where_no_line_fits() -> None:
+    costs = {"v0": COSTS["v1"], "dear": lambda n: 0.02 + 0.0006 * n, "square": COSTS["v2"]}
+    dear, square = scan.headlines([scanned(scan_records(costs))])
+    assert (dear.mark, dear.text) == ("▲", "dear: 3× more CPU for each partition")
+    assert dear.aside.startswith("95 %: ")
+    assert square.mark == "!"
+    assert square.text.startswith("square: no line fits: the cost grows faster")
+    (alone,) = scan.headlines([scanned(scan_records({"v0": COSTS["v1"]}))])
+    assert alone.text.startswith("v0: each partition 20")

@@ -97,7 +97,7 @@ def _print(contents: Contents, output: Output) -> list[str]:
     verdict = _verdict(contents)
     say_answer(compared, verdict, contents, output)
     of_costs = costs.tables(compared, contents.records, output.units)
-    answer = [render_answer(answer_of(compared, verdict))] if compared else []
+    answer = [render_answer(answer_of(compared, verdict, contents.records))] if compared else []
     return [*answer, *map(render_table, (*only_here, *families.tables(contents), *of_costs))]
 
 

@@ -123,7 +123,7 @@ class Concluding:
         console = self.output.progress
         console.print("\nInterrupted. What was measured so far says:")
         compared = [self._compare(record) for record in records]
-        shown = answer_of(compared, self._verdict(records))
+        shown = answer_of(compared, self._verdict(records), records)
         print_answer(replace(shown, title=f"{shown.title}, so far"), console)
 
     def _judge(
@@ -201,15 +201,17 @@ def _why(folder: Path, scenario: str) -> dict[str, Any]:
     return {"why": reasons.plain(found)} if found else {}
 
 
-def answer_of(compared: Sequence[Comparison], verdict: GateVerdict | None) -> Answer:
+def answer_of(
+    compared: Sequence[Comparison], verdict: GateVerdict | None, records: Sequence[Record]
+) -> Answer:
     """What comparisons come to: what the gate says, if it was asked.
 
-    Of a curve only the whole of it says anything, which its own tables do.
+    Of a curve only the whole of it says anything.
     """
     of_scenarios = [one for one in compared if one.scan is None]
     shown = answering.answer(of_scenarios or compared)
     if not of_scenarios:
-        shown = replace(shown, headlines=(), table=None)
+        shown = replace(shown, headlines=scan.headlines(scans(records)), table=None)
     if verdict is None:
         return shown
     return of_gate.answer(named_verdict(verdict, _names(compared)), shown)
@@ -239,7 +241,7 @@ def say_answer(
         if verdict is not None:
             print_tables([of_gate.details(named_verdict(verdict, _names(compared)))], console)
     links = _links(compared, verdict, contents, drawn)
-    shown = replace(answer_of(compared, verdict), links=links)
+    shown = replace(answer_of(compared, verdict, contents.records), links=links)
     if output.quiet:
         shown = replace(shown, table=None, links=links[-1:])
     print_answer(shown, console)

@@ -1,18 +1,32 @@
 """Scans -> tables, sentences, plain data and a chart: what an input costs, and how that grows."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from waitbench.analysis.growth import Shape
 from waitbench.analysis.scan import Curve, Fits, Scanned, fits
 from waitbench.analysis.statistics import CONFIDENCE, Estimate
-from waitbench.reporting.document import Cell, Chart, Heading, Part, Ratio, Table, Word
+from waitbench.analysis.verdicts import Verdict
+from waitbench.reporting.answer import MARKS
+from waitbench.reporting.console import STYLES
+from waitbench.reporting.document import (
+    Cell,
+    Chart,
+    Heading,
+    Headline,
+    Part,
+    Ratio,
+    Table,
+    Word,
+)
 from waitbench.reporting.drawing import COLOURS
 from waitbench.reporting.formats import (
     NOTHING,
+    format_change,
     format_count,
     format_interval,
     format_number,
+    format_range,
     format_spread,
     rounded,
 )
@@ -96,6 +110,35 @@ _WORDS: Mapping[Shape, str] = {
 
 def _ratio(curve: Curve) -> Cell:
     return NOTHING if curve.slope_ratio is None else Ratio(curve.slope_ratio)
+
+
+def headlines(scanned: Sequence[Scanned]) -> tuple[Headline, ...]:
+    """What further inputs cost each candidate, against the baseline; how it grows if no line fits.
+
+    Of a baseline alone what they cost it.
+    """
+    return tuple(
+        one for each in scanned for curve in each.curves for one in _headlines(curve, each)
+    )
+
+
+def _headlines(curve: Curve, scanned: Scanned) -> Iterator[Headline]:
+    one, ratio = _one(scanned.parameter), curve.slope_ratio
+    if ratio is not None:
+        is_open = ratio.verdict is Verdict.INCONCLUSIVE
+        cost = "inconclusive: CPU" if is_open else f"{format_change(ratio)} CPU"
+        yield Headline(
+            text=f"{curve.label}: {cost} for each {one}",
+            style=f"bold {STYLES[ratio.verdict]}",
+            mark=MARKS[ratio.verdict],
+            aside=f"95 %: {format_range(ratio)}",
+        )
+    elif curve.slope is not None and len(scanned.curves) == 1:
+        text = f"{curve.label}: each {one} {_read_out(curve.slope, _MICRO)} µs of CPU a second"
+        yield Headline(text=text, style="bold")
+    if curve.growth is not None and curve.growth.fit is None and not scanned.is_disturbed:
+        how = _how(curve, one, scanned.parameter)
+        yield Headline(text=f"{curve.label}: {how}", style="bold yellow", mark="!")
 
 
 def sentences(scanned: Scanned, bound_s: float | None = None) -> list[str]:
