@@ -138,3 +138,20 @@ def test_the_headlines_say_what_each_input_adds_and_where_no_line_fits() -> None
     assert square.text.startswith("square: no line fits: the cost grows faster")
     (alone,) = scan.headlines([scanned(scan_records({"v0": COSTS["v1"]}))])
     assert alone.text.startswith("v0: each partition 20")
+
+
+def test_where_costs_cross_the_ratio_of_slopes_is_not_the_whole_answer() -> None:
+    costs = {
+        "spins": lambda n: min(1.0, 0.02 + 0.002 * n),
+        "sleeps": lambda n: (0.02 + 0.003 * n) / (1.02 + 0.003 * n),
+        "dearer": lambda n: min(1.0, 0.02 + 0.004 * n),
+    }
+    found = scanned(scan_records(costs))
+    sleeps, dearer = scan.headlines([found])
+    assert sleeps.text == "sleeps: 1.5× more CPU for each partition, less in all from 256 on"
+    assert dearer.text == "dearer: 2× more CPU for each partition"
+    said = (
+        "sleeps and spins grow in different ways: sleeps costs less in all from 256 partitions on."
+    )
+    assert said in scan.sentences(found)
+    assert scan.plain([found])[0]["revisions"][1]["turns_at"] == 256

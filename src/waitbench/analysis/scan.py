@@ -48,6 +48,9 @@ class Curve:
     """C and R of each round, by its number; none where no line fits."""
     slope_ratio: Estimate | None = None
     """To the baseline's R."""
+    turns_at: float | None = None
+    """The value from which on it costs less than the baseline although its R is certainly greater,
+    or more although it is smaller: they grow in different ways."""
 
     @property
     def measured(self) -> tuple[PointOfCurve, ...]:
@@ -155,7 +158,7 @@ def _scanned(records: Sequence[Record]) -> Scanned:
         rounds=max(rounds),
         curves=(
             baseline,
-            *(replace(one, slope_ratio=_slope_ratio(baseline, one)) for one in candidates),
+            *(_against(baseline, one) for one in candidates),
         ),
         is_disturbed=is_disturbed,
     )
@@ -201,6 +204,30 @@ def _by_round(records: Sequence[Record], label: str, metric: Metric) -> dict[int
     ]
     shared = set(found[0]).intersection(*found[1:]) if found else set()
     return {number: [one[number] for one in found] for number in sorted(shared)}
+
+
+def _against(baseline: Curve, curve: Curve) -> Curve:
+    ratio = _slope_ratio(baseline, curve)
+    return replace(curve, slope_ratio=ratio, turns_at=_turns_at(baseline, curve, ratio))
+
+
+def _turns_at(baseline: Curve, curve: Curve, ratio: Estimate | None) -> float | None:
+    if ratio is None or ratio.low is None or ratio.high is None or ratio.low <= 1 <= ratio.high:
+        return None
+    turned = None
+    for theirs, ours in reversed([*zip(baseline.points, curve.points, strict=True)]):
+        less, more = (ours, theirs) if ratio.low > 1 else (theirs, ours)
+        if not _is_below(less.cost, more.cost):
+            break
+        turned = ours.value
+    return turned
+
+
+def _is_below(less: Estimate | None, more: Estimate | None) -> bool:
+    """Whether the interval of one mean lies below that of another."""
+    if less is None or more is None or less.high is None or more.low is None:
+        return False
+    return less.high < more.low
 
 
 def _slope_ratio(baseline: Curve, curve: Curve) -> Estimate | None:

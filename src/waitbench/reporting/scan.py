@@ -127,8 +127,9 @@ def _headlines(curve: Curve, scanned: Scanned) -> Iterator[Headline]:
     if ratio is not None:
         is_open = ratio.verdict is Verdict.INCONCLUSIVE
         cost = "inconclusive: CPU" if is_open else f"{format_change(ratio)} CPU"
+        turn = f", {_turn(curve)} on" if curve.turns_at is not None else ""
         yield Headline(
-            text=f"{curve.label}: {cost} for each {one}",
+            text=f"{curve.label}: {cost} for each {one}{turn}",
             style=f"bold {STYLES[ratio.verdict]}",
             mark=MARKS[ratio.verdict],
             aside=f"95 %: {format_range(ratio)}",
@@ -165,9 +166,22 @@ def _about(curve: Curve, scanned: Scanned) -> list[str]:
     how = "" if scanned.is_disturbed else _how(curve, one, many)
     if how:
         said.append(f"{curve.label}: {how}.")
+    if curve.turns_at is not None:
+        said.append(
+            f"{curve.label} and {scanned.curves[0].label} grow in different ways: {curve.label} "
+            f"costs {_turn(curve)} {many} on."
+        )
     lacking = [point for point in curve.points if point.cost is None and point.lacks]
     said += [f"{curve.label}, {format_value(p.value)} {many}: {p.lacks}." for p in lacking]
     return said
+
+
+def _turn(curve: Curve) -> str:
+    """From where on the whole cost contradicts the ratio of what each input adds."""
+    assert curve.turns_at is not None
+    assert curve.slope_ratio is not None
+    less = "less" if curve.slope_ratio.value > 1 else "more"
+    return f"{less} in all from {format_value(curve.turns_at)}"
 
 
 def _how(curve: Curve, one: str, many: str) -> str:
@@ -257,6 +271,7 @@ def _plain_curve(curve: Curve) -> dict[str, Any]:
         "constant": _plain(curve.constant),
         "slope": _plain(curve.slope),
         "slope_ratio": _plain(curve.slope_ratio),
+        "turns_at": curve.turns_at,
         "growth": None if found is None else found.shape.value,
         "fitted_to": curve.tried_on[-1].value if curve.tried_on else None,
         "breaks_at": None if found is None or found.at is None else curve.measured[found.at].value,
