@@ -38,3 +38,21 @@ def test_intervals_of_a_rate_are_the_exact_ones_of_scipy(hits: int, confidence: 
     expected = stats.binomtest(hits, 40).proportion_ci(confidence, method="exact")
     found = distributions.rate_interval(hits, 40, confidence)
     assert found == exactly((expected.low, expected.high))
+
+
+@pytest.mark.parametrize("hits", [0, 3, 16])
+def test_the_rise_of_a_rate_from_none_has_its_exact_limit(hits: int) -> None:
+    (_, high) = stats.binomtest(hits, 16).proportion_ci(0.9, method="exact")
+    assert distributions.rate_rise_at_most(hits, 0, 16, 0.05) == exactly(high)
+
+
+@pytest.mark.parametrize(("ours", "theirs"), [(0.25, 0.05), (0.3, 0.1), (0.6, 0.4), (0.9, 0.7)])
+def test_the_rise_of_a_rate_is_seldom_above_its_limit(ours: float, theirs: float) -> None:
+    rates = [stats.binom.pmf(range(31), 30, rate) for rate in (ours, theirs)]
+    missed = sum(
+        rates[0][a] * rates[1][b]
+        for a in range(31)
+        for b in range(31)
+        if distributions.rate_rise_at_most(a, b, 30, 0.05) < ours - theirs
+    )
+    assert 0.005 < missed <= 0.05

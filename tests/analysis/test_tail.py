@@ -89,6 +89,21 @@ def test_one_bad_run_of_thirty_does_not_leave_a_single_scenario_open() -> None:
     assert (found.extreme, found.is_clear, found.is_worse) == (1, True, False)
 
 
+@pytest.mark.parametrize("of_baseline", [0, 1])
+def test_what_happens_to_the_baseline_too_counts_less(of_baseline: int) -> None:
+    pairs = [(1.0, 4.0)] * 2 + [(5.0, 1.0)] * of_baseline
+    pairs += [(1.0, 1.0)] * (30 - len(pairs))
+    found = tail.judge([pairs], margin=0.25, hypotheses=1, most_rounds=30)
+    assert found is not None
+    assert (found.extreme, found.is_clear) == (2, of_baseline == 1)
+
+
+@pytest.mark.parametrize("mode", [0.1, 0.4])
+def test_a_spin_does_not_hide_among_the_runs_that_cost_more_on_both_sides(mode: float) -> None:
+    _, clear = outcomes(0.2, mode, 400, scenarios=1)
+    assert clear <= 0.05 * 400
+
+
 def test_there_is_nothing_to_say_before_the_first_look() -> None:
     pairs = [[(1.0, 1.0)] * 7]
     assert tail.judge(pairs, margin=0.25, hypotheses=1, most_rounds=30) is None

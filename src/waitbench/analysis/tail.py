@@ -13,10 +13,10 @@ after the other (M. Pagano and D. Tritchler, "On obtaining permutation distribut
 time", 1983), with differences in steps of a 400th of the largest.
 
 *That there are no such runs* is said by their number: a run is extreme if it costs more than
-twice what is usual in its scenario and more than all runs of the baseline but one. The exact upper
-bound of the candidate's rate (C. Clopper and E. Pearson, 1934) must lie below ``RARE``: with none
-in 16 runs it does. A single scenario has too few runs at the first looks for any answer, so its
-error is kept for later ones: none in 20 runs will do, and one in 30.
+twice what is usual in its scenario and more than all runs of the baseline but one. The upper bound
+of how much the candidate's rate lies above the baseline's (distributions.py) must lie below
+``RARE``: with none in 16 runs it does. A single scenario has too few runs at the first looks for
+any answer, so its error is kept for later ones: none in 20 runs will do, and one in 30.
 """
 
 import math
@@ -24,7 +24,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from waitbench.analysis.distributions import rate_above
+from waitbench.analysis.distributions import rate_rise_at_most
 from waitbench.analysis.sequential import ALPHA, TAIL_PART
 
 RARE = 0.2
@@ -58,7 +58,7 @@ class Tail:
     is_worse: bool
     """For certain: the candidate has more, or worse, bad runs than the margin allows."""
     is_clear: bool
-    """For certain: fewer than ``RARE`` of the candidate's runs are extreme."""
+    """For certain: the share of extreme runs is less than ``RARE`` above the baseline's."""
 
 
 def judge(
@@ -98,16 +98,16 @@ def _judged(
     differences = [ours - (1 + margin) * theirs for theirs, ours in scaled]
     theirs, ours = ([pair[place] for pair in scaled] for place in (0, 1))
     limit = max(_EXTREME, *sorted(theirs)[-2:-1])
-    extreme = sum(value > limit for value in ours)
+    extreme, of_baseline = (sum(value > limit for value in one) for one in (ours, theirs))
     baseline = math.fsum(theirs)
     return Tail(
         rounds=rounds,
         extreme=extreme,
-        extreme_of_baseline=sum(value > limit for value in theirs),
+        extreme_of_baseline=of_baseline,
         runs=len(differences),
         means=math.fsum(ours) / baseline if baseline else math.inf,
         is_worse=chance_of_sum(differences) <= alarm,
-        is_clear=rate_above(extreme, len(differences), clear) < RARE,
+        is_clear=rate_rise_at_most(extreme, of_baseline, len(differences), clear) < RARE,
     )
 
 
