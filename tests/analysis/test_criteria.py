@@ -247,15 +247,17 @@ def test_one_scenario_together_goes_by_its_name() -> None:
 
 def test_a_round_is_the_ratio_of_its_runs_and_what_it_rose_by() -> None:
     first, second = question(record("one", (1.0, 2.0), (4.0, 3.0))).rounds(STEADY)
-    assert (first.log, first.rise) == pytest.approx((math.log(2), 1.0))
-    assert (second.log, second.rise) == pytest.approx((math.log(0.75), -1.0))
+    assert (first.log, *first.rises) == pytest.approx((math.log(2), 1.0))
+    assert (second.log, *second.rises) == pytest.approx((math.log(0.75), -1.0))
     assert not first.disturbed
 
 
-def test_together_a_round_is_the_mean_over_the_scenarios() -> None:
+def test_together_a_round_has_each_scenario_and_their_mean() -> None:
     one, two = record("one", (1.0, 2.0)), record("two", (10.0, 80.0))
     (found,) = question(one, two).rounds(STEADY)
-    assert (found.log, found.rise) == pytest.approx((math.log(math.sqrt(2 * 8)), 35.5))
+    assert found.log == pytest.approx(math.log(math.sqrt(2 * 8)))
+    assert found.logs == pytest.approx((math.log(2), math.log(8)))
+    assert found.rises == pytest.approx((1.0, 70.0))
 
 
 def test_together_only_rounds_that_all_scenarios_share_count_whatever_their_order() -> None:

@@ -139,14 +139,19 @@ def parse(texts: Sequence[str], metrics: Sequence[Metric]) -> tuple[Criterion, .
 
 
 class Round(NamedTuple):
-    """What one round says of one metric; a mean, where it is about several scenarios."""
+    """What one round says of one metric, in each scenario that it is about."""
 
-    log: float
-    """The logarithm of the ratio of candidate to baseline."""
-    rise: float
+    logs: tuple[float, ...]
+    """The logarithms of the ratio of candidate to baseline."""
+    rises: tuple[float, ...]
     """Candidate less baseline, in the metric's unit."""
     disturbed: bool = False
     """Whether the machine did something else meanwhile, in every attempt at it."""
+
+    @property
+    def log(self) -> float:
+        """Their mean."""
+        return math.fsum(self.logs) / len(self.logs)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -228,14 +233,19 @@ class Question:
             # Of so many values, one that was disturbed is no news.
             most = len(self.records) / 2
             return [
-                Round(math.log(ours / theirs), ours - theirs, noted.count(number) > most)
+                Round((math.log(ours / theirs),), (ours - theirs,), noted.count(number) > most)
                 for number, (theirs, ours) in self._slopes(metric).items()
             ]
         by_scenario = [paired_by_round(record, self.label, metric) for record in self.records]
         shared = set(by_scenario[0]).intersection(*by_scenario[1:])
+        pairs = {number: [of[number] for of in by_scenario] for number in sorted(shared)}
         return [
-            _round([of[number] for of in by_scenario], metric, disturbed=number in noted)
-            for number in sorted(shared)
+            Round(
+                logs=tuple(log_ratios(of_all, metric)),
+                rises=tuple(ours - theirs for theirs, ours in of_all),
+                disturbed=number in noted,
+            )
+            for number, of_all in pairs.items()
         ]
 
     def _slopes(self, metric: Metric) -> dict[int, tuple[float, float]]:
@@ -387,12 +397,3 @@ def _has(record: Record, label: str, reason: str) -> bool:
     """Whether this candidate or the baseline has such an outcome."""
     both = (record.context.labels[0], label)
     return any(one.label in both and one.reason == reason for one in record.outcomes)
-
-
-def _round(pairs: Sequence[tuple[float, float]], metric: Metric, *, disturbed: bool) -> Round:
-    count = len(pairs)
-    return Round(
-        log=math.fsum(log_ratios(pairs, metric)) / count,
-        rise=math.fsum(ours - theirs for theirs, ours in pairs) / count,
-        disturbed=disturbed,
-    )

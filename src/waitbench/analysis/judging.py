@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Any
 
-from waitbench.analysis import sequential, tail
+from waitbench.analysis import outliers, sequential, tail
 from waitbench.analysis.criteria import Criterion, Question, Round, Scope
 from waitbench.analysis.distributions import t_quantile
 from waitbench.analysis.rounds import mostly_disturbed
@@ -331,8 +331,12 @@ def _answer(
     # Only at looks: what came after the last one does not count yet.
     for look in reversed([look for look in when.looks if look <= len(rounds)]):
         errors = when.errors(look, from_round)
-        found = sequential.bounds([one.log for one in rounds[:look]], errors)
-        rise = sequential.bounds([one.rise for one in rounds[:look]], errors)
+        logs = [*zip(*(one.logs for one in rounds[:look]), strict=True)]
+        rises = [*zip(*(one.rises for one in rounds[:look]), strict=True)]
+        usual = outliers.usual(logs)
+        found, rise = (
+            sequential.bounds_without_outliers(one, usual, errors) for one in (logs, rises)
+        )
         disturbed = sum(one.disturbed for one in rounds[:look])
         verdict = Verdict.INCONCLUSIVE
         if not mostly_disturbed(disturbed, look):
