@@ -230,6 +230,17 @@ def test_the_defaults_ask_twenty_one_questions_of_eight_scenarios() -> None:
     ]
 
 
+def test_a_single_scenario_is_asked_by_default_for_what_can_be_settled_in_minutes() -> None:
+    one, two = record("one"), record("two")
+    alone = {str(each.criterion) for each in ask([one], DEFAULTS)}
+    assert {"steady:15%,together", "cpu:15%,together"} <= alone
+    assert not {"steady:10%,together", "cpu:10%,together"} & alone
+    together = {str(each.criterion) for each in ask([one, two], DEFAULTS)}
+    assert {"steady:10%,together", "cpu:10%,together"} <= together
+    own = parse(["steady:10%,together"], METRICS)
+    assert [each.criterion for each in ask([one], own)] == [*own], "what users ask stays"
+
+
 def test_a_criterion_without_any_scenario_of_its_group_is_not_asked() -> None:
     asked = ask([record("busy", waits=False)], DEFAULTS)
     assert {one.criterion.metric.name for one in asked} == {"cpu"}

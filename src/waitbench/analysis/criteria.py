@@ -3,7 +3,7 @@
 A criterion is one of the gate's defaults, or what users write, as ``system:10%``; a question asks
 it of one candidate. One about several scenarios together is answered by the mean of the logarithms
 of their ratios within each round that all of them share: noise falls with the root of their number.
-(A spike in one of them counts in full for that round, unless the machine was seen to be disturbed.)
+(A spike in one of them leaves the round to the others: outliers.py.)
 """
 
 import math
@@ -11,9 +11,8 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import NamedTuple
 
-from waitbench.analysis.rounds import paired_by_round
+from waitbench.analysis.rounds import Round, paired_by_round
 from waitbench.analysis.scan import slopes_by_round
 from waitbench.analysis.sequential import FEWEST_ROUNDS
 from waitbench.analysis.statistics import log_ratios
@@ -120,9 +119,10 @@ DEFAULTS = (
 What waiting costs is asked first, in the steady phase and in all; then what it consists of, and
 what a change may trade for CPU: lateness, memory, start-up. Rises of these below a floor are
 nobody's concern. Of one scenario, 10 % of CPU time cannot be settled in minutes, but of all of a
-group together they can. Counts vary less, so that their margin is narrower: a rise of 10 % is to be
-found.
+group together they can; where a group is a single scenario, as that of a worker file, it is asked
+for ``_OF_ONE``. Counts vary less, so that their margin is narrower: a rise of 10 % is to be found.
 """
+_OF_ONE = 0.15
 
 
 def is_measured_finely(criterion: Criterion, instruments: Instruments) -> bool:
@@ -136,22 +136,6 @@ def parse(texts: Sequence[str], metrics: Sequence[Metric]) -> tuple[Criterion, .
     Raises ``UsageError`` that says what would be right.
     """
     return tuple(_criterion(text, metrics) for text in texts)
-
-
-class Round(NamedTuple):
-    """What one round says of one metric, in each scenario that it is about."""
-
-    logs: tuple[float, ...]
-    """The logarithms of the ratio of candidate to baseline."""
-    rises: tuple[float, ...]
-    """Candidate less baseline, in the metric's unit."""
-    disturbed: bool = False
-    """Whether the machine did something else meanwhile, in every attempt at it."""
-
-    @property
-    def log(self) -> float:
-        """Their mean."""
-        return math.fsum(self.logs) / len(self.logs)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -263,7 +247,11 @@ def ask(records: Iterable[Record], criteria: Sequence[Criterion]) -> tuple[Quest
     known = tuple(records)
     candidates = tuple(dict.fromkeys(label for r in known for label in r.context.labels[1:]))
     pooled = [
-        Question(criterion=criterion, label=label, records=group)
+        Question(
+            criterion=criterion if len(group) > 1 else _of_one(criterion),
+            label=label,
+            records=group,
+        )
         for label in candidates
         for criterion in criteria
         if criterion.is_pooled
@@ -372,6 +360,12 @@ def _groups(criterion: Criterion, known: Sequence[Record]) -> list[tuple[Record,
         tuple(record for record in about if record.scan and record.scan.curve == curve)
         for curve in curves
     ]
+
+
+def _of_one(criterion: Criterion) -> Criterion:
+    """What is asked of a single scenario where a default is about a group of them together."""
+    is_cost = criterion.together and criterion.scope is not Scope.EVERY and not criterion.floor
+    return replace(criterion, margin=max(criterion.margin, _OF_ONE)) if is_cost else criterion
 
 
 def _is_about(criterion: Criterion, record: Record) -> bool:

@@ -17,9 +17,9 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from waitbench.analysis import outliers, sequential, tail
-from waitbench.analysis.criteria import Criterion, Question, Round, Scope
+from waitbench.analysis.criteria import Criterion, Question, Scope
 from waitbench.analysis.distributions import t_quantile
-from waitbench.analysis.rounds import mostly_disturbed
+from waitbench.analysis.rounds import Round, mostly_disturbed
 from waitbench.analysis.sequential import Bounds, Errors, ratio
 from waitbench.analysis.tail import Tail
 from waitbench.analysis.verdicts import Verdict

@@ -14,6 +14,22 @@ from waitbench.model.metrics import Metric
 from waitbench.model.record import Record
 
 
+class Round(NamedTuple):
+    """What one round says of one metric, in each scenario that it is about."""
+
+    logs: tuple[float, ...]
+    """The logarithms of the ratio of candidate to baseline."""
+    rises: tuple[float, ...]
+    """Candidate less baseline, in the metric's unit."""
+    disturbed: bool = False
+    """Whether the machine did something else meanwhile, in every attempt at it."""
+
+    @property
+    def log(self) -> float:
+        """Their mean."""
+        return math.fsum(self.logs) / len(self.logs)
+
+
 class LogRound(NamedTuple):
     """What a round says of several revisions."""
 
