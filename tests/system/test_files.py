@@ -1,5 +1,7 @@
 """Files that are written whole or not at all."""
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -17,6 +19,21 @@ def test_a_file_is_replaced_whole(tmp_path: Path) -> None:
     for text in ("one", "two – and more"):
         files.write_text(path, text)
         assert path.read_text("utf-8") == text
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_threads_may_write_the_same_file_at_once(tmp_path: Path) -> None:
+    path, both = tmp_path / "file", threading.Barrier(2)
+
+    def write(partial: Path) -> None:
+        both.wait(10)
+        partial.write_text("whole")
+        both.wait(10)
+
+    with ThreadPoolExecutor(2) as pool:
+        for writing in [pool.submit(files.write_with, path, write) for _ in range(2)]:
+            writing.result()
+    assert path.read_text() == "whole"
     assert list(tmp_path.iterdir()) == [path]
 
 

@@ -2,6 +2,7 @@
 
 import os
 import stat
+import threading
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -48,7 +49,9 @@ def write_with(path: Path, write: Callable[[Path], None]) -> None:
             raise HarnessError(f"{path} cannot be written: {error.strerror}.") from error
         return
     path = Path(os.path.realpath(path))
-    partial = path.with_name(f".{path.name[:_MOST_OF_NAME]}.{os.getpid()}{HALF}")
+    # Threads may write the same file, too: such as four that fetch one wheel.
+    writer = f"{os.getpid()}-{threading.get_native_id()}"
+    partial = path.with_name(f".{path.name[:_MOST_OF_NAME]}.{writer}{HALF}")
     try:
         write(partial)
         partial.replace(path)
