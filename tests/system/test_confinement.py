@@ -64,7 +64,7 @@ def test_what_leaves_its_session_is_found_accounted_for_and_ended(
 
 
 def test_what_a_stray_has_started_is_not_left_to_the_next_run(tmp_path: Path) -> None:
-    more = "[os.fork() or time.sleep(600) for _ in range(3)]; time.sleep(600)"
+    more = "[os.fork() or time.sleep(600) for _ in range(300)]; time.sleep(600)"
     found = confined(STRAY.format(then=more), tmp_path)
     assert (found.returncode, found.strays) == (0, 1)
 

@@ -115,20 +115,19 @@ def _limited(target: IO[bytes], stop: Callable[[], None]) -> Iterator[int]:
 def _end_strays(before: Collection[int]) -> tuple[int, float]:
     """Ends what this process has inherited since; how many they were, and what they have used.
 
-    What a stray has started is killed with it, and inherited then in its turn: waiting for the
-    stray alone would leave it to the next run.
+    What a stray has started is inherited when the stray is killed, and ended in its turn: waiting
+    for the stray alone would leave it to the next run. Only what was there at the first look
+    counts, for what a stray goes on starting meanwhile is as many as the clock would have it.
     """
-    count, cpu_s = 0, 0.0
-    killed: set[int] = set()
+    first: int | None = None
+    cpu_s = 0.0
     while strays := [one for one in psutil.Process().children() if one.pid not in before]:
+        first = len(strays) if first is None else first
         for stray in strays:
-            count += stray.pid not in killed
             with suppress(psutil.Error):
-                for one in (*stray.children(recursive=True), stray):
-                    killed.add(one.pid)
-                    with suppress(psutil.Error):
-                        one.kill()
+                stray.kill()
+        for stray in strays:
             with suppress(ChildProcessError):
                 _, _, used = os.wait4(stray.pid, 0)
                 cpu_s += used.ru_utime + used.ru_stime
-    return count, cpu_s
+    return first or 0, cpu_s
