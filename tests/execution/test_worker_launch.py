@@ -19,10 +19,12 @@ from waitbench.execution.bench import (
     PROBE_DIRECTORY,
 )
 from waitbench.execution.beside import SERVICES, TRACEPOINT
-from waitbench.system.instruments import find_system_calls
+from waitbench.system.instruments import find_sampler, find_system_calls
 from waitbench.system.places import PACKAGE
 
-COUNTER = find_system_calls()
+COUNTER, SAMPLER = find_system_calls(), find_sampler()
+# Clock and switches are counted for whom the clock is sampled.
+needs_events = pytest.mark.skipif(not SAMPLER.allowed, reason=SAMPLER.reason)
 SLEEPS = "import time\nprint('up')\nwhile True: time.sleep(1)"
 CALM = (
     "window = 0.4\nready = { log = 'up', within = 20 }\nsettled = { seconds = 0.1 }\n"
@@ -353,6 +355,31 @@ def test_copies_have_folders_and_ports_of_their_own_and_are_counted_and_ended_to
     assert {Path(folder).name for *_, folder in said} == {"work", "work-1", "work-2"}
     assert found.rise("switches_voluntary") > 0
     assert found.worker["totals"]["memory_bytes"] > 0
+
+
+@needs_events
+def test_each_of_several_copies_is_counted_where_they_share_a_cpu(tmp_path: Path) -> None:
+    """A copy that gets the CPU of what has just started it has the kernel swap their counters."""
+    code = """
+import os, resource, signal, time
+def end(*_):
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    os.write(1, b"%d\\n" % (used.ru_nvcsw + used.ru_nivcsw))
+    os._exit(0)
+signal.signal(signal.SIGTERM, end)
+print("up", flush=True)
+while True: time.sleep(0.01)
+"""
+    allowed = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(allowed)})
+    try:
+        found = launch(tmp_path, code, copies=8)
+    finally:
+        os.sched_setaffinity(0, allowed)
+    assert found.exit_code == 0, found.failure
+    own = (tmp_path / "run" / "stdout").read_text().replace("up", "").split()
+    assert len(own) == 8
+    assert sum(map(int, own)) <= found.worker["exit"]["switches_voluntary"]
 
 
 def test_a_copy_that_ends_by_itself_ends_all_and_is_said(tmp_path: Path) -> None:

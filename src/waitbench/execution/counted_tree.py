@@ -55,7 +55,8 @@ class CountedTree:
     def start(self, commands: Sequence[Command]) -> None:
         """Starts a command, or several below one process; counted from before they begin.
 
-        That process sleeps, passes signals on, and ends as soon as any of them ends by itself.
+        That process sleeps, passes signals on, and ends as soon as any of them ends by itself. What
+        it uses to start them, a millisecond each, is counted with them.
         """
         reading, writing = os.pipe()
         self.pid = os.fork()
@@ -68,12 +69,13 @@ class CountedTree:
             commands[0].become()
         os.close(reading)
         events = {"cpu": counters.TASK_CLOCK, "switches": counters.CONTEXT_SWITCHES}
+        several = len(commands) > 1
         with suppress(OSError):
-            self.events = counters.TreeCounters(events, process=self.pid)
+            self.events = counters.TreeCounters(events, self.pid, at_once=several)
         if self.tracepoint is not None and self.events is not None:
             with suppress(OSError):
                 self.calls = counters.TreeCounters(
-                    {"system_calls": counters.hits_of(self.tracepoint)}, process=self.pid
+                    {"system_calls": counters.hits_of(self.tracepoint)}, self.pid, at_once=several
                 )
         os.write(writing, b"x")
         os.close(writing)

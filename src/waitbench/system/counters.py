@@ -84,20 +84,32 @@ def hits_of(tracepoint: int) -> tuple[int, int]:
 
 
 class TreeCounters:
-    """Counters of the programs that a thread starts while they are open, and of their trees.
+    """Counters of the program that a thread starts while they are open, and of its tree.
 
     Not of the thread itself. To be closed, or used as a context manager.
     """
 
-    def __init__(self, events: Mapping[str, tuple[int, int]], process: int = _THIS_THREAD) -> None:
+    def __init__(
+        self,
+        events: Mapping[str, tuple[int, int]],
+        process: int = _THIS_THREAD,
+        *,
+        at_once: bool = False,
+    ) -> None:
         """Opens a counter for each event, by name; of this thread, or of another process.
+
+        What starts more than one program must be counted itself, ``at_once``. Otherwise the first
+        program can take the others' counts with it: as the CPU goes from a process to its child,
+        the kernel swaps their counters instead of stopping one and starting the other; the child's
+        exec then uses up what was to enable the original, and later children inherit that.
+        (Linux 6.18, kernel/events/core.c: ``perf_event_context_sched_out``, ``inherit_event``.)
 
         Raises ``OSError`` if the kernel refuses one.
         """
         self._descriptors: dict[str, int] = {}
         try:
             for name, (kind, number) in events.items():
-                flags = DISABLED | INHERIT | ENABLE_ON_EXEC
+                flags = INHERIT if at_once else DISABLED | INHERIT | ENABLE_ON_EXEC
                 self._descriptors[name] = open_event(kind, number, flags, process=process)
         except OSError:
             self.close()
