@@ -56,7 +56,7 @@ class CountedTree:
         """Starts a command, or several below one process; counted from before they begin.
 
         That process sleeps, passes signals on, and ends as soon as any of them ends by itself. What
-        it uses to start them, a millisecond each, is counted with them.
+        it uses to start them is counted with them.
         """
         reading, writing = os.pipe()
         self.pid = os.fork()

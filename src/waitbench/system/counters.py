@@ -86,7 +86,8 @@ def hits_of(tracepoint: int) -> tuple[int, int]:
 class TreeCounters:
     """Counters of the program that a thread starts while they are open, and of its tree.
 
-    Not of the thread itself. To be closed, or used as a context manager.
+    Not of the thread itself, unless it is counted ``at_once``. To be closed, or used as a context
+    manager.
     """
 
     def __init__(
@@ -102,7 +103,8 @@ class TreeCounters:
         program can take the others' counts with it: as the CPU goes from a process to its child,
         the kernel swaps their counters instead of stopping one and starting the other; the child's
         exec then uses up what was to enable the original, and later children inherit that.
-        (Linux 6.18, kernel/events/core.c: ``perf_event_context_sched_out``, ``inherit_event``.)
+        (Seen on Linux 6.18. Source: kernel/events/core.c, ``perf_event_context_sched_out``,
+        ``event_enable_on_exec``, ``inherit_event``.)
 
         Raises ``OSError`` if the kernel refuses one.
         """

@@ -7,7 +7,7 @@ _LOOPBACK = "127.0.0.1"
 _ANSWERS_WITHIN_S = 1.0
 
 _given: "deque[int]" = deque(maxlen=1000)
-"""The last that were given away: their owners may not listen yet, and look free to the kernel."""
+"""The last that were given away. Until its owner listens, a port looks free to the kernel."""
 
 
 def free_port() -> int:
