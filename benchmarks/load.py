@@ -275,6 +275,11 @@ def use_at_exit() -> None:
     atexit.register(use_at_start)
 
 
+def wait_at_exit() -> None:
+    """Waits 1 s at the exit, and uses nothing."""
+    atexit.register(time.sleep, _ONCE_S)
+
+
 def spin() -> None:
     """Uses all of a core."""
     while True:
@@ -349,6 +354,7 @@ AT_IMPORT: dict[str, Callable[[], None]] = {
     "child-daemon": leave_daemon,
     "startup": use_at_start,
     "shutdown": use_at_exit,
+    "shutdown-wait": wait_at_exit,
     "syscalls": call_in_a_thread,
 }
 """By kind, the regressions that begin so."""

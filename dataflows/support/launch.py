@@ -14,8 +14,9 @@ peer not yet listening sleeps for a second, and whether it does would be chance.
 
 REPORT receives JSON: ``launcher`` (this process) and ``children``, each with ``pid``,
 ``exit_code``, ``user_s``, ``system_s``, ``rss_bytes``, ``switches_voluntary`` and
-``switches_involuntary``. A child's figures include its descendants, if it waited for them. The exit
-code is that of the first child that failed, 128 + N for one killed by signal N.
+``switches_involuntary``; a child has ``ended_ns``, too, on the monotonic clock. A child's figures
+include its descendants, if it waited for them. The exit code is that of the first child that
+failed, 128 + N for one killed by signal N.
 """
 
 from __future__ import annotations
@@ -176,11 +177,12 @@ def _reap(running: list[int], children: list[dict[str, object]], options: int) -
     Kills the rest and returns its exit code if it failed.
     """
     pid, status, used = os.wait4(-1, options)
+    ended_ns = time.monotonic_ns()
     if pid == 0 or pid not in running:
         return 0
     running.remove(pid)
     code = os.WEXITSTATUS(status) if os.WIFEXITED(status) else 128 + os.WTERMSIG(status)
-    children.append(_usage(pid, code, used))
+    children.append({**_usage(pid, code, used), "ended_ns": ended_ns})
     if code:
         _kill(running, signal.SIGKILL)
     return code

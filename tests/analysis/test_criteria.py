@@ -157,6 +157,7 @@ def test_the_defaults_are_about_what_waits_and_what_works() -> None:
         ("steady:25%,tail", "waiting"),
         ("cpu:10%,together", "waiting"),
         ("startup:25%,100ms,together", "waiting"),
+        ("shutdown:25%,100ms,together", "waiting"),
         ("latency-p50:25%,5ms,together", "waiting"),
         ("latency:25%,50ms,together", "waiting"),
         ("rss:10%,8MiB,together", "waiting"),
@@ -218,11 +219,11 @@ def test_every_candidate_is_asked_about() -> None:
     ]  # fmt: skip
 
 
-def test_the_defaults_ask_twenty_one_questions_of_eight_scenarios() -> None:
+def test_the_defaults_ask_twenty_two_questions_of_eight_scenarios() -> None:
     waiting = [record(f"waiting-{number}") for number in range(2)]
     working = [record(f"working-{number}", waits=False) for number in range(6)]
     asked = ask([*waiting, *working], DEFAULTS)
-    assert len(asked) == 21
+    assert len(asked) == 22
     assert [(one.place, one.criterion.metric.name) for one in asked[:3]] == [
         ("2 waiting scenarios together", "steady"),
         ("2 waiting scenarios together", "steady"),

@@ -68,7 +68,9 @@ def test_a_folder_of_ports_that_is_a_link_is_not_followed(
         launch.reserve_ports(1)
 
 
-def start(tmp_path: Path, processes: int, code: str) -> subprocess.Popen[bytes]:
+def start(
+    tmp_path: Path, processes: int, code: str, stdout: int | None = None
+) -> subprocess.Popen[bytes]:
     command = [
         sys.executable,
         "-I",
@@ -82,7 +84,7 @@ def start(tmp_path: Path, processes: int, code: str) -> subprocess.Popen[bytes]:
         "{index}",
         "{addresses}",
     ]
-    return subprocess.Popen(command)
+    return subprocess.Popen(command, stdout=stdout)
 
 
 def test_the_launcher_reports_what_each_child_used(tmp_path: Path) -> None:
@@ -94,6 +96,14 @@ def test_the_launcher_reports_what_each_child_used(tmp_path: Path) -> None:
     assert child["user_s"] > 0
     assert child["rss_bytes"] > 50_000_000
     assert report["launcher"]["pid"] != child["pid"]
+
+
+def test_the_launcher_tells_when_each_child_ended(tmp_path: Path) -> None:
+    slow = "import atexit, time; atexit.register(time.sleep, 0.5); print(time.monotonic_ns())"
+    running = start(tmp_path, 1, slow, stdout=subprocess.PIPE)
+    said, _ = running.communicate(timeout=30)
+    (child,) = json.loads((tmp_path / "report.json").read_text())["children"]
+    assert child["ended_ns"] - int(said) >= 500_000_000
 
 
 PEER = """

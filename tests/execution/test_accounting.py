@@ -110,6 +110,7 @@ def test_a_run_gives_every_metric_by_its_key() -> None:
             "items_out": 5,
             "cpu_share_steady": 0.1,
             "time_startup": 0.15,
+            "time_shutdown": 0.3,
             "item_latency_p50": 0.001,
             "item_latency_p99": 0.00868,
             "item_latency_max": 0.0091,
@@ -152,14 +153,25 @@ def test_wake_ups_are_those_between_first_poll_and_end_of_input() -> None:
     assert metrics["time_system_steady"] == pytest.approx(0.2)
 
 
-def test_a_shutdown_lasts_from_the_end_of_input_to_the_last_exit() -> None:
-    launched = {"launcher": used(0.02), "children": [child(1, 0.8, 0.15), child(2, 0.8, 0.15)]}
-    workers = [
-        worker(1, exit=at(5.3, 0.55, 0.1, waited=1, calls=None)),
-        worker(2, exit=at(9.2, 0.55, 0.1, waited=1, calls=None)),
-    ]
+def test_a_shutdown_lasts_from_the_end_of_input_to_the_end_of_the_last_process() -> None:
+    # What runs at the exit after our probe, or waits there, has no reading of the probe's.
+    ended = [child(1, 0.8, 0.15, ended_s=5.4), child(2, 0.8, 0.15, ended_s=9.2)]
+    launched = {"launcher": used(0.02), "children": ended}
+    workers = [worker(pid, exit=at(5.3, 0.55, 0.1, waited=1)) for pid in (1, 2)]
     found = metrics_of(timing(9, 1.6, 0.3), launched, workers)
     assert found["time_shutdown"] == pytest.approx(4)
+
+
+def test_a_worker_of_the_engines_own_launcher_ends_with_that() -> None:
+    launched = {"launcher": used(0.02), "children": [child(9, 2.0, 0.5, ended_s=6.7)]}
+    found = metrics_of(timing(7, 2.02, 0.5), launched, [worker(1), worker(2)])
+    assert found["time_shutdown"] == pytest.approx(1.5)
+
+
+def test_the_shutdown_of_a_worker_that_is_told_to_end_begins_then() -> None:
+    launched = {"launcher": used(0.02), "children": [child(1, 0.8, 0.15, ended_s=7.5)]}
+    found = metrics_of(timing(8, 0.82, 0.15), launched, [worker(1, stopped_ns=7 * S)])
+    assert found["time_shutdown"] == pytest.approx(0.5)
 
 
 def test_a_run_whose_input_ends_much_later_than_it_was_due_is_marked() -> None:

@@ -21,8 +21,9 @@ def at(
     return used(user_s, system_s, monotonic_ns=round(seconds * 1e9), **seen)
 
 
-def child(pid: int, user_s: float, system_s: float) -> dict[str, Any]:
+def child(pid: int, user_s: float, system_s: float, *, ended_s: float = 5.5) -> dict[str, Any]:
     more = {
+        "ended_ns": round(ended_s * 1e9),
         "rss_bytes": 1000 * pid,
         "switches_voluntary": 10,
         "switches_involuntary": 1,

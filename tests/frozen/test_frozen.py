@@ -118,7 +118,8 @@ def text_of(page: str) -> str:
 def verdicts() -> dict[str, GateVerdict]:
     """A verdict of each outcome, and more."""
     base = rounds(1, 0.5)
-    same = dict.fromkeys(("wakeups", "syscalls", "steady", "cpu", "startup", "latency", "rss"), 1.0)
+    names = ("wakeups", "syscalls", "steady", "cpu", "startup", "shutdown", "latency", "rss")
+    same = dict.fromkeys(names, 1.0)
     waiting = [counted(name, **same) for name in ("partitioned-long-input", "dynamic-long-input")]
     return {
         "fail": gate_runs.failing(),

@@ -35,6 +35,7 @@ def many() -> GateVerdict:
         "steady_system": [0.7, 1.5] * 5,
         "cpu": 1.0,
         "startup": 1.0,
+        "shutdown": 1.0,
         "latency": 1.0,
         "latency_p50": 1.0,
         "rss": 1.0,

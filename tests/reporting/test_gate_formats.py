@@ -48,7 +48,7 @@ def test_all_judgements_fit_in_eighty_columns_with_the_shared_ones_first(
     assert [line.split()[1] for line in table if line.startswith("new")][:3] == [
         "steady:10%", "steady:25%,tail", "cpu:10%",
     ]  # fmt: skip
-    assert sum(line.startswith("new") for line in table) == 21
+    assert sum(line.startswith("new") for line in table) == 22
 
 
 def test_long_labels_leave_the_rest_its_room(failing: GateVerdict) -> None:

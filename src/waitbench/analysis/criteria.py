@@ -98,6 +98,9 @@ DEFAULTS = (
         metric=BY_NAME["startup"], margin=0.25, floor=0.1, together=True, scope=Scope.WAITING
     ),
     Criterion(
+        metric=BY_NAME["shutdown"], margin=0.25, floor=0.1, together=True, scope=Scope.WAITING
+    ),
+    Criterion(
         metric=BY_NAME["latency-p50"], margin=0.25, floor=0.005, together=True, scope=Scope.WAITING
     ),
     Criterion(
@@ -117,9 +120,9 @@ DEFAULTS = (
 """What the gate asks unless told otherwise.
 
 What waiting costs is asked first, in the steady phase and in all; then what it consists of, and
-what a change may trade for CPU: lateness, memory, start-up. Rises of these below a floor are
-nobody's concern. Of one scenario, 10 % of CPU time cannot be settled in minutes, but of all of a
-group together they can; where a group is a single scenario, as that of a worker file, it is asked
+what a change may trade for CPU: lateness, memory, start-up, shutdown. Rises of these below a floor
+are nobody's concern. Of one scenario, 10 % of CPU time cannot be settled in minutes, but of all of
+a group together they can; where a group is a single scenario, as that of a worker file, it is asked
 for ``_OF_ONE``. Counts vary less, so that their margin is narrower: a rise of 10 % is to be found.
 """
 _OF_ONE = 0.15

@@ -62,6 +62,7 @@ def metrics_of(
     workers = _workers(reports, launched)
     if workers:
         metrics |= _split(launched, workers) | _behaviour(workers) | _lateness(workers)
+        metrics["time_shutdown"] = _shutdown_s(launched, workers)
     return metrics
 
 
@@ -259,11 +260,6 @@ def _behaviour(workers: Sequence[Mapping[str, Any]]) -> dict[str, float]:
             behaviour[key] = sum(worker[key] for worker in workers)
     if "polls" in behaviour and behaviour.get("items_out"):
         behaviour["polls_per_item"] = behaviour["polls"] / behaviour["items_out"]
-    # Not every engine's probe says when its process ended.
-    if all("monotonic_ns" in worker["exit"] for worker in workers):
-        behaviour["time_shutdown"] = max(
-            (w["exit"]["monotonic_ns"] - w["end_of_input"]["monotonic_ns"]) / 1e9 for w in workers
-        )
     delay_s = _end_delay_s(workers)
     if delay_s is not None:
         behaviour["input_end_delay"] = delay_s
@@ -282,6 +278,22 @@ def _behaviour(workers: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     if started:
         behaviour["time_startup"] = max(started)
     return behaviour
+
+
+def _shutdown_s(launched: Mapping[str, Any], workers: Sequence[Mapping[str, Any]]) -> float:
+    """How long the slowest worker took to be gone after its input had ended, or it was told to go.
+
+    What runs at its exit may come after the last word of its probe. One that the engine's own
+    launcher started ends with that.
+    """
+    ended_ns = {child["pid"]: int(child["ended_ns"]) for child in launched["children"]}
+    last_ns = max(ended_ns.values())
+    took_ns = [
+        ended_ns.get(worker["pid"], last_ns)
+        - int(worker.get("stopped_ns", worker["end_of_input"]["monotonic_ns"]))
+        for worker in workers
+    ]
+    return max(took_ns) / 1e9
 
 
 def _system_calls(reports: Sequence[Mapping[str, Any]]) -> int | None:

@@ -87,9 +87,10 @@ class Launch:
             "processes_begun": len(after - before),
             **_of_services(asked, served, served_last),
         }
+        stopped_ns = time.monotonic_ns()
         self._stop()
         end = self.tree.reading()
-        self._write(spawned_ns, first, last, end, lateness_ns, totals, rhythm)
+        self._write(spawned_ns, first, last, stopped_ns, end, lateness_ns, totals, rhythm)
 
     # Starting and ending.
 
@@ -274,6 +275,7 @@ class Launch:
         spawned_ns: int,
         first: Mapping[str, Any],
         last: Mapping[str, Any],
+        stopped_ns: int,
         end: Mapping[str, Any],
         lateness_ns: int | None,
         totals: Mapping[str, float],
@@ -289,6 +291,7 @@ class Launch:
             "loaded": None,
             "first_poll": first,
             "end_of_input": last,
+            "stopped_ns": stopped_ns,
             "exit": end,
             "helpers": nothing,
             "items_in": 0,
@@ -305,7 +308,9 @@ class Launch:
         used = resource.getrusage(resource.RUSAGE_CHILDREN)
         launched = {
             "launcher": _usage(os.getpid(), resource.getrusage(resource.RUSAGE_SELF)),
-            "children": [_usage(self.tree.pid, used)],
+            "children": [
+                {**_usage(self.tree.pid, used), "ended_ns": end["monotonic_ns"]},
+            ],
         }
         part = self.report.with_suffix(".part")
         part.write_text(json.dumps(launched))
