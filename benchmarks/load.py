@@ -37,6 +37,7 @@ _MOST_CHUNKS = 200
 _CHUNKS_A_SECOND = 10
 _RARE = 5
 _CHILD_SHARE = 0.2
+_LIGHT_SHARE = 0.02
 
 _when_items: list[Callable[[], None]] = []
 """What is called before a sink is given items."""
@@ -242,9 +243,9 @@ def call_in_a_thread() -> None:
     _in_thread(lambda: call_system(5000.0))
 
 
-def start_child() -> None:
+def start_child(share: float = _CHILD_SHARE) -> None:
     """Has a child use a fifth of a core, which is killed and waited for at the exit."""
-    child = _start(_BURN)
+    child = _start(_burning(share))
 
     def reap() -> None:
         os.kill(child, signal.SIGKILL)
@@ -253,14 +254,19 @@ def start_child() -> None:
     atexit.register(reap)
 
 
+def start_light_child() -> None:
+    """Has a child use 2 % of a core, about what the workers use; reaped as the other."""
+    start_child(_LIGHT_SHARE)
+
+
 def leave_child() -> None:
     """Has a child use a fifth of a core, and leaves it behind."""
-    _start(_BURN)
+    _start(_burning(_CHILD_SHARE))
 
 
 def leave_daemon() -> None:
     """Has a daemon use a fifth of a core, in a session of its own, and leaves it behind."""
-    os.waitpid(_start(_DAEMONISE + _BURN), 0)
+    os.waitpid(_start(_DAEMONISE + _burning(_CHILD_SHARE)), 0)
 
 
 def use_at_start() -> None:
@@ -310,11 +316,14 @@ os.fork() and os._exit(0)
 os.setsid()
 os.fork() and os._exit(0)
 """
-_BURN = f"""
+
+
+def _burning(share: float) -> str:
+    return f"""
 import time
 begun = time.monotonic()
 while time.monotonic() < begun + {_LEFT_FOR_S}:
-    while time.process_time() < {_CHILD_SHARE} * (time.monotonic() - begun):
+    while time.process_time() < {share} * (time.monotonic() - begun):
         sum(range(1000))
     time.sleep(0.01)
 """
@@ -350,6 +359,7 @@ AT_IMPORT: dict[str, Callable[[], None]] = {
     "memory": grow,
     "thread": wake_a_thread,
     "child-reaped": start_child,
+    "child-light": start_light_child,
     "child-left": leave_child,
     "child-daemon": leave_daemon,
     "startup": use_at_start,

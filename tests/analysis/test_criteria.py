@@ -155,6 +155,7 @@ def test_the_defaults_are_about_what_waits_and_what_works() -> None:
         ("steady:10%,together", "waiting"),
         ("steady:25%", "waiting"),
         ("steady:25%,tail", "waiting"),
+        ("steady-all:10%,together", "waiting"),
         ("cpu:10%,together", "waiting"),
         ("startup:25%,100ms,together", "waiting"),
         ("shutdown:25%,100ms,together", "waiting"),
@@ -219,15 +220,15 @@ def test_every_candidate_is_asked_about() -> None:
     ]  # fmt: skip
 
 
-def test_the_defaults_ask_twenty_two_questions_of_eight_scenarios() -> None:
+def test_the_defaults_ask_twenty_three_questions_of_eight_scenarios() -> None:
     waiting = [record(f"waiting-{number}") for number in range(2)]
     working = [record(f"working-{number}", waits=False) for number in range(6)]
     asked = ask([*waiting, *working], DEFAULTS)
-    assert len(asked) == 22
+    assert len(asked) == 23
     assert [(one.place, one.criterion.metric.name) for one in asked[:3]] == [
         ("2 waiting scenarios together", "steady"),
         ("2 waiting scenarios together", "steady"),
-        ("2 waiting scenarios together", "cpu"),
+        ("2 waiting scenarios together", "steady-all"),
     ]
 
 

@@ -36,7 +36,7 @@ def defaults(*records: Record) -> gate.GateVerdict:
 
 def waiting(name: str, **changes: float) -> Record:
     """A scenario that waits, in which nothing changed but what is given."""
-    names = ("steady", "wakeups", "syscalls", "steady_system", "cpu")
+    names = ("steady", "steady_all", "wakeups", "syscalls", "steady_system", "cpu")
     same = dict.fromkeys((*names, "startup", "shutdown", "latency", "latency_p50", "rss"), 1.0)
     return counted(name, **{**same, **changes})
 
@@ -79,7 +79,7 @@ def test_the_fix_that_parks_instead_of_spinning_passes_and_its_reversal_fails() 
 def test_without_a_change_nothing_fails_and_nothing_is_open() -> None:
     verdict = defaults(waiting("a"), waiting("b"), working(counted("c", cpu=1.0)))
     assert (verdict.failures, verdict.open) == ((), ())
-    assert len(verdict.judgements) == verdict.hypotheses == 17
+    assert len(verdict.judgements) == verdict.hypotheses == 18
 
 
 def test_what_has_no_certain_answer_is_inconclusive_and_no_pass() -> None:
@@ -295,8 +295,9 @@ def test_rare_bad_runs_of_both_are_no_regression() -> None:
 
 def often(scenario: str, steady: list[float], base: list[float] | None = None) -> Record:
     """Thirty rounds in which nothing changed but the steady CPU of some runs."""
-    names = ("steady", "wakeups", "syscalls", "steady-system", "cpu", "startup", "shutdown")
-    keys = [BY_NAME[name].key for name in (*names, "latency", "latency-p50", "rss")]
+    names = ("steady", "steady-all", "wakeups", "syscalls", "steady-system", "cpu", "startup")
+    more = ("shutdown", "latency", "latency-p50", "rss")
+    keys = [BY_NAME[name].key for name in (*names, *more)]
     theirs = base or [1.0] * len(steady)
     made = {
         label: [

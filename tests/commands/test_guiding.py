@@ -50,8 +50,8 @@ def records() -> dict[str, Record]:
 
 
 SAME = dict.fromkeys(
-    ("steady", "wakeups", "syscalls", "steady_system", "cpu", "startup", "shutdown", "latency",
-     "latency_p50", "rss"), 1.0
+    ("steady", "steady_all", "wakeups", "syscalls", "steady_system", "cpu", "startup", "shutdown",
+     "latency", "latency_p50", "rss"), 1.0
 )  # fmt: skip
 
 

@@ -103,6 +103,7 @@ def test_a_run_gives_every_metric_by_its_key() -> None:
             "time_cpu_shutdown": 0.1,
             "time_cpu_helpers": 0.25,
             "time_cpu_launcher": 0.02,
+            "time_cpu_steady_all": 0.75,
             "polls": 100,
             "polls_per_item": 20,
             "wakeups": 5000,
@@ -162,16 +163,19 @@ def test_a_shutdown_lasts_from_the_end_of_input_to_the_end_of_the_last_process()
     assert found["time_shutdown"] == pytest.approx(4)
 
 
+def test_waiting_for_peers_is_no_shutdown() -> None:
+    launched = {"launcher": used(0.02), "children": [child(1, 0.8, 0.15), child(2, 0.8, 0.15)]}
+    early = worker(2, end_of_input=at(0.3, 0.2, 0.1, waited=50))
+    found = metrics_of(timing(6, 1.6, 0.3), launched, [worker(1), early])
+    assert found["time_shutdown"] == pytest.approx(0.3)
+
+
 def test_a_worker_of_the_engines_own_launcher_ends_with_that() -> None:
     launched = {"launcher": used(0.02), "children": [child(9, 2.0, 0.5, ended_s=6.7)]}
     found = metrics_of(timing(7, 2.02, 0.5), launched, [worker(1), worker(2)])
     assert found["time_shutdown"] == pytest.approx(1.5)
-
-
-def test_the_shutdown_of_a_worker_that_is_told_to_end_begins_then() -> None:
-    launched = {"launcher": used(0.02), "children": [child(1, 0.8, 0.15, ended_s=7.5)]}
-    found = metrics_of(timing(8, 0.82, 0.15), launched, [worker(1, stopped_ns=7 * S)])
-    assert found["time_shutdown"] == pytest.approx(0.5)
+    beside_s = 2.5 - 2 * 0.65
+    assert found["time_cpu_steady_all"] == pytest.approx(2 * 0.5 + beside_s), "its launcher, too"
 
 
 def test_a_run_whose_input_ends_much_later_than_it_was_due_is_marked() -> None:

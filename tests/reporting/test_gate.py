@@ -41,7 +41,7 @@ def test_every_outcome_has_its_own_headline(
 ) -> None:
     assert texts.headline(unclear) == "INCONCLUSIVE, 1 of 1 question: new: system in waiting"
     assert texts.headline(many) == (
-        "INCONCLUSIVE, 1 of 22 questions: new: steady-system in 2 waiting scenarios together"
+        "INCONCLUSIVE, 1 of 23 questions: new: steady-system in 2 waiting scenarios together"
     )
     assert texts.headline(forgiven) == "PASS: 2 questions answered"
     nothing = replace(forgiven, judgements=())

@@ -218,7 +218,7 @@ Full = Annotated[
     bool,
     typer.Option(
         "--full",
-        help="The gate and scans run scenarios of full length, not of about 0.5 s of waiting.",
+        help="The gate and scans run scenarios of full length, not of a second of waiting or less.",
     ),
 ]
 Plot = Annotated[bool, typer.Option("--plot/--no-plot", help="Draw charts at the end.")]

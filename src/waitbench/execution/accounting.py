@@ -62,7 +62,8 @@ def metrics_of(
     workers = _workers(reports, launched)
     if workers:
         metrics |= _split(launched, workers) | _behaviour(workers) | _lateness(workers)
-        metrics["time_shutdown"] = _shutdown_s(launched, workers)
+        if not any(worker.get("speaks_for_all") for worker in workers):
+            metrics["time_shutdown"] = _shutdown_s(launched, _polled(reports) or workers)
     return metrics
 
 
@@ -212,16 +213,20 @@ def _samples_of(mode: str, samples: Samples, workers: Sequence[Mapping[str, Any]
 def _split(launched: Mapping[str, Any], workers: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     """Start-up, steady, shutdown, helpers and launcher, in CPU seconds; they add up to everything.
 
-    Helpers are programs that a worker has started and waited for, such as a model.
+    Helpers are programs that a worker has started and waited for, such as a model. What is beside
+    the workers' own start-up and shutdown, and is not our launcher's, is all that runs meanwhile.
     """
     startup = sum(_cpu(worker["first_poll"]) for worker in workers)
     steady = sum(_steady_cpu(workers))
+    helpers = sum(_cpu(worker["helpers"]) for worker in workers)
+    beside = _beside(launched, workers)
     return {
         "time_cpu_startup": startup,
         "time_cpu_steady": steady,
         "time_cpu_shutdown": sum(_ended(w, launched) for w in workers) - startup - steady,
-        "time_cpu_helpers": sum(_cpu(worker["helpers"]) for worker in workers),
-        "time_cpu_launcher": _cpu(launched["launcher"]) + _beside(launched, workers),
+        "time_cpu_helpers": helpers,
+        "time_cpu_launcher": _cpu(launched["launcher"]) + beside,
+        "time_cpu_steady_all": steady + helpers + beside,
     }
 
 
@@ -281,19 +286,12 @@ def _behaviour(workers: Sequence[Mapping[str, Any]]) -> dict[str, float]:
 
 
 def _shutdown_s(launched: Mapping[str, Any], workers: Sequence[Mapping[str, Any]]) -> float:
-    """How long the slowest worker took to be gone after its input had ended, or it was told to go.
+    """From when the last input had ended until the last process was gone.
 
-    What runs at its exit may come after the last word of its probe. One that the engine's own
-    launcher started ends with that.
+    What runs at an exit may come after the last word of the probe.
     """
-    ended_ns = {child["pid"]: int(child["ended_ns"]) for child in launched["children"]}
-    last_ns = max(ended_ns.values())
-    took_ns = [
-        ended_ns.get(worker["pid"], last_ns)
-        - int(worker.get("stopped_ns", worker["end_of_input"]["monotonic_ns"]))
-        for worker in workers
-    ]
-    return max(took_ns) / 1e9
+    ended_ns = max(int(child["ended_ns"]) for child in launched["children"])
+    return (ended_ns - max(int(one["end_of_input"]["monotonic_ns"]) for one in workers)) / 1e9
 
 
 def _system_calls(reports: Sequence[Mapping[str, Any]]) -> int | None:

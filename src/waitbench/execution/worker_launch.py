@@ -87,10 +87,11 @@ class Launch:
             "processes_begun": len(after - before),
             **_of_services(asked, served, served_last),
         }
-        stopped_ns = time.monotonic_ns()
+        told = time.monotonic()
         self._stop()
+        totals["stop_s"] = time.monotonic() - told
         end = self.tree.reading()
-        self._write(spawned_ns, first, last, stopped_ns, end, lateness_ns, totals, rhythm)
+        self._write(spawned_ns, first, last, end, lateness_ns, totals, rhythm)
 
     # Starting and ending.
 
@@ -275,7 +276,6 @@ class Launch:
         spawned_ns: int,
         first: Mapping[str, Any],
         last: Mapping[str, Any],
-        stopped_ns: int,
         end: Mapping[str, Any],
         lateness_ns: int | None,
         totals: Mapping[str, float],
@@ -291,7 +291,6 @@ class Launch:
             "loaded": None,
             "first_poll": first,
             "end_of_input": last,
-            "stopped_ns": stopped_ns,
             "exit": end,
             "helpers": nothing,
             "items_in": 0,
@@ -308,9 +307,7 @@ class Launch:
         used = resource.getrusage(resource.RUSAGE_CHILDREN)
         launched = {
             "launcher": _usage(os.getpid(), resource.getrusage(resource.RUSAGE_SELF)),
-            "children": [
-                {**_usage(self.tree.pid, used), "ended_ns": end["monotonic_ns"]},
-            ],
+            "children": [_usage(self.tree.pid, used)],
         }
         part = self.report.with_suffix(".part")
         part.write_text(json.dumps(launched))

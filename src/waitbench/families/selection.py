@@ -220,10 +220,13 @@ def _is_silent(scenario: Scenario) -> bool:
 
 
 def _shortened(scenario: Scenario) -> Scenario:
-    """The scenario with its family's quick settings, where a parameter is neither absent nor 0."""
+    """The scenario with its own and its family's quick settings.
+
+    Nothing is set where a parameter is absent, or 0.
+    """
     if scenario.coarse:
         return scenario
-    for name, text in scenario.family.quick.items():
+    for name, text in {**scenario.family.quick, **scenario.quick}.items():
         if scenario.parameters.get(name):
             scenario = _with_setting(scenario, name, text)
     return scenario

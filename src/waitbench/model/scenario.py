@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from waitbench.model.metrics import METRICS, SEEN_FROM_OUTSIDE, Metric
+from waitbench.model.metrics import METRICS, NOT_OF_COMMANDS, SEEN_FROM_OUTSIDE, Metric
 from waitbench.model.scan import ScanPoint
 
 Value = int | float | bool | str
@@ -182,6 +182,8 @@ class Scenario:
     """Whether its runs may report what they do, by the probe in dataflows/support."""
     scan: ScanPoint | None = None
     """Its place on a curve, if it is one of a scan."""
+    quick: Mapping[str, str] = field(default_factory=dict)
+    """Settings that shorten it for the gate, beside or instead of its family's."""
 
     @property
     def waits(self) -> bool:
@@ -203,7 +205,8 @@ class Scenario:
         """Everything that a run of it may give."""
         seen = METRICS if self.is_observed else SEEN_FROM_OUTSIDE
         found = (*seen, *self.family.metrics)
-        return tuple(metric for metric in found if metric.key not in self.family.lacks)
+        without = {*self.family.lacks, *(NOT_OF_COMMANDS if self.family.counted_outside else ())}
+        return tuple(metric for metric in found if metric.key not in without)
 
     @property
     def is_instrumented(self) -> bool:

@@ -76,13 +76,15 @@ def _works(parameters: Parameters) -> bool:
 
 
 _QUICK = {
-    _PER_PARTITION: "4",
-    _PER_WORKER: "4",
+    _PER_PARTITION: "8",
+    _PER_WORKER: "8",
     "interval": "0.125",
     "heaviness": "20000",
     "idle": "1",
 }
-"""About 0.5 s of waiting a run.
+"""About 1 s of waiting a run."""
+_QUICKER = "4"
+"""Items of those that only wait: 0.5 s.
 
 Steady CPU varies no more from run to run than in runs of 1 s: what disturbs a run comes in
 episodes, and hits fewer of the shorter ones. So as many seconds of them settle more.
@@ -206,6 +208,12 @@ SCENARIOS = tuple(
         parameters={**_COMMON, **own, counted_by: count, **parameters},
         by_default=suffix in _DEFAULT_KINDS,
         across_engines=family is _PARTITIONED and suffix in _ACROSS_ENGINES,
+        quick={
+            "-long-input": {counted_by: _QUICKER},
+            "-scheduled": {counted_by: _QUICKER},
+            # A single burst, after its silence.
+            "-burst": {counted_by: "10", "interval": "1.25"},
+        }.get(suffix, {}),
     )
     for family, counted_by, sources, own in _SOURCES
     for suffix, count, parameters, purpose in _KINDS

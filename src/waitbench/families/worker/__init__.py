@@ -7,6 +7,7 @@ from waitbench.model.metrics import Metric
 
 METRICS = (
     Metric("ready", "time_ready", "second", "time to ready"),
+    Metric("stop", "time_stop", "second", "time to end when told"),
     Metric("memory", "memory_proportional", "byte", "memory of all processes (PSS)"),
     Metric("restarts", "processes_replaced", "count", "processes that began while it waited"),
     Metric("service-cpu", "service_cpu_steady", "second", "the services' CPU while it waited"),

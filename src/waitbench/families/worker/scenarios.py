@@ -28,6 +28,7 @@ NAME = "worker"
 _LATENESS = tuple(BY_NAME[name].key for name in ("latency", "latency-p50", "latency-max"))
 _KEYS = {
     "ready_s": "time_ready",
+    "stop_s": "time_stop",
     "memory_bytes": "memory_proportional",
     "processes_begun": "processes_replaced",
     "service_cpu": "service_cpu_steady",
