@@ -155,7 +155,7 @@ def test_the_defaults_are_about_what_waits_and_what_works() -> None:
         ("steady:10%,together", "waiting"),
         ("steady:25%", "waiting"),
         ("steady:25%,tail", "waiting"),
-        ("steady-all:10%,together", "waiting"),
+        ("cpu-running:10%,together", "waiting"),
         ("cpu:10%,together", "waiting"),
         ("startup:25%,100ms,together", "waiting"),
         ("shutdown:25%,100ms,together", "waiting"),
@@ -228,7 +228,7 @@ def test_the_defaults_ask_twenty_three_questions_of_eight_scenarios() -> None:
     assert [(one.place, one.criterion.metric.name) for one in asked[:3]] == [
         ("2 waiting scenarios together", "steady"),
         ("2 waiting scenarios together", "steady"),
-        ("2 waiting scenarios together", "steady-all"),
+        ("2 waiting scenarios together", "cpu-running"),
     ]
 
 

@@ -36,7 +36,7 @@ def defaults(*records: Record) -> gate.GateVerdict:
 
 def waiting(name: str, **changes: float) -> Record:
     """A scenario that waits, in which nothing changed but what is given."""
-    names = ("steady", "steady_all", "wakeups", "syscalls", "steady_system", "cpu")
+    names = ("steady", "cpu_running", "wakeups", "syscalls", "steady_system", "cpu")
     same = dict.fromkeys((*names, "startup", "shutdown", "latency", "latency_p50", "rss"), 1.0)
     return counted(name, **{**same, **changes})
 
@@ -295,7 +295,7 @@ def test_rare_bad_runs_of_both_are_no_regression() -> None:
 
 def often(scenario: str, steady: list[float], base: list[float] | None = None) -> Record:
     """Thirty rounds in which nothing changed but the steady CPU of some runs."""
-    names = ("steady", "steady-all", "wakeups", "syscalls", "steady-system", "cpu", "startup")
+    names = ("steady", "cpu-running", "wakeups", "syscalls", "steady-system", "cpu", "startup")
     more = ("shutdown", "latency", "latency-p50", "rss")
     keys = [BY_NAME[name].key for name in (*names, *more)]
     theirs = base or [1.0] * len(steady)

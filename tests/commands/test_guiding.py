@@ -50,7 +50,7 @@ def records() -> dict[str, Record]:
 
 
 SAME = dict.fromkeys(
-    ("steady", "steady_all", "wakeups", "syscalls", "steady_system", "cpu", "startup", "shutdown",
+    ("steady", "cpu_running", "wakeups", "syscalls", "steady_system", "cpu", "startup", "shutdown",
      "latency", "latency_p50", "rss"), 1.0
 )  # fmt: skip
 

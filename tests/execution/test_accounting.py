@@ -103,7 +103,7 @@ def test_a_run_gives_every_metric_by_its_key() -> None:
             "time_cpu_shutdown": 0.1,
             "time_cpu_helpers": 0.25,
             "time_cpu_launcher": 0.02,
-            "time_cpu_steady_all": 0.75,
+            "time_cpu_running": 0.85,
             "polls": 100,
             "polls_per_item": 20,
             "wakeups": 5000,
@@ -163,6 +163,20 @@ def test_a_shutdown_lasts_from_the_end_of_input_to_the_end_of_the_last_process()
     assert found["time_shutdown"] == pytest.approx(4)
 
 
+def test_a_child_that_is_waited_for_at_the_exit_is_in_what_runs_after_start_up() -> None:
+    # The probe has had its last word when what was registered before it reaps the child.
+    light, heavy = (
+        metrics_of(
+            timing(5.5, cpu_s + 0.02, 0.1),
+            {"launcher": used(0.02), "children": [child(1, cpu_s, 0.1)]},
+            [worker(1)],
+        )
+        for cpu_s in (0.55, 0.75)
+    )
+    assert heavy["time_cpu_steady"] == light["time_cpu_steady"]
+    assert heavy["time_cpu_running"] - light["time_cpu_running"] == pytest.approx(0.2)
+
+
 def test_waiting_for_peers_is_no_shutdown() -> None:
     launched = {"launcher": used(0.02), "children": [child(1, 0.8, 0.15), child(2, 0.8, 0.15)]}
     early = worker(2, end_of_input=at(0.3, 0.2, 0.1, waited=50))
@@ -175,7 +189,7 @@ def test_a_worker_of_the_engines_own_launcher_ends_with_that() -> None:
     found = metrics_of(timing(7, 2.02, 0.5), launched, [worker(1), worker(2)])
     assert found["time_shutdown"] == pytest.approx(1.5)
     beside_s = 2.5 - 2 * 0.65
-    assert found["time_cpu_steady_all"] == pytest.approx(2 * 0.5 + beside_s), "its launcher, too"
+    assert found["time_cpu_running"] == pytest.approx(2 * 0.55 + beside_s), "its launcher, too"
 
 
 def test_a_run_whose_input_ends_much_later_than_it_was_due_is_marked() -> None:

@@ -36,7 +36,7 @@ def many() -> GateVerdict:
         "cpu": 1.0,
         "startup": 1.0,
         "shutdown": 1.0,
-        "steady_all": 1.0,
+        "cpu_running": 1.0,
         "latency": 1.0,
         "latency_p50": 1.0,
         "rss": 1.0,

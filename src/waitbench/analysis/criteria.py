@@ -93,7 +93,7 @@ DEFAULTS = (
     Criterion(metric=BY_NAME["steady"], margin=0.10, together=True, scope=Scope.WAITING),
     Criterion(metric=BY_NAME["steady"], margin=0.25, scope=Scope.WAITING),
     Criterion(metric=BY_NAME["steady"], margin=0.25, tail=True, scope=Scope.WAITING),
-    Criterion(metric=BY_NAME["steady-all"], margin=0.10, together=True, scope=Scope.WAITING),
+    Criterion(metric=BY_NAME["cpu-running"], margin=0.10, together=True, scope=Scope.WAITING),
     Criterion(metric=BY_NAME["cpu"], margin=0.10, together=True, scope=Scope.WAITING),
     Criterion(
         metric=BY_NAME["startup"], margin=0.25, floor=0.1, together=True, scope=Scope.WAITING

@@ -213,20 +213,22 @@ def _samples_of(mode: str, samples: Samples, workers: Sequence[Mapping[str, Any]
 def _split(launched: Mapping[str, Any], workers: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     """Start-up, steady, shutdown, helpers and launcher, in CPU seconds; they add up to everything.
 
-    Helpers are programs that a worker has started and waited for, such as a model. What is beside
-    the workers' own start-up and shutdown, and is not our launcher's, is all that runs meanwhile.
+    Helpers are programs that a worker has started and waited for, such as a model. Those that it
+    waits for after the last word of its probe are in its shutdown, so what runs beside a worker is
+    told from its start-up only with that: all CPU but start-up and our launcher's.
     """
     startup = sum(_cpu(worker["first_poll"]) for worker in workers)
     steady = sum(_steady_cpu(workers))
     helpers = sum(_cpu(worker["helpers"]) for worker in workers)
     beside = _beside(launched, workers)
+    shutdown = sum(_ended(w, launched) for w in workers) - startup - steady
     return {
         "time_cpu_startup": startup,
         "time_cpu_steady": steady,
-        "time_cpu_shutdown": sum(_ended(w, launched) for w in workers) - startup - steady,
+        "time_cpu_shutdown": shutdown,
         "time_cpu_helpers": helpers,
         "time_cpu_launcher": _cpu(launched["launcher"]) + beside,
-        "time_cpu_steady_all": steady + helpers + beside,
+        "time_cpu_running": steady + shutdown + helpers + beside,
     }
 
 

@@ -99,7 +99,7 @@ METRICS = (
     Metric("cpu-shutdown", "time_cpu_shutdown", "second", "shutdown CPU"),
     Metric("cpu-helpers", "time_cpu_helpers", "second", "CPU of programs that workers started"),
     Metric("cpu-launcher", "time_cpu_launcher", "second", "the launcher's CPU"),
-    Metric("steady-all", "time_cpu_steady_all", "second", "steady CPU with helpers"),
+    Metric("cpu-running", "time_cpu_running", "second", "CPU after start-up"),
     # What the workers did.
     Metric("share", "cpu_share_steady", "core", "CPU per waiting second"),
     Metric("startup", "time_startup", "second", "start-up"),
@@ -144,11 +144,11 @@ SEEN_FROM_OUTSIDE = tuple(
 )
 """What a run gives whose workers say nothing of themselves, such as a user's own dataflow."""
 
-NOT_OF_COMMANDS = frozenset({"time_cpu_steady_all", "time_shutdown"})
+NOT_OF_COMMANDS = frozenset({"time_cpu_running", "time_shutdown"})
 """Keys of what is not asked of runs that are counted from outside.
 
-Their steady CPU is that of all processes. What is told to end may take as long as is left until it
-looks: ``stop``, of family ``worker``.
+Their steady CPU is that of all processes, and after it comes the poke. What is told to end may take
+as long as is left until it looks: ``stop``, of family ``worker``.
 """
 
 BY_NAME = {metric.name: metric for metric in METRICS}
