@@ -6,9 +6,9 @@ import pytest
 
 from tests.gate_runs import record_of, rounds, scaled
 from waitbench.analysis import gate
+from waitbench.analysis.acceptance import Acceptance
 from waitbench.analysis.criteria import parse
 from waitbench.analysis.gate import GateVerdict
-from waitbench.analysis.judging import Acceptance
 from waitbench.analysis.verdicts import GateOutcome, Verdict
 from waitbench.model.metrics import METRICS
 

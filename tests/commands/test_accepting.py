@@ -13,8 +13,8 @@ from tests import standin
 from tests.conftest import Compare
 from tests.gate_runs import record_of, rounds, scaled
 from waitbench import engines
+from waitbench.analysis.acceptance import Acceptance
 from waitbench.analysis.criteria import parse
-from waitbench.analysis.judging import Acceptance
 from waitbench.environments.repository import Repository
 from waitbench.families import METRICS
 from waitbench.model.errors import UsageError

@@ -159,6 +159,24 @@ def test_a_part_of_a_comparison_is_not_resumed_as_the_whole(
     assert found == {"partitioned": 2, "dynamic": 2}
 
 
+def test_the_gate_times_the_cpus_of_what_waits_and_a_plain_comparison_does_not(
+    run_compare: Compare, tmp_path: Path
+) -> None:
+    revisions = [standin.revision(tmp_path / name, "sleep 0.3", label=name) for name in "ab"]
+    paced = {}
+    for kind, options in (
+        ("gate", ["--fail-on", "cpu:1000%", "--max-rounds", "6"]),
+        ("plain", ["--rounds", "1"]),
+    ):
+        folder = tmp_path / kind
+        options += ["-s", "dynamic", "-s", "dynamic-long-input", "--no-plot"]
+        done = run_compare(*revisions, *options, "--results", folder)
+        assert done.returncode == 0, done.stdout + done.stderr
+        made = [row for row in rows(folder) if row["outcome"] == "ok"]
+        paced[kind] = {row["scenario"] for row in made if row["machine_pace"]}
+    assert paced == {"gate": {"dynamic-long-input"}, "plain": set()}
+
+
 @pytest.mark.smoke
 def test_calibration_counts_what_it_has_and_goes_on(run_compare: Compare, tmp_path: Path) -> None:
     wheel = standin.revision(tmp_path / "w", "burn 0.05")

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from waitbench.analysis.rounds import Round, paired_by_round
+from waitbench.analysis.rounds import Round, paced_by_round, paired_by_round
 from waitbench.analysis.scan import slopes_by_round
 from waitbench.analysis.sequential import FEWEST_ROUNDS
 from waitbench.analysis.statistics import log_ratios
@@ -227,11 +227,14 @@ class Question:
         by_scenario = [paired_by_round(record, self.label, metric) for record in self.records]
         shared = set(by_scenario[0]).intersection(*by_scenario[1:])
         pairs = {number: [of[number] for of in by_scenario] for number in sorted(shared)}
+        paces = paced_by_round(self.records, self.label, metric)
         return [
             Round(
                 logs=tuple(log_ratios(of_all, metric)),
                 rises=tuple(ours - theirs for theirs, ours in of_all),
                 disturbed=number in noted,
+                pairs=tuple(of_all),
+                paces=tuple(of[number] for of in paces if number in of),
             )
             for number, of_all in pairs.items()
         ]

@@ -4,12 +4,11 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from waitbench.analysis.acceptance import Acceptance, accepting
 from waitbench.analysis.criteria import Criterion, Question, ask
 from waitbench.analysis.judging import (
-    Acceptance,
     Judgement,
     Schedule,
-    accepting,
     first_alarm,
     judge,
     schedule,

@@ -13,10 +13,9 @@ Rounds most of which were disturbed by others answer nothing. Rare bad runs are 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
-from typing import Any
 
-from waitbench.analysis import outliers, sequential, tail
+from waitbench.analysis import outliers, pace, sequential, tail
+from waitbench.analysis.acceptance import Acceptance
 from waitbench.analysis.criteria import Criterion, Question, Scope
 from waitbench.analysis.distributions import t_quantile
 from waitbench.analysis.rounds import Round, mostly_disturbed
@@ -24,61 +23,6 @@ from waitbench.analysis.sequential import Bounds, Errors, ratio
 from waitbench.analysis.tail import Tail
 from waitbench.analysis.verdicts import Verdict
 from waitbench.model.metrics import Metric
-
-
-@dataclass(frozen=True, kw_only=True)
-class Acceptance:
-    """A regression that a project accepts for a time: one entry of ``accepted.toml``."""
-
-    criterion: str
-    """As on the command line, or only the name of a metric: then every criterion of it."""
-    scenario: str
-    """A glob, which all scenarios of a question must match."""
-    reason: str
-    until: str
-    """The last day (ISO 8601), or a commit: it ends where the baseline has that."""
-    at_most: float | None = None
-    """A rise, as a share, that is certainly beyond this is not accepted."""
-    why_over: str = ""
-    """Why it is not valid any more; empty while it is."""
-
-    def __str__(self) -> str:
-        return f"{self.criterion} in {self.scenario}"
-
-    def covers(self, criterion: Criterion, scenarios: Sequence[str]) -> bool:
-        """Whether it is about a question, whatever the answer."""
-        is_meant = self.criterion in (str(criterion), criterion.metric.name)
-        return is_meant and all(fnmatchcase(one, self.scenario) for one in scenarios)
-
-    def allows(self, low: float | None) -> bool:
-        """Whether it accepts a rise whose ratio has this lower bound."""
-        if self.why_over:
-            return False
-        return self.at_most is None or (low is not None and low <= 1 + self.at_most)
-
-    def as_plain(self) -> dict[str, Any]:
-        """For the result files."""
-        return {
-            "criterion": self.criterion,
-            "scenario": self.scenario,
-            "reason": self.reason,
-            "until": self.until,
-            "at_most": self.at_most,
-            "why_over": self.why_over,
-        }
-
-
-def accepting(
-    acceptances: Sequence[Acceptance],
-    criterion: Criterion,
-    scenarios: Sequence[str],
-    low: float | None,
-) -> Acceptance | None:
-    """The first that accepts a rise with this lower bound of its ratio, if any does."""
-    return next(
-        (one for one in acceptances if one.covers(criterion, scenarios) and one.allows(low)), None
-    )
-
 
 _NO_HOPE = 0.05
 """A question is given up if the rounds left would settle it, either way, with less than this."""
@@ -131,6 +75,8 @@ class Judgement:
     """Why there will be no more rounds of it, where runs fail, or do not have the metric."""
     is_partial: bool = False
     """Whether some of its scenarios are measured elsewhere, so that it only guides."""
+    at_equal_pace: bool = False
+    """Whether its ratio is that of costs at one pace of the CPUs: see ``pace``."""
     accepted: Acceptance | None = None
     """Why its rise is no failure, where the project accepts it for a time."""
 
@@ -198,6 +144,7 @@ class _Answer:
     rise: Bounds
     """In the metric's unit."""
     verdict: Verdict
+    at_equal_pace: bool
 
 
 def schedule(hypotheses: int, most_rounds: int, tails: int = 1) -> Schedule:
@@ -267,6 +214,7 @@ def judge(question: Question, when: Schedule) -> Judgement:
         hopeless=verdict is Verdict.INCONCLUSIVE
         and _is_hopeless(answer, criterion.margin, when, from_round),
         disturbed=answer.disturbed,
+        at_equal_pace=answer.at_equal_pace,
     )
 
 
@@ -331,17 +279,26 @@ def _answer(
     # Only at looks: what came after the last one does not count yet.
     for look in reversed([look for look in when.looks if look <= len(rounds)]):
         errors = when.errors(look, from_round)
-        logs = [*zip(*(one.logs for one in rounds[:look]), strict=True)]
-        rises = [*zip(*(one.rises for one in rounds[:look]), strict=True)]
+        # By what was known then: a look is not to be repeated with other figures.
+        seen = pace.at_equal_pace(rounds[:look], criterion.metric)
+        logs = [*zip(*(one.logs for one in seen), strict=True)]
+        rises = [*zip(*(one.rises for one in seen), strict=True)]
         usual = outliers.usual(logs)
         found, rise = (
             sequential.bounds_without_outliers(one, usual, errors) for one in (logs, rises)
         )
-        disturbed = sum(one.disturbed for one in rounds[:look])
+        disturbed = sum(one.disturbed for one in seen)
         verdict = Verdict.INCONCLUSIVE
         if not mostly_disturbed(disturbed, look):
             verdict = _verdict(found, rise, criterion)
-        answer = _Answer(count=look, disturbed=disturbed, found=found, rise=rise, verdict=verdict)
+        answer = _Answer(
+            count=look,
+            disturbed=disturbed,
+            found=found,
+            rise=rise,
+            verdict=verdict,
+            at_equal_pace=pace.is_known(seen),
+        )
         if verdict is not Verdict.INCONCLUSIVE:
             return answer
         last = last or answer

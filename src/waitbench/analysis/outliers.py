@@ -54,11 +54,16 @@ def usual(columns: Sequence[Sequence[float]]) -> Usual:
     )
 
 
+def unusual_beyond(column: Sequence[float]) -> float:
+    """How far from their median outliers of some logarithms begin."""
+    middle = median(column)
+    spread = _TO_STANDARD * median(abs(value - middle) for value in column)
+    return max(_LEAST, _DEVIATIONS * spread)
+
+
 def _sides(column: Sequence[float]) -> list[int]:
     """Of each value: 1 for an outlier above the median, -1 for one below it, 0 for none."""
     if len(column) < FEWEST:
         return [0] * len(column)
-    middle = median(column)
-    spread = _TO_STANDARD * median(abs(value - middle) for value in column)
-    far = max(_LEAST, _DEVIATIONS * spread)
+    middle, far = median(column), unusual_beyond(column)
     return [(value > middle + far) - (value < middle - far) for value in column]

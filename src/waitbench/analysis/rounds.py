@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from waitbench.model.metrics import Metric
+from waitbench.model.metrics import BY_NAME, PACED, Metric
 from waitbench.model.record import Record
 
 
@@ -23,6 +23,10 @@ class Round(NamedTuple):
     """Candidate less baseline, in the metric's unit."""
     disturbed: bool = False
     """Whether the machine did something else meanwhile, in every attempt at it."""
+    pairs: tuple[tuple[float, float], ...] = ()
+    """What these are of: baseline and candidate."""
+    paces: tuple[tuple[float, float], ...] = ()
+    """Those of their CPUs (see ``system.pace``); none where some run of the round has none."""
 
     @property
     def log(self) -> float:
@@ -61,6 +65,20 @@ def paired_by_round(record: Record, label: str, metric: Metric) -> dict[int, tup
     """``(baseline, candidate)`` of each round that both have, by its number, in order."""
     both = (record.context.labels[0], label)
     return {number: (one, two) for number, (one, two) in by_round(record, both, metric).items()}
+
+
+def paced_by_round(
+    records: Sequence[Record], label: str, metric: Metric
+) -> list[dict[int, tuple[float, float]]]:
+    """The pace of both CPUs in the rounds of each scenario, where a metric depends on that.
+
+    All scenarios have the same rounds: those in which every run has a pace.
+    """
+    if metric.key not in PACED:
+        return []
+    found = [paired_by_round(record, label, BY_NAME["pace"]) for record in records]
+    known = set(found[0]).intersection(*found[1:])
+    return [{number: of[number] for number in known} for of in found]
 
 
 def logs_by_round(

@@ -120,7 +120,7 @@ class Calibrating:
                 return ExitCode.FAILED
             settings = self._settings(valid)
             self._require_same(prepared, settings)
-            with prepared.measuring() as measurer:
+            with prepared.measuring(follows_pace=True) as measurer:
                 for number in range(1, self.number + 1):
                     one = self.folder / f"comparison-{number:03d}"
                     if not (one / f"{VERDICT_NAME}.json").exists():

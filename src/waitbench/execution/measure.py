@@ -1,7 +1,8 @@
 """One planned run -> a Measurement, or an Outcome that says why there is none."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -32,6 +33,7 @@ from waitbench.model.run import (
 )
 from waitbench.system.confinement import MOST_OUTPUT
 from waitbench.system.energy import NOTHING_TELLS, EnergyMeter
+from waitbench.system.pace import PaceFollower
 from waitbench.system.processes import tail
 from waitbench.system.watch import Reading, observed
 
@@ -63,6 +65,8 @@ class Measurer:
     hyperfine: Hyperfine
     bench: Bench
     energy: EnergyMeter = NOTHING_TELLS
+    follows_pace: bool = False
+    """Whether to time the CPUs of workers that wait: see ``system.pace``."""
 
     def measure(self, planned: PlannedRun) -> Result:
         """Runs it once. Whatever a workload does is an outcome, never an exception."""
@@ -112,13 +116,19 @@ class Measurer:
         begun = _readings(ready.services)
         before = Reading.now()
         drawn = self.energy.read()
+        used_s = time.process_time()
+        follower = PaceFollower()
+        follows = self.follows_pace and scenario.waits and not planned.instrumented
         try:
-            timing = self._time(ready)
+            timing = self._time(ready, follower.begin if follows else lambda _process: None)
         except _NoMeasurement:
             _require_services(ready.services)
             raise
+        finally:
+            follower.end()
         _require_services(ready.services)
         after = Reading.now()
+        used_s = time.process_time() - used_s
         drawn_after = self.energy.read()
         of_services = {key: value - begun[key] for key, value in _readings(ready.services).items()}
         with _understood():
@@ -132,7 +142,8 @@ class Measurer:
             marks = marks_of(timing, launched, reports)
             instrumented = instrumented_metrics(launched, reports, ready.sampler)
         services_cpu_s = sum(v for key, v in of_services.items() if key.startswith(_SERVICE_CPU))
-        metrics |= observed(before, after, metrics["time_cpu"] + services_cpu_s)
+        metrics |= observed(before, after, metrics["time_cpu"] + services_cpu_s + used_s)
+        metrics |= follower.observed()
         metrics |= self.energy.observed(drawn, drawn_after)
         if planned.instrumented:
             return _Observation(instrumented, (), ())
@@ -144,12 +155,12 @@ class Measurer:
         metrics |= scenario.family.metrics_of(samples, _totals(reports))
         return _Observation(metrics, marks, samples)
 
-    def _time(self, ready: ReadyRun) -> Timing:
-        """Has hyperfine run it once. Raises ``_NoMeasurement``."""
+    def _time(self, ready: ReadyRun, on_start: Callable[[int], None]) -> Timing:
+        """Has hyperfine run it once; tells its process. Raises ``_NoMeasurement``."""
         export, stderr_file = ready.folder / "export.json", ready.folder / "stderr"
         with (ready.folder / "stdout").open("wb") as stdout, stderr_file.open("wb") as stderr:
             command = self.hyperfine.arguments(ready.command, export)
-            finished = ready.carry_out(command, stdout=stdout, stderr=stderr)
+            finished = ready.carry_out(command, stdout=stdout, stderr=stderr, on_start=on_start)
         if finished.wrote_too_much:
             limit = f"{MOST_OUTPUT // 2**20} MiB"
             raise _NoMeasurement(

@@ -84,6 +84,9 @@ the kernel's ticks."""
 SAMPLED = "cpu_sampled_share"
 """The key of what the samples of an instrumented run add up to, of the CPU that was used."""
 
+PACE = "machine_pace"
+"""The key of how long a fixed piece of work took on the workers' CPUs: see ``system.pace``."""
+
 METRICS = (
     Metric("real", "time_wall_clock", "second", "real time"),
     Metric("user", "time_user", "second", "user time"),
@@ -128,6 +131,7 @@ METRICS = (
     Metric("steal", "machine_steal", "second", "steal time"),
     Metric("pressure", "machine_pressure", "second", "CPU pressure"),
     Metric("load", "machine_load", "count", "load average"),
+    Metric("pace", PACE, "second", "time of a fixed piece of work on the workers' CPUs"),
     Metric("energy", "machine_energy", "joule", "energy of all packages"),
     Metric("watts", "machine_power", "watt", "power of all packages above that at rest"),
     Metric("items-in", "items_in", "count", "items in"),
@@ -150,6 +154,9 @@ NOT_OF_COMMANDS = frozenset({"time_cpu_running", "time_shutdown"})
 Their steady CPU is that of all processes, and after it comes the poke. What is told to end may take
 as long as is left until it looks: ``stop``, of family ``worker``.
 """
+
+PACED = frozenset({"time_cpu", "time_cpu_steady", "time_cpu_running", USER_STEADY, SYSTEM_STEADY})
+"""Keys of what depends on the pace of the CPUs."""
 
 BY_NAME = {metric.name: metric for metric in METRICS}
 

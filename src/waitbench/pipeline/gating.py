@@ -12,9 +12,9 @@ from typing import Any
 
 from waitbench import engines
 from waitbench.analysis import criteria, gate, sequential
+from waitbench.analysis.acceptance import Acceptance
 from waitbench.analysis.criteria import DEFAULTS, Criterion, Scope
 from waitbench.analysis.gate import GateVerdict
-from waitbench.analysis.judging import Acceptance
 from waitbench.environments.repository import Repository, git
 from waitbench.families import METRICS
 from waitbench.model.errors import UsageError

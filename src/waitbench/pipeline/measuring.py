@@ -50,7 +50,7 @@ class Measuring:
         observer: Callable[[Measurer], Observer],
     ) -> None:
         """Measures what the records lack; they grow. ``observer`` makes one of what measures."""
-        with prepared.measuring() as measurer:
+        with prepared.measuring(follows_pace=self.gate.is_on) as measurer:
             self.measure_by(Session(measurer, records, observer(measurer)), prepared, records)
 
     def measure_by(

@@ -46,24 +46,21 @@ class Prepared:
         return tuple(label for label in self.request.labels if label in self.environments)
 
     @contextmanager
-    def measuring(self) -> Iterator[Measurer]:
+    def measuring(self, *, follows_pace: bool = False) -> Iterator[Measurer]:
         """What measures these environments; what it keeps up meanwhile ends with the block."""
         kept = services.ServerPool(self.request.cache)
         with closing(kept):
-            yield self.measurer(kept)
-
-    def measurer(self, kept: services.ServerPool | None = None) -> Measurer:
-        """What measures these environments; without ``kept``, each run has servers of its own."""
-        bench = Bench(
-            environments=self.environments,
-            topology=self.request.topology,
-            cache=self.request.cache,
-            time_limit_s=self.request.time_limit_s,
-            services_python=self.services_python,
-            kept=kept,
-            instruments=self.request.instruments,
-        )
-        return Measurer(self.hyperfine, bench, EnergyMeter.find().rested())
+            bench = Bench(
+                environments=self.environments,
+                topology=self.request.topology,
+                cache=self.request.cache,
+                time_limit_s=self.request.time_limit_s,
+                services_python=self.services_python,
+                kept=kept,
+                instruments=self.request.instruments,
+            )
+            energy = EnergyMeter.find().rested()
+            yield Measurer(self.hyperfine, bench, energy, follows_pace=follows_pace)
 
     def new_records(self, scenarios: Sequence[Scenario] | None = None) -> dict[str, Record]:
         """An empty record for each scenario, but for what could not be built.

@@ -58,8 +58,14 @@ def document(verdict: GateVerdict) -> Document:
         blocks=(table(verdict), Sentences(remarks(verdict))),
         explanation=f"Lower bounds hold for all {verdict.hypotheses} hypotheses and all looks "
         f"together, upper ones for all looks, each with {ALPHA:.0%} error. A rise as in the last "
-        f"column is found {POWER:.0%} of the time.",
+        f"column is found {POWER:.0%} of the time.{_about_pace(verdict)}",
     )
+
+
+def _about_pace(verdict: GateVerdict) -> str:
+    if not any(one.at_equal_pace for one in verdict.judgements):
+        return ""
+    return " CPU time of what waits is compared as at one pace of the CPUs."
 
 
 def summary(verdict: GateVerdict) -> Document:

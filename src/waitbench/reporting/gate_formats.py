@@ -10,8 +10,9 @@ from dataclasses import asdict, replace
 from typing import Any
 from xml.etree import ElementTree
 
+from waitbench.analysis.acceptance import Acceptance
 from waitbench.analysis.gate import GateVerdict
-from waitbench.analysis.judging import Acceptance, Judgement
+from waitbench.analysis.judging import Judgement
 from waitbench.analysis.sequential import ALPHA
 from waitbench.analysis.verdicts import GateOutcome, Verdict
 from waitbench.reporting import markdown
@@ -94,6 +95,7 @@ def _plain(judgement: Judgement) -> dict[str, Any]:
         "ratio": judgement.ratio,
         "is_bound": judgement.is_bound,
         "means": judgement.means,
+        "at_equal_pace": judgement.at_equal_pace,
         "tail": None if judgement.tail is None else asdict(judgement.tail),
         "low": judgement.low,
         "high": judgement.high,

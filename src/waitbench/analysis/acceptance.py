@@ -1,0 +1,62 @@
+"""Regressions that a project accepts for a time."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any
+
+from waitbench.analysis.criteria import Criterion
+
+
+@dataclass(frozen=True, kw_only=True)
+class Acceptance:
+    """A regression that a project accepts for a time: one entry of ``accepted.toml``."""
+
+    criterion: str
+    """As on the command line, or only the name of a metric: then every criterion of it."""
+    scenario: str
+    """A glob, which all scenarios of a question must match."""
+    reason: str
+    until: str
+    """The last day (ISO 8601), or a commit: it ends where the baseline has that."""
+    at_most: float | None = None
+    """A rise, as a share, that is certainly beyond this is not accepted."""
+    why_over: str = ""
+    """Why it is not valid any more; empty while it is."""
+
+    def __str__(self) -> str:
+        return f"{self.criterion} in {self.scenario}"
+
+    def covers(self, criterion: Criterion, scenarios: Sequence[str]) -> bool:
+        """Whether it is about a question, whatever the answer."""
+        is_meant = self.criterion in (str(criterion), criterion.metric.name)
+        return is_meant and all(fnmatchcase(one, self.scenario) for one in scenarios)
+
+    def allows(self, low: float | None) -> bool:
+        """Whether it accepts a rise whose ratio has this lower bound."""
+        if self.why_over:
+            return False
+        return self.at_most is None or (low is not None and low <= 1 + self.at_most)
+
+    def as_plain(self) -> dict[str, Any]:
+        """For the result files."""
+        return {
+            "criterion": self.criterion,
+            "scenario": self.scenario,
+            "reason": self.reason,
+            "until": self.until,
+            "at_most": self.at_most,
+            "why_over": self.why_over,
+        }
+
+
+def accepting(
+    acceptances: Sequence[Acceptance],
+    criterion: Criterion,
+    scenarios: Sequence[str],
+    low: float | None,
+) -> Acceptance | None:
+    """The first that accepts a rise with this lower bound of its ratio, if any does."""
+    return next(
+        (one for one in acceptances if one.covers(criterion, scenarios) and one.allows(low)), None
+    )
