@@ -90,19 +90,28 @@ def test_a_rise_whose_cost_may_have_fallen_is_remarked(forgiven: GateVerdict) ->
     )
 
 
-def test_noise_is_remarked_with_the_margin_that_it_supports(unclear: GateVerdict) -> None:
+def test_noise_is_remarked_with_the_rise_that_is_possible(unclear: GateVerdict) -> None:
     (judgement,) = unclear.judgements
-    assert judgement.supported_margin is not None
+    assert judgement.high is not None
     what, how = texts.remarks(unclear)
     assert what == (
-        "new in waiting, system:10%: inconclusive after 5 rounds. What was measured supports a "
-        f"margin of about {judgement.supported_margin * 100:.0f} %."
+        "new in waiting, system:10%: inconclusive after 5 rounds. A rise of up to "
+        f"{(judgement.high - 1) * 100:.0f} % is possible."
     )
     assert how == "--max-rounds or --budget allow more rounds, --full has longer runs."
     worst = replace(unclear, judgements=(replace(judgement, high=500.0, ratio=1.0),))
-    assert "supports a margin of none below 1000 %." in texts.remarks(worst)[0]
+    assert "A rise of more than 1000 % is possible." in texts.remarks(worst)[0]
     given_up = replace(unclear, judgements=(replace(judgement, hopeless=True),))
     assert "after 5 rounds, and given up because more would hardly" in texts.remarks(given_up)[0]
+
+
+def test_a_rise_just_above_the_margin_reads_as_above_it(unclear: GateVerdict) -> None:
+    # Half of the interval is less than the margin, which is no reason to be inconclusive.
+    (judgement,) = unclear.judgements
+    close = replace(judgement, ratio=1.042, low=0.958, high=1.1027, rounds=30)
+    assert texts.remarks(replace(unclear, judgements=(close,)))[0].endswith(
+        "A rise of up to 10.3 % is possible."
+    )
 
 
 def test_too_few_rounds_are_remarked() -> None:

@@ -22,6 +22,7 @@ from waitbench.reporting.formats import (
     format_bound,
     format_change,
     format_count,
+    format_digits,
     format_share,
 )
 
@@ -361,17 +362,18 @@ def _about_noise(judgement: Judgement) -> str:
             f"{judgement.tail.runs} runs were bad, and {judgement.tail.extreme_of_baseline} of the "
             "baseline's."
         )
-    margin = judgement.supported_margin
-    if margin is None:
+    if judgement.ratio is None or judgement.high is None:
         return f"{where}: inconclusive: too few rounds."
     given_up = ", and given up because more would hardly settle it" if judgement.hopeless else ""
     if judgement.why_given_up is not None:
         given_up = f", and given up, as {judgement.why_given_up}"
-    small = margin < _WORTH_SAYING
-    supported = (
-        f"about {format_share(margin)}" if small else f"none below {format_share(_WORTH_SAYING)}"
+    rise = judgement.high - 1
+    possible = (
+        f"up to {format_digits(rise * 100, 3)} %"
+        if rise < _WORTH_SAYING
+        else f"more than {format_share(_WORTH_SAYING)}"
     )
     return (
-        f"{where}: inconclusive after {judgement.rounds} rounds{given_up}. What was measured "
-        f"supports a margin of {supported}."
+        f"{where}: inconclusive after {judgement.rounds} rounds{given_up}. A rise of {possible} "
+        "is possible."
     )
