@@ -1,0 +1,125 @@
+"""Gates of workers that are commands: guided and judged as real ones are, of runs that are made up.
+
+A run is a course: the worker starts, is ready, settles, is watched for as long as the gate has its
+scenario say, is poked, and is told to end.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import cast
+
+from tests.execution.made_runs import Made
+from tests.records import context, measurement
+from waitbench.analysis.criteria import DEFAULTS
+from waitbench.analysis.verdicts import GateOutcome
+from waitbench.engines import worker_file
+from waitbench.execution.measure import Measurer
+from waitbench.execution.session import Session
+from waitbench.families.worker.scenarios import scenario_of
+from waitbench.model.metrics import Instruments
+from waitbench.model.run import PlannedRun, Result
+from waitbench.model.scenario import Scenario
+from waitbench.pipeline.gating import Gate, last_look
+from waitbench.pipeline.measuring import GateGuide
+from waitbench.pipeline.preparation import new_record
+
+WORKER = 'command = "{revision} {port}"\nready = { port = true }\n[poke]\ncommand = "true"\n'
+"""Its file, which leaves it to the gate how long the worker is watched."""
+MOST_ROUNDS = 30
+READY_AFTER_S, SETTLED_AFTER_S, ENDS_WITHIN_S, LATE_S = 0.2, 1.2, 0.002, 0.002
+START_CPU_S, CORES, WAKEUPS = 0.1, 0.02, 20.0
+"""What any of them uses: CPU to start, and of a core and as wake-ups a second from then on."""
+NOISE = 0.03
+"""Standard deviation of the logarithm of whatever a run gives."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Behaviour:
+    """What a worker does, besides what its twin does, too."""
+
+    share: float = 1.0
+    """Of the runs in which it does the next two."""
+    burns_at_its_end_s: float = 0.0
+    later_s: float = 0.0
+    spins_after_s: float = math.inf
+    """How long after its start it begins to use a whole core."""
+    spins_once_poked: bool = False
+    burns_each_s: float = math.inf
+    """How often after its start it uses ``burns_s`` of CPU."""
+    burns_s: float = 0.0
+
+    def used_s(self, at_s: float) -> float:
+        """The CPU seconds that it has used so long after its start."""
+        waited_s, spun_s = max(0.0, at_s - READY_AFTER_S), max(0.0, at_s - self.spins_after_s)
+        return START_CPU_S + CORES * waited_s + spun_s + self.burns_s * (at_s // self.burns_each_s)
+
+    def run(self, window_s: float, random: Random) -> Mapping[str, float]:
+        """What a run gives in which it is watched for so long."""
+        is_dear = random.random() < self.share
+        late_s = LATE_S + (self.later_s if is_dear else 0.0)
+        ends_s = SETTLED_AFTER_S + window_s
+        told_s = ends_s + late_s
+        burns_s = self.burns_at_its_end_s if is_dear else 0.0
+        burns_s += ENDS_WITHIN_S if self.spins_once_poked else 0.0
+        ended_s = max(ENDS_WITHIN_S, burns_s)
+        startup_s = self.used_s(SETTLED_AFTER_S)
+        steady_s = self.used_s(ends_s) - startup_s
+        shutdown_s = self.used_s(told_s) - self.used_s(ends_s) + burns_s
+        found = {
+            "time_wall_clock": told_s + ended_s,
+            "time_cpu": startup_s + steady_s + shutdown_s,
+            "time_cpu_startup": startup_s,
+            "time_cpu_steady": steady_s,
+            "time_user_steady": 0.6 * steady_s,
+            "time_system_steady": 0.4 * steady_s,
+            "time_cpu_shutdown": shutdown_s,
+            "time_cpu_running": steady_s + shutdown_s,
+            "time_startup": SETTLED_AFTER_S,
+            "time_ready": READY_AFTER_S,
+            "time_stop": ended_s,
+            "time_shutdown": late_s + ended_s,
+            "memory_peak_resident": 2e7,
+            "memory_proportional": 2e7,
+            "item_latency_p50": late_s,
+            "item_latency_p99": late_s,
+            "wakeups": WAKEUPS * window_s,
+            "system_calls": 2 * WAKEUPS * window_s,
+        }
+        return {key: value * math.exp(random.gauss(0, NOISE)) for key, value in found.items()}
+
+
+def gates_of(folder: Path, candidate: Behaviour, count: int = 1) -> Counter[GateOutcome]:
+    """What so many gates come to that compare a worker with one that does more."""
+    path = folder / "mine.toml"
+    path.write_text(WORKER)
+    scenario = scenario_of(worker_file.read(path), quick=True)
+    return Counter(_gate_of(scenario, candidate, Random(seed)) for seed in range(count))
+
+
+def _gate_of(scenario: Scenario, candidate: Behaviour, random: Random) -> GateOutcome:
+    """What a gate by the default criteria comes to."""
+    window_s = float(scenario.parameters["window"])
+    instruments = Instruments(tracepoint=0, sampler=True)
+    gate = Gate(criteria=DEFAULTS, most_rounds=last_look(MOST_ROUNDS), fail_fast=True)
+    gate = gate.supported_by(instruments, [scenario])
+    records = {scenario.name: new_record(scenario, context(["base", "new"]))}
+
+    def run(planned: PlannedRun, _before: int) -> Result:
+        does = candidate if planned.label == "new" else Behaviour()
+        return measurement(
+            planned.label, planned.round, does.run(window_s, random), position=planned.position
+        )
+
+    made = Made(run)
+    Session(cast(Measurer, made), records, made).carry_out_until(
+        GateGuide(gate, records, Instruments()),
+        gate.groups([scenario]),
+        ["base", "new"],
+        gate.most_rounds,
+        math.inf,
+    )
+    return gate.conclude(records.values()).outcome
