@@ -18,8 +18,8 @@ from waitbench.system.places import ROOT
 SAMPLE = ROOT / "docs" / "samples" / "input"
 REVISIONS = 2
 """Those of the sample."""
-GATE_S = 132
-"""The median of ten gates of a release with itself: docs/trials/itself.txt."""
+GATE_S = 161
+"""The median of forty gates of a release with itself: docs/trials/itself-27-questions.txt."""
 A_DAY = 1000
 
 
