@@ -189,6 +189,20 @@ def test_a_poke_may_measure_by_itself(tmp_path: Path) -> None:
     assert found.worker["lateness_max_ns"] == 250_000_000, found.failure
 
 
+LISTENS = """
+import socket, sys
+server = socket.create_server(("127.0.0.1", int(sys.argv[1])))
+server.accept()
+print("connected", flush=True)
+"""
+
+
+def test_a_worker_that_is_ready_by_its_port_has_not_been_connected_to(tmp_path: Path) -> None:
+    found = launch(tmp_path, LISTENS, CALM.replace("log = 'up'", "port = true"))
+    assert found.exit_code == 0, found.failure
+    assert (tmp_path / "run" / "stdout").read_text() == ""
+
+
 READY = "ready = { log = 'never', within = 0.3 }\n"
 
 

@@ -1,5 +1,6 @@
 """The scenario of a worker file, and the services that it needs."""
 
+import socket
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,20 @@ def test_a_service_is_up_when_its_command_says_so(tmp_path: Path) -> None:
     found = service(tmp_path)
     assert found.is_up is not None
     assert [found.is_up(f"http://127.0.0.1:{port}") for port in (4711, 4712)] == [True, False]
+
+
+def test_a_service_that_is_up_by_its_port_has_not_been_connected_to(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text("command = '{revision}'\n[services.other]\ncommand = 'serve {port}'\n")
+    scenario = scenario_of(worker_file.read(path), quick=False)
+    assert scenario.family.services is not None
+    (found,) = scenario.family.services(scenario.parameters).services
+    assert found.is_up is not None
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.setblocking(False)
+        assert found.is_up(f"http://127.0.0.1:{server.getsockname()[1]}")
+        with pytest.raises(BlockingIOError):
+            server.accept()
 
 
 def test_a_missing_program_of_a_service_is_said_with_what_installs_it(tmp_path: Path) -> None:

@@ -116,6 +116,14 @@ class CountedTree:
         """All that runs of what was started here."""
         return {pid for pid, _ in trees.identities(os.getpid())} - {os.getpid()}
 
+    def namespaces(self) -> list[int]:
+        """One process of each network namespace that it uses."""
+        found: dict[int, int] = {}
+        for pid in self.others():
+            with suppress(OSError):
+                found[Path(f"/proc/{pid}/ns/net").stat().st_ino] = pid
+        return list(found.values())
+
     def kill_all(self) -> int:
         """Kills what is left of all that was started; how many these were."""
         killed: set[int] = set()

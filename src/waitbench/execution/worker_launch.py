@@ -30,7 +30,7 @@ from waitbench.execution.beside import FAILURE, TRACEPOINT, WAITING, Beside, Fai
 from waitbench.execution.counted_tree import Command, CountedTree
 from waitbench.system import trees
 from waitbench.system.confinement import adopting_orphans
-from waitbench.system.ports import answers
+from waitbench.system.ports import is_listened_to
 
 PROBES = "BENCH_PROBE_DIR"
 
@@ -266,7 +266,9 @@ class Launch:
         if condition["log"] is not None:
             return self.beside.count_logged(condition["log"]) >= copies
         if condition["port"]:
-            return all(answers(int(one.values["port"])) for one in self.copies[:copies])
+            there = self.tree.namespaces()
+            ports = [int(one.values["port"]) for one in self.copies[:copies]]
+            return all(any(is_listened_to(port, pid) for pid in there) for port in ports)
         return self.beside.call(condition["command"], condition["within"])[0] == 0
 
     # Reading and reporting.

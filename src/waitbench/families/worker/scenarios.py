@@ -19,7 +19,7 @@ from waitbench.model.scenario import (
     ServicePlan,
 )
 from waitbench.model.worker import Condition, ServiceFile, WorkerFile, filled
-from waitbench.system.ports import answers
+from waitbench.system.ports import is_listened_to
 
 WINDOW = "window"
 MOST_S = 3600.0
@@ -178,4 +178,4 @@ def _is_up(ready: Condition, url: str, here: Path) -> bool:
         except (OSError, subprocess.TimeoutExpired):
             return False
         return asked.returncode == 0
-    return answers(port)
+    return is_listened_to(port)
