@@ -82,6 +82,7 @@ def launch(
             env={**os.environ, PROBE_DIRECTORY: str(run / "probes"), **variables},
             timeout=60,
             check=False,
+            start_new_session=True,
         )
     assert not left(run)
     failure, report = run / "failure", run / "probes" / "worker.json"
@@ -163,6 +164,36 @@ while True: time.sleep(1)
 """
     found = launch(tmp_path, code)
     assert found.exit_code == 0, found.failure
+
+
+def test_a_worker_that_kills_its_process_group_kills_nothing_of_ours(tmp_path: Path) -> None:
+    code = """
+import os, signal, time
+signal.signal(signal.SIGTERM, lambda *_: os.killpg(0, signal.SIGKILL))
+print("up")
+while True: time.sleep(1)
+"""
+    for copies in (1, 2):
+        (tmp_path / str(copies)).mkdir()
+        found = launch(tmp_path / str(copies), code, copies=copies)
+        assert (found.exit_code, found.failure) == (0, "")
+
+
+TWO = """
+import os, time
+if os.fork(): print("up", flush=True)
+while True: time.sleep(1)
+"""
+
+
+@pytest.mark.parametrize("copies", [1, 2])
+def test_a_worker_may_be_told_to_end_by_a_signal_to_its_group(copies: int, tmp_path: Path) -> None:
+    for name, more in (("one", ""), ("group", "stop_group = true\n")):
+        (tmp_path / name).mkdir()
+        calm = CALM.replace("stop_within = 20", "stop_within = 20" if more else "stop_within = 0.3")
+        found = launch(tmp_path / name, TWO, calm + more, copies=copies)
+        assert (found.exit_code == 0) is bool(more), found.failure
+        assert ("of it still ran" in found.failure) is not bool(more)
 
 
 POKED = """

@@ -5,8 +5,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import psutil
 import pytest
 
+from tests.waiting import until
 from waitbench.system.guard import Guard
 
 
@@ -45,6 +47,32 @@ def test_so_is_what_left_its_group(guard: Guard, tmp_path: Path) -> None:
     assert stray.wait(10) == -9
     assert other.poll() is None
     other.kill()
+
+
+LAUNCHER = """
+import ctypes, os, sys, time
+ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # adopts what its descendants leave
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        os.execve(sys.executable, [sys.executable, "-c", sys.argv[1]], {})
+    os._exit(0)
+while True: time.sleep(1)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="adoption is Linux's")
+def test_so_is_what_has_a_session_of_its_own_and_no_variables(guard: Guard, tmp_path: Path) -> None:
+    said = tmp_path / "pid"
+    worker = (
+        f"import os, time; open({str(said)!r}, 'w').write(f'{{os.getpid()}} '); time.sleep(600)"
+    )
+    launcher = subprocess.Popen([sys.executable, "-c", LAUNCHER, worker], start_new_session=True)
+    guard.watch(launcher.pid)
+    until(lambda: said.exists() and said.read_text().endswith(" "))
+    die(guard)
+    assert launcher.wait(10) == -9
+    until(lambda: not psutil.pid_exists(int(said.read_text())))
 
 
 def test_what_has_ended_is_let_be(guard: Guard) -> None:

@@ -89,8 +89,8 @@ class _Reader:
         self._only(
             table, "",
             "package", "module", "repository", "versions", "with", "files", "command",
-            "environment", "ready", "settled", "window", "gate_window", "stop", "stop_within",
-            "services", "poke", "parameters", "install",
+            "environment", "ready", "settled", "window", "gate_window", "stop", "stop_group",
+            "stop_within", "services", "poke", "parameters", "install",
         )  # fmt: skip
         package = self._get(table, "", "package", str, None)
         parameters = self._parameters(table)
@@ -134,6 +134,7 @@ class _Reader:
             install=self._get(table, "", "install", str, ""),
             parameters=parameters,
             stop=self._stop(table),
+            stop_group=self._get(table, "", "stop_group", bool, default=False),
             stop_within_s=self._seconds(table, "", "stop_within", 10.0),
             services=services,
             poke=self._poke(table, known) if "poke" in table else None,

@@ -26,10 +26,13 @@ class Command:
     variables: Mapping[str, str]
     folder: Path
     """Where it runs."""
+    stop_group: bool = False
+    """Whether its signals go to its whole process group."""
 
     def become(self) -> NoReturn:
-        """Turns this process into it."""
+        """Turns this process into it, in a session of its own: it may signal its whole group."""
         try:
+            os.setsid()
             os.chdir(self.folder)
             null = os.open(os.devnull, os.O_RDONLY)
             os.dup2(null, 0)
@@ -48,6 +51,7 @@ class CountedTree:
         self.pid = 0
         self.ended: dict[int, int] = {}
         """The exit codes of what has been waited for, by process."""
+        self._stop_group = False
         self.events: counters.TreeCounters | None = None
         """``None`` where the kernel does not count for this user."""
         self.calls: counters.TreeCounters | None = None
@@ -58,6 +62,7 @@ class CountedTree:
         That process sleeps, passes signals on, and ends as soon as any of them ends by itself. What
         it uses to start them is counted with them.
         """
+        self._stop_group = commands[0].stop_group
         reading, writing = os.pipe()
         self.pid = os.fork()
         if self.pid == 0:
@@ -79,6 +84,10 @@ class CountedTree:
                 )
         os.write(writing, b"x")
         os.close(writing)
+
+    def signal(self, number: int) -> None:
+        """Sends the command a signal, or its whole group where that is asked for."""
+        _kill([self.pid], number, self._stop_group)
 
     def reading(self) -> dict[str, Any]:
         """CPU time in seconds, switches and, where they are counted, system calls so far."""
@@ -140,13 +149,14 @@ class CountedTree:
 
 def _become_all(commands: Sequence[Command]) -> NoReturn:
     """Starts each as a child of this process, and waits for them without a wake-up."""
+    os.setsid()
     children: list[int] = []
     was_told = False
 
     def pass_on(number: int, _frame: object) -> None:
         nonlocal was_told
         was_told = True
-        _kill(children, number)
+        _kill(children, number, commands[0].stop_group)
 
     for number in _PASSED_ON:
         signal.signal(number, pass_on)
@@ -164,12 +174,12 @@ def _become_all(commands: Sequence[Command]) -> NoReturn:
         if not was_told:
             # The others alone are not what was to be measured.
             code = os.waitstatus_to_exitcode(status) or code
-            _kill(children, signal.SIGKILL)
+            _kill(children, signal.SIGKILL, False)
             was_told = True
     os._exit(code if code >= 0 else 128 - code)
 
 
-def _kill(pids: Sequence[int], number: int) -> None:
+def _kill(pids: Sequence[int], number: int, group: bool) -> None:
     for pid in pids:
         with suppress(ProcessLookupError):
-            os.kill(pid, number)
+            (os.killpg if group else os.kill)(pid, number)

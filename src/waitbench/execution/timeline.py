@@ -4,19 +4,16 @@ Read from ``/proc/<pid>/task/<tid>/schedstat`` (nanoseconds on a CPU), about 20 
 sampling costs CPU of its own, which is why no figure is ever taken from such a run.
 """
 
-import os
 import threading
 import time
 from collections.abc import Iterator, Mapping
-
-import psutil
 
 from waitbench import engines
 from waitbench.engines.base import Engine
 from waitbench.execution.bench import Bench
 from waitbench.model.run import ThreadSample
 from waitbench.model.scenario import Scenario
-from waitbench.system import tasks
+from waitbench.system import tasks, trees
 
 INTERVAL_S = 0.05
 
@@ -30,7 +27,7 @@ def record(scenario: Scenario, label: str, bench: Bench) -> list[ThreadSample]:
 
 
 class _Sampler:
-    """Samples a process group from a thread of its own until told to stop."""
+    """Samples a process and its descendants from a thread of its own until told to stop."""
 
     def __init__(self, label: str, engine: Engine) -> None:
         self._label = label
@@ -88,16 +85,9 @@ class _Sampler:
         return f"{tasks.name(pid, tid) or 'thread'} {number}"
 
 
-def _cpu_ns_of_threads(group: int) -> Iterator[tuple[tuple[int, int], int]]:
-    for pid in psutil.pids():
-        for tid in tasks.threads(pid) if _is_in(pid, group) else ():
-            used_ns = tasks.cpu_ns(pid, tid)
+def _cpu_ns_of_threads(root: int) -> Iterator[tuple[tuple[int, int], int]]:
+    for process in trees.processes(root):
+        for tid in tasks.threads(process.pid):
+            used_ns = tasks.cpu_ns(process.pid, tid)
             if used_ns is not None:
-                yield (pid, tid), used_ns
-
-
-def _is_in(pid: int, group: int) -> bool:
-    try:
-        return os.getpgid(pid) == group
-    except (ProcessLookupError, PermissionError):
-        return False
+                yield (process.pid, tid), used_ns

@@ -104,14 +104,18 @@ class Launch:
         if program is None and not (one.folder / words[0]).is_file():
             raise Failure(f"there is no program {words[0]!r} on the PATH of the worker")
         return Command(
-            program=program or words[0], words=words, variables=variables, folder=one.folder
+            program=program or words[0],
+            words=words,
+            variables=variables,
+            folder=one.folder,
+            stop_group=self.plain["stop_group"],
         )
 
     def _stop(self) -> None:
         """Ends the worker as its file says, and whatever it leaves."""
         number = getattr(signal, f"SIG{self.plain['stop']}")
         self._require_alive("before it was told to end")
-        os.kill(self.tree.pid, number)
+        self.tree.signal(number)
         within_s = self.plain["stop_within_s"]
         end = time.monotonic() + within_s
         while time.monotonic() < end:

@@ -88,6 +88,8 @@ class WorkerFile:
     """What else may stand in braces, with defaults; --set and --scan change them."""
     stop: str = "TERM"
     """The signal that ends it."""
+    stop_group: bool = False
+    """Whether it goes to the whole process group."""
     stop_within_s: float = 10.0
     services: Mapping[str, ServiceFile] = field(default_factory=dict)
     poke: Poke | None = None

@@ -3,7 +3,8 @@
 Else a spinning worker would burn a core for ever, and an installation go on writing. A small
 program of its own, blocked in ``read`` on a pipe from the harness, so it costs nothing while it
 waits. Each line is a process group that begins, ``+4711``, or has ended, ``-4711``, or a folder
-that has folders of runs, ``/…``; the end of the pipe means that the harness is gone. Without a line
+that has folders of runs, ``/…``; the end of the pipe means that the harness is gone. What
+the processes of a group have started ends with it, whatever session it has moved to. Without a line
 ``.`` before it, it was killed, maybe between the start of a program and the line that says so: then
 whatever knows a run's folder is looked for, and these folders are removed.
 """
@@ -17,6 +18,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Set
 from contextlib import suppress
 from pathlib import Path
 
@@ -107,9 +109,7 @@ def _main() -> None:
             parents.add(Path(line[:-1]))
         else:
             (groups.add if line[0] == "+" else groups.discard)(int(line[1:]))
-    for group in groups:
-        with suppress(ProcessLookupError):
-            os.killpg(group, signal.SIGKILL)
+    _kill_trees(groups)
     if is_in_order and not groups:
         return
     harness = int(sys.argv[1])
@@ -125,6 +125,50 @@ def _main() -> None:
         if not [parent for parent in parents if _clear(parent, harness)]:
             return
         time.sleep(_A_MOMENT_S)
+
+
+def _kill_trees(groups: Set[int]) -> None:
+    """Kills process groups, and first all that they have started.
+
+    They are stopped meanwhile: who adopts orphans goes on to do so, and starts nothing more.
+    """
+    _signal_groups(groups, signal.SIGSTOP)
+    for _ in range(_MOST_GENERATIONS):
+        below = _started_by(groups)
+        if not below:
+            break
+        for process in below:
+            with suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+        time.sleep(_A_MOMENT_S)
+    _signal_groups(groups, signal.SIGKILL)
+
+
+def _signal_groups(groups: Set[int], number: int) -> None:
+    for group in groups:
+        with suppress(ProcessLookupError):
+            os.killpg(group, number)
+
+
+def _started_by(groups: Set[int]) -> set[int]:
+    """Processes in other groups that descend from members of these, without zombies (Linux)."""
+    parents: dict[int, int] = {}
+    members, zombies = set(), set()
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            fields = (folder / "stat").read_text("utf-8", "replace").rpartition(")")[2].split()
+            process, state, parent, group = int(folder.name), fields[0], *map(int, fields[1:3])
+            parents[process] = parent
+            if group in groups:
+                members.add(process)
+            if state == "Z":
+                zombies.add(process)
+    found: set[int] = set()
+    generation = members
+    while generation:
+        generation = {one for one, parent in parents.items() if parent in generation} - found
+        found |= generation
+    return found - members - zombies
 
 
 def _clear(parent: Path, harness: int) -> bool:
