@@ -49,9 +49,9 @@ def main() -> None:
                 with ExitStack() as stack:
                     if state == "on":
                         open_counters(stack, worker.pid, tracepoint)
-                    before_s = trees.cpu_s(worker.pid)
+                    before_s = trees.cpu_s(trees.processes(worker.pid))
                     pass_time(options.turn, options.requests, port)
-                    used[state].append(trees.cpu_s(worker.pid) - before_s)
+                    used[state].append(trees.cpu_s(trees.processes(worker.pid)) - before_s)
             if worker.poll() is not None:
                 sys.exit(f"it ended: {worker.returncode}")
     finally:

@@ -4,6 +4,7 @@ import json
 import sys
 import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from urllib.request import urlopen
@@ -17,7 +18,7 @@ from waitbench.execution.services import Running, ServerPool, running
 from waitbench.model.errors import HarnessError
 from waitbench.model.scenario import Service, ServicePlan
 from waitbench.system import variables
-from waitbench.system.places import Cache
+from waitbench.system.places import PACKAGE, Cache
 
 PYTHON = Path(sys.executable)
 ECHO = """
@@ -231,6 +232,77 @@ def test_who_listens_to_a_service_that_has_ended_is_told_at_once(tmp_path: Path)
             assert told == [True]
         with pytest.raises(HarnessError):
             up.cpu_s()
+
+
+FORKING = """
+import os, sys, time
+def work():
+    if sys.argv[2] == "middle":
+        if os.fork() == 0:
+            burn()
+        os.wait()
+        open("burnt", "w").close()
+        time.sleep(600)
+    if sys.argv[2] == "orphan" and os.fork():
+        os._exit(0)
+    burn()
+def burn():
+    while time.process_time() < 0.3: pass
+    if sys.argv[2] == "orphan":
+        os.setsid()
+        open("burnt", "w").close()
+        time.sleep(600)
+    os._exit(0)
+while not os.path.exists("begin"): time.sleep(0.01)
+if os.fork() == 0: work()
+if sys.argv[2] == "child":
+    os.wait()
+    open("burnt", "w").close()
+time.sleep(600)
+"""
+"""A service that burns 0.3 s of CPU in another process than its own, once it is told to begin."""
+
+
+@pytest.mark.parametrize("refused", [False, True])
+@pytest.mark.parametrize("who", ["child", "middle", "orphan"])
+def test_what_processes_of_a_service_have_used_is_its_own_when_they_have_ended(
+    who: str, refused: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if refused:
+        launch = tmp_path / "refused.py"
+        launch.write_text(
+            f"import sys; sys.path.insert(0, {str(PACKAGE.parent)!r})\n"
+            "from waitbench.execution import counted_tree, service_launch\n"
+            "def refuse(*_arguments, **_options): raise PermissionError(1, 'no')\n"
+            "counted_tree.counters.TreeCounters = refuse\n"
+            "service_launch._end(service_launch.main(sys.argv[1:]))\n"
+        )
+        monkeypatch.setattr(services, "_LAUNCH", launch)
+    (tmp_path / "forking.py").write_text(FORKING)
+    forking = Service(
+        name="forking",
+        settings={},
+        command=lambda port, _folder, python: [
+            str(python), str(tmp_path / "forking.py"), str(port), who,
+        ],
+        is_up=lambda _url: True,
+    )  # fmt: skip
+    with running(PYTHON, ServicePlan(services=(forking,)), tmp_path) as up:
+        folder = up.servers[0].folder
+        before = up.cpu_s()["forking"]
+        (folder / "begin").touch()
+        until((folder / "burnt").exists)
+        assert up.cpu_s()["forking"] - before > 0.25
+        assert up.ended() is None
+    assert not any(str(tmp_path / "forking.py") in words for words in command_lines())
+
+
+def command_lines() -> list[list[str]]:
+    found = []
+    for process in psutil.process_iter():
+        with suppress(psutil.Error):
+            found.append(process.cmdline())
+    return found
 
 
 def test_what_a_service_runs_on_is_got_before_and_it_is_told_where(

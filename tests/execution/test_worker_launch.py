@@ -19,6 +19,7 @@ from waitbench.execution.bench import (
     PROBE_DIRECTORY,
 )
 from waitbench.execution.beside import SERVICES, TRACEPOINT
+from waitbench.system.counters import answering
 from waitbench.system.instruments import find_sampler, find_system_calls
 from waitbench.system.places import PACKAGE
 
@@ -334,21 +335,17 @@ def test_what_services_count_is_told_without_what_it_takes_to_ask(tmp_path: Path
     counting = tmp_path / "count"
     counting.write_text("#!/bin/sh\necho x >> $0.log\necho requests $(wc -l < $0.log)\necho odd\n")
     counting.chmod(0o755)
-    services = {
-        "redis": {
-            "pid": os.getpid(),
-            "port": 1,
-            "folder": str(tmp_path),
-            "counters": [str(counting)],
-        }
-    }
-    found = launch(tmp_path, SLEEPS, variables={SERVICES: json.dumps(services)})
+    service = {"port": 1, "folder": str(tmp_path), "counters": [str(counting)]}
+    with answering(lambda: 0) as name:
+        services = {"redis": {**service, "cpu": name}}
+        found = launch(tmp_path, SLEEPS, variables={SERVICES: json.dumps(services)})
     assert found.exit_code == 0, found.failure
     assert found.worker["totals"]["service_requests"] == 0.0
 
 
 def test_each_service_is_counted_by_itself_and_with_the_others(tmp_path: Path) -> None:
     services = {}
+    used_ns = iter(range(0, 10**12, 10**9))
     for name, each in (("redis", 3), ("other", 0)):
         (tmp_path / name).mkdir()
         counting = tmp_path / name / "count"
@@ -358,14 +355,22 @@ def test_each_service_is_counted_by_itself_and_with_the_others(tmp_path: Path) -
             f"echo requests $(( n > 2 ? {each} : 0 ))\n"
         )
         counting.chmod(0o755)
-        services[name] = {
-            "pid": os.getpid(), "port": 1, "folder": str(tmp_path), "counters": [str(counting)],
-        }  # fmt: skip
-    found = launch(tmp_path, SLEEPS, variables={SERVICES: json.dumps(services)})
+        services[name] = {"port": 1, "folder": str(tmp_path), "counters": [str(counting)]}
+    with answering(lambda: next(used_ns)) as told:
+        plain = {name: {**one, "cpu": told} for name, one in services.items()}
+        found = launch(tmp_path, SLEEPS, variables={SERVICES: json.dumps(plain)})
     totals = found.worker["totals"]
     asked = ("service_requests", "service_requests_redis", "service_requests_other")
     assert [totals[key] for key in asked] == [3.0, 3.0, 0.0], found.failure
-    assert totals["service_cpu"] == totals["service_cpu_redis"] + totals["service_cpu_other"]
+    # Asked in turn: 2 s from one answer to the next, less what that was before the window.
+    asked = ("service_cpu", "service_cpu_redis", "service_cpu_other")
+    assert [totals[key] for key in asked] == [0.0, 0.0, 0.0]
+
+
+def test_a_service_that_has_ended_is_named(tmp_path: Path) -> None:
+    services = {"redis": {"port": 1, "folder": str(tmp_path), "counters": [], "cpu": "nobody"}}
+    found = launch(tmp_path, SLEEPS, variables={SERVICES: json.dumps(services)})
+    assert (found.exit_code, found.failure) == (1, "the service redis ended during the run")
 
 
 def test_when_it_wakes_up_is_looked_at_throughout_the_window(tmp_path: Path) -> None:

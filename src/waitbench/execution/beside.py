@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from waitbench.model.worker import filled
-from waitbench.system import trees
+from waitbench.system.counters import asked
 from waitbench.system.ports import free_port
 
 SERVICES = "BENCH_SERVICES"
-"""The environment variable that has the services: as JSON, by name, ``port``, ``folder`` and
-``counters``, a command that prints them."""
+"""The environment variable that has the services: as JSON, by name, ``port``, ``folder``,
+``cpu``, under what its CPU time is told, and ``counters``, a command that prints them."""
 TRACEPOINT = "BENCH_TRACEPOINT"
 """The environment variable that has what system calls are counted by, if they are."""
 WAITING = "BENCH_WAITING"
@@ -111,7 +111,10 @@ class Beside:
         """By service what it has used so far, and what its own command says."""
         found: dict[str, dict[str, float]] = {}
         for name, service in self.services.items():
-            found[name] = {"cpu": trees.cpu_s(service["pid"])}
+            try:
+                found[name] = {"cpu": asked(service["cpu"]) / 1e9}
+            except OSError as error:
+                raise Failure(f"the service {name} ended during the run") from error
             if not service["counters"]:
                 continue
             code, said = self.call(service["counters"], 10.0)

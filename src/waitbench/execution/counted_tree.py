@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
+import psutil
+
 from waitbench.system import counters, trees
 
 _KILLED_WITHIN_S = 5.0
@@ -51,6 +53,8 @@ class CountedTree:
         self.pid = 0
         self.ended: dict[int, int] = {}
         """The exit codes of what has been waited for, by process."""
+        self._ended_s = 0.0
+        """The CPU time of these, and of what they have waited for."""
         self._stop_group = False
         self.events: counters.TreeCounters | None = None
         """``None`` where the kernel does not count for this user."""
@@ -98,12 +102,19 @@ class CountedTree:
             reading |= {"user_s": counted["cpu"] / 1e9, "switches_voluntary": counted["switches"]}
         else:
             reading |= {
-                "user_s": trees.cpu_s(self.pid),
-                "switches_voluntary": trees.switches(self.pid),
+                "user_s": self.cpu_s(),
+                "switches_voluntary": trees.switches(self.processes()),
             }
         if self.calls is not None:
             reading |= self.calls.reading()
         return reading
+
+    def cpu_s(self) -> float:
+        """CPU time so far, of what lives and of what has ended."""
+        if self.events is not None:
+            return self.events.reading("cpu")["cpu"] / 1e9
+        # A child that nobody has waited for, as its parent ignores its end, counts nowhere.
+        return self._ended_s + trees.cpu_s(self.processes())
 
     def switches(self) -> int:
         """The switches so far, where the kernel counts."""
@@ -114,16 +125,21 @@ class CountedTree:
         """Waits for what has ended; whether anything is left, adopted or started here."""
         while True:
             try:
-                pid, status = os.waitpid(-1, os.WNOHANG)
+                pid, status, used = os.wait4(-1, os.WNOHANG)
             except ChildProcessError:
                 return False
             if pid == 0:
                 return True
             self.ended[pid] = os.waitstatus_to_exitcode(status)
+            self._ended_s += used.ru_utime + used.ru_stime
+
+    def processes(self) -> list[psutil.Process]:
+        """All that was started here and has not been waited for, adopted or not."""
+        return trees.below(os.getpid())
 
     def others(self) -> set[int]:
         """All that runs of what was started here."""
-        return {pid for pid, _ in trees.identities(os.getpid())} - {os.getpid()}
+        return {pid for pid, _ in trees.identities(self.processes())}
 
     def namespaces(self) -> list[int]:
         """One process of each network namespace that it uses."""

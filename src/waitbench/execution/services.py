@@ -4,6 +4,7 @@ Each is a process of its own on a free port, and is ready before anybody asks it
 """
 
 import hashlib
+import os
 import shutil
 import subprocess
 import sys
@@ -16,18 +17,20 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import psutil
-
+from waitbench.execution.service_launch import ENDS_WITHIN_S
 from waitbench.model.errors import HarnessError
 from waitbench.model.scenario import Service, ServicePlan
 from waitbench.system import locks, variables
+from waitbench.system.counters import asked
 from waitbench.system.guard import GUARD
 from waitbench.system.locks import locked
 from waitbench.system.places import ROOT, SERVICES, Cache
 from waitbench.system.ports import free_port
-from waitbench.system.processes import kill_group, run_logged, tail
+from waitbench.system.processes import run_logged, tail
 
-_ENDS_WITHIN_S = 10.0
+_LAUNCH = Path(__file__).with_name("service_launch.py")
+_SPARE_S = 10.0
+"""What our launcher may take to end beyond what its service may."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,8 @@ class Server:
 
     service: Service
     pid: int
+    cpu: str
+    """Under what its CPU time is told: system/counters.py."""
     url: str
     log: Path
     process: "subprocess.Popen[bytes]" = field(repr=False, compare=False)
@@ -45,6 +50,13 @@ class Server:
     """The command that prints what it has counted, if there is one."""
     listeners: list[Callable[[], None]] = field(default_factory=list, repr=False, compare=False)
     """Called if it ends by itself."""
+
+    def cpu_s(self) -> float:
+        """What it and all that it has started have used. Raises ``HarnessError`` if gone."""
+        try:
+            return asked(self.cpu) / 1e9
+        except OSError as error:
+            raise HarnessError(f"the {self.service.name} ended during the run") from error
 
     def ended(self) -> str | None:
         """What is to be said of it if it has ended by itself."""
@@ -72,27 +84,25 @@ def serving(
         words = list(service.command(port, folder, python))
     else:
         words = [str(python), "-m", f"services.{service.module or service.name}"]
-    with log.open("wb") as output:
-        try:
-            process = subprocess.Popen(
-                words,
-                # Away from any .env of the user's.
-                cwd=folder,
-                env={**_environment(service, upstream, port, logs, cache), **more},
-                stdin=subprocess.PIPE,
-                stdout=output,
-                stderr=output,
-                start_new_session=True,
-            )
-        except OSError as error:
-            raise HarnessError(
-                f"The service {service.name} does not start: {error.strerror}."
-            ) from error
-    if service.command is not None:
-        GUARD.watch(process.pid)  # it does not end with its input
+    reading, writing = os.pipe()
+    with log.open("wb") as output, os.fdopen(reading) as report:
+        process = subprocess.Popen(
+            [sys.executable, "-I", str(_LAUNCH), str(writing), *words],
+            # Away from any .env of the user's.
+            cwd=folder,
+            env={**_environment(service, upstream, port, logs, cache), **more},
+            stdin=subprocess.PIPE,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+            pass_fds=[writing],
+        )
+        os.close(writing)
+        GUARD.watch(process.pid)
+        pid, cpu = report.readline().split() or ("0", "")
     told = threading.Event()
     counting = service.counting(port, folder, python) if service.counting else ()
-    server = Server(service, process.pid, url, log, process, folder, counting)
+    server = Server(service, int(pid), cpu, url, log, process, folder, counting)
     threading.Thread(target=_watch, args=(server, told), daemon=True).start()
     try:
         _wait_until_ready(server, upstream, cache)
@@ -101,15 +111,13 @@ def serving(
         told.set()
         process.terminate()
         try:
-            process.wait(_ENDS_WITHIN_S)
+            process.wait(ENDS_WITHIN_S + _SPARE_S)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
         assert process.stdin is not None, "opened with a pipe"
         process.stdin.close()
-        if service.command is not None:
-            kill_group(process.pid)  # what it has started need not end with it
-            GUARD.release(process.pid)
+        GUARD.release(process.pid)
 
 
 def _watch(server: Server, told: threading.Event) -> None:
@@ -123,16 +131,6 @@ def _watch(server: Server, told: threading.Event) -> None:
 def prepared(service: Service, cache: Cache, say: Callable[[str], None]) -> Mapping[str, str]:
     """Gets what a service runs on; settings that say where it is. Raises ``HarnessError``."""
     return service.prepare(cache.folder("services"), say) if service.prepare else {}
-
-
-def cpu_s(pid: int) -> float:
-    """What a process and those that it has started have used. Raises ``HarnessError`` if gone."""
-    try:
-        process = psutil.Process(pid)
-        times = [one.cpu_times() for one in (process, *process.children(recursive=True))]
-    except psutil.NoSuchProcess as error:
-        raise HarnessError("a service ended during the run") from error
-    return sum(one.user + one.system for one in times)
 
 
 def _environment(
@@ -151,7 +149,6 @@ def _environment(
         of_upstream = {service.upstream_variable: upstream}
     return {
         **variables.of_workload(),
-        "EXIT_WITH_STDIN": "1",
         "IP": "127.0.0.1",
         "PORT": str(port),
         **service.settings,
@@ -239,7 +236,7 @@ class Running:
         """What the launcher of a command is told of each: execution/worker_launch.py."""
         return {
             server.service.name: {
-                "pid": server.pid,
+                "cpu": server.cpu,
                 "port": int(server.url.rpartition(":")[2]),
                 "folder": str(server.folder),
                 "counters": list(server.counting),
@@ -253,7 +250,7 @@ class Running:
         Raises ``HarnessError`` where one has ended.
         """
         with self.blamed():
-            return {server.service.name: cpu_s(server.pid) for server in self.servers}
+            return {server.service.name: server.cpu_s() for server in self.servers}
 
     def ended(self) -> str | None:
         """What is to be said of the first server that has ended by itself, if one has."""

@@ -70,7 +70,7 @@ class Launch:
         self._wait(self.plain["ready"], "ready")
         ready_s = time.monotonic() - begun
         self._wait(self.plain["settled"], "settled", calm=_TIMES_RUNNING)
-        before = trees.identities(self.tree.pid)
+        before = trees.identities(self.tree.processes())
         # Twice: to ask a service is a request to it, too.
         asked, served = self.beside.service_counts(), self.beside.service_counts()
         first = self.tree.reading()
@@ -78,7 +78,8 @@ class Launch:
             Path(os.environ[WAITING]).touch()
         rhythm = self._sit(self.plain["window_s"], looks=True)
         last, served_last = self.tree.reading(), self.beside.service_counts()
-        after, memory = trees.identities(self.tree.pid), trees.proportional_bytes(self.tree.pid)
+        after = trees.identities(self.tree.processes())
+        memory = trees.proportional_bytes(self.tree.pid)
         lateness_ns = self._poke() if self.plain["poke"] else None
         totals = {
             "ready_s": ready_s,

@@ -31,6 +31,7 @@ _THIS_THREAD = 0
 _NO_GROUP = -1
 _CLOSE_ON_EXEC = 8
 _ATTRIBUTE_BYTES = 128
+_ANSWERED_WITHIN_S = 10.0
 _CLOCK_AT = 92
 """Where ``clockid`` is in the attributes."""
 
@@ -156,6 +157,17 @@ def answering(answer: Callable[[], int]) -> Iterator[str]:
         finally:
             listener.shutdown(socket.SHUT_RDWR)  # wakes the thread
             thread.join()
+
+
+def asked(name: str) -> int:
+    """What is told under a name. Raises ``OSError`` where nobody answers any more."""
+    with socket.socket(socket.AF_UNIX) as asking:
+        asking.settimeout(_ANSWERED_WITHIN_S)
+        asking.connect(f"\0{name}")
+        said = asking.recv(32)
+    if not said:
+        raise ConnectionError(f"{name} does not answer")
+    return int(said)
 
 
 def _answer(listener: socket.socket, answer: Callable[[], int]) -> None:

@@ -1,7 +1,7 @@
 """A process and all its descendants, read from ``/proc`` while they live (Linux, by psutil)."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -16,32 +16,39 @@ def processes(root: int) -> Iterator[psutil.Process]:
         yield from first.children(recursive=True)
 
 
-def identities(root: int) -> set[tuple[int, float]]:
+def below(root: int) -> list[psutil.Process]:
+    """The descendants of a process."""
+    with suppress(psutil.Error):
+        return psutil.Process(root).children(recursive=True)
+    return []
+
+
+def identities(those: Iterable[psutil.Process]) -> set[tuple[int, float]]:
     """Number and time of creation of each that runs."""
     return {
         (one.pid, one.create_time())
-        for one in processes(root)
+        for one in those
         if _status(one) not in (None, psutil.STATUS_ZOMBIE)
     }
 
 
-def cpu_s(root: int) -> float:
+def cpu_s(those: Iterable[psutil.Process]) -> float:
     """CPU seconds of those that run, and of children that these have waited for.
 
     What runs is read from its clock, in nanoseconds; what has ended counts in the kernel's ticks.
     """
     total = 0.0
-    for one in processes(root):
+    for one in those:
         with suppress(psutil.Error, OSError):
             ended = one.cpu_times()
             total += ended.children_user + ended.children_system + _clock_s(one.pid)
     return total
 
 
-def switches(root: int) -> int:
+def switches(those: Iterable[psutil.Process]) -> int:
     """Context switches of all threads that run."""
     total = 0
-    for one in processes(root):
+    for one in those:
         with suppress(psutil.Error, OSError):
             for thread in one.threads():
                 status = Path(f"/proc/{one.pid}/task/{thread.id}/status").read_text()
