@@ -14,7 +14,7 @@ from waitbench.analysis.verdicts import GateOutcome, Verdict
 from waitbench.model.errors import ExitCode
 from waitbench.model.metrics import BY_NAME, METRICS, SEEN_FROM_OUTSIDE
 from waitbench.model.record import Record
-from waitbench.model.run import DISTURBED, FAILED, LOST_ITEMS, NOT_BUILT, TIMED_OUT
+from waitbench.model.run import DISTURBED, FAILED, LOST_ITEMS, NOT_BUILT, TIMED_OUT, UNANSWERED
 
 CRITERIA = parse(["system:10%", "cpu:10%"], METRICS)
 SYSTEM, CPU = CRITERIA
@@ -74,6 +74,25 @@ def test_the_fix_that_parks_instead_of_spinning_passes_and_its_reversal_fails() 
     ))  # fmt: skip
     assert {j.criterion.metric.name for j in undone.failures} == {"steady", "cpu"}
     assert undone.exit_code is ExitCode.REGRESSION
+
+
+@pytest.mark.parametrize(
+    ("steady", "outcome"), [(2.0, GateOutcome.FAIL), (1.0, GateOutcome.NOT_MEASURED)]
+)
+def test_a_candidate_that_leaves_a_poke_unanswered_is_judged_by_its_window_and_never_passes(
+    steady: float, outcome: GateOutcome
+) -> None:
+    record = waiting("a", steady=steady)
+    for place in (3, 5):
+        run = record.of("new")[place]
+        lacking = {key: v for key, v in run.metrics.items() if not key.startswith("item_latency")}
+        record.measurements.remove(run)
+        record.add(replace(run, metrics=lacking, marks=(UNANSWERED,)))
+    verdict = defaults(record)
+    assert verdict.outcome is outcome
+    (failed,) = verdict.failed_runs
+    assert (failed.label, failed.count) == ("new", 2)
+    assert "lateness is not measured" in failed.message
 
 
 def test_without_a_change_nothing_fails_and_nothing_is_open() -> None:

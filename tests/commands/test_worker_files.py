@@ -76,6 +76,18 @@ def test_the_gate_fails_on_a_program_that_wakes_up_more_often(
     assert done.returncode == 1, done.stdout + done.stderr
 
 
+def test_a_run_whose_poke_fails_has_the_figures_of_its_window(
+    run_compare: Compare, tmp_path: Path
+) -> None:
+    file = worker(tmp_path, "[poke]\ncommand = 'false'\n")
+    done = run_compare(program(tmp_path, "a", 0.1), "--worker", file, *QUICKLY)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (run,) = runs_of(tmp_path / "results").values()
+    assert run["time_cpu_steady"]["value"] > 0
+    assert "item_latency_p50" not in run
+    assert "the poke was not answered" in " ".join(done.stdout.split())
+
+
 SERVICE = "[services.other]\ncommand = '{}'\nready = {{ command = 'true' }}\n"
 
 

@@ -235,6 +235,29 @@ def test_a_worker_that_is_ready_by_its_port_has_not_been_connected_to(tmp_path: 
     assert (tmp_path / "run" / "stdout").read_text() == ""
 
 
+@pytest.mark.parametrize(
+    ("poke", "said"),
+    [
+        ("command = 'false'", "the poke ended with exit code 1"),
+        ("command = 'true'\ndone = { log = 'never', within = 0.3 }", "was not done within 0.3 s"),
+        ("command = 'sleep 60'\ndone = { exit = true, within = 0.3 }", "not done within 0.3 s"),
+    ],
+)
+@pytest.mark.parametrize("ends", [True, False])
+def test_a_run_whose_poke_fails_keeps_what_its_window_measured(
+    ends: bool, poke: str, said: str, tmp_path: Path
+) -> None:
+    code = SLEEPS if ends else f"import signal\nsignal.signal(15, signal.SIG_IGN)\n{SLEEPS}"
+    calm = CALM if ends else CALM.replace("stop_within = 20", "stop_within = 0.3")
+    found = launch(tmp_path, code, f"{calm}[poke]\n{poke}\n")
+    assert (found.exit_code, found.failure) == (0, "")
+    assert found.rise("monotonic_ns") > 0.4e9
+    assert found.worker["lateness_ns"] == []
+    assert found.worker["lateness_max_ns"] is None
+    assert said in found.worker["unanswered"]
+    assert ("stop_s" in found.worker["totals"]) is ends
+
+
 READY = "ready = { log = 'never', within = 0.3 }\n"
 
 
@@ -267,12 +290,6 @@ READY = "ready = { log = 'never', within = 0.3 }\n"
             CALM.replace("stop_within = 20", "stop_within = 0.3"),
             "it did not end within 0.3 s of SIGTERM; killed",
         ),
-        (
-            SLEEPS,
-            CALM + "[poke]\ncommand = 'true'\ndone = { log = 'never', within = 0.3 }\n",
-            "what it was poked with was not done within 0.3 s",
-        ),
-        (SLEEPS, CALM + "[poke]\ncommand = 'false'\n", "the poke ended with exit code 1"),
         (
             "import os, time\nprint('up')\nwhile not os.path.exists('x'): time.sleep(0.01)",
             CALM + "[poke]\ncommand = 'touch x'\ndone = { log = 'never' }\n",

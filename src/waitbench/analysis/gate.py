@@ -17,15 +17,16 @@ from waitbench.analysis.rounds import all_rounds, mostly_disturbed
 from waitbench.analysis.verdicts import GateOutcome
 from waitbench.model.errors import ExitCode
 from waitbench.model.record import Record
-from waitbench.model.run import DISTURBED, NOT_SUPPORTED
+from waitbench.model.run import DISTURBED, NOT_SUPPORTED, UNANSWERED
 
+_UNANSWERED = "the poke was not answered, and its lateness is not measured"
 _ENOUGH_DISTURBED = 8
 """Disturbed rounds after which the machine is given up, if they are most of all rounds."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class FailedRuns:
-    """The runs of one revision in one scenario that gave no measurement."""
+    """The runs of one revision in one scenario that gave no measurement, or only a part of it."""
 
     label: str
     scenario: str
@@ -230,10 +231,16 @@ def _rounds_of(records: Sequence[Record]) -> int:
 
 
 def failed_runs(record: Record) -> list[FailedRuns]:
-    """The runs of a scenario that gave no measurement, but for those made again since."""
-    failures = record.failures
+    """The runs of a scenario that gave no measurement, but for those made again since.
+
+    One whose poke was not answered is among them: what its window measured is judged, and can fail,
+    but without a lateness it is no pass.
+    """
+    failures = [(one.label, one.message) for one in record.failures] + [
+        (one.label, _UNANSWERED) for one in record.measurements if UNANSWERED in one.marks
+    ]
     return [
-        FailedRuns(label=label, scenario=record.scenario, count=len(own), message=own[-1].message)
+        FailedRuns(label=label, scenario=record.scenario, count=len(own), message=own[-1])
         for label in record.context.labels
-        if (own := [one for one in failures if one.label == label])
+        if (own := [message for of, message in failures if of == label])
     ]

@@ -17,7 +17,7 @@ from waitbench.families import selection
 from waitbench.model.environment import OriginChoice
 from waitbench.model.errors import ExitCode, HarnessError, UsageError, masked
 from waitbench.model.record import Record
-from waitbench.model.run import BY_PROC, RESTARTED
+from waitbench.model.run import BY_PROC, RESTARTED, UNANSWERED
 from waitbench.model.worker import WorkerFile
 from waitbench.pipeline.comparing import Comparing
 from waitbench.pipeline.concluding import Output
@@ -238,6 +238,8 @@ def _remarks(row: statistics.Row) -> Iterator[str]:
         yield from (f"{reason}: {one.message}" for reason, one in row.last_failures.items())
     if RESTARTED in row.marks:
         yield f"{row.estimates['restarts'].value:.3g} processes began while it waited"
+    if UNANSWERED in row.marks:
+        yield "the poke was not answered"
     if BY_PROC in row.marks:
         yield "read from /proc: what ended meanwhile is missing"
     rhythm = row.rhythm

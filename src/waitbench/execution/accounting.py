@@ -17,7 +17,15 @@ from waitbench.model.metrics import (
     USER_STEADY,
     weighted_quantile,
 )
-from waitbench.model.run import BY_PROC, OVERDUE, RESTARTED, UNBALANCED, Measurement, Timing
+from waitbench.model.run import (
+    BY_PROC,
+    OVERDUE,
+    RESTARTED,
+    UNANSWERED,
+    UNBALANCED,
+    Measurement,
+    Timing,
+)
 from waitbench.system.sampling import ClockSampler, Samples
 
 TOLERANCE = 0.02
@@ -122,6 +130,7 @@ def marks_of(
     more = {
         OVERDUE: _is_overdue(_workers(reports, launched)),
         RESTARTED: any(one.get("totals", {}).get("processes_begun") for one in reports),
+        UNANSWERED: any(one.get("unanswered") for one in reports),
         BY_PROC: any(one.get("by_proc") for one in reports),
     }
     return (*marks, *(mark for mark, is_so in more.items() if is_so))

@@ -21,6 +21,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,10 @@ _MOST_LOOKS, _LEAST_BETWEEN_LOOKS_S = 40, 0.05
 
 A look costs this program CPU, and the worker none that shows (docs/trials/looking-cost.txt). Fewer
 would not show a period that a window holds three times."""
+
+
+class Unanswered(Failure):
+    """Why what it was woken up with was not done; what came before is measured all the same."""
 
 
 class Launch:
@@ -80,7 +85,11 @@ class Launch:
         last, served_last = self.tree.reading(), self.beside.service_counts()
         after = trees.identities(self.tree.processes())
         memory = trees.proportional_bytes(self.tree.pid)
-        lateness_ns = self._poke() if self.plain["poke"] else None
+        lateness_ns, unanswered = None, ""
+        try:
+            lateness_ns = self._poke() if self.plain["poke"] else None
+        except Unanswered as failure:
+            unanswered = str(failure)
         totals = {
             "ready_s": ready_s,
             "memory_bytes": memory,
@@ -88,11 +97,18 @@ class Launch:
             "processes_begun": len(after - before),
             **_of_services(asked, served, served_last),
         }
+        self._require_alive("before it was told to end")
         told = time.monotonic()
-        self._stop()
-        totals["stop_s"] = time.monotonic() - told
+        try:
+            self._stop()
+            totals["stop_s"] = time.monotonic() - told
+        except Failure:
+            # Who is too busy to answer may be too busy to end.
+            if not unanswered:
+                raise
+            self.tree.kill_all()
         end = self.tree.reading()
-        self._write(spawned_ns, first, last, end, lateness_ns, totals, rhythm)
+        self._write(spawned_ns, first, last, end, lateness_ns, unanswered, totals, rhythm)
 
     # Starting and ending.
 
@@ -115,7 +131,6 @@ class Launch:
     def _stop(self) -> None:
         """Ends the worker as its file says, and whatever it leaves."""
         number = getattr(signal, f"SIG{self.plain['stop']}")
-        self._require_alive("before it was told to end")
         self.tree.signal(number)
         within_s = self.plain["stop_within_s"]
         end = time.monotonic() + within_s
@@ -222,19 +237,31 @@ class Launch:
     # Asking and waking up.
 
     def _poke(self) -> int:
-        """Wakes it up; the nanoseconds from when that was sent to when it was done."""
-        poke = self.plain["poke"]
+        """Wakes it up; the nanoseconds from when that was sent to when it was done.
+
+        Raises ``Unanswered``.
+        """
         self.beside.forget_output()
-        begun_ns = time.monotonic_ns()
         process = subprocess.Popen(
-            self.beside.words(poke["command"]),
+            self.beside.words(self.plain["poke"]["command"]),
             cwd=self.beside.folder,
             env=self.beside.variables(),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
+            start_new_session=True,
         )
+        try:
+            return self._await_answer(process)
+        finally:
+            if process.pid not in self.tree.ended:
+                with suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+
+    def _await_answer(self, process: "subprocess.Popen[bytes]") -> int:
+        begun_ns = time.monotonic_ns()
         assert process.stdout is not None
-        done, sent_ns, said = poke["done"], None, b""
+        done, sent_ns, said = self.plain["poke"]["done"], None, b""
         os.set_blocking(process.stdout.fileno(), False)
         end = time.monotonic() + done["within"]
         code = None
@@ -247,18 +274,20 @@ class Launch:
             if code is None and process.pid in self.tree.ended:
                 code = process.returncode = self.tree.ended[process.pid]
                 if code:
-                    raise Failure(f"the poke ended with exit code {code}")
+                    raise Unanswered(f"the poke ended with exit code {code}")
             if code == 0 if done["exit"] else self._holds(done):
                 break
             self._require_alive("before what it was poked with was done")
             if time.monotonic() > end:
-                raise Failure(f"what it was poked with was not done within {done['within']:g} s")
+                within = f"{done['within']:g} s"
+                raise Unanswered(f"what it was poked with was not done within {within}")
             time.sleep(0.001)
         done_ns = time.monotonic_ns()
         if process.pid not in self.tree.ended:
-            self._until(
-                lambda: process.pid in self.tree.ended, 10.0, "the poke did not end; killed"
-            )
+            try:
+                self._until(lambda: process.pid in self.tree.ended, 10.0, "the poke did not end")
+            except Failure as failure:
+                raise Unanswered(str(failure)) from failure
             process.returncode = self.tree.ended[process.pid]
         said += process.stdout.read() or b""
         told = re.search(rb"^lateness ([0-9.]+)$", said, re.MULTILINE)
@@ -285,6 +314,7 @@ class Launch:
         last: Mapping[str, Any],
         end: Mapping[str, Any],
         lateness_ns: int | None,
+        unanswered: str,
         totals: Mapping[str, float],
         rhythm: Sequence[Mapping[str, float]],
     ) -> None:
@@ -305,6 +335,7 @@ class Launch:
             "polls": None,
             "lateness_ns": [] if lateness_ns is None else [(lateness_ns, 1)],
             "lateness_max_ns": lateness_ns,
+            "unanswered": unanswered,
             "totals": totals,
             "samples": rhythm,
         }

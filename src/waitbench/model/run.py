@@ -31,6 +31,8 @@ RESTARTED = "restarted"
 """The mark of a run in which processes of the worker began while it was to wait."""
 BY_PROC = "by-proc"
 """The mark of a run that the kernel did not count: it was read from /proc, as long as it lived."""
+UNANSWERED = "unanswered"
+"""The mark of a run whose poke failed or was not answered in time: its lateness is not measured."""
 UNBALANCED = "unbalanced"
 """The mark of a run whose CPU does not add up to hyperfine's total, or has a part below zero."""
 

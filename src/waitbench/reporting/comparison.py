@@ -17,6 +17,7 @@ from waitbench.model.run import (
     HARMLESS,
     OVERDUE,
     RESTARTED,
+    UNANSWERED,
     UNBALANCED,
     Outcome,
 )
@@ -274,6 +275,11 @@ def _warnings(row: Row) -> Iterator[str]:
         yield (
             f"in {row.marks[RESTARTED]} of {runs} processes of it began while it was to wait: it "
             "restarts what ends, or starts programs"
+        )
+    if UNANSWERED in row.marks:
+        yield (
+            f"in {row.marks[UNANSWERED]} of {runs} the poke was not answered: lateness is not "
+            "measured there"
         )
     if BY_PROC in row.marks:
         yield (
