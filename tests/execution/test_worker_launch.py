@@ -14,11 +14,13 @@ import psutil
 import pytest
 
 from waitbench.engines import worker_file
+from waitbench.execution.accounting import metrics_of
 from waitbench.execution.bench import (
     _WORKER_LAUNCH,
     PROBE_DIRECTORY,
 )
 from waitbench.execution.beside import SERVICES, TRACEPOINT
+from waitbench.model.run import Timing
 from waitbench.system.counters import answering
 from waitbench.system.instruments import find_sampler, find_system_calls
 from waitbench.system.places import PACKAGE
@@ -256,6 +258,31 @@ def test_a_run_whose_poke_fails_keeps_what_its_window_measured(
     assert found.worker["lateness_max_ns"] is None
     assert said in found.worker["unanswered"]
     assert ("stop_s" in found.worker["totals"]) is ends
+
+
+BURNS = "{revision} -S -c 'import time\nwhile time.process_time() < 0.4: pass'"
+
+
+def test_what_asks_and_wakes_a_worker_is_in_none_of_its_cpu(tmp_path: Path) -> None:
+    burns = json.dumps(BURNS)
+    more = (
+        CALM.replace("{ seconds = 0.1 }", f"{{ command = {burns} }}")
+        + f"[poke]\ncommand = {burns}\n"
+    )
+    found = launch(tmp_path, SLEEPS.replace("import time", "import time; time.sleep(0.1)"), more)
+    assert found.exit_code == 0, found.failure
+    launched = json.loads((tmp_path / "run" / "launched.json").read_text())
+    all_s = sum(one[f"{of}_s"] for one in launched["children"] for of in ("user", "system"))
+    assert all_s > 1.2
+    timing = Timing(real_s=9.0, user_s=all_s, system_s=0.1, rss_bytes=None, exit_code=0)
+    metrics = metrics_of(timing, launched, [found.worker])
+    assert 0 < metrics["time_cpu"] < 0.4
+    assert metrics["time_user"] + metrics["time_system"] == pytest.approx(metrics["time_cpu"])
+    parts = ("startup", "steady", "shutdown")
+    assert sum(metrics[f"time_cpu_{part}"] for part in parts) == pytest.approx(metrics["time_cpu"])
+    assert metrics["time_cpu_running"] < 0.4
+    # What settles a worker is after its start-up: the command is called three times.
+    assert metrics["time_startup"] == found.worker["totals"]["ready_s"]
 
 
 READY = "ready = { log = 'never', within = 0.3 }\n"

@@ -55,17 +55,19 @@ def metrics_of(
     """All metrics of one run, by key.
 
     ``launched`` is the report of our launcher (dataflows/support/launch.py), ``reports`` are those
-    of the probes in the workers (dataflows/support/probe.py).
+    of the probes in the workers (dataflows/support/probe.py). Of a command the launcher
+    (worker_launch.py) tells what it has used apart from the launcher and its helpers.
     """
-    children = launched["children"]
+    children, own = launched["children"], launched.get("worker")
+    switching = children if own is None else [own]
     metrics = {
         "time_wall_clock": timing.real_s,
-        "time_user": timing.user_s,
-        "time_system": timing.system_s,
-        "time_cpu": timing.cpu_s,
+        "time_user": timing.user_s if own is None else own["user_s"],
+        "time_system": timing.system_s if own is None else own["system_s"],
+        "time_cpu": timing.cpu_s if own is None else _cpu(own),
         "memory_peak_resident": timing.rss_bytes or max(child["rss_bytes"] for child in children),
-        "context_switches_voluntary": sum(child["switches_voluntary"] for child in children),
-        "context_switches_involuntary": sum(child["switches_involuntary"] for child in children),
+        "context_switches_voluntary": sum(one["switches_voluntary"] for one in switching),
+        "context_switches_involuntary": sum(one["switches_involuntary"] for one in switching),
     }
     workers = _workers(reports, launched)
     if workers:
@@ -73,6 +75,13 @@ def metrics_of(
         if not any(worker.get("speaks_for_all") for worker in workers):
             metrics["time_shutdown"] = _shutdown_s(launched, _polled(reports) or workers)
     return metrics
+
+
+def cpu_of_all(timing: Timing, launched: Mapping[str, Any]) -> float:
+    """All CPU seconds that a run's processes, and ours for it, have used."""
+    own = launched.get("worker")
+    # Nobody waits for the children of who ignores their ends, but the launcher has counted them.
+    return max(timing.cpu_s, _cpu(launched["launcher"]) + _cpu(own) if own else 0.0)
 
 
 def instrumented_metrics(
@@ -224,7 +233,8 @@ def _split(launched: Mapping[str, Any], workers: Sequence[Mapping[str, Any]]) ->
 
     Helpers are programs that a worker has started and waited for, such as a model. Those that it
     waits for after the last word of its probe are in its shutdown, so what runs beside a worker is
-    told from its start-up only with that: all CPU but start-up and our launcher's.
+    told from its start-up only with that: all CPU but start-up and our launcher's. What runs beside
+    a command is ours.
     """
     startup = sum(_cpu(worker["first_poll"]) for worker in workers)
     steady = sum(_steady_cpu(workers))
@@ -237,7 +247,7 @@ def _split(launched: Mapping[str, Any], workers: Sequence[Mapping[str, Any]]) ->
         "time_cpu_shutdown": shutdown,
         "time_cpu_helpers": helpers,
         "time_cpu_launcher": _cpu(launched["launcher"]) + beside,
-        "time_cpu_running": steady + shutdown + helpers + beside,
+        "time_cpu_running": steady + shutdown + helpers + (0.0 if "worker" in launched else beside),
     }
 
 
@@ -287,7 +297,7 @@ def _behaviour(workers: Sequence[Mapping[str, Any]]) -> dict[str, float]:
         for key, name in ((USER_STEADY, "user_s"), (SYSTEM_STEADY, "system_s")):
             behaviour[key] = sum(w["end_of_input"][name] - w["first_poll"][name] for w in workers)
     started = [
-        (w["first_poll"]["monotonic_ns"] - w["spawned_ns"]) / 1e9
+        (w.get("ready_ns", w["first_poll"]["monotonic_ns"]) - w["spawned_ns"]) / 1e9
         for w in workers
         if w.get("spawned_ns") is not None
     ]

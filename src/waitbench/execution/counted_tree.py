@@ -1,6 +1,7 @@
 """A command and all that it starts: counted by the kernel from outside, waited for, and killed."""
 
 import os
+import resource
 import signal
 import time
 from collections.abc import Mapping, Sequence
@@ -53,8 +54,10 @@ class CountedTree:
         self.pid = 0
         self.ended: dict[int, int] = {}
         """The exit codes of what has been waited for, by process."""
-        self._ended_s = 0.0
-        """The CPU time of these, and of what they have waited for."""
+        self.beside: set[int] = set()
+        """Children of this process that are not of the command."""
+        self._used: list[resource.struct_rusage] = []
+        """What each process of the command has used that was waited for here, with its own."""
         self._stop_group = False
         self.events: counters.TreeCounters | None = None
         """``None`` where the kernel does not count for this user."""
@@ -114,7 +117,23 @@ class CountedTree:
         if self.events is not None:
             return self.events.reading("cpu")["cpu"] / 1e9
         # A child that nobody has waited for, as its parent ignores its end, counts nowhere.
-        return self._ended_s + trees.cpu_s(self.processes())
+        ended_s = sum(one.ru_utime + one.ru_stime for one in self._used)
+        return ended_s + trees.cpu_s(self.processes())
+
+    def usage(self) -> dict[str, float]:
+        """What all of it has used, at its end; children that nobody waited for switched nowhere."""
+        user_s, system_s = (
+            sum(getattr(one, f"ru_{name}") for one in self._used) for name in ("utime", "stime")
+        )
+        # The kernel's counter has all; its parts are those of what was waited for.
+        share = system_s / (user_s + system_s) if user_s + system_s else 0.0
+        total_s = self.cpu_s()
+        return {
+            "user_s": (1 - share) * total_s,
+            "system_s": share * total_s,
+            "switches_voluntary": sum(one.ru_nvcsw for one in self._used),
+            "switches_involuntary": sum(one.ru_nivcsw for one in self._used),
+        }
 
     def switches(self) -> int:
         """The switches so far, where the kernel counts."""
@@ -131,7 +150,8 @@ class CountedTree:
             if pid == 0:
                 return True
             self.ended[pid] = os.waitstatus_to_exitcode(status)
-            self._ended_s += used.ru_utime + used.ru_stime
+            if pid not in self.beside:
+                self._used.append(used)
 
     def processes(self) -> list[psutil.Process]:
         """All that was started here and has not been waited for, adopted or not."""

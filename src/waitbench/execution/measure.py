@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from waitbench.execution.accounting import (
+    cpu_of_all,
     instrumented_metrics,
     marks_of,
     metrics_of,
@@ -142,7 +143,8 @@ class Measurer:
             marks = marks_of(timing, launched, reports)
             instrumented = instrumented_metrics(launched, reports, ready.sampler)
         services_cpu_s = sum(v for key, v in of_services.items() if key.startswith(_SERVICE_CPU))
-        metrics |= observed(before, after, metrics["time_cpu"] + services_cpu_s + used_s)
+        run_cpu_s = cpu_of_all(timing, launched) + services_cpu_s + used_s
+        metrics |= observed(before, after, run_cpu_s)
         metrics |= follower.observed()
         metrics |= self.energy.observed(drawn, drawn_after)
         if planned.instrumented:

@@ -71,9 +71,8 @@ class Launch:
                 shutil.copy(name, one.folder)
         spawned_ns = time.monotonic_ns()
         self._start()
-        begun = time.monotonic()
         self._wait(self.plain["ready"], "ready")
-        ready_s = time.monotonic() - begun
+        ready_ns = time.monotonic_ns()
         self._wait(self.plain["settled"], "settled", calm=_TIMES_RUNNING)
         before = trees.identities(self.tree.processes())
         # Twice: to ask a service is a request to it, too.
@@ -91,7 +90,7 @@ class Launch:
         except Unanswered as failure:
             unanswered = str(failure)
         totals = {
-            "ready_s": ready_s,
+            "ready_s": (ready_ns - spawned_ns) / 1e9,
             "memory_bytes": memory,
             "processes_ended": len(before - after),
             "processes_begun": len(after - before),
@@ -108,7 +107,7 @@ class Launch:
                 raise
             self.tree.kill_all()
         end = self.tree.reading()
-        self._write(spawned_ns, first, last, end, lateness_ns, unanswered, totals, rhythm)
+        self._write(spawned_ns, ready_ns, first, last, end, lateness_ns, unanswered, totals, rhythm)
 
     # Starting and ending.
 
@@ -250,6 +249,7 @@ class Launch:
             stdout=subprocess.PIPE,
             start_new_session=True,
         )
+        self.tree.beside.add(process.pid)
         try:
             return self._await_answer(process)
         finally:
@@ -310,6 +310,7 @@ class Launch:
     def _write(
         self,
         spawned_ns: int,
+        ready_ns: int,
         first: Mapping[str, Any],
         last: Mapping[str, Any],
         end: Mapping[str, Any],
@@ -325,6 +326,7 @@ class Launch:
             "is_unsplit": True,
             "by_proc": self.tree.events is None,
             "spawned_ns": spawned_ns,
+            "ready_ns": ready_ns,
             "loaded": None,
             "first_poll": first,
             "end_of_input": last,
@@ -346,6 +348,8 @@ class Launch:
         launched = {
             "launcher": _usage(os.getpid(), resource.getrusage(resource.RUSAGE_SELF)),
             "children": [_usage(self.tree.pid, used)],
+            # And without what asked and woke it up.
+            "worker": self.tree.usage(),
         }
         part = self.report.with_suffix(".part")
         part.write_text(json.dumps(launched))
