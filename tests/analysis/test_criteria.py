@@ -162,6 +162,7 @@ def test_the_defaults_are_about_what_waits_and_what_works() -> None:
         ("latency-p50:25%,5ms,together", "waiting"),
         ("latency:25%,50ms,together", "waiting"),
         ("rss:10%,8MiB,together", "waiting"),
+        ("memory:10%,8MiB,together", "waiting"),
         ("wakeups:5%", "waiting"),
         ("syscalls:5%", "waiting"),
         ("steady-system:25%,together", "waiting"),

@@ -157,6 +157,29 @@ while True: time.sleep(1)
     assert "1 process of it still ran 1 s after it was told to end; killed" in found.failure
 
 
+def test_the_memory_of_what_has_left_its_session_is_its_own(tmp_path: Path) -> None:
+    code = """
+import os, signal, time
+def end(*_):
+    os.kill(int(open("daemon").read()), 9)
+    os._exit(0)
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        held = b"x" * (64 * 2**20)
+        open("daemon", "w").write(str(os.getpid()))
+        print("up", flush=True)
+        while True: time.sleep(1)
+    os._exit(0)
+os.wait()
+signal.signal(signal.SIGTERM, end)
+while True: time.sleep(1)
+"""
+    found = launch(tmp_path, code)
+    assert found.exit_code == 0, found.failure
+    assert 64 * 2**20 < found.worker["totals"]["memory_bytes"] < 128 * 2**20
+
+
 def test_a_worker_begins_with_no_signal_blocked(tmp_path: Path) -> None:
     code = """
 import signal, time

@@ -5,10 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.records import context
+from waitbench.analysis.criteria import DEFAULTS, ask
 from waitbench.engines import worker_file
 from waitbench.families import selection
 from waitbench.families.worker.scenarios import scenario_of
 from waitbench.model.errors import HarnessError, UsageError
+from waitbench.model.record import Record
 from waitbench.model.scenario import Service
 
 SERVICE = """
@@ -72,6 +75,22 @@ def test_a_missing_program_of_a_service_is_said_with_what_installs_it(tmp_path: 
     with pytest.raises(HarnessError, match=r"no-such-program.*: apt-get install other"):
         missing.prepare(tmp_path, lambda _what: None)
     assert present.prepare(tmp_path, lambda _what: None) == {}
+
+
+def test_a_gate_asks_for_memory_and_cpu_after_start_up_and_not_for_what_is_ours_or_chance(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text("command = '{revision}'\n[poke]\ncommand = 'true'\n")
+    scenario = scenario_of(worker_file.read(path), quick=True)
+    record = Record(
+        scenario="mine", family="worker", parameters={}, context=context(["a", "b"]), waits=True,
+        metrics=scenario.metrics,
+    )  # fmt: skip
+    asked = {one.criterion.metric.name for one in ask([record], DEFAULTS)}
+    assert {"memory", "cpu-running", "cpu", "steady", "startup", "latency"} <= asked
+    # The peak of one process may be our launcher's, and the time to end is up to what it looks at.
+    assert asked.isdisjoint({"rss", "shutdown", "stop"})
 
 
 def test_parameters_fill_the_commands_of_services_with_what_the_scenario_has(

@@ -17,7 +17,7 @@ from waitbench.analysis.scan import slopes_by_round
 from waitbench.analysis.sequential import FEWEST_ROUNDS
 from waitbench.analysis.statistics import log_ratios
 from waitbench.model.errors import UsageError
-from waitbench.model.metrics import BY_NAME, INSTRUMENTED, Instruments, Metric
+from waitbench.model.metrics import BY_NAME, INSTRUMENTED, MEMORY, Instruments, Metric
 from waitbench.model.record import Record
 from waitbench.model.run import NOT_SUPPORTED
 
@@ -110,6 +110,7 @@ DEFAULTS = (
     Criterion(
         metric=BY_NAME["rss"], margin=0.10, floor=8 * 2.0**20, together=True, scope=Scope.WAITING
     ),
+    Criterion(metric=MEMORY, margin=0.10, floor=8 * 2.0**20, together=True, scope=Scope.WAITING),
     Criterion(metric=BY_NAME["wakeups"], margin=0.05, scope=Scope.WAITING),
     Criterion(metric=BY_NAME["syscalls"], margin=0.05, scope=Scope.WAITING),
     Criterion(metric=BY_NAME["steady-system"], margin=0.25, together=True, scope=Scope.WAITING),

@@ -69,6 +69,8 @@ def metrics_of(
         "context_switches_voluntary": sum(one["switches_voluntary"] for one in switching),
         "context_switches_involuntary": sum(one["switches_involuntary"] for one in switching),
     }
+    if own is not None:
+        del metrics["memory_peak_resident"]  # our launcher's is the least that it can be
     workers = _workers(reports, launched)
     if workers:
         metrics |= _split(launched, workers) | _behaviour(workers) | _lateness(workers)

@@ -83,7 +83,7 @@ class Launch:
         rhythm = self._sit(self.plain["window_s"], looks=True)
         last, served_last = self.tree.reading(), self.beside.service_counts()
         after = trees.identities(self.tree.processes())
-        memory = trees.proportional_bytes(self.tree.pid)
+        memory = trees.proportional_bytes(self.tree.processes())
         lateness_ns, unanswered = None, ""
         try:
             lateness_ns = self._poke() if self.plain["poke"] else None
@@ -91,7 +91,7 @@ class Launch:
             unanswered = str(failure)
         totals = {
             "ready_s": (ready_ns - spawned_ns) / 1e9,
-            "memory_bytes": memory,
+            **({} if memory is None else {"memory_bytes": memory}),
             "processes_ended": len(before - after),
             "processes_begun": len(after - before),
             **_of_services(asked, served, served_last),

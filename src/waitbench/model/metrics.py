@@ -148,11 +148,15 @@ SEEN_FROM_OUTSIDE = tuple(
 )
 """What a run gives whose workers say nothing of themselves, such as a user's own dataflow."""
 
-NOT_OF_COMMANDS = frozenset({"time_cpu_running", "time_shutdown"})
-"""Keys of what is not asked of runs that are counted from outside.
+MEMORY = Metric("memory", "memory_proportional", "byte", "memory of all processes (PSS)")
+"""That of what is counted from outside."""
 
-Their steady CPU is that of all processes, and after it comes the poke. What is told to end may take
-as long as is left until it looks: ``stop``, of family ``worker``.
+NOT_OF_COMMANDS = frozenset({"memory_peak_resident", "time_shutdown"})
+"""Keys of what runs do not give that are counted from outside.
+
+The greatest peak of one process would be our launcher's where the worker is small. What is told to
+end may take as long as is left until it looks, so that equal workers differ by any factor: ``stop``
+of family ``worker`` is that time, and no question of the gate.
 """
 
 PACED = frozenset({"time_cpu", "time_cpu_steady", "time_cpu_running", USER_STEADY, SYSTEM_STEADY})

@@ -57,12 +57,19 @@ def switches(those: Iterable[psutil.Process]) -> int:
     return total
 
 
-def proportional_bytes(root: int) -> int:
-    """The memory of those that run; what several share counts a part for each (PSS)."""
+def proportional_bytes(those: Iterable[psutil.Process]) -> int | None:
+    """The memory of those that run; what several share counts a part for each (PSS).
+
+    ``None`` where that of some may not be read: a part would look like all.
+    """
     total = 0
-    for one in processes(root):
-        with suppress(psutil.Error):
+    for one in those:
+        try:
             total += one.memory_full_info().pss
+        except psutil.AccessDenied:
+            return None
+        except psutil.Error:  # it has ended
+            continue
     return total
 
 

@@ -3,12 +3,12 @@
 Its scenarios are made of such files: ``scenarios.py``.
 """
 
-from waitbench.model.metrics import Metric
+from waitbench.model.metrics import MEMORY, Metric
 
 METRICS = (
     Metric("ready", "time_ready", "second", "time to ready"),
     Metric("stop", "time_stop", "second", "time to end when told"),
-    Metric("memory", "memory_proportional", "byte", "memory of all processes (PSS)"),
+    MEMORY,
     Metric("restarts", "processes_replaced", "count", "processes that began while it waited"),
     Metric("service-cpu", "service_cpu_steady", "second", "the services' CPU while it waited"),
     Metric("service-requests", "service_requests", "count", "requests to the services"),
