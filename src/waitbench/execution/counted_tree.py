@@ -59,6 +59,8 @@ class CountedTree:
         self._used: list[resource.struct_rusage] = []
         """What each process of the command has used that was waited for here, with its own."""
         self._stop_group = False
+        self._preempted: dict[int, int] = {}
+        """How often each thread had to leave its CPU to others, when it was last looked at."""
         self.events: counters.TreeCounters | None = None
         """``None`` where the kernel does not count for this user."""
         self.calls: counters.TreeCounters | None = None
@@ -97,17 +99,26 @@ class CountedTree:
         _kill([self.pid], number, self._stop_group)
 
     def reading(self) -> dict[str, Any]:
-        """CPU time in seconds, switches and, where they are counted, system calls so far."""
+        """CPU time in seconds, switches and, where they are counted, system calls so far.
+
+        The kernel's counter has all switches. Those of a thread that was preempted, which is no
+        wake-up of it, are known while it lives.
+        """
         now_ns = time.monotonic_ns()
         reading: dict[str, Any] = {"monotonic_ns": now_ns, "system_s": 0.0}
         if self.events is not None:
             counted = self.events.reading()
-            reading |= {"user_s": counted["cpu"] / 1e9, "switches_voluntary": counted["switches"]}
+            reading |= {"user_s": counted["cpu"] / 1e9, "switches": counted["switches"]}
         else:
-            reading |= {
-                "user_s": self.cpu_s(),
-                "switches_voluntary": trees.switches(self.processes()),
-            }
+            reading["user_s"] = self.cpu_s()
+        seen = trees.switches(self.processes())
+        for thread, (_, preempted) in seen.items():
+            self._preempted[thread] = max(preempted, self._preempted.get(thread, 0))
+        if self.events is not None:
+            preempted = sum(self._preempted.values())
+            reading["switches_voluntary"] = reading["switches"] - preempted
+        else:
+            reading["switches_voluntary"] = sum(voluntary for voluntary, _ in seen.values())
         if self.calls is not None:
             reading |= self.calls.reading()
         return reading

@@ -1,11 +1,14 @@
 """A process and all its descendants, read from ``/proc`` while they live (Linux, by psutil)."""
 
+import re
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
 import psutil
+
+_SWITCHES = re.compile(r"^(?:non)?voluntary_ctxt_switches:\s*(\d+)$", re.MULTILINE)
 
 
 def processes(root: int) -> Iterator[psutil.Process]:
@@ -45,16 +48,17 @@ def cpu_s(those: Iterable[psutil.Process]) -> float:
     return total
 
 
-def switches(those: Iterable[psutil.Process]) -> int:
-    """Context switches of all threads that run."""
-    total = 0
+def switches(those: Iterable[psutil.Process]) -> dict[int, tuple[int, int]]:
+    """Context switches of each thread that lives: when it went to sleep, when it was preempted."""
+    found: dict[int, tuple[int, int]] = {}
     for one in those:
-        with suppress(psutil.Error, OSError):
-            for thread in one.threads():
-                status = Path(f"/proc/{one.pid}/task/{thread.id}/status").read_text()
-                lines = (line for line in status.splitlines() if "_ctxt_switches" in line)
-                total += sum(int(line.split()[1]) for line in lines)
-    return total
+        with suppress(OSError):
+            for task in Path(f"/proc/{one.pid}/task").iterdir():
+                with suppress(OSError):
+                    status = (task / "status").read_text("utf-8", "replace")
+                    voluntary, involuntary = map(int, _SWITCHES.findall(status))
+                    found[int(task.name)] = voluntary, involuntary
+    return found
 
 
 def proportional_bytes(those: Iterable[psutil.Process]) -> int | None:
