@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+from packaging.utils import canonicalize_name
 
 import runner
 from waitbench import engines
@@ -40,6 +41,7 @@ def test_an_engine_says_what_anyone_may_ask_of_it(engine: Engine) -> None:
         assert folder is None or folder.is_dir()
     assert engine.carrier is None or (engine.carrier / "carrier.py").is_file()
     assert engine.runs_python is (engine.carrier is not None)
+    assert engine.package == canonicalize_name(engine.package)
     assert engine.remark()
     assert engine.traits(Path("nowhere")).capabilities <= set(CAPABILITIES)
     assert engines.split(f"{engine.name}@x") == (engine, "x")

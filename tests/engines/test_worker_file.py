@@ -69,6 +69,23 @@ def test_all_that_a_file_may_say_is_read(tmp_path: Path) -> None:
     assert found.poke.done == Condition(log="Job OK")
 
 
+@pytest.mark.parametrize(
+    ("text", "package", "extras"),
+    [
+        ("Werkzeug", "werkzeug", ()),
+        ("some_Package", "some-package", ()),
+        ("ruamel.yaml", "ruamel-yaml", ()),
+        ("uvicorn[standard]", "uvicorn", ("standard",)),
+        ("Celery[Redis, msgpack]", "celery", ("msgpack", "redis")),
+    ],
+)
+def test_a_package_has_one_name_however_it_is_spelled(
+    text: str, package: str, extras: tuple[str, ...], tmp_path: Path
+) -> None:
+    found = read(tmp_path, f"package = '{text}'\ncommand = 'x'\n")
+    assert (found.package, found.extras) == (package, extras)
+
+
 def test_a_changed_file_beside_it_is_another_worker(tmp_path: Path) -> None:
     digests = set()
     for text in ("pass\n", "import time\n"):
@@ -91,6 +108,13 @@ def test_a_changed_file_beside_it_is_another_worker(tmp_path: Path) -> None:
         (SHORTEST + 'files = ["../x"]\n', 2, "there is no file '../x' beside it"),
         (SHORTEST + 'with = ["redis==5.2.1"]\n', 2, "with: is for a package"),
         ('package = "x"\ncommand = "x"\nwith = ["redis>=5"]\n', 3, "is not pinned"),
+        (
+            "package = 'x'\ncommand = 'x'\nwith = ['Y_a==1', 'y-A==2']\n",
+            3,
+            "with: y-a is there twice",
+        ),
+        ("package = 'x y'\ncommand = 'x'\n", 1, "package: 'x y' is not a package's name"),
+        ("package = 'x==1'\ncommand = 'x'\n", 1, "package: 'x==1' is not a package's name"),
         ('command = "{revision} {redis.port}"\n', 1, "nothing fills {redis.port}"),
         ('command = "{revision} \'"\n', 1, "command: is not a command line"),
         ("command = []\n", 1, "command: is empty"),

@@ -43,6 +43,11 @@ def test_a_pin_gives_way_to_what_the_wheel_cannot_be_without(
     assert kept == tuple(pin for pin in PINS if pin not in given_up)
 
 
+def test_a_pin_gives_way_to_an_extra_that_is_wanted(tmp_path: Path) -> None:
+    asked = wheel(tmp_path, "confluent-kafka<=2.0.2; extra == 'kafka'")
+    assert accepted(PINS, asked, PYTHON, ["kafka"]) == PINS[1:]
+
+
 def test_what_is_not_a_wheel_is_an_error_of_that_revision(tmp_path: Path) -> None:
     broken, empty = tmp_path / "broken.whl", tmp_path / "empty.whl"
     broken.write_bytes(b"no archive")

@@ -118,6 +118,10 @@ def test_a_checkout_is_what_it_is_now_with_uncommitted_changes(
 
     committed = fingerprint()
     assert fingerprint() == committed
+    declared = folder / "pyproject.toml"
+    declared.write_text(declared.read_text().replace("stand-in", "Stand_In", 1))
+    assert fingerprint() != committed, "the same package, however it is spelled"
+    standin.git(folder, "checkout", "--quiet", ".")
     (folder / "src" / "main.rs").write_text("fn main() {}\n")
     changed = fingerprint()
     (folder / "new.txt").write_text("untracked")

@@ -104,7 +104,9 @@ class Engine(Protocol):
     example: str
     """One of its revisions, as it is typed behind the prefix."""
     package: str
-    """On the package index, and of wheels."""
+    """On the package index, and of wheels: its normalised name."""
+    extras: tuple[str, ...] = ()
+    """Of the package: what they need is installed with it."""
     module: str
     """The package's folder in ``site-packages``."""
     oldest: str | None = None

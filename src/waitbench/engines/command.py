@@ -23,6 +23,7 @@ class Command(Carried):
         self.worker = worker
         self.name = worker.name
         self.package = worker.package or ""
+        self.extras = worker.extras
         self.module = worker.module
         self.repository = worker.repository
         self.requirements = worker.beside

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 from packaging.requirements import InvalidRequirement, Requirement
+from packaging.utils import NormalizedName, canonicalize_name
 
 from waitbench.model.errors import UsageError
 from waitbench.model.scan import TOPOLOGY
@@ -92,7 +93,7 @@ class _Reader:
             "environment", "ready", "settled", "window", "gate_window", "stop", "stop_group",
             "stop_within", "services", "poke", "parameters", "install",
         )  # fmt: skip
-        package = self._get(table, "", "package", str, None)
+        package, extras = self._package(table)
         parameters = self._parameters(table)
         own = {PORT, FOLDER, HERE, PYTHON if package else REVISION, *parameters}
         services = {
@@ -120,6 +121,7 @@ class _Reader:
             sha256=digest.hexdigest(),
             command=command,
             package=package,
+            extras=extras,
             module=self._get(table, "", "module", str, (package or "").replace("-", "_")),
             repository=self._get(table, "", "repository", str, None),
             versions=self._texts(table, "", "versions", default=()),
@@ -246,17 +248,37 @@ class _Reader:
             self._require_known(value, here, known)
         return found
 
+    def _package(self, table: Mapping[str, Any]) -> tuple[NormalizedName | None, tuple[str, ...]]:
+        """Its normalised name, and the extras of it that are wanted."""
+        text = self._get(table, "", "package", str, None)
+        if text is None:
+            return None, ()
+        try:
+            named = Requirement(text)
+        except InvalidRequirement:
+            named = None
+        if named is None or named.specifier or named.url or named.marker:
+            self._wrong(
+                "package", f"{text!r} is not a package's name, such as rq or uvicorn[standard]"
+            )
+        return canonicalize_name(named.name), tuple(sorted(map(canonicalize_name, named.extras)))
+
     def _pins(self, table: Mapping[str, Any]) -> tuple[str, ...]:
         pins = self._texts(table, "", "with", default=())
         if pins and "package" not in table:
             self._wrong("with", "is for a package, and there is none")
+        names: set[str] = set()
         for text in pins:
             try:
-                specifiers = [*Requirement(text).specifier]
+                pin = Requirement(text)
             except InvalidRequirement as error:
                 self._wrong("with", f"{text!r} is not a requirement: {error}")
-            if len(specifiers) != 1 or specifiers[0].operator != "==":
+            if [one.operator for one in pin.specifier] != ["=="]:
                 self._wrong("with", f"{text!r} is not pinned: NAME==VERSION")
+            name = canonicalize_name(pin.name)
+            if name in names:
+                self._wrong("with", f"{name} is there twice")
+            names.add(name)
         return pins
 
     def _parameters(self, table: Mapping[str, Any]) -> Mapping[str, int | float | str]:

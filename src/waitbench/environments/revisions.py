@@ -31,6 +31,7 @@ from waitbench.system.installation import called
 
 FORMS = "a package beside it is +NAME==VERSION, a knob +KNOB:VALUE"
 _PACKAGE = re.compile(r"\+([A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?)==([^+/]*)$")
+_DECLARATION = r"""^name\s*=\s*["']([^"']+)["']"""
 _SETTING = re.compile(r"\+([a-z][a-z0-9_]*):([^+/]*)$")
 
 
@@ -280,5 +281,5 @@ def _checkout(folder: Path, engine: Engine) -> Checkout:
 def _declares(pyproject: Path, package: str) -> bool:
     if not pyproject.is_file():
         return False
-    declaration = rf"""^name\s*=\s*["']{re.escape(package)}["']"""
-    return re.search(declaration, pyproject.read_text("utf-8", "replace"), re.MULTILINE) is not None
+    names = re.findall(_DECLARATION, pyproject.read_text("utf-8", "replace"), re.MULTILINE)
+    return canonicalize_name(package) in map(canonicalize_name, names)

@@ -18,6 +18,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from waitbench.engines.base import PROGRAM, Engine
+from waitbench.environments import installed
 from waitbench.environments.repository import Repository
 from waitbench.environments.sources import WheelBuilder, reader_of
 from waitbench.model.environment import Environment, EnvironmentSpec, Facts, Interpreter, Toolchain
@@ -168,7 +169,8 @@ class Maker:
     def _install(self, spec: EnvironmentSpec, wheel: Path, folder: Path, log: Path) -> None:
         base = spec.python.executable
         install_s = self.limit_s or INSTALL_S
-        needed = accepted(self._needed(spec), wheel, spec.python)
+        extras = self.engine.extras
+        needed = accepted(self._needed(spec), wheel, spec.python, extras)
         beside = (*spec.revision.beside, *needed)
         # A copy of pip would be compiled anew for its only use; but what replaces pip needs one.
         shared = () if "pip" in map(_name, beside) else ("--symlink-app-data",)
@@ -177,7 +179,8 @@ class Maker:
         python = str(folder / "bin" / "python")
         # In a new environment pip would ask the index whether it is the newest each time.
         pip = [python, "-m", "pip", "--disable-pip-version-check", "install", "--no-input"]
-        run_logged([*pip, str(wheel), *beside], log, time_limit_s=install_s)
+        wanted = f"{wheel}[{','.join(extras)}]" if extras else str(wheel)
+        run_logged([*pip, wanted, *beside], log, time_limit_s=install_s)
         smoke_test = [python, "-I", "-c", self.engine.smoke_test]
         try:
             run_logged(smoke_test, log, time_limit_s=self.limit_s or IMPORT_S)
@@ -217,6 +220,7 @@ class Maker:
         else:
             what += [spec.commit or "", spec.identity, repr(toolchain)]
         what += sorted((*spec.revision.beside, *self._needed(spec)))
+        what += [f"[{extra}]" for extra in self.engine.extras]
         digest = hashlib.sha256("\0".join(what).encode()).hexdigest()
         return f"{spec.python.tag}-{digest[:16]}"
 
@@ -227,12 +231,11 @@ class Maker:
                 f"{spec.revision.label} did not install a package {self.engine.module}."
             )
         digests = _digests(package)
-        installed = sorted(path.stem for path in package.parent.glob("*.dist-info"))
-        prefix = f"{self.engine.package.replace('-', '_')}-"
+        there = installed.find_all(folder)
         traits = self.engine.traits(package)
         return Facts(
             python=spec.python.version,
-            package_version=next(n for n in installed if n.startswith(prefix)).split("-")[1],
+            package_version=there[canonicalize_name(self.engine.package)].version,
             extensions={
                 name: digest
                 for name, digest in digests.items()
@@ -240,7 +243,7 @@ class Maker:
             },
             package_sha256=_digest_of(digests),
             requirements=tuple(
-                name.replace("-", "==", 1) for name in installed if not name.startswith("pip-")
+                f"{name}=={one.version}" for name, one in sorted(there.items()) if name != "pip"
             ),
             compiler=toolchain.compiler if toolchain and spec.wheel is None else spec.compiler,
             capabilities=traits.capabilities,
@@ -283,14 +286,16 @@ def _digest_of(digests: Mapping[str, str]) -> str:
     return hashlib.sha256(json.dumps(digests).encode()).hexdigest()
 
 
-def accepted(pins: Sequence[str], wheel: Path, python: Interpreter) -> tuple[str, ...]:
+def accepted(
+    pins: Sequence[str], wheel: Path, python: Interpreter, extras: Sequence[str] = ()
+) -> tuple[str, ...]:
     """Those of ``pins``, such as ``httpx==0.27.2``, that are not against what the wheel asks for.
 
-    Of a package that it asks for in another version, it gets what it asks for. Raises
-    ``HarnessError`` for what is not a wheel.
+    With ``extras`` of it, what these ask for counts too. Of a package that it asks for in another
+    version, it gets what it asks for. Raises ``HarnessError`` for what is not a wheel.
     """
     try:
-        asked = _asked_for(wheel, python) if pins else []
+        asked = _asked_for(wheel, python, extras) if pins else []
     except (OSError, ValueError, zipfile.BadZipFile) as error:
         raise HarnessError(f"{wheel.name} is not a readable wheel: {error}") from error
     return tuple(
@@ -298,20 +303,20 @@ def accepted(pins: Sequence[str], wheel: Path, python: Interpreter) -> tuple[str
     )
 
 
-def _asked_for(wheel: Path, python: Interpreter) -> list[Requirement]:
+def _asked_for(wheel: Path, python: Interpreter, extras: Sequence[str]) -> list[Requirement]:
     """What it cannot be without, on this Python."""
     with zipfile.ZipFile(wheel) as archive:
         (name,) = [path for path in archive.namelist() if path.endswith(".dist-info/METADATA")]
         metadata = Metadata.from_email(archive.read(name), validate=False)
     here = {
-        "extra": "",
         "python_version": python.minor_text,
         "python_full_version": python.version,
     }
     return [
         one
         for one in metadata.requires_dist or ()
-        if one.marker is None or one.marker.evaluate(here)
+        if one.marker is None
+        or any(one.marker.evaluate({**here, "extra": extra}) for extra in ("", *extras))
     ]
 
 

@@ -10,6 +10,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from packaging.utils import NormalizedName
+
 PLACEHOLDER = re.compile(r"\{([a-z_][a-z0-9_-]*(?:\.[a-z]+)?)\}")
 """Such as ``{port}`` or ``{redis.port}``; other braces stay as they are."""
 
@@ -63,8 +65,10 @@ class WorkerFile:
     """Over the file and those that it names."""
     command: tuple[str, ...]
     ready: Condition
-    package: str | None = None
+    package: NormalizedName | None = None
     """What a revision is a release of; without one, a revision is a program."""
+    extras: tuple[str, ...] = ()
+    """Of the package, normalised."""
     module: str = ""
     """The folder of the package in ``site-packages``."""
     repository: str | None = None
