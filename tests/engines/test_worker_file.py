@@ -53,7 +53,7 @@ def test_a_program_needs_no_more_than_its_command(tmp_path: Path) -> None:
 def test_all_that_a_file_may_say_is_read(tmp_path: Path) -> None:
     (tmp_path / "task.py").write_text("pass\n")
     found = read(tmp_path, WHOLE)
-    assert (found.package, found.module) == ("some-package", "some_package")
+    assert (found.package, found.module) == ("some-package", "")
     assert found.versions == ("1.0", "2.0")
     assert found.beside == ("redis==5.2.1",)
     assert found.files == (tmp_path / "task.py",)

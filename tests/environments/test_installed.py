@@ -94,3 +94,81 @@ def test_extras_and_packages_beside_it_are_installed_however_they_are_spelled(
     more = facts("server[Standard]", path, cache, "with = ['BESIDE_it==1.0']\n")
     assert {"beside-it==1.0", "server==1.0"} <= set(plain.requirements)
     assert set(more.requirements) - set(plain.requirements) == {"fast-loop==1.0"}
+
+
+PROGRAM = "tool-1.0.data/scripts/tool"
+SHAPES = {
+    "namespace": ("tele-sdk", {"tele/sdk/trace/__init__.py": "", "tele/sdk/__init__.pyi": ""}),
+    "one file": ("one-file", {"one_file.py": ""}),
+    "another name": ("py-other", {"other/__init__.py": ""}),
+    "several": ("py-several", {"a/__init__.py": "", "b.py": "", "tests/__init__.py": "1 / 0\n"}),
+    "a program": ("tool", {PROGRAM: "#!python\nprint('one')\n"}),
+    "data": ("some-data", {"some-data-1.0.data/data/share/words.txt": "one"}),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_package_is_what_its_installer_recorded_whatever_its_shape(
+    shape: str, tmp_path: Path, cache: Cache
+) -> None:
+    name, files = SHAPES[shape]
+    found = facts(name, wheel(tmp_path / "one", name, files), cache)
+    assert (found.package_version, len(found.package_sha256)) == ("1.0", 64)
+    changed = dict.fromkeys(files, "# more\n")
+    more = facts(name, wheel(tmp_path / "two", name, changed), cache)
+    assert more.package_sha256 != found.package_sha256, "two builds, two digests"
+
+
+def test_one_build_has_one_digest_wherever_it_is_installed(tmp_path: Path) -> None:
+    # What starts a script names the environment, and so may what the installer writes.
+    files = {
+        "tool/__init__.py": "",
+        PROGRAM: "#!python\nprint('one')\n",
+        "tool-1.0.dist-info/entry_points.txt": "[console_scripts]\nstarted = tool:main\n",
+    }
+    digests = set()
+    for place in ("one", f"two{'-' * 100}"):
+        path = wheel(tmp_path / place, "tool", files)
+        digests.add(facts("tool", path, Cache(tmp_path / place / "cache")).package_sha256)
+    assert len(digests) == 1
+
+
+def test_a_compiled_program_is_among_the_compiled_parts(tmp_path: Path, cache: Cache) -> None:
+    parts = {PROGRAM: b"\x7fELF, one", "tool.so": b"", "tool.libs/liba.so.1": b"", "a.py": b""}
+    found = facts("tool", wheel(tmp_path / "one", "tool", parts), cache, "module = 'a'\n")
+    names = {Path(name).name for name in found.extensions}
+    assert names == {"tool", "tool.so", "liba.so.1"}
+    changed = wheel(tmp_path / "two", "tool", {**parts, PROGRAM: b"\x7fELF, two"})
+    assert facts("tool", changed, cache, "module = 'a'\n").extensions != found.extensions
+
+
+def test_what_none_of_its_modules_can_be_imported_of_is_not_built(
+    tmp_path: Path, cache: Cache
+) -> None:
+    broken = {"a.py": "import no_such_module\n", "b/__init__.py": "import no_such_module\n"}
+    error = made("py-broken", wheel(tmp_path, "py-broken", broken), cache)
+    assert isinstance(error, HarnessError)
+    assert "No module named 'no_such_module'" in str(error)
+
+
+def test_the_module_that_a_worker_file_names_is_the_one_that_is_imported(
+    tmp_path: Path, cache: Cache
+) -> None:
+    files = {"tool/__init__.py": "", "other.py": "1 / 0\n"}
+    path = wheel(tmp_path, "tool", files)
+    assert isinstance(made("tool", path, cache), Environment)
+    error = made("tool", path, Cache(tmp_path / "other"), "module = 'other'\n")
+    assert "ZeroDivisionError" in str(error)
+
+
+@pytest.mark.parametrize("damage", ["gone", "changed"])
+def test_an_environment_whose_files_are_not_those_that_were_installed_is_made_anew(
+    damage: str, tmp_path: Path, cache: Cache
+) -> None:
+    path = wheel(tmp_path, "one-file", {"one_file.py": "VALUE = 1\n"})
+    first = made("one-file", path, cache)
+    assert isinstance(first, Environment)
+    (module,) = first.folder.glob("lib/python*/site-packages/one_file.py")
+    module.unlink() if damage == "gone" else module.write_text("VALUE = 2\n")
+    assert made("one-file", path, cache) == first
+    assert module.read_text() == "VALUE = 1\n"

@@ -83,6 +83,9 @@ def test_two_commits_never_share_a_binary_though_their_files_are_equally_old(
     ]
     assert said == ["one\n", "two\n"]
     assert one.read_bytes() != two.read_bytes()
+    kept = [made[label] for label in ("one", "two")]
+    recorded = [env.facts.extensions for env in kept if isinstance(env, Environment)]
+    assert recorded[0] != recorded[1], "their digests are in the results"
     again = make("again=standin@r0.0.1", repository=repository)
     assert again["again"] == made["one"], "reused when complete"
 

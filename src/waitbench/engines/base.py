@@ -152,7 +152,9 @@ class Engine(Protocol):
     startup_s: float = 0.0
     """Roughly how long it takes until it reads, where that is long; runs may last so much more."""
     smoke_test: str
-    """A Python program that fails where the package was installed but cannot be used."""
+    """A Python program that fails where the package was installed but cannot be used.
+
+    Where it is empty, what the package installs is imported."""
     builder: Builder
 
     @property

@@ -122,7 +122,7 @@ class _Reader:
             command=command,
             package=package,
             extras=extras,
-            module=self._get(table, "", "module", str, (package or "").replace("-", "_")),
+            module=self._get(table, "", "module", str, ""),
             repository=self._get(table, "", "repository", str, None),
             versions=self._texts(table, "", "versions", default=()),
             beside=self._pins(table),

@@ -1,13 +1,99 @@
-"""What an environment has installed, as its installer recorded it."""
+"""What an environment has installed, as its installer recorded it.
 
-from collections.abc import Mapping
-from importlib.metadata import Distribution, distributions
+A package may be a folder, a part of a namespace, single modules, a program, or several of these,
+whatever it is called: so nothing is concluded from the names of folders.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import Distribution, PackagePath, distributions
 from pathlib import Path
 
 from packaging.utils import canonicalize_name
+
+_LIBRARIES = {".so", ".pyd", ".dylib"}
+_PROGRAMS = (b"\x7fELF", b"\xcf\xfa\xed\xfe")
+"""What a compiled program of Linux, or of macOS, begins with."""
+
+_IMPORT_ONE = """\
+import importlib, sys, traceback
+for name in {names}:
+    try:
+        importlib.import_module(name)
+    except Exception:
+        traceback.print_exc()
+    else:
+        sys.exit()
+sys.exit(1)
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Contents:
+    """What a package consists of."""
+
+    sha256: str
+    """Over all of its files."""
+    compiled: Mapping[str, str]
+    """The SHA-256 of each extension, library and program, by its path in ``site-packages``."""
 
 
 def find_all(folder: Path) -> Mapping[str, Distribution]:
     """All that an environment has, by normalised names: no package has two."""
     places = [str(path) for path in folder.glob("lib/python*/site-packages")]
     return {canonicalize_name(one.metadata["Name"]): one for one in distributions(path=places)}
+
+
+def read_contents(package: Distribution) -> Contents:
+    """Reads all files of a package. Raises ``OSError`` if one is gone.
+
+    Left out is what the installer made of them, which differs from place to place: metadata,
+    bytecode, scripts that only call a function, and the first line of a script.
+    """
+    generated = {one.name for one in package.entry_points if one.group.endswith("_scripts")}
+    digests, compiled = {}, {}
+    for path in sorted(package.files or ()):
+        is_outside = path.parts[0] == ".."
+        if _is_metadata(path) or path.suffix == ".pyc" or (is_outside and path.name in generated):
+            continue
+        content = Path(path.locate()).read_bytes()
+        if is_outside and content.startswith(b"#!"):
+            content = content.partition(b"\n")[2]
+        name = str(path)
+        digests[name] = hashlib.sha256(content).hexdigest()
+        if _LIBRARIES.intersection(path.suffixes) or content.startswith(_PROGRAMS):
+            compiled[name] = digests[name]
+    total = hashlib.sha256(json.dumps(digests).encode()).hexdigest()
+    return Contents(sha256=total, compiled=compiled)
+
+
+def import_test(package: Distribution) -> str:
+    """A Python program that fails where a package cannot be imported.
+
+    It imports what is called as the package is: ``sentry_sdk``, or ``opentelemetry.sdk``. Without
+    such a module, one of its modules is enough: some packages bring their tests, too. It is empty
+    where there are no modules.
+    """
+    modules = _modules(package)
+    name = canonicalize_name(package.metadata["Name"])
+    alike = [module for module in modules if canonicalize_name(module) == name]
+    first = [module for module in modules if "." not in module and not module.startswith("_")]
+    names = alike[:1] or first
+    return _IMPORT_ONE.format(names=names) if names else ""
+
+
+def _modules(package: Distribution) -> Sequence[str]:
+    """All that can be imported of it, folders included, those with the fewest dots first."""
+    found: set[str] = set()
+    for path in package.files or ():
+        is_module = path.suffix == ".py" or path.suffix in _LIBRARIES
+        parts = [*path.parts[:-1], path.name.partition(".")[0]]
+        if is_module and all(map(str.isidentifier, parts)):
+            found.update(".".join(parts[:count]) for count in range(1, len(parts) + 1))
+    return sorted(found, key=lambda name: (name.count("."), name))
+
+
+def _is_metadata(path: PackagePath) -> bool:
+    return path.parts[0].endswith(".dist-info")

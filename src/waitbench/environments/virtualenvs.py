@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
+from importlib.metadata import Distribution
 from pathlib import Path
 
 import msgspec
@@ -29,13 +30,11 @@ from waitbench.system.locks import locked
 from waitbench.system.places import Cache
 from waitbench.system.processes import IMPORT_S, INSTALL_S, run_logged
 
-_LAYOUT = "4"
+_LAYOUT = "5"
 """The layout of ``environment.json``; with another one, environments of before are unknown."""
 
 _FACTS = "environment.json"
 """Written last: where it is, the environment is whole."""
-
-_EXTENSION_SUFFIXES = (".so", ".pyd", ".dylib")
 
 _MISSING_MODULE = re.compile(r"^ModuleNotFoundError: No module named '([\w.]+)'", re.MULTILINE)
 _OF_SETUPTOOLS = ("pkg_resources", "distutils", "setuptools")
@@ -126,7 +125,7 @@ class Maker:
         folder = self.cache.folder("environments") / key
         say = partial(self.say, spec.revision.label)
         with locked(self.cache.lock_file(f"environment-{key}"), say):
-            facts = _read_facts(folder, self.engine.module)
+            facts = _read_facts(folder, self.engine.package)
             if facts is None:
                 # Never begun, interrupted half-way, or damaged since.
                 shutil.rmtree(folder, ignore_errors=True)
@@ -181,9 +180,11 @@ class Maker:
         pip = [python, "-m", "pip", "--disable-pip-version-check", "install", "--no-input"]
         wanted = f"{wheel}[{','.join(extras)}]" if extras else str(wheel)
         run_logged([*pip, wanted, *beside], log, time_limit_s=install_s)
-        smoke_test = [python, "-I", "-c", self.engine.smoke_test]
+        smoke_test = self.engine.smoke_test or installed.import_test(self._package(spec, folder))
+        if not smoke_test:
+            return
         try:
-            run_logged(smoke_test, log, time_limit_s=self.limit_s or IMPORT_S)
+            run_logged([python, "-I", "-c", smoke_test], log, time_limit_s=self.limit_s or IMPORT_S)
         except HarnessError as error:
             lack = self._known_lack(spec, log)
             raise (HarnessError(f"{lack} The log is {log}.") if lack else error) from error
@@ -225,30 +226,31 @@ class Maker:
         return f"{spec.python.tag}-{digest[:16]}"
 
     def _facts(self, spec: EnvironmentSpec, toolchain: Toolchain | None, folder: Path) -> Facts:
-        package = _package(folder, self.engine.module)
-        if package is None:
-            raise HarnessError(
-                f"{spec.revision.label} did not install a package {self.engine.module}."
-            )
-        digests = _digests(package)
-        there = installed.find_all(folder)
-        traits = self.engine.traits(package)
+        package = self._package(spec, folder)
+        contents = installed.read_contents(package)
+        traits = self.engine.traits(Path(str(package.locate_file(self.engine.module))))
         return Facts(
             python=spec.python.version,
-            package_version=there[canonicalize_name(self.engine.package)].version,
-            extensions={
-                name: digest
-                for name, digest in digests.items()
-                if name.endswith(_EXTENSION_SUFFIXES)
-            },
-            package_sha256=_digest_of(digests),
+            package_version=package.version,
+            extensions=contents.compiled,
+            package_sha256=contents.sha256,
             requirements=tuple(
-                f"{name}=={one.version}" for name, one in sorted(there.items()) if name != "pip"
+                f"{name}=={one.version}"
+                for name, one in sorted(installed.find_all(folder).items())
+                if name != "pip"
             ),
             compiler=toolchain.compiler if toolchain and spec.wheel is None else spec.compiler,
             capabilities=traits.capabilities,
             details=traits.details,
         )
+
+    def _package(self, spec: EnvironmentSpec, folder: Path) -> Distribution:
+        package = installed.find_all(folder).get(canonicalize_name(self.engine.package))
+        if package is None:
+            raise HarnessError(
+                f"{spec.revision.label} did not install a package {self.engine.package}."
+            )
+        return package
 
 
 def _name(requirement: str) -> str:
@@ -256,34 +258,18 @@ def _name(requirement: str) -> str:
     return canonicalize_name(Requirement(requirement).name)
 
 
-def _read_facts(folder: Path, module: str) -> Facts | None:
+def _read_facts(folder: Path, name: str) -> Facts | None:
     """What is known of an environment; ``None`` where it is not, or no more, what it was."""
     try:
         facts = msgspec.convert(json.loads((folder / _FACTS).read_text("utf-8")), Facts)
-        package = _package(folder, module)
         # Its interpreter is a link to one that may be gone.
-        if package is None or not (folder / "bin" / "python").exists():
+        if not (folder / "bin" / "python").exists():
             return None
-        return facts if _digest_of(_digests(package)) == facts.package_sha256 else None
-    except (OSError, ValueError, TypeError, AttributeError):
+        package = installed.find_all(folder)[canonicalize_name(name)]
+        is_whole = installed.read_contents(package).sha256 == facts.package_sha256
+        return facts if is_whole else None
+    except (OSError, ValueError, TypeError, AttributeError, KeyError):
         return None
-
-
-def _package(folder: Path, module: str) -> Path | None:
-    return next(folder.glob(f"lib/python*/site-packages/{module}"), None)
-
-
-def _digests(package: Path) -> Mapping[str, str]:
-    """The digest of each file of a package, by its path there."""
-    return {
-        str(path.relative_to(package)): hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in sorted(package.rglob("*"))
-        if path.is_file() and path.suffix != ".pyc"
-    }
-
-
-def _digest_of(digests: Mapping[str, str]) -> str:
-    return hashlib.sha256(json.dumps(digests).encode()).hexdigest()
 
 
 def accepted(

@@ -108,9 +108,9 @@ class Facts:
     package_version: str
     """As the package says; builds between two releases all carry the earlier one's."""
     extensions: Mapping[str, str]
-    """SHA-256 of each compiled extension, by its path in the package."""
+    """SHA-256 of each compiled extension, library and program, by its path in ``site-packages``."""
     package_sha256: str
-    """Over all files of the package, compiled or not."""
+    """Over all files that the package installed, compiled or not."""
     requirements: tuple[str, ...]
     """What is installed, as ``name==version``."""
     compiler: str | None

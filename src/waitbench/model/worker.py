@@ -70,7 +70,7 @@ class WorkerFile:
     extras: tuple[str, ...] = ()
     """Of the package, normalised."""
     module: str = ""
-    """The folder of the package in ``site-packages``."""
+    """What is imported to test the installation; without one, what the package installs."""
     repository: str | None = None
     versions: tuple[str, ...] = ()
     """The revisions that ``./waitbench workers`` measures."""
