@@ -116,22 +116,58 @@ def test_a_steady_beat_has_no_period_of_several_of_its_wakeups(window_s: float, 
         assert not rhythm.is_short
 
 
+def uneven(each_s: float) -> Made:
+    """A burst each so many seconds, of one to five wake-ups."""
+
+    def times(chance: random.Random, window_s: float) -> list[float]:
+        bursts = beat(each_s)(chance, window_s)
+        return [at + number * 0.005 for at in bursts for number in range(chance.randint(1, 5))]
+
+    return times
+
+
+@pytest.mark.parametrize(("runs", "series"), [(1, 100), (5, 20)])
+@pytest.mark.parametrize(
+    ("made", "window_s"),
+    [
+        (beat(0.5, jitter_s=0.005), 10.0),
+        (beat(0.5, 3, within_s=0.02), 5.0),
+        (uneven(1.0), 10.0),
+        (uneven(0.5), 5.0),
+        (uneven(1.75), 10.0),
+    ],
+)
+def test_what_comes_more_often_than_every_eighth_look_has_no_period(
+    made: Made, window_s: float, runs: int, series: int
+) -> None:
+    rhythms = [found(made, window_s=window_s, runs=runs, seed=seed) for seed in range(series)]
+    assert [one.period_s for one in rhythms if one.period_s is not None] == []
+    assert not any(one.is_short for one in rhythms)
+
+
+@pytest.mark.parametrize("runs", [1, 5])
+@pytest.mark.parametrize("each_s", [2.0, 2.3, 3.0])
+def test_uneven_bursts_have_no_period_of_several_of_them(each_s: float, runs: int) -> None:
+    for seed in range(20):
+        period_s = found(uneven(each_s), runs=runs, seed=seed).period_s
+        assert period_s is None or period_s == pytest.approx(each_s, rel=0.05)
+
+
 @pytest.mark.parametrize("made", [*map(poisson, (1, 3, 10, 50)), clustered, settling])
 def test_chance_has_no_period(made: Made) -> None:
     told = sum(found(made, seed=seed).period_s is not None for seed in range(30))
     assert told <= 2  # of 30, one in a hundred each
 
 
-@pytest.mark.parametrize(
-    "parts",
-    [
-        (beat(0.1, jitter_s=1e-3), beat(2.0, 8, within_s=0.05)),
-        (beat(0.7, 3, within_s=0.01), beat(2.0, 20, within_s=0.05)),
-        (beat(0.5, 3, within_s=0.01), beat(2.0, 20, within_s=0.05)),
-    ],
-)
-def test_of_two_periods_the_longer_is_what_the_window_must_hold(parts: Sequence[Made]) -> None:
-    assert found(both(*parts)).period_s == pytest.approx(2.0, rel=0.03)
+def test_of_two_periods_the_longer_is_what_the_window_must_hold() -> None:
+    made = both(beat(0.1, jitter_s=1e-3), beat(2.0, 8, within_s=0.05))
+    assert found(made).period_s == pytest.approx(2.0, rel=0.03)
+
+
+@pytest.mark.parametrize("faster_s", [0.5, 0.7, 1.0])
+def test_bursts_among_others_that_come_more_often_have_no_period(faster_s: float) -> None:
+    rhythm = found(both(beat(faster_s, 3, within_s=0.01), beat(2.0, 20, within_s=0.05)))
+    assert (rhythm.period_s, rhythm.is_short) == (None, False)
 
 
 @pytest.mark.parametrize("period_s", [6.0, 9.0])

@@ -2,7 +2,7 @@
 
 A period is a peak of the autocorrelation of the wake-ups in equal parts of the window (G. Box and
 G. Jenkins, "Time Series Analysis: Forecasting and Control", 1970, chapter 2), added up over the
-runs of a revision. It counts if both hold:
+runs of a revision. It counts if all hold:
 
 * It is higher than the highest in 99 of 100 series with the same bursts in random order: a
   permutation test (P. Good, "Permutation, Parametric, and Bootstrap Tests of Hypotheses", 2005).
@@ -10,6 +10,8 @@ runs of a revision. It counts if both hold:
   Neurophysiology 32, 1969), which is 1 if all come at one moment of a period, and 0 if they come
   evenly, is more than what a steady beat can seem to have that is faster than the looks at it,
   or one that has a wake-up more or less in some windows than fit into whole periods.
+* A window has no more bursts than such periods. Else several bursts would be one period: of bursts
+  that come regularly, and more often than can be told, some sizes repeat by chance.
 """
 
 import math
@@ -32,6 +34,9 @@ _LEAST_TOGETHER = 1.5
 _SHUFFLES, _RARE = 199, 0.01
 _APART = 0.05
 """Of a window: what is closer together is one burst."""
+_QUIET = 0.25
+"""Of the looks: as many have no more than what goes on all the time. Of a burst in every second
+look, half have more."""
 _MOST_BUSY = 0.5
 """Of a window: what takes longer is no burst."""
 
@@ -50,12 +55,13 @@ def find(counts: tuple[Series, ...]) -> tuple[float | None, float]:
     if looks < _FEWEST_LOOKS:
         return None, math.inf
     runs = [np.array(one[:looks], float) for one in counts]
-    period = _period(runs)
-    return None if period is None else period / looks, median(map(_bursts, runs))
+    bursts = median(map(_bursts, runs))
+    period = _period(runs, bursts)
+    return None if period is None else period / looks, bursts
 
 
-def _period(runs: Sequence[_Numbers]) -> float | None:
-    """The longest certain period, in looks."""
+def _period(runs: Sequence[_Numbers], bursts: float) -> float | None:
+    """The longest certain period, in looks, that has a burst each."""
     (correlation,) = _correlations([run[None, :] for run in runs])
     crossed = np.flatnonzero(correlation <= 0)
     if not len(crossed):
@@ -69,7 +75,7 @@ def _period(runs: Sequence[_Numbers]) -> float | None:
         after = correlation[min(lag + 1, last)]
         if correlation[lag] > max(limit, correlation[lag - 1]) and correlation[lag] >= after:
             period = _between(correlation, lag)
-            if _is_kept(runs, period):
+            if bursts <= math.ceil(len(runs[0]) / period) and _is_kept(runs, period):
                 return period
     return None
 
@@ -117,7 +123,7 @@ def _is_kept(runs: Sequence[_Numbers], period: float) -> bool:
 
 def _bursts(run: _Numbers) -> float:
     """How many bursts a series consists of; without end where it does not consist of any."""
-    background = float(np.median(run))
+    background = float(np.quantile(run, _QUIET))
     above = run - background
     places = np.flatnonzero(run > 3 * background)
     if run.sum() > 0 and above[places].sum() < _LEAST_STRENGTH * run.sum():
