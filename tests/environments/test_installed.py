@@ -2,6 +2,7 @@
 
 import platform
 import sys
+import tarfile
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -172,3 +173,32 @@ def test_an_environment_whose_files_are_not_those_that_were_installed_is_made_an
     module.unlink() if damage == "gone" else module.write_text("VALUE = 2\n")
     assert made("one-file", path, cache) == first
     assert module.read_text() == "VALUE = 1\n"
+
+
+def test_a_package_beside_it_that_is_not_for_this_python_is_said_with_what_names_another(
+    tmp_path: Path, cache: Cache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    backend = "def __getattr__(name):\n    raise ImportError('no distutils')\n"
+    build = "[build-system]\nrequires = []\nbuild-backend = 'old'\nbackend-path = ['.']\n"
+    with tarfile.open(tmp_path / "old_one-1.0.tar.gz", "w:gz") as archive:
+        for name, text in (("pyproject.toml", build), ("old.py", backend)):
+            (tmp_path / name).write_text(text)
+            archive.add(tmp_path / name, f"old_one-1.0/{name}")
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
+    path = wheel(tmp_path / "own", "server", {"server/__init__.py": ""})
+    error = made("server", path, cache, "with = ['Old_One==1.0']\n")
+    assert str(error).splitlines()[0] == (
+        f"old-one has no wheel for Python {HERE.minor_text} and could not be built: name another "
+        "Python with --python."
+    )
+    assert str(cache.root / "logs") in str(error)
+
+
+def test_what_cannot_be_imported_is_said_with_the_python_that_tried(
+    tmp_path: Path, cache: Cache
+) -> None:
+    module = "from collections import Iterable\n"
+    error = made("old", wheel(tmp_path, "old", {"old/__init__.py": module}), cache)
+    assert "ImportError: cannot import name 'Iterable'" in str(error).splitlines()[0]
+    assert f"Python {HERE.minor_text}: --python names another" in str(error)

@@ -37,6 +37,10 @@ _FACTS = "environment.json"
 """Written last: where it is, the environment is whole."""
 
 _MISSING_MODULE = re.compile(r"^ModuleNotFoundError: No module named '([\w.]+)'", re.MULTILINE)
+_UNBUILT = re.compile(
+    r"^(?:ERROR: )?Failed to build '([^']+)'|Failed building wheel for (\S+)", re.M
+)
+"""What pip says of a package that has no wheel, and of which it could make none."""
 _OF_SETUPTOOLS = ("pkg_resources", "distutils", "setuptools")
 """Modules that many packages use without asking for what brings them: Python did, up to 3.11."""
 _SETUPTOOLS = "setuptools==80.9.0"
@@ -179,7 +183,17 @@ class Maker:
         # In a new environment pip would ask the index whether it is the newest each time.
         pip = [python, "-m", "pip", "--disable-pip-version-check", "install", "--no-input"]
         wanted = f"{wheel}[{','.join(extras)}]" if extras else str(wheel)
-        run_logged([*pip, wanted, *beside], log, time_limit_s=install_s)
+        try:
+            run_logged([*pip, wanted, *beside], log, time_limit_s=install_s)
+        except HarnessError as error:
+            unbuilt = _UNBUILT.search(log.read_text("utf-8", "replace"))
+            if unbuilt is None:
+                raise
+            raise HarnessError(
+                f"{canonicalize_name(unbuilt[1] or unbuilt[2])} has no wheel for Python "
+                f"{spec.python.minor_text} and could not be built: name another Python with "
+                f"--python.\n{error}"
+            ) from error
         smoke_test = self.engine.smoke_test or installed.import_test(self._package(spec, folder))
         if not smoke_test:
             return
@@ -187,7 +201,12 @@ class Maker:
             run_logged([python, "-I", "-c", smoke_test], log, time_limit_s=self.limit_s or IMPORT_S)
         except HarnessError as error:
             lack = self._known_lack(spec, log)
-            raise (HarnessError(f"{lack} The log is {log}.") if lack else error) from error
+            if lack:
+                raise HarnessError(f"{lack} The log is {log}.") from error
+            python = spec.python.minor_text
+            raise HarnessError(
+                f"{error}\nThat was Python {python}: --python names another."
+            ) from error
 
     def _known_lack(self, spec: EnvironmentSpec, log: Path) -> str:
         """What a revision lacks that was installed and cannot be imported; empty if unknown."""
