@@ -148,6 +148,53 @@ def test_what_is_wrong_is_said_with_its_line_and_key(
 
 
 @pytest.mark.parametrize(
+    ("command", "sign"),
+    [
+        ("tail -f x | {revision}", "|"),
+        ("{revision} && true", "&&"),
+        ("{revision} || true", "||"),
+        ("cd x ; {revision}", ";"),
+        ("cd x; {revision}", ";"),
+        ("{revision} > log", ">"),
+        ("{revision} >log", ">log"),
+        ("{revision} >> log", ">>"),
+        ("{revision} < in", "<"),
+        ("{revision} &", "&"),
+        ("{revision}&", "&"),
+        ("{revision} 2> log", "2>"),
+        ("{revision} 2>&1", "2>&1"),
+        ("{revision} &> log", "&>"),
+    ],
+)
+def test_what_only_a_shell_understands_is_refused(command: str, sign: str, tmp_path: Path) -> None:
+    for text, key in (
+        (f"command = '{command}'\n", "command"),
+        (f"{SHORTEST}ready = {{ command = '{command}' }}\n", "ready.command"),
+        (f"{SHORTEST}[poke]\ncommand = '{command}'\n", "poke.command"),
+        (f"{SHORTEST}[services.a]\ncommand = '{command}'\n", "services.a.command"),
+        (f"{SERVICE}counters = '{command}'\n", "services.a.counters"),
+    ):
+        with pytest.raises(UsageError) as caught:
+            read(tmp_path, text)
+        assert f"{key}: {sign} is for a shell, and there is none" in str(caught.value)
+        assert '= ["sh", "-c", "…"]' in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        """'{revision} --sep "|" --on "a & b" --two=";" x'""",
+        """'{revision} http://x/?a=1&b=2 --of={a>b} a|b'""",
+        """'sh -c "{revision} > log 2>&1"'""",
+        """["{revision}", "|", ">"]""",
+        """'{revision} \\;'""",
+    ],
+)
+def test_quoted_and_listed_signs_are_arguments(command: str, tmp_path: Path) -> None:
+    assert read(tmp_path, f"command = {command}\n").command
+
+
+@pytest.mark.parametrize(
     ("content", "name", "said"),
     [
         (b"command = ", "mine.toml", "is not TOML"),

@@ -27,6 +27,9 @@ _OF_A_SERVICE = ("port", "folder")
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,30}")
 _PARAMETER = re.compile(r"[a-z][a-z0-9_]{0,30}")
 _MOST_S = 3600.0
+_QUOTED = re.compile(r"""'[^']*'|"(?:\\.|[^"\\])*"|\\.""")
+_SHELL = re.compile(r"(?:^|(?<=\s))(?:[|&;]+|&?\d*[<>]\S*)(?=\s|$)|(?<=\S)[;&](?=\s|$)")
+"""What a shell takes as its own: pipes, redirections, ends of commands."""
 
 REVISION, PORT, FOLDER, PYTHON, HERE = "revision", "port", "folder", "python", "here"
 """What a worker's own command may have in braces: the program that is the revision, a free port,
@@ -221,6 +224,7 @@ class _Reader:
         here, given = _join(at, key), table[key]
         words = given
         if isinstance(given, str):
+            self._require_no_shell(given, here)
             try:
                 words = shlex.split(given)
             except ValueError as error:
@@ -232,6 +236,15 @@ class _Reader:
         for word in words:
             self._require_known(word, here, known)
         return tuple(words)
+
+    def _require_no_shell(self, text: str, here: str) -> None:
+        sign = _SHELL.search(_QUOTED.sub("_", text))
+        if sign is not None:
+            self._wrong(
+                here,
+                f"{sign[0]} is for a shell, and there is none. With one: "
+                f'{here.rpartition(".")[2]} = ["sh", "-c", "…"]',
+            )
 
     def _require_known(self, text: str, at: str, known: set[str]) -> None:
         for name in PLACEHOLDER.findall(text):
