@@ -27,6 +27,8 @@ def idle():
     while True: time.sleep(0.5)
 def needle():
     while True: time.sleep(0.01)
+def haystack():
+    while True: time.sleep(0.002)
 def burn():
     end = time.monotonic() + 0.02
     while time.monotonic() < end: pass
@@ -60,10 +62,17 @@ class OneRun:
         )  # fmt: skip
 
 
-def record(folder: Path, program: str) -> Why:
+def record(
+    folder: Path,
+    program: str,
+    *,
+    says_when: bool = True,
+) -> Why:
     folder.mkdir(exist_ok=True)
-    family = SimpleNamespace(counted_outside=True)
-    scenario = SimpleNamespace(family=family, parameters={"window": 1.0}, is_own=True)
+    family = SimpleNamespace(counted_outside=says_when)
+    scenario = SimpleNamespace(
+        family=family, parameters={"window": 1.0}, is_own=says_when, expected_s=60.0
+    )
     scenario.lasting = lambda _seconds: scenario
     bench = OneRun((sys.executable, "-c", LAUNCH.format(program)), folder)
     return why.record(cast(Scenario, scenario), "a", cast(Bench, bench))
@@ -106,6 +115,16 @@ def test_a_child_is_named_and_what_it_does_is_seen(tmp_path: Path) -> None:
     (first, *_) = lines([record(tmp_path, program)])
     assert first.process.startswith("child ")
     assert first.frames[-1].name == "needle"
+
+
+@pytest.mark.integration
+def test_a_dataflow_that_ends_as_soon_as_it_was_counted_is_looked_at(tmp_path: Path) -> None:
+    # It does not say when it waits, so it is counted from 4 s on, for 3 s.
+    ends = "threading.Timer(6, os._exit, [0]).start()"
+    found = record(tmp_path, f"{IDLE}\n{ends}\nhaystack()", says_when=False)
+    assert found.looks > 0
+    (first, *_) = lines([found])
+    assert first.frames[-1].name == "haystack"
 
 
 @pytest.mark.integration
