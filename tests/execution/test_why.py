@@ -1,5 +1,7 @@
 """Who wakes up, and from where: of real processes."""
 
+import shutil
+import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -66,6 +68,7 @@ def record(
     folder: Path,
     program: str,
     *,
+    launch: str = LAUNCH,
     says_when: bool = True,
 ) -> Why:
     folder.mkdir(exist_ok=True)
@@ -74,7 +77,7 @@ def record(
         family=family, parameters={"window": 1.0}, is_own=says_when, expected_s=60.0
     )
     scenario.lasting = lambda _seconds: scenario
-    bench = OneRun((sys.executable, "-c", LAUNCH.format(program)), folder)
+    bench = OneRun((sys.executable, "-c", launch.format(program)), folder)
     return why.record(cast(Scenario, scenario), "a", cast(Bench, bench))
 
 
@@ -125,6 +128,21 @@ def test_a_dataflow_that_ends_as_soon_as_it_was_counted_is_looked_at(tmp_path: P
     assert found.looks > 0
     (first, *_) = lines([found])
     assert first.frames[-1].name == "haystack"
+
+
+APART = ["unshare", "--pid", "--fork", "--mount-proc"]
+
+
+@pytest.mark.integration
+@pytest.mark.skipif(
+    shutil.which("unshare") is None or subprocess.run([*APART, "true"], check=False).returncode > 0,
+    reason="this user may not make a PID namespace",
+)
+def test_functions_are_named_in_a_pid_namespace(tmp_path: Path) -> None:
+    launch = f"import subprocess, sys; subprocess.call([*{APART}, sys.executable, '-c', {{!r}}])"
+    (first, *_) = lines([record(tmp_path, f"{IDLE}\nbegin('needle')", launch=launch)])
+    assert first.frames[-1].name == "needle"
+    assert first.thread.startswith("Thread-1")
 
 
 @pytest.mark.integration

@@ -232,7 +232,9 @@ class Looks:
 
     def _tid(self, pid: int, thread: PythonThread) -> int:
         """The kernel's number of a thread, which old Pythons do not know."""
-        return thread.tid or self._idents.get((pid, thread.ident), 0)
+        tid = thread.tid or self._idents.get((pid, thread.ident), 0)
+        # In a PID namespace of its own a process knows other numbers than we do.
+        return tid if tid in tasks.threads(pid) else tasks.numbers_inside(pid).get(tid, 0)
 
     def learn(self) -> None:
         """Learns how threads are numbered, and which compiled functions are between Python's."""
@@ -246,9 +248,9 @@ class Looks:
                     break
                 for one in threads:
                     if one.tid:
-                        self._idents[pid, one.ident] = one.tid
+                        tid = self._idents[pid, one.ident] = self._tid(pid, one)
                         whole = _plain(one.frames)
-                        self._beside.setdefault((one.tid, _names(whole)), whole)
+                        self._beside.setdefault((tid, _names(whole)), whole)
                 self._over.wait(0.02 + random.random() * 0.1)
 
     def _asked(self, pid: int, program: str) -> Sequence[PythonThread]:

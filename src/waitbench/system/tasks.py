@@ -98,6 +98,17 @@ def is_stopped(pid: int, tid: int) -> bool:
     return not stat or stat[stat.rfind(b")") + 2 :][:1] in b"TtZX"
 
 
+def numbers_inside(pid: int) -> dict[int, int]:
+    """The numbers of a process's threads by those in its own PID namespace."""
+    inside = {}
+    for tid in threads(pid):
+        status = _read(f"/proc/{pid}/task/{tid}/status")
+        numbers = status.partition(b"\nNSpid:")[2].partition(b"\n")[0].split()
+        if numbers:
+            inside[int(numbers[-1])] = tid
+    return inside
+
+
 def name(pid: int, tid: int) -> str:
     """The name that the kernel has of a thread."""
     return _read(f"/proc/{pid}/task/{tid}/comm").decode("utf-8", "replace").strip()
