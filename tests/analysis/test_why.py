@@ -149,6 +149,33 @@ def test_a_line_number_or_the_number_of_a_thread_makes_no_new_place() -> None:
     assert line.change == 0
 
 
+def test_what_an_event_loop_runs_is_shown_with_less_than_two_thirds_of_the_work() -> None:
+    loop = place("run", "once", "select", wakeups=900, call="epoll_wait")
+    polls = place("run", "once", "poll_the_table", cpu=0.03, waits=False, looks=6)
+    others = [
+        place("run", "once", one, cpu=0.01, waits=False, looks=2) for one in ("timers", "select")
+    ]
+    one = why("a", loop, polls, *others)
+    for shown in ([one], [one, one]):
+        waits, works = sorted(lines(shown), key=lambda line: not line.waits)
+        assert names(works) == ["run", "once", "poll_the_table"]
+        assert names(waits) == ["run", "once", "select"]
+
+
+def test_a_line_of_work_is_the_same_where_one_revision_was_seen_in_the_event_loop_only() -> None:
+    loop = place("run", "once", "select", wakeups=900, call="epoll_wait")
+    before = why("a", loop, place("run", "once", cpu=0.05, waits=False))
+    after = why("b", loop, place("run", "once", "poll_the_table", cpu=0.05, waits=False))
+    assert all(line.change == 0 for line in lines([before, after]))
+
+
+def test_that_only_one_revision_was_seen_at_work_is_no_change() -> None:
+    before = why("a", place("run", wakeups=900, cpu=0.04))
+    after = why("b", place("run", wakeups=900), place("run", "read", cpu=0.04, waits=False))
+    for pair in ([before, after], [after, before]):
+        assert [line.change for line in lines(pair)] == [0, 0]
+
+
 def test_threads_and_processes_are_told_apart() -> None:
     both = why(
         "a",

@@ -130,6 +130,23 @@ def test_a_dataflow_that_ends_as_soon_as_it_was_counted_is_looked_at(tmp_path: P
     assert first.frames[-1].name == "haystack"
 
 
+@pytest.mark.integration
+def test_a_coroutine_is_named_although_it_works_for_less_than_half_a_millisecond(
+    tmp_path: Path,
+) -> None:
+    program = """
+import asyncio, os
+async def poll_the_table():
+    while True:
+        await asyncio.sleep(0.002)
+        sum(range(6000))
+open(os.environ["BENCH_WAITING"], "w").close()
+asyncio.run(poll_the_table())
+"""
+    works, *_ = [line for line in lines([record(tmp_path, program)]) if not line.waits]
+    assert "poll_the_table" in [frame.name for frame in works.frames]
+
+
 APART = ["unshare", "--pid", "--fork", "--mount-proc"]
 
 

@@ -17,7 +17,9 @@ from waitbench.analysis.distributions import rate_interval, t_quantile
 from waitbench.model.why import KERNEL, PYTHON, Counted, Frame, Place, Why
 
 _MOST_OF_WORK = 2 / 3
-"""Where somebody works is the innermost function that has so much of it."""
+"""A line of work is the innermost function that has so much of it."""
+_MUCH_OF_WORK = 0.4
+"""Functions within it are shown as long as one has so much."""
 _WAITS_ONLY_S = 0.002
 """CPU between two wake-ups up to which who wakes up only looks whether there is anything to do."""
 _VARIES = 0.1
@@ -70,7 +72,14 @@ class Line:
 
 def lines(several: Sequence[Why]) -> list[Line]:
     """Those of a revision, or of two: what changed most first, then what costs most."""
-    made = _alike([[part for group in _groups(why) for part in _joined(group)] for why in several])
+    groups = [list(_groups(why)) for why in several]
+    apart = {_who(group[0]) for of_one in groups for group in of_one if _works_elsewhere(group)}
+    made = _alike(
+        [
+            [part for group in of_one for part in _joined(group, apart=_who(group[0]) in apart)]
+            for of_one in groups
+        ]
+    )
     parts = (part for of_one in reversed(made) for part in of_one)
     keys = dict.fromkeys(part.key for part in parts)
     threads = [_threads(why) for why in several]
@@ -131,6 +140,12 @@ def _change(
         _within(one.cpu_share, cost.cpu_share, one.cost.cpu_share, parts, one, waits)
         for one, cost, parts in zip((before, after), costs, of_each, strict=True)
     ]
+    if waits and not (before.at_work and after.at_work):
+        # Where it works was seen in one revision only, which may be elsewhere than where it waits.
+        cpu = [
+            (least if one.at_work or not other.at_work else 0.0, most)
+            for one, other, (least, most) in zip((before, after), (after, before), cpu, strict=True)
+        ]
     return max(_between(*wakeups) * _PRICE_S, _between(*cpu))
 
 
@@ -208,16 +223,23 @@ class _Part:
     cost: Cost
     looks: int
     """How often it was seen there."""
+    within: tuple[Frame, ...] = ()
+    """Functions that have much of its work, below the others; they do not tell it from others."""
 
     @property
     def frames(self) -> tuple[Frame, ...]:
-        """The functions that tell it from others."""
-        return _told(self.functions)
+        """The functions to be shown."""
+        return _told(self.functions + self.within)
 
     @property
     def path(self) -> tuple[str, ...]:
         """What tells its functions from others."""
         return _path(self.functions)
+
+    @property
+    def whole_path(self) -> tuple[str, ...]:
+        """The same of all that are shown."""
+        return _path(self.functions + self.within)
 
     @property
     def who(self) -> tuple[str, str]:
@@ -226,7 +248,8 @@ class _Part:
 
     @property
     def key(self) -> tuple[object, ...]:
-        functions = tuple((frame.name, frame.file) for frame in self.frames)
+        """What tells it from others."""
+        functions = tuple((frame.name, frame.file) for frame in _told(self.functions))
         # Where nothing is known of a stack, the system call is what there is.
         return *self.who, self.waits, functions or self.calls
 
@@ -239,6 +262,10 @@ def unnumbered(thread: str) -> str:
     return _NUMBERED.sub(r"\1", thread)
 
 
+def _who(place: Place) -> tuple[str, str]:
+    return place.process, unnumbered(place.thread)
+
+
 def _groups(why: Why) -> Iterator[list[Place]]:
     """The places of each thread."""
     threads: dict[tuple[str, str], list[Place]] = {}
@@ -247,25 +274,34 @@ def _groups(why: Why) -> Iterator[list[Place]]:
     yield from threads.values()
 
 
-def _joined(places: Sequence[Place]) -> list[_Part]:
+def _works_elsewhere(places: Sequence[Place]) -> bool:
+    """Whether a thread does more than to look whether there is anything to do."""
+    working = [place for place in places if not place.waits]
+    if not working:
+        return False
+    wakeups = sum(place.wakeups_per_s for place in places)
+    return _cpu(working) > _WAITS_ONLY_S * wakeups or not _around(places, _common(working))
+
+
+def _around(places: Iterable[Place], works: "_Part") -> list["_Part"]:
+    """Where a thread waits within the functions in which it works."""
+    path = works.whole_path
+    waiting = (_part(place) for place in places if place.waits)
+    return [part for part in waiting if part.path[: len(path)] == path]
+
+
+def _joined(places: Sequence[Place], *, apart: bool) -> list[_Part]:
     """The lines of one thread. Who only looks whether there is anything to do has one for both."""
     waiting = [_part(place) for place in places if place.waits]
     working = [place for place in places if not place.waits]
     if not working:
         return waiting
-    whole = sum((cost_of(place) for place in working), Cost())
     works = _common(working)
-    wakeups = sum(part.cost.wakeups_per_s for part in waiting)
-    only_waits = whole.cpu_share <= _WAITS_ONLY_S * wakeups
-    around = [part for part in waiting if part.path[: len(works.path)] == works.path]
-    if only_waits and around:
-        return [
-            _with_share(part, whole, wakeups=sum(one.cost.wakeups_per_s for one in around))
-            if part in around
-            else part
-            for part in waiting
-        ]
-    return [*waiting, works]
+    if apart:
+        return [*waiting, works]
+    around = _around(places, works)
+    wakeups = sum(part.cost.wakeups_per_s for part in around)
+    return [_with_share(part, works.cost, wakeups) if part in around else part for part in waiting]
 
 
 def _with_share(part: _Part, whole: Cost, wakeups: float) -> _Part:
@@ -286,9 +322,20 @@ def _alike(several: Sequence[Sequence[_Part]]) -> list[list[_Part]]:
             if one.who == part.who and one.path and one.path == part.path[: len(one.path)]
         )  # fmt: skip
         depth = min((len(one.path) for one in within), default=len(part.path))
-        return replace(part, functions=part.functions[:depth])
+        whole = part.functions + part.within
+        alike = (
+            _shared(part.whole_path, one.whole_path)
+            for one in works if one.who == part.who and one.whole_path[:depth] == part.path[:depth]
+        )  # fmt: skip
+        return replace(part, functions=whole[:depth], within=whole[depth : min(alike)])
 
     return [[part if part.waits else shared(part) for part in of_one] for of_one in several]
+
+
+def _shared(path: Sequence[str], other: Sequence[str]) -> int:
+    """How many functions two paths have in common from the outermost on."""
+    pairs = enumerate(zip(path, other, strict=False))
+    return next((n for n, (one, two) in pairs if one != two), min(len(path), len(other)))
 
 
 def _part(place: Place) -> _Part:
@@ -305,29 +352,35 @@ def _part(place: Place) -> _Part:
 
 def _common(working: Sequence[Place]) -> _Part:
     """Where a thread works: the innermost function that has most of it."""
-    whole = sum(place.cpu_share for place in working)
-    depth = 0
-    inside = list(working)
+    whole = _cpu(working)
+    depth, inside = _innermost(working, whole * _MOST_OF_WORK)
+    deepest, seen_most = _innermost(working, whole * _MUCH_OF_WORK)
+    first = seen_most[0]
+    stack = tuple(frame for frame in first.stack if frame.kind != KERNEL)
+    return _Part(
+        process=first.process,
+        thread=first.thread,
+        waits=False,
+        functions=stack[:depth],
+        within=stack[depth:deepest],
+        calls=(),
+        cost=Cost(cpu_share=whole),
+        looks=sum(place.looks for place in inside),
+    )
+
+
+def _innermost(working: Sequence[Place], least: float) -> tuple[int, Sequence[Place]]:
+    """How deep the innermost function is that has so much of the work, and what is within it."""
+    depth, inside = 0, working
     while True:
         shares: dict[str, list[Place]] = {}
         for place in inside:
             if len(_path(place.stack)) > depth:
                 shares.setdefault(_path(place.stack)[depth], []).append(place)
         most = max(shares.values(), key=_cpu, default=[])
-        if not most or _cpu(most) < whole * _MOST_OF_WORK:
-            break
-        inside, depth = most, depth + 1
-    first = inside[0]
-    stack = tuple(frame for frame in first.stack if frame.kind != KERNEL)[:depth]
-    return _Part(
-        process=first.process,
-        thread=first.thread,
-        waits=False,
-        functions=stack,
-        calls=(),
-        cost=Cost(cpu_share=whole),
-        looks=sum(place.looks for place in inside),
-    )
+        if not most or _cpu(most) < least:
+            return depth, inside
+        depth, inside = depth + 1, most
 
 
 def _cpu(places: Iterable[Place]) -> float:

@@ -24,16 +24,12 @@ _MUCH, _SOME = 0.2, 0.02
 """Shares of all wake-ups, or of all CPU, from which on a thread is looked at more often."""
 _LOOKS = (12, 6, 3)
 _LEARNS = 3
-_LEAST_WAKEUPS, _LEAST_CPU = 0.3, 0.005
-"""A second, and as a share of a CPU, from which on a thread is looked at for itself."""
-_WORKS_S = 0.0005
-"""Who uses so much CPU for each wake-up does not only wait."""
-_WAKES_UP, _MOST_TO_WAKE_UP_NS = 0.1, 1_000_000
-"""Before so much of the CPU that it uses for each wake-up nobody is taken to be at work."""
+_LEAST_WAKEUPS, _LEAST_CPU = 0.3, 0.01
+"""A second, and as a share of a CPU, from which on a thread is looked at asleep, and at work."""
 _GOES_ON_SLEEPING = "restart_syscall"
 """The system call of who was stopped while it slept, and goes on with that."""
-_WORKED_IN_S = 0.4
-"""Who works is looked at after a part of the CPU that it uses in as long, which chance chooses."""
+_AGAIN_S = 0.002
+"""After a thread was stopped that was not at work, it goes on for so long at least."""
 
 _UNWINDERS = (stacks.PYTHON_UNWINDER, stacks.NATIVE_UNWINDER)
 
@@ -56,11 +52,8 @@ class _Goal:
     left: int
     """How often it is to be seen."""
     tries: int
-    cpu_share: float = 0.0
-    burst_ns: float = 0.0
-    """How much CPU it uses for each wake-up."""
     switches: int = 0
-    """How often the thread had gone to sleep when it was seen to work."""
+    """How often the thread had gone to sleep when it was seen to do so."""
 
 
 class Looks:
@@ -92,8 +85,7 @@ class Looks:
                 if self._is_over(end):
                     break
                 until = min(end, time.monotonic() + _LONGEST_LOOK_S)
-                # Who does not do it in time seldom does: what is seen by chance must do.
-                goal.left -= self._look_at(goal) if self._await(goal, until) else 1
+                goal.left -= self._attempt(goal, until)
                 goal.tries -= 1
                 if goal.left <= 0 or goal.tries <= 0:
                     goals.remove(goal)
@@ -112,39 +104,41 @@ class Looks:
             if one.wakeups / lasted_s >= _LEAST_WAKEUPS:
                 yield _goal(key, works=False, share=one.wakeups / all_wakeups)
         for key, one in sorted(threads.items(), key=lambda item: -item[1].cpu_ns):
-            share = one.cpu_ns / 1e9 / lasted_s
-            if share >= _LEAST_CPU and one.cpu_ns / 1e9 >= _WORKS_S * one.wakeups:
-                goal = _goal(key, works=True, share=one.cpu_ns / all_cpu_ns)
-                goal.cpu_share, goal.burst_ns = share, one.cpu_ns / max(one.wakeups, 1)
-                yield goal
+            if one.cpu_ns / 1e9 / lasted_s >= _LEAST_CPU:
+                yield _goal(key, works=True, share=one.cpu_ns / all_cpu_ns)
+
+    def _attempt(self, goal: _Goal, end: float) -> bool:
+        """Looks at a thread once; whether it was seen, or is not worth another attempt."""
+        self._over.wait(random.random() * 0.02)
+        while self._await(goal, end):
+            seen = self._look_at(goal)
+            if seen or not goal.works:
+                return seen
+            # To be stopped for a moment costs next to nothing.
+            self._over.wait(_AGAIN_S * (1 + random.random()))
+        # A thread that does not do it in time seldom does: what is seen by chance must do.
+        return True
 
     def _await(self, goal: _Goal, end: float) -> bool:
-        """Until a thread has just gone to sleep, or is at work; whether it is."""
+        """Waits until a thread has just gone to sleep, or is on a CPU; whether it is."""
         pid, tid = goal.key
-        self._over.wait(random.random() * 0.02)
-        before = tasks.used(pid, tid)
-        # Moments of its CPU time that are as likely as each other, not moments of the clock: who
-        # has just been woken up may wait for long for a CPU where it slept, and uses none there.
-        due_ns = before.cpu_ns + _some_work(goal) if before else 0
-        awake_ns = before.cpu_ns if before else 0
+        before = tasks.switches(pid, tid)
         while before is not None and not self._is_over(end):
             time.sleep(_NAP_S * (0.5 + random.random()))
-            now = tasks.used(pid, tid)
+            call = tasks.call(pid, tid)
+            if call is not None and call != tasks.RUNNING:
+                self._sleeps_in[goal.key].add(call)
+            if goal.works:
+                if call == tasks.RUNNING:
+                    return True
+                continue
+            now = tasks.switches(pid, tid)
             if now is None:
                 return False
-            slept, is_due = now.wakeups != before.wakeups, now.cpu_ns >= due_ns
-            goal.switches, before = now.wakeups, now
-            awake_ns = now.cpu_ns if slept else awake_ns
-            works = is_due and not slept and now.cpu_ns - awake_ns >= _first_work(goal)
-            if slept or is_due:
-                call = tasks.call(pid, tid)
-                if call is not None and call != tasks.RUNNING:
-                    self._sleeps_in[goal.key].add(call)
-                runs = call == tasks.RUNNING
-                if runs == goal.works and (works if goal.works else slept):
-                    return True
-            if is_due and (slept or works):
-                due_ns = now.cpu_ns + _some_work(goal)
+            if now != before and call != tasks.RUNNING:
+                goal.switches = now
+                return True
+            before = now
         return False
 
     def _look_at(self, goal: _Goal) -> bool:
@@ -158,20 +152,22 @@ class Looks:
             if not goal.works and call not in (None, tasks.RUNNING):
                 self.seen[goal.key].asleep[_calling(call)] += 1
             return True
-        runs = [one for one in tasks.threads(pid) if tasks.call(pid, one) == tasks.RUNNING]
+        # A thread at work may be asleep before others were asked.
+        others = () if goal.works else tasks.threads(pid)
+        slept = [one for one in others if tasks.call(pid, one) != tasks.RUNNING]
         with _stopped(pid) as stands:
             if not stands:
                 return False
             ats = {one: tasks.at(pid, one) for one in tasks.threads(pid)}
-            # To be stopped is to go to sleep, too.
-            stayed = (tasks.switches(pid, tid) or 0) <= goal.switches + 1
             call_now = _calls(ats.get(tid))
-            is_there = (
-                self._is_at_work(goal.key, call_now) if goal.works else call_now != tasks.RUNNING
-            )
-            does = stayed and is_there
-            if goal.works and not does:
-                return False
+            if goal.works:
+                does = self._is_at_work(goal.key, call_now)
+                if not does:
+                    return False
+            else:
+                # To be stopped is to go to sleep, too.
+                stayed = (tasks.switches(pid, tid) or 0) <= goal.switches + 1
+                does = stayed and call_now != tasks.RUNNING
             found = self._stacks(pid, tid, ats)
         self.number += bool(found)
         for other, frames in found.items():
@@ -180,7 +176,7 @@ class Looks:
                 continue
             if other == tid and goal.works:
                 self.seen[key].at_work[frames] += 1
-            elif call != tasks.RUNNING and (does if other == tid else other not in runs):
+            elif call != tasks.RUNNING and (does if other == tid else other in slept):
                 seen = self.seen[key].asleep if other == tid else self.seen[key].by_chance
                 seen[frames + _calling(call)] += 1
         if tid not in found and does and call_now is not None and not goal.works:
@@ -290,16 +286,6 @@ def _calls(at: tasks.At | None) -> int | None:
 def _goal(key: Key, *, works: bool, share: float) -> _Goal:
     looks = _LOOKS[0] if share >= _MUCH else _LOOKS[1] if share >= _SOME else _LOOKS[2]
     return _Goal(key, works, looks, 3 * looks)
-
-
-def _some_work(goal: _Goal) -> int:
-    """So many ns of a thread's CPU time, by chance."""
-    return int(random.random() * goal.cpu_share * _WORKED_IN_S * 1e9)
-
-
-def _first_work(goal: _Goal) -> float:
-    """So many ns of CPU are used by who wakes up, and is not at work yet."""
-    return min(goal.burst_ns * _WAKES_UP, _MOST_TO_WAKE_UP_NS)
 
 
 def _calling(call: int | None) -> tuple[Frame, ...]:
