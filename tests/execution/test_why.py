@@ -163,6 +163,19 @@ def test_functions_are_named_in_a_pid_namespace(tmp_path: Path) -> None:
 
 
 @pytest.mark.integration
+@pytest.mark.skipif(shutil.which("gdb") is None, reason="gdb is not installed")
+def test_that_functions_have_no_names_is_one_remark(tmp_path: Path) -> None:
+    shutil.copy("/usr/bin/yes", tmp_path / "worker")
+    subprocess.run(["strip", tmp_path / "worker"], check=True)
+    launch = (
+        "import os, subprocess; open(os.environ['BENCH_WAITING'], 'w').close(); "
+        "subprocess.call([{!r}], stdout=subprocess.DEVNULL)"
+    )
+    found = record(tmp_path, str(tmp_path / "worker"), launch=launch)
+    assert found.remarks == ("worker: not all of its functions can be seen: it is stripped.",)
+
+
+@pytest.mark.integration
 def test_without_any_reader_of_stacks_the_system_call_is_known(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

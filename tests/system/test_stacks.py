@@ -26,6 +26,9 @@ Thread 2 (Thread 0x7f01 (LWP 12) "timely:work-0"):
 Thread 1 (Thread 0x7f02 (LWP 11) "own"):
 #0  0x00007f in ?? () from /x/own.abi3.so
 #1  0x00007f in ?? () from /x/own.abi3.so
+
+Thread 3 (LWP 13 "of a static program"):
+#0  main.poll () at /x/src/main.go:4
 """
 
 
@@ -36,6 +39,7 @@ def test_the_words_of_gdb_are_read() -> None:
         ("std::thread::Inner::park", "", 0),
     ]
     assert found[11] == (Frame("[own.abi3.so]"),)
+    assert [one.name for one in found[13]] == ["main.poll"]
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,9 @@ class Looks:
         self.seen: dict[Key, Seen] = {key: Seen() for key in counts.threads}
         self.names: dict[Key, str] = {}
         self.lacking: dict[tuple[int, str], str] = {}
-        """Why stacks could not be read, by process and by what should have."""
+        """Why stacks could not be read, by process and by what should have; empty: needless."""
+        self.unseen: dict[int, str] = {}
+        """Which functions of a process no reader sees, and why."""
         self.number = 0
         self._over = over
         self._idents: dict[tuple[int, int], int] = {}
@@ -233,8 +235,16 @@ class Looks:
         return tid if tid in tasks.threads(pid) else tasks.numbers_inside(pid).get(tid, 0)
 
     def learn(self) -> None:
-        """Learns how threads are numbered, and which compiled functions are between Python's."""
-        for pid in dict.fromkeys(pid for pid, _ in self.counts.threads):
+        """Learns how threads are numbered, and which compiled functions are between Python's.
+
+        Of a process without Python it learns what nobody will see.
+        """
+        for pid in dict.fromkeys(goal.key[0] for goal in self._goals()):
+            if not stacks.runs_python(pid):
+                self.lacking[pid, stacks.PYTHON_UNWINDER] = ""
+                reason = stacks.why_unseen(pid)
+                if reason:
+                    self.unseen[pid] = reason
             for _ in range(_LEARNS):
                 if self._over.is_set() or (pid, stacks.PYTHON_UNWINDER) in self.lacking:
                     break
@@ -256,7 +266,7 @@ class Looks:
             return stacks.of_python(pid)
         except NotSeen as error:
             if tasks.threads(pid):
-                self.lacking[pid, program] = str(error)
+                self.lacking[pid, program] = str(error) if stacks.runs_python(pid) else ""
             return ()
 
     def _asked_compiled(self, pid: int) -> Mapping[int, tuple[Frame, ...]]:

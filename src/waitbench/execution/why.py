@@ -279,7 +279,11 @@ def _remarks(counts: Counts, looks: Looks, unseen: float) -> Iterator[str]:
     """What could not be seen."""
     roles = {pid: thread.process for (pid, _), thread in counts.threads.items()}
     told: dict[str, set[str]] = {}
-    for (pid, _), why in looks.lacking.items():
+    reasons = [(pid, why) for (pid, _), why in looks.lacking.items() if why]
+    reasons += [
+        (pid, f"not all of its functions can be seen: {why}") for pid, why in looks.unseen.items()
+    ]
+    for pid, why in reasons:
         told.setdefault(why, set()).add(roles.get(pid, "a process"))
     for why, processes in told.items():
         yield f"{', '.join(sorted(processes))}: {why}."

@@ -40,6 +40,33 @@ class NotSeen(Exception):
     """Why stacks could not be read, to end a sentence."""
 
 
+_OF_PYTHON = re.compile(r"/(lib)?python[^/\s]*( \(deleted\))?$|/lib/python\d[^/]*/", re.MULTILINE)
+_MADE = re.compile(r"^\S+ ..x\S* \S+ \S+ 0 *(//anon.*|\[anon.*)?$", re.MULTILINE)
+"""Memory that can be executed, of no file."""
+
+
+def runs_python(pid: int) -> bool:
+    """Whether a process has loaded Python; one that cannot be read is taken for such."""
+    return bool(_OF_PYTHON.search(_memory(pid) or "/python"))
+
+
+def why_unseen(pid: int) -> str | None:
+    """Why functions of a process without Python have no names; ``None`` where they have."""
+    sections = _sections(f"/proc/{pid}/exe", _program(pid))
+    if ".gopclntab" in sections or ".note.go.buildid" in sections:
+        return "goroutines that wait are on no thread (Go)"
+    if _MADE.search(_memory(pid)):
+        return "they are compiled while it runs (JIT)"
+    return "it is stripped" if sections and _SYMBOLS not in sections else None
+
+
+def _memory(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/maps").read_text("utf-8", "replace")
+    except OSError:
+        return ""
+
+
 def find_python_unwinder() -> str | None:
     """py-spy, as it was installed with this program, or found on the PATH."""
     beside = Path(sys.executable).parent / PYTHON_UNWINDER
@@ -144,7 +171,7 @@ def _of_pyspy(pid: int, frame: Mapping[str, Any]) -> Frame | None:
     return _native(pid, name, frame["module"], frame["filename"], line)
 
 
-_THREAD = re.compile(r"^Thread \d+ \((?:Thread \S+ \()?LWP (\d+)\)(?: \"(.*)\"\)?)?")
+_THREAD = re.compile(r"^Thread \d+ \((?:Thread \S+ \()?LWP (\d+)\b")
 _ALONE = re.compile(r"^Thread \d+ \(process (\d+)\)")
 _FRAME = re.compile(
     r"^#\d+\s+(?:0x[0-9a-f]+ in )?(.+?) \((?:\.\.\.|\w+=.*)?\)(?: at (.+):(\d+)| from (.+))?$"
@@ -241,27 +268,31 @@ def _short(path: str) -> str:
     return "/".join(Path(path).parts[-2:]) if not path.startswith("<") else path
 
 
-_SYMBOLS = 2
+_SYMBOLS = ".symtab"
 
 
 @cache
-def _is_stripped(path: str, _module: str) -> bool:
-    """Whether a library has no table of symbols but of what it exports.
-
-    What cannot be read is taken for one that has: its names are those of whoever could.
-    """
+def _sections(path: str, _module: str) -> frozenset[str]:
+    """The names of an ELF file's sections; none of what cannot be read."""
     try:
         with Path(path).open("rb") as file:
             header = file.read(64)
             if header[:5] != b"\x7fELF\x02":
-                return False
-            offset, size, count = (
-                struct.unpack_from(form, header, at)[0]
-                for form, at in (("<Q", 40), ("<H", 58), ("<H", 60))
-            )
+                return frozenset()
+            (offset,) = struct.unpack_from("<Q", header, 40)
+            size, count, names = struct.unpack_from("<3H", header, 58)
             file.seek(offset)
             table = file.read(size * count)
+            at, length = struct.unpack_from("<2Q", table, size * names + 24)
+            file.seek(at)
+            texts = file.read(length)
     except (OSError, struct.error):
-        return False
-    kinds = [struct.unpack_from("<I", table, at + 4)[0] for at in range(0, len(table), size)]
-    return _SYMBOLS not in kinds
+        return frozenset()
+    starts = (struct.unpack_from("<I", table, at)[0] for at in range(0, len(table), size))
+    return frozenset(texts[at : texts.find(b"\0", at)].decode("ascii", "replace") for at in starts)
+
+
+def _is_stripped(path: str, module: str) -> bool:
+    """Whether a library has no table of symbols but of what it exports."""
+    sections = _sections(path, module)
+    return bool(sections) and _SYMBOLS not in sections
