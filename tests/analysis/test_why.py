@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from tests.reasons import place, python, why
 from waitbench.analysis.stack_tree import folded, tree
 from waitbench.analysis.why import Cost, Line, lines
-from waitbench.model.why import Counted, Frame, Place, Why
+from waitbench.model.why import PYTHON, Counted, Frame, Place, Why
 
 
 def names(line: Line) -> list[str]:
@@ -147,6 +147,52 @@ def test_a_line_number_or_the_number_of_a_thread_makes_no_new_place() -> None:
     assert line.thread == "Thread-7 (it)"
     assert line.frames[0].line == 30
     assert line.change == 0
+
+
+RUN = Frame("<module>", PYTHON, "bytewax/run.py", 431)
+MOVED = Frame("<module>", PYTHON, "bytewax/run.py", 355)
+PARKS = Frame("timely::Worker::step_or_park")
+
+
+def test_a_place_whose_callers_have_other_names_is_the_same() -> None:
+    old, new = Frame("_::__pyfunction_cli_main"), Frame("_PYO3_DEF::trampoline")
+    before = why("a", place(RUN, old, Frame("Worker::run_dataflow"), PARKS, wakeups=898))
+    after = why("b", place(MOVED, new, Frame("Worker::run"), PARKS, wakeups=861))
+    (line,) = lines([before, after])
+    assert line.costs == (Cost(898), Cost(861))
+    assert (line.change, line.frames[0].line) == (0, 355)
+
+
+def test_two_places_with_one_innermost_function_stay_two() -> None:
+    both = [place(one, "wait", wakeups=9) for one in ("x", "y")]
+    assert len(lines([why("a", *both), why("b", *both)])) == 2
+
+
+@pytest.mark.parametrize("stack", [("main", "poll"), ()])
+def test_a_program_that_is_called_otherwise_is_the_same(stack: tuple[str, ...]) -> None:
+    def named(number: str) -> Why:
+        waits = place(*stack, thread=f"worker-1.{number}", wakeups=900, call="poll")
+        return replace(
+            why(number, waits), threads=(counted(*[900] * 4, thread=f"worker-1.{number}"),)
+        )
+
+    (line,) = lines([named("2"), named("3")])
+    assert (line.thread, line.change) == ("worker-1.3", 0)
+
+
+def test_a_child_that_is_called_otherwise_is_the_same() -> None:
+    one, other = (
+        why(name, place("main", "poll", process=f"child {name}", thread=name, wakeups=900))
+        for name in ("old", "new")
+    )
+    (line,) = lines([one, other])
+    assert line.costs == (Cost(900), Cost(900))
+
+
+def test_a_thread_in_another_function_is_another_one() -> None:
+    before = why("a", place("run", thread="x", wakeups=9))
+    after = why("b", place("loop", "needle", thread="y", wakeups=9))
+    assert len(lines([before, after])) == 2
 
 
 def test_what_an_event_loop_runs_is_shown_with_less_than_two_thirds_of_the_work() -> None:

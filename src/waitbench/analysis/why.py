@@ -12,6 +12,9 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from msgspec import structs
 
 from waitbench.analysis.distributions import rate_interval, t_quantile
 from waitbench.model.why import KERNEL, PYTHON, Counted, Frame, Place, Why
@@ -72,6 +75,8 @@ class Line:
 
 def lines(several: Sequence[Why]) -> list[Line]:
     """Those of a revision, or of two: what changed most first, then what costs most."""
+    if len(several) > 1:
+        several = [_renamed(several[0], several[1]), *several[1:]]
     groups = [list(_groups(why)) for why in several]
     apart = {_who(group[0]) for of_one in groups for group in of_one if _works_elsewhere(group)}
     made = _alike(
@@ -80,6 +85,8 @@ def lines(several: Sequence[Why]) -> list[Line]:
             for of_one in groups
         ]
     )
+    if len(made) > 1:
+        made[0] = _matched(made[0], made[1])
     parts = (part for of_one in reversed(made) for part in of_one)
     keys = dict.fromkeys(part.key for part in parts)
     threads = [_threads(why) for why in several]
@@ -225,6 +232,8 @@ class _Part:
     """How often it was seen there."""
     within: tuple[Frame, ...] = ()
     """Functions that have much of its work, below the others; they do not tell it from others."""
+    matched: tuple[object, ...] = ()
+    """The key of the same place in another revision, where its callers are others there."""
 
     @property
     def frames(self) -> tuple[Frame, ...]:
@@ -242,6 +251,11 @@ class _Part:
         return _path(self.functions + self.within)
 
     @property
+    def innermost(self) -> str:
+        """The name of its innermost function of its own; empty where none is known."""
+        return next((frame.name for frame in reversed(_told(self.functions))), "")
+
+    @property
     def who(self) -> tuple[str, str]:
         """Its process and its thread."""
         return self.process, unnumbered(self.thread)
@@ -249,6 +263,8 @@ class _Part:
     @property
     def key(self) -> tuple[object, ...]:
         """What tells it from others."""
+        if self.matched:
+            return self.matched
         functions = tuple((frame.name, frame.file) for frame in _told(self.functions))
         # Where nothing is known of a stack, the system call is what there is.
         return *self.who, self.waits, functions or self.calls
@@ -262,8 +278,76 @@ def unnumbered(thread: str) -> str:
     return _NUMBERED.sub(r"\1", thread)
 
 
-def _who(place: Place) -> tuple[str, str]:
+_Named = TypeVar("_Named", Place, Counted)
+
+
+def _who(place: Place | Counted) -> tuple[str, str]:
     return place.process, unnumbered(place.thread)
+
+
+def _renamed(why: Why, other: Why) -> Why:
+    """A revision's places with the names that processes and threads have in another one.
+
+    A thread that only one of them has is the same as one that only the other has if it waits or
+    works in the same function: programs, and threads named after them, are called as one likes.
+    """
+    mine, others = _ends(why), _ends(other)
+    alone = [who for who in mine if who not in others]
+    left = [who for who in others if who not in mine]
+    names: dict[tuple[str, str], tuple[str, str]] = {}
+    for who in alone:
+        # Where only system calls are known, one of the two names must be the same.
+        fits = [
+            one
+            for one in left
+            if any(named or who[0] == one[0] for named, *_ in mine[who] & others[one])
+        ]
+        if fits:
+            names[who] = max(fits, key=lambda one: (one[0] == who[0], one[1] == who[1]))
+            left.remove(names[who])
+
+    def renamed(one: _Named) -> _Named:
+        process, thread = names.get(_who(one), (one.process, one.thread))
+        return structs.replace(one, process=process, thread=thread)
+
+    return structs.replace(
+        why,
+        places=tuple(map(renamed, why.places)),
+        threads=tuple(map(renamed, why.threads)),
+    )
+
+
+def _ends(why: Why) -> dict[tuple[str, str], set[tuple[object, ...]]]:
+    """The outermost and the innermost functions of each thread's places, or the system calls."""
+    found: dict[tuple[str, str], set[tuple[object, ...]]] = {}
+    for place in sorted(why.places, key=lambda place: -_price(cost_of(place))):
+        part = _part(place)
+        names = [frame.name for frame in part.frames]
+        end = (bool(names), place.waits, *(names[:1] + names[-1:] or part.calls))
+        found.setdefault(part.who, set()).add(end)
+    return found
+
+
+def _matched(before: Sequence[_Part], after: Sequence[_Part]) -> list[_Part]:
+    """The lines of a baseline, as the same places of the candidate where these have other callers.
+
+    Of the places of a thread that only one of both has, those with one innermost function are the
+    same: what called it was renamed, or moved.
+    """
+    known = {part.key for part in before}
+    left = {part.key: part for part in after if part.key not in known}
+    matches = {part.key: part.key for part in after}
+    for part in sorted(before, key=lambda part: -_price(part.cost)):
+        fits = [
+            one
+            for one in left.values()
+            if part.innermost
+            and (one.who, one.waits, one.innermost) == (part.who, part.waits, part.innermost)
+        ]
+        if part.key not in matches and fits:
+            matches[part.key] = max(fits, key=lambda one: _price(one.cost)).key
+            del left[matches[part.key]]
+    return [replace(part, matched=matches.get(part.key, ())) for part in before]
 
 
 def _groups(why: Why) -> Iterator[list[Place]]:

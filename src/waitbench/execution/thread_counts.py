@@ -1,5 +1,6 @@
 """What each thread of a run does while nobody looks: counted, and named by its role."""
 
+import re
 import threading
 import time
 from collections.abc import Sequence
@@ -14,6 +15,11 @@ from waitbench.system import tasks, trees
 
 SLICE_S = 0.25
 """A process that lives for less may not be seen at all."""
+
+_LONGEST_NAME = 15
+"""So many bytes of a name the kernel keeps."""
+_VERSION = re.compile(r"[-_.@]?v?\d+(\.\d+)+\S*$|[-_.@][0-9a-f]{7,40}$")
+"""The end of a program's name that says which one it is, which its role does not."""
 
 Key = tuple[int, int]
 """The process and the thread."""
@@ -85,7 +91,11 @@ class Counts:
 
     def _named(self, key: Key) -> Thread:
         pid, tid = key
-        return Thread(self._role(pid), tasks.name(pid, tid))
+        name = tasks.name(pid, tid)
+        # A thread without a name of its own has that of the program, which is no role.
+        if name in {one[:_LONGEST_NAME] for one in tasks.programs(pid)}:
+            name = "main thread" if tid == pid else "unnamed thread"
+        return Thread(self._role(pid), name)
 
     def _role(self, pid: int) -> str:
         """Such as ``worker``, ``worker 1`` or ``child celery``."""
@@ -105,6 +115,8 @@ def _called(words: Sequence[str], process: psutil.Process) -> str:
     """What a process is called by who started it."""
     program = Path(words[0]).name.split(" ")[0].rstrip(":")
     named = [word for word in words[1:] if word and not word.startswith("-")]
-    if program.startswith("python") and named and "-c" not in words:
-        return Path(named[0]).name
-    return program or process.name()
+    if program.startswith("python"):
+        is_file = named and "-c" not in words
+        return Path(named[0]).name if is_file else "python"
+    program = program or process.name()
+    return _VERSION.sub("", program) or program

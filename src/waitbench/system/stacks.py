@@ -239,13 +239,16 @@ def _tidied(frames: Iterable[Frame | None]) -> tuple[Frame, ...]:
     return tuple(found)
 
 
-_HASH = re.compile(r"(::h[0-9a-f]{16}|\[[0-9a-f]{8,}\]|\.llvm\.\d+)")
+_HASH = re.compile(
+    r"(::h[0-9a-f]{16}|\[[0-9a-f]{8,}\]|\.(llvm|isra|part|constprop|lto_priv)\.\d+|\.cold(\.\d+)?$)"
+)
+_NUMBERED = re.compile(r"::\{\{closure\}\}|::\{closure#\d+\}|(?<=\{impl)#\d+")
 _TRAIT = re.compile(r"^<(?:dyn |&|mut )*(.+?) as .+?>(?=::[^<>]*$)")
 
 
 def _readable(name: str) -> str:
     """A function's name without what a compiler adds to it."""
-    name = _HASH.sub("", name).replace("::{{closure}}", "").replace("::{closure#0}", "")
+    name = _NUMBERED.sub("", _HASH.sub("", name))
     plain = _without_arguments(_TRAIT.sub(r"\1", name))
     return plain.replace("::::", "::").strip(": ") or name
 

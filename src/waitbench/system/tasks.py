@@ -4,6 +4,7 @@ Reading these files wakes nobody up. What has ended meanwhile is ``None``.
 """
 
 import os
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -112,6 +113,14 @@ def numbers_inside(pid: int) -> dict[int, int]:
 def name(pid: int, tid: int) -> str:
     """The name that the kernel has of a thread."""
     return _read(f"/proc/{pid}/task/{tid}/comm").decode("utf-8", "replace").strip()
+
+
+def programs(pid: int) -> set[str]:
+    """The file names of a process's program, and of the script that it runs."""
+    names = {Path(word).name for word in arguments(pid)[:2]}
+    with suppress(OSError):
+        names.add(Path(f"/proc/{pid}/exe").readlink().name)
+    return names
 
 
 def arguments(pid: int) -> list[str]:
