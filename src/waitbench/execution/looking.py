@@ -23,7 +23,6 @@ _STOPS_WITHIN_S = 5.0
 _MUCH, _SOME = 0.2, 0.02
 """Shares of all wake-ups, or of all CPU, from which on a thread is looked at more often."""
 _LOOKS = (12, 6, 3)
-_LEARNS = 3
 _LEAST_WAKEUPS, _LEAST_CPU = 0.3, 0.01
 """A second, and as a share of a CPU, from which on a thread is looked at asleep, and at work."""
 _GOES_ON_SLEEPING = "restart_syscall"
@@ -234,7 +233,7 @@ class Looks:
         # In a PID namespace of its own a process knows other numbers than we do.
         return tid if tid in tasks.threads(pid) else tasks.numbers_inside(pid).get(tid, 0)
 
-    def learn(self) -> None:
+    def learn(self, dumps: int) -> None:
         """Learns how threads are numbered, and which compiled functions are between Python's.
 
         Of a process without Python it learns what nobody will see.
@@ -245,7 +244,7 @@ class Looks:
                 reason = stacks.why_unseen(pid)
                 if reason:
                     self.unseen[pid] = reason
-            for _ in range(_LEARNS):
+            for _ in range(dumps):
                 if self._over.is_set() or (pid, stacks.PYTHON_UNWINDER) in self.lacking:
                     break
                 try:

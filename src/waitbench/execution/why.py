@@ -93,6 +93,8 @@ class _Times:
     """A worker that does not say when it waits is taken to do so after as long."""
     settles_s: float
     counted_s: float
+    dumps: int = 3
+    """How often threads' numbers are asked for, each of which may take a second."""
 
 
 @dataclass(frozen=True)
@@ -168,7 +170,7 @@ class _Watch:
         if self._run.says_when and self._waits_from > self._began:
             learned_s = self._waits_from - self._began
         left_s = max(self.lived_s - learned_s, SLICE_S)
-        return _Times(learned_s, left_s / 8, left_s / 4)
+        return _Times(learned_s, left_s / 8, left_s / 4, dumps=0)
 
     def _work(self, group: int) -> None:
         try:
@@ -178,7 +180,7 @@ class _Watch:
             if counts.lasted_s < min(SLICE_S, self._run.times.counted_s):
                 return
             self._counts, self._looks = counts, Looks(counts, self.over)
-            self._looks.learn()
+            self._looks.learn(self._run.times.dumps)
             self._looks.look(_LOOKED_S)
         except (OSError, psutil.Error, HarnessError) as error:
             self._error = error
