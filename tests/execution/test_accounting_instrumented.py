@@ -43,9 +43,14 @@ def test_an_instrumented_run_gives_calls_and_the_split_of_the_steady_phase() -> 
     }
 
 
-def test_samples_of_all_processes_are_those_of_a_worker_that_speaks_for_them() -> None:
-    seen = clock(p1={"user": [1], "system": []}, p9={"user": [0, 2], "system": [3, 6]})
-    given = instrumented_metrics(LAUNCHED, [worker(1, **COUNTED, speaks_for_all=True)], seen)
+def test_samples_of_all_but_our_launcher_are_those_of_a_worker_that_speaks_for_them() -> None:
+    seen = clock(
+        p1={"user": [1], "system": []},
+        p9={"user": [0, 2], "system": [3, 6]},
+        p7={"user": [1], "system": [1, 2]},
+    )
+    launched = {**LAUNCHED, "launcher": used(0.1, pid=7)}
+    given = instrumented_metrics(launched, [worker(1, **COUNTED, speaks_for_all=True)], seen)
     assert given["system_share_steady"] == pytest.approx(1 / 3)
 
 

@@ -100,7 +100,9 @@ def instrumented_metrics(
     workers = _workers(reports, launched)
     steady_s = sum(_steady_cpu(workers))
     if clock is not None and clock.samples is not None:
-        user, system = (_samples_of(mode, clock.samples, workers) for mode in ("user", "system"))
+        ours = launched.get("launcher", {}).get("pid")
+        samples = {pid: of for pid, of in clock.samples.items() if pid != ours}
+        user, system = (_samples_of(mode, samples, workers) for mode in ("user", "system"))
         if user + system and steady_s > 0:
             sampled_s = (user + system) * clock.period_ns / 1e9
             metrics[_SYSTEM_SHARE] = system / (user + system)
