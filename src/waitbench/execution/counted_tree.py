@@ -172,14 +172,6 @@ class CountedTree:
         """All that runs of what was started here."""
         return {pid for pid, _ in trees.identities(self.processes())}
 
-    def namespaces(self) -> list[int]:
-        """One process of each network namespace that it uses."""
-        found: dict[int, int] = {}
-        for pid in self.others():
-            with suppress(OSError):
-                found[Path(f"/proc/{pid}/ns/net").stat().st_ino] = pid
-        return list(found.values())
-
     def kill_all(self) -> int:
         """Kills what is left of all that was started; how many these were."""
         killed: set[int] = set()

@@ -300,9 +300,8 @@ class Launch:
         if condition["log"] is not None:
             return self.beside.count_logged(condition["log"]) >= copies
         if condition["port"]:
-            there = self.tree.namespaces()
             ports = [int(one.values["port"]) for one in self.copies[:copies]]
-            return all(any(is_listened_to(port, pid) for pid in there) for port in ports)
+            return all(is_listened_to(port, self.tree.pid) for port in ports)
         return self.beside.call(condition["command"], condition["within"])[0] == 0
 
     # Reading and reporting.
