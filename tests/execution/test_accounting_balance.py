@@ -117,3 +117,15 @@ def test_the_allowed_difference_grows_with_the_total() -> None:
     launched = {"launcher": used(0.0), "children": [child(1, 10.0, 0.0)]}
     assert marks_of(timing(1, 10.1, 0), launched, []) == ()
     assert marks_of(timing(1, 10.3, 0), launched, []) == (UNBALANCED,)
+
+
+def test_a_command_adds_up_though_its_counter_ran_on_while_a_hypervisor_had_the_cpu() -> None:
+    counted = worker(0, speaks_for_all=True, exit=at(5.3, 0.8, waited=5030))
+    launched = {
+        "launcher": used(0.02),
+        "children": [child(1, 0.75, 0.0)],
+        "worker": {**child(1, 0.8, 0.0), "waited_s": 0.7},
+    }
+    assert marks_of(timing(5.5, 0.77, 0.0), launched, [counted]) == ()
+    metrics = metrics_of(timing(5.5, 0.77, 0.0), launched, [counted])
+    assert metrics["time_cpu_launcher"] == pytest.approx(0.02 + 0.05)

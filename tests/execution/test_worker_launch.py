@@ -333,6 +333,13 @@ def test_what_asks_and_wakes_a_worker_is_in_none_of_its_cpu(tmp_path: Path) -> N
     parts = ("startup", "steady", "shutdown")
     assert sum(metrics[f"time_cpu_{part}"] for part in parts) == pytest.approx(metrics["time_cpu"])
     assert metrics["time_cpu_running"] < 0.4
+    assert metrics["time_cpu_launcher"] >= 1.2 + launched["launcher"]["user_s"]
+    assert (
+        all_s - 0.4
+        < metrics["time_cpu_launcher"]
+        - sum(launched["launcher"][f"{of}_s"] for of in ("user", "system"))
+        < all_s
+    )
     # What settles a worker is after its start-up: the command is called three times.
     assert metrics["time_startup"] == found.worker["totals"]["ready_s"]
 

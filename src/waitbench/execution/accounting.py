@@ -271,7 +271,11 @@ def _beside(launched: Mapping[str, Any], workers: Sequence[Mapping[str, Any]]) -
     """The CPU seconds of our launcher's children that are neither workers' nor helpers'.
 
     The engine's own launcher uses them. Its figures include the workers, and theirs the helpers.
+    Beside a command it is what asks and wakes it up.
     """
+    if "worker" in launched:
+        # The kernel's counter, which has the worker's, counts on while a hypervisor takes the CPU.
+        return sum(map(_cpu, launched["children"])) - float(launched["worker"]["waited_s"])
     known = sum(_ended(worker, launched) + _cpu(worker["helpers"]) for worker in workers)
     return sum(map(_cpu, launched["children"])) - known
 

@@ -142,6 +142,7 @@ class CountedTree:
         return {
             "user_s": (1 - share) * total_s,
             "system_s": share * total_s,
+            "waited_s": user_s + system_s,
             "switches_voluntary": sum(one.ru_nvcsw for one in self._used),
             "switches_involuntary": sum(one.ru_nivcsw for one in self._used),
         }
