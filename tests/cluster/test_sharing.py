@@ -12,7 +12,6 @@ import runner
 from tests import standin
 from tests.conftest import PROGRAM, Compare
 from tests.sharing import edit, part, scenario_files
-from waitbench.store.csv_files import TIMELINE_SUFFIX
 
 pytestmark = pytest.mark.integration
 
@@ -70,13 +69,12 @@ def test_merged_shares_mean_what_one_machine_says_of_the_same_measurements(
 ) -> None:
     whole, together = tmp_path / "results", tmp_path / "together"
     options = gate or ["--rounds", "2"]
-    one = run_compare(*revisions, *NAMED, *options, "--timeline")
+    one = run_compare(*revisions, *NAMED, *options)
     assert one.returncode == (1 if gate else 0), one.stdout + one.stderr
     folders = part(whole, 3)
     done = run_compare(*folders, "--results", together, command="merge")
     assert done.returncode == one.returncode, done.stdout + done.stderr
     assert scenario_files(together, SCENARIOS) == scenario_files(whole, SCENARIOS)
-    assert (together / f"dynamic{TIMELINE_SUFFIX}").exists()
     assert {path.name for path in whole.iterdir()} == {path.name for path in together.iterdir()}
     if gate:
         verdict = "verdict.json"

@@ -23,7 +23,7 @@ def test_this_very_machine_can_compare(run_compare: Compare) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     for what in (
         "CPUs", "CPU accounting", "system calls", "clock sampler", "trace", "stacks", "steal time",
-        "frequency governor", "energy", "timelines", "hyperfine", "Pythons for revisions",
+        "frequency governor", "energy", "threads' CPU", "hyperfine", "Pythons for revisions",
         "compiler", "git", "repository", "package index",
     ):  # fmt: skip
         assert f" {what}: " in done.stdout

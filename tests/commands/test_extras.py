@@ -17,7 +17,7 @@ from waitbench.pipeline.extras import Extras, ExtrasAtWork
 from waitbench.store import csv_files
 from waitbench.system.instruments import Tracer
 
-TRACING = Extras(timeline=False, launcher_cost=False, trace=True)
+TRACING = Extras(launcher_cost=False, trace=True)
 
 
 def test_a_trace_that_cannot_be_is_refused_with_the_reason_and_the_remedy(
@@ -27,7 +27,7 @@ def test_a_trace_that_cannot_be_is_refused_with_the_reason_and_the_remedy(
     monkeypatch.setattr(extras, "find_tracer", lambda: lacking)
     with pytest.raises(UsageError, match=r"--trace .* only root may trace\. .*: sudo it"):
         TRACING.validate()
-    Extras(timeline=True, launcher_cost=True).validate()
+    Extras(launcher_cost=True).validate()
     monkeypatch.setattr(extras, "find_tracer", lambda: Tracer(path="/usr/bin/tracer"))
     TRACING.validate()
 

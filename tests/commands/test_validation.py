@@ -192,14 +192,14 @@ def test_an_odd_file_of_a_dataflow_is_refused(
     assert says in str(refused.value)
 
 
-def test_a_timeline_is_refused_before_anything_where_threads_cannot_be_sampled(
+def test_reasons_are_refused_before_anything_where_threads_cannot_be_sampled(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("waitbench.pipeline.comparing.validate", None)  # it is not reached
     monkeypatch.setattr("waitbench.system.tasks.is_possible", lambda: False)
-    monkeypatch.setattr("sys.argv", ["runner.py", "compare", "v0.16.0", "--timeline"])
+    monkeypatch.setattr("sys.argv", ["runner.py", "compare", "v0.16.0", "--why"])
     assert runner.main() == 2
-    assert "--timeline needs /proc/<pid>/schedstat" in capsys.readouterr().err
+    assert "--why needs /proc/<pid>/schedstat" in capsys.readouterr().err
 
 
 def test_parameters_of_an_own_dataflow_go_into_its_call(refused: Refused, tmp_path: Path) -> None:

@@ -66,7 +66,7 @@ sys.addaudithook(WATCH.hear)
 def sandbox() -> Iterator[Watch]:
     """A folder to be in, with things to name; nothing is downloaded, prepared or measured."""
     pythons = installed(Cache())
-    charts.draw_all([], {}, ROOT, [])  # matplotlib writes a cache of its own when it is imported
+    charts.draw_all([], ROOT, [])  # matplotlib writes a cache of its own when it is imported
     wheels = {("0.16.0", "cp310"), ("0.16.1", "cp310"), ("0.16.1", "cp311")}
 
     def plan(*_arguments: object, **_more: object) -> None:

@@ -40,7 +40,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """``one.html`` of one comparison with timelines, ``all.html`` of several, and others."""
+    """``one.html`` of one comparison, ``all.html`` of several, and others."""
     folder = tmp_path_factory.mktemp("pages")
     paging.write(folder / "one.html", [SAMPLES / "waiting"], 50)
     paging.write(folder / "all.html", [SAMPLES], 50)
@@ -483,7 +483,7 @@ def test_hostile_text_is_shown_as_text_on_dots_too(open_page: Open, pages: Path)
 @pytest.fixture(scope="module")
 def reasons(pages: Path) -> Path:
     """``why.html``: two revisions whose threads wait and work at several places."""
-    one = kept("why", ("v1", "v2"), ("waiting",), sampled=False)
+    one = kept("why", ("v1", "v2"), ("waiting",))
     before = why(
         "v1", place("main", "spin", cpu=0.9, waits=False), place("main", "lock", wakeups=2)
     )

@@ -1,6 +1,5 @@
 """Real releases under real hyperfine: the workloads on every generation of the API."""
 
-import csv
 import json
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -124,19 +123,13 @@ def test_many_processes_work_and_two_comparisons_do_not_fight_over_ports(
             assert done.result().returncode == 0, done.result().stdout + done.result().stderr
 
 
-def test_a_timeline_and_the_launchers_cost_are_extra_runs(
-    run_compare: Compare, tmp_path: Path
-) -> None:
+def test_the_launchers_cost_is_an_extra_run(run_compare: Compare, tmp_path: Path) -> None:
     done = run_compare(
         "v0.16.1", "-s", "partitioned-idle", "--set", "idle=1", "--rounds", "1", "-p", "2",
-        "--timeline", "--launcher-cost",
+        "--launcher-cost",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "own launcher would have added" in done.stdout
-    assert (tmp_path / "results" / "partitioned-idle-timeline.png").stat().st_size > 1000
-    with (tmp_path / "results" / "partitioned-idle-timeline.csv").open() as file:
-        times = sorted({float(row["time_s"]) for row in csv.DictReader(file)})
-    assert len(times) >= 10 * (times[-1] - times[0]), "ten samples a second at least"
 
 
 WAITING = ("-s", "partitioned-long-input", "--set", "items_per_partition=4", "--no-plot")

@@ -10,7 +10,6 @@ from tests.records import contestant, facts, make_record
 from waitbench.analysis import history, sittings
 from waitbench.analysis.trend import MARGIN
 from waitbench.model.metrics import BY_NAME
-from waitbench.model.run import ThreadSample
 from waitbench.reporting.page import ReadFolder, Trends
 from waitbench.reporting.page_parts import Scene
 
@@ -28,18 +27,12 @@ def kept(
     *,
     rounds: int = 5,
     rise: float = 0.5,
-    sampled: bool = True,
 ) -> ReadFolder:
     """A comparison of some releases, each of which costs a little more than the one before."""
     revisions = tuple(
         contestant(one, text=one, facts=facts(package_version=one.removeprefix("v")))
         for one in releases
     )
-    samples = [
-        ThreadSample(label=one, time_s=t / 10, process="worker 0", thread="a 0", share=t / 10)
-        for one in releases
-        for t in range(1, 9)
-    ]
     at = (_FIRST + timedelta(seconds=crc32(name.encode()) % 10**7)).isoformat()
     scenes = []
     for scenario in scenarios:
@@ -53,7 +46,7 @@ def kept(
         record = make_record(runs, scenario=scenario, revisions=revisions)
         # Equal runs at the same time would be copies of one sitting.
         record.measurements[:] = [replace(run, started_at=at) for run in record.measurements]
-        scenes.append(Scene.of(record, samples if sampled else ()))
+        scenes.append(Scene.of(record))
     return ReadFolder(folder=Path(name), context=scenes[0].record.context, scenes=scenes)
 
 

@@ -16,7 +16,7 @@ from tests.store.keeping import SAMPLE, keep, recorded, results_of, sorted_runs
 from tests.store.test_journal import no_file_above
 from waitbench.model.errors import HarnessError, UsageError
 from waitbench.model.record import Context, Record
-from waitbench.model.run import DISTURBED, NOT_BUILT, Measurement, ThreadSample
+from waitbench.model.run import DISTURBED, NOT_BUILT, Measurement
 from waitbench.store import comparisons, csv_files, journal
 from waitbench.system import files
 from waitbench.system.places import ROOT
@@ -182,15 +182,6 @@ def test_documents_are_read_by_name(tmp_path: Path) -> None:
     contents = comparisons.read(tmp_path)
     assert contents.documents == {"load": {"format": 2, "kind": "load", "modes": {}}}
     assert (contents.context, contents.records) == (None, ())
-
-
-def test_timelines_are_found_by_their_scenario(tmp_path: Path, record: Record) -> None:
-    keep(tmp_path, record)
-    path = tmp_path / f"waiting{csv_files.TIMELINE_SUFFIX}"
-    csv_files.write_timeline(
-        path, [ThreadSample(label="a", time_s=1, process="worker 0", thread="x 0", share=0.5)]
-    )
-    assert comparisons.read(tmp_path).timelines == {"waiting": path}
 
 
 def test_a_dataflow_of_the_users_may_be_called_comparison(tmp_path: Path) -> None:

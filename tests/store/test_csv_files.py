@@ -13,17 +13,9 @@ from tests.store.strategies import labels
 from waitbench.model.errors import UsageError
 from waitbench.model.metrics import METRICS, Metric
 from waitbench.model.record import Record
-from waitbench.model.run import PHASES, Calls, ThreadSample, Trace
+from waitbench.model.run import PHASES, Calls, Trace
 from waitbench.store import csv_files
 
-thread_samples = st.builds(
-    ThreadSample,
-    label=labels,
-    time_s=st.integers(0, 10**6).map(lambda ms: ms / 1000),
-    process=labels,
-    thread=labels,
-    share=st.integers(0, 10_000).map(lambda parts: parts / 10_000),
-)
 nanoseconds = st.integers(0, 10**12).map(lambda ns: ns / 1e9)
 made = st.builds(Calls, count=st.integers(1, 10**9), cpu_s=nanoseconds)
 
@@ -113,22 +105,6 @@ def test_a_file_that_does_not_hold_samples_is_named(text: str, tmp_path: Path) -
         csv_files.add_samples(tmp_path, make_record({"a": [times(1, 1, 1)]}))
 
 
-@pytest.mark.parametrize("content", ["", "revision,time_s,process,thread,cpu_share\n"])
-def test_an_empty_timeline_has_no_samples(content: str, tmp_path: Path) -> None:
-    path = tmp_path / "x-timeline.csv"
-    path.write_text(content)
-    assert csv_files.read_timeline(path) == []
-
-
-@given(st.lists(thread_samples, max_size=4))
-def test_timelines_survive_a_round_trip(
-    tmp_path_factory: pytest.TempPathFactory, samples: list[ThreadSample]
-) -> None:
-    path = tmp_path_factory.getbasetemp() / "x-timeline.csv"
-    csv_files.write_timeline(path, samples)
-    assert csv_files.read_timeline(path) == samples
-
-
 @given(st.lists(traced(), max_size=3, unique_by=lambda trace: trace.label))
 def test_traces_survive_a_round_trip(
     tmp_path_factory: pytest.TempPathFactory, several: list[Trace]
@@ -141,11 +117,6 @@ def test_traces_survive_a_round_trip(
 @pytest.mark.parametrize(
     ("read", "text"),
     [
-        (csv_files.read_timeline, "a,b\n1,2\n"),
-        (
-            csv_files.read_timeline,
-            "revision,time_s,process,thread,cpu_share\na,soon,w,t,0.5\n",
-        ),
         (csv_files.read_traces, "a,b\n1,2\n"),
         (
             csv_files.read_traces,
@@ -153,7 +124,7 @@ def test_traces_survive_a_round_trip(
         ),
     ],
 )
-def test_a_file_that_is_no_timeline_or_trace_is_named(
+def test_a_file_that_is_no_trace_is_named(
     read: Callable[[Path], object], text: str, tmp_path: Path
 ) -> None:
     (tmp_path / "x.csv").write_text(text)

@@ -29,7 +29,7 @@ Examples:
   ./compare.sh main my-branch ~/src/bytewax --rounds 10
   ./compare.sh before=main after=./bytewax --origin source
   ./compare.sh A=v0.21.1 B=v0.21.1            # a revision with itself: how noisy is this machine?
-  ./compare.sh v0.16.0 v0.16.1 --processes 2 --timeline
+  ./compare.sh v0.16.0 v0.16.1 --processes 2
   ./compare.sh v0.16.0 v0.16.1 -s partitioned-long-input --why   # who wakes up, and from where
   ./compare.sh v0.20.1 v0.21.1 --dataflow examples/basic.py:flow
   ./compare.sh main my-branch --gate --junit cpu.xml    # exit 1 if the branch costs more CPU
@@ -104,12 +104,6 @@ def compare(
     reports: options.Reports = [],
     markdown: options.MarkdownReport = None,
     junit: options.JUnitReport = None,
-    timeline: Annotated[
-        bool,
-        typer.Option(
-            "--timeline", help="One extra run of each revision, drawn as CPU share over time."
-        ),
-    ] = False,
     launcher_cost: Annotated[
         bool,
         typer.Option(
@@ -200,7 +194,7 @@ def compare(
         gate=asked,
         rounds=rounds,
         quick=(asked.is_on or scan is not None) and not full,
-        extras=Extras(timeline=timeline, launcher_cost=launcher_cost, trace=trace, why=why),
+        extras=Extras(launcher_cost=launcher_cost, trace=trace, why=why),
         results=results,
         resume=resume,
         plot=plot,

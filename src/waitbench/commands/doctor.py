@@ -244,9 +244,9 @@ def _energy() -> Finding:
 
 def _schedstat() -> Finding:
     if tasks.is_possible():
-        return Finding(what="timelines", here="can be drawn")
+        return Finding(what="threads' CPU", here="can be read")
     return Finding(
-        what="timelines", here="no /proc/<pid>/schedstat", costs="--timeline does not work."
+        what="threads' CPU", here="no /proc/<pid>/schedstat", costs="--why does not work."
     )
 
 

@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-import msgspec
-
 from waitbench.model.metrics import Count, Finite, Quantity
 from waitbench.model.scenario import Scenario
 
@@ -100,20 +98,6 @@ class Outcome:
 
 
 Result = Measurement | Outcome
-
-
-class ThreadSample(msgspec.Struct, frozen=True, rename={"label": "revision", "share": "cpu_share"}):
-    """One thread in one interval of a run that was sampled for its timeline."""
-
-    label: str
-    time_s: Finite
-    """Since the run began, at the end of the interval."""
-    process: str
-    """Such as ``worker 0`` or ``launcher``."""
-    thread: str
-    """Its name and number within the process, such as ``python 0``."""
-    share: Finite
-    """Of one CPU, 0 to 1."""
 
 
 def set_aside(measurement: Measurement) -> Outcome:

@@ -35,7 +35,7 @@ from waitbench.reporting.gate_formats import FORMATS, annotations
 from waitbench.reporting.gate_formats import plain as plain_verdict
 from waitbench.reporting.markdown import render_table
 from waitbench.reporting.shortening import Names, named_verdict, short_names
-from waitbench.store import comparisons, csv_files, why
+from waitbench.store import comparisons, why
 from waitbench.store.comparisons import Contents
 from waitbench.system import files
 from waitbench.system.installation import called
@@ -324,13 +324,10 @@ def draw(contents: Contents, formats: Sequence[str]) -> list[Path]:
     from waitbench.reporting import charts
 
     compared = [one for one in statistics.compare_all(contents.records) if one.scan is None]
-    sampled = {
-        scenario: csv_files.read_timeline(path) for scenario, path in contents.timelines.items()
-    }
     context = contents.context
     engines = {one.label: one.engine or "" for one in context.revisions} if context else {}
     scanned = scans(contents.records)
-    drawn = charts.draw_all(compared, sampled, contents.folder, formats, scanned, engines)
+    drawn = charts.draw_all(compared, contents.folder, formats, scanned, engines)
     of_families = families.figures(contents)
     return drawn + [
         charts.save(figure, contents.folder, name, form)

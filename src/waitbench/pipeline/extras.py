@@ -1,4 +1,4 @@
-"""Extra runs that give no figure: timelines, traces, who wakes up, what a launcher adds."""
+"""Extra runs that give no figure: traces, who wakes up, what a launcher adds."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -7,7 +7,7 @@ from typing import Protocol
 
 from waitbench.analysis.stack_tree import folded
 from waitbench.engines.base import Engine
-from waitbench.execution import timeline, tracing
+from waitbench.execution import tracing
 from waitbench.execution import why as looking
 from waitbench.execution.measure import Measurer
 from waitbench.model.errors import HarnessError, UsageError
@@ -30,17 +30,12 @@ _LAUNCHER = "launcher"
 class Extras:
     """Which extra runs each revision has in each scenario."""
 
-    timeline: bool = False
     launcher_cost: bool = False
     trace: bool = False
     why: bool = False
 
     def validate(self) -> None:
         """Raises ``UsageError`` where this machine does not let anything be sampled or traced."""
-        if self.timeline and not tasks.is_possible():
-            raise UsageError(
-                "--timeline needs /proc/<pid>/schedstat, which this system does not have."
-            )
         if self.why and not tasks.is_possible():
             raise UsageError("--why needs /proc/<pid>/schedstat, which this system does not have.")
         if not self.trace:
@@ -107,14 +102,6 @@ class ExtrasAtWork:
         if self.wanted.launcher_cost:
             for label in labels:
                 self._add_launcher_cost(record, scenario, label)
-        if self.wanted.timeline:
-            samples = []
-            for label in labels:
-                self.progress.about(f"{label}: one more run of {scenario.name}, for its timeline")
-                samples += timeline.record(scenario, label, bench)
-            csv_files.write_timeline(
-                self.folder / f"{scenario.name}{csv_files.TIMELINE_SUFFIX}", samples
-            )
         shown = self._trace(scenario, labels) if self.wanted.trace else []
         return [*shown, *self.explain(scenario, labels)] if self.wanted.why else shown
 

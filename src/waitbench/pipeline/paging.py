@@ -62,11 +62,9 @@ def _kept(folder: Path) -> ReadFolder | None:
         return None
     scenes = []
     for record in contents.records:
-        sampled = contents.timelines.get(record.scenario)
         scenes.append(
             Scene.of(
                 record,
-                csv_files.read_timeline(sampled) if sampled else (),
                 csv_files.traces_of(folder, record.scenario),
                 why.of(folder, record.scenario),
                 scenarios=len(contents.records),

@@ -5,8 +5,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import quantiles
 
-from waitbench.model.run import ThreadSample
-
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#999999", "#F0E442")
 """Of revisions: Okabe and Ito's palette, which colour-blind readers can tell apart.
 
@@ -14,16 +12,10 @@ See jfly.uni-koeln.de/color.
 """
 _FAR_APART = 5
 """From this factor on a scale is logarithmic, so that what is small can be told apart too."""
-_QUIET = 0.02
-"""Threads that never use more than this share are left out."""
-_MOST_ROWS = 24
 _FENCE = 3.0
 """What lies so many quartile distances beyond a quartile is an outlier: Tukey's "far out"."""
 _LEAST_DISTANCE = 0.2
 """Of the quartiles, in doublings: equal values have no outliers a few per cent away."""
-
-Points = list[tuple[float, float]]
-"""Seconds since the run began, and the share of a CPU up to then."""
 
 
 @dataclass(frozen=True)
@@ -70,16 +62,3 @@ def fences(ratios: Sequence[float]) -> tuple[float, float]:
     low, _, high = quantiles(logs, n=4, method="inclusive")
     reach = _FENCE * max(high - low, _LEAST_DISTANCE)
     return 2 ** (low - reach), 2 ** (high + reach)
-
-
-def worth_a_row(label: str, samples: Sequence[ThreadSample]) -> dict[str, Points]:
-    """Points of each thread worth a row, in order of process and thread."""
-    points: dict[str, Points] = {}
-    for sample in samples:
-        if sample.label == label:
-            name = f"{sample.process} · {sample.thread}"
-            points.setdefault(name, []).append((sample.time_s, sample.share))
-    used = {name: [share for _, share in series] for name, series in points.items()}
-    loud = [name for name, shares in used.items() if max(shares) > _QUIET]
-    busiest = sorted(loud, key=lambda name: -sum(used[name]))[:_MOST_ROWS]
-    return {name: points[name] for name in sorted(busiest)}

@@ -11,10 +11,10 @@ from waitbench.analysis.history import Place, Trend
 from waitbench.analysis.statistics import Comparison
 from waitbench.model.metrics import Metric
 from waitbench.model.record import Record
-from waitbench.model.run import Measurement, ThreadSample
+from waitbench.model.run import Measurement
 from waitbench.reporting.comparison import SPLIT
 from waitbench.reporting.document import Chart, Choice
-from waitbench.reporting.drawing import COLOURS, are_far_apart, fences, looks, worth_a_row
+from waitbench.reporting.drawing import COLOURS, are_far_apart, fences, looks
 from waitbench.reporting.formats import format_change, rounded
 from waitbench.reporting.history import newest_of, step_text
 
@@ -25,10 +25,7 @@ SHOWN = ("steady", "cpu", "system", "user", "real", "wakeups", "syscalls", "late
 _LATENESS, _SHARE = "latency", "share"
 _HEIGHT = 240
 _BAR_HEIGHT = 28
-_ROW_HEIGHT = 16
 """Pixels."""
-_SHADES = ("rgba(0, 114, 178, 0.06)", "rgba(0, 114, 178, 1)")
-"""On any ground."""
 _SHAPES = (
     "circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "triangle-right",
 )  # fmt: skip
@@ -231,42 +228,6 @@ def parts(comparison: Comparison) -> Chart | None:
     return Chart(
         title="Where the CPU went",
         description=f"CPU seconds of {comparison.scenario} by part of a run and revision.",
-        spec=spec,
-        rows=rows,
-    )
-
-
-def timeline(comparison: Comparison, samples: Sequence[ThreadSample]) -> Chart | None:
-    """The CPU share of each thread over time, as far as it was sampled."""
-    rows = []
-    for label in (row.label for row in comparison.rows):
-        for name, points in worth_a_row(label, samples).items():
-            before = 0.0
-            for time_s, share in points:
-                times = {"from": round(before, 3), "to": round(time_s, 3)}
-                rows.append({"thread": f"{label} · {name}", **times, "share": round(share, 3)})
-                before = time_s
-    if not rows:
-        return None
-    spec = {
-        "height": _ROW_HEIGHT * len({row["thread"] for row in rows}),
-        "mark": {"type": "rect"},
-        "encoding": {
-            "y": _names("thread", sort=None, title=None, axis={"labelLimit": 220}),
-            "x": _amounts("from", title="seconds since the run began"),
-            "x2": {"field": "to"},
-            "color": _amounts(
-                "share",
-                scale={"domain": [0, 1], "range": list(_SHADES)},
-                legend={"title": "share of a CPU", "orient": "bottom"},
-            ),
-            "tooltip": _tips(("thread", "from", "to", "share")),
-        },
-    }
-    return Chart(
-        wide=True,
-        title="Threads over time",
-        description=f"The share of a CPU that each thread of {comparison.scenario} used over time.",
         spec=spec,
         rows=rows,
     )

@@ -10,7 +10,7 @@ from waitbench.analysis.history import Trend
 from waitbench.analysis.statistics import Comparison
 from waitbench.model.metrics import Metric
 from waitbench.model.record import Context, Record, RevisionRecord
-from waitbench.model.run import HARMLESS, ThreadSample, Trace
+from waitbench.model.run import HARMLESS, Trace
 from waitbench.model.why import Why
 from waitbench.reporting import comparison, idle, machines, page_charts, traces, why
 from waitbench.reporting.costs import AS_IT_IS, Units
@@ -37,7 +37,6 @@ class Scene:
 
     record: Record
     comparison: Comparison
-    samples: Sequence[ThreadSample] = ()
     traces: Sequence[Trace] = ()
     reasons: Sequence[Why] = ()
 
@@ -45,7 +44,6 @@ class Scene:
     def of(
         cls,
         record: Record,
-        samples: Sequence[ThreadSample] = (),
         traced: Sequence[Trace] = (),
         reasons: Sequence[Why] = (),
         *,
@@ -53,9 +51,7 @@ class Scene:
     ) -> "Scene":
         """The scene of a record, which is one of so many, with what there is besides."""
         compared = statistics.compare(record, scenarios=scenarios)
-        return cls(
-            record=record, comparison=compared, samples=samples, traces=traced, reasons=reasons
-        )
+        return cls(record=record, comparison=compared, traces=traced, reasons=reasons)
 
 
 def sitting(scene: Scene, units: Units = AS_IT_IS, *, brief: bool = False) -> Part:
@@ -64,11 +60,7 @@ def sitting(scene: Scene, units: Units = AS_IT_IS, *, brief: bool = False) -> Pa
     A page of many comparisons would be mostly these.
     """
     shown = scene.comparison
-    drawn = (
-        *page_charts.runs(shown, scene.record),
-        page_charts.parts(shown),
-        page_charts.timeline(shown, scene.samples),
-    )
+    drawn = (*page_charts.runs(shown, scene.record), page_charts.parts(shown))
     begun = moment(scene.record.context.started_at)
     return Part(
         title=f"{comparison.title(shown)}, begun {begun}",

@@ -45,8 +45,6 @@ class Contents:
     """In the order in which the comparison began them."""
     documents: Mapping[str, Plain] = field(default_factory=dict)
     """The content of all other JSON files, such as a verdict, by name without the suffix."""
-    timelines: Mapping[str, Path] = field(default_factory=dict)
-    """The files of sampled threads, by scenario; see ``csv_files``."""
     lost: Sequence[str] = ()
     """Why some of its files cannot be read, and what to do."""
     rebuilt: Sequence[str] = ()
@@ -150,7 +148,6 @@ def salvage(folder: Path) -> Contents:
         settings=settings,
         records=tuple(sorted(records.values(), key=_first_start)),
         documents=documents,
-        timelines=_timelines(folder),
         lost=[_with_advice(error) for error in damaged.values()],
         rebuilt=rebuilt,
     )
@@ -161,15 +158,7 @@ def of_memory(folder: Path, records: Sequence[Record]) -> Contents:
     # A coarse scenario may have a topology of its own.
     in_order = sorted(records, key=lambda record: record.coarse)
     context = in_order[0].context if in_order else None
-    return Contents(
-        folder=folder, context=context, records=tuple(records), timelines=_timelines(folder)
-    )
-
-
-def _timelines(folder: Path) -> Mapping[str, Path]:
-    """The files of sampled threads of a folder, by scenario."""
-    found = sorted(folder.glob(f"*{csv_files.TIMELINE_SUFFIX}"))
-    return {path.name.removesuffix(csv_files.TIMELINE_SUFFIX): path for path in found}
+    return Contents(folder=folder, context=context, records=tuple(records))
 
 
 def _with_advice(error: UsageError) -> str:

@@ -1,7 +1,7 @@
 """CSV files: all runs of a comparison in tidy form, and what was observed besides.
 
-One of all runs; and for each scenario one of what its workload observed, one of each thread's CPU
-share over time (a timeline), one of the workers' system calls by name and phase (traces).
+One of all runs; and for each scenario one of what its workload observed, and one of the workers'
+system calls by name and phase (traces).
 """
 
 import csv
@@ -17,16 +17,15 @@ from msgspec import convert
 
 from waitbench.model.metrics import Count, Finite
 from waitbench.model.record import Record
-from waitbench.model.run import Calls, Measurement, Result, ThreadSample, Trace
+from waitbench.model.run import Calls, Measurement, Result, Trace
 from waitbench.store.plain import reading
 from waitbench.system import files
 
 RUNS_NAME = "runs.csv"
-SAMPLES_SUFFIX, TIMELINE_SUFFIX, TRACE_SUFFIX = ".samples.csv", "-timeline.csv", ".trace.csv"
+SAMPLES_SUFFIX, TRACE_SUFFIX = ".samples.csv", ".trace.csv"
 """What follows the scenario in a file's name."""
 
 _RUN_COLUMNS = ("scenario", "revision", "round", "position", "started_at", "outcome", "marks")
-_TIMELINE_COLUMNS = ("revision", "time_s", "process", "thread", "cpu_share")
 _Row = TypeVar("_Row")
 
 
@@ -83,19 +82,6 @@ def add_samples(folder: Path, record: Record) -> None:
             replace(run, samples=tuple(samples[run.label, run.round]))
             for run in record.measurements
         ]
-
-
-def write_timeline(path: Path, samples: Sequence[ThreadSample]) -> None:
-    """Writes a timeline to a file. Raises ``HarnessError`` when the disk refuses."""
-    rows = ((s.label, f"{s.time_s:.3f}", s.process, s.thread, f"{s.share:.4f}") for s in samples)
-    _write(
-        path, _TIMELINE_COLUMNS, (dict(zip(_TIMELINE_COLUMNS, row, strict=True)) for row in rows)
-    )
-
-
-def read_timeline(path: Path) -> list[ThreadSample]:
-    """The samples of a timeline. Raises ``UsageError`` where the file is not one of ours."""
-    return _read(path, ThreadSample)
 
 
 def write_traces(path: Path, traces: Sequence[Trace]) -> None:

@@ -19,11 +19,11 @@ from waitbench.model.record import Context, Record, RevisionRecord
 from waitbench.model.share import Share
 from waitbench.store import comparisons, journal, why
 from waitbench.store.comparisons import COMPARISON_NAME, Contents
-from waitbench.store.csv_files import TIMELINE_SUFFIX, TRACE_SUFFIX
+from waitbench.store.csv_files import TRACE_SUFFIX
 from waitbench.store.plain import reading
 from waitbench.system import files
 
-_OF_A_SCENARIO = (TIMELINE_SUFFIX, TRACE_SUFFIX)
+_OF_A_SCENARIO = (TRACE_SUFFIX,)
 """What ends the names of files of a scenario that are not made out of its record."""
 _SHARE = "share"
 

@@ -11,7 +11,6 @@ from matplotlib.patches import Rectangle
 from tests.records import make_record, times
 from waitbench.analysis import statistics
 from waitbench.analysis.statistics import Comparison
-from waitbench.model.run import ThreadSample
 
 Runs = Sequence[Mapping[str, float]]
 
@@ -45,11 +44,3 @@ def bars(axes: Axes) -> list[Rectangle]:
 
 def notes(axes: Axes) -> list[str]:
     return [text.get_text() for text in axes.texts]
-
-
-def samples(label: str, threads: Mapping[str, float], steps: int = 4) -> list[ThreadSample]:
-    return [
-        ThreadSample(label, step / 2, "worker 0", thread, share)
-        for step in range(1, steps + 1)
-        for thread, share in threads.items()
-    ]

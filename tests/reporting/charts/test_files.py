@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import pytest
 from matplotlib.figure import Figure
 
-from tests.reporting.charts.figures import compared, samples, steady_runs
+from tests.reporting.charts.figures import compared, steady_runs
 from waitbench.model.errors import HarnessError
 from waitbench.reporting import charts
 from waitbench.reporting.charts import times as times_chart
@@ -17,9 +17,8 @@ from waitbench.reporting.drawing import looks
 def test_every_chart_that_there_is_data_for_is_written_in_every_format(tmp_path: Path) -> None:
     waiting = compared({"a": steady_runs(2)})
     other = compared({"a": steady_runs(2)}, scenario="other", waits=False)
-    sampled = {"waiting": samples("a", {"python 0": 0.5}), "other": []}
-    files = charts.draw_all([waiting, other], sampled, tmp_path, ["png", "svg"])
-    names = ("waiting", "waiting-tradeoff", "waiting-timeline", "other", "overview")
+    files = charts.draw_all([waiting, other], tmp_path, ["png", "svg"])
+    names = ("waiting", "waiting-tradeoff", "other", "overview")
     assert files == [tmp_path / f"{name}.{form}" for name in names for form in ("png", "svg")]
     for path in files:
         start = path.read_bytes()[:8]
@@ -27,7 +26,7 @@ def test_every_chart_that_there_is_data_for_is_written_in_every_format(tmp_path:
 
 
 def test_one_scenario_has_no_overview(tmp_path: Path) -> None:
-    files = charts.draw_all([compared({"a": steady_runs(2)}, waits=False)], {}, tmp_path, ["svg"])
+    files = charts.draw_all([compared({"a": steady_runs(2)}, waits=False)], tmp_path, ["svg"])
     assert [path.name for path in files] == ["waiting.svg"]
 
 
@@ -51,11 +50,10 @@ def test_a_chart_that_cannot_be_written_is_an_error_that_names_it(tmp_path: Path
 def test_no_text_in_a_chart_has_control_characters(tmp_path: Path) -> None:
     hostile = "a\x1b[31m\x07\u202eb"
     comparison = compared({hostile: steady_runs(2)}, topology=hostile)
-    sampled = {"waiting": samples(hostile, {hostile: 0.5})}
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # one would quote them on stderr
-        drawn = charts.draw_all([comparison], sampled, tmp_path, ["png", "svg"])
-    assert len(drawn) == 6
+        drawn = charts.draw_all([comparison], tmp_path, ["png", "svg"])
+    assert len(drawn) == 4
     for path in drawn:
         if path.suffix == ".svg":
             said = "".join(ElementTree.parse(path).getroot().itertext())
@@ -64,7 +62,7 @@ def test_no_text_in_a_chart_has_control_characters(tmp_path: Path) -> None:
 
 def test_text_in_an_svg_is_text(tmp_path: Path) -> None:
     comparison = compared({"a": steady_runs(2), "b": steady_runs(2)})
-    for path in charts.draw_all([comparison], {}, tmp_path, ["svg"]):
+    for path in charts.draw_all([comparison], tmp_path, ["svg"]):
         texts = [
             "".join(one.itertext())
             for one in ElementTree.parse(path).getroot().iter("{http://www.w3.org/2000/svg}text")

@@ -4,9 +4,9 @@ import pytest
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from tests.reporting.charts.figures import compared, samples, steady_runs
+from tests.reporting.charts.figures import compared, steady_runs
 from waitbench.analysis.medians import Median
-from waitbench.reporting.charts import plane, style, timeline
+from waitbench.reporting.charts import plane, style
 from waitbench.reporting.charts import times as times_chart
 from waitbench.reporting.drawing import Look, looks
 
@@ -19,12 +19,10 @@ def drawn(labels: list[str]) -> list[Figure]:
     """A chart of each kind, of revisions with these labels."""
     comparison = compared({label: steady_runs(2, factor=1 + n) for n, label in enumerate(labels)})
     look_of = looks(labels)
-    sampled = [one for label in labels for one in samples(label, {"python 0": 0.5, "work 1": 0.2})]
     return [
         times_chart.draw(comparison, look_of),
         times_chart.draw_overview([comparison, comparison], look_of),
         plane.draw(comparison, look_of),
-        timeline.draw("waiting", "single", labels, sampled, look_of),
     ]
 
 

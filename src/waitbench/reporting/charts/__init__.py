@@ -8,8 +8,7 @@ from matplotlib.text import Text
 
 from waitbench.analysis.scan import Scanned
 from waitbench.analysis.statistics import Comparison
-from waitbench.model.run import ThreadSample
-from waitbench.reporting.charts import plane, scan, timeline, times
+from waitbench.reporting.charts import plane, scan, times
 from waitbench.reporting.drawing import looks
 from waitbench.system.files import write_with
 from waitbench.system.streams import printable
@@ -19,7 +18,6 @@ OVERVIEW_NAME = "overview"
 
 def draw_all(
     comparisons: Sequence[Comparison],
-    timelines: Mapping[str, Sequence[ThreadSample]],
     folder: Path,
     formats: Sequence[str],
     scanned: Sequence[Scanned] = (),
@@ -29,7 +27,6 @@ def draw_all(
 
     ``<scenario>``: what its runs cost; ``overview``: the cost that is judged, in all scenarios;
     ``<scenario>-tradeoff``: CPU against latency, where items are due over time;
-    ``<scenario>-timeline``: CPU share of each thread, where it was sampled.
     ``<scenario>-<parameter>-scan``: cost against the number that was scanned.
     ``engines`` of the revisions, by label: where there are several, each has one colour.
     Raises ``HarnessError`` when the disk refuses.
@@ -42,10 +39,6 @@ def draw_all(
         figures[scenario] = times.draw(comparison, look_of)
         if plane.has_data(comparison):
             figures[f"{scenario}-tradeoff"] = plane.draw(comparison, look_of)
-        if timelines.get(scenario):
-            figures[f"{scenario}-timeline"] = timeline.draw(
-                scenario, comparison.topology, labels, timelines[scenario], look_of
-            )
     for one in filter(scan.has_data, scanned):
         figures[f"{one.scenario}-{one.parameter}{scan.NAME_SUFFIX}"] = scan.draw(one)
     if len(comparisons) > 1:
