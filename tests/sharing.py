@@ -8,9 +8,9 @@ from typing import Any
 
 from waitbench.model.share import Shard
 from waitbench.store.comparisons import COMPARISON_NAME
-from waitbench.store.csv_files import SAMPLES_SUFFIX, TRACE_SUFFIX
+from waitbench.store.csv_files import SAMPLES_SUFFIX
 
-_SUFFIXES = (".json", SAMPLES_SUFFIX, TRACE_SUFFIX)
+_SUFFIXES = (".json", SAMPLES_SUFFIX)
 
 
 def part(whole: Path, number: int, **changes: Any) -> list[Path]:

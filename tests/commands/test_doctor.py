@@ -13,7 +13,7 @@ from waitbench.commands import doctor
 from waitbench.commands.doctor import Finding
 from waitbench.model.environment import Interpreter
 from waitbench.system.energy import EnergyMeter, Package
-from waitbench.system.instruments import Counter, Sampler, Tracer
+from waitbench.system.instruments import Counter, Sampler
 from waitbench.system.places import Cache
 from waitbench.system.watch import Reading
 
@@ -22,7 +22,7 @@ def test_this_very_machine_can_compare(run_compare: Compare) -> None:
     done = run_compare(command="doctor")
     assert done.returncode == 0, done.stdout + done.stderr
     for what in (
-        "CPUs", "CPU accounting", "system calls", "clock sampler", "trace", "stacks", "steal time",
+        "CPUs", "CPU accounting", "system calls", "clock sampler", "stacks", "steal time",
         "frequency governor", "energy", "threads' CPU", "hyperfine", "Pythons for revisions",
         "compiler", "git", "repository", "package index",
     ):  # fmt: skip
@@ -62,13 +62,6 @@ def no_steal() -> Reading:
             lambda: Sampler(allowed=True),
             lambda: Sampler(allowed=False, reason="refused", remedy="sudo sysctl"),
             "sudo sysctl",
-        ),
-        (
-            doctor._tracer,
-            "find_tracer",
-            lambda: Tracer(path="/usr/bin/tracer"),
-            lambda: Tracer(path=None, reason="only root", remedy="sudo it"),
-            "sudo it",
         ),
         (
             doctor._steal,

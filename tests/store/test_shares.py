@@ -12,9 +12,9 @@ from tests.records import context, make_record, measurement, outcome, times
 from tests.sharing import edit, part, scenario_files
 from waitbench.model.errors import UsageError
 from waitbench.model.record import Context, Record
-from waitbench.model.run import NOT_BUILT, Calls, Trace
+from waitbench.model.run import NOT_BUILT
 from waitbench.model.share import Share
-from waitbench.store import comparisons, csv_files, shares
+from waitbench.store import comparisons, shares
 from waitbench.store.comparisons import COMPARISON_NAME
 from waitbench.store.shares import Merged
 
@@ -34,16 +34,13 @@ def record(name: str, of: Context) -> Record:
 
 @pytest.fixture
 def whole(tmp_path: Path) -> Path:
-    """Three scenarios, one of which has a trace."""
+    """Three scenarios."""
     folder = tmp_path / "whole"
     folder.mkdir()
     of = context("ab", machine=HERE, waitbench="1")
     settings = {"scenarios": list(NAMES), "rounds": 5, "gate": None}
     comparisons.begin(folder, of, settings)
     comparisons.finish(folder, [record(name, of) for name in NAMES])
-    calls = {("steady", "futex"): Calls(count=3, cpu_s=0.1)}
-    traced = Trace(label="a", lasted_s={"steady": 1.0}, calls=calls)
-    csv_files.write_traces(folder / f"two{csv_files.TRACE_SUFFIX}", [traced])
     return folder
 
 

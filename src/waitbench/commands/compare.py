@@ -111,14 +111,6 @@ def compare(
             help="One extra run of each under the engine's own launcher: what it adds.",
         ),
     ] = False,
-    trace: Annotated[
-        bool,
-        typer.Option(
-            "--trace",
-            help="One extra run of each revision, traced: system calls by name and phase.\n\n"
-            "Needs root and bpftrace.",
-        ),
-    ] = False,
     why: Annotated[
         bool,
         typer.Option(
@@ -194,7 +186,7 @@ def compare(
         gate=asked,
         rounds=rounds,
         quick=(asked.is_on or scan is not None) and not full,
-        extras=Extras(launcher_cost=launcher_cost, trace=trace, why=why),
+        extras=Extras(launcher_cost=launcher_cost, why=why),
         results=results,
         resume=resume,
         plot=plot,

@@ -17,7 +17,7 @@ from waitbench.model.errors import ExitCode, masked
 from waitbench.reporting.console import make_console
 from waitbench.system import machine, stacks, tasks
 from waitbench.system.energy import EnergyMeter
-from waitbench.system.instruments import find_sampler, find_system_calls, find_tracer
+from waitbench.system.instruments import find_sampler, find_system_calls
 from waitbench.system.places import Cache
 from waitbench.system.watch import Reading
 
@@ -123,7 +123,6 @@ def _findings(cache: Cache) -> Iterator[Finding]:
     yield _accounting()
     yield _system_calls()
     yield _sampler()
-    yield _tracer()
     yield _stacks()
     yield _steal()
     yield _governor()
@@ -178,18 +177,6 @@ def _sampler() -> Finding:
         costs="steady-user and steady-system are split by ticks, too coarsely for the gate, which "
         "judges no rise of steady-system then.",
         remedy=sampler.remedy,
-    )
-
-
-def _tracer() -> Finding:
-    tracer = find_tracer()
-    if tracer.path is not None:
-        return Finding(what="trace", here=tracer.path)
-    return Finding(
-        what="trace",
-        here=tracer.reason,
-        costs="--trace does not work: which system calls make up a rise is not shown.",
-        remedy=tracer.remedy,
     )
 
 

@@ -11,9 +11,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
 from waitbench.execution.thread_counts import Counts, Key
-from waitbench.execution.tracing import name_of
 from waitbench.model.why import KERNEL, PYTHON, Frame
 from waitbench.system import stacks, tasks
+from waitbench.system.calls import name_of
 from waitbench.system.stacks import NotSeen, PythonThread
 
 _LONGEST_LOOK_S = 2.0

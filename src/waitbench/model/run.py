@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from waitbench.model.metrics import Count, Finite, Quantity
+from waitbench.model.metrics import Count, Quantity
 from waitbench.model.scenario import Scenario
 
 WARM_UP = 0
@@ -112,43 +112,3 @@ def set_aside(measurement: Measurement) -> Outcome:
         message=f"others used {metrics.get('machine_foreign_cpu', 0.0):.2f} s of CPU during this "
         f"run of {metrics['time_wall_clock']:.2f} s, or during another of its round",
     )
-
-
-STARTUP, STEADY, SHUTDOWN = "startup", "steady", "shutdown"
-PHASES = (STARTUP, STEADY, SHUTDOWN)
-"""To the first poll, to the end of input, to the end of the process."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Calls:
-    """One system call in one phase, over all workers."""
-
-    count: Count
-    cpu_s: Finite
-    """Time on a CPU within it; while a call blocks, its clock stands still."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Trace:
-    """The system calls of one run of one revision."""
-
-    label: str
-    lasted_s: Mapping[str, float]
-    """How long each phase was, by its name: the mean of the workers."""
-    calls: Mapping[tuple[str, str], Calls]
-    """By phase and name of the system call."""
-
-    def count(self, phase: str, name: str) -> int:
-        """How often a system call was made in a phase."""
-        made = self.calls.get((phase, name))
-        return made.count if made else 0
-
-    def per_second(self, phase: str, name: str) -> float:
-        """How often a second, over all workers; 0 in a phase that took no time."""
-        lasted_s = self.lasted_s.get(phase, 0.0)
-        return self.count(phase, name) / lasted_s if lasted_s > 0 else 0.0
-
-    def cpu_s(self, phase: str, name: str) -> float:
-        """Time on a CPU within a system call in a phase."""
-        made = self.calls.get((phase, name))
-        return made.cpu_s if made else 0.0

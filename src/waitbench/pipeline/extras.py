@@ -1,4 +1,4 @@
-"""Extra runs that give no figure: traces, who wakes up, what a launcher adds."""
+"""Extra runs that give no figure: who wakes up, what a launcher adds."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -7,21 +7,18 @@ from typing import Protocol
 
 from waitbench.analysis.stack_tree import folded
 from waitbench.engines.base import Engine
-from waitbench.execution import tracing
 from waitbench.execution import why as looking
 from waitbench.execution.measure import Measurer
 from waitbench.model.errors import HarnessError, UsageError
 from waitbench.model.record import Record
-from waitbench.model.run import WARM_UP, Measurement, PlannedRun, Trace
+from waitbench.model.run import WARM_UP, Measurement, PlannedRun
 from waitbench.model.scenario import Scenario
 from waitbench.model.why import Why
 from waitbench.pipeline.request import ValidRequest
-from waitbench.reporting import traces as traced
 from waitbench.reporting import why as reasons
 from waitbench.reporting.document import Table
-from waitbench.store import csv_files, why
+from waitbench.store import why
 from waitbench.system import tasks
-from waitbench.system.instruments import find_tracer
 
 _LAUNCHER = "launcher"
 
@@ -31,20 +28,12 @@ class Extras:
     """Which extra runs each revision has in each scenario."""
 
     launcher_cost: bool = False
-    trace: bool = False
     why: bool = False
 
     def validate(self) -> None:
-        """Raises ``UsageError`` where this machine does not let anything be sampled or traced."""
+        """Raises ``UsageError`` where this machine does not let anything be sampled."""
         if self.why and not tasks.is_possible():
             raise UsageError("--why needs /proc/<pid>/schedstat, which this system does not have.")
-        if not self.trace:
-            return
-        tracer = find_tracer()
-        if tracer.path is None:
-            raise UsageError(
-                f"--trace does not work here: {tracer.reason}. This would mend it: {tracer.remedy}"
-            )
 
     def require_launcher(self, engines: Sequence[Engine]) -> None:
         """Raises ``UsageError`` where an engine has no launcher of its own, and one is wanted."""
@@ -67,10 +56,7 @@ class Extras:
 
 def kept_tables(folder: Path, scenario: str) -> list[Table]:
     """Those of what a folder of results has of a scenario besides its record."""
-    return [
-        *traced.tables(scenario, csv_files.traces_of(folder, scenario)),
-        *reasons.tables(scenario, why.of(folder, scenario)),
-    ]
+    return reasons.tables(scenario, why.of(folder, scenario))
 
 
 class ProgressLine(Protocol):
@@ -102,22 +88,7 @@ class ExtrasAtWork:
         if self.wanted.launcher_cost:
             for label in labels:
                 self._add_launcher_cost(record, scenario, label)
-        shown = self._trace(scenario, labels) if self.wanted.trace else []
-        return [*shown, *self.explain(scenario, labels)] if self.wanted.why else shown
-
-    def _trace(self, scenario: Scenario, labels: Sequence[str]) -> list[Table]:
-        """The tables of those that could be traced, and why the others could not."""
-        found: list[Trace] = []
-        lacking: dict[str, str] = {}
-        for label in labels:
-            self.progress.about(f"{label}: one more run of {scenario.name}, traced")
-            try:
-                found.append(tracing.record(scenario, label, self.measurer.bench))
-            except HarnessError as error:
-                lacking[label] = str(error)
-        if found:
-            csv_files.write_traces(self.folder / f"{scenario.name}{csv_files.TRACE_SUFFIX}", found)
-        return traced.tables(scenario.name, found, lacking)
+        return self.explain(scenario, labels) if self.wanted.why else []
 
     def explain(self, scenario: Scenario, labels: Sequence[str]) -> list[Table]:
         """The tables of where those wait that could be looked at, and why the others could not."""

@@ -16,7 +16,7 @@ from waitbench.reporting.costs import AS_IT_IS, Units
 from waitbench.reporting.formats import format_count
 from waitbench.reporting.page import COSTS, ReadFolder, Trends, compose
 from waitbench.reporting.page_parts import Scene
-from waitbench.store import comparisons, csv_files, why
+from waitbench.store import comparisons, why
 from waitbench.store.comparisons import MEASURE_FIRST
 from waitbench.store.index import find
 from waitbench.system import files
@@ -65,7 +65,6 @@ def _kept(folder: Path) -> ReadFolder | None:
         scenes.append(
             Scene.of(
                 record,
-                csv_files.traces_of(folder, record.scenario),
                 why.of(folder, record.scenario),
                 scenarios=len(contents.records),
             )

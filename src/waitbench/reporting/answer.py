@@ -55,8 +55,6 @@ _SEVERAL = 3
 _NAMED = 2
 """So many candidates are named in the title."""
 WHY_PURPOSE = "which thread wakes up, and in which line of code"
-EXPLAINING = {"--why", "--trace"}
-"""The options that show what a rise comes from."""
 _MORE_ROUNDS = 2
 """By how much more rounds are proposed where those that were made did not tell enough."""
 _NOT_AGAIN = ("--results", "--rounds", "--shard")
@@ -120,7 +118,7 @@ def next_step(comparisons: Sequence[Comparison], argv: Sequence[str]) -> Command
     if any(one.is_disturbed for one in comparisons):
         text = again(argv, "--rounds", str(rounds))
         return Command(text, "the same, when the machine is idle")
-    if Verdict.SLOWER in verdicts and not EXPLAINING.intersection(argv):
+    if Verdict.SLOWER in verdicts and "--why" not in argv:
         return Command(again(argv, "--why"), WHY_PURPOSE)
     if Verdict.SLOWER in verdicts or "--gate" in argv:
         return None

@@ -16,7 +16,7 @@ from waitbench.analysis.judging import Judgement
 from waitbench.analysis.sequential import ALPHA
 from waitbench.analysis.verdicts import GateOutcome, Verdict
 from waitbench.reporting import markdown
-from waitbench.reporting.answer import EXPLAINING, WHY_PURPOSE, again
+from waitbench.reporting.answer import WHY_PURPOSE, again
 from waitbench.reporting.document import Answer, Command, Headline, Table
 from waitbench.reporting.formats import format_count
 from waitbench.reporting.gate import (
@@ -247,7 +247,7 @@ def next_step(verdict: GateVerdict, argv: Sequence[str]) -> Command | None:
     """What is best done now; ``None`` where there is nothing to be done, or nobody knows what."""
     if list(argv[:1]) != ["compare"]:
         return None
-    if verdict.failures and not EXPLAINING.intersection(argv):
+    if verdict.failures and "--why" not in argv:
         return Command(again(argv, "--why"), WHY_PURPOSE)
     if verdict.outcome is GateOutcome.INCONCLUSIVE and "--full" not in argv:
         return Command(again(argv, "--full"), "longer runs tell smaller changes apart")

@@ -10,9 +10,9 @@ from waitbench.analysis.history import Trend
 from waitbench.analysis.statistics import Comparison
 from waitbench.model.metrics import Metric
 from waitbench.model.record import Context, Record, RevisionRecord
-from waitbench.model.run import HARMLESS, Trace
+from waitbench.model.run import HARMLESS
 from waitbench.model.why import Why
-from waitbench.reporting import comparison, idle, machines, page_charts, traces, why
+from waitbench.reporting import comparison, idle, machines, page_charts, why
 from waitbench.reporting.costs import AS_IT_IS, Units
 from waitbench.reporting.document import Log, Part, Ratio, Source, Table, Word
 from waitbench.reporting.formats import NOTHING, format_bytes
@@ -37,21 +37,19 @@ class Scene:
 
     record: Record
     comparison: Comparison
-    traces: Sequence[Trace] = ()
     reasons: Sequence[Why] = ()
 
     @classmethod
     def of(
         cls,
         record: Record,
-        traced: Sequence[Trace] = (),
         reasons: Sequence[Why] = (),
         *,
         scenarios: int = 1,
     ) -> "Scene":
         """The scene of a record, which is one of so many, with what there is besides."""
         compared = statistics.compare(record, scenarios=scenarios)
-        return cls(record=record, comparison=compared, traces=traced, reasons=reasons)
+        return cls(record=record, comparison=compared, reasons=reasons)
 
 
 def sitting(scene: Scene, units: Units = AS_IT_IS, *, brief: bool = False) -> Part:
@@ -79,7 +77,6 @@ def _tables(scene: Scene, units: Units) -> Iterator[Table]:
         if names:
             yield comparison.table(shown, names, title)
     yield from idle.tables([shown], units.price)
-    yield from traces.tables(shown.scenario, scene.traces)
     yield from why.tables(shown.scenario, scene.reasons)
 
 

@@ -1,7 +1,6 @@
 """CSV files: all runs of a comparison in tidy form, and what was observed besides.
 
-One of all runs; and for each scenario one of what its workload observed, and one of the workers'
-system calls by name and phase (traces).
+One of all runs; and for each scenario one of what its workload observed.
 """
 
 import csv
@@ -10,32 +9,21 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-import msgspec
 from msgspec import convert
 
-from waitbench.model.metrics import Count, Finite
+from waitbench.model.metrics import Finite
 from waitbench.model.record import Record
-from waitbench.model.run import Calls, Measurement, Result, Trace
+from waitbench.model.run import Measurement, Result
 from waitbench.store.plain import reading
 from waitbench.system import files
 
 RUNS_NAME = "runs.csv"
-SAMPLES_SUFFIX, TRACE_SUFFIX = ".samples.csv", ".trace.csv"
+SAMPLES_SUFFIX = ".samples.csv"
 """What follows the scenario in a file's name."""
 
 _RUN_COLUMNS = ("scenario", "revision", "round", "position", "started_at", "outcome", "marks")
-_Row = TypeVar("_Row")
-
-
-class _TraceRow(msgspec.Struct):
-    revision: str
-    phase: str
-    phase_s: Finite
-    call: str
-    count: Count
-    cpu_s: Finite
 
 
 def write_runs(folder: Path, records: Sequence[Record]) -> None:
@@ -84,40 +72,6 @@ def add_samples(folder: Path, record: Record) -> None:
         ]
 
 
-def write_traces(path: Path, traces: Sequence[Trace]) -> None:
-    """Writes traces to a file, times to the nanosecond. Raises ``HarnessError``."""
-    rows = (
-        {
-            "revision": trace.label,
-            "phase": phase,
-            "phase_s": f"{trace.lasted_s[phase]:.9f}",
-            "call": call,
-            "count": made.count,
-            "cpu_s": f"{made.cpu_s:.9f}",
-        }
-        for trace in traces
-        for (phase, call), made in trace.calls.items()
-    )
-    _write(path, _TraceRow.__struct_fields__, rows)
-
-
-def traces_of(folder: Path, scenario: str) -> list[Trace]:
-    """The traces of a scenario in a folder of results; none, if it was not traced."""
-    path = folder / f"{scenario}{TRACE_SUFFIX}"
-    return read_traces(path) if path.exists() else []
-
-
-def read_traces(path: Path) -> list[Trace]:
-    """The traces of a file. Raises ``UsageError`` where it is not one of ours."""
-    lasted_s: dict[str, dict[str, float]] = {}
-    calls: dict[str, dict[tuple[str, str], Calls]] = {}
-    for row in _read(path, _TraceRow):
-        lasted_s.setdefault(row.revision, {})[row.phase] = row.phase_s
-        made = Calls(count=row.count, cpu_s=row.cpu_s)
-        calls.setdefault(row.revision, {})[row.phase, row.call] = made
-    return [Trace(label=label, lasted_s=lasted_s[label], calls=calls[label]) for label in calls]
-
-
 def _read_samples(path: Path) -> Mapping[tuple[str, int], list[Mapping[str, float]]]:
     """By revision and round, in order."""
     samples: dict[tuple[str, int], list[Mapping[str, float]]] = defaultdict(list)
@@ -152,9 +106,3 @@ def _write(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, Any]]
     writer.writeheader()
     writer.writerows(rows)
     files.write_text(path, text.getvalue())
-
-
-def _read(path: Path, kind: type[_Row]) -> list[_Row]:
-    """Its rows. Raises ``UsageError`` where the file is not one of ours."""
-    with reading(path), path.open(newline="", encoding="utf-8") as file:
-        return convert(list(csv.DictReader(file)), list[kind], strict=False)  # type: ignore[valid-type]

@@ -19,12 +19,9 @@ from waitbench.model.record import Context, Record, RevisionRecord
 from waitbench.model.share import Share
 from waitbench.store import comparisons, journal, why
 from waitbench.store.comparisons import COMPARISON_NAME, Contents
-from waitbench.store.csv_files import TRACE_SUFFIX
 from waitbench.store.plain import reading
 from waitbench.system import files
 
-_OF_A_SCENARIO = (TRACE_SUFFIX,)
-"""What ends the names of files of a scenario that are not made out of its record."""
 _SHARE = "share"
 
 
@@ -286,8 +283,6 @@ def _records(contents: Contents, context: Context) -> Iterator[Record]:
 
 def _extra_files(contents: Contents) -> Iterator[Path]:
     for name in share_of(contents).scenarios:
-        paths = (contents.folder / f"{name}{suffix}" for suffix in _OF_A_SCENARIO)
-        yield from (path for path in paths if path.exists())
         yield from why.paths(contents.folder, name)
 
 

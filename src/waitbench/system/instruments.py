@@ -2,15 +2,12 @@
 
 import errno
 import os
-import shutil
-import subprocess
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
 from waitbench.model.metrics import Instruments
 from waitbench.system.counters import INHERIT, hits_of, open_event, read_counter
-from waitbench.system.installation import called
 from waitbench.system.sampling import ClockSampler
 
 _SYSTEM_CALLS = Path("events/raw_syscalls/sys_enter/id")
@@ -24,9 +21,6 @@ _SAMPLES_OWN_TASKS = 1
 _CONTAINER = (
     "docker run --cap-add PERFMON --cap-add SYS_ADMIN, or the like of it for this container"
 )
-
-TRACER = "bpftrace"
-_ATTACHES_WITHIN_S = 60
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,14 +44,6 @@ class Sampler(_Instrument):
     """Whether the clock of a run's processes may be sampled, or why it may not."""
 
     allowed: bool
-
-
-@dataclass(frozen=True, kw_only=True)
-class Tracer(_Instrument):
-    """A program that traces system calls by name, or why there is none."""
-
-    path: str | None
-    """Where it is; ``None`` where nothing can be traced."""
 
 
 def find_instruments() -> Instruments:
@@ -144,41 +130,3 @@ def _remedy(refused: OSError, level: int) -> str:
     if refused.errno == errno.EPERM:
         return _CONTAINER
     return f"sudo sysctl kernel.perf_event_paranoid={level}"
-
-
-def find_tracer() -> Tracer:
-    """The tracer, tried on the tracepoint of system calls. Takes about a second."""
-    if os.geteuid() != 0:
-        return _no_tracer("only root may trace", f"sudo {called('compare')} … --trace")
-    path = shutil.which(TRACER)
-    if path is None:
-        return _no_tracer(f"{TRACER} is not installed", f"sudo apt-get install {TRACER}")
-    counter = find_system_calls()
-    if counter.tracepoint is None:
-        return _no_tracer(counter.reason, counter.remedy)
-    refused = _try_tracer(path)
-    if refused:
-        remedy = "In a container: start it with --privileged --pid=host."
-        return _no_tracer(f"{TRACER} cannot trace here: {refused}", remedy)
-    return Tracer(path=path)
-
-
-def _no_tracer(reason: str, remedy: str) -> Tracer:
-    return Tracer(path=None, reason=reason, remedy=remedy)
-
-
-def _try_tracer(path: str) -> str:
-    """Attaches to the tracepoint, and to no more. Why that fails; empty if it does not."""
-    program = "tracepoint:raw_syscalls:sys_enter { exit(); }"
-    try:
-        done = subprocess.run(
-            [path, "-e", program],
-            capture_output=True,
-            text=True,
-            timeout=_ATTACHES_WITHIN_S,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return str(error)
-    said = done.stderr.strip().splitlines()
-    return "" if done.returncode == 0 else said[-1] if said else f"exit code {done.returncode}"

@@ -1,0 +1,13 @@
+"""The names of system calls."""
+
+from system_calls import NoSuchSystemCall, syscalls  # type: ignore[import-untyped]
+
+_names = syscalls()
+
+
+def name_of(call: int) -> str:
+    """The name of a system call by its number on this machine."""
+    try:
+        return str(_names.get_name(call))
+    except NoSuchSystemCall:
+        return f"call {call}"
