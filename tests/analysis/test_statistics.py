@@ -241,12 +241,10 @@ def test_runs_without_a_measurement_are_counted_by_reason_and_marks_by_mark() ->
         record.add(outcome("b", number, reason, message="why"))
     record.add(measurement("b", 4, times(1, 1, 1), marks=("disturbed", "unbalanced")))
     record.add(measurement("b", 5, times(1, 1, 1), marks=("disturbed",)))
-    record.launcher_cpu_s["b"] = 1.5
     first, second = statistics.compare(record).rows
-    assert (first.failures, first.marks, first.launcher_cpu_s) == ({}, {}, None)
+    assert (first.failures, first.marks) == ({}, {})
     assert second.failures == {"failed": 2, "timed-out": 1}
     assert second.marks == {"disturbed": 2, "unbalanced": 1}
-    assert second.launcher_cpu_s == 1.5
     assert second.unsupported is None
 
 

@@ -27,7 +27,7 @@ MEASURING = Measuring(
         criteria=DEFAULTS, most_rounds=10, budget_s=90.0, fail_fast=True, inconclusive_passes=True
     ),
     rounds=5,
-    extras=Extras(launcher_cost=False),
+    extras=Extras(),
     sharing=2,
 )
 

@@ -133,7 +133,7 @@ def sitting_of(*rows: Row) -> Sitting:
     return Sitting(
         comparing=Comparing(
             gate=Gate(criteria=(), most_rounds=1), rounds=1, quick=False, results=None,
-            extras=Extras(launcher_cost=False), resume=False, plot=False,
+            extras=Extras(), resume=False, plot=False,
             output=Output(quiet=True, as_json=False),
         ),
         settings=(), python=None, results=None, rows=list(rows),

@@ -79,7 +79,6 @@ def test_several_engines_may_be_compared() -> None:
         ("compare", "v0.21.1 python@floor -p 2", "--topology 'cluster' is not one of: single."),
         ("compare", "v0.21.1 python@floor -w 2", "python has 1 at most"),
         ("compare", "python@floor --repo .", "name revisions of one engine that has a repository"),
-        ("compare", "python@floor --origin source --launcher-cost", "no launcher of its own"),
         ("compare", "v0.21.1+awake:5", "has no setting 'awake'. It has: awake_ms:0"),
         ("bisect", "v0.21.1 python@floor", "name revisions of one engine"),
         ("bisect", "v0.20.1 v0.21.1+awake_ms:5", "differ by their code only"),

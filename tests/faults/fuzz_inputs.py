@@ -44,7 +44,7 @@ _OPTIONS: Mapping[str, Sequence[str]] = {
     **dict.fromkeys(
         ("--dataflow", "--markdown", "--junit", "--results", "--repo", "--python"), _PATHS),
     **dict.fromkeys(
-        ("--gate", "--fail-fast", "--strict", "--full", "--launcher-cost", "--resume",
+        ("--gate", "--fail-fast", "--strict", "--full", "--resume",
          "--no-plot", "--quiet", "--json", "--instruments", "--no-instruments", "--help", "--",
          ), ()),
     "--topology": ("single", "cluster", "launcher", "ring", ""),

@@ -123,15 +123,6 @@ def test_many_processes_work_and_two_comparisons_do_not_fight_over_ports(
             assert done.result().returncode == 0, done.result().stdout + done.result().stderr
 
 
-def test_the_launchers_cost_is_an_extra_run(run_compare: Compare, tmp_path: Path) -> None:
-    done = run_compare(
-        "v0.16.1", "-s", "partitioned-idle", "--set", "idle=1", "--rounds", "1", "-p", "2",
-        "--launcher-cost",
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert "own launcher would have added" in done.stdout
-
-
 WAITING = ("-s", "partitioned-long-input", "--set", "items_per_partition=4", "--no-plot")
 
 

@@ -287,14 +287,6 @@ def test_a_build_with_other_python_files_is_not_called_identical() -> None:
     ]
 
 
-def test_the_cost_of_the_engines_own_launcher_is_said() -> None:
-    record = pair()
-    record.launcher_cpu_s["b"] = 1.234
-    assert warnings(record) == [
-        "b: the engine's own launcher would have added 1.23 s of CPU (one extra run)."
-    ]
-
-
 def test_rounds_that_are_left_out_and_those_that_were_disturbed_are_said() -> None:
     same = [times(1, 1, 1)] * 3
     record = make_record({"old": same, "new": same[:2]})
@@ -337,7 +329,6 @@ def test_runs_whose_steady_phase_holds_more_than_the_wait_are_said() -> None:
 
 def test_plain_data_hold_what_is_known_of_a_scenario() -> None:
     record = make_record({"a": [times(1, 1, 1)] * 3, "b": [times(2, 2, 2)] * 3}, mixed_origins=True)
-    record.launcher_cpu_s["b"] = 0.5
     record.add(outcome("b", 4, "failed"))
     disturb(record, 2)
     (data,) = json.loads(json.dumps(plain([statistics.compare(record)])))
@@ -359,7 +350,7 @@ def test_plain_data_hold_what_is_known_of_a_scenario() -> None:
     assert (second["failures"], second["marks"]) == (
         {"failed": 1}, {"disturbed": 2},
     )  # fmt: skip
-    assert (second["launcher_cpu_s"], second["identical_to"]) == (0.5, None)
+    assert second["identical_to"] is None
     assert data["sentences"][0].startswith("b against a: ")
 
 

@@ -49,7 +49,6 @@ def records(draw: st.DrawFn) -> Record:
         waits=draw(st.booleans()),
         metrics=(*METRICS, OWN_METRIC),
         machine=draw(st.none() | st.dictionaries(texts, texts | st.integers(), max_size=2)),
-        launcher_cpu_s=draw(st.dictionaries(texts, numbers, max_size=2)),
     )
     for position, label in enumerate(context.labels):
         for number in range(1, draw(st.integers(0, 2)) + 1):

@@ -28,7 +28,7 @@ def test_the_metadata_describes_the_scenario_and_its_metrics_but_not_the_compari
     metadata = plain_export(make_record({"a": [times(1, 1, 1)]}))["metadata"]
     assert list(metadata) == [
         "hyperfine_version", "start_time", "platform",
-        "format", "scenario", "family", "waits", "works", "parameters", "metrics", "launcher_cpu_s",
+        "format", "scenario", "family", "waits", "works", "parameters", "metrics",
     ]  # fmt: skip
     assert metadata["metrics"][0] == {
         "name": "real", "key": "time_wall_clock", "unit": "second", "title": "real time",

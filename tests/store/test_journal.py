@@ -160,13 +160,12 @@ def test_a_journal_of_a_later_format_is_refused(tmp_path: Path, record: Record) 
 def test_the_metrics_of_both_are_known_where_a_journal_continues_a_file() -> None:
     older, newer = make_record({"a": [times(1, 1, 1)]}), make_record({"a": []})
     older.metrics, newer.metrics = older.metrics[:2], older.metrics[1:]
-    older.launcher_cpu_s = {"a": 1.0}
     newer.add(run(2))
     joined = journal.joined(older, newer)
     assert {metric.key for metric in joined.metrics} == {
         metric.key for metric in (*older.metrics, *newer.metrics)
     }
-    assert ([m.round for m in joined.measurements], joined.launcher_cpu_s) == ([1, 2], {"a": 1.0})
+    assert [m.round for m in joined.measurements] == [1, 2]
 
 
 def bytes_moved() -> int:

@@ -109,8 +109,6 @@ class Row:
     """Whether the settings of that one, or packages beside it, are others."""
     same_library_as: str | None
     """An earlier revision with the same compiled extensions, whose other files may differ."""
-    launcher_cpu_s: float | None
-    """What the engine's own launcher would have added, where it was asked for."""
     rhythm: Rhythm | None = None
     """How its wake-ups are spread over the window, where somebody looked."""
 
@@ -362,7 +360,6 @@ def _row(label: str, record: Record) -> Row:
         identical_to=twin,
         is_set_otherwise=twin is not None and variants[twin] != variants[label],
         same_library_as=_same_library_as(label, record.context),
-        launcher_cpu_s=record.launcher_cpu_s.get(label),
         rhythm=rhythm_of([run.samples for run in runs]),
     )
 

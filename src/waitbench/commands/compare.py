@@ -104,13 +104,6 @@ def compare(
     reports: options.Reports = [],
     markdown: options.MarkdownReport = None,
     junit: options.JUnitReport = None,
-    launcher_cost: Annotated[
-        bool,
-        typer.Option(
-            "--launcher-cost",
-            help="One extra run of each under the engine's own launcher: what it adds.",
-        ),
-    ] = False,
     why: Annotated[
         bool,
         typer.Option(
@@ -186,7 +179,7 @@ def compare(
         gate=asked,
         rounds=rounds,
         quick=(asked.is_on or scan is not None) and not full,
-        extras=Extras(launcher_cost=launcher_cost, why=why),
+        extras=Extras(why=why),
         results=results,
         resume=resume,
         plot=plot,

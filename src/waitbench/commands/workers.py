@@ -116,7 +116,7 @@ def workers(
         gate=Gate(criteria=(), most_rounds=rounds),
         rounds=rounds,
         quick=False,
-        extras=Extras(launcher_cost=False),
+        extras=Extras(),
         results=None,
         resume=False,
         plot=False,

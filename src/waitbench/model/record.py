@@ -170,8 +170,6 @@ class Record:
     """What it was measured on, where that is not the context's machine."""
     measurements: list[Measurement] = field(default_factory=list)
     outcomes: list[Outcome] = field(default_factory=list)
-    launcher_cpu_s: dict[str, float] = field(default_factory=dict)
-    """What the engine's own launcher spent in one extra run, by label; empty unless asked for."""
     outcomes_before: int = 0
     """How many of the outcomes are those of a session before this one, which it resumes."""
 

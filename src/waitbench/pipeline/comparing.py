@@ -64,7 +64,6 @@ class Comparing:
         """
         valid = validate(request, say, quick=self.quick, instruments=instruments)
         self.gate.require_budget(valid)
-        self.extras.require_launcher(valid.engines)
         gate = self.gate.supported_by(valid.instruments, valid.scenarios).without_merged(valid)
         return replace(self, gate=gate), valid
 

@@ -1,17 +1,15 @@
-"""Extra runs that give no figure: who wakes up, what a launcher adds."""
+"""Extra runs that give no figure: who wakes up."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from waitbench.analysis.stack_tree import folded
-from waitbench.engines.base import Engine
 from waitbench.execution import why as looking
 from waitbench.execution.measure import Measurer
 from waitbench.model.errors import HarnessError, UsageError
 from waitbench.model.record import Record
-from waitbench.model.run import WARM_UP, Measurement, PlannedRun
 from waitbench.model.scenario import Scenario
 from waitbench.model.why import Why
 from waitbench.pipeline.request import ValidRequest
@@ -20,26 +18,17 @@ from waitbench.reporting.document import Table
 from waitbench.store import why
 from waitbench.system import tasks
 
-_LAUNCHER = "launcher"
-
 
 @dataclass(frozen=True, kw_only=True)
 class Extras:
     """Which extra runs each revision has in each scenario."""
 
-    launcher_cost: bool = False
     why: bool = False
 
     def validate(self) -> None:
         """Raises ``UsageError`` where this machine does not let anything be sampled."""
         if self.why and not tasks.is_possible():
             raise UsageError("--why needs /proc/<pid>/schedstat, which this system does not have.")
-
-    def require_launcher(self, engines: Sequence[Engine]) -> None:
-        """Raises ``UsageError`` where an engine has no launcher of its own, and one is wanted."""
-        for engine in engines:
-            if self.launcher_cost and _LAUNCHER not in engine.topologies:
-                raise UsageError(f"--launcher-cost: {engine.name} has no launcher of its own.")
 
     def at_work(
         self, request: ValidRequest, measurer: Measurer, folder: Path, progress: "ProgressLine"
@@ -85,9 +74,6 @@ class ExtrasAtWork:
         labels = [
             label for label in bench.environments if bench.what_is_missing(scenario, label) is None
         ]
-        if self.wanted.launcher_cost:
-            for label in labels:
-                self._add_launcher_cost(record, scenario, label)
         return self.explain(scenario, labels) if self.wanted.why else []
 
     def explain(self, scenario: Scenario, labels: Sequence[str]) -> list[Table]:
@@ -105,12 +91,3 @@ class ExtrasAtWork:
         for one in found:
             why.write_folded(self.folder, scenario.name, one.label, folded(one))
         return reasons.tables(scenario.name, found, lacking)
-
-    def _add_launcher_cost(self, record: Record, scenario: Scenario, label: str) -> None:
-        self.progress.about(f"{label}: one more run of {scenario.name}, by the engine's launcher")
-        bench = self.measurer.bench
-        launched = replace(bench, topology=replace(bench.topology, kind=_LAUNCHER))
-        planned = PlannedRun(scenario=scenario, label=label, round=WARM_UP, position=0)
-        result = replace(self.measurer, bench=launched).measure(planned)
-        if isinstance(result, Measurement) and "time_cpu_launcher" in result.metrics:
-            record.launcher_cpu_s[label] = result.metrics["time_cpu_launcher"]

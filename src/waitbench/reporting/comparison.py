@@ -296,9 +296,6 @@ def _warnings(row: Row) -> Iterator[str]:
         yield (
             f"same compiled library as {row.same_library_as}, but other files of the package differ"
         )
-    if row.launcher_cpu_s is not None:
-        added = f"{format_seconds(row.launcher_cpu_s)} of CPU (one extra run)"
-        yield f"the engine's own launcher would have added {added}"
 
 
 def _last_words(last: Outcome) -> str:
@@ -355,7 +352,6 @@ def _plain_row(row: Row, comparison: Comparison, price: Price | None) -> dict[st
         "idle": None if cost is None else idle.plain(cost, price),
         "failures": dict(row.failures),
         "marks": dict(row.marks),
-        "launcher_cpu_s": row.launcher_cpu_s,
         "identical_to": row.identical_to,
         "same_library_as": row.same_library_as,
     }

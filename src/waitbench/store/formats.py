@@ -14,7 +14,7 @@ import msgspec
 from msgspec import convert, to_builtins
 
 from waitbench.model.errors import UsageError
-from waitbench.model.metrics import Metric, Quantity
+from waitbench.model.metrics import Metric
 from waitbench.model.record import Context, Record
 from waitbench.model.run import Measurement, Outcome, Result
 from waitbench.model.scan import ScanPoint
@@ -55,7 +55,6 @@ class _Scenario(msgspec.Struct, kw_only=True):
     """Where it has one of its own."""
     parameters: dict[str, Any]
     metrics: tuple[Metric, ...]
-    launcher_cpu_s: dict[str, Quantity]
     machine: dict[str, Any] | None = None
 
 
@@ -108,7 +107,6 @@ def plain_scenario(record: Record) -> dict[str, Any]:
         **({"topology": record.context.topology} if record.coarse or record.scan else {}),
         "parameters": dict(record.parameters),
         "metrics": [_plain_metric(metric) for metric in record.metrics],
-        "launcher_cpu_s": dict(record.launcher_cpu_s),
         **({} if record.machine is None else {"machine": dict(record.machine)}),
     }
 

@@ -50,7 +50,6 @@ def joined(older: Record, newer: Record) -> Record:
     record = replace(
         newer,
         metrics=(*newer.metrics, *(m for m in older.metrics if m.key not in known)),
-        launcher_cpu_s={**older.launcher_cpu_s, **newer.launcher_cpu_s},
         measurements=list(older.measurements),
         outcomes=list(older.outcomes),
     )
