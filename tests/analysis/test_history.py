@@ -167,7 +167,7 @@ def test_commits_stand_behind_the_release_whose_version_they_have() -> None:
 
 
 def test_one_revision_under_two_names_is_no_comparison() -> None:
-    # As calibrate and every trial of a revision with itself.
+    # As every trial of a revision with itself.
     revisions = tuple(
         contestant(label, text=f"{label}=v0.2.0", facts=facts(package_version="0.2.0"))
         for label in "ab"

@@ -175,31 +175,3 @@ def test_the_gate_times_the_cpus_of_what_waits_and_a_plain_comparison_does_not(
         made = [row for row in rows(folder) if row["outcome"] == "ok"]
         paced[kind] = {row["scenario"] for row in made if row["machine_pace"]}
     assert paced == {"gate": {"dynamic-long-input"}, "plain": set()}
-
-
-@pytest.mark.smoke
-def test_calibration_counts_what_it_has_and_goes_on(run_compare: Compare, tmp_path: Path) -> None:
-    wheel = standin.revision(tmp_path / "w", "burn 0.05")
-    folder = tmp_path / "calibration"
-    options = ["-s", "dynamic", "--fail-on", "cpu:100%", "--max-rounds", "6", "--results", folder]
-    done = run_compare(wheel, "--comparisons", "1", *options, command="calibrate")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "comparison-001 of 1" in done.stdout
-    summary = json.loads((folder / "calibration.json").read_text())
-    assert summary["comparisons"] == 1
-    assert f"False alarms: {summary['false_alarms']} of 1" in done.stdout
-    (change,) = summary["changes"]
-    assert (change["place"], change["criterion"]) == ("dynamic", "cpu:100%")
-    kept = (folder / "comparison-001" / "dynamic.json").read_bytes()
-    # One more: that which is there is kept and counted.
-    more = run_compare(wheel, "--comparisons", "2", *options, command="calibrate")
-    assert more.returncode == 0, more.stdout + more.stderr
-    assert "comparison-001 of" not in more.stdout
-    assert (folder / "comparison-001" / "dynamic.json").read_bytes() == kept
-    assert json.loads((folder / "calibration.json").read_text())["comparisons"] == 2
-    wider = ["cpu:50%" if option == "cpu:100%" else option for option in options]
-    mixed = run_compare(wheel, "--comparisons", "2", *wider, command="calibrate")
-    assert (mixed.returncode, "with other gate" in mixed.stderr) == (2, True), mixed.stderr
-    other = standin.revision(tmp_path / "other", "burn 0.06")
-    refused = run_compare(other, "--comparisons", "2", *options, command="calibrate")
-    assert (refused.returncode, "something else" in refused.stderr) == (2, True)

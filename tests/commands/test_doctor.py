@@ -1,6 +1,7 @@
 """What the doctor says of a machine."""
 
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -181,3 +182,10 @@ def test_energy_is_named_by_its_packages_or_said_why_there_is_none(
     assert (lacking.here, lacking.remedy) == ("only root may read the counters", "sudo chmod")
     assert "energy and watts" in lacking.costs
     assert not lacking.is_needed
+
+
+@pytest.mark.long
+def test_noise_is_the_smallest_rise_that_ten_rounds_find(run_compare: Compare) -> None:
+    done = run_compare("--noise", command="doctor", timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert re.search(r"10 rounds find a rise of steady CPU by \d+% here", done.stdout)

@@ -21,7 +21,7 @@ _MOST_ITEMS = 3
 _MOST_ROWS = 20
 
 _COMMANDS = ("compare",) * 12 + (
-    "calibrate", "load", "paged-output", "plot", "report", "scenarios", "doctor", "", "-h", "nosuch"
+    "load", "paged-output", "plot", "report", "scenarios", "doctor", "", "-h", "nosuch"
 )  # fmt: skip
 _NUMBERS = (
     "0", "1", "2", "3", "7", "-1", "1.5", "inf", "-inf", "nan", "1e300", "1e-300", "10" * 200,

@@ -87,7 +87,7 @@ def sandbox() -> Iterator[Watch]:
         os.chdir(name)
         _furnish(Path(name))
         for target in (
-            "pipeline.comparing.prepare", "commands.calibrate.prepare", "pipeline.concluding.draw",
+            "pipeline.comparing.prepare", "pipeline.concluding.draw",
             "execution.services.make_environment", "families.paged_output.paging.idle_share",
         ):  # fmt: skip
             stack.enter_context(patch(f"waitbench.{target}", plan))

@@ -39,7 +39,6 @@ COMMANDS: Mapping[str, str] = {
             "engines",
             "workers",
             "scenarios",
-            "calibrate",
             "scheduler",
             "node",
             "doctor",

@@ -6,14 +6,17 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Annotated
 
 import typer
 from rich.text import Text
 
 from waitbench import engines, families
+from waitbench.analysis.sensitivity import POWER
 from waitbench.environments import interpreters
 from waitbench.execution import hyperfine
 from waitbench.model.errors import ExitCode, masked
+from waitbench.pipeline.noise import MARGIN, ROUNDS, smallest_rise
 from waitbench.reporting.console import make_console
 from waitbench.system import machine, stacks, tasks
 from waitbench.system.energy import EnergyMeter
@@ -102,9 +105,33 @@ def _answers(*question: str) -> bool:
 _STEAL_THAT_MATTERS = 0.01
 
 
-def doctor() -> None:
+EXAMPLES = """
+\b
+Examples:
+  ./waitbench doctor
+  ./waitbench doctor --noise
+"""
+
+
+def doctor(
+    noise: Annotated[
+        bool,
+        typer.Option(
+            "--noise",
+            help="Compare an idle program with itself for a minute instead: the smallest rise that "
+            "ten rounds find here.",
+        ),
+    ] = False,
+) -> None:
     """Say what this machine can measure, what each lack costs, and what would mend it."""
     console = make_console()
+    if noise:
+        console.print(
+            f"{ROUNDS} rounds find a rise of steady CPU by {smallest_rise():.0%} here, in "
+            f"{POWER:.0%} of the cases, where more than {MARGIN:.0%} fails.",
+            soft_wrap=True,
+        )
+        return
     helpless = False
     for finding in _findings(Cache()):
         mark = "✗" if finding.costs else "✓"

@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
-from waitbench.analysis.calibration import POWER
 from waitbench.analysis.gate import FailedRuns, GateVerdict
 from waitbench.analysis.judging import Judgement
+from waitbench.analysis.sensitivity import POWER
 from waitbench.analysis.sequential import ALPHA
 from waitbench.analysis.verdicts import GateOutcome, Verdict
 from waitbench.reporting.comparison import count_disturbed, count_repeated

@@ -1,0 +1,77 @@
+"""The smallest rise that ten rounds find on this machine: an idle program against itself."""
+
+import math
+import sys
+from pathlib import Path
+from statistics import stdev
+from tempfile import TemporaryDirectory
+
+from waitbench.analysis.rounds import paired_by_round
+from waitbench.analysis.sensitivity import detectable_change
+from waitbench.analysis.sequential import errors_at
+from waitbench.model.environment import OriginChoice
+from waitbench.model.errors import ExitCode, HarnessError
+from waitbench.model.metrics import BY_NAME
+from waitbench.model.record import Record
+from waitbench.pipeline.comparing import Comparing
+from waitbench.pipeline.concluding import Output
+from waitbench.pipeline.extras import Extras
+from waitbench.pipeline.gating import Gate
+from waitbench.pipeline.request import Request
+
+ROUNDS = 10
+MARGIN = 0.10
+"""That of the gate's default question about steady CPU."""
+_PROGRAM = "import time\nprint('up', flush=True)\nwhile True:\n    time.sleep(0.001)\n"
+_WORKER = (
+    "command = '{revision}'\nready = { log = 'up' }\nsettled = { seconds = 0.3 }\nwindow = 2\n"
+)
+
+
+def smallest_rise() -> float:
+    """As a share of steady CPU, found with a chance of ``sensitivity.POWER``; takes a minute.
+
+    Raises ``HarnessError`` where the program cannot be measured.
+    """
+    records: list[Record] = []
+    with TemporaryDirectory() as folder:
+        program, worker = Path(folder) / "idle", Path(folder) / "noise.toml"
+        program.write_text(f"#!{sys.executable}\n{_PROGRAM}")
+        program.chmod(0o755)
+        worker.write_text(_WORKER)
+        comparing = Comparing(
+            gate=Gate(criteria=(), most_rounds=ROUNDS),
+            rounds=ROUNDS,
+            quick=False,
+            extras=Extras(),
+            results=Path(folder) / "results",
+            resume=False,
+            plot=False,
+            output=Output(quiet=False, as_json=False, progress_only=True),
+            receive=records.extend,
+        )
+        code = comparing.compare(_request(program, worker))
+    if code != ExitCode.OK:
+        raise HarnessError("An idle program could not be measured here.")
+    (record,) = records
+    pairs = paired_by_round(record, "again", BY_NAME["steady"]).values()
+    spread = stdev(math.log(again / once) for once, again in pairs)
+    return detectable_change(spread, len(pairs), MARGIN, errors_at(ROUNDS, 1).alarm) - 1
+
+
+def _request(program: Path, worker: Path) -> Request:
+    return Request(
+        revisions=(f"once={program}", f"again={program}"),
+        scenarios=(),
+        settings=(),
+        topology=None,
+        processes=1,
+        workers=1,
+        worker=str(worker),
+        origin=OriginChoice.AUTO,
+        python=None,
+        repo=None,
+        time_limit_s=None,
+        instrumented=False,
+        argv=("doctor", "--noise"),
+    )
