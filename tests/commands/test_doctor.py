@@ -13,7 +13,6 @@ from waitbench import engines
 from waitbench.commands import doctor
 from waitbench.commands.doctor import Finding
 from waitbench.model.environment import Interpreter
-from waitbench.system.energy import EnergyMeter, Package
 from waitbench.system.instruments import Counter, Sampler
 from waitbench.system.places import Cache
 from waitbench.system.watch import Reading
@@ -24,7 +23,7 @@ def test_this_very_machine_can_compare(run_compare: Compare) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     for what in (
         "CPUs", "CPU accounting", "system calls", "clock sampler", "stacks", "steal time",
-        "frequency governor", "energy", "threads' CPU", "hyperfine", "Pythons for revisions",
+        "frequency governor", "threads' CPU", "hyperfine", "Pythons for revisions",
         "compiler", "git", "repository", "package index",
     ):  # fmt: skip
         assert f" {what}: " in done.stdout
@@ -166,22 +165,6 @@ def test_what_a_family_lacks_is_said_with_what_installs_it(
     monkeypatch.delenv("BENCH_KAFKA")
     (tmp_path / "mvn").symlink_to(java)
     assert said() == ""
-
-
-def test_energy_is_named_by_its_packages_or_said_why_there_is_none(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    package = Package(file=Path("energy_uj"), name="package-0", range_uj=1)
-    meters = [
-        EnergyMeter(packages=(package,)),
-        EnergyMeter(reason="only root may read the counters", remedy="sudo chmod"),
-    ]
-    monkeypatch.setattr(EnergyMeter, "find", lambda: meters.pop(0))
-    found, lacking = doctor._energy(), doctor._energy()
-    assert (found.here, found.costs) == ("package-0", "")
-    assert (lacking.here, lacking.remedy) == ("only root may read the counters", "sudo chmod")
-    assert "energy and watts" in lacking.costs
-    assert not lacking.is_needed
 
 
 @pytest.mark.long

@@ -105,17 +105,6 @@ def test_rates_and_memory_are_shown_where_they_are_known() -> None:
     assert max(map(len, lines_of_table(table))) <= 80
 
 
-def test_services_and_watts_have_columns_where_they_were_measured() -> None:
-    more = {"machine_power": 3.0}
-    both = {"v1": runs("v1", **more), "v2": runs("v2", machine_power=1.5)}
-    compared = statistics.compare(make_record(both, scenario="idle"))
-    (table,) = idle.tables([compared])
-    assert table.headings[-1].text == "watts above rest"
-    assert "idle, v2: watts × 0.5 of the baseline's." in table.notes
-    assert any("RAPL" in note for note in table.notes)
-    assert not any("RAPL" in note for note in idle.tables([statistics.compare(record())])[0].notes)
-
-
 def of_services(*services: str) -> Record:
     both = {
         label: runs(

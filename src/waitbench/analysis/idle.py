@@ -83,10 +83,6 @@ class IdleCost:
     system_calls: float | None
     services: tuple[ServiceCost, ...]
     """In the order of the worker's file."""
-    watts: Estimate | None
-    """What the packages of the machine drew above rest, where it tells."""
-    watts_ratio: Estimate | None
-    """That to the baseline's, in pairs."""
     has_items: bool
     """Whether anything came in meanwhile."""
     rhythm: Rhythm | None
@@ -130,8 +126,6 @@ def idle_cost(row: Row, comparison: Comparison) -> IdleCost | None:
         window_s=window_s,
         memory_bytes=known.value if known else None,
         is_all_memory=memory is not None,
-        watts=row.estimates.get("watts"),
-        watts_ratio=row.ratios.get("watts"),
         has_items=items is not None and items.value > 0,
         rhythm=row.rhythm,
         services=tuple(_services(row, window_s)),

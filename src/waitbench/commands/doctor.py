@@ -19,7 +19,6 @@ from waitbench.model.errors import ExitCode, masked
 from waitbench.pipeline.noise import MARGIN, ROUNDS, smallest_rise
 from waitbench.reporting.console import make_console
 from waitbench.system import machine, stacks, tasks
-from waitbench.system.energy import EnergyMeter
 from waitbench.system.instruments import find_sampler, find_system_calls
 from waitbench.system.places import Cache
 from waitbench.system.watch import Reading
@@ -118,8 +117,7 @@ def doctor(
         bool,
         typer.Option(
             "--noise",
-            help="Compare an idle program with itself for a minute instead: the smallest rise that "
-            "ten rounds find here.",
+            help="Instead: a minute of an idle program against itself: what rise is found here.",
         ),
     ] = False,
 ) -> None:
@@ -153,7 +151,6 @@ def _findings(cache: Cache) -> Iterator[Finding]:
     yield _stacks()
     yield _steal()
     yield _governor()
-    yield _energy()
     yield _schedstat()
     yield _hyperfine(cache)
     yield _pythons(cache)
@@ -241,18 +238,6 @@ def _governor() -> Finding:
         here=str(governor),
         costs="The CPUs change their speed with the load, and figures with it.",
         remedy="sudo cpupower frequency-set -g performance",
-    )
-
-
-def _energy() -> Finding:
-    meter = EnergyMeter.find()
-    if meter.packages:
-        return Finding(what="energy", here=", ".join(one.name for one in meter.packages))
-    return Finding(
-        what="energy",
-        here=meter.reason,
-        costs="There are no metrics energy and watts: what waiting draws is not known.",
-        remedy=meter.remedy,
     )
 
 

@@ -33,7 +33,6 @@ from waitbench.model.run import (
     Timing,
 )
 from waitbench.system.confinement import MOST_OUTPUT
-from waitbench.system.energy import NOTHING_TELLS, EnergyMeter
 from waitbench.system.pace import PaceFollower
 from waitbench.system.processes import tail
 from waitbench.system.watch import Reading, observed
@@ -65,7 +64,6 @@ class Measurer:
 
     hyperfine: Hyperfine
     bench: Bench
-    energy: EnergyMeter = NOTHING_TELLS
     follows_pace: bool = False
     """Whether to time the CPUs of workers that wait: see ``system.pace``."""
 
@@ -116,7 +114,6 @@ class Measurer:
         scenario = planned.scenario
         begun = _readings(ready.services)
         before = Reading.now()
-        drawn = self.energy.read()
         used_s = time.process_time()
         follower = PaceFollower()
         follows = self.follows_pace and scenario.waits and not planned.instrumented
@@ -130,7 +127,6 @@ class Measurer:
         _require_services(ready.services)
         after = Reading.now()
         used_s = time.process_time() - used_s
-        drawn_after = self.energy.read()
         of_services = {key: value - begun[key] for key, value in _readings(ready.services).items()}
         with _understood():
             launched = json.loads(ready.launched_file.read_bytes())
@@ -146,7 +142,6 @@ class Measurer:
         run_cpu_s = cpu_of_all(timing, launched) + services_cpu_s + used_s
         metrics |= observed(before, after, run_cpu_s)
         metrics |= follower.observed()
-        metrics |= self.energy.observed(drawn, drawn_after)
         if planned.instrumented:
             return _Observation(instrumented, (), ())
         if scenario.family.counted_outside:

@@ -66,8 +66,6 @@ class Metric:
         """
         if self.key.startswith(("time_user", "time_system", "time_cpu")):
             return 1e-3
-        if self.unit in ("joule", "watt"):
-            return 0.1  # other things on the machine draw more
         if self.unit != "count":
             return 1e-9
         if "_per_" in self.key:
@@ -132,8 +130,6 @@ METRICS = (
     Metric("pressure", "machine_pressure", "second", "CPU pressure"),
     Metric("load", "machine_load", "count", "load average"),
     Metric("pace", PACE, "second", "time of a fixed piece of work on the workers' CPUs"),
-    Metric("energy", "machine_energy", "joule", "energy of all packages"),
-    Metric("watts", "machine_power", "watt", "power of all packages above that at rest"),
     Metric("items-in", "items_in", "count", "items in"),
     Metric("items", "items_out", "count", "items out"),
 )

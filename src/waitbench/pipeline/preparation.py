@@ -24,7 +24,6 @@ from waitbench.model.scenario import Scenario
 from waitbench.pipeline.request import ValidRequest
 from waitbench.reporting.progress import PreparationLog
 from waitbench.system import installation, machine
-from waitbench.system.energy import EnergyMeter
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,8 +58,7 @@ class Prepared:
                 kept=kept,
                 instruments=self.request.instruments,
             )
-            energy = EnergyMeter.find().rested()
-            yield Measurer(self.hyperfine, bench, energy, follows_pace=follows_pace)
+            yield Measurer(self.hyperfine, bench, follows_pace=follows_pace)
 
     def new_records(self, scenarios: Sequence[Scenario] | None = None) -> dict[str, Record]:
         """An empty record for each scenario, but for what could not be built.

@@ -14,7 +14,6 @@ from waitbench.reporting.formats import (
     format_count,
     format_digits,
     format_number,
-    format_ratio,
     format_spread,
 )
 
@@ -49,7 +48,6 @@ def _table(costs: Sequence[IdleCost], price: Price | None) -> Table:
             f"All workers of a run together; a month has {HOURS_A_MONTH:g} hours.",
             *_about_memory(costs),
             *_about_rhythm(costs),
-            *_about_watts(costs),
         ),
         groups=() if one_scenario else tuple(cost.scenario for cost in costs),
         group_heading="scenario",
@@ -75,7 +73,6 @@ def plain(cost: IdleCost, price: Price | None = None) -> dict[str, Any]:
         "system_calls_a_second": cost.system_calls,
         "memory_bytes": cost.memory_bytes,
         "services": {one.name: _plain_service(one) for one in cost.services} or None,
-        "watts_above_rest": None if cost.watts is None else cost.watts.value,
         "money_a_month": None if price is None else cost.money(price),
         **_plain_rhythm(cost.rhythm),
     }
@@ -135,7 +132,6 @@ _COUNTED = {
     "wakeups": ("wake-ups/s", "wake-\nups/s"),
     "system_calls": ("system calls/s", "system\ncalls/s"),
     "memory_bytes": ("memory", None),
-    "watts": ("watts above rest", "W above\nrest"),
 }
 """Headings of what is shown where any revision has it, by field."""
 _OF_SERVICE = {
@@ -247,19 +243,6 @@ def _about_rhythm(costs: Sequence[IdleCost]) -> Iterator[str]:
         said = rhythm_sentence(cost.label, cost.rhythm) if cost.rhythm is not None else None
         if said is not None:
             yield f"{said}."
-
-
-def _about_watts(costs: Sequence[IdleCost]) -> Iterator[str]:
-    """What the machine drew, relative to the baseline, and how that is known."""
-    for cost in costs:
-        if cost.watts_ratio is not None:
-            ratio = format_ratio(cost.watts_ratio)
-            yield f"{cost.scenario}, {cost.label}: watts {ratio} of the baseline's."
-    if any(cost.watts is not None for cost in costs):
-        yield (
-            "Watts are of all packages of the machine (RAPL), over whole runs with their start, "
-            "less what it drew at rest before the first of them."
-        )
 
 
 def _fleet(cost: IdleCost, price: Price | None) -> str:
