@@ -35,7 +35,7 @@ def verdict(*acceptances: Acceptance) -> GateVerdict:
         ({"scenario": "other"}, False),
         ({"at_most": 0.6}, True),
         ({"at_most": 0.4}, False),
-        ({"why_over": "its day is past"}, False),
+        ({"is_over": True}, False),
     ],
 )
 def test_what_an_entry_is_about_does_not_fail_and_all_else_does(

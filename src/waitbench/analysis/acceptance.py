@@ -18,11 +18,11 @@ class Acceptance:
     """A glob, which all scenarios of a question must match."""
     reason: str
     until: str
-    """The last day (ISO 8601), or a commit: it ends where the baseline has that."""
+    """The last day, in ISO 8601."""
     at_most: float | None = None
     """A rise, as a share, that is certainly beyond this is not accepted."""
-    why_over: str = ""
-    """Why it is not valid any more; empty while it is."""
+    is_over: bool = False
+    """Whether its day is past."""
 
     def __str__(self) -> str:
         return f"{self.criterion} in {self.scenario}"
@@ -34,7 +34,7 @@ class Acceptance:
 
     def allows(self, low: float | None) -> bool:
         """Whether it accepts a rise whose ratio has this lower bound."""
-        if self.why_over:
+        if self.is_over:
             return False
         return self.at_most is None or (low is not None and low <= 1 + self.at_most)
 
@@ -46,7 +46,7 @@ class Acceptance:
             "reason": self.reason,
             "until": self.until,
             "at_most": self.at_most,
-            "why_over": self.why_over,
+            "is_over": self.is_over,
         }
 
 

@@ -64,7 +64,7 @@ class Comparing:
         """
         valid = validate(request, say, quick=self.quick, instruments=instruments)
         self.gate.require_budget(valid)
-        gate = self.gate.supported_by(valid.instruments, valid.scenarios).without_merged(valid)
+        gate = self.gate.supported_by(valid.instruments, valid.scenarios)
         return replace(self, gate=gate), valid
 
     @contextmanager

@@ -10,17 +10,14 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from waitbench import engines
 from waitbench.analysis import criteria, gate, sequential
 from waitbench.analysis.acceptance import Acceptance
 from waitbench.analysis.criteria import DEFAULTS, Criterion, Scope
 from waitbench.analysis.gate import GateVerdict
-from waitbench.environments.repository import Repository, git
 from waitbench.families import METRICS
 from waitbench.model.errors import UsageError
 from waitbench.model.metrics import SYSTEM_CALLS, Instruments
 from waitbench.model.record import Record
-from waitbench.model.revision import Commit, Release, Revision
 from waitbench.model.scenario import Scenario
 from waitbench.pipeline.request import ValidRequest
 from waitbench.reporting.gate_formats import FORMATS
@@ -35,7 +32,6 @@ else:
 
 _NEEDED = ("criterion", "scenario", "reason", "until")
 _KEYS = (*_NEEDED, "at_most")
-_COMMIT = re.compile(r"[0-9a-fA-F]{7,40}")
 _SHARE = re.compile(r"(\d+(?:\.\d+)?)\s*%")
 
 
@@ -126,13 +122,6 @@ class Gate:
             criteria=tuple(criterion for criterion in self.criteria if criterion not in lacking),
             left_out=tuple(lacking.values()),
         )
-
-    def without_merged(self, valid: ValidRequest) -> "Gate":
-        """The same, where what is accepted until a commit ends if the baseline has that."""
-        baseline = valid.specs[0].revision
-        repository = valid.repositories.get(baseline.engine)
-        found = without_merged(self.acceptances, baseline, repository)
-        return replace(self, acceptances=found)
 
     def groups(self, scenarios: Sequence[Scenario]) -> list[Sequence[Scenario]]:
         """The scenarios in the order in which they are measured, those that take turns together.
@@ -284,36 +273,6 @@ def read_accepted(path: Path, today: date | None = None) -> tuple[Acceptance, ..
     )
 
 
-def without_merged(
-    acceptances: Sequence[Acceptance], baseline: Revision, repository: Repository | None
-) -> tuple[Acceptance, ...]:
-    """The same, where those until a commit are over if the baseline has it."""
-    return tuple(
-        replace(one, why_over=_why_merged(one.until, baseline, repository))
-        if _COMMIT.fullmatch(one.until) and not one.why_over
-        else one
-        for one in acceptances
-    )
-
-
-def _why_merged(until: str, baseline: Revision, repository: Repository | None) -> str:
-    if repository is None or not isinstance(baseline.source, (Commit, Release)):
-        return f"{baseline.label} is not a commit, so it is not known whether it has {until}"
-    commit, base = repository.find_commit(until), _commit_of(baseline, repository)
-    if commit is None or base is None:
-        return f"{repository.shown} has no commit {until if commit is None else baseline.text}"
-    if git(repository.folder(), "merge-base", "--is-ancestor", commit, base) is None:
-        return ""
-    return f"the baseline has {until}"
-
-
-def _commit_of(baseline: Revision, repository: Repository) -> str | None:
-    if isinstance(baseline.source, Commit):
-        return baseline.source.commit
-    assert isinstance(baseline.source, Release)
-    return repository.find_commit(engines.named(baseline.engine).tag_of(baseline.source.version))
-
-
 def _entry(entry: Any, where: str, today: date) -> Acceptance:
     if not isinstance(entry, Mapping):
         raise UsageError(f"{where}: it is not a table.")
@@ -337,26 +296,19 @@ def _entry(entry: Any, where: str, today: date) -> Acceptance:
         reason=" ".join(str(entry["reason"]).split()),
         until=until,
         at_most=_at_most(entry.get("at_most"), where),
-        why_over=""
-        if _COMMIT.fullmatch(until) or until >= today.isoformat()
-        else "its day is past",
+        is_over=until < today.isoformat(),
     )
 
 
 def _until(value: Any, where: str) -> str:
-    """A day in ISO 8601, or a commit."""
+    """A day in ISO 8601."""
     if isinstance(value, datetime):
         value = value.date()
     text = str(value).strip()
-    if _COMMIT.fullmatch(text):
-        return text
     try:
         return date.fromisoformat(text).isoformat()
     except ValueError as error:
-        raise UsageError(
-            f"{where}: until = {text!r} is neither a day, such as 2027-03-31, nor a commit of "
-            "7 hex digits or more."
-        ) from error
+        raise UsageError(f"{where}: until = {text!r} is not a day, such as 2027-03-31.") from error
 
 
 def _at_most(value: Any, where: str) -> float | None:

@@ -185,8 +185,8 @@ def acceptances(verdict: GateVerdict) -> list[str]:
     ]
     needed = {each.accepted for each in verdict.accepted}
     for one in verdict.acceptances:
-        if one.why_over:
-            said.append(f"Not accepted any more, as {one.why_over}: {one}. {one.reason}")
+        if one.is_over:
+            said.append(f"Not accepted after {one.until}: {one}. {one.reason}")
         elif one not in needed:
             said.append(f"Accepted until {one.until}, and not needed here: {one}. {one.reason}")
     return said
