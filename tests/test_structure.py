@@ -1,4 +1,4 @@
-"""The rooms of the package: what may know what, and how long a module may be."""
+"""The rooms of the package: what may know what."""
 
 import ast
 import subprocess
@@ -15,7 +15,6 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 ENGINE_LIST = PACKAGE / "engines" / "__init__.py"
 FAMILY_LIST = PACKAGE / "families" / "__init__.py"
 """The two lists: the only general modules that name what they list."""
-MOST_LINES = 400
 MOST_ROOMS = 12
 
 
@@ -91,11 +90,6 @@ def test_only_its_own_folder_knows_a_family_by_name(path: Path) -> None:
     # Kafka is also what some engines read from by themselves, and so a capability.
     others = {"kafka"} if folder[0] == "engines" or path.stem == "scenario" else set()
     assert not words & (family_names() - others)
-
-
-@pytest.mark.parametrize("path", MODULES, ids=module_id)
-def test_no_module_is_long(path: Path) -> None:
-    assert len(path.read_text("utf-8").splitlines()) <= MOST_LINES
 
 
 def test_there_are_few_rooms() -> None:
