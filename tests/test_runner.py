@@ -46,16 +46,6 @@ def test_what_nobody_foresaw_is_exit_3_and_its_details_are_in_a_log(
     assert "TOKEN" not in text
 
 
-@pytest.mark.parametrize("more", [(), ("tcp://127.0.0.1:9", "--name", "x"), ("--help",)])
-def test_the_former_name_of_a_command_leads_to_the_one_of_today(
-    more: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr("sys.argv", ["runner.py", "worker", *more])
-    assert runner.main() == 2
-    said = capsys.readouterr().err
-    assert (said.count("\n"), "worker is called node now" in said) == (1, True), said
-
-
 def test_details_that_cannot_be_written_are_said(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

@@ -46,13 +46,12 @@ COMMANDS: Mapping[str, str] = {
     },
     **families.commands(),
     "unit": "waitbench.commands.unit",
-    "worker": "waitbench.commands.worker",
 }
 """The module of each command: its function of that name, and ``EXAMPLES`` that its help ends with.
 
 Modules are imported by name: to start one command loads what that one takes.
 """
-HIDDEN = ("unit", "worker")
+HIDDEN = ("unit",)
 """No user types these."""
 
 
@@ -93,7 +92,6 @@ def make_app(*names: str) -> typer.Typer:
             cls=_Command,
             epilog=installation.as_called(getattr(module, "EXAMPLES", "")) or None,
             hidden=name in HIDDEN,
-            context_settings=getattr(module, "CONTEXT_SETTINGS", None),
         )
         command(getattr(module, name.replace("-", "_")))
     return app
