@@ -269,7 +269,7 @@ def test_the_action_says_pass_fail_inconclusive_and_not_built(tmp_path: Path) ->
     outputs = outputs_in(tmp_path)
     assert Path(outputs["verdict"]).is_file()
     assert Path(outputs["markdown"]).read_text().strip() == summary().strip()
-    assert "<failure" in (Path(outputs["results"]) / "junit.xml").read_text()
+    assert "<failure" in (Path(outputs["results"]) / "verdict.xml").read_text()
     # A second step of the same job has a folder of its own.
     reversal = judge(slow, quick)
     assert reversal.returncode == 0, reversal.stdout + reversal.stderr

@@ -19,12 +19,12 @@ def test_another_engine_is_compared_gated_charted_and_reported(
 ) -> None:
     quick = standin.revision(tmp_path / "quick", label="quick")
     slow = standin.revision(tmp_path / "slow", "burn 0.2", label="slow")
-    gate = ["--fail-on", "cpu:20%", "--max-rounds", "6", "--junit", tmp_path / "junit.xml"]
+    gate = ["--fail-on", "cpu:20%", "--max-rounds", "6"]
     done = run_compare(quick, slow, "-s", "dynamic", *gate)
     assert done.returncode == 1, done.stdout + done.stderr
     assert re.search(r"FAIL: slow: CPU time [0-9.]+× more in dynamic", done.stdout)
-    assert "<failure" in (tmp_path / "junit.xml").read_text()
     results = tmp_path / "results"
+    assert "<failure" in (results / "verdict.xml").read_text()
     comparison = json.loads((results / "comparison.json").read_text())
     assert comparison["engine"] == "standin"
     facts = comparison["revisions"][0]["environment"]

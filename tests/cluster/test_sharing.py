@@ -102,13 +102,13 @@ def test_a_share_measures_its_scenarios_and_leaves_the_verdict_to_merge(
     measured = [{path.stem for path in folder.glob("*.json")} for folder in folders]
     assert set.union(*measured) == {*SCENARIOS, "comparison"}
     assert set.intersection(*measured) == {"comparison"}
-    junit, page = tmp_path / "junit.xml", tmp_path / "page.html"
-    options = ["--results", tmp_path / "whole", "--no-plot", "--junit", junit, "--html", page]
+    page = tmp_path / "page.html"
+    options = ["--results", tmp_path / "whole", "--no-plot", "--html", page]
     done = run_compare(*folders, *options, "--json", command="merge")
     assert done.returncode == 1, done.stdout + done.stderr
     verdict = json.loads(done.stdout)["verdict"]
     assert (verdict["outcome"], verdict["questions"]) == ("fail", 4)
-    assert junit.exists()
+    assert (tmp_path / "whole" / "verdict.xml").exists()
     assert page.exists()
     settings = json.loads((tmp_path / "whole" / "comparison.json").read_text())
     assert "share" not in settings["settings"]
@@ -136,8 +136,6 @@ def test_a_share_is_resumed_as_itself_only(
         (["--shard", "4/3"], "from 1 to the second"),
         (["--shard", "one"], "such as 1/3"),
         (["--shard", "1/4"], "there are only 3 scenarios"),
-        (["--shard", "1/2", *GATE, "--junit", "x.xml"], "--junit is of the verdict"),
-        (["--shard", "1/2", *GATE, "--markdown", "x.md"], "--markdown is of the verdict"),
     ],
 )
 def test_a_share_that_makes_no_sense_is_refused(
@@ -154,9 +152,6 @@ def test_what_cannot_be_merged_leaves_nothing_behind(whole: Path, run: Run, tmp_
     together = tmp_path / "together"
     code, said = run("merge", one, two, "--results", together)
     assert (code, "3/3 is missing" in said) == (2, True), said
-    assert not together.exists()
-    code, said = run("merge", whole, "--junit", tmp_path / "x.xml", "--results", together)
-    assert (code, "--junit is for the gate" in said) == (2, True), said
     assert not together.exists()
 
 
@@ -208,8 +203,8 @@ def test_what_cannot_be_set_side_by_side_is_refused(
     folders = prepare(whole)
     code, said = run("merge", *folders, "--everywhere")
     assert (code, says in said) == (2, True), said
-    code, said = run("merge", *folders, "--everywhere", "--junit", "x.xml")
-    assert (code, "--junit is of one comparison" in said) == (2, True), said
+    code, said = run("merge", *folders, "--everywhere", "--html", "x.html")
+    assert (code, "--html is of one comparison" in said) == (2, True), said
 
 
 def altered(whole: Path, **changes: str) -> Path:

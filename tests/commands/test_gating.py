@@ -1,5 +1,6 @@
 """What the gate is asked, and what this machine can answer."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -124,8 +125,6 @@ def test_the_result_files_say_what_was_asked_and_of_what() -> None:
     "given",
     [
         {"inconclusive_passes": True}, {"fail_fast": True}, {"full": True},
-        {"reports": gating.read_reports(markdown=Path("x.md"))},
-        {"reports": gating.read_reports(["junit=x.xml"])},
     ],
 )  # fmt: skip
 def test_what_only_the_gate_heeds_is_refused_without_it(given: dict[str, Any]) -> None:
@@ -133,39 +132,21 @@ def test_what_only_the_gate_heeds_is_refused_without_it(given: dict[str, Any]) -
         replace(GATE, criteria=(), **given).validate()
 
 
-def test_where_a_verdict_goes_is_checked_before_anything_is_measured(tmp_path: Path) -> None:
-    replace(GATE, reports=gating.read_reports(markdown=tmp_path / "x.md")).validate()
-    for path, says in ((tmp_path, "is a folder"), (tmp_path / "no" / "x", "there is no folder")):
-        with pytest.raises(UsageError, match=says):
-            replace(GATE, reports=gating.read_reports(junit=path)).validate()
-
-
-def test_every_format_is_written_to_the_file_that_is_named(tmp_path: Path) -> None:
-    asked = gating.read_reports([f"{name}={tmp_path / name}" for name in FORMATS])
+def test_a_verdict_is_written_beside_the_results_for_each_reader(tmp_path: Path) -> None:
     verdict = GATE.conclude([])
-    concluding.publish(verdict, replace(GATE, reports=asked), tmp_path)
-    for name, render in FORMATS.items():
-        assert (tmp_path / name).read_text("utf-8") == render(verdict)
-
-
-@pytest.mark.parametrize("text", ["", "pdf=x", "junit", "junit=", "=x"])
-def test_a_format_that_is_not_known_is_refused_with_those_that_are(text: str) -> None:
-    with pytest.raises(UsageError, match="of: annotations, json, junit, markdown"):
-        gating.read_reports([text])
+    concluding.publish(verdict, tmp_path)
+    for suffix, name in (("md", "markdown"), ("xml", "junit")):
+        assert (tmp_path / f"verdict.{suffix}").read_text("utf-8") == FORMATS[name](verdict)
+    assert json.loads((tmp_path / "verdict.json").read_text())["outcome"] == "not measured"
 
 
 def test_a_verdict_is_written_wherever_it_can_be(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "real.md").write_text("of before")
-    (tmp_path / "link.md").symlink_to("real.md")
     summary = tmp_path / "no such folder" / "summary"
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
-    reports = gating.read_reports(markdown=tmp_path / "link.md", junit=tmp_path / "junit.xml")
-    asked = replace(GATE, reports=reports)
     with pytest.raises(HarnessError, match="summary cannot be added to"):
-        concluding.publish(asked.conclude([]), asked, tmp_path)
-    assert (tmp_path / "link.md").is_symlink()
-    assert (tmp_path / "real.md").read_text().startswith("### ❌ NOT MEASURED")
-    assert (tmp_path / "junit.xml").exists()
+        concluding.publish(GATE.conclude([]), tmp_path)
+    assert (tmp_path / "verdict.md").read_text().startswith("### ❌ NOT MEASURED")
+    assert (tmp_path / "verdict.xml").exists()
     assert (tmp_path / "verdict.json").exists()

@@ -65,8 +65,6 @@ def refused(
         (["--inconclusive", "pass", "v0.16.0", "v0.16.1"], "--inconclusive is for the gate"),
         (["--fail-fast", "v0.16.0", "v0.16.1"], "--fail-fast is for the gate"),
         (["--full", "v0.16.0", "v0.16.1"], "--full is for the gate"),
-        (["--junit", "x.xml", "v0.16.0", "v0.16.1"], "--junit is for the gate"),
-        (["--markdown", "x.md", "v0.16.0", "v0.16.1"], "--markdown is for the gate"),
         (["--scenario", "nothing", "v0.16.0"], "matches none of"),
         (["--set", "partitions=0", "v0.16.0"], "--set partitions=0"),
         (["--python", "2.4", "v0.16.0"], "no such CPython"),

@@ -42,7 +42,7 @@ _OPTIONS: Mapping[str, Sequence[str]] = {
          "--setup-limit", "--comparisons", "--connections", "--duration", "--inputs",
          "--call-cost", "--repetitions", "--largest"), _NUMBERS),
     **dict.fromkeys(
-        ("--dataflow", "--markdown", "--junit", "--results", "--repo", "--python"), _PATHS),
+        ("--dataflow", "--results", "--repo", "--python"), _PATHS),
     **dict.fromkeys(
         ("--gate", "--fail-fast", "--strict", "--full", "--resume",
          "--no-plot", "--quiet", "--json", "--instruments", "--no-instruments", "--help", "--",

@@ -59,16 +59,17 @@ def said(
         for number, (name, deed) in enumerate(deeds.items())
     ]
     results = tmp_path_factory.mktemp("deeds") / "results"
-    junit = results.with_name("junit.xml")
     limits = ["--time-limit", "20", "--max-rounds", "6", "--fail-on", "cpu:50%"]
-    options = ["-s", "partitioned", "--no-instruments", "--no-plot", "--junit", junit]
+    options = ["-s", "partitioned", "--no-instruments", "--no-plot"]
     done = shared_clone.run(*wheels, *options, *limits, "--results", results)
     assert done.returncode == 3, done.stdout + done.stderr
     assert "Traceback" not in done.stderr
     assert shared_clone.processes() == []
     assert "NOT MEASURED" in done.stdout, done.stdout + done.stderr
     # Each gives an error for its failed runs, and one for the question without an answer.
-    assert ElementTree.parse(junit).getroot().get("errors") == str(2 * len(MISDEEDS))
+    assert ElementTree.parse(results / "verdict.xml").getroot().get("errors") == str(
+        2 * len(MISDEEDS)
+    )
     (record,) = records_in(results)
     ended = {run.label: (run.reason, run.message) for run in record.outcomes if is_bad(run)}
     return {run.label: ("ok", "") for run in record.measurements} | ended

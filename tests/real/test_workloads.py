@@ -139,11 +139,10 @@ def test_the_gate_finds_the_fix_reversed(
 ) -> None:
     undone = run_compare(
         "v0.16.1", "v0.16.0", *WAITING, "--topology", *topology, "--fail-on", "cpu:10%",
-        "--junit", tmp_path / "junit.xml",
     )  # fmt: skip
     assert undone.returncode == 1, undone.stdout + undone.stderr
     assert "FAIL" in undone.stdout
-    assert "<failure" in (tmp_path / "junit.xml").read_text()
+    assert "<failure" in (tmp_path / "results" / "verdict.xml").read_text()
     verdict = json.loads((tmp_path / "results" / "verdict.json").read_text())
     assert max(judgement["rounds"] for judgement in verdict["judgements"]) < 30
     data = json.loads((tmp_path / "results" / "partitioned-long-input.json").read_text())

@@ -85,11 +85,6 @@ class Spreading:
             )
         if request.shard is not None:
             raise UsageError("--shard with --on: name one of them, --on makes shares of its own.")
-        for report in self.comparing.gate.reports if self.everywhere else ():
-            if report.option != "--markdown":
-                raise UsageError(
-                    f"{report.option} is of one comparison: leave it out, or --everywhere."
-                )
 
     def _carry_out(
         self,
@@ -137,9 +132,7 @@ class Spreading:
                 raise HarnessError("\n".join(lines))
             records = spread.merge()
         if self.everywhere:
-            # --markdown alone is left: that of what machines found.
-            markdown = next((report.path for report in self.comparing.gate.reports), None)
-            several = Everywhere(results=folder, is_held=True, markdown=markdown, output=output)
+            several = Everywhere(results=folder, is_held=True, output=output)
             return several.report(list(places.values()))
         return self.comparing.concluding(valid).conclude(records[None], folder)
 

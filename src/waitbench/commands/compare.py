@@ -32,7 +32,7 @@ Examples:
   ./compare.sh v0.16.0 v0.16.1 --processes 2
   ./compare.sh v0.16.0 v0.16.1 -s partitioned-long-input --why   # who wakes up, and from where
   ./compare.sh v0.20.1 v0.21.1 --dataflow examples/basic.py:flow
-  ./compare.sh main my-branch --gate --junit cpu.xml    # exit 1 if the branch costs more CPU
+  ./compare.sh main my-branch --gate    # exit 1 if the branch costs more CPU
   ./compare.sh main my-branch --gate --fail-fast -p 2
   ./compare.sh main my-branch --fail-on system:10% --fail-on cpu:5%,20ms
   ./compare.sh v0.18.2 v0.21.1 --scan partitions=1:4096      # what does each further input cost?
@@ -101,9 +101,6 @@ def compare(
         ),
     ] = None,
     full: options.Full = False,
-    reports: options.Reports = [],
-    markdown: options.MarkdownReport = None,
-    junit: options.JUnitReport = None,
     why: Annotated[
         bool,
         typer.Option(
@@ -161,7 +158,6 @@ def compare(
         fail_fast=fail_fast,
         full=full and (scan is None or gate or bool(fail_on)),
         acceptances=() if accepted is None else gating.read_accepted(accepted),
-        reports=gating.read_reports(reports, markdown=markdown, junit=junit),
     )
     asked_for = replace(
         request,

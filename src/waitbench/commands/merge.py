@@ -1,7 +1,7 @@
 """``merge``: one comparison out of the shares that several machines measured."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Optional
 
@@ -11,10 +11,10 @@ from waitbench.cluster.everywhere import Everywhere
 from waitbench.commands import options
 from waitbench.model.errors import ExitCode, UsageError
 from waitbench.model.share import Share
-from waitbench.pipeline import gating, paging
+from waitbench.pipeline import paging
 from waitbench.pipeline.concluding import Concluding, Output
 from waitbench.pipeline.extras import kept_tables
-from waitbench.pipeline.gating import Gate, Report
+from waitbench.pipeline.gating import Gate
 from waitbench.store import folders, shares
 from waitbench.system import files
 from waitbench.system.places import RESULTS, Cache
@@ -46,15 +46,13 @@ def merge(
         ),
     ] = False,
     results: options.NewResults = None,
-    reports: options.Reports = [],
     markdown: Annotated[
         Optional[Path],
         typer.Option(
             metavar="FILE",
-            help="Short for --output markdown=FILE; or what machines found, as Markdown.",
+            help="With --everywhere: what machines found, as Markdown.",
         ),
     ] = None,
-    junit: options.JUnitReport = None,
     html: Annotated[
         Optional[Path],
         typer.Option(metavar="FILE", help="Write a page of the comparison, for a browser."),
@@ -70,14 +68,14 @@ def merge(
     """Make one comparison of its shares: tables, verdict, charts and exit code as compare has."""
     output = Output(quiet=quiet, as_json=as_json, verbose=verbose, units=options.units(price))
     if everywhere:
-        for name, given in (("--junit", junit), ("--html", html), ("--output", reports)):
-            if given:
-                raise UsageError(f"{name} is of one comparison: leave it out, or --everywhere.")
+        if html is not None:
+            raise UsageError("--html is of one comparison: leave it out, or --everywhere.")
         several = Everywhere(results=results, markdown=markdown, output=output)
         raise typer.Exit(several.report(shares))
+    if markdown is not None:
+        raise UsageError("--markdown goes with --everywhere; results have verdict.md.")
     merging = Merging(
         results=results,
-        reports=gating.read_reports(reports, markdown=markdown, junit=junit),
         html=html,
         plot=plot,
         output=output,
@@ -92,7 +90,6 @@ class Merging:
     results: Path | None
     store: Path = RESULTS
     """Where a folder is made if none is named."""
-    reports: tuple[Report, ...] = ()
     html: Path | None = None
     plot: bool
     output: Output
@@ -104,7 +101,7 @@ class Merging:
         then.
         """
         found = shares.merge([shares.read(folder) for folder in named])
-        gate = replace(Gate.read_settings(found.settings), reports=self.reports)
+        gate = Gate.read_settings(found.settings)
         gate.validate()
         for sentence in found.unknown:
             self.output.progress.print(sentence, style="yellow", soft_wrap=True)

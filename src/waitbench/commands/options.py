@@ -16,7 +16,6 @@ from waitbench.model.environment import OriginChoice
 from waitbench.model.errors import UsageError, masked
 from waitbench.pipeline.request import Request
 from waitbench.reporting.costs import Units
-from waitbench.reporting.gate_formats import FORMATS
 from waitbench.system import places
 from waitbench.system.places import RESULTS, Cache, shown
 
@@ -35,21 +34,6 @@ def _defaults() -> str:
 
 
 # The first paragraph of a help text is also what docs/command-line.md says of the option.
-Reports = Annotated[
-    list[str],
-    typer.Option(
-        "--output",
-        metavar="FORMAT=FILE",
-        help=f"Write the gate's verdict as one of: {', '.join(FORMATS)}; repeatable.",
-    ),
-]
-MarkdownReport = Annotated[
-    Optional[Path],
-    typer.Option("--markdown", metavar="FILE", help="Short for --output markdown=FILE."),
-]
-JUnitReport = Annotated[
-    Optional[Path], typer.Option("--junit", metavar="FILE", help="Short for --output junit=FILE.")
-]
 Scenarios = Annotated[
     list[str],
     typer.Option(

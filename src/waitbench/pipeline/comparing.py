@@ -116,8 +116,6 @@ class Comparing:
             raise UsageError(f"--rounds {self.rounds}: must be at least 1.")
         if not self.gate.budget_s > 0:
             raise UsageError(f"--budget {self.gate.budget_s:g}: must be above zero seconds.")
-        if request.shard is not None:
-            self.gate.require_no_reports("--shard")
         if self.gate.is_on and len(request.revisions) < 2:
             raise UsageError(
                 "The gate (--gate, --fail-on) compares candidates with a baseline: name at least "

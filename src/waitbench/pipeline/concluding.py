@@ -133,7 +133,7 @@ class Concluding:
         try:
             # First of all: whoever reads what is printed may have gone.
             if verdict is not None:
-                publish(verdict, self.gate, contents.folder, self._costs(records))
+                publish(verdict, contents.folder, self._costs(records))
         finally:
             try:
                 self._say(records, contents, verdict, drawn)
@@ -279,18 +279,18 @@ def _short_path(folder: Path) -> str:
     return str(folder)
 
 
-def publish(verdict: GateVerdict, asked: Gate, folder: Path, more: Sequence[Table] = ()) -> None:
-    """Writes a verdict wherever it was asked for; Markdown has what waiting costs, too.
+def publish(verdict: GateVerdict, folder: Path, more: Sequence[Table] = ()) -> None:
+    """Writes ``verdict.json``, ``.xml`` (JUnit) and ``.md``, which has what waiting costs, too.
 
     Raises ``HarnessError``.
     """
-    texts = {name: render(verdict) for name, render in FORMATS.items()}
-    texts["markdown"] = "\n".join((texts["markdown"], *map(render_table, more)))
-    writes = [partial(comparisons.write_document, folder, VERDICT_NAME, plain_verdict(verdict))]
-    writes += [
-        partial(files.write_text, report.path, texts[report.format]) for report in asked.reports
+    rendered = "\n".join((FORMATS["markdown"](verdict), *map(render_table, more)))
+    junit = FORMATS["junit"](verdict)
+    writes = [
+        partial(comparisons.write_document, folder, VERDICT_NAME, plain_verdict(verdict)),
+        partial(files.write_text, folder / f"{VERDICT_NAME}.xml", junit),
     ]
-    publish_markdown(texts["markdown"], None, writes)
+    publish_markdown(rendered, folder / f"{VERDICT_NAME}.md", writes)
 
 
 def publish_markdown(

@@ -20,8 +20,6 @@ from waitbench.model.metrics import SYSTEM_CALLS, Instruments
 from waitbench.model.record import Record
 from waitbench.model.scenario import Scenario
 from waitbench.pipeline.request import ValidRequest
-from waitbench.reporting.gate_formats import FORMATS
-from waitbench.system import files
 from waitbench.system.installation import called
 from waitbench.system.instruments import find_sampler, find_system_calls
 
@@ -43,39 +41,6 @@ class Inconclusive(str, Enum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Report:
-    """A file that a verdict is written to."""
-
-    format: str
-    """One of ``FORMATS``."""
-    path: Path
-    option: str
-    """As what the user named it."""
-
-
-def read_reports(
-    output: Sequence[str] = (), *, markdown: Path | None = None, junit: Path | None = None
-) -> tuple[Report, ...]:
-    """What ``--output FORMAT=FILE``, ``--markdown FILE`` and ``--junit FILE`` name.
-
-    Raises ``UsageError`` for another format.
-    """
-    found = [
-        Report(format=name, path=path, option=f"--{name}")
-        for name, path in (("markdown", markdown), ("junit", junit))
-        if path is not None
-    ]
-    for text in output:
-        name, _, path = text.partition("=")
-        if name not in FORMATS or not path:
-            raise UsageError(
-                f"--output {text!r} is not FORMAT=FILE with a format of: {', '.join(FORMATS)}."
-            )
-        found.append(Report(format=name, path=Path(path), option="--output"))
-    return tuple(found)
-
-
-@dataclass(frozen=True, kw_only=True)
 class Gate:
     """What the gate is to do."""
 
@@ -89,8 +54,6 @@ class Gate:
     """Whether to measure no more as soon as anything has failed."""
     full: bool = False
     """Whether scenarios keep their full length."""
-    reports: tuple[Report, ...] = ()
-    """Where its verdict is written besides the results."""
     left_out: tuple[str, ...] = ()
     """Sentences about default criteria that this machine, or no scenario, can measure."""
     acceptances: tuple[Acceptance, ...] = ()
@@ -146,21 +109,10 @@ class Gate:
             "--fail-fast": self.fail_fast,
             "--full": self.full,
             "--accepted": bool(self.acceptances),
-            **{report.option: True for report in self.reports},
         }
         names = [name for name, is_given in given.items() if is_given]
         if names and not self.is_on:
             raise UsageError(f"{names[0]} is for the gate: add --gate, or --fail-on METRIC:PCT%.")
-        for report in self.reports:
-            files.require_writable(report.path)
-
-    def require_no_reports(self, option: str) -> None:
-        """Raises ``UsageError`` where a verdict is to be written that there will not be."""
-        for report in self.reports:
-            raise UsageError(
-                f"{report.option} is of the verdict, and with {option} that is made by merge: give "
-                "it there."
-            )
 
     def as_settings(self) -> dict[str, object]:
         """What it is to do, for the result files."""
