@@ -1,14 +1,12 @@
 r"""How often the gate fails when nothing changed, how much it settles, and how long it takes.
 
     .bench/venv/bin/python benchmarks/gate_trials.py v0.21.1 [--trials 10] [--processes 2] \
-        [--results FOLDER] [--unprivileged] [--competitor] [--steal SHARE] \
-        [-- OPTIONS OF compare.sh]
+        [--results FOLDER] [--unprivileged] [--competitor] [-- OPTIONS OF compare.sh]
 
 Each trial is one ``./compare.sh base=REVISION new=REVISION --gate`` with what follows ``--``, such
 as other criteria. With ``--results``, what is there is not made again. ``--unprivileged`` has the
 kernel refuse counters, samplers and traces. ``--competitor`` has two processes compete for the CPU
-all the time, each busy for half of it; ``--steal`` has every run observe that a hypervisor took
-such a share of the CPU that it used: see benchmarks/stolen.py.
+all the time, each busy for half of it.
 """
 
 import subprocess
@@ -39,10 +37,8 @@ def main() -> None:
     parser.add_argument("--processes", "-p", type=int, default=2)
     parser.add_argument("--unprivileged", action="store_true", help="without counters and samplers")
     parser.add_argument("--competitor", action="store_true", help="beside other processes")
-    parser.add_argument("--steal", type=float, metavar="SHARE", help="such as 0.08")
     add_results(parser)
     options = parser.parse_args(own)
-    stolen = (sys.executable, "benchmarks/stolen.py", str(options.steal), "compare")
     with (
         results_folder(options.results) as results,
         competing() if options.competitor else nullcontext(),
@@ -51,7 +47,6 @@ def main() -> None:
             results=results,
             options=("-p", str(options.processes), *gate_options(passed_on, "--gate")),
             unprivileged=options.unprivileged,
-            program=Comparer.program if options.steal is None else stolen,
         )
         trials = []
         for number, name in numbered(options.trials):

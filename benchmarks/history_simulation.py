@@ -12,11 +12,7 @@ Beside our steps, of the same nights:
 
 * the plain rule on absolute figures, as tools have it that draw them: the last value against the
   mean of the ten before, by more than 10, 20, 50 or 100 %;
-* the same on the night's ratio to the anchor, which is what pairing alone gives;
-* in a virtualenv that has them (benchmarks/requirements.txt), what well-known libraries find in
-  the absolute figures and in the costs that our network gives: the step detection of asv, and
-  PELT of ruptures (penalty 3 σ² log n, σ from the differences of neighbours). Steps within our
-  margin do not count, as with ours.
+* the same on the night's ratio to the anchor, which is what pairing alone gives.
 
 With ``--machines`` the nights are on so many machines one after the other, each from a night on
 that is drawn by lot, from the third on. Everywhere but on the first the anchor costs 15 % more or
@@ -38,7 +34,6 @@ from functools import partial
 import numpy
 from numpy.random import Generator, default_rng
 
-from benchmarks import step_libraries
 from benchmarks.common import command_line
 from benchmarks.simulation import MACHINES, SPREADS, Logs
 from waitbench.analysis.network import Network, between_of, connected, join
@@ -147,16 +142,12 @@ def claims(measured: Sequence[Night], revisions: int) -> dict[str, list[int]]:
     absolute = numpy.array([runs[:, -1].mean() for _, _, runs in measured])
     paired = numpy.array([(runs[:, -1] - runs[:, 0]).mean() for _, _, runs in measured])
     network, names = joined(measured), [f"r{number}" for number in range(revisions)]
-    costs = network.logs[[network.revisions.index(name) for name in names]]
     found = {OURS: [int(step.after[1:]) for step in steps(network, names)]}
     for name, figures in (("absolute", absolute), ("ratio to the anchor", paired)):
         for least in (0.1, 0.2, 0.5, 1.0):
             found[f"{name}, last against mean of ten, {least:.0%}"] = [
                 1 + at for at in plain(figures, least)
             ]
-    for library, find in step_libraries.AVAILABLE.items():
-        found[f"{library}, absolute"] = [1 + at for at in find(absolute, math.log1p(MARGIN))]
-        found[f"{library}, costs of the network"] = find(costs, math.log1p(MARGIN))
     return found
 
 

@@ -16,8 +16,7 @@ lock() {
 }
 
 lock requirements "$@"
-# The next two go into a virtualenv together with the first.
+# The next one goes into a virtualenv together with the first.
 lock requirements-dev --constraints requirements.txt "$@" &
-lock benchmarks/requirements --constraints requirements.txt "$@" &
 lock services/requirements "$@" &
 for job in $(jobs -p); do wait "$job"; done

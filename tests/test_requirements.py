@@ -12,7 +12,7 @@ from packaging.requirements import Requirement
 
 from waitbench.system.places import ROOT
 
-FOLDERS = (ROOT, ROOT / "services", ROOT / "benchmarks")
+FOLDERS = (ROOT, ROOT / "services")
 CHOSEN = sorted(path for folder in FOLDERS for path in folder.glob("requirements*.in"))
 TOOLS = Path(sys.executable).parent
 """Where uv is, if this virtualenv has it."""
@@ -31,7 +31,7 @@ def locked(path: Path) -> list[Requirement]:
 
 
 def test_there_is_a_lock_for_each_choice() -> None:
-    assert len(CHOSEN) == 4
+    assert len(CHOSEN) == 3
     for folder in FOLDERS:
         locks = {path.with_suffix(".in") for path in folder.glob("requirements*.txt")}
         assert locks == {path for path in CHOSEN if path.parent == folder}
@@ -50,12 +50,11 @@ def test_a_lock_pins_everything_that_is_chosen_and_has_a_hash_of_each(choice: Pa
 
 def test_what_shares_a_virtualenv_agrees() -> None:
     # Where something else needs it too, it may be wanted on more systems.
-    ours, dev, benchmarks = (
+    ours, dev = (
         {(one.name, str(one.specifier)) for one in locked(ROOT / name)}
-        for name in ("requirements.txt", "requirements-dev.txt", "benchmarks/requirements.txt")
+        for name in ("requirements.txt", "requirements-dev.txt")
     )
     assert ours <= dev
-    assert ours <= benchmarks
 
 
 @pytest.mark.integration

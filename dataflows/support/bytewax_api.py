@@ -65,8 +65,6 @@ class _Polled:
         next_awake = getattr(reader, "next_awake", None) or asked_again()
         if next_awake is not None:
             self.next_awake = next_awake
-        if not probe.ENABLED:
-            self.next = self._next_item  # type: ignore[method-assign]
 
     def next(self) -> Any:
         counters = self._probe

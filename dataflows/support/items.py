@@ -167,9 +167,8 @@ class StdoutWriter:
 
     def write(self, text: str) -> None:
         self._write(text + "\n")
-        if probe.ENABLED:
-            _, ident, due_ns = text.split(" ")
-            if self._held:
-                self._probe.got_on_time(int(ident))
-            else:
-                self._probe.got(int(ident), int(due_ns))
+        _, ident, due_ns = text.split(" ")
+        if self._held:
+            self._probe.got_on_time(int(ident))
+        else:
+            self._probe.got(int(ident), int(due_ns))

@@ -7,8 +7,6 @@ writes log lines to it, and the lines of several processes interleave.
 Workers of one process are threads and share this module; each source and each sink therefore counts
 in an object of its own, so that no count is lost to a race, and the sums are taken once, at the
 end.
-
-``BENCH_PROBE=off`` leaves the counting out, to find what it costs: see benchmarks/probe_cost.py.
 """
 
 import atexit
@@ -28,10 +26,9 @@ COUNTER_VARIABLE = "BENCH_SYSTEM_CALLS"
 The name of an abstract socket: whoever connects is told their number at that moment, in digits."""
 WAITING_VARIABLE = "BENCH_WAITING"
 """The environment variable that names a file to be made at the first poll, if somebody looks on."""
-ENABLED = os.environ.get("BENCH_PROBE") != "off"
 
 _ANSWERS_WITHIN_S = 1.0
-_counter = os.environ.get(COUNTER_VARIABLE) if ENABLED else None
+_counter = os.environ.get(COUNTER_VARIABLE)
 
 
 class SourceCounters:

@@ -1,13 +1,7 @@
-"""What the trials of the gate and of a fix are summed up to."""
+"""What the trials of the gate are summed up to."""
 
-from statistics import fmean
-
-import pytest
-
-from benchmarks import fix, gate_trials, stolen
+from benchmarks import gate_trials
 from tests.benchmarks.judged import FAILED, OPEN, judgement, trial
-from waitbench.execution import measure
-from waitbench.system import watch
 
 
 def test_trials_of_the_gate_are_summed_up_by_the_worst_of_them() -> None:
@@ -34,20 +28,3 @@ def test_competitors_are_gone_in_the_end() -> None:
     with gate_trials.competing() as started:
         assert [process.poll() for process in started] == [None] * gate_trials.COMPETITORS
     assert None not in [process.returncode for process in started]
-
-
-def test_what_is_stolen_is_a_share_of_what_a_run_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(measure, "observed", watch.observed)
-    stolen.steal(0.1)
-    reading = watch.Reading(busy_s=1.0, steal_s=0.0, pressure_s=None)
-    observed = vars(measure)["observed"]
-    runs = [observed(reading, reading, 2.0)["machine_steal"] for _ in range(2000)]
-    assert fmean(runs) == pytest.approx(0.2, rel=0.1)
-    assert observed(None, None, 2.0) == {}
-
-
-def test_a_verdict_on_a_fix_is_right_or_wrong_by_its_direction() -> None:
-    stopped = trial(FAILED, remarks=["CPU fell."])
-    assert fix.report(stopped, passes=False).startswith("right")
-    assert fix.report(stopped, passes=True).startswith("WRONG")
-    assert fix.report(stopped, passes=True).endswith("CPU fell.")
