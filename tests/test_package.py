@@ -173,7 +173,7 @@ def test_an_installed_waitbench_compares_from_anywhere(
     assert run("python", "-c", read, **variables).stdout == "['ok', 'ok', 'ok', 'ok']\n"
     elsewhere = tmp_path / "elsewhere"
     again = run(
-        *python, "compare", *revisions, *quick, "--cache", elsewhere, "--no-plot", **variables
+        *python, "compare", *revisions, *quick, "--no-plot", **variables, BENCH_CACHE=str(elsewhere)
     )
     assert again.returncode == 0, again.stdout + again.stderr
     assert (elsewhere / "environments").is_dir()

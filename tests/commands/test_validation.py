@@ -52,7 +52,6 @@ def refused(
         (["--time-limit", "0", "v0.16.0"], "--time-limit 0"),
         (["--time-limit", "inf", "v0.16.0"], "--time-limit inf: must be above zero, and at most"),
         (["--time-limit", "nan", "v0.16.0"], "--time-limit nan"),
-        (["--setup-limit", "inf", "v0.16.0"], "--setup-limit inf"),
         (["--budget", "nan", "v0.16.0"], "--budget nan"),
         (["x" * 300], "is not a revision"),
         (["x" * 300 + "=v0.16.0"], "40 characters at most"),

@@ -39,7 +39,7 @@ _PATHS = (
 _OPTIONS: Mapping[str, Sequence[str]] = {
     **dict.fromkeys(
         ("--rounds", "--processes", "-p", "--workers", "--max-rounds", "--budget", "--time-limit",
-         "--setup-limit", "--comparisons", "--connections", "--duration", "--inputs",
+         "--comparisons", "--connections", "--duration", "--inputs",
          "--call-cost", "--repetitions", "--largest"), _NUMBERS),
     **dict.fromkeys(
         ("--dataflow", "--results", "--repo", "--python"), _PATHS),
@@ -56,8 +56,6 @@ _OPTIONS: Mapping[str, Sequence[str]] = {
     "--fail-on": ("cpu:10%", "system:5%,20ms", "steady:10%,together", "cpu:nan%", "cpu:-1%",
                   "cpu:1e99%", "speed:1%", "cpu", "wakeups:5%,alone", "cpu:5%,inf", "cpu:5%,1e999s",
                   "cpu:5%," + "9" * 400 + "s", "cpu:" + "9" * 5000 + "%", ":%", ","),
-    "--pass-env": ("HOME", "NO_SUCH", "", "A=B", "*"),
-    "--toolchain": ("stable", "1.74.1", "", "-x", "../x"),
     "--mode": ("direct", "proxy-fixed", "sideways"),
     "--url": ("ftp://a", "", "http://[", "http://a:b", "file:///etc/passwd"),
     "--format": ("png", "svg", "gif", ""),

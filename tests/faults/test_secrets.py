@@ -136,9 +136,9 @@ def test_neither_a_variable_nor_a_token_of_a_url_gets_anywhere(
 def test_a_variable_that_is_named_is_passed_to_what_is_under_test_and_kept_nowhere(
     clone: Clone, told: Path, private_url: str
 ) -> None:
-    passed = ("--pass-env", "SECRET_TOKEN", "--repo", private_url)
+    variables = {"RUSTFLAGS": "--cfg passed", "BENCH_PASS_ENV": "SECRET_TOKEN"}
     # Another compiler flag: another build, another environment.
-    done = compare(clone, told, *passed, env={"RUSTFLAGS": "--cfg passed"})
+    done = compare(clone, told, "--repo", private_url, env=variables)
     assert done.returncode == 0, done.stdout + done.stderr
     assert kinds(told) == {"build", "import", "run"}
     assert all(SECRET in path.read_text() for path in told.iterdir())

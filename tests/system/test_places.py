@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Compare
-from waitbench.system import installation, places
-from waitbench.system.places import PACKAGE, ROOT, Cache, shown
+from waitbench.system import installation
+from waitbench.system.places import PACKAGE, ROOT, shown
 
 
 def found(**variables: str) -> list[str]:
@@ -31,22 +31,13 @@ def test_a_clone_keeps_everything_in_itself_and_a_variable_names_another_folder(
     assert found(BENCH_HOME="~/x", HOME="/tmp") == ["/tmp/x/cache", "/tmp/x/results"]
 
 
-def test_a_process_can_be_given_another_cache_for_a_time(tmp_path: Path) -> None:
-    before = Cache().root
-    with places.cache_in(tmp_path / "mine"):
-        assert Cache().root == tmp_path / "mine"
-        assert Cache(tmp_path).root == tmp_path
-    with places.cache_in(None):
-        assert Cache().root == before
-    assert Cache().root == before
-
-
 @pytest.mark.parametrize("cache", ["file", "file/below", "/proc/none"])
 def test_a_cache_that_cannot_be_written_is_an_error_of_the_users(
-    cache: str, run_compare: Compare, tmp_path: Path
+    cache: str, run_compare: Compare, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "file").touch()
-    done = run_compare("v0.16.0", "v0.16.1", "--cache", tmp_path / cache)
+    monkeypatch.setenv("BENCH_CACHE", str(tmp_path / cache))
+    done = run_compare("v0.16.0", "v0.16.1")
     assert (done.returncode, "is not a folder to write to" in done.stderr) == (2, True), done.stderr
 
 

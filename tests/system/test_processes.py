@@ -101,7 +101,7 @@ def test_the_reason_of_what_said_nothing_is_whole_too(tmp_path: Path) -> None:
 def test_a_step_that_does_not_end_is_killed_and_the_option_is_named(tmp_path: Path) -> None:
     said = fail("import time; time.sleep(600)", tmp_path / "log", time_limit_s=0.5)
     assert "still running after 0.5 s" in said
-    assert "--setup-limit" in said
+    assert "BENCH_SETUP_LIMIT" in said
 
 
 def test_a_step_that_succeeds_is_logged(tmp_path: Path) -> None:

@@ -51,7 +51,7 @@ def test_what_the_user_names_is_passed_on() -> None:
 
 
 def test_what_is_to_be_passed_on_must_be_there() -> None:
-    with variables.only_listed(), pytest.raises(UsageError, match="--pass-env NO_SUCH"):
+    with variables.only_listed(), pytest.raises(UsageError, match="BENCH_PASS_ENV: NO_SUCH"):
         variables.pass_on(["NO_SUCH"])
 
 

@@ -1,6 +1,7 @@
 """Options that several commands have: each once, and those that say what to measure together."""
 
 import inspect
+import os
 import sys
 from collections.abc import Callable, Iterator
 from functools import wraps
@@ -16,7 +17,6 @@ from waitbench.model.environment import OriginChoice
 from waitbench.model.errors import UsageError, masked
 from waitbench.pipeline.request import Request
 from waitbench.reporting.costs import Units
-from waitbench.system import places
 from waitbench.system.places import RESULTS, Cache, shown
 
 
@@ -115,39 +115,6 @@ Instruments = Annotated[
         "--instruments/--no-instruments",
         help="Count system calls and sample the clock, in runs that are not timed.\n\n"
         "Where the kernel allows it.",
-    ),
-]
-Toolchain = Annotated[
-    Optional[str],
-    typer.Option(
-        metavar="NAME",
-        help="The Rust toolchain that builds all revisions, as rustup names it.",
-        show_default="the newest installed",
-    ),
-]
-SetupLimit = Annotated[
-    Optional[float],
-    typer.Option(
-        metavar="SECONDS",
-        help="Kill a step of setting up after this.",
-        show_default="import 60, installation 600, build 3600",
-    ),
-]
-PassedVariables = Annotated[
-    list[str],
-    typer.Option(
-        "--pass-env",
-        metavar="NAME",
-        help="A variable that builds and runs get besides the few that all have; repeatable.",
-    ),
-]
-CacheFolder = Annotated[
-    Optional[Path],
-    typer.Option(
-        "--cache",
-        metavar="FOLDER",
-        help="Where environments, builds and downloads are kept.",
-        show_default=shown(Cache().root),
     ),
 ]
 WorkerFile = Annotated[
@@ -258,7 +225,7 @@ UntilStdinEnds = Annotated[bool, typer.Option("--until-stdin-ends", hidden=True)
 
 
 _REPLACED = "request"
-_SELDOM = ("time_limit", "toolchain", "setup_limit", "pass_env", "cache")
+_SELDOM = ("time_limit",)
 """Those that stand at the end."""
 
 
@@ -278,12 +245,10 @@ def with_request_options(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def called(**given: Any) -> None:
-        cache: Path | None = given["cache"]
         request = _request(**{name: given.pop(name) for name in asked.parameters})
-        with places.cache_in(cache):
-            if cache is not None:
-                _make_folder(cache)
-            command(request=request, **given)
+        if os.environ.get("BENCH_CACHE"):
+            _make_folder(Cache().root)
+        command(request=request, **given)
 
     def parameters() -> Iterator[inspect.Parameter]:
         often = [one for name, one in asked.parameters.items() if name not in _SELDOM]
@@ -308,12 +273,7 @@ def _request(
     python: Python = None,
     repo: Repo = None,
     time_limit: TimeLimit = None,
-    toolchain: Toolchain = None,
-    setup_limit: SetupLimit = None,
-    pass_env: PassedVariables = [],
-    cache: CacheFolder = None,
 ) -> Request:
-    del cache  # whoever calls this heeds it
     return Request(
         revisions=(),
         scenarios=tuple(scenario),
@@ -326,11 +286,20 @@ def _request(
         python=python,
         repo=repo,
         time_limit_s=time_limit,
-        toolchain=toolchain,
-        setup_limit_s=setup_limit,
-        passed_variables=tuple(pass_env),
+        toolchain=os.environ.get("BENCH_TOOLCHAIN") or None,
+        setup_limit_s=_seconds("BENCH_SETUP_LIMIT"),
+        passed_variables=tuple(os.environ.get("BENCH_PASS_ENV", "").split()),
         argv=tuple(map(masked, sys.argv[1:])),
     )
+
+
+def _seconds(variable: str) -> float | None:
+    """The number in an environment variable, if it is set. Raises ``UsageError``."""
+    text = os.environ.get(variable)
+    try:
+        return float(text) if text else None
+    except ValueError as error:
+        raise UsageError(f"{variable}={text}: must be a number of seconds.") from error
 
 
 def _make_folder(cache: Path) -> None:
@@ -339,4 +308,4 @@ def _make_folder(cache: Path) -> None:
         cache.mkdir(parents=True, exist_ok=True)
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else error
-        raise UsageError(f"--cache {str(cache)!r} is not a folder to write to: {why}.") from error
+        raise UsageError(f"BENCH_CACHE={cache} is not a folder to write to: {why}.") from error

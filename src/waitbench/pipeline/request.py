@@ -170,7 +170,7 @@ def validate(
         _require_one_sitting(request)
     chosen = _scenarios(request, named_engines, worker, quick=quick)
     for name, limit_s in (
-        ("--time-limit", request.time_limit_s), ("--setup-limit", request.setup_limit_s)
+        ("--time-limit", request.time_limit_s), ("BENCH_SETUP_LIMIT", request.setup_limit_s)
     ):  # fmt: skip
         if limit_s is not None and not 0 < limit_s <= _LONGEST_S:
             raise UsageError(

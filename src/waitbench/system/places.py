@@ -1,13 +1,12 @@
 """Where things are kept. The only module that knows the folders' names.
 
 A clone keeps everything in its own folder. Installed as a package, waitbench has what it needs
-beside its modules, and writes to the user's folders. ``BENCH_HOME`` names another folder for both.
+beside its modules, and writes to the user's folders. ``BENCH_HOME`` names another folder for both,
+and ``BENCH_CACHE`` one for the cache alone.
 """
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parent.parent
@@ -37,19 +36,8 @@ def _folders() -> tuple[Path, Path]:
 
 
 _CACHE, RESULTS = _folders()
-_chosen = [_CACHE]
-
-
-@contextmanager
-def cache_in(folder: Path | None) -> Iterator[None]:
-    """For the time of the block, this process keeps its cache in a folder of the user's, if any."""
-    before = _chosen[0]
-    if folder is not None:
-        _chosen[0] = folder.absolute()
-    try:
-        yield
-    finally:
-        _chosen[0] = before
+if os.environ.get("BENCH_CACHE"):
+    _CACHE = Path(os.environ["BENCH_CACHE"]).expanduser().absolute()
 
 
 def shown(folder: Path) -> str:
@@ -64,7 +52,7 @@ def shown(folder: Path) -> str:
 class Cache:
     """The folder of environments, wheels, tools and logs. Safe to delete at rest."""
 
-    root: Path = field(default_factory=lambda: _chosen[0])
+    root: Path = _CACHE
 
     def folder(self, name: str) -> Path:
         """The folder ``name`` of the cache, created if it is not there."""

@@ -205,8 +205,8 @@ def run_logged(
     program = Path(arguments[0]).name
     if finished.timed_out:
         raise HarnessError(
-            f"{program} was still running after {time_limit_s:g} s, and was killed; --setup-limit "
-            f"allows more.\nThe end of {log}:\n{tail(log)}"
+            f"{program} was still running after {time_limit_s:g} s, and was killed; "
+            f"BENCH_SETUP_LIMIT=SECONDS allows more.\nThe end of {log}:\n{tail(log)}"
         )
     complaints = _complaints(log, begun)
     # The first line is what an outcome says: it is whole, and names no place of this machine.

@@ -83,7 +83,7 @@ def pass_on(names: Iterable[str]) -> None:
         if name in _set_aside:
             os.environ[name] = _set_aside[name]
         elif name not in os.environ or name in _OUR_OWN:
-            raise UsageError(f"--pass-env {name}: there is no such environment variable.")
+            raise UsageError(f"BENCH_PASS_ENV: {name}: there is no such environment variable.")
         _passed.add(name)
 
 
