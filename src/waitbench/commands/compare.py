@@ -140,8 +140,6 @@ def compare(
             show_default="all",
         ),
     ] = None,
-    price: options.CorePrice = None,
-    late_under: options.LateUnder = None,
     plot: options.Plot = True,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
@@ -179,17 +177,12 @@ def compare(
         results=results,
         resume=resume,
         plot=plot,
-        output=Output(
-            quiet=quiet, as_json=as_json, verbose=verbose, units=options.units(price, late_under)
-        ),
+        output=Output(quiet=quiet, as_json=as_json, verbose=verbose),
     )
     if scan is not None and on is not None:
         raise UsageError("--on: a curve is of one machine; leave out --scan, or --on.")
-    of_curves = {"--fail-on …,slope": any(one.slope for one in asked.criteria)}
-    of_curves["--late-under"] = late_under is not None
-    for name, is_given in of_curves.items():
-        if is_given and scan is None:
-            raise UsageError(f"{name} is of a curve: add what to scan, {EXAMPLE}.")
+    if scan is None and any(one.slope for one in asked.criteria):
+        raise UsageError(f"--fail-on …,slope is of a curve: add what to scan, {EXAMPLE}.")
     if everywhere and on is None:
         raise UsageError("--everywhere is for several machines: name them with --on.")
     if on is None:

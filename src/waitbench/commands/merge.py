@@ -57,7 +57,6 @@ def merge(
         Optional[Path],
         typer.Option(metavar="FILE", help="Write a page of the comparison, for a browser."),
     ] = None,
-    price: options.CorePrice = None,
     plot: options.Plot = True,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
@@ -66,7 +65,7 @@ def merge(
     ] = False,
 ) -> None:
     """Make one comparison of its shares: tables, verdict, charts and exit code as compare has."""
-    output = Output(quiet=quiet, as_json=as_json, verbose=verbose, units=options.units(price))
+    output = Output(quiet=quiet, as_json=as_json, verbose=verbose)
     if everywhere:
         if html is not None:
             raise UsageError("--html is of one comparison: leave it out, or --everywhere.")
