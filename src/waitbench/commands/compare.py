@@ -142,7 +142,6 @@ def compare(
     ] = None,
     plot: options.Plot = True,
     quiet: options.Quiet = False,
-    verbose: options.Verbose = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="The comparison as JSON on stdout, progress on stderr.")
     ] = False,
@@ -177,7 +176,7 @@ def compare(
         results=results,
         resume=resume,
         plot=plot,
-        output=Output(quiet=quiet, as_json=as_json, verbose=verbose),
+        output=Output(quiet=quiet, as_json=as_json),
     )
     if scan is not None and on is not None:
         raise UsageError("--on: a curve is of one machine; leave out --scan, or --on.")

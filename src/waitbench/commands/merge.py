@@ -59,13 +59,12 @@ def merge(
     ] = None,
     plot: options.Plot = True,
     quiet: options.Quiet = False,
-    verbose: options.Verbose = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="The comparison as JSON on stdout.")
     ] = False,
 ) -> None:
     """Make one comparison of its shares: tables, verdict, charts and exit code as compare has."""
-    output = Output(quiet=quiet, as_json=as_json, verbose=verbose)
+    output = Output(quiet=quiet, as_json=as_json)
     if everywhere:
         if html is not None:
             raise UsageError("--html is of one comparison: leave it out, or --everywhere.")

@@ -173,10 +173,6 @@ Full = Annotated[
     ),
 ]
 Plot = Annotated[bool, typer.Option("--plot/--no-plot", help="Draw charts at the end.")]
-Verbose = Annotated[
-    bool,
-    typer.Option("--verbose", "-v", help="All figures of each scenario, as report has them."),
-]
 Quiet = Annotated[
     bool, typer.Option("--quiet", "-q", help="No progress, no table: only the answer.")
 ]

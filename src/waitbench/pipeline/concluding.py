@@ -50,8 +50,6 @@ class Output:
 
     quiet: bool
     as_json: bool
-    verbose: bool = False
-    """Whether the tables of a scenario have all figures, as those of ``report`` have."""
     progress_only: bool = False
     """Whether only progress is said: what comes of it is for the caller to say."""
     units: Units = AS_IT_IS
@@ -98,7 +96,7 @@ class Concluding:
         if self.output.is_silent or record.scan is not None:
             return
         if not self.output.quiet:
-            reporting.print_comparison(comparison, answers, is_brief=not self.output.verbose)
+            reporting.print_comparison(comparison, answers, is_brief=True)
             print_tables(more, answers)
             return
         for sentence in reporting.sentences(comparison):
