@@ -23,6 +23,6 @@ if __name__ == "__main__":
     sys.exit(start())
 
 # For who calls the command line in a process of its own.
-from waitbench.commands import COMMANDS, HIDDEN, main, make_app
+from waitbench.commands import COMMANDS, main, make_app
 
-__all__ = ["COMMANDS", "HIDDEN", "main", "make_app"]
+__all__ = ["COMMANDS", "main", "make_app"]

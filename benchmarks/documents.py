@@ -29,7 +29,7 @@ _BISECT = "tests/commands/test_bisecting.py::test_a_culprit_is_named_and_a_searc
 _SCAN = "tests/commands/test_scanning.py::test_a_scan_is_measured_in_turn_tabulated_and_reported"
 _KAFKA = "tests/real/test_kafka.py::test_every_message_comes_out_and_nothing_is_left"
 _SHARE = "tests/cluster/test_sharing.py::test_merged_shares_mean_what_one_machine_says"
-_NODES = "tests/cluster/test_spreading.py::test_two_workers_find_what_one_machine_finds"
+_ON_DASK = "tests/cluster/test_on_dask.py::test_two_workers_find_what_one_machine_finds"
 _TRACK = "tests/commands/test_tracking.py::test_each_night_measures_what_is_missing"
 _SERVICE = "tests/services/test_interface.py::test_vectors_are_the_models_own"
 _EXAMPLE = "tests/real/test_worker_examples.py::test_an_example_gives_a_measurement"
@@ -111,18 +111,17 @@ TESTED: Mapping[str, str] = {
     "./compare.sh --worker celery.toml 5.6.3 --scan processes=1:32": (
         "tests/commands/test_scanning.py::test_how_many_workers_fit_is_said_of_copies_of_a_worker"
     ),
-    "./waitbench merge --everywhere small large arm": (
-        "tests/cluster/test_sharing.py::test_whole_comparisons_by_several_machines_are_set"
-    ),
     "./waitbench merge share-1 share-2 share-3 --results whole": _SHARE,
-    "./waitbench scheduler --host 10.0.0.1": _NODES,
-    "./waitbench node tcp://10.0.0.1:8786": _NODES,
+    "dask scheduler --host 10.0.0.1": _ON_DASK,
+    "export DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED=False": _ON_DASK,
+    "dask worker tcp://10.0.0.1:8786 --nthreads 1 --no-nanny": _ON_DASK,
 }
 """The test that runs a command, or the same one on revisions made for it."""
 
 ELSEWHERE: Sequence[tuple[str, str, str]] = (
     (r"git clone ", "GitHub", "tests/real/test_fresh_clone.py::test_a_fresh_clone_measures_twice"),
-    (r"\./compare\.sh main my-branch --gate --(shard|on) ", "other machines", _SHARE),
+    (r"\./compare\.sh main my-branch --gate --shard ", "other machines", _SHARE),
+    (r"\./compare\.sh main my-branch --gate --on ", "other machines", _ON_DASK),
     (r"\./compare\.sh main my-branch .*--scan", "GitHub", _SCAN),
     (r"\./compare\.sh main my-branch", "GitHub", _GATE),
     (r"\./compare\.sh v0\.21\.1 ~/src/bytewax", "a checkout of bytewax, and a compiler",

@@ -17,17 +17,13 @@ import runner
 from tests.held import Held
 from tests.standin import StandIn
 from waitbench import engines
-from waitbench.system import installation, watch
+from waitbench.system import watch
 
 engines.register(StandIn())
 engines.register(Held())
 if os.environ.get("BENCH_UNWATCHED"):
     # What a test expects must not depend on what else its machine does.
     watch.FOREIGN_CORES = math.inf
-
-if os.environ.get("BENCH_TEST_VERSION"):
-    # What a test needs two installations for, otherwise.
-    setattr(installation, "version", lambda: os.environ["BENCH_TEST_VERSION"])  # noqa: B010
 
 if __name__ == "__main__":
     sys.exit(runner.main())

@@ -354,15 +354,3 @@ def test_a_verdict_is_the_same_to_the_last_digit_in_whatever_order_scenarios_cam
         records.append(make_record({"base": runs, "new": runs}, scenario=f"scenario-{number}"))
     found = {gate.conclude(several, [CPU], 10).steal_share for several in permutations(records)}
     assert len(found) == 1
-
-
-def test_they_have_as_many_questions_as_all_of_them() -> None:
-    record = record_of(rounds(1, 1), scaled(rounds(1, 1), user=1.3))
-    criteria = parse(["cpu:10%"], METRICS)
-    alone, shared = (gate.conclude([record], criteria, 10, sharing=number) for number in (1, 4))
-    assert (alone.hypotheses, shared.hypotheses) == (1, 4)
-    (one,), (other,) = alone.judgements, shared.judgements
-    assert one.low is not None
-    assert other.low is not None
-    assert other.low < one.low
-    assert other.high == one.high

@@ -1,26 +1,119 @@
-"""A cluster that many tests share: to start one takes longer than most of what they ask of it."""
+"""dask's own scheduler and workers, as processes on loopback that end with their test."""
 
+import os
 import subprocess
-from collections.abc import Iterator
-from dataclasses import dataclass
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
+import psutil
 import pytest
 
-from tests.clusters import cluster
+from waitbench.system.places import ROOT
+
+QUIET = {"DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False"}
+WORKER = ("--nthreads", "1", "--no-nanny", "--no-dashboard")
 
 
-@dataclass(frozen=True)
-class Shared:
-    """A scheduler with two workers, ``x`` and ``y``."""
+def wait_for(is_so: Callable[[], object]) -> None:
+    """Blocks until something is so; fails after two minutes."""
+    end = time.monotonic() + 120
+    while not is_so():
+        if time.monotonic() > end:
+            pytest.fail("not so after two minutes")
+        time.sleep(0.05)
 
-    address: str
-    caches: tuple[Path, ...]
-    processes: tuple["subprocess.Popen[str]", ...]
+
+@dataclass
+class Cluster:
+    """A scheduler and its workers."""
+
+    folder: Path
+    stack: ExitStack
+    variables: Mapping[str, str] = field(default_factory=dict)
+    protocol: str = "tcp"
+    processes: dict[str, "subprocess.Popen[bytes]"] = field(default_factory=dict)
+    address: str = ""
+
+    def start(self) -> None:
+        """Starts the scheduler."""
+        self.folder.mkdir(exist_ok=True)
+        options = ("--host", "127.0.0.1", "--port", "0", "--no-dashboard")
+        self._start("scheduler", "scheduler", *options, "--protocol", self.protocol)
+        log = self.folder / "scheduler.log"
+        wait_for(lambda: "Scheduler at:" in log.read_text())
+        line = next(line for line in log.read_text().splitlines() if "Scheduler at:" in line)
+        self.address = line.split()[-1]
+
+    def add(
+        self, name: str, *options: str, variables: Mapping[str, str] = QUIET
+    ) -> "subprocess.Popen[bytes]":
+        """Starts a worker, and returns when it has joined."""
+        kept = ("--name", name, "--local-directory", str(self.folder / name))
+        loaded = ("--preload", str(ROOT / "tests" / "cluster" / "preload.py"))
+        process = self._start(
+            name, "worker", self.address, *(options or WORKER), *kept, *loaded, variables=variables
+        )
+        log = self.folder / f"{name}.log"
+        wait_for(lambda: "Registered to:" in log.read_text())
+        return process
+
+    def _start(
+        self, name: str, *command: str, variables: Mapping[str, str] = {}
+    ) -> "subprocess.Popen[bytes]":
+        with (self.folder / f"{name}.log").open("wb") as log:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "dask", *command],
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                env={**os.environ, **self.variables, **variables},
+            )
+        self.processes[name] = process
+        self.stack.callback(_end, process)
+        return process
+
+    def shares(self, name: str) -> list[psutil.Process]:
+        """The processes of shares that a worker has started."""
+        return [
+            one
+            for one in psutil.Process(self.processes[name].pid).children()
+            if any("share_with_standin" in word for word in one.cmdline())
+        ]
+
+    def busy(self) -> str:
+        """The name of a worker that measures a share; blocks until there is one."""
+        names = [name for name in self.processes if name != "scheduler"]
+        wait_for(lambda: any(map(self.shares, names)))
+        return next(name for name in names if self.shares(name))
 
 
-@pytest.fixture(scope="package")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shared]:
-    folder = tmp_path_factory.mktemp("cluster")
-    with cluster(folder, "xy") as (address, processes):
-        yield Shared(address, (folder / "x", folder / "y"), tuple(processes.values()))
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    process.terminate()
+    try:
+        process.wait(20)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+@contextmanager
+def started(
+    folder: Path, *names: str, protocol: str = "tcp", variables: Mapping[str, str] | None = None
+) -> Iterator[Cluster]:
+    """A cluster that has workers of these names."""
+    with ExitStack() as stack:
+        made = Cluster(folder, stack, variables or {}, protocol)
+        made.start()
+        for name in names:
+            made.add(name)
+        yield made
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """One with two workers, ``x`` and ``y``, that several tests share."""
+    with started(tmp_path_factory.mktemp("cluster"), "x", "y") as made:
+        yield made

@@ -11,7 +11,7 @@ import pytest
 import runner
 from tests import standin
 from tests.conftest import PROGRAM, Compare
-from tests.sharing import edit, part, scenario_files
+from tests.sharing import part, scenario_files
 
 pytestmark = pytest.mark.integration
 
@@ -153,64 +153,3 @@ def test_what_cannot_be_merged_leaves_nothing_behind(whole: Path, run: Run, tmp_
     code, said = run("merge", one, two, "--results", together)
     assert (code, "3/3 is missing" in said) == (2, True), said
     assert not together.exists()
-
-
-def on_machine(folder: Path, fingerprint: str) -> None:
-    """Makes a comparison that of another machine."""
-    path = folder / "comparison.json"
-    content = json.loads(path.read_text())
-    content["machine"]["fingerprint"] = fingerprint
-    edit(path, content)
-
-
-def test_whole_comparisons_by_several_machines_are_set_side_by_side(
-    revisions: list[str], run_compare: Compare, tmp_path: Path
-) -> None:
-    folders = [tmp_path / name for name in ("small", "large")]
-    gate = ["-s", "dynamic", "--fail-on", "cpu:10%", "--max-rounds", "6", "--no-plot"]
-    assert run_compare(*revisions, *gate, "--results", folders[0]).returncode == 1
-    shutil.copytree(folders[0], folders[1])
-    for folder in folders:
-        on_machine(folder, folder.name)
-    markdown, kept = tmp_path / "machines.md", tmp_path / "kept"
-    options: list[object] = ["--everywhere", "--markdown", markdown, "--results", kept]
-    done = run_compare(*folders, *options, command="merge")
-    assert done.returncode == 1, done.stdout + done.stderr
-    assert "heavy against the baseline, on each machine" in done.stdout
-    assert "A: FAIL: heavy: CPU time" in done.stdout
-    assert "(small)" in markdown.read_text()
-    data = json.loads((kept / "machines.json").read_text())
-    assert data["verdicts"]["B"]["questions"] == 2, "the error is shared by the machines"
-    again = run_compare(*folders, "--everywhere", "--json", command="merge")
-    assert json.loads(again.stdout)["ratios"] == data["ratios"]
-    # No round of theirs is put together.
-    refused = run_compare(*folders, "--results", tmp_path / "no", command="merge")
-    assert (refused.returncode, "--everywhere" in refused.stderr) == (2, True)
-
-
-@pytest.mark.parametrize(
-    ("prepare", "says"),
-    [
-        (lambda whole: [whole], "two or more"),
-        (lambda whole: [whole, part(whole, 3)[0]], "merge the shares of each machine first"),
-        (lambda whole: [whole, altered(whole, topology="cluster")], "topologies differ"),
-        (lambda whole: [whole, altered(whole, waitbench="0")], "versions of waitbench differ"),
-    ],
-)
-def test_what_cannot_be_set_side_by_side_is_refused(
-    prepare: Callable[[Path], list[Path]], says: str, whole: Path, run: Run
-) -> None:
-    folders = prepare(whole)
-    code, said = run("merge", *folders, "--everywhere")
-    assert (code, says in said) == (2, True), said
-    code, said = run("merge", *folders, "--everywhere", "--html", "x.html")
-    assert (code, "--html is of one comparison" in said) == (2, True), said
-
-
-def altered(whole: Path, **changes: str) -> Path:
-    """The same comparison, as if something had been otherwise."""
-    folder = whole.with_name("altered")
-    shutil.copytree(whole, folder)
-    path = folder / "comparison.json"
-    edit(path, {**json.loads(path.read_text()), **changes})
-    return folder

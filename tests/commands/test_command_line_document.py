@@ -15,7 +15,7 @@ from waitbench.system.places import ROOT
 
 DOCUMENT = ROOT / "docs" / "command-line.md"
 COMMANDS: dict[str, Any] = getattr(typer.main.get_command(runner.make_app()), "commands")  # noqa: B009
-SHOWN = [name for name in COMMANDS if name not in runner.HIDDEN]
+SHOWN = list(COMMANDS)
 
 
 def first_paragraph(text: str) -> str:

@@ -128,7 +128,7 @@ def test_a_scan_that_was_interrupted_goes_on(run_compare: Compare, tmp_path: Pat
         (["-s", "dynamic-idle", "--scan", "partitions=1:8"], "no selected scenario has it"),
         (["--scan", "partitions=1:8", "--set", "partitions=4"], "both name partitions"),
         (["--scan", "partitions=1:8", "--shard", "1/2"], "a curve is of one machine"),
-        (["--scan", "partitions=1:8", "--on", "local:2"], "a curve is of one machine"),
+        (["--scan", "partitions=1:8", "--on", "tcp://127.0.0.1:9"], "a curve is of one machine"),
         (["--scan", "processes=1:4"], "--topology 'cluster' is not one of: single"),
         (["--fail-on", "steady:10%,slope"], "is of a curve: add what to scan"),
         (["--dataflow", "flow.py:flow", "--scan", "n=1:8"], "write {n} where it belongs"),

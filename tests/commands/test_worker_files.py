@@ -13,7 +13,6 @@ from typing import Any
 import psutil
 import pytest
 
-from tests import standin
 from tests.conftest import PROGRAM, Compare
 from tests.waiting import until
 
@@ -117,7 +116,6 @@ def test_a_service_that_is_not_there_is_no_figure(
     ("options", "said"),
     [
         (("--scenario", "dynamic"), "--scenario does not go with --worker"),
-        (("--on", "local:2"), "its programs are on this machine only"),
         (("--set", "interval=1"), "set window=SECONDS"),
         (("--after", "1"), "--after and --for go with --dataflow"),
     ],
@@ -129,40 +127,6 @@ def test_what_does_not_go_with_a_worker_is_refused(
     assert (done.returncode, said in done.stderr) == (2, True), done.stderr
     missing = run_compare("./nothing-here", "--worker", tmp_path / "mine.toml")
     assert (missing.returncode, "is not a program here" in missing.stderr) == (2, True)
-
-
-def packaged(folder: Path, command: str) -> Path:
-    """A worker file for a package, with a program beside it."""
-    path = folder / "mine.toml"
-    (folder / "idle.py").write_text("import time\nprint('up')\ntime.sleep(99)\n")
-    path.write_text(
-        f"package = 'stand-in'\nmodule = 'standin'\nfiles = ['idle.py']\ncommand = '{command}'\n"
-        "ready = { log = 'up' }\nsettled = { seconds = 0.2 }\nwindow = 1\n"
-    )
-    return path
-
-
-@pytest.mark.long
-def test_another_machine_is_sent_the_file_and_those_that_it_names(
-    run_compare: Compare, tmp_path: Path
-) -> None:
-    wheel = standin.write_wheel(tmp_path)
-    worker_path = packaged(tmp_path, "{python} {here}/idle.py")
-    asked = (f"A={wheel}", "--worker", worker_path, *QUICKLY, "--on", "local:1")
-    done = run_compare(*asked, timeout=120)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert runs_of(tmp_path / "results")["A"]["time_ready"]["value"] > 0
-    kept = json.loads((tmp_path / "results" / "comparison.json").read_text())["settings"]
-    assert kept["worker"] == {
-        "mine.toml": worker_path.read_text(),
-        "idle.py": (tmp_path / "idle.py").read_text(),
-    }
-    refused = run_compare(
-        f"A={wheel}", "--worker", packaged(tmp_path, "{python} {here}/other.py"), *QUICKLY,
-        "--on", "local:1", "--results", tmp_path / "other",
-    )  # fmt: skip
-    assert refused.returncode == 2, refused.stdout + refused.stderr
-    assert "other.py" in refused.stderr
 
 
 @pytest.mark.long

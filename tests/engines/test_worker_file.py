@@ -238,3 +238,17 @@ def test_a_parameter_that_cannot_be_one_is_refused(tmp_path: Path, text: str, sa
         read(tmp_path, SHORTEST + text)
     assert says in str(raised.value)
     assert ", line 3: " in str(raised.value)
+
+
+def test_for_another_machine_the_file_comes_first_with_those_that_it_names(tmp_path: Path) -> None:
+    (tmp_path / "task.py").write_text("pass\n")
+    sent = worker_file.portable_files(read(tmp_path, WHOLE))
+    assert list(sent.items()) == [("mine.toml", WHOLE.encode()), ("task.py", b"pass\n")]
+
+
+def test_what_only_this_machine_has_goes_to_no_other(tmp_path: Path) -> None:
+    (tmp_path / "task.py").write_bytes(b"\xff\xfe")
+    besides = WHOLE.replace("is-it --calm", "{here}/is-it")
+    for text in (SHORTEST, WHOLE, besides):
+        with pytest.raises(UsageError, match="only this machine has"):
+            worker_file.portable_files(read(tmp_path, text))

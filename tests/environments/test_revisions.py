@@ -11,7 +11,7 @@ import pytest
 from tests import standin
 from tests.repositories import everywhere
 from waitbench.environments.repository import Repository
-from waitbench.environments.revisions import resolve
+from waitbench.environments.revisions import resolve, typed
 from waitbench.model.errors import UsageError
 from waitbench.model.revision import Checkout, Commit, Release, WheelFile
 from waitbench.system.places import Cache
@@ -209,3 +209,18 @@ def test_a_path_with_an_at_sign_is_a_path(repository: Repository, tmp_path: Path
     standin.write_repository(folder)
     with pytest.raises(UsageError, match="not a checkout of bytewax"):
         resolve([str(folder)], everywhere(repository))
+
+
+@pytest.mark.parametrize("text", ["v0.21.1", "A=v0.21.1", "standin@r0.0.1", "x y=standin@r0.0.1"])
+def test_a_revision_is_typed_as_it_was_read(text: str, repository: Repository) -> None:
+    known = everywhere(repository)
+    (revision,) = resolve([text], known)
+    assert resolve([typed(revision)], known) == (revision,)
+
+
+def test_a_revision_is_typed_by_a_wheel_of_it_with_its_label(repository: Repository) -> None:
+    (revision,) = resolve(["A=standin@r0.0.1+greet==1.0"], everywhere(repository))
+    assert typed(revision, "x/one.whl") == "A=standin@x/one.whl+greet==1.0"
+    (unlabelled,) = resolve(["main~0"], everywhere(repository))
+    with pytest.raises(UsageError, match="is not a label"):
+        typed(unlabelled, "x/one.whl")

@@ -25,7 +25,7 @@ with locked(Path(sys.argv[1]), print):
 WAITS = """
 from waitbench.system import locks
 print("begun", flush=True)
-with locks.{how}():
+with locks.measuring():
     print("mine", flush=True)
     input()
 """
@@ -69,10 +69,10 @@ def own_host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
 
 
-def other(how: str) -> "subprocess.Popen[str]":
+def other() -> "subprocess.Popen[str]":
     """Another process that takes its turn, until it gets a line."""
     process = subprocess.Popen(
-        [sys.executable, "-c", WAITS.format(how=how)],
+        [sys.executable, "-c", WAITS],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -82,13 +82,9 @@ def other(how: str) -> "subprocess.Popen[str]":
     return process
 
 
-@pytest.mark.parametrize(
-    ("mine", "theirs"),
-    [("measuring", "measuring"), ("measuring", "preparing"), ("preparing", "measuring")],
-)
-def test_one_waits_for_the_other(mine: str, theirs: str) -> None:
-    with getattr(locks, mine)():
-        process = other(theirs)
+def test_one_waits_for_the_other() -> None:
+    with locks.measuring():
+        process = other()
         assert process.stdout is not None
         with pytest.raises(subprocess.TimeoutExpired):
             process.wait(0.3)
@@ -97,16 +93,20 @@ def test_one_waits_for_the_other(mine: str, theirs: str) -> None:
     process.communicate("\n", timeout=10)
 
 
-def test_all_prepare_at_once() -> None:
-    with locks.preparing():
-        process = other("preparing")
-        assert process.stdout is not None
-        assert process.stdout.readline() == "mine\n"
-        process.communicate("\n", timeout=10)
+def test_a_turn_lasts_until_all_who_have_its_descriptor_are_gone() -> None:
+    with locks.measuring() as descriptor:
+        heir = subprocess.Popen(["cat"], stdin=subprocess.PIPE, pass_fds=(descriptor,))
+    process = other()
+    with pytest.raises(subprocess.TimeoutExpired):
+        process.wait(0.3)
+    heir.communicate()
+    assert process.stdout is not None
+    assert process.stdout.readline() == "mine\n"
+    process.communicate("\n", timeout=10)
 
 
 def test_the_turn_of_one_that_is_killed_is_over() -> None:
-    process = other("measuring")
+    process = other()
     assert process.stdout is not None
     assert process.stdout.readline() == "mine\n"
     process.kill()

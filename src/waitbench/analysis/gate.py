@@ -110,18 +110,17 @@ def judge_all(
     criteria: Sequence[Criterion],
     most_rounds: int,
     elsewhere: Iterable[Record] = (),
-    sharing: int = 1,
     acceptances: Sequence[Acceptance] = (),
 ) -> tuple[Judgement, ...]:
     """Answers every question of a comparison but those that a revision does not support.
 
     Scenarios that are measured ``elsewhere`` have their part of the allowed error, and no answer
-    here; and so many comparisons share it as ``sharing`` says.
+    here.
     """
     known = tuple(records)
     here = {record.scenario for record in known}
     asked = ask((*known, *elsewhere), criteria)
-    when = schedule_of(asked, most_rounds, sharing)
+    when = schedule_of(asked, most_rounds)
     return tuple(
         _accepted(judge(question, when), acceptances)
         for whole in asked
@@ -138,10 +137,10 @@ def _accepted(judgement: Judgement, acceptances: Sequence[Acceptance]) -> Judgem
     return replace(judgement, accepted=found)
 
 
-def schedule_of(asked: Sequence[Question], most_rounds: int, sharing: int = 1) -> Schedule:
-    """When one looks, if so many comparisons share the error of these questions."""
+def schedule_of(asked: Sequence[Question], most_rounds: int) -> Schedule:
+    """When one looks, as these questions share the error."""
     tails = sum(question.criterion.tail for question in asked)
-    return schedule((len(asked) - tails) * sharing, most_rounds, tails * sharing)
+    return schedule(len(asked) - tails, most_rounds, tails)
 
 
 def unsettled(judgements: Sequence[Judgement]) -> tuple[Judgement, ...]:
@@ -180,10 +179,9 @@ def conclude(
     *,
     inconclusive_passes: bool = False,
     left_out: Sequence[str] = (),
-    sharing: int = 1,
     acceptances: Sequence[Acceptance] = (),
 ) -> GateVerdict:
-    """Judges everything that was measured in one comparison of so many that share an error."""
+    """Judges everything that was measured in one comparison."""
     known = tuple(records)
     asked = ask(known, criteria)
     lacking = {
@@ -199,10 +197,8 @@ def conclude(
     steal_s = math.fsum(metrics.get("machine_steal", 0.0) for metrics in used)
     return GateVerdict(
         criteria=tuple(criteria),
-        judgements=judge_all(
-            known, criteria, most_rounds, sharing=sharing, acceptances=acceptances
-        ),
-        hypotheses=len(asked) * sharing,
+        judgements=judge_all(known, criteria, most_rounds, acceptances=acceptances),
+        hypotheses=len(asked),
         most_rounds=most_rounds,
         inconclusive_passes=inconclusive_passes,
         failed_runs=tuple(one for record in known for one in failed_runs(record)),

@@ -39,20 +39,15 @@ COMMANDS: Mapping[str, str] = {
             "engines",
             "workers",
             "scenarios",
-            "scheduler",
-            "node",
             "doctor",
         )
     },
     **families.commands(),
-    "unit": "waitbench.commands.unit",
 }
 """The module of each command: its function of that name, and ``EXAMPLES`` that its help ends with.
 
 Modules are imported by name: to start one command loads what that one takes.
 """
-HIDDEN = ("unit",)
-"""No user types these."""
 
 
 class _Command(TyperCommand):
@@ -91,7 +86,6 @@ def make_app(*names: str) -> typer.Typer:
             name,
             cls=_Command,
             epilog=installation.as_called(getattr(module, "EXAMPLES", "")) or None,
-            hidden=name in HIDDEN,
         )
         command(getattr(module, name.replace("-", "_")))
     return app

@@ -6,7 +6,6 @@ from typing import Annotated, Optional
 
 import typer
 
-from waitbench.cluster.spreading import Spreading
 from waitbench.commands import options
 from waitbench.commands.options import with_request_options
 from waitbench.model.environment import OriginChoice
@@ -40,6 +39,13 @@ Examples:
 """
 
 
+_OF_THE_WHOLE = (
+    "revisions", "on", "results", "resume", "plot", "quiet", "as_json", "worker", "accepted",
+    "origin", "python", "repo",
+)  # fmt: skip
+"""What --on sees to itself: shares are given every other option as it was typed."""
+
+
 @with_request_options
 def compare(
     revisions: Annotated[
@@ -51,6 +57,7 @@ def compare(
         ),
     ] = None,
     *,
+    context: typer.Context,
     request: Request,
     scan: options.Scanned = None,
     rounds: options.Rounds = 5,
@@ -121,16 +128,11 @@ def compare(
     on: Annotated[
         Optional[str],
         typer.Option(
-            metavar="CLUSTER",
-            help="Measure on the machines of dask://HOST:PORT, tls://HOST:PORT or local:N."
-            "\n\nThe first two name a scheduler; the last has N nodes on this one, to try it.",
+            metavar="ADDRESS",
+            help="Measure on the workers of a dask scheduler: tcp://HOST:PORT or tls://HOST:PORT.",
             show_default="this machine",
         ),
     ] = None,
-    everywhere: Annotated[
-        bool,
-        typer.Option("--everywhere", help="With --on: every machine measures every scenario."),
-    ] = False,
     shard: Annotated[
         Optional[str],
         typer.Option(
@@ -182,12 +184,14 @@ def compare(
         raise UsageError("--on: a curve is of one machine; leave out --scan, or --on.")
     if scan is None and any(one.slope for one in asked.criteria):
         raise UsageError(f"--fail-on …,slope is of a curve: add what to scan, {EXAMPLE}.")
-    if everywhere and on is None:
-        raise UsageError("--everywhere is for several machines: name them with --on.")
     if on is None:
         raise typer.Exit(comparing.compare(asked_for))
-    spreading = Spreading(comparing=comparing, on=on, everywhere=everywhere)
-    raise typer.Exit(spreading.compare(asked_for))
+    # dask takes a second to import.
+    from waitbench.cluster.on_dask import OnDask
+
+    shared = tuple(options.as_typed(context, besides=_OF_THE_WHOLE))
+    on_dask = OnDask(comparing=comparing, address=on, options=shared, accepted=accepted)
+    raise typer.Exit(on_dask.compare(asked_for))
 
 
 def _window(

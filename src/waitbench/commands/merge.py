@@ -7,9 +7,8 @@ from typing import Annotated, Optional
 
 import typer
 
-from waitbench.cluster.everywhere import Everywhere
 from waitbench.commands import options
-from waitbench.model.errors import ExitCode, UsageError
+from waitbench.model.errors import ExitCode
 from waitbench.model.share import Share
 from waitbench.pipeline import paging
 from waitbench.pipeline.concluding import Concluding, Output
@@ -25,7 +24,6 @@ Examples:
   ./compare.sh main my-branch --gate --shard 1/2 --results one    # on one machine
   ./compare.sh main my-branch --gate --shard 2/2 --results two    # on another
   ./waitbench merge one two --results whole                       # where both folders are
-  ./waitbench merge --everywhere small large arm                  # all of it on each machine
 """
 
 
@@ -34,25 +32,10 @@ def merge(
         list[Path],
         typer.Argument(
             metavar="FOLDER",
-            help="The results of every share of a comparison; or of every machine.",
+            help="The results of every share of a comparison.",
         ),
     ],
-    everywhere: Annotated[
-        bool,
-        typer.Option(
-            "--everywhere",
-            help="These are not shares, but the whole comparison on several machines.\n\n"
-            "Says what each of them found, what holds for all, and where they disagree.",
-        ),
-    ] = False,
     results: options.NewResults = None,
-    markdown: Annotated[
-        Optional[Path],
-        typer.Option(
-            metavar="FILE",
-            help="With --everywhere: what machines found, as Markdown.",
-        ),
-    ] = None,
     html: Annotated[
         Optional[Path],
         typer.Option(metavar="FILE", help="Write a page of the comparison, for a browser."),
@@ -65,13 +48,6 @@ def merge(
 ) -> None:
     """Make one comparison of its shares: tables, verdict, charts and exit code as compare has."""
     output = Output(quiet=quiet, as_json=as_json)
-    if everywhere:
-        if html is not None:
-            raise UsageError("--html is of one comparison: leave it out, or --everywhere.")
-        several = Everywhere(results=results, markdown=markdown, output=output)
-        raise typer.Exit(several.report(shares))
-    if markdown is not None:
-        raise UsageError("--markdown goes with --everywhere; results have verdict.md.")
     merging = Merging(
         results=results,
         html=html,

@@ -3,7 +3,7 @@
 import inspect
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any, Optional
@@ -217,7 +217,6 @@ Scanned = Annotated[
         "costs is said with its interval, and where that is not a line.",
     ),
 ]
-UntilStdinEnds = Annotated[bool, typer.Option("--until-stdin-ends", hidden=True)]
 
 
 _REPLACED = "request"
@@ -230,6 +229,21 @@ def units(price: str | None, late_under_s: float | None = None) -> Units:
     if late_under_s is not None and not 0 < late_under_s <= 3600:
         raise UsageError(f"--late-under {late_under_s:g}: must be above zero, and at most 3600 s.")
     return Units(price=None if price is None else Price.parse(price), late_under_s=late_under_s)
+
+
+def as_typed(context: typer.Context, *, besides: Collection[str]) -> Iterator[str]:
+    """The options that the user typed, as words of a command, but for some parameters."""
+    for option in context.command.params:
+        name = str(option.name)
+        source = context.get_parameter_source(name)
+        if name in besides or source is None or source.name != "COMMANDLINE":
+            continue
+        given = context.params[name]
+        if isinstance(given, bool):
+            yield (option.opts if given else option.secondary_opts)[0]
+            continue
+        for one in given if isinstance(given, (list, tuple)) else (given,):
+            yield from (option.opts[0], str(getattr(one, "value", one)))
 
 
 def with_request_options(command: Callable[..., None]) -> Callable[..., None]:

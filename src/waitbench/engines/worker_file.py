@@ -64,7 +64,21 @@ def read(path: Path) -> WorkerFile:
     return _Reader(shown, text).worker(table, path.resolve(), content)
 
 
-def files_here(worker: WorkerFile) -> set[str]:
+def portable_files(worker: WorkerFile) -> dict[str, bytes]:
+    """The file, which comes first, and those that it names, for another machine.
+
+    Raises ``UsageError`` where it needs anything that only this machine has.
+    """
+    wanted = _files_here(worker) | {one.name for one in worker.files}
+    if worker.package is None or not wanted <= worker.texts.keys():
+        raise UsageError(
+            f"--on: {worker.path.name} needs a program or a file that only this machine has. Name "
+            "text files in its 'files', or measure it here."
+        )
+    return {name: text.encode() for name, text in worker.texts.items()}
+
+
+def _files_here(worker: WorkerFile) -> set[str]:
     """The names of what its command lines take from the folder of the file."""
     conditions = [worker.ready, worker.settled]
     lines = [worker.command, tuple(worker.environment.values())]

@@ -153,6 +153,22 @@ def _resolve(text: str, repositories: Repositories) -> Revision:
     )
 
 
+def typed(revision: Revision, wheel: str | None = None) -> str:
+    """What names a revision with its label; by a wheel of it, if one is given.
+
+    Raises ``UsageError`` where its label cannot be typed.
+    """
+    text = revision.text
+    if wheel is not None:
+        prefix = engines.prefix_of(engines.named(revision.engine))
+        text = f"{prefix}{wheel}{revision.variant}"
+    if text == revision.label:
+        return text
+    labelled = f"{revision.label}={text}"
+    without_label(labelled)
+    return labelled
+
+
 def without_label(text: str) -> str:
     """What a text names. Raises ``UsageError`` for what is no label."""
     return _split_label(text)[1]

@@ -72,8 +72,6 @@ class Maker:
         toolchain = self._chosen_toolchain(specs)
 
         def attempt(spec: EnvironmentSpec) -> Environment | HarnessError:
-            if spec.unbuilt is not None:
-                return HarnessError(spec.unbuilt)
             try:
                 return self._make(spec, toolchain)
             except HarnessError as error:
@@ -92,7 +90,7 @@ class Maker:
     def build_wheels(self, specs: Sequence[EnvironmentSpec]) -> tuple[EnvironmentSpec, ...]:
         """The same specs, each with its wheel where that is built here, and with its compiler.
 
-        Or with the reason why it could not be built. Raises ``HarnessError`` where none can be.
+        Raises ``HarnessError`` where one cannot be built.
         """
         toolchain = self._chosen_toolchain(specs)
 
@@ -103,18 +101,14 @@ class Maker:
             try:
                 wheel = self._build(spec, toolchain, log)
             except HarnessError as error:
-                return replace(spec, unbuilt=str(error))
+                raise HarnessError(f"{spec.revision.label}: {error}") from error
             return replace(spec, wheel=wheel, compiler=toolchain.compiler)
 
         return tuple(map(built, specs))
 
     def _chosen_toolchain(self, specs: Sequence[EnvironmentSpec]) -> Toolchain | None:
         """What builds those that are to be built; ``None`` where none is."""
-        built = [
-            spec
-            for spec in specs
-            if spec.origin.is_built_here and spec.wheel is None and spec.unbuilt is None
-        ]
+        built = [spec for spec in specs if spec.origin.is_built_here and spec.wheel is None]
         if not built:
             return None
         # One for all of them: two compilers would be two things that differ.

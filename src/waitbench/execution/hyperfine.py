@@ -17,7 +17,7 @@ from typing import Any
 
 from packaging.version import Version
 
-from waitbench.model.errors import HarnessError, MachineError
+from waitbench.model.errors import HarnessError
 from waitbench.model.run import Timing
 from waitbench.system.locks import locked
 from waitbench.system.places import Cache
@@ -97,7 +97,7 @@ def locate(cache: Cache, say: Callable[[str], None]) -> Hyperfine:
             _install(own, cache, say)
     found = _program_at(str(own))
     if found is None:
-        raise MachineError(f"{own} does not run. Delete it and try again. {_INSTRUCTION}")
+        raise HarnessError(f"{own} does not run. Delete it and try again. {_INSTRUCTION}")
     return found
 
 
@@ -149,7 +149,7 @@ def _install(own: Path, cache: Cache, say: Callable[[str], None]) -> None:
             return
         except HarnessError as error:
             failures.append(f"{needed}: {str(error).splitlines()[-1]}")
-    raise MachineError(
+    raise HarnessError(
         f"hyperfine is missing and could not be set up ({'; '.join(failures)}). {_INSTRUCTION}"
     )
 

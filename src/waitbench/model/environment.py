@@ -90,8 +90,6 @@ class EnvironmentSpec:
     """What compiled the wheel, where it was built for this comparison, if elsewhere."""
     sources_sha256: str | None = None
     """The digest of sources of ours."""
-    unbuilt: str | None = None
-    """Why it could not be built, where that was tried for all machines."""
 
     @property
     def identity(self) -> str:

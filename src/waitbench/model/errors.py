@@ -39,10 +39,6 @@ class HarnessError(Exception):
         return str(self).splitlines()[0]
 
 
-class MachineError(HarnessError):
-    """This machine lacks what every comparison takes, whatever is compared."""
-
-
 class UsageError(HarnessError):
     """The request cannot be understood; nothing has been created."""
 

@@ -10,7 +10,6 @@ from rich.console import Console
 
 from waitbench.execution.measure import Measurer
 from waitbench.model.errors import ExitCode, UsageError
-from waitbench.model.metrics import Instruments
 from waitbench.model.record import Record
 from waitbench.pipeline.concluding import Concluding, Output
 from waitbench.pipeline.extras import Extras
@@ -55,14 +54,9 @@ class Comparing:
         with fitting.prepared_in_folder(valid, lambda: prepare(valid, progress, say)) as found:
             return fitting._carry_out(*found)
 
-    def fitting(
-        self, request: Request, say: PreparationLog, instruments: Instruments | None = None
-    ) -> tuple["Comparing", ValidRequest]:
-        """The same with a gate that can be asked, and what it compares. Raises ``UsageError``.
-
-        ``instruments`` are those of other machines, where they measure.
-        """
-        valid = validate(request, say, quick=self.quick, instruments=instruments)
+    def fitting(self, request: Request, say: PreparationLog) -> tuple["Comparing", ValidRequest]:
+        """The same with a gate that can be asked, and what it compares. Raises ``UsageError``."""
+        valid = validate(request, say, quick=self.quick)
         self.gate.require_budget(valid)
         gate = self.gate.supported_by(valid.instruments, valid.scenarios)
         return replace(self, gate=gate), valid

@@ -155,15 +155,14 @@ class Gate:
         except (KeyError, TypeError, ValueError) as error:
             raise UsageError(f"The settings of the gate cannot be read ({error!r}).") from error
 
-    def conclude(self, records: Iterable[Record], *, sharing: int = 1) -> GateVerdict:
-        """Judges everything that was measured, with the error of so many such comparisons."""
+    def conclude(self, records: Iterable[Record]) -> GateVerdict:
+        """Judges everything that was measured."""
         return gate.conclude(
             records,
             self.criteria,
             self.most_rounds,
             inconclusive_passes=self.inconclusive_passes,
             left_out=self.left_out,
-            sharing=sharing,
             acceptances=self.acceptances,
         )
 

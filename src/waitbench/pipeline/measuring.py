@@ -32,8 +32,6 @@ class Measuring:
     rounds: int
     """Of each revision in each scenario, where the gate does not decide that."""
     extras: Extras
-    sharing: int = 1
-    """So many comparisons share the allowed error of the gate."""
 
     def settings(self, request: ValidRequest) -> dict[str, object]:
         """What was asked for besides revisions and topology, for the result files."""
@@ -63,7 +61,7 @@ class Measuring:
         if self.gate.is_on:
             elsewhere = prepared.new_records(request.elsewhere).values()
             session.carry_out_until(
-                GateGuide(self.gate, records, request.instruments, elsewhere, sharing=self.sharing),
+                GateGuide(self.gate, records, request.instruments, elsewhere),
                 self.gate.groups(request.here),
                 labels,
                 self.gate.most_rounds,
@@ -90,14 +88,8 @@ class GateGuide:
         records: Mapping[str, Record],
         instruments: Instruments,
         elsewhere: Iterable[Record] = (),
-        *,
-        sharing: int = 1,
     ) -> None:
-        """Guides by the records of what is measured here; those of ``elsewhere`` need no runs.
-
-        So many comparisons share the allowed error as ``sharing`` says.
-        """
-        self._sharing = sharing
+        """Guides by the records of what is measured here; those of ``elsewhere`` need no runs."""
         self._asked = asked
         self._records = tuple(records.values())
         self._elsewhere = tuple(elsewhere)
@@ -151,7 +143,6 @@ class GateGuide:
             self._asked.criteria,
             self._asked.most_rounds,
             self._elsewhere,
-            sharing=self._sharing,
             acceptances=self._asked.acceptances,
         )
         self._unsettled = gate.unsettled(self._judgements)

@@ -16,7 +16,7 @@ from waitbench.execution import services
 from waitbench.execution.bench import Bench, make_assets
 from waitbench.execution.hyperfine import Hyperfine, locate
 from waitbench.execution.measure import Measurer
-from waitbench.model.environment import Environment, EnvironmentSpec
+from waitbench.model.environment import Environment, EnvironmentSpec, Facts
 from waitbench.model.errors import HarnessError
 from waitbench.model.record import Context, Record, RevisionRecord
 from waitbench.model.run import NOT_BUILT, WARM_UP, Outcome
@@ -118,12 +118,12 @@ def prepare(request: ValidRequest, progress: Console, say: PreparationLog) -> Pr
                     services.prepare(plan, request.cache, say.about)
     errors = {label: one for label, one in made.items() if isinstance(one, HarnessError)}
     for spec in request.specs:
-        # What could not be built for all machines has been said where that was tried.
-        if spec.revision.label in errors and spec.unbuilt is None:
+        if spec.revision.label in errors:
             say_error(progress, spec.revision.label, errors[spec.revision.label])
     context = Context(
         revisions=tuple(
-            _contestant(spec, usable.get(spec.revision.label)) for spec in request.specs
+            contestant(spec, usable[label].facts if label in usable else None)
+            for label, spec in zip(request.labels, request.specs, strict=True)
         ),
         topology=str(request.topology),
         mixed_origins=origins.is_mixed(request.specs),
@@ -184,7 +184,8 @@ def maker(
     )
 
 
-def _contestant(spec: EnvironmentSpec, environment: Environment | None) -> RevisionRecord:
+def contestant(spec: EnvironmentSpec, facts: Facts | None) -> RevisionRecord:
+    """A revision as result files keep it; without facts, it could not be set up."""
     return RevisionRecord(
         label=spec.revision.label,
         text=spec.revision.text,
@@ -195,7 +196,7 @@ def _contestant(spec: EnvironmentSpec, environment: Environment | None) -> Revis
         remark=engines.named(spec.revision.engine).remark(),
         commit=spec.commit,
         commit_date=spec.commit_date,
-        facts=environment.facts if environment else None,
+        facts=facts,
     )
 
 

@@ -23,7 +23,6 @@ from waitbench.model.share import Shard, Share
 from waitbench.model.worker import WorkerFile
 from waitbench.reporting.progress import PreparationLog
 from waitbench.system import variables
-from waitbench.system.installation import called
 from waitbench.system.instruments import find_instruments, find_system_calls
 from waitbench.system.places import Cache
 
@@ -147,16 +146,8 @@ class Request:
     """For the result files, without secrets."""
 
 
-def validate(
-    request: Request,
-    say: PreparationLog,
-    *,
-    quick: bool,
-    instruments: Instruments | None = None,
-) -> ValidRequest:
+def validate(request: Request, say: PreparationLog, *, quick: bool) -> ValidRequest:
     """Validates and resolves a request; ``quick`` shortens the scenarios.
-
-    ``instruments`` are those of other machines, where they measure.
 
     Raises ``UsageError``; creates nothing but entries of the cache.
     """
@@ -178,7 +169,7 @@ def validate(
             )
     share = _share(request, chosen)
     _require_metrics(request, chosen)
-    found = _instruments(request, instruments)
+    found = _instruments(request)
     cache = Cache()
     repositories = _repositories(request, named_engines, cache, say)
     with say:
@@ -277,19 +268,12 @@ def _listed(scenarios: Sequence[Scenario]) -> str:
     return " or ".join(names) if len(names) <= 3 else f"{len(names)} scenarios"
 
 
-def _instruments(request: Request, elsewhere: Instruments | None) -> Instruments:
-    found = Instruments()
-    if request.instrumented:
-        found = find_instruments() if elsewhere is None else elsewhere
+def _instruments(request: Request) -> Instruments:
+    found = find_instruments() if request.instrumented else Instruments()
     if SYSTEM_CALLS in request.required_metrics - found.keys:
         if not request.instrumented:
             raise UsageError(
                 "System calls are counted in instrumented runs only: leave out --no-instruments."
-            )
-        if elsewhere is not None:
-            raise UsageError(
-                "System calls cannot be counted on every worker. On each, "
-                f"{called('doctor')} tells what would mend it."
             )
         counter = find_system_calls()
         raise UsageError(

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
 from waitbench.model.metrics import SYSTEM_CALLS
 from waitbench.model.run import WARM_UP, Measurement, Outcome, PlannedRun, Result
@@ -171,44 +171,6 @@ class RunProgress:
             return max(0.0, self._at_most - self._clock())
         pace = self._seen_s / self._expected_s if self._expected_s else 1.0
         return pace * sum(planned.scenario.expected_s for planned in self._left)
-
-
-class MachinesProgress:
-    """Shows what several machines say: on a terminal the last line of each, elsewhere every one."""
-
-    def __init__(self, console: Console, *, quiet: bool) -> None:
-        self._console = console
-        self._quiet = quiet
-        self._bar = Progress(
-            TextColumn("{task.description}", markup=False),
-            console=console,
-            auto_refresh=False,
-            transient=True,
-            disable=quiet or not console.is_terminal,
-        )
-        self._tasks: dict[str, TaskID] = {}
-
-    def __enter__(self) -> "MachinesProgress":
-        self._bar.start()
-        return self
-
-    def __exit__(self, *error: Any) -> None:
-        self._bar.stop()
-
-    def about(self, what: str) -> None:
-        """Says something that stays."""
-        if not self._quiet:
-            print_prose(f"{what} …", self._console)
-
-    def tell(self, machine: str, what: str) -> None:
-        """A machine says what it does."""
-        said = f"{machine}: {what}"
-        if not self._console.is_terminal and not self._quiet:
-            self._console.print(said, soft_wrap=True, markup=False, highlight=False)
-            return
-        if machine not in self._tasks:
-            self._tasks[machine] = self._bar.add_task("", total=None)
-        self._bar.update(self._tasks[machine], description=said, refresh=True)
 
 
 def _round(planned: PlannedRun) -> str:

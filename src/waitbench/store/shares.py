@@ -3,7 +3,9 @@
 Only whole scenarios are put together, each as one machine measured it; no figure is made of two.
 """
 
+import io
 import shutil
+import tarfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -120,51 +122,27 @@ def write(merged: Merged, folder: Path) -> None:
         files.write_with(folder / path.name, partial(shutil.copyfile, path))
 
 
-def read_whole(folder: Path) -> Contents:
-    """A whole comparison by one machine. Raises ``UsageError`` for anything else."""
-    contents = read(folder)
-    share = share_of(contents)
-    if not share.is_whole:
-        raise UsageError(
-            f"{str(folder)!r} is {share.title.lower()}: merge the shares of each machine first."
-        )
-    if any(record.machine is not None for record in contents.records):
-        raise UsageError(
-            f"{str(folder)!r} was itself measured by several machines, a share each: machines are "
-            "told apart by comparisons that each of them measured whole."
-        )
-    return contents
+def packed(folder: Path) -> bytes:
+    """A folder as a tar; an empty one where there is none."""
+    content = io.BytesIO()
+    with tarfile.open(fileobj=content, mode="w") as archive:
+        if folder.is_dir():
+            archive.add(folder, arcname=".")
+    return content.getvalue()
 
 
-def require_comparable(several: Sequence[Contents]) -> None:
-    """Raises ``UsageError`` where these are fewer than two, or not of the same things.
+def unpack(content: bytes, folder: Path) -> Contents:
+    """Keeps a finished share that another machine has packed, and reads it.
 
-    Builds may differ, as machines of two kinds have builds of their own.
+    Whoever packed it is trusted. Raises ``UsageError`` for anything else; nothing is kept then.
     """
-    if len(several) < 2:
-        raise UsageError("--everywhere compares machines: name the folders of two or more.")
-    first = several[0]
-    for other in several[1:]:
-        assert first.context is not None, "read() has seen to it"
-        assert other.context is not None
-        here, there = first.context, other.context
-        ours, theirs = (
-            {r.scenario: dict(r.parameters) for r in it.records} for it in (first, other)
-        )
-        _require_same(
-            first,
-            other,
-            {
-                "versions of waitbench": (here.waitbench, there.waitbench),
-                "topologies": (here.topology, there.topology),
-                "revisions": (
-                    [_anywhere(one) for one in here.revisions],
-                    [_anywhere(one) for one in there.revisions],
-                ),
-                "scenarios": (sorted(ours), sorted(theirs)),
-                "parameters": (ours, theirs),
-            },
-        )
+    half = folder.with_name(f"{folder.name}.part")
+    shutil.rmtree(half, ignore_errors=True)
+    with tarfile.open(fileobj=io.BytesIO(content)) as archive:
+        archive.extractall(half)  # noqa: S202
+    read(half)
+    half.rename(folder)
+    return read(folder)
 
 
 def _require_same(first: Contents, other: Contents, what: Mapping[str, tuple[Any, Any]]) -> None:
@@ -249,8 +227,7 @@ def _require_whole(shares: Sequence[Share]) -> None:
     if twice:
         raise UsageError(
             f"{twice[0]} was measured in {measured[twice[0]]} of these folders, and no round is "
-            "made of two machines'. Whole comparisons by several machines are set side by side "
-            "with --everywhere."
+            "made of two machines'."
         )
     missing = [name for name in shares[0].of if name not in measured]
     if missing:
@@ -301,9 +278,3 @@ def _without_shard(argv: Sequence[str]) -> tuple[str, ...]:
 def _short(value: object) -> str:
     text = str(value)
     return text if len(text) <= 60 else f"{text[:57]}…"
-
-
-def _anywhere(revision: RevisionRecord) -> tuple[Any, ...]:
-    """What a revision is, wherever it was built; a wheel or checkout is known by its version."""
-    version = revision.facts.package_version if revision.facts and not revision.commit else None
-    return revision.label, revision.engine, revision.variant, revision.commit, version

@@ -20,6 +20,11 @@ _OF_UVX = "archive-v0"
 
 @cache
 def version() -> str:
+    """The version as it was when this process first asked."""
+    return version_now()
+
+
+def version_now() -> str:
     """The version, and a digest of all that measures: two checkouts may have one version."""
     requirements = ROOT / "requirements.txt"
     return f"{VERSION}+{digest(PACKAGE, DATAFLOWS, SERVICES, requirements)[:_SHOWN_DIGITS]}"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from waitbench.model.errors import MachineError
+from waitbench.model.errors import HarnessError
 from waitbench.system.guard import GUARD, LOCK_SUFFIX
 
 PATIENCE_S = 1.0
@@ -51,33 +51,23 @@ def _name_in(holder: Path) -> str:
 
 
 @contextmanager
-def preparing() -> Iterator[None]:
-    """Nobody measures on this host for the time of the block."""
-    with _locked(fcntl.LOCK_SH):
-        yield
+def measuring() -> Iterator[int]:
+    """No other worker measures on this host for the time of the block.
 
-
-@contextmanager
-def measuring() -> Iterator[None]:
-    """Nobody else measures or prepares on this host for the time of the block."""
-    with _locked(fcntl.LOCK_EX):
-        yield
-
-
-@contextmanager
-def _locked(how: int) -> Iterator[None]:
+    Gives the descriptor of the lock: it is held until all who have one are gone.
+    """
     path = Path(tempfile.gettempdir()) / f"waitbench-{os.getuid()}.lock"
     try:
         # Not somebody else's file, which a link might lead to.
         descriptor = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     except OSError as error:
-        raise MachineError(
+        raise HarnessError(
             f"{path}, by which workers of one host take turns, cannot be opened: "
             f"{error.strerror}. Remove it, or set TMPDIR."
         ) from error
     try:
-        fcntl.flock(descriptor, how)
-        yield
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield descriptor
     finally:
         os.close(descriptor)
 

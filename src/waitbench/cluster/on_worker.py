@@ -1,0 +1,131 @@
+"""What dask's workers do: describe themselves, and run a share in a process of its own.
+
+dask imports this module by its name, so a worker's environment has waitbench. While a share is
+measured its worker sleeps: dask's timers are stopped, and nothing is polled.
+"""
+
+import platform
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import dask.config
+import distributed
+from tornado.ioloop import PeriodicCallback
+
+from waitbench.model.errors import UsageError
+from waitbench.store import shares
+from waitbench.system import installation, locks
+from waitbench.system.instruments import find_instruments
+from waitbench.system.processes import tail
+
+PROGRAM: tuple[str, ...] = (sys.executable, "-m", "waitbench.cluster.share_process")
+"""What starts waitbench so that it ends with this worker; a command follows."""
+START = "dask worker ADDRESS --nthreads 1 --no-nanny"
+Task = tuple[Sequence[str], Mapping[str, bytes], Mapping[str, str]]
+"""What ``run_share`` is called with."""
+_processes: dict[Any, "subprocess.Popen[bytes] | None"] = {}
+"""Of shares, by the key of the task; ``None`` before it is started."""
+
+
+def identity() -> Mapping[str, str]:
+    """What machines must have in common for their figures to be compared, as it is here."""
+    return {
+        "waitbench": installation.version_now(),
+        "Python": platform.python_version(),
+        "instruments": ", ".join(sorted(find_instruments().keys)) or "none",
+    }
+
+
+def require_same(wanted: Mapping[str, str], dask_worker: Any) -> None:
+    """Raises ``UsageError`` on a worker whose figures could not be compared, or are disturbed."""
+    found = identity()
+    for what, value in wanted.items():
+        if found[what] != value:
+            raise UsageError(
+                f"The worker {dask_worker.name} differs in {what}: {found[what]} there, {value} "
+                "here. Their figures cannot be compared."
+            )
+    profiles = dask.config.get("distributed.worker.profile.enabled")
+    if profiles or dask_worker.nanny is not None or dask_worker.state.nthreads > 1:
+        raise UsageError(
+            f"The worker {dask_worker.name} has dask's profiler, its nanny or several threads, "
+            "which use CPU beside the runs. Start it with "
+            f"DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED=False, so: {START}"
+        )
+
+
+def run_share(
+    arguments: Sequence[str], files: Mapping[str, bytes], wanted: Mapping[str, str]
+) -> tuple[str, str, bytes]:
+    """The task: runs ``compare`` in a folder that has these files.
+
+    Returns the name of the worker, the last lines of stderr, and the results as a tar. Raises
+    ``UsageError`` on a worker that differs, as one that came late may.
+    """
+    worker = distributed.get_worker()
+    require_same(wanted, worker)
+    key = worker.get_current_task()
+    _processes[key] = None
+    worker.loop.add_callback(_prepare, worker)
+    with (
+        locks.measuring() as lock,
+        tempfile.TemporaryDirectory(dir=worker.local_directory) as name,
+    ):
+        folder = Path(name)
+        for path, content in files.items():
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (folder / path).write_bytes(content)
+        _run(key, ("compare", *arguments, "--results", "results"), folder, lock)
+        return str(worker.name), tail(folder / "stderr"), shares.packed(folder / "results")
+
+
+def _run(key: Any, command: Sequence[str], folder: Path, lock: int) -> None:
+    """Runs a command until it ends, or nobody wants it any more."""
+    with (folder / "stderr").open("wb") as stderr:
+        process = subprocess.Popen(
+            [*PROGRAM, *command],
+            cwd=folder,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=stderr,
+            # While it lives no other share is measured on this host, even if this worker is killed.
+            pass_fds=(lock,),
+            # A Ctrl-C that is meant for the worker reaches it by the worker.
+            start_new_session=True,
+        )
+    with process:
+        if key in _processes:
+            _processes[key] = process
+        else:  # given up while it waited for its turn
+            process.terminate()
+        process.wait()
+    _processes.pop(key, None)
+
+
+class _Ending(distributed.WorkerPlugin):
+    """Ends the process of a share that nobody wants any more."""
+
+    def transition(self, key: Any, start: str, finish: str, **_: object) -> None:
+        """dask calls this whenever a task changes its state."""
+        if start != finish and finish in ("cancelled", "released"):
+            process = _processes.pop(key, None)
+            if process is not None:
+                process.terminate()
+
+    def teardown(self, worker: Any) -> None:
+        """dask calls this when the worker ends."""
+        for key in list(_processes):
+            self.transition(key, "executing", "released")
+
+
+def _prepare(worker: Any) -> None:
+    """Has a worker heed who wants a share, and stops its timers. Runs in the worker's loop."""
+    if "waitbench" not in worker.plugins:
+        worker.plugins["waitbench"] = _Ending()
+        for callback in worker.periodic_callbacks.values():
+            callback.stop()
+        PeriodicCallback(worker.heartbeat, 30_000).start()

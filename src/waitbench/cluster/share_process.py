@@ -1,0 +1,21 @@
+"""Runs the command line in a process that ends with the worker that holds its stdin open."""
+
+import os
+import runpy
+import signal
+import threading
+
+
+def end_with_stdin() -> None:
+    """Ends this process in order when stdin ends."""
+
+    def wait() -> None:
+        os.read(0, 1)  # nobody writes
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=wait, daemon=True).start()
+
+
+if __name__ == "__main__":
+    end_with_stdin()
+    runpy.run_module("waitbench", run_name="__main__")

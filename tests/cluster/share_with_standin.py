@@ -1,0 +1,19 @@
+"""``waitbench.cluster.share_process`` with more engines: what a worker of a test starts."""
+
+import importlib
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT), str(ROOT / "src")]
+
+if __name__ == "__main__":
+    from waitbench.cluster.share_process import end_with_stdin
+    from waitbench.system import endings
+
+    endings.own_from_the_start()
+    end_with_stdin()
+    import runner
+
+    importlib.import_module("tests.runner_with_standin")
+    sys.exit(runner.main())

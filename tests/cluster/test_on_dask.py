@@ -1,0 +1,183 @@
+"""Comparisons that dask's own scheduler and workers carry, on loopback."""
+
+import json
+import signal
+from datetime import datetime, timedelta
+from itertools import pairwise
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests import standin
+from tests.cluster.conftest import Cluster, started, wait_for
+from tests.commands.processes import start
+from tests.conftest import Compare
+from waitbench.cluster.on_dask import SHARES
+from waitbench.model.record import Record
+from waitbench.store import comparisons
+
+pytestmark = pytest.mark.integration
+
+QUIETLY = ("--no-plot", "--no-instruments")
+TWO = ("-s", "dynamic", "-s", "partitioned")
+LARGE = "do kept = b'x' * (100 << 20)"
+"""A stand-in that needs more memory, whose size varies so little that verdicts do not."""
+
+
+def records_of(folder: Path) -> dict[str, Record]:
+    return {record.scenario: record for record in comparisons.read(folder).records}
+
+
+def failures(folder: Path) -> set[tuple[str, str]]:
+    """The scenario and the revision of each judgement that fails."""
+    document = json.loads((folder / "verdict.json").read_text())
+    return {(one["scenario"], one["revision"]) for one in document["judgements"] if one["fails"]}
+
+
+def runs_of(record: Record) -> list[tuple[str, int]]:
+    """The revision and the round of each run."""
+    return sorted((run.label, run.round) for run in record.measurements)
+
+
+def shares_in(results: Path) -> list[Path]:
+    return [path for path in (results / SHARES).glob("*") if path.name.isdigit()]
+
+
+@pytest.mark.smoke
+def test_two_workers_find_what_one_machine_finds_and_never_run_at_once(
+    run_compare: Compare, tmp_path: Path, cluster: Cluster
+) -> None:
+    plain = standin.revision(tmp_path / "plain", label="A")
+    revisions = (plain, standin.revision(tmp_path / "large", LARGE, "C"))
+    gate = ("--fail-on", "rss:100%", "--max-rounds", "6")
+    asked = (*revisions, *QUIETLY, *gate, *TWO)
+    on_two = run_compare(*asked, "--on", cluster.address, "--results", tmp_path / "two")
+    assert on_two.returncode == 1, on_two.stdout + on_two.stderr
+    on_one = run_compare(*asked, "--results", tmp_path / "one")
+    assert on_one.returncode == 1
+    records, expected = records_of(tmp_path / "two"), records_of(tmp_path / "one")
+    assert failures(tmp_path / "two") == failures(tmp_path / "one")
+    assert failures(tmp_path / "two") == {(name, "C") for name in expected}
+    assert {name: runs_of(one) for name, one in records.items()} == {
+        name: runs_of(one) for name, one in expected.items()
+    }
+    documents = [
+        json.loads((tmp_path / name / "comparison.json").read_text()) for name in ("two", "one")
+    ]
+    for one in documents:
+        one["settings"].pop("parameters", None)
+        del one["started_at"], one["argv"]
+    assert documents[0] == documents[1]
+    spans = sorted(
+        (begun, begun + timedelta(seconds=run.metrics["time_wall_clock"]))
+        for record in records.values()
+        for run in record.measurements
+        for begun in [datetime.fromisoformat(run.started_at)]
+    )
+    assert all(ended <= begun for (_, ended), (begun, _) in pairwise(spans))
+    assert not (tmp_path / "two" / SHARES).exists()
+
+
+def test_a_share_whose_worker_is_killed_is_measured_again_and_nothing_is_lost_or_doubled(
+    tmp_path: Path,
+) -> None:
+    wheel = standin.revision(tmp_path / "w", "sleep 0.5")
+    results = tmp_path / "results"
+    with started(tmp_path / "cluster", "x", "y") as cluster:
+        comparing = start(
+            f"A={wheel}", f"B={wheel}", *QUIETLY, *TWO, "--rounds", "3",
+            "--on", cluster.address, "--results", results,
+        )  # fmt: skip
+        busy = cluster.busy()
+        (share,) = cluster.shares(busy)
+        wait_for(lambda: any(Path(share.cwd()).glob("results/*.runs.jsonl")))
+        cluster.processes[busy].kill()
+        killed = datetime.now().astimezone()
+        out, err = comparing.communicate(timeout=120)
+        assert comparing.returncode == 0, out + err
+        records = records_of(results)
+        for record in records.values():
+            assert runs_of(record) == [(label, number) for label in "AB" for number in (1, 2, 3)]
+            starts = [datetime.fromisoformat(run.started_at) for run in record.measurements]
+            assert min(starts) > killed, "no round is of two attempts"
+        assert set(records) == {"dynamic", "partitioned"}
+        assert not share.is_running()
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_resuming_keeps_the_shares_that_are_finished(
+    how: signal.Signals, run_compare: Compare, tmp_path: Path
+) -> None:
+    wheel = standin.revision(tmp_path / "w", "sleep 0.5")
+    results = tmp_path / "results"
+    asked = (f"A={wheel}", f"B={wheel}", *QUIETLY, *TWO, "--rounds", "2", "--results", results)
+    with started(tmp_path / "cluster", "x") as cluster:
+        comparing = start(*asked, "--on", cluster.address)
+        wait_for(lambda: shares_in(results))
+        wait_for(lambda: cluster.shares("x"))
+        comparing.send_signal(how)
+        comparing.communicate(timeout=20)
+        wait_for(lambda: not cluster.shares("x"))
+        (done,) = shares_in(results)
+        (kept,) = (path for path in done.glob("*.json") if path.stem != "comparison")
+        content = kept.read_bytes()
+        other = run_compare(*asked, "--set", "partitions=2", "--resume", "--on", cluster.address)
+        assert (other.returncode, "another command" in other.stderr) == (2, True), other.stderr
+        resumed = run_compare(*asked, "--resume", "--on", cluster.address)
+    assert resumed.returncode == 0, resumed.stdout + resumed.stderr
+    assert {name: len(one.measurements) for name, one in records_of(results).items()} == {
+        "dynamic": 4, "partitioned": 4
+    }  # fmt: skip
+    measurements = json.loads(content)["results"]
+    assert json.loads((results / kept.name).read_text())["results"] == measurements
+
+
+def test_while_a_share_is_measured_its_worker_sleeps(tmp_path: Path) -> None:
+    wheel = standin.revision(tmp_path / "w", "sleep 4")
+    with started(tmp_path / "cluster", "x") as cluster:
+        comparing = start(
+            wheel, *QUIETLY, "-s", "dynamic", "--rounds", "1",
+            "--on", cluster.address, "--results", tmp_path / "results",
+        )  # fmt: skip
+        cluster.busy()
+        (share,) = cluster.shares("x")
+        wait_for(lambda: any(child.name() == "hyperfine" for child in share.children(True)))
+        worker = psutil.Process(cluster.processes["x"].pid)
+        before = switches(worker)
+        with pytest.raises(psutil.TimeoutExpired):
+            worker.wait(2)
+        assert switches(worker) - before < 40, "dask's timers would switch 200 times a second"
+        comparing.send_signal(signal.SIGINT)
+        comparing.communicate(timeout=20)
+        wait_for(lambda: not cluster.shares("x"))
+
+
+def switches(process: psutil.Process) -> int:
+    """How often the threads of a process began to wait."""
+    found = 0
+    for status in Path(f"/proc/{process.pid}/task").glob("*/status"):
+        (line,) = (one for one in status.read_text().splitlines() if one.startswith("voluntary"))
+        found += int(line.split()[1])
+    return found
+
+
+def test_a_worker_file_goes_with_what_it_names_and_no_program_does(
+    run_compare: Compare, tmp_path: Path, cluster: Cluster
+) -> None:
+    wheel, path = standin.write_wheel(tmp_path), tmp_path / "mine.toml"
+    (tmp_path / "idle.py").write_text("import time\nprint('up')\ntime.sleep(99)\n")
+    path.write_text(
+        "package = 'stand-in'\nmodule = 'standin'\nfiles = ['idle.py']\nwindow = 1\n"
+        "command = '{python} {here}/idle.py'\nready = { log = 'up' }\n"
+    )
+    asked = ("--worker", path, *QUIETLY, "--rounds", "1", "--on", cluster.address)
+    done = run_compare(f"A={wheel}", *asked)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert [runs_of(one) for one in records_of(tmp_path / "results").values()] == [[("A", 1)]]
+    kept = json.loads((tmp_path / "results" / "comparison.json").read_text())["settings"]
+    assert list(kept["worker"]) == ["mine.toml", "idle.py"]
+    path.write_text("command = '{revision} 99'\n")
+    refused = run_compare("sleep", *asked, "--results", tmp_path / "no")
+    assert (refused.returncode, "only this machine has" in refused.stderr) == (2, True), refused
+    assert not (tmp_path / "no").exists()

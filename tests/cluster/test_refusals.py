@@ -1,0 +1,133 @@
+"""Who cannot measure for whom, and what is said of it."""
+
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+import runner
+from tests import standin
+from tests.bisect_repository import Plan
+from tests.cluster.conftest import QUIET, WORKER, Cluster, started, wait_for
+from tests.commands.processes import start
+from tests.conftest import Compare, written
+from waitbench.cluster.on_dask import SHARES
+from waitbench.commands import options
+from waitbench.store import comparisons
+
+QUIETLY = ("--no-plot", "--no-instruments", "-s", "dynamic", "--rounds", "1")
+integration = pytest.mark.integration
+
+
+@integration
+@pytest.mark.parametrize(
+    ("options", "variables", "said"),
+    [
+        (WORKER, {**QUIET, "BENCH_TEST_VERSION": "0.0.1"}, "differs in waitbench: 0.0.1+"),
+        (WORKER, {}, "dask's profiler"),
+        (("--nthreads", "2", "--no-nanny", "--no-dashboard"), QUIET, "several threads"),
+        (("--nthreads", "1", "--no-dashboard"), QUIET, "its nanny"),
+    ],
+    ids=["version", "profiler", "threads", "nanny"],
+)
+def test_an_unfit_worker_is_refused_by_name(
+    options: tuple[str, ...],
+    variables: dict[str, str],
+    said: str,
+    run_compare: Compare,
+    tmp_path: Path,
+) -> None:
+    wheel = standin.revision(tmp_path / "w")
+    with started(tmp_path / "cluster") as cluster:
+        cluster.add("elder", *options, variables=variables)
+        refused = run_compare(wheel, *QUIETLY, "--on", cluster.address)
+    assert refused.returncode == 2, refused.stderr
+    assert "The worker elder " in refused.stderr
+    assert said in refused.stderr
+    assert not (tmp_path / "results").exists()
+
+
+@integration
+def test_nobody_to_ask_is_said_within_seconds(run_compare: Compare, tmp_path: Path) -> None:
+    wheel = standin.revision(tmp_path / "w")
+    alone = run_compare(wheel, *QUIETLY, "--on", "tcp://127.0.0.1:9", timeout=60)
+    assert (alone.returncode, "No scheduler answers" in alone.stderr) == (3, True), alone.stderr
+    with started(tmp_path / "cluster") as cluster:
+        empty = run_compare(wheel, *QUIETLY, "--on", cluster.address, timeout=60)
+    assert (empty.returncode, "has no worker" in empty.stderr) == (3, True), empty.stderr
+    assert not (tmp_path / "results").exists()
+
+
+@integration
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the certificate")
+def test_with_tls_only_who_has_a_certificate_is_served(
+    run_compare: Compare, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wheel = standin.revision(tmp_path / "w")
+    made = ("-keyout", str(tmp_path / "key.pem"), "-out", str(tmp_path / "cert.pem"))
+    what = ("-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=waitbench")
+    subprocess.run(["openssl", "req", *what, *made], check=True, capture_output=True)
+    prefix = "DASK_DISTRIBUTED__COMM__TLS__"
+    variables = {f"{prefix}CA_FILE": str(tmp_path / "cert.pem")}
+    for role in ("SCHEDULER", "WORKER", "CLIENT"):
+        variables[f"{prefix}{role}__CERT"] = str(tmp_path / "cert.pem")
+        variables[f"{prefix}{role}__KEY"] = str(tmp_path / "key.pem")
+    with started(tmp_path / "cluster", "x", protocol="tls", variables=variables) as cluster:
+        assert cluster.address.startswith("tls://")
+        without = run_compare(wheel, *QUIETLY, "--on", cluster.address, timeout=60)
+        assert without.returncode == 3, without.stderr
+        assert "No scheduler answers" in without.stderr
+        for name, value in variables.items():
+            monkeypatch.setenv(name, value)
+        welcome = run_compare(wheel, *QUIETLY, "--on", cluster.address)
+    assert welcome.returncode == 0, welcome.stdout + welcome.stderr
+
+
+@integration
+def test_a_scheduler_that_is_gone_ends_it_and_what_is_measured(tmp_path: Path) -> None:
+    wheel = standin.revision(tmp_path / "w", "sleep 5")
+    results = tmp_path / "results"
+    with started(tmp_path / "cluster", "x") as cluster:
+        comparing = start(wheel, *QUIETLY, "--on", cluster.address, "--results", results)
+        cluster.busy()
+        (share,) = cluster.shares("x")
+        cluster.processes["scheduler"].kill()
+        _, err = comparing.communicate(timeout=60)
+        assert (comparing.returncode, "--resume" in err) == (3, True), err
+        wait_for(lambda: not share.is_running())
+    assert (results / SHARES).is_dir()
+
+
+@integration
+def test_a_commit_is_built_once_and_recorded_as_it_was_named(
+    run_compare: Compare,
+    tmp_path_factory: pytest.TempPathFactory,
+    tmp_path: Path,
+    cluster: Cluster,
+) -> None:
+    repository, ids = written(tmp_path_factory, Plan(commits=2, cpu_s=0.1, culprits={}))
+    revisions = [f"{label}=standin@{one}" for label, one in zip("AB", ids, strict=True)]
+    asked = (*revisions, *QUIETLY, "-s", "partitioned", "--repo", repository)
+    done = run_compare(*asked, "--on", cluster.address)
+    assert done.returncode == 0, done.stdout + done.stderr
+    context = comparisons.read(tmp_path / "results").context
+    assert context is not None
+    assert [(one.label, one.text, one.origin, one.commit) for one in context.revisions] == [
+        (label, f"standin@{one}", "source", one) for label, one in zip("AB", ids, strict=True)
+    ]
+    assert "--on" in context.argv
+
+
+def test_shares_are_given_what_was_typed_but_what_is_of_the_whole() -> None:
+    compare: Any = getattr(typer.main.get_command(runner.make_app()), "commands")["compare"]  # noqa: B009
+    typed = ["a", "b", "-s", "x*", "--set", "p=2", "--rounds", "3", "--no-instruments", "--gate"]
+    typed += ["--fail-on", "cpu:5%", "--inconclusive", "pass", "--on", "tcp://h:1", "--json"]
+    context = compare.make_context("compare", typed)
+    kept = list(options.as_typed(context, besides=("revisions", "on", "as_json")))
+    assert sorted(kept) == sorted(
+        ["--scenario", "x*", "--set", "p=2", "--rounds", "3", "--no-instruments", "--gate",
+         "--fail-on", "cpu:5%", "--inconclusive", "pass"]
+    )  # fmt: skip
