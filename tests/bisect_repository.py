@@ -1,12 +1,11 @@
 r"""Makes a repository whose commits cost a set share of CPU, for searches to be tried on.
 
     .bench/venv/bin/python benchmarks/bisect_repository.py FOLDER [--commits 64] [--cpu 0.2] \
-        [--culprit NUMBER:RISE …] [--ramp RISE] [--unbuildable FIRST-LAST] [--failing FIRST-LAST]
+        [--culprit NUMBER:RISE …] [--unbuildable FIRST-LAST] [--failing FIRST-LAST]
 
 Its commits are of the stand-in, tests/standin.py, and numbered from 0, which is tagged
 release-0.0.0. Each changes the package; a run of it burns ``--cpu`` seconds, times 1 + RISE from a
-culprit on, and along a ramp the same share more from each commit to the next, up to 1 + RISE with
-the last one. Commits in a range that is unbuildable or failing do not build, or build and do not
+culprit on. Commits in a range that is unbuildable or failing do not build, or build and do not
 run. The same options always make the same commits. Prints what each is: number, id, seconds,
 subject. Two of them compare so:
 
@@ -14,7 +13,6 @@ subject. Two of them compare so:
         --repo FOLDER -s dynamic
 """
 
-import math
 import re
 import subprocess
 from collections.abc import Iterator, Mapping
@@ -65,14 +63,12 @@ class Plan:
     cpu_s: float = 0.2
     culprits: Mapping[int, float] = field(default_factory=dict)
     """Rise of the cost, as a share of what it was, by the number of the commit."""
-    ramp: float = 0.0
-    """Rise from the first commit to the last, in equal steps of the logarithm."""
     unbuildable: range = range(0)
     failing: range = range(0)
 
     def seconds(self, number: int) -> float:
         """CPU seconds of a run of a commit."""
-        cost = self.cpu_s * math.pow(1 + self.ramp, number / max(1, self.commits - 1))
+        cost = self.cpu_s
         for culprit, rise in self.culprits.items():
             cost *= 1 + rise if culprit <= number else 1
         return cost
@@ -92,7 +88,6 @@ def main() -> None:
     parser.add_argument("--commits", type=int, default=64)
     parser.add_argument("--cpu", type=float, default=0.2, metavar="SECONDS")
     parser.add_argument("--culprit", type=culprit, action="append", default=[])
-    parser.add_argument("--ramp", type=float, default=0.0, metavar="RISE")
     parser.add_argument("--unbuildable", type=numbers, default=range(0), metavar="FIRST-LAST")
     parser.add_argument("--failing", type=numbers, default=range(0), metavar="FIRST-LAST")
     options = parser.parse_args()
@@ -102,7 +97,6 @@ def main() -> None:
         commits=options.commits,
         cpu_s=options.cpu,
         culprits=dict(options.culprit),
-        ramp=options.ramp,
         unbuildable=options.unbuildable,
         failing=options.failing,
     )

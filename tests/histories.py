@@ -48,9 +48,9 @@ class Upstream:
         """Goes to a branch, or begins a new one ``at`` a commit."""
         self.git("checkout", "--quiet", *(["-b"] if at else []), branch, *at)
 
-    def subjects(self, stretch: SearchRange) -> list[list[str]]:
-        """The subjects of the commits of each point."""
-        return [[logged.subject for logged in point.commits] for point in stretch.points]
+    def subjects(self, found: SearchRange) -> list[str]:
+        """The subject of the commit of each point."""
+        return [point.commit.subject for point in found.points if point.commit]
 
     def candidates(self) -> Candidates:
         cache = Cache(self.folder.parent / "cache")

@@ -55,6 +55,5 @@ def _commit(number: int) -> Point:
         subject=HOSTILE,
         author="A. Author",
         date="2026-01-01T00:00:00+00:00",
-        files=tuple(f"src/{at}.rs" for at in range(10)),
     )
-    return Point(source=Commit(identity), commits=(logged,))
+    return Point(source=Commit(identity), commit=logged)

@@ -23,6 +23,7 @@ class StandIn(Engine):
     module = "standin"
     repository: str | None = "https://example.org/standin.git"
     repository_variable: str | None = "STANDIN_REPO"
+    build_paths = (":(top)", ":(top,exclude)docs")
     smoke_test = "import standin.run"
     builder: Builder = CargoBuilder("standin", {})
 
@@ -34,9 +35,6 @@ class StandIn(Engine):
 
     def supports(self, python: Interpreter, read: ReadSource) -> bool:
         return read("pyproject.toml") is not None
-
-    def affects_build(self, path: str) -> bool:
-        return not path.startswith("docs/")
 
     def traits(self, package: Path) -> Traits:
         return Traits(details={"greeting": (package / "greeting.txt").read_text()})

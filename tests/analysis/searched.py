@@ -3,8 +3,7 @@
 import math
 from collections.abc import Iterable, Sequence
 
-from waitbench.analysis.bisection import Search
-from waitbench.analysis.bisection_steps import StepAnswer, answer
+from waitbench.analysis.bisection import Search, answer
 
 MARGIN = 0.10
 
@@ -22,18 +21,12 @@ def search(
     steps: int = 99,
 ) -> Search:
     """Searches as a runner does, every step measured in six equal rounds."""
-    so_far = Search.begin(points=len(costs), margin=MARGIN, faster=faster)
+    so_far = Search(points=len(costs), margin=MARGIN, faster=faster)
     while (step := so_far.next()) and len(so_far.answers) < steps:
         failing = set(step.points).intersection(unbuildable)
         if failing:
             so_far = so_far.without(failing.pop())
         else:
-            so_far = so_far.answered(step, measured(so_far, costs))
+            rounds = [[costs[point] for point in step.points]] * 6
+            so_far = so_far.answered(step, answer(step, rounds))
     return so_far
-
-
-def measured(so_far: Search, costs: Sequence[float]) -> StepAnswer:
-    """The answer of the next step after six equal rounds."""
-    step = so_far.next()
-    assert step is not None
-    return answer(step, [[costs[point] for point in step.points]] * 6)

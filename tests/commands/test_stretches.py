@@ -7,14 +7,15 @@ from typing import Any
 import pytest
 
 from waitbench import engines
-from waitbench.commands.search import History, SearchMode
+from waitbench.analysis.bisection import Grain
+from waitbench.commands.search import History
 from waitbench.model.environment import Origin
 from waitbench.model.errors import UsageError
 from waitbench.model.revision import Release, Revision
 from waitbench.system.places import Cache
 
 
-def history(which: SearchMode, engine: str, cache: Path) -> History:
+def history(only: Grain, engine: str, cache: Path) -> History:
     """Between two releases that have no wheel of an index."""
     specs = [
         SimpleNamespace(
@@ -24,7 +25,7 @@ def history(which: SearchMode, engine: str, cache: Path) -> History:
         for text in ("0.1.0", "0.2.0")
     ]
     request: Any = SimpleNamespace(specs=specs, engine=engines.named(engine), cache=Cache(cache))
-    return History(which, False, request)
+    return History(only, request)
 
 
 @pytest.mark.parametrize(
@@ -38,5 +39,5 @@ def test_releases_without_wheels_are_not_taken_for_commits(
     engine: str, says: str, tmp_path: Path
 ) -> None:
     with pytest.raises(UsageError) as refused:
-        history(SearchMode.RELEASES, engine, tmp_path).first()
+        history(Grain.RELEASES, engine, tmp_path).first()
     assert says in str(refused.value)

@@ -100,16 +100,16 @@ def test_a_search_shows_it_for_the_culprit_and_what_was_before(
     done = run_compare(
         f"standin@{ids[0]}", f"standin@{ids[3]}", "--repo", folder, "-s", "dynamic",
         "--fail-on", "cpu:50%", "--max-rounds", "12", "--results", tmp_path / "found",
-        "--markdown", tmp_path / "found.md", "--why", "--json", command="bisect",
+        "--why", "--json", command="bisect",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     said = json.loads(done.stdout)
     good, bad = ids[1][:10], ids[2][:10]
-    assert said["stages"][0]["findings"] == [{"kind": "culprit", "good": good, "bad": bad}]
+    assert said["stages"][0]["suspects"] == [good, bad]
     (found,) = said["why"]
     assert [one["label"] for one in found["revisions"]] == [good, bad]
     first = found["lines"][0][0]
     assert (first["stack"][-1]["name"], first["state"]) == ("burn", "works")
     before, after = first["cpu_share"]
     assert after > before
-    assert "who wakes up while it waits" in (tmp_path / "found.md").read_text()
+    assert "who wakes up while it waits" in (tmp_path / "found" / "bisect.md").read_text()

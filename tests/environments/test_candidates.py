@@ -70,31 +70,13 @@ def test_early_releases_count_only_if_an_end_is_one(upstream: Upstream) -> None:
     assert "0.2.0rc1" not in versions(upstream, release("0.1.0"), release("0.2.1"))
 
 
-def test_beside_a_commit_releases_are_those_with_tags_on_the_way(upstream: Upstream) -> None:
-    two, four, five = (at(upstream.ids[name]) for name in ("two", "four", "five"))
-    assert versions(upstream, two, five) == ["0.10.0"]
-    assert versions(upstream, two, four) == [], "the end itself is not between"
-    assert versions(upstream, at(upstream.ids["one"]), five) == ["0.10.0"], "nor by its tag"
-    assert versions(upstream, two, release("0.11.0")) == ["0.2.0", "0.2.1", "0.10.0"]
-    assert versions(upstream, release("0.1.0"), at(upstream.ids["only in 0.2.1"])) == ["0.2.0"]
-
-
-def test_a_release_on_a_branch_of_its_own_is_where_the_other_history_is_the_same_package(
-    upstream: Upstream,
-) -> None:
-    found = upstream.candidates().commits(release("0.2.0"), release("0.10.0"))
-    assert upstream.subjects(found) == [["three"], ["four"]]
-    assert found.points[0].source.identity == upstream.ids["three for 0.2.0"]
-    assert found.aside == ()
-
-
-def test_a_release_with_changes_of_its_own_is_searched_from_where_the_histories_part(
+def test_a_release_on_a_branch_of_its_own_is_searched_from_where_that_left(
     upstream: Upstream,
 ) -> None:
     found = upstream.candidates().commits(release("0.2.1"), release("0.10.0"))
-    assert upstream.subjects(found) == [["two"], ["three"], ["four"]]
-    own = [logged.subject for logged in found.aside]
-    assert own == ["three for 0.2.0", "only in 0.2.1"]
+    assert upstream.subjects(found) == ["two", "three", "four"]
+    assert found.begins_at_fork
+    assert not upstream.candidates().commits(release("0.1.0"), release("0.10.0")).begins_at_fork
 
 
 def test_a_commit_that_is_no_ancestor_is_refused_with_where_the_histories_part(
@@ -188,4 +170,4 @@ def test_a_merged_branch_that_was_cut_off_does_not_matter(tmp_path: Path) -> Non
     good = at(made.commit("good"))
     bad = at(made.merge("side", "merge"))
     found = shallow_clone(made, tmp_path, 2).commits(good, bad)
-    assert made.subjects(found) == [["good"], ["merge"]]
+    assert made.subjects(found) == ["good", "merge"]

@@ -1,240 +1,204 @@
-"""Where along a history a cost changed: a search that decides what to measure next. Pure.
+"""Where along a history a cost changed: a binary search by measured steps. Pure.
 
 Points are numbered in the order of history, 0 the good end and n - 1 the bad one. All that a search
-knows are the answers so far, so that it is resumed by giving it the kept ones again, in order::
+knows are the answers so far, so that it is resumed by giving it the same answers again, in order::
 
-    search = Search.begin(points=256, margin=0.10)
+    search = Search(points=256, margin=0.10)
     while step := search.next():
-        # Build step.points; search = search.without(point) where one cannot be, and begin again.
-        # Measure rounds until bisection_steps.answer(step, rounds) is not INCONCLUSIVE any more, or
-        # there are enough of them.
+        # Build step.points; search = search.without(point) where the middle cannot be built.
+        # Measure rounds until answer(step, rounds) is not INCONCLUSIVE, or there are enough.
         search = search.answered(step, answer)
-    search.end, search.findings
+    search.end, search.suspects
 
-A stage is a search over one stretch of history: among releases, among commits, inside a merge. What
-a stage names may be searched again, more finely, by a further one.
+One culprit is searched. Each step measures the good end, a middle and the bad end of what is
+suspected once each per round, so that drift is the same for all. A half is left only where its
+change is certainly within the margin, or where that of the other half is certainly beyond it; and
+a culprit is named only where its change is certainly beyond. Nothing is certain before
+``sequential.FIRST_ALARM`` rounds.
+
+A search takes at most ``most_steps`` steps, as each leaves at most half of the points that can be
+measured. Each step has an equal part of the allowed error for all of its interim looks, so the
+chance that what is named is wrong is ``sequential.ALPHA`` at most, by Bonferroni's inequality.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
-from waitbench.analysis.bisection_steps import (
-    Change,
-    Question,
-    Step,
-    StepAnswer,
-    StepVerdict,
-    share,
-)
+from waitbench.analysis import sequential
 from waitbench.analysis.criteria import Criterion
+from waitbench.analysis.rounds import mostly_disturbed
+from waitbench.analysis.sequential import Bounds, Errors, ratio
 from waitbench.model.revision import LoggedCommit, Point, Revision
+
+
+class StepVerdict(str, Enum):
+    """The answer of a step."""
+
+    CHANGED = "changed"
+    """Of two points: certainly beyond the margin."""
+    WITHIN = "within"
+    """Certainly not beyond the margin: between two points, or in each half."""
+    LIKE_GOOD = "like good"
+    """The change is in the second half."""
+    LIKE_BAD = "like bad"
+    """The change is in the first half."""
+    INCONCLUSIVE = "inconclusive"
+    """More rounds are needed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """Points to be measured in the same rounds, and the part of the error that is for them."""
+
+    number: int
+    points: tuple[int, ...]
+    """The good end, the middle unless there is none, and the bad end."""
+    margin: float
+    """Change that does not matter, as a share: 0.1 for 10 %."""
+    faster: bool
+    """Whether the change that is looked for is a fall."""
+    share: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Change:
+    """From one point to a later one: a ratio, and bounds that hold over all interim looks."""
+
+    good: int
+    bad: int
+    ratio: float
+    low: float
+    high: float
+    beyond: bool
+    """Certainly more than the margin, in the direction that is looked for."""
+    within: bool
+    """Certainly not more than the margin in that direction."""
+    detectable: float
+    """The smallest change, as a share, that so many rounds prove with a chance of 95 %.
+
+    Of the larger to the smaller: 0.25 is a rise to 1.25 as well as a fall to 1/1.25.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepAnswer:
+    """What the rounds of a step show so far."""
+
+    verdict: StepVerdict
+    rounds: int
+    """Those that the answer rests on; none where the packages are equal."""
+    changes: tuple[Change, ...] = ()
+    """From good to bad; with a middle then those of both halves. Empty with too few rounds."""
+    is_disturbed: bool = False
+    """Whether it is inconclusive because other programs used the machine in most rounds."""
 
 
 class End(str, Enum):
     """How a search ended, or that it did not."""
 
     OPEN = "open"
-    """There is more to be measured, or what there was is inconclusive and nothing was found."""
+    """There is more to be measured, or a step was inconclusive."""
     NO_CHANGE = "no change"
-    """None is proven between the endpoints; the first answer says what would have been found."""
+    """None is proven between the ends."""
     FOUND = "found"
-    """One or several culprits, each proven against the point before it."""
+    """One culprit, proven against the point before it."""
     RANGE = "range"
-    """A change is proven, and hides among points that cannot be measured."""
-    GRADUAL = "gradual"
-    """A change is proven, and no single step of it is beyond the margin."""
-
-
-class Kind(str, Enum):
-    """What is known about a part of the history."""
-
-    CULPRIT = "culprit"
-    """Two neighbours with a proven change: the later one made it."""
-    RANGE = "range"
-    """A proven change; nothing between can be measured."""
-    GRADUAL = "gradual"
-    """A proven change that no part proves."""
-    INCONCLUSIVE = "inconclusive"
-    """There may be a change; the rounds did not suffice to say."""
-    OPEN = "open"
-    """Still to be searched."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Finding:
-    """Part of the history: what came after ``good``, up to and with ``bad``."""
-
-    kind: Kind
-    good: int
-    bad: int
-    answer: StepAnswer | None
-    """What it rests on; ``None`` where it is open."""
+    """A proven change; the points between cannot be measured."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Search:
-    """A search so far."""
+    """A search so far. Raises ``ValueError`` with fewer than two points."""
 
     points: int
     margin: float
     """Change that does not matter, as a share: 0.1 for 10 %."""
-    faster: bool
+    faster: bool = False
     """Whether the change that is looked for is a fall."""
     part: float = 1.0
-    """The part of the allowed error that it may spend, where it is one search of several."""
+    """The part of the allowed error that it may spend, where it is one search of two."""
     answers: tuple[tuple[Step, StepAnswer], ...] = ()
     missing: frozenset[int] = frozenset()
     """Points that cannot be measured."""
 
-    @classmethod
-    def begin(
-        cls, *, points: int, margin: float, faster: bool = False, part: float = 1.0
-    ) -> "Search":
-        """A search that knows nothing; raises ``ValueError`` with fewer than two points."""
-        if points < 2:
-            raise ValueError(f"a search needs two points or more, not {points}")
-        return cls(points=points, margin=margin, faster=faster, part=part)
-
-    def next(self) -> Step | None:
-        """What to measure; ``None`` if nothing is left.
-
-        Any other measurable point inside may be taken for the middle (``dataclasses.replace``).
-        """
-        part = next((one for one in self.findings if one.kind is Kind.OPEN), None)
-        if part is None:
-            return None
-        number = len(self.answers)
-        middle = self._middle(part.good, part.bad) if number else None
-        question = Question.ENDPOINTS if not number else Question.PROOF
-        return Step(
-            number=number,
-            question=question if middle is None else Question.SPLIT,
-            points=(part.good, part.bad) if middle is None else (part.good, middle, part.bad),
-            margin=self.margin,
-            faster=self.faster,
-            share=self.part * share(number, self.points),
-        )
-
-    def answered(self, step: Step, answer: StepAnswer) -> "Search":
-        """The search with one more answer; one that is inconclusive stays so.
-
-        Raises ``ValueError`` if the step is not of the part that is next.
-        """
-        due = self.next()
-        if due is None or _asked(step) != _asked(due) or not self._has(step):
-            raise ValueError(f"{step} is not what is asked next: {due}")
-        return replace(self, answers=(*self.answers, (step, answer)))
-
-    def without(self, point: int) -> "Search":
-        """The search if a point cannot be measured; a neighbour will take its place.
-
-        Raises ``ValueError`` for the endpoints and for what was measured: an answer rests on it.
-        """
-        rested_on = {0, self.points - 1}.union(*(step.points for step, _ in self.answers))
-        if point in rested_on or not 0 < point < self.points:
-            raise ValueError(f"the search cannot do without point {point}")
-        return replace(self, missing=self.missing | {point})
+    def __post_init__(self) -> None:
+        if self.points < 2:
+            raise ValueError(f"a search needs two points or more, not {self.points}")
 
     @property
-    def findings(self) -> tuple[Finding, ...]:
-        """What is known, in order of history; what is not mentioned is within the margin."""
-        last = self.points - 1
-        if not self.answers:
-            return (Finding(kind=Kind.OPEN, good=0, bad=last, answer=None),)
-        _, endpoints = self.answers[0]
-        return (
-            tuple(self._explain(0, last, endpoints))
-            if endpoints.says is StepVerdict.CHANGED
-            else ()
+    def most_steps(self) -> int:
+        """The ends, a step for each halving, and a proof."""
+        return math.ceil(math.log2(self.points)) + 2
+
+    @property
+    def suspects(self) -> tuple[int, int]:
+        """The change is after the first of these points, up to and with the second."""
+        good, bad = 0, self.points - 1
+        for step, answer in self.answers:
+            if len(step.points) == 3 and answer.verdict is StepVerdict.LIKE_GOOD:
+                good = step.points[1]
+            if len(step.points) == 3 and answer.verdict is StepVerdict.LIKE_BAD:
+                bad = step.points[1]
+        return good, bad
+
+    @property
+    def proof(self) -> Change | None:
+        """The certain change of the whole part that is suspected, if a step has shown one."""
+        changes = (change for _, answer in self.answers for change in answer.changes)
+        return next(
+            (one for one in changes if one.beyond and (one.good, one.bad) == self.suspects), None
         )
+
+    @property
+    def middle(self) -> int | None:
+        """The middle one of the suspected points that can be measured and are not the ends."""
+        good, bad = self.suspects
+        inside = [point for point in range(good + 1, bad) if point not in self.missing]
+        return inside[(len(inside) - 1) // 2] if inside else None
 
     @property
     def end(self) -> End:
         """How it ended, or ``End.OPEN``."""
-        kinds = {one.kind for one in self.findings}
-        if not kinds:
-            return End.NO_CHANGE
-        if Kind.OPEN in kinds:
+        if not self.answers:
             return End.OPEN
-        ends = {Kind.CULPRIT: End.FOUND, Kind.RANGE: End.RANGE, Kind.GRADUAL: End.GRADUAL}
-        return next((end for kind, end in ends.items() if kind in kinds), End.OPEN)
+        last = self.answers[-1][1].verdict
+        if last is StepVerdict.WITHIN and len(self.answers) == 1:
+            return End.NO_CHANGE
+        if last in (StepVerdict.WITHIN, StepVerdict.INCONCLUSIVE) or self.middle is not None:
+            return End.OPEN
+        if self.proof is None:
+            return End.OPEN
+        good, bad = self.suspects
+        return End.FOUND if bad == good + 1 else End.RANGE
 
-    def _explain(self, good: int, bad: int, proof: StepAnswer | None) -> list[Finding]:
-        """What is known about a part, and the answer that proves its change if one did already."""
-        split = self._split(good, bad)
-        if split is not None:
-            return self._explain_halves(*split, proof)
-        if self._middle(good, bad) is not None:
-            return [Finding(kind=Kind.OPEN, good=good, bad=bad, answer=None)]
-        proof = proof or self._proof(good, bad)
-        kind = Kind.OPEN
-        if proof is not None:
-            if proof.says is StepVerdict.WITHIN:
-                return []
-            proven = Kind.CULPRIT if bad == good + 1 else Kind.RANGE
-            kind = proven if proof.says is StepVerdict.CHANGED else Kind.INCONCLUSIVE
-        return [Finding(kind=kind, good=good, bad=bad, answer=proof)]
-
-    def _explain_halves(
-        self, step: Step, said: StepAnswer, proof: StepAnswer | None
-    ) -> list[Finding]:
-        good, middle, bad = step.points
-        if said.says is StepVerdict.INCONCLUSIVE:
-            return self._explain_inconclusive(step, said)
-        found = []
-        if said.says in (StepVerdict.LIKE_BAD, StepVerdict.BETWEEN):
-            found += self._explain(good, middle, None)
-        if said.says in (StepVerdict.LIKE_GOOD, StepVerdict.BETWEEN):
-            found += self._explain(middle, bad, None)
-        if not found and (proof or any(whole.beyond for whole in said.changes[:1])):
-            found = [Finding(kind=Kind.GRADUAL, good=good, bad=bad, answer=proof or said)]
-        return found
-
-    def _explain_inconclusive(self, step: Step, said: StepAnswer) -> list[Finding]:
-        """A half that changed for certain is searched, whatever the other one is."""
-        good, _, bad = step.points
-        halves = said.changes[1:]
-        if not any(half.beyond for half in halves):
-            return [Finding(kind=Kind.INCONCLUSIVE, good=good, bad=bad, answer=said)]
-        found = []
-        for half in halves:
-            if half.beyond:
-                found += self._explain(half.good, half.bad, None)
-            elif not half.within:
-                found.append(
-                    Finding(kind=Kind.INCONCLUSIVE, good=half.good, bad=half.bad, answer=said)
-                )
-        return found
-
-    def _split(self, good: int, bad: int) -> tuple[Step, StepAnswer] | None:
-        """The step that split a part, and its answer."""
-        of_part = (
-            (step, said)
-            for step, said in self.answers
-            if step.question is Question.SPLIT and _part(step) == (good, bad)
+    def next(self) -> Step | None:
+        """What to measure; ``None`` if nothing is left."""
+        stopped = (StepVerdict.WITHIN, StepVerdict.INCONCLUSIVE)
+        if self.end is not End.OPEN or (self.answers and self.answers[-1][1].verdict in stopped):
+            return None
+        good, bad = self.suspects
+        middle = self.middle if self.answers else None
+        return Step(
+            number=len(self.answers),
+            points=(good, bad) if middle is None else (good, middle, bad),
+            margin=self.margin,
+            faster=self.faster,
+            share=self.part / self.most_steps,
         )
-        return next(of_part, None)
 
-    def _proof(self, good: int, bad: int) -> StepAnswer | None:
-        of_part = (
-            said
-            for step, said in self.answers
-            if step.question is Question.PROOF and _part(step) == (good, bad)
-        )
-        return next(of_part, None)
+    def answered(self, step: Step, answer: StepAnswer) -> "Search":
+        """The search with one more answer. Raises ``ValueError`` if the step is not next."""
+        if step != self.next():
+            raise ValueError(f"{step} is not the next step: {self.next()}")
+        return replace(self, answers=(*self.answers, (step, answer)))
 
-    def _middle(self, good: int, bad: int) -> int | None:
-        """The measurable point inside that is closest to the middle; the earlier of two."""
-        inside = (point for point in range(good + 1, bad) if point not in self.missing)
-        return min(inside, key=lambda point: abs(2 * point - good - bad), default=None)
-
-    def _has(self, step: Step) -> bool:
-        """Whether a step's middle, if it has one, is a measurable point inside its part."""
-        good, bad = _part(step)
-        return all(good < point < bad for point in step.points[1:-1]) and self.missing.isdisjoint(
-            step.points
-        )
+    def without(self, point: int) -> "Search":
+        """The search if a point inside cannot be measured; a neighbour takes its place."""
+        if not 0 < point < self.points - 1:
+            raise ValueError(f"the search cannot do without point {point}")
+        return replace(self, missing=self.missing | {point})
 
 
 class Grain(str, Enum):
@@ -242,8 +206,6 @@ class Grain(str, Enum):
 
     RELEASES = "releases"
     COMMITS = "commits"
-    BRANCH = "branch"
-    """Commits of what one commit merged."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -260,35 +222,38 @@ class Stage:
 
     def without(self, point: int, why: str) -> "Stage":
         """The stage if a point cannot be measured. Raises ``ValueError`` as the search does."""
-        return replace(
-            self, search=self.search.without(point), missing={**self.missing, point: why}
-        )
+        missing = {**self.missing, point: why}
+        return replace(self, search=self.search.without(point), missing=missing)
 
     def answered(self, step: Step, answer: StepAnswer) -> "Stage":
         """The stage with one more answer. Raises ``ValueError`` as the search does."""
         return replace(self, search=self.search.answered(step, answer))
 
-    def named(self, kind: Kind) -> tuple[Finding, ...]:
-        """The parts of which this is known."""
-        return tuple(one for one in self.search.findings if one.kind is kind)
+    @property
+    def suspects(self) -> tuple[str, str]:
+        """The labels of the ends of what is suspected."""
+        good, bad = self.search.suspects
+        return self.labels[good], self.labels[bad]
+
+    @property
+    def culprit(self) -> LoggedCommit | None:
+        """The commit that was named, if one was."""
+        named = self.search.end is End.FOUND
+        return self.points[self.search.suspects[1]].commit if named else None
 
     def labels_of(self, step: Step) -> tuple[str, ...]:
         """The labels of a step's points."""
         return tuple(self.labels[point] for point in step.points)
 
     def revision(self, point: int, like: Revision) -> Revision:
-        """A point as something that can be installed, with all that an end has beside its code."""
+        """A point as something that can be installed, with the packages and settings of an end."""
         label = self.labels[point]
         return replace(like, label=label, text=label, source=self.points[point].source)
-
-    def commit_of(self, point: int) -> LoggedCommit | None:
-        """The commit that made a point what it is; ``None`` of a release."""
-        return next(iter(self.points[point].commits), None)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Searched:
-    """A whole search so far: its stages, and what was asked."""
+    """A whole search so far: its stages, and the request."""
 
     ends: tuple[str, str]
     """The good and the bad one, as the user wrote them."""
@@ -300,32 +265,23 @@ class Searched:
     prefix: str
     """What stands before a revision of this engine, where it is not the default one."""
     variant: str
-    """What stands behind it, where the ends have anything beside their code."""
+    """What stands behind it, where the ends have packages or settings beside their code."""
     options: tuple[str, ...]
     """Those that ``compare`` takes too, to measure the same again."""
     remarks: tuple[str, ...] = ()
-    """What else must be said, such as why a finding was not searched more finely."""
 
     @property
     def end(self) -> End:
-        """That something was named, at whatever stage; else how the first one ended."""
-        if self.culprits:
-            return End.FOUND
+        """That of the last stage that proved something; else that of the first."""
+        proven = [one.search.end for one in self.stages if one.search.end in (End.FOUND, End.RANGE)]
+        if proven:
+            return proven[-1]
         return self.stages[0].search.end if self.stages else End.OPEN
 
     @property
-    def culprits(self) -> tuple[tuple[Stage, Finding], ...]:
-        """Every proven step between neighbours, stage by stage."""
-        return tuple((stage, one) for stage in self.stages for one in stage.named(Kind.CULPRIT))
-
-
-def part_of_error(number: int, *, alone: bool) -> float:
-    """The part of the allowed error that a stage may spend; those of all add up to 1 at most.
-
-    Each has half of what is left, since nobody knows beforehand how many there will be; but one
-    that no other can follow has all of it.
-    """
-    return 1.0 if alone else 0.5 ** (number + 1)
+    def proven(self) -> tuple[Stage, ...]:
+        """The stages that named a culprit, or a range."""
+        return tuple(one for one in self.stages if one.search.end in (End.FOUND, End.RANGE))
 
 
 def of_equal_packages(step: Step, packages: Sequence[str]) -> StepAnswer | None:
@@ -335,54 +291,104 @@ def of_equal_packages(step: Step, packages: Sequence[str]) -> StepAnswer | None:
     """
     first, *middle, last = packages
     if first == last:
-        return StepAnswer(says=StepVerdict.WITHIN, rounds=0)
-    if step.question is not Question.SPLIT:
-        return None
-    if middle[0] == first:
-        return StepAnswer(says=StepVerdict.LIKE_GOOD, rounds=0)
-    return StepAnswer(says=StepVerdict.LIKE_BAD, rounds=0) if middle[0] == last else None
+        return StepAnswer(verdict=StepVerdict.WITHIN, rounds=0)
+    if middle == [first]:
+        return StepAnswer(verdict=StepVerdict.LIKE_GOOD, rounds=0)
+    return StepAnswer(verdict=StepVerdict.LIKE_BAD, rounds=0) if middle == [last] else None
+
+
+def answer(
+    step: Step, rounds: Sequence[Sequence[float]], disturbed: Sequence[bool] = ()
+) -> StepAnswer:
+    """Answers a step from the logarithms of what each of its points cost, by round.
+
+    ``disturbed`` has a flag for each round, unless none was. The answer is that of the first
+    interim look that is certain: rounds that came after it do not matter.
+    """
+    halves = ((0, 1),) if len(step.points) == 2 else ((0, 2), (0, 1), (1, 2))
+    logs = [_logs(rounds, good, bad, faster=step.faster) for good, bad in halves]
+    spans = [_Span(low=-math.inf, high=math.inf, margin=math.log1p(step.margin)) for _ in logs]
+    verdict, seen, is_disturbed = StepVerdict.INCONCLUSIVE, 0, False
+    looks = sequential.looks_until(len(rounds))
+    for seen in (look for look in looks if look >= sequential.FIRST_ALARM):
+        error = _error(step, seen)
+        found = [sequential.bounds(each[:seen], error) for each in logs]
+        spans = [span.narrowed(to) for span, to in zip(spans, found, strict=True)]
+        is_disturbed = mostly_disturbed(sum(disturbed[:seen]), seen)
+        if not is_disturbed:
+            verdict = _verdict(spans)
+        if verdict is not StepVerdict.INCONCLUSIVE:
+            break
+    if not seen:
+        return StepAnswer(verdict=verdict, rounds=0)
+    changes = tuple(_change(step, *each) for each in zip(halves, spans, found, strict=True))
+    return StepAnswer(verdict=verdict, rounds=seen, changes=changes, is_disturbed=is_disturbed)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Placed:
-    """What a point costs, as a ratio to the first of its stage."""
+class _Span:
+    """Where the logarithm of a change lies, mirrored if it is a fall."""
 
-    point: int
-    ratio: float
     low: float
     high: float
+    margin: float
+
+    @property
+    def beyond(self) -> bool:
+        return self.low > self.margin
+
+    @property
+    def within(self) -> bool:
+        return self.high <= self.margin
+
+    def narrowed(self, found: Bounds) -> "_Span":
+        """The bounds of all looks hold at once, so the closest do."""
+        return replace(self, low=max(self.low, found.low), high=min(self.high, found.high))
 
 
-def along(stage: Stage) -> tuple[Placed, ...]:
-    """Every point that was measured, in order of history, by the ratio to the first.
+def _logs(rounds: Sequence[Sequence[float]], good: int, bad: int, *, faster: bool) -> list[float]:
+    """Logarithms of the paired ratios; of a fall mirrored, so that it is a rise."""
+    sign = -1 if faster else 1
+    return [sign * (one[bad] - one[good]) for one in rounds]
 
-    The ratio of a point is that to the good end of its step, times that of this one; its bounds are
-    those of the step that tells most.
+
+def _error(step: Step, look: int) -> Errors:
+    """The errors of the bounds at a look.
+
+    Of two points only one bound can mislead: the lower one if the change is within the margin, the
+    upper one if it is beyond. With a middle, each half may be left wrongly.
     """
-    known = {0: Placed(point=0, ratio=1.0, low=1.0, high=1.0)}
-    for step, answer in stage.search.answers:
-        base = known.get(step.points[0])
-        for change in answer.changes:
-            if base and change.good == step.points[0]:
-                placed, before = _placed(base, change), known.get(change.bad)
-                if before is None or placed.high / placed.low < before.high / before.low:
-                    known[change.bad] = placed
-    return tuple(known[point] for point in sorted(known))
+    whole = sequential.ALPHA * step.share * sequential.share(look, sequential.FIRST_ALARM)
+    each = whole if len(step.points) == 2 else whole / 2
+    return Errors(alarm=each, clear=each)
 
 
-def _part(step: Step) -> tuple[int, int]:
-    return step.points[0], step.points[-1]
+def _verdict(spans: Sequence[_Span]) -> StepVerdict:
+    if len(spans) == 1:
+        (only,) = spans
+        if only.beyond:
+            return StepVerdict.CHANGED
+        return StepVerdict.WITHIN if only.within else StepVerdict.INCONCLUSIVE
+    _, first, second = spans
+    if first.within and second.within:
+        return StepVerdict.WITHIN
+    # A half that is certainly within holds no culprit. Where both are beyond, the later is taken,
+    # which is what is wrong today; another search finds the earlier one.
+    if second.beyond or first.within:
+        return StepVerdict.LIKE_GOOD
+    return StepVerdict.LIKE_BAD if first.beyond or second.within else StepVerdict.INCONCLUSIVE
 
 
-def _asked(step: Step) -> Step:
-    """The step whatever its middle is."""
-    return replace(step, points=_part(step))
-
-
-def _placed(base: Placed, change: Change) -> Placed:
-    return Placed(
-        point=change.bad,
-        ratio=base.ratio * change.ratio,
-        low=base.ratio * change.low,
-        high=base.ratio * change.high,
+def _change(step: Step, half: tuple[int, int], span: _Span, found: Bounds) -> Change:
+    sign = -1 if step.faster else 1
+    low, high = sorted((sign * span.low, sign * span.high))
+    return Change(
+        good=step.points[half[0]],
+        bad=step.points[half[1]],
+        ratio=ratio(sign * found.centre),
+        low=ratio(low),
+        high=ratio(high),
+        beyond=span.beyond,
+        within=span.within,
+        detectable=found.findable(step.margin) - 1,
     )

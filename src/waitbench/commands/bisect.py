@@ -6,14 +6,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import Annotated
 
+import msgspec
 import typer
 from rich.console import Console
 
 from waitbench import engines
-from waitbench.analysis.bisection import Grain, Search, Searched, Stage, part_of_error
-from waitbench.analysis.bisection_steps import Step, StepVerdict
+from waitbench.analysis.bisection import (
+    End,
+    Grain,
+    Search,
+    Searched,
+    Stage,
+    Step,
+    StepVerdict,
+)
 from waitbench.analysis.criteria import Criterion
 from waitbench.commands import options
 from waitbench.commands.options import with_request_options
@@ -21,9 +29,7 @@ from waitbench.commands.search import (
     FEWEST,
     CannotBeMeasured,
     History,
-    SearchMode,
     Stepper,
-    missing_in,
     name_of,
     to_repeat,
 )
@@ -31,7 +37,6 @@ from waitbench.environments.revisions import without_label
 from waitbench.model.environment import OriginChoice
 from waitbench.model.errors import ExitCode, HarnessError, UsageError
 from waitbench.model.revision import SearchRange
-from waitbench.model.why import Why
 from waitbench.pipeline import concluding, gating
 from waitbench.pipeline.concluding import publish_markdown
 from waitbench.pipeline.extras import Extras
@@ -42,8 +47,9 @@ from waitbench.reporting import why as reasons
 from waitbench.reporting.console import make_console, print_document, print_tables
 from waitbench.reporting.document import Table
 from waitbench.reporting.progress import PreparationLog
-from waitbench.store import comparisons, folders
-from waitbench.system import endings, files
+from waitbench.store import comparisons, folders, why
+from waitbench.store.plain import reading
+from waitbench.system import endings
 from waitbench.system.installation import called
 
 EXAMPLES = """
@@ -87,15 +93,6 @@ def bisect(
     commits: Annotated[
         bool, typer.Option("--commits", help="Only commits, all built here.")
     ] = False,
-    all_parents: Annotated[
-        bool,
-        typer.Option(
-            "--all-parents",
-            help="Commits of merged branches too, in topological order.\n\n"
-            "Neighbours may be of different branches. Without it, a culprit that is a merge is "
-            "searched inside.",
-        ),
-    ] = False,
     max_rounds: Annotated[
         int,
         typer.Option(
@@ -107,11 +104,11 @@ def bisect(
         typer.Option(metavar="SECONDS", help="No round begins after this much time; see --resume."),
     ] = 7200,
     full: options.Full = False,
-    why: Annotated[
+    why_: Annotated[
         bool,
         typer.Option(
             "--why",
-            help="Of each culprit and what was before it: which thread wakes up, and from where.",
+            help="Of the culprit and what was before it: which thread wakes up, and from where.",
         ),
     ] = False,
     results: options.NewResults = None,
@@ -119,9 +116,6 @@ def bisect(
         bool,
         typer.Option("--resume", help="Go on with a search: that of --results, or the latest."),
     ] = False,
-    markdown: Annotated[
-        Optional[Path], typer.Option(metavar="FILE", help="Write what was found as Markdown.")
-    ] = None,
     quiet: options.Quiet = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="What was found as JSON on stdout, progress on stderr.")
@@ -131,7 +125,8 @@ def bisect(
 
     The ends are measured first; where no change is proven, that is the answer. Each step measures
     the good end, a middle and the bad end in the same rounds. The chance that what is named is
-    wrong is 5 % at most, over all steps together.
+    wrong is 5 % at most, over all steps together. One culprit is named: run it again to find
+    another one before it.
     """
     if releases and commits:
         raise UsageError("--releases and --commits: one kind only, or neither for both.")
@@ -145,19 +140,13 @@ def bisect(
     bisecting = Bisecting(
         criterion=criterion,
         faster=find is Find.FASTER,
-        which=SearchMode.RELEASES
-        if releases
-        else SearchMode.COMMITS
-        if commits
-        else SearchMode.BOTH,
-        all_parents=all_parents,
+        only=Grain.RELEASES if releases else Grain.COMMITS if commits else None,
         full=full,
-        why=why,
+        why=why_,
         most_rounds=gating.last_look(max_rounds),
         budget_s=budget,
         results=results,
         resume=resume,
-        markdown=markdown,
         quiet=quiet,
         as_json=as_json,
         options=to_repeat(request),
@@ -175,33 +164,33 @@ def _criterion(text: str, max_rounds: int) -> Criterion:
 
 _MOST_OF_END = 24
 KIND = "bisect"
-"""The name of the document, of the chart, and of the kind of results folder."""
+"""The name of the documents, of the chart, and of the kind of results folder."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Bisecting:
-    """What a search is to do."""
+    """The request of a search."""
 
     criterion: Criterion
     faster: bool
-    which: SearchMode
-    all_parents: bool
+    only: Grain | None
+    """``None``: releases, then the commits of the one that is named."""
     full: bool
     why: bool
-    """Whether to look at who wakes up, of each culprit and what was before it."""
     most_rounds: int
     budget_s: float
     results: Path | None
     resume: bool
-    markdown: Path | None
     quiet: bool
     as_json: bool
     options: tuple[str, ...]
-    """Those that ``compare`` takes too, for the command that measures a culprit again."""
+    """Those that ``compare`` takes too, for the command that measures the culprit again."""
 
     def bisect(self, request: Request) -> ExitCode:
         """Searches. Raises ``HarnessError``."""
-        self._validate()
+        if not self.budget_s > 0:
+            raise UsageError(f"--budget {self.budget_s:g}: must be above zero seconds.")
+        Extras(why=self.why).validate()
         good, bad = map(without_label, request.revisions)
         if good == bad:
             raise UsageError(
@@ -210,19 +199,12 @@ class Bisecting:
             )
         progress = make_console(stderr=self.as_json)
         valid = validate(request, PreparationLog(progress, quiet=self.quiet), quick=not self.full)
-        history_of = History(self.which, self.all_parents, valid)
-        # What cannot be searched is said before a folder is made.
-        first = history_of.first()
+        history = History(self.only, valid)
+        # What cannot be searched is an error before a folder is made.
+        first = history.first()
         folder = self._claim(valid.labels)
         with folders.exclusive(folder, valid.cache), endings.noted(kept_in(folder)):
-            return _Search(self, valid, history_of, folder, progress).carry_out(first)
-
-    def _validate(self) -> None:
-        if not self.budget_s > 0:
-            raise UsageError(f"--budget {self.budget_s:g}: must be above zero seconds.")
-        if self.markdown is not None:
-            files.require_writable(self.markdown)
-        Extras(why=self.why).validate()
+            return _Search(self, valid, history, folder, progress).carry_out(*first)
 
     def _claim(self, labels: Sequence[str]) -> Path:
         if not self.resume:
@@ -247,95 +229,84 @@ class _Search:
     progress: Console
     stages: list[Stage] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
-    explained: list[Sequence[Why]] = field(default_factory=list)
-    """Of each culprit and scenario, where it and what was before it wait."""
     begun: float = field(default_factory=time.monotonic)
 
-    def carry_out(self, first: tuple[Grain, SearchRange]) -> ExitCode:
-        """Searches stage after stage, and says what came of it."""
-        missing = self._missing_before()
-        self._keep()
-        code = ExitCode.OK
-        waiting = [first]
-        while waiting:
-            grain, stretch = waiting.pop(0)
-            if len(stretch.points) < FEWEST:
-                continue
-            number = len(self.stages)
-            self.stages.append(self._begin(grain, stretch, missing.get(number, {})))
-            self.remarks += bisection.about_aside(self.stages[number], stretch.aside)
-            try:
-                self._search(number)
-                waiting += self.history.inside(self.stages[number])
-            except HarnessError as error:
-                if not number:
-                    raise
-                # What the stages before have shown is worth to be said.
-                self.remarks.append(str(error))
-                code = ExitCode.FAILED
+    def carry_out(self, grain: Grain, found: SearchRange) -> ExitCode:
+        """Searches stage after stage, then reports."""
+        missing = _missing_before(self.folder) if self.asked.resume else []
+        self._save()
         shown: list[Table] = []
+        code = ExitCode.OK
         try:
-            for number, stage in enumerate(self.stages if self.asked.why else ()):
-                home = self._home(number)
-                shown += self._stepper(stage).explain(stage, home, self.explained)
+            self._search(grain, found, missing)
+            if grain is Grain.RELEASES and self.asked.only is None and self._proven(0):
+                commits = self.history.commits_of(self.stages[0])
+                if len(commits.points) >= FEWEST:
+                    self._search(Grain.COMMITS, commits, missing)
+            if self.asked.why and self._proven(-1):
+                stage = self.stages[-1]
+                shown = self._stepper(stage).explain(stage, self.folder / "why")
         except HarnessError as error:
-            self.remarks.append(f"Who wakes up was not seen: {error}")
+            if not (self.stages and self.stages[0].search.answers):
+                raise
+            # The result of the steps before is still worth a report.
+            self.remarks.append(str(error))
             code = ExitCode.FAILED
         self._conclude(shown)
         return code
 
-    def _begin(self, grain: Grain, stretch: SearchRange, missing: Mapping[str, str]) -> Stage:
-        """A stage of which only is known what could not be measured before."""
+    def _proven(self, number: int) -> bool:
+        return self.stages[number].search.end in (End.FOUND, End.RANGE)
+
+    def _search(
+        self, grain: Grain, found: SearchRange, missing: Sequence[Mapping[str, str]]
+    ) -> None:
+        """Carries a stage to its end, or to that of the budget."""
+        number = len(self.stages)
         stage = Stage(
             grain=grain,
-            points=stretch.points,
-            labels=self.history.labels(stretch),
-            search=Search.begin(
-                points=len(stretch.points),
+            points=found.points,
+            labels=self.history.labels(found),
+            search=Search(
+                points=len(found.points),
                 margin=self.asked.criterion.margin,
                 faster=self.asked.faster,
-                part=part_of_error(len(self.stages), alone=self.asked.which is SearchMode.RELEASES),
+                part=0.5 if self.asked.only is None else 1.0,
             ),
         )
         for point, label in enumerate(stage.labels):
-            if label in missing:
-                stage = stage.without(point, missing[label])
-        return stage
-
-    def _search(self, number: int) -> None:
-        """Carries a stage to its end, or to that of the budget."""
-        home = self._home(number)
+            if number < len(missing) and label in missing[number]:
+                stage = stage.without(point, missing[number][label])
+        self.stages.append(stage)
+        if found.begins_at_fork:
+            self.remarks.append(
+                f"{self.request.labels[0]} is on a branch of its own: the search begins where "
+                f"that left, at {stage.labels[0]}."
+            )
+        home = self.folder / f"{number + 1}-{grain.value}"
         home.mkdir(exist_ok=True)
-        stepper = self._stepper(self.stages[number])
-        while (step := self.stages[number].search.next()) is not None:
+        stepper = self._stepper(stage)
+        while (step := stage.search.next()) is not None:
             left_s = self.asked.budget_s - (time.monotonic() - self.begun)
-            if left_s <= 0:
-                self.remarks.append("The budget is spent: --resume goes on, with a --budget anew.")
+            before = stage
+            if left_s > 0:
+                stage = self._step(stepper, stage, step, home, left_s)
+                self.stages[number] = stage
+                self._save()
+            if stage is before:
+                self.remarks.append("The budget is spent: --resume goes on, with a new --budget.")
                 return
-            before = self.stages[number]
-            self.stages[number] = self._step(stepper, before, step, home, left_s)
-            if self.stages[number] is before:
-                self.remarks.append(
-                    "No round fits into what is left of the budget: --resume goes on."
-                )
-                return
-            self._keep()
-
-    def _home(self, number: int) -> Path:
-        return self.folder / f"{number + 1}-{self.stages[number].grain.value}"
 
     def _stepper(self, stage: Stage) -> Stepper:
         """What measures steps of a stage. Raises ``UsageError``."""
-        stepper = Stepper(
+        return Stepper(
             request=self.request,
             metric=self.asked.criterion.metric,
             most_rounds=self.asked.most_rounds,
             resume=self.asked.resume,
             quiet=self.asked.quiet,
             progress=self.progress,
-            python=None,
-        )
-        return stepper.fitted_to(stage)
+        ).fitted_to(stage)
 
     def _step(
         self, stepper: Stepper, stage: Stage, step: Step, home: Path, budget_s: float
@@ -347,20 +318,14 @@ class _Search:
             answer = stepper.answer(stage, step, home / name_of(stage, step), budget_s)
         except CannotBeMeasured as error:
             (middle,) = step.points[1:-1]
-            say.lack(stage, middle, error.why)
+            say.missing(stage, middle, error.why)
             return stage.without(middle, error.why)
         say.end(answer)
-        if answer.says is StepVerdict.INCONCLUSIVE and not answer.rounds:
+        if answer.verdict is StepVerdict.INCONCLUSIVE and not answer.rounds:
             return stage
         return stage.answered(step, answer)
 
-    def _missing_before(self) -> Mapping[int, Mapping[str, str]]:
-        """What an interrupted search could not measure, by stage: it is not tried again."""
-        if not self.asked.resume:
-            return {}
-        return missing_in(self.folder, KIND)
-
-    def _keep(self) -> None:
+    def _save(self) -> None:
         """Writes down how far it is. Raises ``HarnessError`` when the disk refuses."""
         comparisons.write_document(self.folder, KIND, bisection.plain(self._searched()))
 
@@ -382,18 +347,38 @@ class _Search:
         )
 
     def _conclude(self, shown: Sequence[Table]) -> None:
-        """Says what was found wherever it was asked for. Raises ``HarnessError``."""
-        self._keep()
+        """Reports the result. Raises ``HarnessError``."""
+        self._save()
         searched = self._searched()
-        found = bisection.document(searched)
-        names = [f"{KIND}.json", *concluding.draw_search(searched, self.folder, KIND)]
+        report = bisection.document(searched)
+        names = [f"{KIND}.json", f"{KIND}.md"]
+        names += concluding.draw_search(searched, self.folder, KIND)
         if self.asked.as_json:
-            why = {"why": list(map(reasons.plain, self.explained))} if self.explained else {}
-            print(json.dumps({**bisection.plain(searched), **why}, indent=2))
+            found = (why.of(self.folder / "why", name) for name in searched.scenarios)
+            explained = [reasons.plain(one) for one in found if one]
+            more = {"why": explained} if explained else {}
+            print(json.dumps({**bisection.plain(searched), **more}, indent=2))
         else:
             print_tables(shown, self.progress)
-            print_document(found, self.progress)
+            print_document(report, self.progress)
             where = f"Results in {self.folder}: {', '.join(names)}, a folder for each step"
             self.progress.print(where, soft_wrap=True)
-        rendered = "\n".join([markdown.render(found), *map(markdown.render_table, shown)])
-        publish_markdown(rendered, self.asked.markdown)
+        rendered = "\n".join([markdown.render(report), *map(markdown.render_table, shown)])
+        publish_markdown(rendered, self.folder / f"{KIND}.md")
+
+
+class _SavedPoint(msgspec.Struct):
+    label: str
+    missing: str | None
+
+
+class _SavedStage(msgspec.Struct):
+    points: list[_SavedPoint]
+
+
+def _missing_before(folder: Path) -> list[Mapping[str, str]]:
+    """What an interrupted search could not measure, by stage: it is not tried again."""
+    document = comparisons.read(folder).documents[KIND]
+    with reading(folder / f"{KIND}.json"):
+        stages = msgspec.convert(document["stages"], list[_SavedStage])
+    return [{one.label: one.missing for one in stage.points if one.missing} for stage in stages]

@@ -1,17 +1,14 @@
 """What a search is in: its ends, its points, and the answer of each of its steps."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from enum import Enum
 from pathlib import Path
 
-import msgspec
 from rich.console import Console
 
-from waitbench.analysis import bisection_steps
-from waitbench.analysis.bisection import Grain, Kind, Stage, of_equal_packages
-from waitbench.analysis.bisection_steps import Question, Step, StepAnswer, StepVerdict
+from waitbench.analysis import bisection
+from waitbench.analysis.bisection import Grain, Stage, Step, StepAnswer, StepVerdict
 from waitbench.analysis.rounds import logs_by_round
 from waitbench.analysis.statistics import other_packages
 from waitbench.environments.candidates import Candidates
@@ -22,8 +19,7 @@ from waitbench.model.environment import EnvironmentSpec, Interpreter, Origin, Or
 from waitbench.model.errors import HarnessError, UsageError, masked
 from waitbench.model.metrics import INSTRUMENTED, Metric
 from waitbench.model.record import Record
-from waitbench.model.revision import Commit, Release, Revision, SearchRange
-from waitbench.model.why import Why
+from waitbench.model.revision import Commit, Release, SearchRange
 from waitbench.pipeline.extras import Extras
 from waitbench.pipeline.measuring import RunRecorder
 from waitbench.pipeline.preparation import Prepared, prepare
@@ -31,29 +27,18 @@ from waitbench.pipeline.request import Request, ValidRequest
 from waitbench.pipeline.resuming import recording
 from waitbench.reporting.document import Table
 from waitbench.reporting.progress import PreparationLog, RunProgress
-from waitbench.store import comparisons, why
-from waitbench.store.plain import reading
 
 FEWEST = 2
 """Points that there is something to search between."""
 _SHOWN_DIGITS = 10
 
 
-class SearchMode(str, Enum):
-    """What is searched."""
-
-    BOTH = "both"
-    """Releases where both ends are releases with wheels, then the commits of what that names."""
-    RELEASES = "releases"
-    COMMITS = "commits"
-
-
 @dataclass(frozen=True)
 class History:
     """What there is to search in."""
 
-    which: SearchMode
-    all_parents: bool
+    only: Grain | None
+    """``None``: releases where both ends are releases with wheels, then the commits of one."""
     request: ValidRequest
 
     def first(self) -> tuple[Grain, SearchRange]:
@@ -65,50 +50,42 @@ class History:
                 "code only. Name both ends with the same packages and settings."
             )
         released = all(isinstance(one.source, Release) for one in (good, bad))
-        if self.which is SearchMode.RELEASES and not released:
+        if self.only is Grain.RELEASES and not released:
             raise UsageError("--releases: name a release for each end, such as v0.16.0.")
         wheels = all(spec.origin is Origin.WHEEL for spec in self.request.specs)
-        if self.which is SearchMode.RELEASES and not wheels:
-            # A package of ours is on no index; others may lack a wheel.
-            index_of(self.request.engine, self.request.cache)
-            raise UsageError(
-                "--releases: no Python here has a wheel of both ends. Leave it out to search the "
-                "commits between them."
-            )
-        if self.which is SearchMode.COMMITS or not (released and wheels):
-            found = self._commits(good, bad)
-            if len(found.points) < FEWEST:
+        if self.only is not Grain.COMMITS and released and (wheels or self.only):
+            # Raises where the package is on no index.
+            index = index_of(self.request.engine, self.request.cache)
+            if not wheels:
                 raise UsageError(
-                    f"Nothing between {good.label} and {bad.label} can change the package: no file "
-                    "that it is built from differs."
+                    "--releases: no Python here has a wheel of both ends. Leave it out to search "
+                    "the commits between them."
                 )
-            return Grain.COMMITS, found
-        index = index_of(self.request.engine, self.request.cache)
-        python = self.request.specs[0].python
-        return Grain.RELEASES, self._candidates.releases(good, bad, index, python)
+            python = self.request.specs[0].python
+            return Grain.RELEASES, self._candidates.releases(good, bad, index, python)
+        found = self._candidates.commits(good, bad)
+        if len(found.points) < FEWEST:
+            raise UsageError(
+                f"Nothing between {good.label} and {bad.label} can change the package: no file "
+                "that it is built from differs."
+            )
+        return Grain.COMMITS, found
 
-    def inside(self, stage: Stage) -> Iterator[tuple[Grain, SearchRange]]:
-        """What may be searched more finely: the commits of a release, the branch of a merge.
+    def commits_of(self, stage: Stage) -> SearchRange:
+        """The commits of the release that a stage named. Raises ``HarnessError``."""
+        like = self.request.specs[0].revision
+        good, bad = (stage.revision(at, like) for at in stage.search.suspects)
+        return self._candidates.commits(good, bad)
 
-        Raises ``HarnessError`` where the repository cannot be read.
-        """
-        for finding in (*stage.named(Kind.CULPRIT), *stage.named(Kind.RANGE)):
-            if stage.grain is Grain.RELEASES and self.which is not SearchMode.RELEASES:
-                like = self.request.specs[0].revision
-                good, bad = (stage.revision(at, like) for at in (finding.good, finding.bad))
-                yield Grain.COMMITS, self._commits(good, bad)
-            merge = stage.commit_of(finding.bad) if finding.kind is Kind.CULPRIT else None
-            within = self._candidates.inside(merge) if merge else None
-            # Two points are the merge and what was before it: that is known.
-            if within is not None and len(within.points) > FEWEST:
-                yield Grain.BRANCH, within
-
-    def labels(self, stretch: SearchRange) -> tuple[str, ...]:
-        """What the points of a stretch are called: the tags of releases, short ids of commits."""
-        sources = [point.source for point in stretch.points]
-        short = {one.commit[:_SHOWN_DIGITS] for one in sources if isinstance(one, Commit)}
-        commits = [one for one in sources if isinstance(one, Commit)]
-        digits = _SHOWN_DIGITS if len(short) == len(commits) else None
+    def labels(self, found: SearchRange) -> tuple[str, ...]:
+        """What points are called: the tags of releases, short ids of commits."""
+        sources = [point.source for point in found.points]
+        commits = [one.commit for one in sources if isinstance(one, Commit)]
+        digits = (
+            _SHOWN_DIGITS
+            if len({*(one[:_SHOWN_DIGITS] for one in commits)}) == len(commits)
+            else None
+        )
         return tuple(
             one.commit[:digits]
             if isinstance(one, Commit)
@@ -119,9 +96,6 @@ class History:
     @property
     def _candidates(self) -> Candidates:
         return Candidates(self.request.engine, self.request.repositories)
-
-    def _commits(self, good: Revision, bad: Revision) -> SearchRange:
-        return self._candidates.commits(good, bad, all_parents=self.all_parents)
 
 
 class CannotBeMeasured(Exception):
@@ -134,7 +108,7 @@ class CannotBeMeasured(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Stepper:
-    """Measures steps, each in a folder of its own that holds an ordinary comparison."""
+    """Measures the steps of a stage, each in a folder of its own that holds a comparison."""
 
     request: ValidRequest
     metric: Metric
@@ -142,7 +116,7 @@ class Stepper:
     resume: bool
     quiet: bool
     progress: Console
-    python: Interpreter | None
+    python: Interpreter | None = None
     """What all points are measured with."""
 
     def fitted_to(self, stage: Stage) -> "Stepper":
@@ -156,9 +130,9 @@ class Stepper:
         It is inconclusive after ``most_rounds``, or when the budget is spent. Raises
         ``CannotBeMeasured`` about its middle, ``HarnessError`` about its ends.
         """
-        prepared = self._prepare(stage, step)
+        prepared = self._prepare(stage, step.points)
         facts = [prepared.environments[label].facts for label in prepared.labels]
-        known = of_equal_packages(step, [one.package_sha256 for one in facts])
+        known = bisection.of_equal_packages(step, [one.package_sha256 for one in facts])
         if known is not None and not other_packages(prepared.context):
             return known
         folder.mkdir(exist_ok=True)
@@ -178,79 +152,68 @@ class Stepper:
         self._require_runs(stage, step, records)
         return guide.answer()
 
-    def explain(self, stage: Stage, home: Path, kept: list[Sequence[Why]]) -> list[Table]:
-        """The tables of who wakes up in each culprit of a stage, and in what was before it.
+    def explain(self, stage: Stage, folder: Path) -> list[Table]:
+        """The tables of ``--why`` for the culprit of a stage and what was before it.
 
-        By one more run of each; ``kept`` is given all of it. Raises ``HarnessError`` where one of
-        them cannot be installed.
+        Raises ``HarnessError`` where one of them cannot be installed.
         """
+        prepared = self._prepare(stage, stage.search.suspects)
+        folder.mkdir(exist_ok=True)
         shown = []
-        for culprit in stage.named(Kind.CULPRIT):
-            step = Step(
-                number=len(stage.search.answers),
-                question=Question.PROOF,
-                points=(culprit.good, culprit.bad),
-                margin=0.0,
-                faster=False,
-                share=0.0,
-            )
-            prepared = self._prepare(stage, step)
-            folder = home / f"why-{name_of(stage, step)}"
-            folder.mkdir(exist_ok=True)
-            with (
-                RunProgress(self.progress, quiet=self.quiet) as bar,
-                prepared.measuring() as measurer,
-            ):
-                extras = Extras(why=True).at_work(prepared.request, measurer, folder, bar)
-                for scenario in prepared.request.scenarios:
-                    shown += extras.explain(scenario, prepared.labels)
-                    kept.append(why.of(folder, scenario.name))
+        with (
+            RunProgress(self.progress, quiet=self.quiet) as bar,
+            prepared.measuring() as measurer,
+        ):
+            extras = Extras(why=True).at_work(prepared.request, measurer, folder, bar)
+            for scenario in prepared.request.scenarios:
+                shown += extras.explain(scenario, prepared.labels)
         return shown
 
-    def _prepare(self, stage: Stage, step: Step) -> Prepared:
-        middle = step.points[1:-1]
+    def _prepare(self, stage: Stage, points: Sequence[int]) -> Prepared:
+        labels = [stage.labels[point] for point in points]
         try:
-            self._specs(stage, middle)
+            self._specs(stage, points[1:-1])
         except UsageError as error:
             raise CannotBeMeasured(str(error)) from error
-        specs = self._specs(stage, step.points)
+        specs = self._specs(stage, points)
         say = PreparationLog(self.progress, quiet=self.quiet)
         prepared = prepare(replace(self.request, specs=specs), self.progress, say)
-        self._require(stage, step, {label: str(why) for label, why in prepared.errors.items()})
+        _require(labels, {label: str(why) for label, why in prepared.errors.items()})
         return prepared
 
     def _specs(self, stage: Stage, points: Sequence[int]) -> tuple[EnvironmentSpec, ...]:
         """What to install for some points of a stage. Raises ``UsageError``."""
         request = self.request
         chooser = Chooser(request.repositories, request.cache)
-        wheels = stage.grain is Grain.RELEASES
         like = request.specs[0].revision
         revisions = [stage.revision(point, like) for point in points]
+        wheels = stage.grain is Grain.RELEASES
         choice = OriginChoice.WHEEL if wheels else OriginChoice.SOURCE
         wanted = self.python.executable if self.python else request.python
         return chooser.choose(revisions, choice, wanted) if revisions else ()
 
     def _require_runs(self, stage: Stage, step: Step, records: Mapping[str, Record]) -> None:
+        labels = stage.labels_of(step)
         given_up = {
             label: why
-            for label in stage.labels_of(step)
+            for label in labels
             for record in records.values()
             if (why := record.why_given_up(label)) is not None
         }
-        self._require(stage, step, given_up)
+        _require(labels, given_up)
 
-    def _require(self, stage: Stage, step: Step, lacking: Mapping[str, str]) -> None:
-        """Raises about the first point that cannot be measured: an end before the middle."""
-        good, *middle, bad = stage.labels_of(step)
-        for label in (good, bad):
-            if label in lacking:
-                raise HarnessError(
-                    f"{label} cannot be measured, so there is nothing to search from: "
-                    f"{lacking[label]}"
-                )
-        for label in middle:
-            if label in lacking:
-                raise CannotBeMeasured(_brief(lacking[label]))
+
+def _require(labels: Sequence[str], missing: Mapping[str, str]) -> None:
+    """Raises about the first point that cannot be measured: an end before the middle."""
+    good, *middle, bad = labels
+    for label in (good, bad):
+        if label in missing:
+            raise HarnessError(
+                f"{label} cannot be measured, so there is nothing to search from: {missing[label]}"
+            )
+    for label in middle:
+        if label in missing:
+            raise CannotBeMeasured(_brief(missing[label]))
 
 
 def _brief(why: str) -> str:
@@ -271,13 +234,13 @@ class _StepGuide:
         records = list(self.records.values())
         rounds = logs_by_round(records, records[0].context.labels, self.stepper.metric)
         disturbed = [one.disturbed for one in rounds]
-        return bisection_steps.answer(self.step, [one.logs for one in rounds], disturbed)
+        return bisection.answer(self.step, [one.logs for one in rounds], disturbed)
 
     def wants_more(self, scenario: str) -> bool:
         record = self.records[scenario]
         # Three points: one that is given up leaves nothing to compare the others with.
         measurable = all(record.why_given_up(one) is None for one in record.context.labels)
-        return measurable and self.answer().says is StepVerdict.INCONCLUSIVE
+        return measurable and self.answer().verdict is StepVerdict.INCONCLUSIVE
 
     def wants_instruments(self, scenario: str) -> bool:
         return self.stepper.metric.key in INSTRUMENTED and self.wants_more(scenario)
@@ -306,23 +269,3 @@ def to_repeat(request: Request) -> tuple[str, ...]:
     settings = [word for setting in request.settings for word in ("--set", setting)]
     named = [word for name, value in given.items() if value for word in (name, value)]
     return (*named, *settings)
-
-
-class _KeptPoint(msgspec.Struct):
-    label: str
-    missing: str | None
-
-
-class _KeptStage(msgspec.Struct):
-    points: list[_KeptPoint]
-
-
-def missing_in(folder: Path, name: str) -> Mapping[int, Mapping[str, str]]:
-    """What the search that a folder's document is of could not measure, by stage."""
-    document = comparisons.read(folder).documents[name]
-    with reading(folder / f"{name}.json"):
-        stages = msgspec.convert(document["stages"], list[_KeptStage])
-    return {
-        number: {one.label: one.missing for one in stage.points if one.missing is not None}
-        for number, stage in enumerate(stages)
-    }

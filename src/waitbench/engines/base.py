@@ -151,6 +151,8 @@ class Engine(Protocol):
     """What installing it fetches and takes, to be said before, where that is much; else empty."""
     startup_s: float = 0.0
     """Roughly how long it takes until it reads, where that is long; runs may last so much more."""
+    build_paths: Sequence[str] = (":(top)",)
+    """The files that the package is built from, as git's pathspecs; in doubt, a file is."""
     smoke_test: str
     """A Python program that fails where the package was installed but cannot be used.
 
@@ -174,10 +176,6 @@ class Engine(Protocol):
 
     def supports(self, python: Interpreter, read: ReadSource) -> bool:
         """Whether a source tree builds for a Python, as far as its files tell."""
-
-    def affects_build(self, path: str) -> bool:
-        """Whether a file of the source tree may change the package; in doubt, it may."""
-        return True
 
     def traits(self, package: Path) -> Traits:
         """What an installed package can do. ``package`` is its folder in ``site-packages``."""

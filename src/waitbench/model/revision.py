@@ -106,7 +106,7 @@ def typed(beside: Sequence[str], settings: Mapping[str, str]) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class LoggedCommit:
-    """A commit as the repository's log tells of it; all of its text can be shown as it is."""
+    """A commit as the repository's log has it; all of its text can be shown as it is."""
 
     commit: str
     """Full id."""
@@ -115,8 +115,6 @@ class LoggedCommit:
     author: str
     date: str
     """When it was committed, in ISO 8601."""
-    files: tuple[str, ...]
-    """What differs from its first parent."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,12 +122,8 @@ class Point:
     """One state of the package, such as a search may measure."""
 
     source: Release | Commit
-    """What is measured for it: of several commits the oldest, which made the package so; or
-    the good end itself."""
-    commits: tuple[LoggedCommit, ...] = ()
-    """All that are this state, oldest first; none where the point is a release."""
-    inputs: str | None = None
-    """A digest of the files that the package is built from: points with equal ones are equal."""
+    commit: LoggedCommit | None = None
+    """``None`` of a release."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,6 +134,5 @@ class SearchRange:
     """
 
     points: tuple[Point, ...]
-    aside: tuple[LoggedCommit, ...] = ()
-    """What the good end has of its own, where the stretch begins before it because no point of it
-    is the same package. None of these commits is searched."""
+    begins_at_fork: bool = False
+    """Whether the good end is on a branch of its own, and the range begins where that left."""

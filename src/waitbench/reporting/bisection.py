@@ -1,59 +1,70 @@
-"""What a search for a change found -> what is said of it: steps, a document, plain data."""
+"""The result of a search for a change -> a document, progress lines, plain data."""
 
 import shlex
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
-from waitbench.analysis.bisection import End, Finding, Grain, Kind, Searched, Stage
-from waitbench.analysis.bisection_steps import Change, Question, Step, StepAnswer, StepVerdict
+from waitbench.analysis.bisection import (
+    Change,
+    End,
+    Grain,
+    Searched,
+    Stage,
+    Step,
+    StepAnswer,
+    StepVerdict,
+)
 from waitbench.analysis.sequential import ALPHA
-from waitbench.model.revision import LoggedCommit, Release
+from waitbench.model.revision import Release
 from waitbench.reporting.document import Command, Document, Heading, Quote, Sentences, Table
 from waitbench.reporting.formats import format_factor
 from waitbench.system.installation import called
 
 _SHOWN_DIGITS = 10
-_WORTH_SAYING = 10.0
-"""Changes from here on, as a share, are not worth a figure."""
-_MOST_FILES = 8
-_SAME = ": the same package, so that nothing was measured"
-_TOO_FEW = ": too few rounds in which the machine did nothing else"
+_MOST_DETECTABLE = 10.0
+"""From here on, as a share, what would have been found is not worth a figure."""
 _STYLES = {End.FOUND: "green bold", End.RANGE: "yellow bold", End.NO_CHANGE: "bold"}
 
 
 def document(searched: Searched) -> Document:
-    """The headline, the findings, the culprits, every step, and how to repeat it."""
-    commits = (stage.commit_of(finding.bad) for stage, finding in searched.culprits)
+    """The headline, the findings, the culprit, every step, and how to repeat it."""
     steps = _steps(searched)
     return Document(
         headline=headline(searched),
         style=_STYLES.get(searched.end, "yellow bold"),
         blocks=(
-            Sentences([*findings(searched), *remarks(searched)]),
-            *(Quote(_about(commit)) for commit in commits if commit is not None),
+            Sentences([*findings(searched), *_missing(searched), *searched.remarks]),
+            *(
+                Quote(
+                    [
+                        f"{commit.commit[:_SHOWN_DIGITS]} {commit.subject}",
+                        f"{commit.author}, {commit.date}",
+                    ]
+                )
+                for commit in (stage.culprit for stage in searched.proven)
+                if commit is not None
+            ),
             *([steps] if steps.rows else []),
             *map(Command, to_repeat(searched)),
         ),
-        explanation=f"Over all steps together, the chance that anything named here is wrong is "
-        f"{ALPHA:.0%} at most.",
+        explanation=f"The chance that what is named here is wrong is {ALPHA:.0%} at most, over all "
+        "steps together.",
     )
 
 
 def _steps(searched: Searched) -> Table:
-    """A row for each step: its number, what was measured, the answer, the rounds."""
     return Table(
         title="",
-        header=(*map(Heading, ("step", "revisions", "says", "ratio (bounds)")), "rounds"),
+        header=(*map(Heading, ("step", "revisions", "verdict", "ratio (bounds)")), "rounds"),
         folds=True,
         rows=tuple(
             (
                 f"{number}.{step.number + 1}",
                 " … ".join(stage.labels_of(step)),
-                answer.says.value,
+                answer.verdict.value,
                 _ratios(answer),
                 str(answer.rounds),
             )
@@ -63,162 +74,127 @@ def _steps(searched: Searched) -> Table:
     )
 
 
-def _ratios(answer: StepAnswer) -> str:
-    return ", then ".join(map(_ratio_text, answer.changes[1:] or answer.changes))
-
-
-def points(stage: Stage, number: int) -> str:
-    """So many points of a stage, in words."""
-    nouns = {Grain.BRANCH: "commits of what was merged"}
-    return f"{number} {nouns.get(stage.grain, stage.grain.value)}"
-
-
 def headline(searched: Searched) -> str:
-    """What came of it, in one line."""
+    """The result, in one line."""
     what, good, bad = searched.criterion.metric.title, *searched.ends
-    between = f"between {good} and {bad}"
-    changed = _changed(searched.faster)
+    changed = "fell" if searched.faster else "rose"
     if searched.end is End.NO_CHANGE:
         fallen = "fallen" if searched.faster else "risen"
-        return f"NO CHANGE PROVEN: {what} has not {fallen} for certain {between}"
-    if searched.end is End.OPEN and not any(stage.search.answers for stage in searched.stages):
-        return f"OPEN: nothing was measured, so whether {what} {changed} {between} is not known"
+        return f"NO CHANGE PROVEN: {what} has not {fallen} for certain between {good} and {bad}"
     if searched.end is End.OPEN:
-        return f"OPEN: where {what} {changed} {between} is not certain yet"
-    if searched.end is End.GRADUAL:
-        return f"GRADUAL: {what} {changed} {between}, but no single step of it proves itself"
+        return f"OPEN: where {what} {changed} between {good} and {bad} is not certain"
+    names = [stage.suspects[1] for stage in searched.proven]
     if searched.end is End.RANGE:
-        return f"RANGE: {what} {changed} among revisions that cannot be measured"
-    names: dict[Grain, list[str]] = {}
-    for stage, finding in searched.culprits:
-        names.setdefault(stage.grain, []).append(stage.labels[finding.bad])
-    # The finer are inside the coarser ones.
-    return f"FOUND: {what} {changed} with {', in '.join(map(' and '.join, names.values()))}"
+        good, bad = searched.proven[-1].suspects
+        return f"RANGE: {what} {changed} after {good}, up to {bad}"
+    return f"FOUND: {what} {changed} with {', in it '.join(names)}"
 
 
 def findings(searched: Searched) -> list[str]:
-    """A sentence for each part of the history of which something is known, stage by stage."""
-    said = []
-    for stage in searched.stages:
-        said += [_finding(searched, stage, one) for one in stage.search.findings]
-        if stage.search.end is End.NO_CHANGE:
-            said.append(_no_change(searched, stage))
-    return said
+    """A sentence for each stage."""
+    return [_finding(searched, stage) for stage in searched.stages]
 
 
-def remarks(searched: Searched) -> list[str]:
-    """What must not go unsaid besides: what could not be measured, and why a search stopped."""
-    said = [
+def _finding(searched: Searched, stage: Stage) -> str:
+    what = searched.criterion.metric.title
+    changed = "fell" if searched.faster else "rose"
+    good, bad = stage.suspects
+    end, answers = stage.search.end, stage.search.answers
+    ratio = _ratio_text(stage.search.proof) if stage.search.proof else ""
+    if end is End.FOUND:
+        return f"{bad}: {what} {changed} {ratio} against {good}."
+    if end is End.RANGE:
+        return (
+            f"{what} {changed} {ratio} after {good}, up to {bad}. What lies between cannot be "
+            "measured."
+        )
+    if not answers:
+        return f"From {good} to {bad}: nothing was measured."
+    _, last = answers[-1]
+    return _no_change(stage, last) if end is End.NO_CHANGE else _open(searched, stage, last)
+
+
+def _no_change(stage: Stage, last: StepAnswer) -> str:
+    good, bad = stage.suspects
+    built = "" if stage.grain is Grain.RELEASES else ", built here,"
+    if not last.changes:
+        return f"{good} and {bad}{built} are the same package."
+    shown = _ratio_text(last.changes[0])
+    return f"{good} and {bad}{built} do not differ for certain: {shown}{_detectable(last)}."
+
+
+def _open(searched: Searched, stage: Stage, last: StepAnswer) -> str:
+    good, bad = stage.suspects
+    what = searched.criterion.metric.title
+    changed = "fell" if searched.faster else "rose"
+    if last.verdict is StepVerdict.WITHIN:
+        return (
+            f"From {good} to {bad}: {what} {changed}, but no single step of it is certainly beyond "
+            f"{searched.criterion.margin:.0%}."
+        )
+    if last.verdict is StepVerdict.INCONCLUSIVE:
+        return (
+            f"From {good} to {bad}: inconclusive after {last.rounds} rounds{_detectable(last)}. "
+            "More rounds (--max-rounds) or longer runs (--full) may tell."
+        )
+    return f"From {good} to {bad}: not searched to the end."
+
+
+def _missing(searched: Searched) -> list[str]:
+    return [
         f"{stage.labels[point]} cannot be measured: {why}"
         for stage in searched.stages
         for point, why in sorted(stage.missing.items())
     ]
-    return said + list(searched.remarks)
 
 
-def about_aside(stage: Stage, aside: Sequence[LoggedCommit]) -> list[str]:
-    """That the good end has commits of its own, which are not searched; else nothing."""
-    if not aside:
-        return []
-    number = "a commit" if len(aside) == 1 else f"{len(aside)} commits"
-    return [
-        f"The good end has {number} of its own, not in the history of {stage.labels[-1]}: the "
-        f"search begins where they part, at {stage.labels[0]}. What these changed is not searched."
-    ]
-
-
-def to_repeat(searched: Searched) -> list[str]:
-    """The commands that measure each culprit beside what was before it."""
-    # Of a user's own file there is one scenario, which has no name on the command line.
-    is_own = {"--worker", "--dataflow"}.intersection(searched.options)
-    scenarios = [word for name in searched.scenarios for word in ("-s", name)]
-    options = (
-        *(() if is_own else scenarios),
-        "--fail-on",
-        str(searched.criterion),
-        *searched.options,
-    )
-    found = []
-    for stage, one in searched.culprits:
-        labels = (stage.labels[one.good], stage.labels[one.bad])
-        ends = (f"{searched.prefix}{label}{searched.variant}" for label in labels)
-        found.append(f"{called('compare')} {shlex.join((*ends, *options))}")
-    return found
-
-
-def _finding(searched: Searched, stage: Stage, finding: Finding) -> str:
-    good, bad = stage.labels[finding.good], stage.labels[finding.bad]
-    what, changed = searched.criterion.metric.title, _changed(searched.faster)
-    ratio = _ratio_of(_change_of(finding))
-    if finding.kind is Kind.CULPRIT:
-        return f"{bad}: {what} {changed} {ratio} against {good}."
-    if finding.kind is Kind.RANGE:
-        hidden = finding.bad - finding.good
-        return (
-            f"After {good}, up to {bad}: {what} {changed} {ratio} with one of these {hidden}, as "
-            "those between cannot be measured."
-        )
-    if finding.kind is Kind.GRADUAL:
-        return f"From {good} to {bad}: {what} {changed} {ratio}, and no single step proves itself."
-    if finding.kind is Kind.INCONCLUSIVE:
-        rounds = finding.answer.rounds if finding.answer else 0
-        return (
-            f"From {good} to {bad}: inconclusive after {rounds} rounds"
-            f"{_found_by(_change_of(finding), finding.answer)}. More rounds (--max-rounds) or "
-            "longer runs (--full) may tell."
-        )
-    return f"From {good} to {bad}: not searched yet."
-
-
-def _no_change(searched: Searched, stage: Stage) -> str:
-    _, answer = stage.search.answers[0]
-    built = "" if stage.grain is Grain.RELEASES else ", built here,"
-    first, last = stage.labels[0], stage.labels[-1]
-    if not answer.changes:
-        return f"{first} and {last}{built} {_answer_text(answer)}."
-    return (
-        f"{first} and {last}{built} do not differ for certain: {_ratio_of(answer.changes[0])}"
-        f"{_found_by(answer.changes[0], answer)}."
-    )
-
-
-def _change_of(finding: Finding) -> Change | None:
-    """What the finding's answer says of its own part; ``None`` with too few rounds."""
-    changes = finding.answer.changes if finding.answer else ()
-    of_part = (one for one in changes if (one.good, one.bad) == (finding.good, finding.bad))
-    return next(of_part, None)
-
-
-def _ratio_of(change: Change | None) -> str:
-    return _ratio_text(change) if change else "by an unknown factor"
-
-
-def _found_by(change: Change | None, answer: StepAnswer | None) -> str:
-    if answer is not None and answer.is_disturbed:
-        return "; in most rounds other programs used the machine, which proves nothing"
-    if change is None:
-        return ""
-    share = change.would_have_found
-    if share >= _WORTH_SAYING:
+def _detectable(answer: StepAnswer) -> str:
+    if answer.is_disturbed:
+        return "; other programs used the machine in most rounds"
+    share = answer.changes[0].detectable
+    if share >= _MOST_DETECTABLE:
         return "; too noisy to find anything"
     return f"; a change of {share * 100:.2g} % would have been found, 95 % of the time"
 
 
+def to_repeat(searched: Searched) -> list[str]:
+    """The commands that measure what was named beside what was before it, and search a merge."""
+    # A file of the user's own has one scenario, which has no name on the command line.
+    is_own = {"--worker", "--dataflow"}.intersection(searched.options)
+    scenarios = () if is_own else [word for name in searched.scenarios for word in ("-s", name)]
+    options = (*scenarios, "--fail-on", str(searched.criterion), *searched.options)
+    commands = []
+    for stage in searched.proven:
+        ends = [f"{searched.prefix}{label}{searched.variant}" for label in stage.suspects]
+        commands.append(f"{called('compare')} {shlex.join((*ends, *options))}")
+    merge = searched.proven[-1].culprit if searched.proven else None
+    if merge is not None and len(merge.parents) > 1:
+        ends = [
+            f"{searched.prefix}{one[:_SHOWN_DIGITS]}{searched.variant}" for one in merge.parents[:2]
+        ]
+        find = ("--find", "faster") if searched.faster else ()
+        commands.append(f"{called('bisect')} {shlex.join((*ends, *find, *options))}")
+    return commands
+
+
 def _step_text(stage: Stage, step: Step) -> str:
-    """What a step is about to measure."""
     good, *middle, bad = stage.labels_of(step)
-    if step.question is Question.ENDPOINTS:
+    if middle:
+        return f"{middle[0]}, between {good} and {bad}: like which of them?"
+    if step.number == 0:
         return f"the ends, {good} and {bad}: is there a change at all?"
-    if step.question is Question.PROOF:
-        return f"{bad} against {good}: is this it?"
-    return f"{middle[0]}, between {good} and {bad}: like which of them?"
+    return f"{bad} against {good}: is this it?"
 
 
 def _answer_text(answer: StepAnswer) -> str:
-    """What a step said, with the ratios that it rests on."""
-    if not answer.changes:
-        return answer.says.value + (_TOO_FEW if answer.says is StepVerdict.INCONCLUSIVE else _SAME)
-    return f"{answer.says.value}: {_ratios(answer)}, {answer.rounds} rounds"
+    if answer.changes:
+        return f"{answer.verdict.value}: {_ratios(answer)}, {answer.rounds} rounds"
+    too_few = answer.verdict is StepVerdict.INCONCLUSIVE
+    return f"{answer.verdict.value}: {'too few rounds' if too_few else 'the same package'}"
+
+
+def _ratios(answer: StepAnswer) -> str:
+    return ", then ".join(map(_ratio_text, answer.changes[1:] or answer.changes))
 
 
 def _ratio_text(change: Change) -> str:
@@ -226,36 +202,21 @@ def _ratio_text(change: Change) -> str:
     return f"{format_factor(change.ratio)} ({change.low:.3g}–{change.high:.3g})"
 
 
-def _about(commit: LoggedCommit) -> list[str]:
-    """Who changed what, line by line."""
-    files = list(commit.files[:_MOST_FILES])
-    if len(commit.files) > _MOST_FILES:
-        files.append(f"{len(commit.files) - _MOST_FILES} more")
-    return [
-        f"{commit.commit[:_SHOWN_DIGITS]} {commit.subject}",
-        f"{commit.author}, {commit.date}",
-        f"files: {', '.join(files) or 'none'}",
-    ]
-
-
-def _changed(faster: bool) -> str:
-    return "fell" if faster else "rose"
-
-
 @dataclass(frozen=True)
 class Steps:
-    """Says how far a search is."""
+    """Reports how far a search is."""
 
     console: Console
     quiet: bool
 
     def begin(self, stage: Stage, step: Step) -> None:
         """A step is about to be measured."""
-        left = sum(1 for point in range(len(stage.points)) if point not in stage.missing)
-        number = f"step {step.number + 1}, {points(stage, left)}"
+        good, bad = stage.search.suspects
+        left = sum(1 for point in range(good, bad + 1) if point not in stage.missing)
+        number = f"step {step.number + 1}, {left} {stage.grain.value} left"
         self._say(f"{number}: {_step_text(stage, step)}", "bold")
 
-    def lack(self, stage: Stage, point: int, why: str) -> None:
+    def missing(self, stage: Stage, point: int, why: str) -> None:
         """A point cannot be measured; another one takes its place."""
         self._say(f"{stage.labels[point]} cannot be measured: {why}", "yellow")
 
@@ -290,25 +251,21 @@ def _plain_stage(stage: Stage) -> dict[str, Any]:
     return {
         "grain": stage.grain.value,
         "end": stage.search.end.value,
+        "suspects": list(stage.suspects),
         "points": [
             {
                 "label": label,
                 "release": point.source.version if isinstance(point.source, Release) else None,
-                "commits": [{**asdict(one), "files": len(one.files)} for one in point.commits],
+                "commit": asdict(point.commit) if point.commit else None,
                 "missing": stage.missing.get(number),
             }
             for number, (label, point) in enumerate(zip(stage.labels, stage.points, strict=True))
         ],
-        "findings": [
-            {"kind": one.kind.value, "good": stage.labels[one.good], "bad": stage.labels[one.bad]}
-            for one in stage.search.findings
-        ],
         "steps": [
             {
-                "question": step.question.value,
                 "points": list(stage.labels_of(step)),
                 "share_of_error": step.share,
-                "says": answer.says.value,
+                "verdict": answer.verdict.value,
                 "rounds": answer.rounds,
                 "changes": [asdict(change) for change in answer.changes],
             }

@@ -22,12 +22,12 @@ from waitbench.model.scenario import ALARM, KAFKA, NEXT_AWAKE, WINDOW, Scenario,
 
 _RELEASE = re.compile(r"v?\d+(\.\d+)+((a|b|rc|\.dev|\.post|-alpha\.|-beta\.|-rc\.)\d+)?")
 
-_NO_INPUT = re.compile(
-    r"(\.github|apidocs|docs|examples|pytests|requirements)/.*"
-    r"|[^/]*\.(md|sh)|Dockerfile[^/]*|COPYRIGHT|LICENSE|justfile|requirements\.txt"
-    r"|conftest\.py|stubgen\.py|vermin[^/]*\.ini|\.(cbfmt|pre-commit-config|readthedocs)\.\w+",
-    re.DOTALL,
-)
+_NOT_BUILT_FROM = (
+    ".github", "apidocs", "docs", "examples", "pytests", "requirements",
+    "*.md", "*.sh", "Dockerfile*", "COPYRIGHT", "LICENSE", "justfile", "requirements.txt",
+    "conftest.py", "stubgen.py", "vermin*.ini", ".cbfmt.*", ".pre-commit-config.*",
+    ".readthedocs.*",
+)  # fmt: skip
 """What no build looks at, or only for the metadata. Not ``migrations/``, which sqlx compiles in."""
 
 _AWAKE = "awake_ms"
@@ -52,6 +52,7 @@ class Bytewax(Engine):
     topologies: tuple[str, ...] = ("single", "cluster", "launcher")
     settings: Mapping[str, Knob] = MappingProxyType({_AWAKE: Knob(default="0", uses=NEXT_AWAKE)})
     smoke_test = "import bytewax.run, bytewax.dataflow"
+    build_paths = (":(top)", *(f":(top,exclude,glob){one}" for one in _NOT_BUILT_FROM))
     builder: Builder = CargoBuilder(
         "bytewax",
         {
@@ -72,9 +73,6 @@ class Bytewax(Engine):
 
     def supports(self, python: Interpreter, read: ReadSource) -> bool:
         return supports_python(python, read)
-
-    def affects_build(self, path: str) -> bool:
-        return not _NO_INPUT.fullmatch(path)
 
     def traits(self, package: Path) -> Traits:
         run_module, inputs_module = (_text(package / name) for name in ("run.py", "inputs.py"))

@@ -1,11 +1,10 @@
-"""Every point that a search measured, along the history: where a cost changed, at one glance."""
+"""The points that a search measured, along the history: where a cost changed."""
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
-from waitbench.analysis.bisection import Kind, Searched, Stage, along
-from waitbench.reporting.bisection import points
+from waitbench.analysis.bisection import Change, End, Searched, Stage
 from waitbench.reporting.charts import style
 from waitbench.reporting.shortening import shorten_apart
 
@@ -18,7 +17,7 @@ def draw(searched: Searched) -> Figure | None:
 
     ``None`` where nothing was measured.
     """
-    stages = [stage for stage in searched.stages if len(along(stage)) > 1]
+    stages = [stage for stage in searched.stages if _changes(stage)]
     if not stages:
         return None
     figure = Figure(figsize=(10, 3.4 * len(stages) + 0.6), layout="constrained")
@@ -31,21 +30,31 @@ def draw(searched: Searched) -> Figure | None:
     return figure
 
 
+def _changes(stage: Stage) -> list[Change]:
+    """For each step the change from its good end to its middle, or to its bad end."""
+    return [
+        answer.changes[-2] if len(answer.changes) > 1 else answer.changes[0]
+        for _, answer in stage.search.answers
+        if answer.changes
+    ]
+
+
 def _draw_stage(axes: Axes, stage: Stage) -> None:
-    placed = along(stage)
-    places = [one.point for one in placed]
-    ratios = [one.ratio for one in placed]
+    changes = _changes(stage)
+    places = [one.bad for one in changes]
+    ratios = [one.ratio for one in changes]
     arms = [
-        [one.ratio - one.low for one in placed],
-        [max(0.0, min(one.high, one.ratio * 10) - one.ratio) for one in placed],
+        [one.ratio - one.low for one in changes],
+        [max(0.0, min(one.high, one.ratio * 10) - one.ratio) for one in changes],
     ]
     axes.errorbar(
         places, ratios, yerr=arms, fmt="o", color=style.colour(0), capsize=2.5, elinewidth=1.2
     )
-    for culprit in stage.named(Kind.CULPRIT):
-        axes.axvspan(culprit.good, culprit.bad, color=_CULPRIT, alpha=0.2)
+    if stage.search.end in (End.FOUND, End.RANGE):
+        axes.axvspan(*stage.search.suspects, color=_CULPRIT, alpha=0.2)
     for point in stage.missing:
         axes.axvline(point, color=style.GREY, linestyle=":", linewidth=0.8)
+    places = sorted({*places, 0})
     labels = shorten_apart([stage.labels[point] for point in places], _MOST_CHARACTERS)
     axes.set_xticks(places, labels, rotation=45, ha="right", fontsize=8)
     axes.set_xlim(-0.5, len(stage.points) - 0.5)
@@ -53,10 +62,10 @@ def _draw_stage(axes: Axes, stage: Stage) -> None:
     axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     style.write_plainly(axes.yaxis)
     axes.yaxis.set_minor_formatter(NullFormatter())
-    axes.set_ylabel("ratio to the first")
+    axes.set_ylabel("ratio to the good end of the step")
     axes.set_title(
-        f"{points(stage, len(stage.points))}: those measured, bounds over all looks; shaded: "
-        "the proven step; dotted: cannot be measured",
+        f"{len(stage.points)} {stage.grain.value}; bounds over all looks; shaded: the proven step; "
+        "dotted: cannot be measured",
         fontsize=9,
         color=style.GREY,
     )
