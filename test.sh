@@ -15,7 +15,7 @@ bin=$(dirname "$bench_python")
 "$bin/ruff" format --check .
 "$bin/mypy"
 "$bin/lint-imports"
-"$bin/shellcheck" --external-sources ./*.sh ./waitbench src/*.sh comment/*.sh examples/workers/*.sh .ci/run
+"$bin/shellcheck" --external-sources ./*.sh ./waitbench src/*.sh comment/*.sh workers/*/*.sh .ci/run
 # Three files at a time: most tests wait, none asserts on a time or heeds what else the machine does.
 # In our order, slow ones first (tests/conftest.py); xdist's own begins with those of many tests.
 side_by_side=(--numprocesses 3 --dist loadfile --no-loadscope-reorder --durations 10)

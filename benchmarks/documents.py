@@ -32,6 +32,7 @@ _SHARE = "tests/cluster/test_sharing.py::test_merged_shares_mean_what_one_machin
 _ON_DASK = "tests/cluster/test_on_dask.py::test_two_workers_find_what_one_machine_finds"
 _TRACK = "tests/commands/test_tracking.py::test_each_night_measures_what_is_missing"
 _SERVICE = "tests/services/test_interface.py::test_vectors_are_the_models_own"
+_VARIANTS = "tests/commands/test_worker_variants.py::test_variants_are_compared_by_what_they_write"
 _EXAMPLE = "tests/real/test_worker_examples.py::test_an_example_gives_a_measurement"
 _UNWATCHED = "BENCH_UNWATCHED=1 .bench/venv/bin/python tests/runner_with_standin.py compare"
 """``./compare.sh`` where rounds count whatever else the machine does: else a gate stays open."""
@@ -47,11 +48,11 @@ SHORTENED: Mapping[str, str] = {
     "./compare.sh v0.16.0 v0.16.1 -s partitioned-long-input --why": (
         f"./compare.sh v0.16.0 v0.16.1 {_ONE} {_BRIEF} --why"
     ),
-    "./compare.sh --worker examples/workers/rq.toml 2.1.0 2.2.0": (
-        "./compare.sh --worker examples/workers/rq.toml 2.1.0 2.2.0 --rounds 2"
+    "./compare.sh --worker workers/queues/rq.toml 2.1.0 2.2.0": (
+        "./compare.sh --worker workers/queues/rq.toml 2.1.0 2.2.0 --rounds 2"
     ),
-    "./compare.sh --worker examples/workers/rq.toml 2.1.0 2.2.0 --why": (
-        "./compare.sh --worker examples/workers/rq.toml 2.1.0 2.2.0 --rounds 2 --why"
+    "./compare.sh --worker workers/queues/rq.toml 2.1.0 2.2.0 --why": (
+        "./compare.sh --worker workers/queues/rq.toml 2.1.0 2.2.0 --rounds 2 --why"
     ),
     "./compare.sh --worker mine.toml before=./worker-1 after=./worker-2": (
         "./compare.sh --worker mine.toml before=./worker-1 after=./worker-2 --rounds 2"
@@ -86,7 +87,10 @@ SHORTENED: Mapping[str, str] = {
 
 TESTED: Mapping[str, str] = {
     "./test.sh": "tests/test_setup.py::test_a_python_without_venv_gets_its_environment",
-    "./compare.sh --worker examples/workers/rq.toml 2.1.0 2.2.0 --gate": _EXAMPLE,
+    "./compare.sh --worker workers/queues/rq.toml 2.1.0 2.2.0 --gate": _EXAMPLE,
+    "./compare.sh --worker load.toml blocking nonblocking": _VARIANTS,
+    "./compare.sh --worker load.toml blocking nonblocking -s large --set calls=200 "
+    "--fail-on call-time-p99:10%": _VARIANTS,
     "./waitbench workers": _EXAMPLE,
     "./waitbench load": (
         "tests/real/test_families.py::test_a_load_is_put_on_the_services_and_kept"

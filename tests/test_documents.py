@@ -11,7 +11,7 @@ import pytest
 from waitbench.system.places import ROOT
 
 DOCUMENTS = sorted(
-    path for pattern in ("*.md", "docs/**/*.md", "results/README.md") for path in ROOT.glob(pattern)
+    path for pattern in ("*.md", "docs/**/*.md", "*/README.md") for path in ROOT.glob(pattern)
 )
 WIDEST = 120
 LONGEST_README, LONGEST_SENTENCE = 700, 35

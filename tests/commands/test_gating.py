@@ -10,7 +10,7 @@ import pytest
 from waitbench.analysis.criteria import DEFAULTS, parse
 from waitbench.engines import worker_file
 from waitbench.families import ALL, METRICS
-from waitbench.families.worker.scenarios import scenario_of
+from waitbench.families.worker.scenarios import scenarios_of
 from waitbench.model.errors import HarnessError, UsageError
 from waitbench.model.metrics import Instruments
 from waitbench.pipeline import concluding, gating
@@ -74,9 +74,9 @@ def test_with_all_instruments_nothing_is_left_out() -> None:
 def test_of_a_worker_that_nothing_wakes_up_lateness_is_not_asked(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_text("command = '{revision}'\n")
-    silent = scenario_of(worker_file.read(path), quick=True)
+    (silent,) = scenarios_of(worker_file.read(path), quick=True)
     path.write_text("command = '{revision}'\npoke = { command = 'true' }\n")
-    poked = scenario_of(worker_file.read(path), quick=True)
+    (poked,) = scenarios_of(worker_file.read(path), quick=True)
     gate = Gate(criteria=(*DEFAULTS, *parse(["latency:1%"], METRICS)), most_rounds=10)
     every = Instruments(tracepoint=0, sampler=True)
     assert gate.supported_by(every, (poked,)) == gate

@@ -115,7 +115,7 @@ def test_a_service_that_is_not_there_is_no_figure(
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--scenario", "dynamic"), "--scenario does not go with --worker"),
+        (("--scenario", "dynamic"), "--scenario 'dynamic' matches none of: mine"),
         (("--set", "interval=1"), "set window=SECONDS"),
         (("--after", "1"), "--after and --for go with --dataflow"),
     ],

@@ -23,7 +23,7 @@ from waitbench.pipeline.gating import Gate
 from waitbench.reporting.markdown import render_table
 from waitbench.system.places import ROOT
 
-EXAMPLES = sorted(FOLDER.glob("*.toml"))
+EXAMPLES = sorted(FOLDER.glob("*/*.toml"))
 
 
 def write(folder: Path, name: str, pause_s: float, more: str = "") -> Path:
@@ -42,11 +42,11 @@ def write(folder: Path, name: str, pause_s: float, more: str = "") -> Path:
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_an_example_is_whole_and_explains_itself(path: Path) -> None:
     found = worker_file.read(path)
-    assert found.versions
-    assert found.poke is not None
+    assert found.revisions
+    assert found.poke is not None or found.ends_by_itself
     assert path.read_text("utf-8").startswith("# ")
     assert all(one.install or "{python}" in one.command[0] for one in found.services.values())
-    assert found.package or found.install
+    assert found.package or found.variants or found.install
 
 
 def test_the_example_of_the_document_is_read_and_its_reference_has_every_key(
@@ -59,12 +59,14 @@ def test_the_example_of_the_document_is_read_and_its_reference_has_every_key(
     path = tmp_path / "mine.toml"
     path.write_text(example)
     assert worker_file.read(path).package == "rq"
-    for table in ("", "[poke]\n", "[services.redis]\n"):
+    for table in ("", "[poke]\n", "[services.redis]\n", "[metrics.time]\n"):
         path.write_text(f"{table}unknown = 1\n")
         with pytest.raises(UsageError) as refused:
             worker_file.read(path)
         keys = re.findall(r"[\w.]+", str(refused.value).partition("There are: ")[2])
-        names = [key.rstrip(".").replace("services", "services.NAME") for key in keys]
+        named = {one: f"{one}.NAME" for one in ("services", "metrics", "scenarios")}
+        names = [named.get(key.rstrip("."), key.rstrip(".")) for key in keys]
+        assert names
         assert [name for name in names if f"| `{name}` |" not in document] == []
 
 
@@ -73,12 +75,13 @@ def test_the_example_of_the_document_is_read_and_its_reference_has_every_key(
     [
         (["lonely"], "no worker file (*.toml) in"),
         (["nowhere.toml"], "cannot be read"),
+        (["ends.toml"], "ends by itself, so it does not wait"),
         (["silent.toml"], "does not say which versions to measure"),
         (["a.toml", "lonely/../a.toml"], "Two worker files are called 'a'"),
         (["a.toml", "--rounds", "0"], "--rounds 0: must be at least 1"),
-        (["a.toml", "--set", "widow=1"], "--set widow=1: of a worker, set window=SECONDS"),
+        (["a.toml", "--set", "widow=1"], "--set widow=1: of this worker, set window=SECONDS"),
         (["a.toml", "--results", "full"], "'full'"),
-        (["unknown.toml"], "line 6: windows: is not known here"),
+        (["unknown.toml"], "windows: is not known here. Did you mean window?"),
     ],
 )
 def test_what_cannot_be_understood_is_refused_before_anything_is_measured(
@@ -88,6 +91,7 @@ def test_what_cannot_be_understood_is_refused_before_anything_is_measured(
     (tmp_path / "lonely").mkdir()
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "of.txt").touch()
+    (tmp_path / "ends.toml").write_text("command = '{revision}'\nwindow = 'until-exit'\n")
     (tmp_path / "silent.toml").write_text("command = '{revision}'\n")
     write(tmp_path, "a", 1)
     write(tmp_path, "unknown", 1, "windows = 3\n")

@@ -537,3 +537,67 @@ def test_a_copy_that_ends_by_itself_ends_all_and_is_said(tmp_path: Path) -> None
     code = COPY.replace("while True:", 'while os.getcwd().endswith("work"):')
     found = launch(tmp_path, code + "sys.exit(7)\n", copies=2)
     assert (found.exit_code, "with exit code 7" in found.failure) == (1, True)
+
+
+UNTIL_EXIT = "window = 'until-exit'\nready = { log = 'up', within = 20 }\nstop_within = 20\n"
+ENDS = """
+import subprocess, sys, time
+print("up", flush=True)
+subprocess.run([sys.executable, "-S", "-c", "sum(range(3_000_000))"], check=True)
+time.sleep(0.2)
+"""
+
+
+@pytest.mark.parametrize("program", [("-I", str(_WORKER_LAUNCH)), ("-c", "")])
+def test_what_ends_by_itself_is_judged_until_all_of_it_has_ended(
+    program: Sequence[str], tmp_path: Path
+) -> None:
+    if program[0] == "-c":
+        program = ("-c", WITHOUT_COUNTERS, str(PACKAGE.parent))
+    found = launch(tmp_path, ENDS, UNTIL_EXIT, program=program)
+    assert found.exit_code == 0, found.failure
+    totals = found.worker["totals"]
+    assert totals["window_s"] == pytest.approx(found.rise("monotonic_ns") / 1e9)
+    assert 0 < totals["window_cpu_s"] == pytest.approx(found.rise("user_s"))
+    assert not {"memory_bytes", "stop_s"} & totals.keys()
+    assert found.worker["end_of_input"] == found.worker["exit"]
+
+
+def test_what_has_no_time_to_get_ready_is_judged_from_its_start(tmp_path: Path) -> None:
+    found = launch(tmp_path, "print('done')", "window = 'until-exit'\n")
+    assert found.exit_code == 0, found.failure
+    assert found.worker["totals"]["window_s"] > 0
+
+
+@pytest.mark.parametrize(
+    ("code", "more", "said"),
+    [
+        ("print('up', flush=True); raise SystemExit(3)", UNTIL_EXIT, "it ended with exit code 3"),
+        ("import os; print('up', flush=True); os.kill(os.getpid(), 9)", UNTIL_EXIT, "by SIGKILL"),
+        ("print('down')", UNTIL_EXIT, "it ended with exit code 0 before it was ready"),
+        (
+            "import os, time\nprint('up', flush=True)\nif os.fork() == 0: time.sleep(99)",
+            UNTIL_EXIT.replace("stop_within = 20", "stop_within = 0.3"),
+            "1 of its processes still ran 0.3 s after it had ended; killed",
+        ),
+    ],
+)
+def test_what_does_not_end_well_is_no_measurement(
+    code: str, more: str, said: str, tmp_path: Path
+) -> None:
+    found = launch(tmp_path, code, more)
+    assert found.exit_code == 1
+    assert said in found.failure
+
+
+@pytest.mark.parametrize(("code", "exit_code"), [("", 0), ("import sys; sys.exit(3)", 1)])
+def test_copies_that_end_by_themselves_are_all_waited_for(
+    code: str, exit_code: int, tmp_path: Path
+) -> None:
+    slow = "import os, time\nprint('up', flush=True)\nif os.getcwd().endswith('work-1'):\n"
+    slow += f"    time.sleep(0.5)\n    print('late', flush=True)\nelse:\n    pass\n{code}\n"
+    found = launch(tmp_path, slow, UNTIL_EXIT, copies=2)
+    assert found.exit_code == exit_code, found.failure
+    said = (tmp_path / "run" / "stdout").read_text().split()
+    assert ("late" in said) == (exit_code == 0)
+    assert ("with exit code 3" in found.failure) == bool(exit_code)

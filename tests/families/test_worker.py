@@ -9,7 +9,7 @@ from tests.records import context
 from waitbench.analysis.criteria import DEFAULTS, ask
 from waitbench.engines import worker_file
 from waitbench.families import selection
-from waitbench.families.worker.scenarios import scenario_of
+from waitbench.families.worker.scenarios import scenarios_of
 from waitbench.model.errors import HarnessError, UsageError
 from waitbench.model.record import Record
 from waitbench.model.scenario import Service
@@ -28,7 +28,7 @@ install = "apt-get install other"
 def service(folder: Path, program: str = "{python}", ready: str = "ready.sh") -> Service:
     path = folder / "mine.toml"
     path.write_text(SERVICE.replace("PROGRAM", program).replace("READY", ready))
-    scenario = scenario_of(worker_file.read(path), quick=False)
+    (scenario,) = scenarios_of(worker_file.read(path), quick=False)
     assert scenario.family.services is not None
     (found,) = scenario.family.services(scenario.parameters).services
     return found
@@ -57,7 +57,7 @@ def test_a_service_is_up_when_its_command_says_so(tmp_path: Path) -> None:
 def test_a_service_that_is_up_by_its_port_has_not_been_connected_to(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_text("command = '{revision}'\n[services.other]\ncommand = 'serve {port}'\n")
-    scenario = scenario_of(worker_file.read(path), quick=False)
+    (scenario,) = scenarios_of(worker_file.read(path), quick=False)
     assert scenario.family.services is not None
     (found,) = scenario.family.services(scenario.parameters).services
     assert found.is_up is not None
@@ -82,7 +82,7 @@ def test_a_gate_asks_for_memory_and_cpu_after_start_up_and_not_for_what_is_ours_
 ) -> None:
     path = tmp_path / "mine.toml"
     path.write_text("command = '{revision}'\n[poke]\ncommand = 'true'\n")
-    scenario = scenario_of(worker_file.read(path), quick=True)
+    (scenario,) = scenarios_of(worker_file.read(path), quick=True)
     record = Record(
         scenario="mine", family="worker", parameters={}, context=context(["a", "b"]), waits=True,
         metrics=scenario.metrics,
@@ -103,10 +103,72 @@ def test_parameters_fill_the_commands_of_services_with_what_the_scenario_has(
     )
     worker = worker_file.read(path)
     for settings, filled in (((), "4"), (("jobs=8",), "8")):
-        scenario = selection.of_worker(worker, settings, quick=False)
+        (scenario,) = selection.of_worker(worker, (), settings, quick=False)
         assert scenario.family.services is not None
         (found,) = scenario.family.services(scenario.parameters).services
         assert found.command is not None
         assert found.command(1, Path("/run"), Path("/python")) == ["serve", filled, "a"]
     with pytest.raises(UsageError, match=r"set window=SECONDS, jobs=VALUE, name=VALUE\."):
-        selection.of_worker(worker, ("other=1",), quick=False)
+        selection.of_worker(worker, (), ("other=1",), quick=False)
+
+
+SCENARIOS = """
+command = "{revision} {size} {mode}"
+parameters = { size = 10, mode = "a" }
+[scenarios.small]
+size = 1
+[scenarios.large]
+size = 100
+mode = "b"
+"""
+
+
+def test_scenarios_are_named_sets_of_parameters_over_the_defaults(tmp_path: Path) -> None:
+    path = tmp_path / "load.toml"
+    path.write_text(SCENARIOS)
+    worker = worker_file.read(path)
+
+    def sizes(*patterns: str, settings: tuple[str, ...] = ()) -> dict[str, object]:
+        chosen = selection.of_worker(worker, patterns, settings, quick=False)
+        return {one.name: one.parameters["size"] for one in chosen}
+
+    assert sizes() == {"load-small": 1, "load-large": 100}
+    assert sizes("small") == sizes("load-s*") == {"load-small": 1}
+    assert sizes("*l*", settings=("size=7",)) == {"load-small": 7, "load-large": 7}
+    modes = [one.parameters["mode"] for one in selection.of_worker(worker, (), (), quick=False)]
+    assert modes == ["a", "b"]
+    with pytest.raises(UsageError, match=r"--scenario 'x' matches none of: small, large\."):
+        sizes("x")
+
+
+def test_what_ends_by_itself_works_and_has_nothing_of_what_waiting_costs(tmp_path: Path) -> None:
+    path = tmp_path / "load.toml"
+    text = "command = '{revision} {metrics}'\n[metrics.call-time]\nshow = ['p99']\n"
+    path.write_text(text)
+    (waiting,) = scenarios_of(worker_file.read(path), quick=False)
+    path.write_text(f"window = 'until-exit'\n{text}")
+    (working,) = scenarios_of(worker_file.read(path), quick=False)
+    assert (waiting.waits, waiting.works) == (True, False)
+    assert (working.waits, working.works) == (False, True)
+    assert "window" not in working.parameters
+    names = [{one.name for one in scenario.metrics} for scenario in (waiting, working)]
+    of_waiting = {"steady", "wakeups", "syscalls", "memory", "stop"}
+    assert of_waiting <= names[0]
+    assert not of_waiting & names[1]
+    assert {"cpu", "window", "cpu-window"} <= names[1]
+    assert all("call-time-p99" in one for one in names)
+
+
+def test_a_service_is_told_the_port_of_the_one_before_it(tmp_path: Path) -> None:
+    path = tmp_path / "load.toml"
+    path.write_text(
+        "command = '{revision}'\n[services.model]\ncommand = 'serve {port}'\n"
+        "[services.proxy]\ncommand = 'proxy {port} {model.port}'\n"
+    )
+    (scenario,) = scenarios_of(worker_file.read(path), quick=False)
+    assert scenario.family.services is not None
+    model, proxy = scenario.family.services(scenario.parameters).services
+    assert model.command is not None
+    assert proxy.command is not None
+    model.command(1001, Path("/model"), Path("/python"))
+    assert proxy.command(1002, Path("/proxy"), Path("/python")) == ["proxy", "1002", "1001"]

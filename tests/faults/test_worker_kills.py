@@ -1,7 +1,7 @@
 """Comparisons of a worker that is a command, with a service, that are killed at any moment.
 
 FAULT_TRIALS says how many: a hundred take a quarter of an hour. FAULT_WORKER and FAULT_REVISION
-name another worker file than this one, such as ``examples/workers/rq.toml`` and ``2.2.0``.
+name another worker file than this one, such as ``workers/queues/rq.toml`` and ``2.2.0``.
 """
 
 import os

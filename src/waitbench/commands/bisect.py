@@ -130,7 +130,7 @@ def bisect(
     """
     if releases and commits:
         raise UsageError("--releases and --commits: one kind only, or neither for both.")
-    criterion = _criterion(fail_on, max_rounds)
+    criterion = _criterion(fail_on, max_rounds, request.worker)
     asked_for = replace(
         request,
         revisions=(good, bad),
@@ -154,9 +154,10 @@ def bisect(
     raise typer.Exit(bisecting.bisect(asked_for))
 
 
-def _criterion(text: str, max_rounds: int) -> Criterion:
+def _criterion(text: str, max_rounds: int, worker: str | None) -> Criterion:
     """Raises ``UsageError`` for what a search cannot heed."""
-    (criterion,) = gating.read_criteria([text], max_rounds, defaults=False)
+    known = gating.metrics_known(worker)
+    (criterion,) = gating.read_criteria([text], max_rounds, defaults=False, metrics=known)
     if criterion.floor or criterion.alone or criterion.together:
         raise UsageError(f"--fail-on {text!r}: a search takes METRIC:PERCENT% only.")
     return criterion

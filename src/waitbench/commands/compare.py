@@ -149,14 +149,15 @@ def compare(
     ] = False,
 ) -> None:
     """Build an environment for each revision, measure them side by side, tabulate, chart."""
+    known = gating.metrics_known(request.worker)
     asked = Gate(
-        criteria=gating.read_criteria(fail_on, max_rounds, defaults=gate),
+        criteria=gating.read_criteria(fail_on, max_rounds, defaults=gate, metrics=known),
         most_rounds=gating.last_look(max_rounds),
         budget_s=budget,
         inconclusive_passes=inconclusive is Inconclusive.PASS,
         fail_fast=fail_fast,
         full=full and (scan is None or gate or bool(fail_on)),
-        acceptances=() if accepted is None else gating.read_accepted(accepted),
+        acceptances=() if accepted is None else gating.read_accepted(accepted, metrics=known),
     )
     asked_for = replace(
         request,

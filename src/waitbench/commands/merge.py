@@ -75,7 +75,7 @@ class Merging:
         then.
         """
         found = shares.merge([shares.read(folder) for folder in named])
-        gate = Gate.read_settings(found.settings)
+        gate = Gate.read_settings(found.settings, found.records)
         gate.validate()
         for sentence in found.unknown:
             self.output.progress.print(sentence, style="yellow", soft_wrap=True)

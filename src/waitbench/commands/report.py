@@ -104,7 +104,7 @@ def _print(contents: Contents, output: Output) -> list[str]:
 def _verdict(contents: Contents) -> GateVerdict | None:
     """What its gate says; ``None`` without a gate, of a share, and of another version's."""
     with suppress(UsageError):
-        gate = Gate.read_settings(contents.settings)
+        gate = Gate.read_settings(contents.settings, contents.records)
         if gate.is_on and "share" not in contents.settings:
             return gate.conclude(contents.records)
     return None

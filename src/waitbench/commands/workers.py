@@ -36,8 +36,8 @@ from waitbench.system.places import RESULTS, WORKERS, shown
 EXAMPLES = """
 \b
 Examples:
-  ./waitbench workers                                # what the examples cost: half an hour
-  ./waitbench workers examples/workers/rq.toml mine.toml --rounds 5
+  ./waitbench workers                                # what those of workers/ cost: half an hour
+  ./waitbench workers workers/queues/rq.toml mine.toml --rounds 5
   ./waitbench workers folder-of-mine --markdown workers.md
   ./waitbench workers mine.toml --markdown workers.md  # its rows, into that table
 """
@@ -105,7 +105,7 @@ def workers(
     """
     given = _read(of or [FOLDER])
     for one in given:
-        selection.of_worker(one, settings, quick=False)
+        selection.of_worker(one, (), settings, quick=False)
     if rounds < 1:
         raise UsageError(f"--rounds {rounds}: must be at least 1.")
     if markdown is not None:
@@ -181,7 +181,7 @@ class Sitting:
     def measure(self, worker: WorkerFile) -> None:
         """Measures all versions of one; what goes wrong is in its rows."""
         request = Request(
-            revisions=worker.versions,
+            revisions=worker.revisions,
             scenarios=(),
             settings=tuple(self.settings),
             topology=None,
@@ -203,7 +203,7 @@ class Sitting:
             code = ExitCode.FAILED
             why = error.reason
             self.rows += [
-                Row(worker=worker.name, version=one, remark=why) for one in worker.versions
+                Row(worker=worker.name, version=one, remark=why) for one in worker.revisions
             ]
         self.rows += [row for record in records for row in _rows(record)]
         self.has_failures |= code != ExitCode.OK
@@ -300,12 +300,20 @@ def _read(given: Sequence[Path]) -> list[WorkerFile]:
     """The worker files. Raises ``UsageError`` before anything is measured."""
     found: list[WorkerFile] = []
     for path in given:
-        inside = sorted(path.glob("*.toml")) if files.is_folder(path) else [path]
+        if not files.is_folder(path):
+            found.append(worker_file.read(path))
+            continue
+        inside = sorted((*path.glob("*.toml"), *path.glob("*/*.toml")), key=lambda one: one.name)
         if not inside:
             raise UsageError(f"There is no worker file (*.toml) in {str(path)!r}.")
-        found += map(worker_file.read, inside)
+        found += (one for one in map(worker_file.read, inside) if not one.ends_by_itself)
     for one in found:
-        if not one.versions:
+        if one.ends_by_itself:
+            raise UsageError(
+                f"{str(one.path)!r} ends by itself, so it does not wait. Compare its revisions: "
+                f"{called('compare')} --worker FILE.toml …"
+            )
+        if not one.revisions:
             raise UsageError(
                 f"{str(one.path)!r} does not say which versions to measure. Add a line such as "
                 f'versions = ["1.0"], or compare revisions: {called("compare")} '

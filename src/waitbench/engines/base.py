@@ -139,6 +139,10 @@ class Engine(Protocol):
     """The capability that is all it has: what does not need that, it cannot run. ``None`` else."""
     is_program: bool = False
     """Whether a revision is a program on this machine, and nothing is installed."""
+    variants: tuple[str, ...] = ()
+    """The words that are its revisions, where these have one environment; else empty."""
+    pythons: str = ""
+    """The Pythons that it takes, as packages write it (``>=3.9,<3.13``); empty for any."""
     install: str = ""
     """The command that installs such a program, if it is known."""
     topologies: tuple[str, ...] = ("single",)

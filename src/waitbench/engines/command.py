@@ -11,7 +11,7 @@ from waitbench.system.variables import of_workload
 
 
 class Command(Carried):
-    """What a worker file describes; its revisions are releases of its package, or programs."""
+    """What a worker file describes; its revisions are releases of a package, variants, programs."""
 
     runs_python = False
     only: str | None = COMMAND
@@ -28,20 +28,23 @@ class Command(Carried):
         self.repository = worker.repository
         self.requirements = worker.beside
         self.files = (WHEEL, ARCHIVE)
-        self.is_program = worker.package is None
+        self.variants = worker.variants
+        self.pythons = worker.python
+        self.is_program = worker.package is None and not worker.variants
         self.install = worker.install
-        self.example = "./program" if self.is_program else "1.0"
-        self.smoke_test = f"import {worker.module}" if worker.module else ""
+        self.example = "./program" if self.is_program else (*self.variants, "1.0")[0]
+        self.smoke_test = f"import {self.module}" if self.module else ""
 
     def start(self, environment: Environment, scenario: Scenario, topology: Topology) -> Start:
         told = {
             **self.worker.as_plain(),
-            "window_s": scenario.parameters["window"],
             "copies": topology.processes,
             "parameters": {name: str(scenario.parameters[name]) for name in self.worker.parameters},
             "python": str(environment.python),
             "revision": environment.facts.details.get(PROGRAM, ""),
         }
+        if not self.worker.ends_by_itself:
+            told["window_s"] = scenario.parameters["window"]
         return Start(arguments=(), processes=1, worker=told, variables=_variables(environment))
 
 

@@ -1,67 +1,88 @@
-"""TOML -> a ``WorkerFile``, or an error with its line and key."""
+"""TOML -> a ``WorkerFile``, or an error with its table and key."""
 
+import difflib
 import hashlib
 import re
 import shlex
 import signal
-import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn
 
+import msgspec
 from packaging.requirements import InvalidRequirement, Requirement
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.utils import NormalizedName, canonicalize_name
 
 from waitbench.model.errors import UsageError
+from waitbench.model.placeholders import PLACEHOLDER
 from waitbench.model.scan import TOPOLOGY
-from waitbench.model.worker import PLACEHOLDER, Condition, Poke, ServiceFile, WorkerFile
+from waitbench.model.worker import (
+    Condition,
+    MetricFile,
+    Poke,
+    ServiceFile,
+    Words,
+    WorkerFile,
+    WorkerTable,
+)
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+REVISION, PORT, FOLDER, PYTHON, HERE = "revision", "port", "folder", "python", "here"
+"""What a worker's own command may have in braces: the variant or program that is the revision, a
+free port, the folder it runs in, the environment's interpreter, the folder of the worker file."""
+METRICS = "metrics"
+"""Where it writes its own metrics."""
 
 _OF_A_SERVICE = ("port", "folder")
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,30}")
-_PARAMETER = re.compile(r"[a-z][a-z0-9_]{0,30}")
-_MOST_S = 3600.0
+_TAKEN = {
+    REVISION, PORT, FOLDER, PYTHON, HERE, METRICS, *TOPOLOGY, "window", "file", "sha256", "after",
+}  # fmt: skip
+"""What no parameter of a worker may be called."""
 _QUOTED = re.compile(r"""'[^']*'|"(?:\\.|[^"\\])*"|\\.""")
 _SHELL = re.compile(r"(?:^|(?<=\s))(?:[|&;]+|&?\d*[<>]\S*)(?=\s|$)|(?<=\S)[;&](?=\s|$)")
 """What a shell takes as its own: pipes, redirections, ends of commands."""
-
-REVISION, PORT, FOLDER, PYTHON, HERE = "revision", "port", "folder", "python", "here"
-"""What a worker's own command may have in braces: the program that is the revision, a free port,
-the folder it runs in, the environment's interpreter, the folder of the worker file."""
-
-
-_TAKEN = {
-    REVISION, PORT, FOLDER, PYTHON, HERE, *TOPOLOGY, "window", "file", "sha256", "after",
+_PLACED = re.compile(r"(.*) - at (`key` in )?`\$\.?([^`]*)`", re.DOTALL)
+_UNKNOWN = re.compile(r"Object contains unknown field `(.*)`")
+_MISSING = re.compile(r"Object missing required field `(.*)`")
+_IN_TOML = {
+    "Expected": "expected", "Invalid enum value": "cannot be", " | null": "", "object": "table",
+    "array": "list", "`str`": "text", "| str`": "| text`",
 }  # fmt: skip
-"""What no parameter of a worker may be called."""
+"""What msgspec calls things, and what worker files do."""
+_TABLES = {
+    "services[...]": ServiceFile, "poke": Poke, "metrics[...]": MetricFile, "": WorkerTable,
+}  # fmt: skip
+"""The tables by their place; any other is a condition."""
 
 
 def read(path: Path) -> WorkerFile:
     """Reads and validates a worker file.
 
-    Raises ``UsageError`` with the line and the key of what is wrong.
+    Raises ``UsageError`` with the table and the key of what is wrong.
     """
     shown = f"--worker {str(path)!r}"
     try:
         content = path.read_bytes()
-        text = content.decode("utf-8")
-        table = tomllib.loads(text)
+        table = msgspec.toml.decode(content)
     except OSError as error:
         raise UsageError(f"{shown} cannot be read: {error.strerror}.") from error
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
+    except (UnicodeDecodeError, msgspec.DecodeError, RecursionError) as error:
         raise UsageError(f"{shown} is not TOML: {error or 'it is nested too deeply'}.") from error
     if not _NAME.fullmatch(path.stem):
         raise UsageError(
             f"{shown}: results are named after {path.stem!r}. Call the file otherwise: lower-case "
             "letters, digits and dashes, beginning with a letter."
         )
-    return _Reader(shown, text).worker(table, path.resolve(), content)
+    try:
+        found = msgspec.convert(table, WorkerTable, dec_hook=_words)
+        _require_sense(found)
+        return _located(found, path.resolve(), content)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"{shown}: {_explained(str(error), table)}") from error
+    except _WrongError as error:
+        raise UsageError(f"{shown}: {error}.") from error
 
 
 def portable_files(worker: WorkerFile) -> dict[str, bytes]:
@@ -69,7 +90,7 @@ def portable_files(worker: WorkerFile) -> dict[str, bytes]:
 
     Raises ``UsageError`` where it needs anything that only this machine has.
     """
-    wanted = _files_here(worker) | {one.name for one in worker.files}
+    wanted = _files_here(worker) | {*worker.files}
     if worker.package is None or not wanted <= worker.texts.keys():
         raise UsageError(
             f"--on: {worker.path.name} needs a program or a file that only this machine has. Name "
@@ -80,331 +101,222 @@ def portable_files(worker: WorkerFile) -> dict[str, bytes]:
 
 def _files_here(worker: WorkerFile) -> set[str]:
     """The names of what its command lines take from the folder of the file."""
-    conditions = [worker.ready, worker.settled]
-    lines = [worker.command, tuple(worker.environment.values())]
-    for service in worker.services.values():
-        lines += [service.command, service.counters]
-        conditions.append(service.ready)
-    if worker.poke is not None:
-        lines.append(worker.poke.command)
-        conditions.append(worker.poke.done)
-    lines += [one.command for one in conditions]
-    found = (re.findall(r"\{here\}/?([^\s/]*)", word) for line in lines for word in line)
-    return {name for names in found for name in names}
+    names = (re.findall(r"\{here\}/?([^\s/]*)", word) for _, word, _ in _texts(worker, set()))
+    return {name for found in names for name in found}
 
 
-_Value = TypeVar("_Value")
+class _WrongError(Exception):
+    """What is wrong with a key."""
 
 
-@dataclass(frozen=True)
-class _Reader:
-    """Reads tables of one file, and knows its lines."""
+def _wrong(key: str, why: str) -> NoReturn:
+    raise _WrongError(f"{key}: {why}")
 
-    shown: str
-    text: str
 
-    def worker(self, table: Mapping[str, Any], path: Path, content: bytes) -> WorkerFile:
-        self._only(
-            table, "",
-            "package", "module", "repository", "versions", "with", "files", "command",
-            "environment", "ready", "settled", "window", "gate_window", "stop", "stop_group",
-            "stop_within", "services", "poke", "parameters", "install",
-        )  # fmt: skip
-        package, extras = self._package(table)
-        parameters = self._parameters(table)
-        own = {PORT, FOLDER, HERE, PYTHON if package else REVISION, *parameters}
-        services = {
-            name: self._service(one, name, own - {REVISION})
-            for name, one in self._table(table, "", "services").items()
-        }
-        known = own | {f"{name}.{part}" for name in services for part in _OF_A_SERVICE}
-        files = tuple(
-            self._file(path.parent / name, name)
-            for name in self._texts(table, "", "files", default=())
-        )
-        digest, texts = hashlib.sha256(content), {path.name: self.text}
-        for one in files:
-            held = one.read_bytes()
-            digest.update(one.name.encode() + held)
-            with suppress(UnicodeDecodeError):
-                texts[one.name] = held.decode("utf-8")
-        command = self._command(table, "", known)
-        if package is None and not any("{revision}" in word for word in command):
-            self._wrong("command", "there is no package, so it needs {revision}: the program")
-        window_s = self._seconds(table, "", "window", 10.0)
-        return WorkerFile(
-            name=path.stem,
-            path=path,
-            sha256=digest.hexdigest(),
-            command=command,
-            package=package,
-            extras=extras,
-            module=self._get(table, "", "module", str, ""),
-            repository=self._get(table, "", "repository", str, None),
-            versions=self._texts(table, "", "versions", default=()),
-            beside=self._pins(table),
-            files=files,
-            texts=texts,
-            environment=self._environment(table, known),
-            ready=self._condition(table, "", "ready", known, Condition(seconds=1.0)),
-            settled=self._condition(table, "", "settled", known, Condition(seconds=1.0)),
-            window_s=window_s,
-            gate_window_s=self._seconds(table, "", "gate_window", min(window_s, 2.0)),
-            install=self._get(table, "", "install", str, ""),
-            parameters=parameters,
-            stop=self._stop(table),
-            stop_group=self._get(table, "", "stop_group", bool, default=False),
-            stop_within_s=self._seconds(table, "", "stop_within", 10.0),
-            services=services,
-            poke=self._poke(table, known) if "poke" in table else None,
-        )
-
-    def _service(self, table: object, name: str, known: set[str]) -> ServiceFile:
-        at = f"services.{name}"
-        if not _NAME.fullmatch(name):
-            self._wrong(at, "lower-case letters, digits and dashes only")
-        if not isinstance(table, dict):
-            self._wrong(at, "is not a table")
-        self._only(table, at, "command", "ready", "counters", "install")
-        ready = self._condition(table, at, "ready", {PORT, HERE}, Condition(port=True))
-        if not (ready.port or ready.command):
-            self._wrong(f"{at}.ready", "a service is ready by port or by command")
-        return ServiceFile(
-            command=self._command(table, at, known),
-            ready=ready,
-            counters=self._command(table, at, known, "counters", required=False),
-            install=self._get(table, at, "install", str, ""),
-        )
-
-    def _poke(self, table: Mapping[str, Any], known: set[str]) -> Poke:
-        poke = self._table(table, "", "poke")
-        self._only(poke, "poke", "command", "done")
-        return Poke(
-            command=self._command(poke, "poke", known),
-            done=self._condition(poke, "poke", "done", known, Condition(exit=True)),
-        )
-
-    def _condition(
-        self,
-        table: Mapping[str, Any],
-        at: str,
-        key: str,
-        known: set[str],
-        default: Condition,
-    ) -> Condition:
-        if key not in table:
-            return default
-        here = _join(at, key)
-        one = self._table(table, at, key)
-        kinds = ("log", "port", "command", "seconds", "exit")
-        self._only(one, here, *kinds, "within")
-        given = [kind for kind in kinds if kind in one]
-        if len(given) != 1:
-            self._wrong(here, f"needs exactly one of {', '.join(kinds)}, such as {{ seconds = 2 }}")
-        if given == ["exit"] and key != "done":
-            self._wrong(here, "exit is for what is done about a poke")
-        log = self._get(one, here, "log", str, None)
-        if log is not None:
-            try:
-                re.compile(log)
-            except re.error as error:
-                self._wrong(_join(here, "log"), f"is not a regular expression: {error}")
-        for kind in ("port", "exit"):
-            if self._get(one, here, kind, bool, True) is not True:
-                self._wrong(_join(here, kind), "is true, or is left out")
-        return Condition(
-            log=log,
-            port="port" in one,
-            command=self._command(one, here, known, required=False),
-            seconds=self._seconds(one, here, "seconds", 0.0) if "seconds" in one else None,
-            exit="exit" in one,
-            within=self._seconds(one, here, "within", 30.0),
-        )
-
-    def _command(
-        self,
-        table: Mapping[str, Any],
-        at: str,
-        known: set[str],
-        key: str = "command",
-        *,
-        required: bool = True,
-    ) -> tuple[str, ...]:
-        """A command line, or a list of its words."""
-        if key not in table:
-            if required:
-                self._wrong(_join(at, key), "is missing")
-            return ()
-        here, given = _join(at, key), table[key]
-        words = given
-        if isinstance(given, str):
-            self._require_no_shell(given, here)
-            try:
-                words = shlex.split(given)
-            except ValueError as error:
-                self._wrong(here, f"is not a command line: {error}")
-        if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
-            self._wrong(here, "is not a text, nor a list of texts")
-        if not words:
-            self._wrong(here, "is empty")
-        for word in words:
-            self._require_known(word, here, known)
-        return tuple(words)
-
-    def _require_no_shell(self, text: str, here: str) -> None:
-        sign = _SHELL.search(_QUOTED.sub("_", text))
+def _words(kind: type, given: object) -> object:
+    """A command line, or a list of its words. Raises ``ValueError``."""
+    assert kind is Words, "the only type of ours"
+    words = given
+    if isinstance(given, str):
+        sign = _SHELL.search(_QUOTED.sub("_", given))
         if sign is not None:
-            self._wrong(
-                here,
-                f"{sign[0]} is for a shell, and there is none. With one: "
-                f'{here.rpartition(".")[2]} = ["sh", "-c", "…"]',
+            raise ValueError(
+                f'{sign[0]} is for a shell, and there is none. With one: ["sh", "-c", "…"]'
             )
+        try:
+            words = shlex.split(given)
+        except ValueError as error:
+            raise ValueError(f"is not a command line: {error}") from error
+    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+        raise ValueError("is neither a text nor a list of texts")
+    if not words:
+        raise ValueError("is empty")
+    return Words(words)
 
-    def _require_known(self, text: str, at: str, known: set[str]) -> None:
+
+def _explained(message: str, table: Mapping[str, Any]) -> str:
+    """What msgspec says, with the place first: ``services.redis.command: is empty``."""
+    found = _PLACED.fullmatch(message)
+    why, of_key, path = (found[1], found[2], found[3] or "") if found else (message, None, "")
+    at = _with_names(path + ("[...]" if of_key else ""), message, table)
+    unknown = _UNKNOWN.match(why)
+    if unknown is not None:
+        known = _TABLES.get(path, Condition).__struct_encode_fields__
+        close = difflib.get_close_matches(unknown[1], known, 1)
+        hint = f"Did you mean {close[0]}?" if close else f"There are: {', '.join(known)}."
+        return f"{at}{'.' if at else ''}{unknown[1]}: is not known here. {hint}"
+    missing = _MISSING.match(why)
+    if missing is not None:
+        return f"{at}{'.' if at else ''}{missing[1]}: is missing."
+    if of_key:
+        why = "is not lower-case letters, digits and dashes (of a parameter, _), a letter first"
+    for theirs, ours in _IN_TOML.items():
+        why = why.replace(theirs, ours)
+    return f"{at}: {why}."
+
+
+def _with_names(path: str, message: str, table: Mapping[str, Any]) -> str:
+    """The path with the keys that msgspec leaves out: ``services[...].command``."""
+    first, *rest = path.split("[...]")
+    names: list[str] = []
+    found: Any = table.get(first)
+    for _ in rest:
+        for key in found:
+            if _says(message, table, first, [*names, key], found[key]):
+                names.append(key)
+                found = found[key]
+                break
+        else:
+            return path
+    return ".".join((first, *names)) + (rest[-1] if rest else "")
+
+
+def _says(
+    message: str, table: Mapping[str, Any], first: str, names: Sequence[str], value: object
+) -> bool:
+    """Whether the same is wrong where a table has nothing but one value."""
+    for name in reversed(names):
+        value = {name: value}
+    try:
+        msgspec.convert({**table, first: value}, WorkerTable, dec_hook=_words)
+    except msgspec.ValidationError as error:
+        return str(error) == message
+    return False
+
+
+def _located(table: WorkerTable, path: Path, content: bytes) -> WorkerFile:
+    digest, texts = hashlib.sha256(content), {path.name: content.decode("utf-8")}
+    for name in table.files:
+        file = path.parent / name
+        if Path(name).name != name or not file.is_file():
+            _wrong("files", f"there is no file {name!r} beside it")
+        held = file.read_bytes()
+        digest.update(name.encode() + held)
+        with suppress(UnicodeDecodeError):
+            texts[name] = held.decode("utf-8")
+    given = {name: getattr(table, name) for name in WorkerTable.__struct_fields__}
+    given["package"], extras = _package(table.package)
+    return WorkerFile(
+        **given,
+        extras=extras,
+        name=path.stem,
+        path=path,
+        sha256=digest.hexdigest(),
+        texts=texts,
+    )
+
+
+def _package(text: str | None) -> tuple[NormalizedName | None, tuple[str, ...]]:
+    """A package's normalised name, and those of its extras that are wanted."""
+    if text is None:
+        return None, ()
+    try:
+        named = Requirement(text)
+    except InvalidRequirement:
+        named = None
+    if named is None or named.specifier or named.url or named.marker:
+        _wrong("package", f"{text!r} is not a package's name, such as rq or uvicorn[standard]")
+    return canonicalize_name(named.name), tuple(sorted(map(canonicalize_name, named.extras)))
+
+
+def _require_sense(table: WorkerTable) -> None:
+    """Raises ``_WrongError`` for what each key may say, and all of them together may not."""
+    if not hasattr(signal, f"SIG{table.stop.removeprefix('SIG')}"):
+        _wrong("stop", f"{table.stop!r} is not a signal, such as TERM or INT")
+    _require_conditions(table)
+    _require_parameters(table)
+    _require_pins(table)
+    if table.variants and table.package is not None:
+        _wrong("variants", "a revision is either a variant or of a package")
+    if table.window_s == "until-exit":
+        for name in ("settled", "gate_window_s", "poke"):
+            if getattr(table, name) is not None:
+                _wrong(name.removesuffix("_s"), "does not go with a window until exit")
+    _require_placeholders(table)
+
+
+def _require_placeholders(table: WorkerTable) -> None:
+    own = {PORT, FOLDER, HERE, *table.parameters}
+    own |= {REVISION} if table.package is None else set()
+    own |= {PYTHON} if table.package is not None or table.variants else set()
+    own |= {METRICS} if table.metrics else set()
+    named = set()
+    for key, text, known in _texts(table, own):
         for name in PLACEHOLDER.findall(text):
             if name not in known:
                 there = ", ".join(f"{{{one}}}" for one in sorted(known))
-                self._wrong(at, f"nothing fills {{{name}}}. There are: {there}")
+                _wrong(key, f"nothing fills {{{name}}}. There are: {there}")
+            named.add(name)
+    if table.package is None and REVISION not in named:
+        what = "variant" if table.variants else "program"
+        _wrong("command", f"there is no package, so it needs {{revision}}: the {what}")
+    if table.metrics and METRICS not in named:
+        _wrong("metrics", "the command needs {metrics}: the file that it writes them to")
 
-    def _environment(self, table: Mapping[str, Any], known: set[str]) -> Mapping[str, str]:
-        found = self._table(table, "", "environment")
-        for name, value in found.items():
-            here = f"environment.{name}"
-            if not isinstance(value, str):
-                self._wrong(here, "is not a text")
-            self._require_known(value, here, known)
-        return found
 
-    def _package(self, table: Mapping[str, Any]) -> tuple[NormalizedName | None, tuple[str, ...]]:
-        """Its normalised name, and the extras of it that are wanted."""
-        text = self._get(table, "", "package", str, None)
-        if text is None:
-            return None, ()
+def _texts(table: WorkerTable, own: set[str]) -> Iterator[tuple[str, str, set[str]]]:
+    """Each text that may have something in braces, with its key and what may stand there."""
+    of_services = {f"{name}.{part}" for name in table.services for part in _OF_A_SERVICE}
+    known = own | of_services
+    lines: list[tuple[str, Sequence[str], set[str]]] = [("command", table.command, known)]
+    for key, condition in (("ready", table.ready), ("settled", table.settled)):
+        if condition is not None:
+            lines.append((f"{key}.command", condition.command, known))
+    if table.poke is not None:
+        lines.append(("poke.command", table.poke.command, known))
+        lines.append(("poke.done.command", table.poke.done.command, known))
+    before: set[str] = set()
+    for name, service in table.services.items():
+        at, of_service = f"services.{name}", own - {REVISION, METRICS} | before
+        before |= {f"{name}.{part}" for part in _OF_A_SERVICE}
+        lines.append((f"{at}.command", service.command, of_service))
+        lines.append((f"{at}.counters", service.counters, of_service))
+        lines.append((f"{at}.ready.command", service.ready.command, {PORT, HERE}))
+    lines += [(f"environment.{name}", [text], known) for name, text in table.environment.items()]
+    return ((key, word, there) for key, words, there in lines for word in words)
+
+
+def _require_conditions(table: WorkerTable) -> None:
+    own = {"ready": table.ready, "settled": table.settled}
+    of_services = {f"services.{name}.ready": one.ready for name, one in table.services.items()}
+    for key, condition in {**own, **of_services}.items():
+        if condition is not None and condition.exit:
+            _wrong(key, "exit is for what is done about a poke")
+    for key, condition in of_services.items():
+        if not (condition.port or condition.command):
+            _wrong(key, "a service is ready by port or by command")
+
+
+def _require_parameters(table: WorkerTable) -> None:
+    for name in table.parameters:
+        if name in _TAKEN:
+            _wrong(f"parameters.{name}", "has a meaning already: call it otherwise")
+    for scenario, values in table.scenarios.items():
+        for name, value in values.items():
+            key, default = f"scenarios.{scenario}.{name}", table.parameters.get(name)
+            if default is None:
+                there = ", ".join(table.parameters) or "none"
+                _wrong(key, f"is not one of the parameters, which are: {there}")
+            if isinstance(value, str) != isinstance(default, str):
+                _wrong(key, f"{value!r} is not of the kind of the default, {default!r}")
+
+
+def _require_pins(table: WorkerTable) -> None:
+    try:
+        SpecifierSet(table.python)
+    except InvalidSpecifier:
+        _wrong("python", f'{table.python!r} is not understood: write it as in ">=3.9,<3.13"')
+    if table.beside and table.package is None and not table.variants:
+        _wrong("with", "is for a package or variants, and there are none")
+    names: set[str] = set()
+    for text in table.beside:
         try:
-            named = Requirement(text)
-        except InvalidRequirement:
-            named = None
-        if named is None or named.specifier or named.url or named.marker:
-            self._wrong(
-                "package", f"{text!r} is not a package's name, such as rq or uvicorn[standard]"
-            )
-        return canonicalize_name(named.name), tuple(sorted(map(canonicalize_name, named.extras)))
-
-    def _pins(self, table: Mapping[str, Any]) -> tuple[str, ...]:
-        pins = self._texts(table, "", "with", default=())
-        if pins and "package" not in table:
-            self._wrong("with", "is for a package, and there is none")
-        names: set[str] = set()
-        for text in pins:
-            try:
-                pin = Requirement(text)
-            except InvalidRequirement as error:
-                self._wrong("with", f"{text!r} is not a requirement: {error}")
-            if [one.operator for one in pin.specifier] != ["=="]:
-                self._wrong("with", f"{text!r} is not pinned: NAME==VERSION")
-            name = canonicalize_name(pin.name)
-            if name in names:
-                self._wrong("with", f"{name} is there twice")
-            names.add(name)
-        return pins
-
-    def _parameters(self, table: Mapping[str, Any]) -> Mapping[str, int | float | str]:
-        found = self._table(table, "", "parameters")
-        for name, value in found.items():
-            here = f"parameters.{name}"
-            if not _PARAMETER.fullmatch(name) or name in _TAKEN:
-                self._wrong(here, "is not a name, or one that has a meaning already")
-            if isinstance(value, bool) or not isinstance(value, (int, float, str)):
-                self._wrong(here, "is neither a number nor a text")
-        return found
-
-    def _stop(self, table: Mapping[str, Any]) -> str:
-        name: str = self._get(table, "", "stop", str, "TERM").removeprefix("SIG")
-        if not hasattr(signal, f"SIG{name}"):
-            self._wrong("stop", f"{name!r} is not a signal, such as TERM or INT")
-        return name
-
-    def _file(self, path: Path, name: str) -> Path:
-        if Path(name).name != name or not path.is_file():
-            self._wrong("files", f"there is no file {name!r} beside it")
-        return path
-
-    def _seconds(self, table: Mapping[str, Any], at: str, key: str, default: float) -> float:
-        value = table.get(key, default)
-        if isinstance(value, bool) or not isinstance(value, (int, float)):
-            self._wrong(_join(at, key), "is not a number of seconds")
-        if not 0 < value <= _MOST_S:
-            self._wrong(_join(at, key), f"is not above zero and at most {_MOST_S:g} seconds")
-        return float(value)
-
-    def _texts(
-        self, table: Mapping[str, Any], at: str, key: str, default: tuple[str, ...]
-    ) -> tuple[str, ...]:
-        found = table.get(key, list(default))
-        if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
-            self._wrong(_join(at, key), "is not a list of texts")
-        return tuple(found)
-
-    def _table(self, table: Mapping[str, Any], at: str, key: str) -> dict[str, Any]:
-        found = table.get(key, {})
-        if not isinstance(found, dict):
-            self._wrong(_join(at, key), "is not a table")
-        return found
-
-    def _get(
-        self,
-        table: Mapping[str, Any],
-        at: str,
-        key: str,
-        kind: type[_Value],
-        default: _Value | None,
-    ) -> Any:
-        found = table.get(key, default)
-        if found is not default and not isinstance(found, kind):
-            what = {str: "a text", bool: "true or false"}[kind]
-            self._wrong(_join(at, key), f"is not {what}")
-        return found
-
-    def _only(self, table: Mapping[str, Any], at: str, *keys: str) -> None:
-        for key in table:
-            if key not in keys:
-                self._wrong(_join(at, key), f"is not known here. There are: {', '.join(keys)}")
-
-    def _wrong(self, key: str, why: str) -> NoReturn:
-        line = _line_of(self.text, key)
-        where = f", line {line}" if line else ""
-        raise UsageError(f"{self.shown}{where}: {key}: {why}.")
-
-
-def _join(at: str, key: str) -> str:
-    return f"{at}.{key}" if at else key
-
-
-def _line_of(text: str, key: str) -> int | None:
-    """The line that sets a key, as far as that can be told without a parser of our own.
-
-    The longest beginning of the key that some line sets: a table in braces is on the line of its
-    own key.
-    """
-    parts = key.split(".")
-    for count in range(len(parts), 0, -1):
-        wanted = parts[:count]
-        for number, found in _keys(text):
-            if found == wanted:
-                return number
-    return None
-
-
-def _keys(text: str) -> Iterator[tuple[int, list[str]]]:
-    """The keys that lines set, each with its table's, by number of line."""
-    table: list[str] = []
-    clean: Callable[[str], list[str]] = lambda name: [  # noqa: E731
-        part.strip().strip("\"'") for part in name.split(".")
-    ]
-    for number, line in enumerate(text.splitlines(), 1):
-        header = re.match(r"\s*\[+([^\]]+)\]", line)
-        if header:
-            table = clean(header[1])
-            yield number, table
-        elif (setting := re.match(r"\s*([^=#\[]+?)\s*=", line)) is not None:
-            yield number, [*table, *clean(setting[1])]
+            pin = Requirement(text)
+        except InvalidRequirement as error:
+            _wrong("with", f"{text!r} is not a requirement: {error}")
+        if [one.operator for one in pin.specifier] != ["=="]:
+            _wrong("with", f"{text!r} is not pinned: NAME==VERSION")
+        name = canonicalize_name(pin.name)
+        if name in names:
+            _wrong("with", f"{name} is there twice")
+        names.add(name)

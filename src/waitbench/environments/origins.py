@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
+from packaging.specifiers import SpecifierSet
 from packaging.tags import compatible_tags, cpython_tags
 from packaging.utils import parse_wheel_filename
 from packaging.version import Version
@@ -24,7 +25,15 @@ from waitbench.environments.repository import Repository
 from waitbench.environments.revisions import Repositories
 from waitbench.model.environment import EnvironmentSpec, Interpreter, Origin, OriginChoice
 from waitbench.model.errors import HarnessError, UsageError
-from waitbench.model.revision import Checkout, Commit, Program, Release, Revision, WheelFile
+from waitbench.model.revision import (
+    Checkout,
+    Commit,
+    Program,
+    Release,
+    Revision,
+    Variant,
+    WheelFile,
+)
 from waitbench.system.places import Cache
 
 _MINORS = range(OLDEST[1], 15)
@@ -121,6 +130,8 @@ class Chooser:
     def _naturally(self, revision: Revision) -> _Candidate:
         if isinstance(revision.source, Program):
             return _Candidate(revision, Origin.PROGRAM)
+        if isinstance(revision.source, Variant):
+            return _Candidate(revision, Origin.VARIANT)
         if isinstance(revision.source, WheelFile):
             return _Candidate(revision, Origin.FILE)
         if engines.named(revision.engine).own_sources is not None:
@@ -135,7 +146,9 @@ class Chooser:
             return _Candidate(revision, Origin.OURS)
         if isinstance(source, Checkout):
             return _Candidate(revision, Origin.CHECKOUT, source.commit)
-        assert not isinstance(source, (WheelFile, Program)), "these are never built"
+        if isinstance(source, (Program, Variant)):
+            raise UsageError(f"--origin source: {revision.label} is not built: leave out --origin.")
+        assert not isinstance(source, WheelFile), "it is never built"
         repository = self._repository(engine)
         return _Candidate(revision, Origin.SOURCE, sources.commit_of(source, engine, repository))
 
@@ -191,7 +204,9 @@ class Chooser:
     def _fits(self, candidate: _Candidate, python: Interpreter) -> bool:
         """Whether a revision, with its origin, runs on a Python."""
         source = candidate.revision.source
-        if isinstance(source, Program):
+        if not SpecifierSet(candidate.engine.pythons).contains(python.version):
+            return False
+        if isinstance(source, (Program, Variant)):
             return True
         if isinstance(source, WheelFile):
             return _wheel_fits(source.path, python)

@@ -24,6 +24,7 @@ from waitbench.model.revision import (
     Release,
     Revision,
     Source,
+    Variant,
     WheelFile,
 )
 from waitbench.system import files
@@ -132,7 +133,9 @@ def _resolve(text: str, repositories: Repositories) -> Revision:
         raise UsageError(f"{name!r} is not a revision: it starts with a dash.")
     path = Path(name)
     source: Source
-    if engine.is_program:
+    if engine.variants:
+        own_label, source = name, _variant(name, engine)
+    elif engine.is_program:
         own_label, source = path.name, _program(name, engine.install)
     elif name.endswith(".whl"):
         own_label, source = path.name.split("-cp")[0], _wheel_file(path, engine)
@@ -234,6 +237,14 @@ def _require_new_enough(version: str, engine: Engine) -> None:
             f"{engine.name} {version} is too old: {engine.oldest} is the oldest that can be "
             "measured."
         )
+
+
+def _variant(name: str, engine: Engine) -> Variant:
+    if name not in engine.variants:
+        raise UsageError(
+            f"{name!r} is not a variant of {engine.name}. There are: {', '.join(engine.variants)}."
+        )
+    return Variant(name)
 
 
 def _program(name: str, install: str) -> Program:

@@ -24,7 +24,7 @@ from waitbench.environments.repository import Repository
 from waitbench.environments.sources import WheelBuilder, reader_of
 from waitbench.model.environment import Environment, EnvironmentSpec, Facts, Interpreter, Toolchain
 from waitbench.model.errors import HarnessError
-from waitbench.model.revision import Program
+from waitbench.model.revision import Program, Variant
 from waitbench.system import endings, files
 from waitbench.system.locks import locked
 from waitbench.system.places import Cache
@@ -119,6 +119,8 @@ class Maker:
     def _make(self, spec: EnvironmentSpec, toolchain: Toolchain | None) -> Environment:
         if isinstance(spec.revision.source, Program):
             return self._of_program(spec, spec.revision.source)
+        if isinstance(spec.revision.source, Variant):
+            return self._of_variant(spec, spec.revision.source)
         key = self._key(spec, toolchain)
         folder = self.cache.folder("environments") / key
         say = partial(self.say, spec.revision.label)
@@ -152,6 +154,52 @@ class Maker:
         folder = self.cache.folder("environments") / f"program-{program.sha256[:16]}"
         return Environment(folder, self.engine.name, facts, spec.revision.settings)
 
+    def _of_variant(self, spec: EnvironmentSpec, variant: Variant) -> Environment:
+        """The environment that all variants share: an interpreter, and packages where there are.
+
+        It is known by its packages. A variant is not what another is, whatever is installed.
+        """
+        packages = sorted((*spec.revision.beside, *self._needed(spec)))
+        what = [_LAYOUT, "variants", spec.python.executable, spec.python.version, *packages]
+        key = f"{spec.python.tag}-{hashlib.sha256(chr(0).join(what).encode()).hexdigest()[:16]}"
+        folder, done = self.cache.folder("environments") / key, _FACTS
+        say = partial(self.say, spec.revision.label)
+        with locked(self.cache.lock_file(f"environment-{key}"), say):
+            if not ((folder / done).is_file() and (folder / "bin" / "python").exists()):
+                shutil.rmtree(folder, ignore_errors=True)
+                log = self.cache.folder("logs") / f"{key}.log"
+                log.unlink(missing_ok=True)
+                say("installing")
+                pip = self._new_virtualenv(spec.python, packages, folder, log)
+                if packages:
+                    run_logged([*pip, *packages], log, time_limit_s=self.limit_s or INSTALL_S)
+                files.write_text(folder / done, json.dumps(packages))
+        requirements = _requirements(folder)
+        code = "\0".join((variant.name, *requirements))
+        facts = Facts(
+            python=spec.python.version,
+            package_version="",
+            extensions={},
+            package_sha256=hashlib.sha256(code.encode()).hexdigest(),
+            requirements=requirements,
+            compiler=None,
+            capabilities=self.engine.traits(folder).capabilities,
+            details={PROGRAM: variant.name},
+        )
+        return Environment(folder, self.engine.name, facts, spec.revision.settings)
+
+    def _new_virtualenv(
+        self, python: Interpreter, packages: Sequence[str], folder: Path, log: Path
+    ) -> list[str]:
+        """Makes one, and tells the command that installs into it what is added to it."""
+        # A copy of pip would be compiled anew for its only use; but what replaces pip needs one.
+        shared = () if "pip" in map(_name, packages) else ("--symlink-app-data",)
+        venv = [sys.executable, "-m", "virtualenv", *shared, "--python", python.executable]
+        run_logged([*venv, str(folder)], log, time_limit_s=self.limit_s or INSTALL_S)
+        program = str(folder / "bin" / "python")
+        # In a new environment pip would ask the index whether it is the newest each time.
+        return [program, "-m", "pip", "--disable-pip-version-check", "install", "--no-input"]
+
     def _build(self, spec: EnvironmentSpec, toolchain: Toolchain | None, log: Path) -> Path:
         assert toolchain is not None, "what has no wheel is built here"
         workshop = WheelBuilder(
@@ -164,21 +212,14 @@ class Maker:
         return workshop.build_wheel(spec, log, lambda what: self.say(spec.revision.label, what))
 
     def _install(self, spec: EnvironmentSpec, wheel: Path, folder: Path, log: Path) -> None:
-        base = spec.python.executable
-        install_s = self.limit_s or INSTALL_S
         extras = self.engine.extras
         needed = accepted(self._needed(spec), wheel, spec.python, extras)
         beside = (*spec.revision.beside, *needed)
-        # A copy of pip would be compiled anew for its only use; but what replaces pip needs one.
-        shared = () if "pip" in map(_name, beside) else ("--symlink-app-data",)
-        venv = [sys.executable, "-m", "virtualenv", *shared, "--python", base, str(folder)]
-        run_logged(venv, log, time_limit_s=install_s)
+        pip = self._new_virtualenv(spec.python, beside, folder, log)
         python = str(folder / "bin" / "python")
-        # In a new environment pip would ask the index whether it is the newest each time.
-        pip = [python, "-m", "pip", "--disable-pip-version-check", "install", "--no-input"]
         wanted = f"{wheel}[{','.join(extras)}]" if extras else str(wheel)
         try:
-            run_logged([*pip, wanted, *beside], log, time_limit_s=install_s)
+            run_logged([*pip, wanted, *beside], log, time_limit_s=self.limit_s or INSTALL_S)
         except HarnessError as error:
             unbuilt = _UNBUILT.search(log.read_text("utf-8", "replace"))
             if unbuilt is None:
@@ -223,7 +264,8 @@ class Maker:
 
         Of a package that either is, there is no other version.
         """
-        named = {_name(text) for text in spec.revision.beside} | {_name(self.engine.package)}
+        package = (self.engine.package,) if self.engine.package else ()
+        named = {_name(text) for text in (*spec.revision.beside, *package)}
         return tuple(text for text in self.requirements if _name(text) not in named)
 
     def _key(self, spec: EnvironmentSpec, toolchain: Toolchain | None) -> str:
@@ -247,11 +289,7 @@ class Maker:
             package_version=package.version,
             extensions=contents.compiled,
             package_sha256=contents.sha256,
-            requirements=tuple(
-                f"{name}=={one.version}"
-                for name, one in sorted(installed.find_all(folder).items())
-                if name != "pip"
-            ),
+            requirements=_requirements(folder),
             compiler=toolchain.compiler if toolchain and spec.wheel is None else spec.compiler,
             capabilities=traits.capabilities,
             details=traits.details,
@@ -264,6 +302,12 @@ class Maker:
                 f"{spec.revision.label} did not install a package {self.engine.package}."
             )
         return package
+
+
+def _requirements(folder: Path) -> tuple[str, ...]:
+    """What is installed in a virtualenv, but for pip, as ``name==version``."""
+    found = sorted(installed.find_all(folder).items())
+    return tuple(f"{name}=={one.version}" for name, one in found if name != "pip")
 
 
 def _name(requirement: str) -> str:

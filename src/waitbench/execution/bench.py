@@ -16,7 +16,7 @@ from waitbench.execution.services import URL_VARIABLE, Running, ServerPool, runn
 from waitbench.model.environment import Environment
 from waitbench.model.metrics import Instruments
 from waitbench.model.scenario import CAPABILITIES, Scenario, Topology
-from waitbench.model.worker import Condition, WorkerFile
+from waitbench.model.worker import Condition, Words, WorkerFile
 from waitbench.system import locks, variables
 from waitbench.system.confinement import run_alone
 from waitbench.system.counters import TreeCounters, answering, hits_of
@@ -269,7 +269,7 @@ def _as_worker(start: Start, scenario: Scenario) -> Mapping[str, object]:
         name=scenario.name,
         path=scenario.module,
         sha256="",
-        command=start.arguments,
+        command=Words(start.arguments),
         ready=Condition(seconds=after_s),
         settled=Condition(seconds=0.0),
         window_s=window_s,

@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from waitbench.model.worker import filled
+from waitbench.model.placeholders import filled
 from waitbench.system.counters import asked
 from waitbench.system.ports import free_port
 
@@ -21,6 +21,8 @@ TRACEPOINT = "BENCH_TRACEPOINT"
 WAITING = "BENCH_WAITING"
 """The environment variable that names a file to be made when the waiting begins, if somebody looks
 on."""
+METRICS = "metrics"
+"""What the files are called, in the run's folder, that copies of a worker write to."""
 FAILURE = "failure"
 """The file, in the run's folder, that says why it is not a measurement."""
 OUTPUT = ("stdout", "stderr")
@@ -47,6 +49,7 @@ class Beside:
             "here": str(Path(plain["path"]).parent),
             "revision": plain["revision"],
             "port": str(free_port()),
+            "metrics": str(run / f"{METRICS}-{copy}.jsonl"),
             **{name: str(value) for name, value in plain["parameters"].items()},
             **{
                 f"{name}.{part}": str(one[part])

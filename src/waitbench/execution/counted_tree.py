@@ -1,5 +1,6 @@
 """A command and all that it starts: counted by the kernel from outside, waited for, and killed."""
 
+import math
 import os
 import resource
 import signal
@@ -15,6 +16,7 @@ import psutil
 from waitbench.system import counters, trees
 
 _KILLED_WITHIN_S = 5.0
+_CHILD = (signal.SIGCHLD,)
 _PASSED_ON = (
     signal.SIGTERM, signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2,
 )  # fmt: skip
@@ -65,11 +67,12 @@ class CountedTree:
         """``None`` where the kernel does not count for this user."""
         self.calls: counters.TreeCounters | None = None
 
-    def start(self, commands: Sequence[Command]) -> None:
+    def start(self, commands: Sequence[Command], *, until_exit: bool = False) -> None:
         """Starts a command, or several below one process; counted from before they begin.
 
-        That process sleeps, passes signals on, and ends as soon as any of them ends by itself. What
-        it uses to start them is counted with them.
+        That process sleeps, passes signals on, and ends as soon as any of them ends by itself; with
+        ``until_exit`` when all have, or one has failed. What it uses to start them is counted with
+        them.
         """
         self._stop_group = commands[0].stop_group
         reading, writing = os.pipe()
@@ -79,7 +82,7 @@ class CountedTree:
             os.close(writing)
             os.read(reading, 1)
             if len(commands) > 1:
-                _become_all(commands)
+                _become_all(commands, until_exit=until_exit)
             commands[0].become()
         os.close(reading)
         events = {"cpu": counters.TASK_CLOCK, "switches": counters.CONTEXT_SWITCHES}
@@ -118,7 +121,8 @@ class CountedTree:
             preempted = sum(self._preempted.values())
             reading["switches_voluntary"] = reading["switches"] - preempted
         else:
-            reading["switches_voluntary"] = sum(voluntary for voluntary, _ in seen.values())
+            ended = sum(one.ru_nvcsw for one in self._used)
+            reading["switches_voluntary"] = ended + sum(asleep for asleep, _ in seen.values())
         if self.calls is not None:
             reading |= self.calls.reading()
         return reading
@@ -169,6 +173,24 @@ class CountedTree:
         """All that was started here and has not been waited for, adopted or not."""
         return trees.below(os.getpid())
 
+    def outlast(self, within_s: float) -> int:
+        """Blocks until the command has ended, and what it started; how much of that was killed.
+
+        That is given so many seconds more.
+        """
+        end = math.inf
+        signal.pthread_sigmask(signal.SIG_BLOCK, _CHILD)
+        try:
+            while self.reap():
+                if self.pid in self.ended:
+                    end = min(end, time.monotonic() + within_s)
+                if time.monotonic() > end:
+                    return self.kill_all()
+                signal.sigtimedwait(_CHILD, min(1.0, max(0.0, end - time.monotonic())))
+        finally:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, _CHILD)
+        return 0
+
     def others(self) -> set[int]:
         """All that runs of what was started here."""
         return {pid for pid, _ in trees.identities(self.processes())}
@@ -187,7 +209,7 @@ class CountedTree:
         return len(killed)
 
 
-def _become_all(commands: Sequence[Command]) -> NoReturn:
+def _become_all(commands: Sequence[Command], *, until_exit: bool) -> NoReturn:
     """Starts each as a child of this process, and waits for them without a wake-up."""
     os.setsid()
     children: list[int] = []
@@ -211,7 +233,7 @@ def _become_all(commands: Sequence[Command]) -> NoReturn:
         if ended not in children:
             continue
         children.remove(ended)
-        if not was_told:
+        if not (was_told or (until_exit and status == 0)):
             # The others alone are not what was to be measured.
             code = os.waitstatus_to_exitcode(status) or code
             _kill(children, signal.SIGKILL, False)

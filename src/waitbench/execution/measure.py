@@ -17,7 +17,7 @@ from waitbench.execution.accounting import (
     with_instrumented,
 )
 from waitbench.execution.bench import Bench, ReadyRun
-from waitbench.execution.beside import FAILURE
+from waitbench.execution.beside import FAILURE, METRICS
 from waitbench.execution.hyperfine import Hyperfine, parse_export
 from waitbench.execution.services import Running
 from waitbench.model.errors import HarnessError
@@ -150,6 +150,14 @@ class Measurer:
             metrics = {k: v for k, v in metrics.items() if k not in self.bench.instruments.keys}
         samples = tuple(sample for report in reports for sample in report.get("samples", ()))
         metrics |= scenario.family.metrics_of(samples, _totals(reports))
+        if scenario.family.metrics_written is not None:
+            copies = scenario.started_as(self.bench.topology).processes
+            files = [ready.folder / f"{METRICS}-{number}.jsonl" for number in range(copies)]
+            try:
+                metrics |= scenario.family.metrics_written(files)
+            except ValueError as error:
+                raise _NoMeasurement(FAILED, str(error)) from error
+        metrics = {k: v for k, v in metrics.items() if k not in scenario.family.without}
         return _Observation(metrics, marks, samples)
 
     def _time(self, ready: ReadyRun, on_start: Callable[[int], None]) -> Timing:

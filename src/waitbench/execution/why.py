@@ -84,7 +84,7 @@ def _watch(scenario: Scenario, label: str, bench: Bench, times: "_Times") -> "_W
 def _counted_s(scenario: Scenario) -> float:
     """For how long to count: as long as a worker file says that it takes to know it."""
     outside = scenario.family.counted_outside
-    return float(scenario.parameters["window"]) if outside else _COUNTED_S
+    return float(scenario.parameters.get("window", _COUNTED_S)) if outside else _COUNTED_S
 
 
 @dataclass(frozen=True)

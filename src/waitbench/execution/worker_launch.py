@@ -80,6 +80,17 @@ class Launch:
         first = self.tree.reading()
         if os.environ.get(WAITING):
             Path(os.environ[WAITING]).touch()
+        if self.plain["window_s"] is None:
+            self._until_exit()
+            last, served_last = self.tree.reading(), self.beside.service_counts()
+            totals = {
+                "ready_s": (ready_ns - spawned_ns) / 1e9,
+                "window_s": (last["monotonic_ns"] - first["monotonic_ns"]) / 1e9,
+                "window_cpu_s": last["user_s"] - first["user_s"],
+                **_of_services(asked, served, served_last),
+            }
+            self._write(spawned_ns, ready_ns, first, last, last, None, "", totals, ())
+            return
         rhythm = self._sit(self.plain["window_s"], looks=True)
         last, served_last = self.tree.reading(), self.beside.service_counts()
         after = trees.identities(self.tree.processes())
@@ -112,7 +123,8 @@ class Launch:
     # Starting and ending.
 
     def _start(self) -> None:
-        self.tree.start([self._command(one) for one in self.copies])
+        commands = [self._command(one) for one in self.copies]
+        self.tree.start(commands, until_exit=self.plain["window_s"] is None)
 
     def _command(self, one: Beside) -> Command:
         words, variables = one.words(self.plain["command"]), one.variables()
@@ -147,10 +159,23 @@ class Launch:
             f"{left} {plural} of it still ran {within_s:g} s after it was told to end; killed"
         )
 
+    def _until_exit(self) -> None:
+        """Blocks until the worker and all that it started have ended. Raises ``Failure``."""
+        within_s = self.plain["stop_within_s"]
+        left = self.tree.outlast(within_s)
+        if code := self.tree.ended[self.tree.pid]:
+            raise Failure(f"it ended {_how(code)}")
+        if left:
+            raise Failure(
+                f"{left} of its processes still ran {within_s:g} s after it had ended; killed"
+            )
+
     # Waiting.
 
     def _wait(self, condition: Mapping[str, Any], what: str, *, calm: int = 1) -> None:
         """Until a condition holds; a command so many times running. Raises ``Failure``."""
+        if condition["seconds"] == 0.0:
+            return
         if condition["seconds"] is not None:
             self._sit(condition["seconds"], before_it=what)
             return
@@ -180,9 +205,10 @@ class Launch:
     ) -> None:
         end = time.monotonic() + within_s
         while True:
+            # First, so that of what has ended all is there to be looked at.
+            self.tree.reap()
             if holds():
                 return
-            self.tree.reap()
             if before_it:
                 self._require_alive(f"before it was {before_it}")
             if time.monotonic() > end:
@@ -227,11 +253,10 @@ class Launch:
         if self.tree.pid not in self.tree.ended:
             return
         code = self.tree.ended[self.tree.pid]
-        how = f"with exit code {code}" if code >= 0 else f"by {signal.Signals(-code).name}"
         hint = ""
         if self.tree.others() and code == 0:
             hint = "; what it started runs on: have it stay in the foreground"
-        raise Failure(f"it ended {how} {when}{hint}")
+        raise Failure(f"it ended {_how(code)} {when}{hint}")
 
     # Asking and waking up.
 
@@ -368,6 +393,10 @@ def _of_services(
             found[f"service_{key}"] = found.get(f"service_{key}", 0.0) + rise
             found[f"service_{key}_{name}"] = rise
     return found
+
+
+def _how(code: int) -> str:
+    return f"with exit code {code}" if code >= 0 else f"by {signal.Signals(-code).name}"
 
 
 def _usage(pid: int, used: resource.struct_rusage) -> dict[str, Any]:

@@ -32,7 +32,14 @@ ALL: tuple[Scenario, ...] = tuple(s for module in _MODULES for s in module.scena
 """Every scenario there is, in the order in which they run."""
 
 METRICS: tuple[Metric, ...] = tuple(
-    dict.fromkeys((*metrics.METRICS, *(m for s in ALL for m in s.family.metrics), *worker.METRICS))
+    dict.fromkeys(
+        (
+            *metrics.METRICS,
+            *(m for s in ALL for m in s.family.metrics),
+            *worker.METRICS,
+            *worker.UNTIL_EXIT,
+        )
+    )
 )
 """Everything that a run of any scenario may give: what all have, then what only a family has."""
 

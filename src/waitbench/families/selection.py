@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from waitbench.families import ALL
-from waitbench.families.worker.scenarios import WINDOW, in_a_window, scenario_of
+from waitbench.families.worker.scenarios import in_a_window, scenarios_of
 from waitbench.model.errors import UsageError
 from waitbench.model.scan import TOPOLOGY, Scan
 from waitbench.model.scenario import Family, Scenario, Topology, Value
@@ -115,19 +115,34 @@ def at_value(scenario: Scenario, scan: Scan, value: int | float) -> Scenario:
     return replace(scenario, name=scan.name_at(scenario.name, value), scan=point)
 
 
-def of_worker(worker: WorkerFile, settings: Sequence[str], *, quick: bool) -> Scenario:
-    """The scenario of a worker file, with settings; ``quick`` as the gate has it.
+def of_worker(
+    worker: WorkerFile, patterns: Sequence[str], settings: Sequence[str], *, quick: bool
+) -> tuple[Scenario, ...]:
+    """The scenarios of a worker file that any of the globs match, with settings.
 
-    Raises ``UsageError`` for what a worker does not have.
+    ``quick`` as the gate has it. Raises ``UsageError`` for what a worker does not have.
     """
-    scenario = scenario_of(worker, quick=quick)
+    chosen = scenarios_of(worker, quick=quick)
+    if patterns:
+        called = {one.name: (one.name, one.name.removeprefix(f"{worker.name}-")) for one in chosen}
+        for pattern in patterns:
+            if not any(fnmatchcase(name, pattern) for names in called.values() for name in names):
+                names_ = ", ".join(name for _, name in called.values())
+                raise UsageError(f"--scenario {pattern!r} matches none of: {names_}.")
+        chosen = tuple(
+            one
+            for one in chosen
+            if any(fnmatchcase(name, glob) for name in called[one.name] for glob in patterns)
+        )
+    has_window = () if worker.ends_by_itself else ("window=SECONDS",)
     for setting in settings:
         name, equals, text = setting.partition("=")
-        if not equals or name not in (WINDOW, *worker.parameters):
-            more = "".join(f", {one}=VALUE" for one in worker.parameters)
-            raise UsageError(f"--set {setting}: of a worker, set window=SECONDS{more}.")
-        scenario = _with_setting(scenario, name, text)
-    return scenario
+        known = (*has_window, *(f"{one}=VALUE" for one in worker.parameters))
+        if not equals or not any(one.startswith(f"{name}=") for one in known):
+            what = f"set {', '.join(known)}" if known else "nothing can be set"
+            raise UsageError(f"--set {setting}: of this worker, {what}.")
+        chosen = tuple(_with_setting(scenario, name, text) for scenario in chosen)
+    return chosen
 
 
 def of_user(text: str, window: tuple[float, float] | None = None) -> Scenario:

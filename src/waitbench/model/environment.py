@@ -21,6 +21,8 @@ class Origin(str, Enum):
     """A wheel on disk."""
     PROGRAM = "program"
     """A program on this machine."""
+    VARIANT = "variant"
+    """A word of a worker file's."""
     OURS = "ours"
     """Sources that waitbench itself has of it, built here."""
 

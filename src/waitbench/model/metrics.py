@@ -23,6 +23,10 @@ Positive = Annotated[float, Meta(ge=1e-9, le=_MOST)]
 """A number that others are divided by."""
 
 
+OWN = "own_"
+"""What the keys of metrics begin with that worker files declare."""
+
+
 @dataclass(frozen=True)
 class Metric:
     """One quantity of a run."""
@@ -55,6 +59,11 @@ class Metric:
     def is_of_steady_phase(self) -> bool:
         """Whether it says what the workers did in the steady phase, and only there."""
         return self.key.endswith("_steady") or self.explains == "steady"
+
+    @property
+    def is_own(self) -> bool:
+        """Whether a worker file declares it, and what is measured writes it."""
+        return self.key.startswith(OWN)
 
     @property
     def floor(self) -> float:

@@ -68,7 +68,18 @@ class Program:
         return self.sha256
 
 
-Source = Release | Commit | Checkout | WheelFile | Program
+@dataclass(frozen=True)
+class Variant:
+    """One of the words that a worker file has for revisions: nothing of it is installed."""
+
+    name: str
+
+    @property
+    def identity(self) -> str:
+        return self.name
+
+
+Source = Release | Commit | Checkout | WheelFile | Program | Variant
 
 
 @dataclass(frozen=True, kw_only=True)

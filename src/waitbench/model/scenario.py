@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from waitbench.model.metrics import METRICS, NOT_OF_COMMANDS, SEEN_FROM_OUTSIDE, Metric
+from waitbench.model.metrics import METRICS, SEEN_FROM_OUTSIDE, Metric
 from waitbench.model.scan import ScanPoint
 
 Value = int | float | bool | str
@@ -123,6 +123,10 @@ class Family:
         default=lambda _samples, _totals: {}
     )
     """A run's own metrics, by key, out of its samples and totals: dataflows/support/probe.py."""
+    metrics_written: Callable[[Sequence[Path]], Mapping[str, float]] | None = None
+    """The metrics that a run itself writes, by key: out of the files of each of its copies.
+
+    Raises ``ValueError`` with a sentence for what is missing or damaged."""
     requirements: tuple[str, ...] = ()
     """Packages that its workloads need besides the engine, pinned, as pip takes them."""
     assets: Path | None = None
@@ -145,6 +149,8 @@ class Family:
     """Whether the kernel counts each of its runs from outside, so that none is instrumented."""
     lacks: Mapping[str, str] = field(default_factory=dict)
     """Keys of metrics that its runs do not give, and what would mend that."""
+    without: frozenset[str] = frozenset()
+    """Keys of metrics that mean nothing of its runs."""
     quick: Mapping[str, str] = field(default_factory=dict)
     """Settings that shorten its scenarios for the gate."""
     lengthened: Callable[[Parameters, float], Parameters] = field(
@@ -205,7 +211,7 @@ class Scenario:
         """Everything that a run of it may give."""
         seen = METRICS if self.is_observed else SEEN_FROM_OUTSIDE
         found = (*seen, *self.family.metrics)
-        without = {*self.family.lacks, *(NOT_OF_COMMANDS if self.family.counted_outside else ())}
+        without = {*self.family.lacks, *self.family.without}
         return tuple(metric for metric in found if metric.key not in without)
 
     @property

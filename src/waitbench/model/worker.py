@@ -1,113 +1,181 @@
-"""Worker files: what TOML says of a worker which is only a command.
+"""Worker files: the tables of TOML that describe a worker which is only a command.
 
-What it needs beside it, how to tell that it is ready, how long it is judged while it waits, how it
-is woken up, and how it ends. docs/workers.md has the reference, examples/workers/ has some.
+docs/workers.md has the reference, workers/ has some. What a type cannot tell is checked by
+engines/worker_file.py.
 """
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
-from packaging.utils import NormalizedName
+from msgspec import Meta, Struct, to_builtins
 
-PLACEHOLDER = re.compile(r"\{([a-z_][a-z0-9_-]*(?:\.[a-z]+)?)\}")
-"""Such as ``{port}`` or ``{redis.port}``; other braces stay as they are."""
+Seconds = Annotated[float, Meta(gt=0, le=3600)]
+Name = Annotated[str, Meta(pattern=r"^[a-z][a-z0-9-]{0,30}$")]
+"""Of a service, a metric or a scenario."""
+ParameterName = Annotated[str, Meta(pattern=r"^[a-z][a-z0-9_]{0,30}$")]
+Variant = Annotated[str, Meta(pattern=r"^[a-z0-9][a-z0-9._-]{0,39}$")]
+Unit = Annotated[str, Meta(pattern=r"^[^\x00-\x1f]{1,20}$")]
+Show = Annotated[str, Meta(pattern=r"^(mean|min|max|total|count|p[1-9][0-9]?)$")]
+"""What is shown of the numbers of a run: a percentile is ``p1`` to ``p99``."""
+Values = dict[ParameterName, int | float | str]
+UNTIL_EXIT = "until-exit"
+"""A window from ready to the end of a command that ends by itself."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Condition:
+class Words(tuple[str, ...]):
+    """A command line, split into words."""
+
+
+class _Table(Struct, frozen=True, forbid_unknown_fields=True):
+    """A table of a worker file."""
+
+
+class Condition(_Table, frozen=True, kw_only=True):
     """What is waited for: exactly one of the first five."""
 
     log: str | None = None
     """A regular expression that a line of the output matches."""
-    port: bool = False
+    port: Literal[True] | None = None
     """The command's own ``{port}`` is listened to."""
-    command: tuple[str, ...] = ()
+    command: Words = Words()
     """It exits with 0."""
-    seconds: float | None = None
+    seconds: Annotated[float, Meta(ge=0, le=3600)] | None = None
     """So much time."""
-    exit: bool = False
+    exit: Literal[True] | None = None
     """The command that it belongs to exits with 0."""
-    within: float = 30.0
+    within: Seconds = 30.0
     """Seconds after which it is given up."""
 
+    def __post_init__(self) -> None:
+        kinds = ("log", "port", "command", "seconds", "exit")
+        if sum(getattr(self, kind) not in (None, ()) for kind in kinds) != 1:
+            raise ValueError(f"needs exactly one of {', '.join(kinds)}, such as {{ seconds = 2 }}")
+        try:
+            re.compile(self.log or "")
+        except re.error as error:
+            raise ValueError(f"log is not a regular expression: {error}") from error
 
-@dataclass(frozen=True, kw_only=True)
-class ServiceFile:
+
+class ServiceFile(_Table, frozen=True, kw_only=True):
     """A server that the worker needs."""
 
-    command: tuple[str, ...]
-    ready: Condition
-    counters: tuple[str, ...] = ()
+    command: Words
+    ready: Condition = Condition(port=True)
+    counters: Words = Words()
     """A command that prints ``NAME VALUE`` lines: ``requests``, ``bytes``."""
     install: str = ""
     """The command that installs it."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Poke:
+class Poke(_Table, frozen=True, kw_only=True):
     """One message after the silence."""
 
-    command: tuple[str, ...]
-    done: Condition
+    command: Words
+    done: Condition = Condition(exit=True)
 
 
-@dataclass(frozen=True, kw_only=True)
-class WorkerFile:
-    """A worker that is a command."""
+class MetricFile(_Table, frozen=True, kw_only=True):
+    """Numbers that the command writes to ``{metrics}``."""
 
-    name: str
-    """Of its file, without the suffix."""
-    path: Path
-    sha256: str
-    """Over the file and those that it names."""
-    command: tuple[str, ...]
-    ready: Condition
-    package: NormalizedName | None = None
-    """What a revision is a release of; without one, a revision is a program."""
-    extras: tuple[str, ...] = ()
-    """Of the package, normalised."""
+    unit: Unit = "count"
+    """``s`` and ``B`` are shown as times and sizes, any other as it is."""
+    show: tuple[Show, ...] = ()
+    """Each is a metric, ``NAME-SHOW``; without any, a run writes one number, and NAME is it."""
+
+
+class WorkerTable(_Table, frozen=True, kw_only=True, rename={
+    "beside": "with", "window_s": "window", "gate_window_s": "gate_window",
+    "stop_within_s": "stop_within",
+}):  # fmt: skip
+    """All that a worker file may say."""
+
+    command: Words
+    package: str | None = None
+    """What a revision is a release of; without one, a revision is a variant or a program."""
     module: str = ""
     """What is imported to test the installation; without one, what the package installs."""
     repository: str | None = None
+    variants: tuple[Variant, ...] = ()
+    """The words that are its revisions."""
     versions: tuple[str, ...] = ()
     """The revisions that ``./waitbench workers`` measures."""
     beside: tuple[str, ...] = ()
     """Packages that are installed beside it, pinned."""
-    files: tuple[Path, ...] = ()
+    python: str = ""
+    """The Pythons that it takes, such as ``>=3.9,<3.13``."""
+    files: tuple[str, ...] = ()
     """Copied to where the command runs."""
-    texts: Mapping[str, str] = field(default_factory=dict)
-    """What stands in the file, which comes first, and in those of ``files`` that are text."""
-    environment: Mapping[str, str] = field(default_factory=dict)
-    settled: Condition = Condition(seconds=1.0)
-    window_s: float = 10.0
+    environment: dict[str, str] = {}
+    ready: Condition | None = None
+    settled: Condition | None = None
+    window_s: Seconds | Literal["until-exit"] = 10.0
     """What is judged; longer than the longest period of what it does while it waits."""
-    gate_window_s: float = 2.0
-    """The same for the gate, unless ``--full`` is given."""
+    gate_window_s: Seconds | None = None
+    """The same for the gate, unless ``--full`` is given; by default at most 2 s."""
     install: str = ""
     """The command that installs the program that is a revision."""
-    parameters: Mapping[str, int | float | str] = field(default_factory=dict)
+    parameters: Values = {}
     """What else may stand in braces, with defaults; --set and --scan change them."""
+    scenarios: dict[Name, Values] = {}
+    """Other values of parameters, by the name of the scenario that has them."""
+    metrics: dict[Name, MetricFile] = {}
     stop: str = "TERM"
     """The signal that ends it."""
     stop_group: bool = False
     """Whether it goes to the whole process group."""
-    stop_within_s: float = 10.0
-    services: Mapping[str, ServiceFile] = field(default_factory=dict)
+    stop_within_s: Seconds = 10.0
+    services: dict[Name, ServiceFile] = {}
     poke: Poke | None = None
+
+
+class WorkerFile(WorkerTable, frozen=True, kw_only=True):
+    """A worker that is a command, and where that is written."""
+
+    name: str
+    """Of its file, without the suffix."""
+    extras: tuple[str, ...] = ()
+    """Of the package, normalised; ``package`` is its normalised name."""
+    path: Path
+    sha256: str
+    """Over the file and those that it names."""
+    texts: dict[str, str] = {}
+    """What stands in the file, which comes first, and in those of ``files`` that are text."""
+
+    @property
+    def revisions(self) -> tuple[str, ...]:
+        """Those that ``./waitbench workers`` measures."""
+        return self.versions or self.variants
+
+    @property
+    def ends_by_itself(self) -> bool:
+        """Whether its window ends with it."""
+        return self.window_s == UNTIL_EXIT
+
+    @property
+    def ready_when(self) -> Condition:
+        """When start-up is over: what ends by itself is judged from its start."""
+        return self.ready or Condition(seconds=0.0 if self.ends_by_itself else 1.0)
+
+    @property
+    def settled_when(self) -> Condition:
+        """When the window may begin, after it is ready."""
+        return self.settled or Condition(seconds=0.0 if self.ends_by_itself else 1.0)
 
     def as_plain(self) -> dict[str, Any]:
         """What the launcher is told, as JSON takes it."""
-        plain = asdict(self)
-        plain["path"] = str(self.path)
-        plain["files"] = [str(path) for path in self.files]
-        del plain["texts"]
-        plain["copies"] = 1
-        return plain
-
-
-def filled(words: Sequence[str], values: Mapping[str, str]) -> list[str]:
-    """Words with what stands in braces filled in, where it is known."""
-    return [PLACEHOLDER.sub(lambda found: values.get(found[1], found[0]), one) for one in words]
+        return {
+            "path": str(self.path),
+            "command": self.command,
+            "files": [str(self.path.parent / name) for name in self.files],
+            "environment": self.environment,
+            "ready": to_builtins(self.ready_when),
+            "settled": to_builtins(self.settled_when),
+            "window_s": None if self.ends_by_itself else self.window_s,
+            "stop": self.stop.removeprefix("SIG"),
+            "stop_group": self.stop_group,
+            "stop_within_s": self.stop_within_s,
+            "poke": to_builtins(self.poke),
+            "parameters": self.parameters,
+            "copies": 1,
+        }

@@ -14,9 +14,11 @@ from waitbench.analysis import criteria, gate, sequential
 from waitbench.analysis.acceptance import Acceptance
 from waitbench.analysis.criteria import DEFAULTS, Criterion, Scope
 from waitbench.analysis.gate import GateVerdict
+from waitbench.engines import worker_file
 from waitbench.families import METRICS
+from waitbench.families.worker.scenarios import metrics_of_worker
 from waitbench.model.errors import UsageError
-from waitbench.model.metrics import SYSTEM_CALLS, Instruments
+from waitbench.model.metrics import SYSTEM_CALLS, Instruments, Metric
 from waitbench.model.record import Record
 from waitbench.model.scenario import Scenario
 from waitbench.pipeline.request import ValidRequest
@@ -131,19 +133,24 @@ class Gate:
         }
 
     @classmethod
-    def read_settings(cls, settings: Mapping[str, Any]) -> "Gate":
+    def read_settings(
+        cls, settings: Mapping[str, Any], scenarios: Iterable[Scenario | Record] = ()
+    ) -> "Gate":
         """The gate of a comparison with these settings, for a verdict on what it measured.
 
-        Raises ``UsageError`` where they are not of this version.
+        Of what that was come the metrics that it alone has. Raises ``UsageError`` where the
+        settings are not of this version.
         """
         found = settings.get("gate")
         if found is None:
             return cls(criteria=(), most_rounds=sequential.FIRST_ALARM)
+        known = dict.fromkeys((*METRICS, *(m for one in scenarios for m in one.metrics)))
         try:
             return cls(
                 criteria=tuple(
                     replace(
-                        *criteria.parse([one["criterion"]], METRICS), scope=Scope(one["scenarios"])
+                        *criteria.parse([one["criterion"]], tuple(known)),
+                        scope=Scope(one["scenarios"]),
                     )
                     for one in found["criteria"]
                 ),
@@ -177,12 +184,28 @@ class Gate:
             )
 
 
-def read_criteria(own: Sequence[str], most_rounds: int, *, defaults: bool) -> tuple[Criterion, ...]:
-    """The defaults, if wanted, and what ``--fail-on`` names.
+def metrics_known(worker: str | None) -> tuple[Metric, ...]:
+    """What may be asked of a comparison: of a worker file, its own metrics too.
+
+    Raises ``UsageError`` for a file that cannot be read.
+    """
+    if worker is None:
+        return METRICS
+    return (*METRICS, *metrics_of_worker(worker_file.read(Path(worker))))
+
+
+def read_criteria(
+    own: Sequence[str],
+    most_rounds: int,
+    *,
+    defaults: bool,
+    metrics: Sequence[Metric] = METRICS,
+) -> tuple[Criterion, ...]:
+    """The defaults, if wanted, and what ``--fail-on`` names, of these metrics.
 
     Raises ``UsageError``: here, so that it costs no download.
     """
-    found = (*(DEFAULTS if defaults else ()), *criteria.parse(own, METRICS))
+    found = (*(DEFAULTS if defaults else ()), *criteria.parse(own, metrics))
     if found and most_rounds < sequential.FIRST_ALARM:
         fewest = sequential.FIRST_ALARM
         raise UsageError(
@@ -204,7 +227,9 @@ def _why_left_out(criterion: Criterion) -> str:
     return f"{criterion}: not measured here: {reason}; {called('doctor')} tells what would mend it."
 
 
-def read_accepted(path: Path, today: date | None = None) -> tuple[Acceptance, ...]:
+def read_accepted(
+    path: Path, today: date | None = None, *, metrics: Sequence[Metric] = METRICS
+) -> tuple[Acceptance, ...]:
     """The entries of a file; those whose day has passed say so.
 
     Raises ``UsageError`` with the entry and the key that is wrong.
@@ -219,12 +244,12 @@ def read_accepted(path: Path, today: date | None = None) -> tuple[Acceptance, ..
     if found or not isinstance(entries, list):
         raise UsageError(f"--accepted {str(path)!r}: it has tables [[accepted]], and nothing else.")
     return tuple(
-        _entry(one, f"{path}, entry {number}", today or date.today())
+        _entry(one, f"{path}, entry {number}", today or date.today(), metrics)
         for number, one in enumerate(entries, start=1)
     )
 
 
-def _entry(entry: Any, where: str, today: date) -> Acceptance:
+def _entry(entry: Any, where: str, today: date, metrics: Sequence[Metric]) -> Acceptance:
     if not isinstance(entry, Mapping):
         raise UsageError(f"{where}: it is not a table.")
     unknown = [key for key in entry if key not in _KEYS]
@@ -234,9 +259,9 @@ def _entry(entry: Any, where: str, today: date) -> Acceptance:
         if not str(entry.get(key, "")).strip():
             raise UsageError(f"{where}: {key} is missing.")
     criterion = str(entry["criterion"]).strip()
-    if criterion not in {metric.name for metric in METRICS}:
+    if criterion not in {metric.name for metric in metrics}:
         try:
-            (parsed,) = criteria.parse([criterion], METRICS)
+            (parsed,) = criteria.parse([criterion], metrics)
         except UsageError as error:
             raise UsageError(f"{where}: {str(error).removeprefix('--fail-on ')}") from error
         criterion = str(parsed)

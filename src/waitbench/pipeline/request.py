@@ -252,7 +252,7 @@ def _require_metrics(request: Request, scenarios: Sequence[Scenario]) -> None:
     possible = {metric.key: metric.name for one in scenarios for metric in one.metrics}
     lacking = sorted(request.required_metrics - set(possible))
     if lacking:
-        names = ", ".join(metric.name for metric in METRICS if metric.key in possible)
+        names = ", ".join(dict.fromkeys(possible.values()))
         raise UsageError(
             f"--fail-on {_name_of(lacking[0])}: no run of {_listed(scenarios)} gives it. There "
             f"are: {names}."
@@ -283,12 +283,11 @@ def _instruments(request: Request) -> Instruments:
     return found
 
 
-def _of_worker(request: Request, worker: WorkerFile, *, quick: bool) -> Scenario:
-    """The scenario of a worker file. Raises ``UsageError`` for what does not go with one."""
-    for name, given in (("--scenario", request.scenarios), ("--dataflow", request.dataflow)):
-        if given:
-            raise UsageError(f"{name} does not go with --worker: the file says what is run.")
-    return selection.of_worker(worker, request.settings, quick=quick)
+def _of_worker(request: Request, worker: WorkerFile, *, quick: bool) -> tuple[Scenario, ...]:
+    """The scenarios of a worker file. Raises ``UsageError`` for what does not go with one."""
+    if request.dataflow:
+        raise UsageError("--dataflow does not go with --worker: the file says what is run.")
+    return selection.of_worker(worker, request.scenarios, request.settings, quick=quick)
 
 
 def _scenarios(
@@ -301,7 +300,7 @@ def _scenarios(
     if request.scan is not None:
         return _scanned(request, request.scan, named_engines, worker, quick=quick)
     if worker is not None:
-        return (_of_worker(request, worker, quick=quick),)
+        return _of_worker(request, worker, quick=quick)
     if request.dataflow is None:
         chosen = selection.select(
             request.scenarios, request.settings, quick=quick, with_coarse=request.by_defaults
@@ -343,9 +342,13 @@ def _scanned(
     found: Sequence[Scenario]
     if worker is not None:
         found = [
-            selection.at_value(_of_worker(one, worker, quick=quick), scan, value)
+            selection.at_value(one, scan, value)
             for value in scan.values
-            for one in [replace(request, settings=(*request.settings, *scan.settings(value)))]
+            for one in _of_worker(
+                replace(request, settings=(*request.settings, *scan.settings(value))),
+                worker,
+                quick=quick,
+            )
         ]
     elif request.dataflow is not None:
         if request.scenarios or request.settings:

@@ -7,7 +7,7 @@ from waitbench.analysis.idle import Price
 from waitbench.analysis.scan import scans
 from waitbench.analysis.statistics import Comparison
 from waitbench.model.record import Record
-from waitbench.reporting import idle, scan
+from waitbench.reporting import idle, scan, written
 from waitbench.reporting.document import Table
 
 
@@ -31,5 +31,6 @@ def tables(
     """Costs of waiting, in the units of the user, and the curves of scans."""
     return [
         *idle.tables(comparisons, units.price),
+        *written.tables(comparisons),
         *scan.tables(scans(records), units.late_under_s),
     ]

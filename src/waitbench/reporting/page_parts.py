@@ -12,7 +12,7 @@ from waitbench.model.metrics import Metric
 from waitbench.model.record import Context, Record, RevisionRecord
 from waitbench.model.run import HARMLESS
 from waitbench.model.why import Why
-from waitbench.reporting import comparison, idle, machines, page_charts, why
+from waitbench.reporting import comparison, idle, machines, page_charts, why, written
 from waitbench.reporting.costs import AS_IT_IS, Units
 from waitbench.reporting.document import Log, Part, Ratio, Source, Table, Word
 from waitbench.reporting.formats import NOTHING, format_bytes
@@ -77,6 +77,7 @@ def _tables(scene: Scene, units: Units) -> Iterator[Table]:
         if names:
             yield comparison.table(shown, names, title)
     yield from idle.tables([shown], units.price)
+    yield from written.tables([shown])
     yield from why.tables(shown.scenario, scene.reasons)
 
 

@@ -17,8 +17,8 @@ IS_INSTALLED = _BUNDLED.is_dir()
 ROOT = _BUNDLED if IS_INSTALLED else PACKAGE.parent.parent
 DATAFLOWS = ROOT / "dataflows"
 SERVICES = ROOT / "services"
-WORKERS = ROOT / "examples" / "workers"
-"""Examples of worker files."""
+WORKERS = ROOT / "workers"
+"""Worker files, in a folder for each subject."""
 
 
 def _folders() -> tuple[Path, Path]:

@@ -3,7 +3,8 @@
 Its scenarios are made of such files: ``scenarios.py``.
 """
 
-from waitbench.model.metrics import MEMORY, Metric
+from waitbench.model import metrics
+from waitbench.model.metrics import MEMORY, NOT_OF_COMMANDS, Metric
 
 METRICS = (
     Metric("ready", "time_ready", "second", "time to ready"),
@@ -14,6 +15,23 @@ METRICS = (
     Metric("service-requests", "service_requests", "count", "requests to the services"),
     Metric("service-bytes", "service_bytes", "byte", "bytes to and from the services"),
 )
+
+OF_SERVICES = tuple(metric for metric in METRICS if metric.name.startswith("service-"))
+UNTIL_EXIT = (
+    Metric("ready", "time_ready", "second", "time to ready"),
+    Metric("window", "time_window", "second", "time from ready to its end"),
+    Metric("cpu-window", "time_cpu_window", "second", "CPU from ready to its end"),
+    *OF_SERVICES,
+)
+"""The same of a command that ends by itself."""
+NOT_UNTIL_EXIT = NOT_OF_COMMANDS | {
+    metric.key
+    for metric in metrics.METRICS
+    if metric.is_of_steady_phase
+    or metric.name == "cpu-shutdown"
+    or metric.key.startswith("item_latency_")
+}
+"""Keys of what is not asked of it: it works, and so nothing of it is what waiting costs."""
 
 OF_SERVICE = {
     "cpu": ("service_cpu_steady", "second", "CPU of {} while the worker waited"),

@@ -1,4 +1,4 @@
-"""A worker file, or a window of a user's dataflow -> its scenario."""
+"""A worker file -> its scenarios; a window of a user's dataflow -> its scenario."""
 
 import shutil
 import subprocess
@@ -6,9 +6,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from waitbench.families.worker import METRICS, OF_SERVICE, metrics_of_service
+from waitbench.families.worker import (
+    METRICS,
+    NOT_UNTIL_EXIT,
+    OF_SERVICE,
+    UNTIL_EXIT,
+    metrics_of_service,
+    written,
+)
 from waitbench.model.errors import HarnessError, UsageError
-from waitbench.model.metrics import BY_NAME
+from waitbench.model.metrics import BY_NAME, NOT_OF_COMMANDS, Metric
+from waitbench.model.placeholders import filled
 from waitbench.model.scenario import (
     COMMAND,
     Family,
@@ -18,12 +26,14 @@ from waitbench.model.scenario import (
     Service,
     ServicePlan,
 )
-from waitbench.model.worker import Condition, ServiceFile, WorkerFile, filled
+from waitbench.model.worker import Condition, ServiceFile, WorkerFile
 from waitbench.system.ports import is_listened_to
 
 WINDOW = "window"
 MOST_S = 3600.0
 NAME = "worker"
+_USUAL_S, _MOST_S = 30.0, 600.0
+"""How long what ends by itself usually takes, for the time left, and may take."""
 
 _LATENESS = tuple(BY_NAME[name].key for name in ("latency", "latency-p50", "latency-max"))
 _KEYS = {
@@ -31,44 +41,76 @@ _KEYS = {
     "stop_s": "time_stop",
     "memory_bytes": "memory_proportional",
     "processes_begun": "processes_replaced",
+    "window_s": "time_window",
+    "window_cpu_s": "time_cpu_window",
     "service_cpu": "service_cpu_steady",
     "service_requests": "service_requests",
     "service_bytes": "service_bytes",
 }
 
 
-def scenario_of(worker: WorkerFile, *, quick: bool) -> Scenario:
-    """The one scenario of a worker: it is started, waits, is woken up, and ends.
+def scenarios_of(worker: WorkerFile, *, quick: bool) -> tuple[Scenario, ...]:
+    """Each of the scenarios of a worker, or the one that has the defaults of its parameters.
 
-    ``quick`` has it judged for as long as the gate does.
+    It is started, waits, is woken up, and ends; or it ends by itself. ``quick`` has it judged for
+    as long as the gate does.
     """
-    window_s = worker.gate_window_s if quick else worker.window_s
-    here = worker.path.parent
-    # What it takes to start and to end is nobody's to know before.
-    others_s = (worker.settled.seconds or 1.0) + (1.0 if worker.poke else 0.0) + 1.5
-    # As long as each step of it may take.
-    steps = [worker.ready.within, worker.settled.within, worker.stop_within_s]
-    steps += [worker.poke.done.within] if worker.poke else []
-
-    def plan_of(parameters: Parameters) -> ServicePlan:
-        filling = {name: str(parameters[name]) for name in worker.parameters}
-        return ServicePlan(
-            services=tuple(
-                _service(name, one, here, filling) for name, one in worker.services.items()
-            )
+    family = _family(worker)
+    named = {f"{worker.name}-{name}": values for name, values in worker.scenarios.items()}
+    return tuple(
+        Scenario(
+            name=name,
+            purpose=f"the worker of {worker.path.name}, {_doing(worker)}",
+            family=family,
+            module=worker.path,
+            parameters={
+                "file": worker.path.name,
+                "sha256": worker.sha256,
+                **_window(worker, quick=quick),
+                **worker.parameters,
+                **values,
+            },
         )
+        for name, values in (named or {worker.name: {}}).items()
+    )
 
+
+def _doing(worker: WorkerFile) -> str:
+    return "until it ends" if worker.ends_by_itself else "while it waits"
+
+
+def _window(worker: WorkerFile, *, quick: bool) -> Parameters:
+    if isinstance(worker.window_s, str):
+        return {}
+    return {
+        WINDOW: (worker.gate_window_s or min(worker.window_s, 2.0)) if quick else worker.window_s
+    }
+
+
+def metrics_of_worker(worker: WorkerFile) -> tuple[Metric, ...]:
+    """What its runs may give besides what those of all workers do."""
+    own = [one for name, file in worker.metrics.items() for one in written.metrics_of(name, file)]
     of_services = [
         metric
         for name, service in worker.services.items()
         for metric in metrics_of_service(name, counts=bool(service.counters))
     ]
-    family = Family(
+    return (*of_services, *own)
+
+
+def _family(worker: WorkerFile) -> Family:
+    waits = not worker.ends_by_itself
+    # What it takes to start and to end is nobody's to know before.
+    others_s = (worker.settled_when.seconds or 1.0) + (1.0 if worker.poke else 0.0) + 1.5
+    # As long as each step of it may take.
+    steps = [worker.ready_when.within, worker.settled_when.within, worker.stop_within_s]
+    steps += [worker.poke.done.within] if worker.poke else []
+    return Family(
         name=NAME,
         items=lambda _parameters, _topology: None,
-        lasts_s=lambda parameters: float(parameters[WINDOW]) + others_s,
-        longest_s=lambda parameters: float(parameters[WINDOW]) + others_s + sum(steps),
-        metrics=(*METRICS, *of_services),
+        lasts_s=lambda parameters: float(parameters.get(WINDOW, _USUAL_S)) + others_s,
+        longest_s=lambda parameters: float(parameters.get(WINDOW, _MOST_S)) + others_s + sum(steps),
+        metrics=(*(METRICS if waits else UNTIL_EXIT), *metrics_of_worker(worker)),
         metrics_of=lambda samples, totals: {
             **_metrics_of(samples, totals),
             **{
@@ -78,26 +120,29 @@ def scenario_of(worker: WorkerFile, *, quick: bool) -> Scenario:
                 if f"service_{kind}_{name}" in totals
             },
         },
-        services=plan_of if worker.services else None,
-        waits=lambda _parameters: True,
+        metrics_written=(lambda paths: written.read(paths, worker.metrics))
+        if worker.metrics
+        else None,
+        services=(lambda parameters: _plan(worker, parameters)) if worker.services else None,
+        waits=lambda _parameters: waits,
+        works=lambda _parameters: not waits,
         needs=lambda _parameters: frozenset({COMMAND}),
-        lacks={} if worker.poke else dict.fromkeys(_LATENESS, "[poke] in its file says how"),
+        lacks=dict.fromkeys(_LATENESS, "[poke] in its file says how")
+        if waits and not worker.poke
+        else {},
+        without=NOT_OF_COMMANDS if waits else NOT_UNTIL_EXIT,
         portable=True,
         counted_outside=True,
         lengthened=_lengthened,
     )
-    parameters: Parameters = {
-        "file": worker.path.name,
-        "sha256": worker.sha256,
-        WINDOW: window_s,
-        **worker.parameters,
-    }
-    return Scenario(
-        name=worker.name,
-        purpose=f"the worker of {worker.path.name}, while it waits",
-        family=family,
-        module=worker.path,
-        parameters=parameters,
+
+
+def _plan(worker: WorkerFile, parameters: Parameters) -> ServicePlan:
+    """The services of a run; each may be told the ports of those before it."""
+    filling = {name: str(parameters[name]) for name in worker.parameters}
+    here = worker.path.parent
+    return ServicePlan(
+        services=tuple(_service(name, one, here, filling) for name, one in worker.services.items())
     )
 
 
@@ -118,6 +163,7 @@ def in_a_window(scenario: Scenario, after_s: float, window_s: float) -> Scenario
         metrics_of=_metrics_of,
         waits=lambda _parameters: True,
         lacks=dict.fromkeys(_LATENESS, "a worker file with [poke] says how"),
+        without=NOT_OF_COMMANDS,
         counted_outside=True,
         lengthened=_lengthened,
     )
@@ -126,6 +172,8 @@ def in_a_window(scenario: Scenario, after_s: float, window_s: float) -> Scenario
 
 
 def _lengthened(parameters: Parameters, seconds: float) -> Parameters:
+    if WINDOW not in parameters:
+        return parameters
     return {**parameters, WINDOW: max(float(parameters[WINDOW]), seconds)}
 
 
@@ -133,18 +181,15 @@ def _metrics_of(_samples: Samples, totals: Mapping[str, float]) -> Mapping[str, 
     return {key: float(totals[name]) for name, key in _KEYS.items() if name in totals}
 
 
-def _service(name: str, file: ServiceFile, here: Path, filling: Mapping[str, str]) -> Service:
+def _service(name: str, file: ServiceFile, here: Path, filling: dict[str, str]) -> Service:
     def words(given: Sequence[str]) -> Callable[[int, Path, Path], Sequence[str]]:
-        return lambda port, folder, python: filled(
-            given,
-            {
-                **filling,
-                "port": str(port),
-                "folder": str(folder),
-                "python": str(python),
-                "here": str(here),
-            },
-        )
+        def found(port: int, folder: Path, python: Path) -> Sequence[str]:
+            # For those that are started after it.
+            filling.update({f"{name}.port": str(port), f"{name}.folder": str(folder)})
+            own = {"port": port, "folder": folder, "python": python, "here": here}
+            return filled(given, {**filling, **{key: str(value) for key, value in own.items()}})
+
+        return found
 
     return Service(
         name=name,

@@ -1,0 +1,114 @@
+"""Variants that end by themselves and measure themselves, end to end as a user does."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Compare
+
+pytestmark = pytest.mark.integration
+WORKER = """
+variants = ["slow", "fast"]
+files = ["load.py"]
+command = "{python} load.py {revision} {calls} {metrics}"
+window = "until-exit"
+ready = { log = "ready" }
+parameters = { calls = 3 }
+[scenarios.few]
+[scenarios.many]
+calls = 9
+[metrics.call-time]
+unit = "s"
+show = ["p50", "max", "count"]
+"""
+LOAD = """
+import json, sys, time
+variant, calls, path = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+print("ready", flush=True)
+for _ in range(calls):
+    with open(path, "a") as file:
+        print(json.dumps({"call-time": 0.5 if variant == "slow" else 0.25}), file=file)
+time.sleep(0.1)
+"""
+QUICKLY = ("--no-plot", "--rounds", "1", "--no-instruments")
+
+
+def worker(folder: Path, load: str = LOAD) -> Path:
+    (folder / "load.py").write_text(load)
+    (folder / "load.toml").write_text(WORKER)
+    return folder / "load.toml"
+
+
+@pytest.mark.smoke
+def test_variants_are_compared_by_what_they_write(run_compare: Compare, tmp_path: Path) -> None:
+    done = run_compare("slow", "fast", "--worker", worker(tmp_path), *QUICKLY)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "load-many · what the command measured" in done.stdout
+    assert "identical build" not in done.stdout
+    for scenario, calls in (("load-few", 3), ("load-many", 9)):
+        exported = json.loads((tmp_path / "results" / f"{scenario}.json").read_text())
+        of_variants = {one["command"]: one["measurements"][0] for one in exported["results"]}
+        medians = {name: run["own_call_time_p50"] for name, run in of_variants.items()}
+        assert medians == {
+            "slow": {"value": 0.5, "unit": "second"},
+            "fast": {"value": 0.25, "unit": "second"},
+        }
+        for run in of_variants.values():
+            assert run["own_call_time_count"]["value"] == calls
+            assert run["time_window"]["value"] > 0
+            assert run["time_cpu_window"]["value"] > 0
+            assert "time_cpu_steady" not in run
+    kept = json.loads((tmp_path / "results" / "comparison.json").read_text())
+    assert [one["origin"] for one in kept["revisions"]] == ["variant", "variant"]
+    assert "own_call_time_max" in (tmp_path / "results" / "runs.csv").read_text()
+    told = run_compare(tmp_path / "results", command="report")
+    assert "call-time p50" in told.stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "said"),
+    [
+        (("other", "fast"), 2, "'other' is not a variant of load. There are: slow, fast."),
+        (("slow", "-s", "none"), 2, "--scenario 'none' matches none of: few, many."),
+        (("slow", "--set", "window=3"), 2, "--set window=3: of this worker, set calls=VALUE."),
+        (("slow", "fast", "--fail-on", "call-time-p99:1%"), 2, "call-time-p50"),
+        (("slow", "--origin", "source"), 2, "--origin source: slow is not built"),
+    ],
+)
+def test_what_variants_do_not_have_is_refused(
+    options: Sequence[str], code: int, said: str, run_compare: Compare, tmp_path: Path
+) -> None:
+    done = run_compare(*options, "--worker", worker(tmp_path), *QUICKLY)
+    assert done.returncode == code, done.stdout + done.stderr
+    assert said in " ".join(done.stderr.split())
+
+
+def test_the_gate_is_asked_for_what_they_write(run_compare: Compare, tmp_path: Path) -> None:
+    done = run_compare(
+        "fast", "slow", "--worker", worker(tmp_path), "-s", "few", "--no-plot",
+        "--fail-on", "call-time-p50:10%", "--max-rounds", "6",
+    )  # fmt: skip
+    assert "call-time-p50" in done.stdout, done.stdout + done.stderr
+    gate = json.loads((tmp_path / "results" / "comparison.json").read_text())["settings"]["gate"]
+    assert [one["criterion"] for one in gate["criteria"]] == ["call-time-p50:10%"]
+    told = run_compare(tmp_path / "results", command="report")
+    assert told.returncode == 0, told.stdout + told.stderr
+    assert "call-time-p50" in told.stdout
+
+
+def test_a_damaged_line_is_an_outcome_and_no_number(run_compare: Compare, tmp_path: Path) -> None:
+    path = worker(tmp_path, LOAD + "open(path, 'a').write('{')\n")
+    done = run_compare("slow", "--worker", path, "-s", "few", *QUICKLY)
+    assert done.returncode == 3, done.stdout + done.stderr
+    assert "line 4 of {metrics} is not a JSON object" in " ".join(done.stdout.split())
+
+
+def test_a_worker_says_which_pythons_it_takes(run_compare: Compare, tmp_path: Path) -> None:
+    path = worker(tmp_path)
+    path.write_text(f'python = "<3.0"\n{WORKER}')
+    done = run_compare("slow", "--worker", path, *QUICKLY)
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert "No Python here fits every revision" in done.stderr
+    assert "slow (variant): none" in done.stderr
