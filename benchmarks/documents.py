@@ -113,7 +113,7 @@ TESTED: Mapping[str, str] = {
     "./compare.sh streamz@0.6.5 streamz@0.6.6 --gate": _GATE,
     "./compare.sh --worker celery.toml 5.6.3 --scan concurrency=1:32": _SCAN,
     "./compare.sh --worker celery.toml 5.6.3 --scan processes=1:32": (
-        "tests/commands/test_scanning.py::test_how_many_workers_fit_is_said_of_copies_of_a_worker"
+        "tests/commands/test_scanning.py::test_copies_of_a_worker_are_scanned"
     ),
     "./waitbench merge share-1 share-2 share-3 --results whole": _SHARE,
     "dask scheduler --host 10.0.0.1": _ON_DASK,
@@ -133,8 +133,6 @@ ELSEWHERE: Sequence[tuple[str, str, str]] = (
     (r"\./waitbench bisect ", "GitHub or hours", _BISECT),
     (r"\./waitbench track", "GitHub, and hours", _TRACK),
     (r"\./compare\.sh .*--scan ", "more than 10 minutes", _SCAN),
-    (r"for i in .* tests/commands/test_scanning", "more than 10 minutes",
-     "tests/commands/test_scanning.py::test_what_grows_with_the_square_of_its_inputs"),
     (r".*kafka", "a broker", _KAFKA),
     (r".*(bin/python|bin/pip|curl|services\.)", "ports and an environment that stay", _SERVICE),
     (r"(sysctl|mount) ", "changes the kernel's settings",

@@ -19,14 +19,10 @@ def scan_records(
     *,
     values: Sequence[int] = VALUES,
     rounds: int = 5,
-    lateness: Callable[[float], float] | None = None,
     window_s: float = 2.0,
 ) -> list[Record]:
     """A record for each value; rounds wobble as wholes, and each value a little by itself."""
-    return [
-        _record(costs, value, place, rounds, lateness, window_s)
-        for place, value in enumerate(values)
-    ]
+    return [_record(costs, value, place, rounds, window_s) for place, value in enumerate(values)]
 
 
 def _record(
@@ -34,7 +30,6 @@ def _record(
     value: int,
     place: int,
     rounds: int,
-    lateness: Callable[[float], float] | None,
     window_s: float,
 ) -> Record:
     runs: dict[str, list[dict[str, float]]] = {}
@@ -43,14 +38,12 @@ def _record(
         for one in range(rounds):
             wobble = WOBBLE[one % 6] + WOBBLE[(one + place + number) % 6]
             cores = cost(value) * (1 + wobble)
-            late = {} if lateness is None else {"item_latency_p99": lateness(value) * (1 + wobble)}
             runs[label].append(
                 {
                     **times(window_s + 0.2, 0.1, 0.05),
                     "cpu_share_steady": cores,
                     "time_cpu_steady": cores * window_s,
                     "wakeups": 1000.0 * window_s,
-                    **late,
                 }
             )
     record = make_record(runs, scenario=f"idle@partitions={value}")

@@ -8,8 +8,7 @@ from tests.analysis.scanned import VALUES, scan_records
 from tests.records import disturb, make_record, outcome, times
 from waitbench.analysis import gate
 from waitbench.analysis.criteria import parse
-from waitbench.analysis.growth import Shape
-from waitbench.analysis.scan import fits, scans, slopes_by_round
+from waitbench.analysis.scan import scans, slopes_by_round
 from waitbench.analysis.verdicts import Verdict
 from waitbench.model.errors import UsageError
 from waitbench.model.metrics import BY_NAME, METRICS
@@ -23,8 +22,7 @@ def test_each_revision_has_a_constant_and_a_slope_with_their_intervals() -> None
     assert (found.scenario, found.parameter, found.rounds) == ("idle", "partitions", 5)
     assert found.values == VALUES
     for curve, constant, slope in zip(found.curves, (0.02, 0.01), (2e-4, 3e-4), strict=True):
-        assert curve.growth is not None
-        assert curve.growth.shape is Shape.LINE
+        assert curve.misfit is None
         for estimate, true in ((curve.constant, constant), (curve.slope, slope)):
             assert estimate is not None
             assert estimate.low is not None
@@ -52,8 +50,8 @@ def test_a_value_that_could_not_be_measured_is_left_out_and_said() -> None:
     whole, short = found.curves
     assert whole.points[-1].cost is not None
     assert short.points[-1].cost is None
-    assert short.points[-1].lacks == "timed-out: still running after 30 s"
-    assert [point.value for point in short.tried_on] == list(VALUES[:-1])
+    assert short.points[-1].failure == "timed-out: still running after 30 s"
+    assert [point.value for point in short.measured] == list(VALUES[:-1])
     assert short.slope is not None
 
 
@@ -69,24 +67,6 @@ def test_one_round_has_a_line_and_no_interval() -> None:
     slope = found.curves[0].slope
     assert slope is not None
     assert (slope.low, slope.high) == (None, None)
-
-
-@pytest.mark.parametrize(
-    ("bound_s", "most", "over"), [(0.0005, None, 1), (0.02, 16, 64), (100.0, 1024, None)]
-)
-def test_so_many_fit_as_stay_under_a_bound_of_lateness(
-    bound_s: float, most: float | None, over: float | None
-) -> None:
-    (found,) = scans(scan_records({"a": COSTS["a"]}, lateness=lambda n: 0.001 * n))
-    (fit,) = fits(found, bound_s)
-    assert fit.most == most
-    assert (fit.over.value if fit.over else None) == over
-
-
-def test_nothing_fits_where_lateness_is_not_known() -> None:
-    (found,) = scans(scan_records({"a": COSTS["a"]}))
-    (fit,) = fits(found, 1.0)
-    assert (fit.most, fit.over is not None and fit.over.lateness) == (None, None)
 
 
 def test_a_slope_below_what_the_metric_can_tell_counts_as_that() -> None:
@@ -122,7 +102,7 @@ def test_a_square_fails_the_slope_that_no_small_value_shows() -> None:
     assert judgement.verdict is Verdict.SLOWER
     at_16 = gate.conclude([records[2]], parse(["steady:10%"], METRICS), 10)
     assert [one.verdict for one in at_16.judgements] == [Verdict.WITHIN_MARGIN]
-    assert scans(records)[0].curves[1].growth is not None
+    assert scans(records)[0].curves[1].misfit is not None
 
 
 def test_the_slope_is_read_back_as_it_was_written_and_stands_alone() -> None:
@@ -139,14 +119,13 @@ def test_no_slope_is_asked_of_scenarios_that_are_no_scan() -> None:
     assert gate.conclude([record], SLOPE, 6).judgements == ()
 
 
-def test_no_line_is_fitted_where_others_used_the_machine_in_most_rounds() -> None:
+def test_a_scan_of_mostly_disturbed_rounds_is_marked_and_fitted_all_the_same() -> None:
     records = scan_records(COSTS)
     for record in records:
         disturb(record, 3)
     (found,) = scans(records)
     assert found.is_disturbed
-    assert [(curve.growth, curve.slope) for curve in found.curves] == [(None, None)] * 2
-    assert found.curves[0].points[0].cost is not None
+    assert found.curves[0].slope is not None
     for record in records[1:]:
         record.measurements = [replace(run, marks=()) for run in record.measurements]
-    assert scans(records)[0].curves[0].slope is not None
+    assert not scans(records)[0].is_disturbed

@@ -36,7 +36,6 @@ def test_another_metric_anchor_and_form(run_compare: Compare) -> None:
         (("--metric", "joy"), "is not one of: real"),
         (("--anchor", "v9"), "is in none of these comparisons. There are: v0.16.0"),
         (("--margin", "-1"), "must be from 0"),
-        (("--machine", "elsewhere"), "Measure first"),
         (("-s", "nothing*"), "Measure first"),
         (("no such folder",), "There is no folder"),
         (("--engine", "nobody"), "is not one of: bytewax"),

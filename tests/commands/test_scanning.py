@@ -1,4 +1,4 @@
-"""A scan as a user runs one: each value is measured, and what grows with its square is named."""
+"""A scan as a user runs one: each value is measured, and what grows with its square is no line."""
 
 import json
 import sys
@@ -61,7 +61,7 @@ def curves(stdout: str) -> Mapping[str, Mapping[str, Any]]:
 
 
 @pytest.mark.long
-def test_what_grows_with_the_square_of_its_inputs_passes_at_16_and_is_named_by_a_scan(
+def test_what_grows_with_the_square_of_its_inputs_passes_at_16_and_is_no_line_in_a_scan(
     run_compare: Compare, tmp_path: Path
 ) -> None:
     worker, sound, square = three(tmp_path)
@@ -74,8 +74,9 @@ def test_what_grows_with_the_square_of_its_inputs_passes_at_16_and_is_named_by_a
     done = run_compare(*revisions, "--scan", values, "--rounds", "3", "--json")
     assert done.returncode == 0, done.stderr
     found = curves(done.stdout)
-    assert (found["sound"]["growth"], found["square"]["growth"]) == ("line", "faster")
+    assert found["sound"]["misfit"] is None
     assert found["sound"]["slope"]["value"] > 0
+    assert found["square"]["misfit"] is not None
     kept = sorted(path.name for path in (tmp_path / "results").glob("inputs@*.json"))
     assert kept == sorted(f"inputs@inputs={n}.json" for n in (16, 64, 256, 1024, 2048, 4096))
 
@@ -156,9 +157,7 @@ while True:
 """
 
 
-def test_how_many_workers_fit_is_said_of_copies_of_a_worker(
-    run_compare: Compare, tmp_path: Path
-) -> None:
+def test_copies_of_a_worker_are_scanned(run_compare: Compare, tmp_path: Path) -> None:
     path = tmp_path / "poked"
     path.write_text(POKED.format(python=sys.executable))
     path.chmod(0o755)
@@ -171,8 +170,6 @@ def test_how_many_workers_fit_is_said_of_copies_of_a_worker(
     options = ["--worker", worker, "--scan", "processes=1,2,3", "--rounds", "1"]
     done = run_compare(path, *options)
     assert done.returncode == 0, done.stdout + done.stderr
-    told = run_compare(tmp_path / "results", "--late-under", "60", command="report")
-    assert "all processes tried fit: lateness stays under 60000 ms." in told.stdout
     data = json.loads((tmp_path / "results/poked@processes=3.json").read_text())
     assert data["metadata"]["topology"] == "cluster, 3 processes"
     assert (tmp_path / "results/poked-processes-scan.png").exists()

@@ -38,18 +38,19 @@ def test_each_night_measures_what_is_missing_and_says_a_confirmed_step_once(
     assert code == 0
     assert not store.exists()
     assert [line.split(": ")[1].split() for line in said] == [
-        [names[0], names[2]], [names[0], names[2], names[1]],
+        [names[0], names[2]], [names[0], names[1]],
     ]  # fmt: skip
-    # The newest alone: one sitting says that it costs more.
+    # The newest alone: one session says that it costs more.
     code, said = night(ids[2], *anchored, "--newest", "1")
     assert code == 0
     assert "rose" not in " ".join(said)
-    # Nobody names the anchor any more; a second sitting comes first, and confirms it.
+    # Nobody names the anchor any more; a second session comes first, and confirms it.
     code, said = night(ids[2])
     assert code == 1
-    assert "only one sitting says" in said[0]
+    assert "only one session says" in said[0]
     assert f"CPU time rose with {names[2]}" in " ".join(said)
-    assert json.loads((store / "acknowledged.json").read_text())["steps"][0]["after"] == names[2]
+    kept = json.loads((store / "acknowledged.json").read_text())
+    assert kept["change_points"][0]["after"] == names[2]
     code, said = night(ids[2])
     assert (code, said) == (0, ["The history lacks nothing of this."])
     # What is only asked for is said to nobody, and the next night says it.
@@ -75,7 +76,7 @@ def test_what_a_step_parts_is_measured_again_although_it_is_not_of_the_newest(
             f"standin@{branch}", "--anchor", f"standin@{ids[0]}", "--repo", folder,
             "--newest", str(newest), "--results", tmp_path / "kept", *QUICK, command="track",
         )  # fmt: skip
-    assert f"{ids[0][:10]} {ids[1][:10]} {ids[2][:10]}: only one sitting says" in done.stdout
+    assert f"{ids[0][:10]} {ids[1][:10]} {ids[2][:10]}: only one session says" in done.stdout
     assert (done.returncode, done.stderr) == (1, "")
 
 

@@ -265,13 +265,13 @@ def test_another_theme_leaves_what_was_chosen(open_page: Open) -> None:
 
 def test_the_baseline_can_be_seen_in_the_dark(open_page: Open) -> None:
     page = open_page("outlier", color_scheme="dark")
-    figure = chart(page, "steps are shaded")
+    figure = chart(page, "change points are shaded")
     line = figure.locator(".layer_0_marks line").first
     assert colour(line, "stroke") == colour(page.locator("body"))
 
 
 def test_an_outlier_stands_at_the_edge_until_all_is_chosen(open_page: Open) -> None:
-    figure = chart(open_page("outlier"), "steps are shaded")
+    figure = chart(open_page("outlier"), "change points are shaded")
     outlier = figure.locator(".mark-text text", has_text="29× more")
     expect(outlier).to_be_visible()
 

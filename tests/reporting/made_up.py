@@ -7,10 +7,11 @@ from pathlib import Path
 from zlib import crc32
 
 from tests.records import contestant, facts, make_record
-from waitbench.analysis import history, sittings
-from waitbench.analysis.trend import MARGIN
+from waitbench.analysis import history
+from waitbench.analysis.history import MARGIN
+from waitbench.analysis.sessions import sessions_of
 from waitbench.model.metrics import BY_NAME
-from waitbench.reporting.page import ReadFolder, Trends
+from waitbench.reporting.page import COSTS, ReadFolder, Trends
 from waitbench.reporting.page_parts import Scene
 
 _METRICS = (
@@ -44,7 +45,7 @@ def kept(
             for place, one in enumerate(releases)
         }
         record = make_record(runs, scenario=scenario, revisions=revisions)
-        # Equal runs at the same time would be copies of one sitting.
+        # Equal runs at the same time would be copies of one session.
         record.measurements[:] = [replace(run, started_at=at) for run in record.measurements]
         scenes.append(Scene.of(record))
     return ReadFolder(folder=Path(name), context=scenes[0].record.context, scenes=scenes)
@@ -55,13 +56,16 @@ def trends_of(all_kept: Sequence[ReadFolder]) -> Trends:
     told = [
         one
         for each in all_kept
-        for one in sittings.tell(
-            str(each.folder), each.context, [scene.record for scene in each.scenes]
+        for one in sessions_of(
+            str(each.folder),
+            each.context,
+            [scene.record for scene in each.scenes],
+            [BY_NAME[name] for name in COSTS],
         )
     ]
     anchor = history.commonest(told)
     assert anchor is not None
     return {
         name: history.trends([one for one in told if one.metric == name], anchor, MARGIN)
-        for name in ("steady", "cpu", "system", "real")
+        for name in COSTS
     }

@@ -256,7 +256,7 @@ def test_a_history_reads_alike_in_its_table_and_in_its_chart(rises: list[float])
                     assert dot["ratio"] == approx(ratio.estimate.value, rel=EXACTLY)
                     assert dot["low"] == approx(low, rel=EXACTLY)
                     assert dot["beyond"] in ("", said_of_an_outlier(ratio))
-                    assert dot["step"] == shown(row[5]).text
+                    assert dot["step"] == shown(row[4]).text
 
 
 def said_of_an_outlier(ratio: Ratio) -> str:

@@ -23,8 +23,8 @@ def test_the_table_has_every_revision_and_says_each_step_at_80_columns() -> None
     text = " ".join(" ".join(lines).split())
     assert "waiting, single: the workers' steady CPU, relative to v1" in text
     assert "The workers' steady CPU rose with v3: × 2" in text
-    assert "of what it was up to v2; provisional, as only one sitting says so." in text
-    assert "No chain of sittings joins with v1: v8, v9." in text
+    assert "of what it was up to v2; provisional, as only one session says so." in text
+    assert "No session measured beside v1: v8, v9." in text
 
 
 def test_a_long_history_shows_its_newest_and_those_at_steps() -> None:

@@ -5,21 +5,24 @@ from pathlib import Path
 import pytest
 
 from waitbench.model.errors import UsageError
-from waitbench.model.record import Series
+from waitbench.model.record import Announced, Series
 from waitbench.store import acknowledged
 
-STEP = (Series.of("waiting", "single", {"length_s": 2}), "steady", "v2")
-OTHER = (Series.of("a", "b", {}), "steady", "c")
+WAITING = Series.of("waiting", "single", {"length_s": 2})
+STEP = Announced(series=WAITING, metric="steady", after="v2", rose=True)
+OTHER = Announced(series=Series.of("a", "b", {}), metric="steady", after="c", rose=False)
 
 
-def test_steps_are_kept_once(tmp_path: Path) -> None:
+def test_change_points_are_kept_once(tmp_path: Path) -> None:
     assert acknowledged.read(tmp_path) == frozenset()
     acknowledged.add(tmp_path, [STEP])
     acknowledged.add(tmp_path, [STEP, OTHER])
     assert acknowledged.read(tmp_path) == {STEP, OTHER}
 
 
-@pytest.mark.parametrize("content", ["{", "[]", '{"format": 2}', '{"format": 99, "steps": []}'])
+@pytest.mark.parametrize(
+    "content", ["{", "[]", '{"format": 2}', '{"format": 99, "change_points": []}']
+)
 def test_a_file_that_is_not_ours_is_refused_and_kept(tmp_path: Path, content: str) -> None:
     path = tmp_path / acknowledged.NAME
     path.write_text(content)

@@ -14,13 +14,6 @@ def t_quantile(share: float, freedom: float) -> float:
     return float(special.stdtrit(freedom, share))
 
 
-def f_quantile(share: float, freedom: float, freedom_below: float) -> float:
-    """Fisher's F: the value below which a share lies, with the degrees of freedom of each part."""
-    from scipy import special
-
-    return float(special.fdtri(freedom, freedom_below, share))
-
-
 def t_above(value: float, freedom: float) -> float:
     """The chance that Student's t, with so many degrees of freedom, exceeds ``value``."""
     from scipy import special

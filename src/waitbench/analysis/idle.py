@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from waitbench.analysis.rhythm import Rhythm
 from waitbench.analysis.statistics import Comparison, Estimate, Row
 from waitbench.model.errors import UsageError
 
@@ -85,8 +84,8 @@ class IdleCost:
     """In the order of the worker's file."""
     has_items: bool
     """Whether anything came in meanwhile."""
-    rhythm: Rhythm | None
-    """How the wake-ups are spread over the window, where somebody looked."""
+    is_window_too_short: bool | None
+    """Whether the wake-ups of the window's halves differ, where they were counted."""
 
     @property
     def core_hours(self) -> float:
@@ -127,7 +126,7 @@ def idle_cost(row: Row, comparison: Comparison) -> IdleCost | None:
         memory_bytes=known.value if known else None,
         is_all_memory=memory is not None,
         has_items=items is not None and items.value > 0,
-        rhythm=row.rhythm,
+        is_window_too_short=row.is_window_too_short,
         services=tuple(_services(row, window_s)),
         **{field: _rate(row, metric, window_s) for field, metric in _RATES.items()},
     )

@@ -19,7 +19,6 @@ from dataclasses import dataclass, replace
 from statistics import stdev
 
 from waitbench.analysis.distributions import t_above, t_quantile
-from waitbench.analysis.rhythm import Rhythm, rhythm_of
 from waitbench.analysis.rounds import (
     all_rounds,
     kept,
@@ -28,6 +27,7 @@ from waitbench.analysis.rounds import (
     shared_rounds,
 )
 from waitbench.analysis.verdicts import Verdict
+from waitbench.analysis.window import is_too_short
 from waitbench.model.environment import Facts
 from waitbench.model.metrics import BY_NAME, METRICS, Metric
 from waitbench.model.record import Context, Record, RevisionRecord
@@ -109,8 +109,8 @@ class Row:
     """Whether the settings of that one, or packages beside it, are others."""
     same_library_as: str | None
     """An earlier revision with the same compiled extensions, whose other files may differ."""
-    rhythm: Rhythm | None = None
-    """How its wake-ups are spread over the window, where somebody looked."""
+    is_window_too_short: bool | None = None
+    """Whether the wake-ups of the window's halves differ, where they were counted."""
 
     def values(self, name: str) -> tuple[float, ...]:
         """What the runs that have this metric gave, in order of rounds."""
@@ -360,7 +360,7 @@ def _row(label: str, record: Record) -> Row:
         identical_to=twin,
         is_set_otherwise=twin is not None and variants[twin] != variants[label],
         same_library_as=_same_library_as(label, record.context),
-        rhythm=rhythm_of([run.samples for run in runs]),
+        is_window_too_short=is_too_short([run.samples for run in runs]),
     )
 
 

@@ -113,7 +113,7 @@ def _judged(
 
 def chance_of_sum(differences: Sequence[float]) -> float:
     """The chance that fair coins for signs give a sum of at least that of these differences."""
-    # Here, as in network.py: not every command that could judge does.
+    # Here: not every command that could judge does.
     import numpy as np
 
     largest = max(map(abs, differences), default=0.0)

@@ -13,7 +13,7 @@ from waitbench import engines
 from waitbench.analysis import history as analysis
 from waitbench.commands import options
 from waitbench.model.errors import ExitCode, UsageError
-from waitbench.pipeline import stored_sittings
+from waitbench.pipeline import stored_sessions
 from waitbench.reporting import history as reporting
 from waitbench.reporting.console import make_console, print_tables
 from waitbench.store.comparisons import MEASURE_FIRST
@@ -52,10 +52,6 @@ def history(
         list[str],
         typer.Option("--scenario", "-s", metavar="GLOB", help="Only these; repeatable."),
     ] = [],
-    machine: Annotated[
-        Optional[str],
-        typer.Option(metavar="FINGERPRINT", help="Only what was measured on this machine."),
-    ] = None,
     anchor: options.Anchor = None,
     engine: Annotated[
         str, typer.Option(metavar="NAME", help="Whose comparisons.")
@@ -64,7 +60,8 @@ def history(
     newest: Annotated[
         int,
         typer.Option(
-            metavar="N", help="Only so many rows of each table, and those at steps; 0 for all."
+            metavar="N",
+            help="Only so many rows of a table, and those at change points; 0 for all.",
         ),
     ] = 20,
     form: Annotated[
@@ -76,28 +73,26 @@ def history(
         ),
     ] = Format.TABLE,
 ) -> None:
-    """Show what each revision costs relative to one of them, and where that changed.
+    """Show what each revision costs relative to one of them, the anchor, and where that changed.
 
-    Comparisons that share a revision are joined by their ratios, however many sittings and machines
-    they took: absolute figures of two sittings do not compare.
+    Each machine has a history of its own, of the comparisons that measured the anchor too: absolute
+    figures of two sessions do not compare.
     """
-    wanted, share = stored_sittings.metric_named(metric), stored_sittings.margin_of(margin)
+    wanted, share = stored_sessions.metric_named(metric), stored_sessions.margin_of(margin)
     names = [one.name for one in engines.all_known()]
     if engine not in names:
         raise UsageError(f"--engine {engine!r} is not one of: {', '.join(names)}.")
     if newest < 0:
         raise UsageError(f"--newest {newest}: must not be negative.")
-    lost: list[str] = []
-    told = [
+    stored = stored_sessions.read(folders or [RESULTS], wanted)
+    sessions = [
         one
-        for one in stored_sittings.figures(folders or [RESULTS], wanted, lost=lost)
-        if one.entries[0].engine == engine
-        and machine in (None, one.sitting.machine)
-        and _is_named(one.series.scenario, scenario)
+        for one in stored.sessions
+        if one.engine == engine and _is_named(one.series.scenario, scenario)
     ]
-    if not told:
-        raise UsageError(f"No comparison with two revisions tells of {metric}. {MEASURE_FIRST}")
-    found = analysis.trends(told, stored_sittings.anchor_among(anchor, told), share)
+    if not sessions:
+        raise UsageError(f"No stored comparison of two revisions has {metric}. {MEASURE_FIRST}")
+    found = analysis.trends(sessions, stored_sessions.anchor_among(anchor, sessions), share)
     if form is Format.TABLE:
         for title, trend in reporting.titled(found).items():
             print_tables([reporting.table(trend, title, wanted, newest)], make_console())
@@ -110,7 +105,7 @@ def history(
             Format.BENCHER: reporting.for_bencher,
         }[form]
         print(json.dumps(plain(found, wanted), indent=2))
-    if lost:
+    if stored.unreadable:
         # What there is was told; that it is not all must not go unnoticed.
         raise typer.Exit(ExitCode.FAILED)
 

@@ -11,8 +11,8 @@ from typing import Annotated, Any, Optional
 import typer
 
 from waitbench.analysis.criteria import DEFAULTS, Scope
+from waitbench.analysis.history import MARGIN
 from waitbench.analysis.idle import Price
-from waitbench.analysis.trend import MARGIN
 from waitbench.model.environment import OriginChoice
 from waitbench.model.errors import UsageError, masked
 from waitbench.pipeline.request import Request
@@ -182,12 +182,12 @@ Anchor = Annotated[
     typer.Option(
         metavar="REVISION",
         help="What all are relative to: a release or commit.",
-        show_default="what most sittings hold",
+        show_default="what most sessions hold",
     ),
 ]
 StepMargin = Annotated[
     float,
-    typer.Option("--margin", metavar="PERCENT", help="What a step must exceed to be claimed."),
+    typer.Option("--margin", metavar="PERCENT", help="What a change point must exceed."),
 ]
 STEP_MARGIN = MARGIN * 100
 CorePrice = Annotated[
@@ -196,14 +196,6 @@ CorePrice = Annotated[
         "--price",
         metavar="AMOUNT/core-hour",
         help="What a core costs by the hour, such as 0.04/core-hour: idle cost in money, too.",
-    ),
-]
-LateUnder = Annotated[
-    Optional[float],
-    typer.Option(
-        "--late-under",
-        metavar="SECONDS",
-        help="Of a scan: say how many fit while lateness at p99 stays under this.",
     ),
 ]
 Scanned = Annotated[
@@ -224,11 +216,9 @@ _SELDOM = ("time_limit",)
 """Those that stand at the end."""
 
 
-def units(price: str | None, late_under_s: float | None = None) -> Units:
-    """What the user says of money and time. Raises ``UsageError``."""
-    if late_under_s is not None and not 0 < late_under_s <= 3600:
-        raise UsageError(f"--late-under {late_under_s:g}: must be above zero, and at most 3600 s.")
-    return Units(price=None if price is None else Price.parse(price), late_under_s=late_under_s)
+def units(price: str | None) -> Units:
+    """What the user says of money. Raises ``UsageError``."""
+    return Units(price=None if price is None else Price.parse(price))
 
 
 def as_typed(context: typer.Context, *, besides: Collection[str]) -> Iterator[str]:

@@ -64,10 +64,9 @@ def report(
         int, typer.Option(metavar="N", help="Of a page: only so many revisions; 0 for all.")
     ] = 50,
     price: options.CorePrice = None,
-    late_under: options.LateUnder = None,
 ) -> None:
     """Print the tables of folders of results, or write a page of them."""
-    units = options.units(price, late_under)
+    units = options.units(price)
     if newest < 0:
         raise UsageError(f"--newest {newest}: must not be negative.")
     if html is not None and markdown is not None:

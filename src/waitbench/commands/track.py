@@ -12,22 +12,22 @@ from rich.console import Console
 from waitbench import engines
 from waitbench.analysis import history
 from waitbench.analysis.history import Due, Trend
-from waitbench.analysis.sittings import SittingFigures, name_of
+from waitbench.analysis.sessions import name_of
 from waitbench.commands import options
 from waitbench.commands.options import with_request_options
 from waitbench.environments.candidates import Candidates
 from waitbench.environments.index import index_of
 from waitbench.model.errors import ExitCode, HarnessError, UsageError
 from waitbench.model.metrics import Metric
-from waitbench.model.record import Series, titles
+from waitbench.model.record import Announced, Series
 from waitbench.model.revision import Commit, Release, Revision
-from waitbench.pipeline import stored_sittings
+from waitbench.pipeline import stored_sessions
 from waitbench.pipeline.comparing import Comparing
 from waitbench.pipeline.concluding import Output
 from waitbench.pipeline.extras import Extras
 from waitbench.pipeline.gating import Gate
 from waitbench.pipeline.request import Request, ValidRequest, validate
-from waitbench.pipeline.stored_sittings import margin_of, metric_named
+from waitbench.pipeline.stored_sessions import Stored, margin_of, metric_named
 from waitbench.reporting import history as reporting
 from waitbench.reporting.console import make_console
 from waitbench.reporting.progress import PreparationLog
@@ -78,10 +78,10 @@ def track(
     ] = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Measure what the history lacks: new releases or commits, and steps that need a second look.
+    """Measure what the history lacks: new revisions, and change points that need a second session.
 
-    Each is measured beside the anchor and the nearest one that is measured, so that it joins the
-    history by ratios. A step is said once, when a second sitting confirms it: exit 1 if it rose.
+    Each is measured beside the anchor. A change point is announced once, when a second session
+    confirms it: exit 1 if it rose.
     """
     for name, number in (("--newest", newest), ("--rounds", rounds)):
         if number < 1:
@@ -126,7 +126,8 @@ class Tracking:
         Raises ``HarnessError`` where there is nothing to begin with.
         """
         begun, output = time.monotonic(), make_console()
-        anchor = self._anchor()
+        stored = self._stored()
+        anchor = self._anchor(stored)
         ends = (anchor, *([self.branch] if self.branch else []))
         say = PreparationLog(output, quiet=self.quiet)
         valid = validate(replace(request, revisions=ends), say, quick=not self.full)
@@ -134,7 +135,7 @@ class Tracking:
         name = _name_of(valid.specs[0].revision)
         texts = {**self._candidates(valid), name: anchor}
         code, prefix = ExitCode.OK, engines.prefix_of(valid.engine)
-        queue = self._due([one for one in texts if one != name], valid, name)
+        queue = self._due([one for one in texts if one != name], stored, valid, name)
         for number, one in enumerate(queue, 1):
             output.print(f"{number} of {len(queue)}: {' '.join(one.revisions)}: {one.why}")
             if self.dry_run:
@@ -149,14 +150,14 @@ class Tracking:
             output.print("The history lacks nothing of this.")
         if self.dry_run:
             return ExitCode.OK
-        return max(code, self._announce(self._trends(valid, name), output))
+        return max(code, self._announce(self._trends(self._stored(), valid, name), output))
 
-    def _anchor(self) -> str:
+    def _anchor(self, stored: Stored) -> str:
         """What all are measured beside. Raises ``UsageError`` where nobody named it yet."""
         if self.anchor is not None:
             return self.anchor
         engine = engines.split(self.branch)[0] if self.branch else engines.DEFAULT
-        found = history.commonest(self._told(engine.name))
+        found = history.commonest(one for one in stored.sessions if one.engine == engine.name)
         if found is None:
             raise UsageError(
                 "There is no history yet. Name what all are to be measured beside, such as: "
@@ -164,23 +165,26 @@ class Tracking:
             )
         return engines.prefix_of(engine) + found
 
-    def _told(self, engine: str) -> list[SittingFigures]:
-        if not self.store.is_dir():
-            return []
-        told = stored_sittings.figures([self.store], self.metric)
-        return [one for one in told if one.entries[0].engine == engine]
+    def _stored(self) -> Stored:
+        return stored_sessions.read([self.store], self.metric) if self.store.is_dir() else Stored()
 
-    def _trends(self, valid: ValidRequest, anchor: str) -> Sequence[Trend]:
+    def _trends(self, stored: Stored, valid: ValidRequest, anchor: str) -> Sequence[Trend]:
         """Those of the scenarios as they are measured now."""
         wanted = set(_series(valid))
-        told = [one for one in self._told(valid.engine.name) if one.series in wanted]
-        return history.trends(told, anchor, self.margin)
+        found = [
+            one
+            for one in stored.sessions
+            if one.engine == valid.engine.name and one.series in wanted
+        ]
+        return history.trends(found, anchor, self.margin)
 
-    def _due(self, candidates: Sequence[str], valid: ValidRequest, anchor: str) -> Sequence[Due]:
-        tried = stored_sittings.tried_revisions([self.store]) if self.store.is_dir() else []
-        own = [one for one in tried if one.engine == valid.engine.name]
+    def _due(
+        self, candidates: Sequence[str], stored: Stored, valid: ValidRequest, anchor: str
+    ) -> Sequence[Due]:
+        own = [one for one in stored.tried if one.engine == valid.engine.name]
         measured = history.measured(own, _series(valid))
-        return list(history.due(candidates, measured, anchor, self._trends(valid, anchor)))
+        trends = self._trends(stored, valid, anchor)
+        return list(history.due(candidates, measured, anchor, trends))
 
     def _candidates(self, valid: ValidRequest) -> Mapping[str, str]:
         """What may be measured, in order of history: the name in the history, and what to type."""
@@ -216,17 +220,25 @@ class Tracking:
             return error.exit_code
 
     def _announce(self, trends: Sequence[Trend], output: Console) -> ExitCode:
-        """Says the steps that nobody was told of. Exit code 1 where one of them rose."""
-        new = history.unsaid(trends, self.metric.name, acknowledged.read(self.store))
-        called = titles(trend.series for trend in trends)
+        """Announces confirmed change points, each once. Exit code 1 where one of them rose."""
+        new = history.unannounced(trends, self.metric.name, acknowledged.read(self.store))
+        called = {id(trend): title for title, trend in reporting.titled(trends).items()}
         for trend, step in new:
-            output.print(f"{called[trend.series]}: {reporting.sentence(step, self.metric)}")
+            output.print(f"{called[id(trend)]}: {reporting.sentence(step, self.metric)}")
         if new:
             acknowledged.add(
-                self.store, [(trend.series, self.metric.name, step.after) for trend, step in new]
+                self.store,
+                [
+                    Announced(
+                        series=trend.series,
+                        metric=self.metric.name,
+                        after=step.after,
+                        rose=step.is_rise,
+                    )
+                    for trend, step in new
+                ],
             )
-        rose = any(step.ratio.value > 1 for _, step in new)
-        return ExitCode.REGRESSION if rose else ExitCode.OK
+        return ExitCode.REGRESSION if any(step.is_rise for _, step in new) else ExitCode.OK
 
 
 def _name_of(anchor: Revision) -> str:

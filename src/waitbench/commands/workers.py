@@ -242,10 +242,8 @@ def _remarks(row: statistics.Row) -> Iterator[str]:
         yield "the poke was not answered"
     if BY_PROC in row.marks:
         yield "read from /proc: what ended meanwhile is missing"
-    rhythm = row.rhythm
-    if rhythm is not None and rhythm.is_short:
-        every = "" if rhythm.period_s is None else f", as it wakes up every {rhythm.period_s:.2g} s"
-        yield f"the window is short{every}"
+    if row.is_window_too_short:
+        yield "the window is too short"
 
 
 def _require_table(path: Path) -> None:

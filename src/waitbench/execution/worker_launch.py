@@ -4,8 +4,8 @@
 
 The kernel counts, from outside, everything that the command starts, from before its first
 instruction: CPU time, context switches, system calls. Nothing is needed in the worker. While it is
-judged, this program blocks until a child has ended, the window is over, or the next of at most
-``_MOST_LOOKS`` looks at one counter is due: in what rhythm the worker wakes up.
+judged, this program blocks until a child has ended, or a half of the window is over: it counts the
+wake-ups of each half.
 
 What goes wrong is left in the file ``failure`` beside the report, and the exit code is 1: that
 makes it an outcome.
@@ -40,11 +40,6 @@ _LOOK_EVERY_S = 0.02
 _CALM_S = 0.3
 """Between two tries of a command that is to exit with 0."""
 _TIMES_RUNNING = 3
-_MOST_LOOKS, _LEAST_BETWEEN_LOOKS_S = 40, 0.05
-"""How often the switches are read in a window, and how long it is from one look to the next.
-
-A look costs this program CPU, and the worker none that shows (docs/trials/looking-cost.txt). Fewer
-would not show a period that a window holds three times."""
 
 
 class Unanswered(Failure):
@@ -91,7 +86,7 @@ class Launch:
             }
             self._write(spawned_ns, ready_ns, first, last, last, None, "", totals, ())
             return
-        rhythm = self._sit(self.plain["window_s"], looks=True)
+        halves = self._sit(self.plain["window_s"], parts=2)
         last, served_last = self.tree.reading(), self.beside.service_counts()
         after = trees.identities(self.tree.processes())
         memory = trees.proportional_bytes(self.tree.processes())
@@ -118,7 +113,7 @@ class Launch:
                 raise
             self.tree.kill_all()
         end = self.tree.reading()
-        self._write(spawned_ns, ready_ns, first, last, end, lateness_ns, unanswered, totals, rhythm)
+        self._write(spawned_ns, ready_ns, first, last, end, lateness_ns, unanswered, totals, halves)
 
     # Starting and ending.
 
@@ -216,17 +211,17 @@ class Launch:
             time.sleep(_LOOK_EVERY_S)
 
     def _sit(
-        self, seconds: float, before_it: str = "", *, looks: bool = False
+        self, seconds: float, before_it: str = "", *, parts: int = 0
     ) -> list[Mapping[str, float]]:
         """Blocks for so long. Raises ``Failure`` if the worker ends meanwhile.
 
-        With ``looks`` it tells, of each part of that time, when it ended and what switches it had.
+        Returns the end and the switches of each of so many equal parts, where they are counted.
         """
         begun = time.monotonic()
-        looks = looks and self.tree.events is not None
-        each_s = max(_LEAST_BETWEEN_LOOKS_S, seconds / _MOST_LOOKS) if looks else seconds
+        counted = parts if self.tree.events is not None else 0
+        each_s = seconds / max(1, counted)
         seen: list[Mapping[str, float]] = []
-        count = self.tree.switches() if looks else 0
+        count = self.tree.switches() if counted else 0
         # Blocked, it is kept for who waits; what has come before is found by a look.
         signal.pthread_sigmask(signal.SIG_BLOCK, _CHILD)
         try:
@@ -239,7 +234,7 @@ class Launch:
                     else f"after {passed_s:.1f} s of its window"
                 )
                 due_s = min(seconds, each_s * (len(seen) + 1))
-                if looks and passed_s >= due_s:
+                if counted and passed_s >= due_s:
                     before, count = count, self.tree.switches()
                     seen.append({"time_s": passed_s, "wakeups": count - before})
                     due_s = min(seconds, each_s * (len(seen) + 1))
@@ -341,7 +336,7 @@ class Launch:
         lateness_ns: int | None,
         unanswered: str,
         totals: Mapping[str, float],
-        rhythm: Sequence[Mapping[str, float]],
+        halves: Sequence[Mapping[str, float]],
     ) -> None:
         nothing = {"user_s": 0.0, "system_s": 0.0}
         worker = {
@@ -363,7 +358,7 @@ class Launch:
             "lateness_max_ns": lateness_ns,
             "unanswered": unanswered,
             "totals": totals,
-            "samples": rhythm,
+            "samples": halves,
         }
         probes = Path(os.environ[PROBES])
         (probes / "worker.json").write_text(json.dumps(worker))

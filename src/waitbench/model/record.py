@@ -44,6 +44,16 @@ class Series(msgspec.Struct, frozen=True, order=True, array_like=True):
         return found
 
 
+class Announced(msgspec.Struct, frozen=True, order=True, kw_only=True):
+    """A change point that was announced."""
+
+    series: Series
+    metric: str
+    after: str
+    """The first revision that costs otherwise."""
+    rose: bool
+
+
 def titles(series: Iterable[Series]) -> dict[Series, str]:
     """What to call each of some series; no two have the same title.
 

@@ -163,7 +163,7 @@ class Concluding:
                     for one in reporting.plain(compared, self.output.units.price)
                 ]
             }
-            scanned = scan.plain(scans(records), self.output.units.late_under_s)
+            scanned = scan.plain(scans(records))
             if scanned:
                 data["scans"] = scanned
             if verdict is not None:

@@ -6,11 +6,10 @@ from pathlib import Path
 
 from waitbench import families
 from waitbench.analysis import history
-from waitbench.analysis.sittings import SittingFigures
-from waitbench.analysis.trend import MARGIN
+from waitbench.analysis.sessions import Session
 from waitbench.model.errors import UsageError
 from waitbench.model.metrics import BY_NAME
-from waitbench.pipeline import stored_sittings
+from waitbench.pipeline import stored_sessions
 from waitbench.reporting import html
 from waitbench.reporting.costs import AS_IT_IS, Units
 from waitbench.reporting.formats import format_count
@@ -18,7 +17,6 @@ from waitbench.reporting.page import COSTS, ReadFolder, Trends, compose
 from waitbench.reporting.page_parts import Scene
 from waitbench.store import comparisons, why
 from waitbench.store.comparisons import MEASURE_FIRST
-from waitbench.store.index import find
 from waitbench.system import files
 
 
@@ -49,10 +47,8 @@ def write(path: Path, roots: Sequence[Path], newest: int, units: Units = AS_IT_I
 def _folders(roots: Sequence[Path]) -> list[Path]:
     found = []
     for root in roots:
-        if not files.is_folder(root):
-            raise UsageError(f"There is no folder {str(root)!r}. {MEASURE_FIRST}")
         # Files of the first format have nothing that tells of the whole comparison.
-        found += find([root]) or [root.resolve()]
+        found += stored_sessions.folders_in([root]) or [root.resolve()]
     return list(dict.fromkeys(found))
 
 
@@ -106,31 +102,31 @@ def _not_shown(found: int, chosen: int, read: int, newest: int) -> list[str]:
     return said
 
 
-def _told(roots: Sequence[Path]) -> list[SittingFigures]:
+def _told(roots: Sequence[Path]) -> list[Session]:
     """What all comparisons tell of costs, of the engine that most tell of."""
-    told = stored_sittings.figures(roots, *(BY_NAME[name] for name in COSTS))
-    engines = Counter(one.entries[0].engine for one in told)
+    told = stored_sessions.read(roots, *(BY_NAME[name] for name in COSTS)).sessions
+    engines = Counter(one.engine for one in told)
     most = max(engines, key=engines.__getitem__, default="")
-    return [one for one in told if one.entries[0].engine == most]
+    return [one for one in told if one.engine == most]
 
 
-def _trends(told: Sequence[SittingFigures]) -> Trends:
-    """Of each cost, relative to what most sittings hold."""
+def _trends(told: Sequence[Session]) -> Trends:
+    """Of each cost, relative to what most sessions hold."""
     anchor = history.commonest(told)
     return {
-        name: history.trends([one for one in told if one.metric == name], anchor, MARGIN)
+        name: history.trends([one for one in told if one.metric == name], anchor, history.MARGIN)
         for name in COSTS
         if anchor is not None
     }
 
 
-def _newest(folders: Sequence[Path], told: Sequence[SittingFigures], newest: int) -> Sequence[Path]:
+def _newest(folders: Sequence[Path], told: Sequence[Session], newest: int) -> Sequence[Path]:
     """Those that hold one of the newest revisions, or none that history knows."""
     entries = {entry for one in told for entry in one.entries}
     shown = {entry.name for entry in sorted(entries, key=lambda entry: entry.order)[-newest:]}
     held: dict[str, set[str]] = {}
     for one in told:
-        held.setdefault(one.sitting.name, set()).update(one.sitting.revisions)
+        held.setdefault(one.folder, set()).update(entry.name for entry in one.entries)
     return [
         folder
         for folder in folders

@@ -162,15 +162,15 @@ def _cautions(found: Sequence[Found]) -> Iterator[str]:
 def _card_of_trend(found: Trend, metric: Metric, title: str) -> Card:
     newest = found.newest
     ratio, name = newest.ratio, newest.entry.name
-    sittings = format_count(ratio.count, "sitting", "sittings")
+    sessions = format_count(ratio.count, "session", "sessions")
     interval = format_range(ratio)
     if name == found.anchor:
         text, aside = f"{name} is the newest, and the anchor", ""
     else:
         text = f"{format_change(ratio)} {TITLES[metric.name]} in {name} than in {found.anchor}"
-        aside = ", ".join(filter(None, (f"95 %: {interval}" if interval else "", sittings)))
+        aside = ", ".join(filter(None, (f"95 %: {interval}" if interval else "", sessions)))
     steps = sorted(
-        found.steps,
+        found.change_points,
         key=lambda step: [place.entry.name for place in found.places].index(step.after),
     )
     return Card(
@@ -178,8 +178,8 @@ def _card_of_trend(found: Trend, metric: Metric, title: str) -> Card:
         level=_level([ratio], has_failures=False) if name != found.anchor else SAME,
         headlines=(Headline(text=text, style="", mark=MARKS[ratio.verdict], aside=aside),),
         lines=tuple(
-            _line_of(f"{step.after}{' (provisional)' if step.provisional else ''}", step.ratio)
+            _line_of(f"{step.after}{' (provisional)' if step.is_provisional else ''}", step.ratio)
             for step in reversed(steps[-_STEPS:])
         ),
-        lines_title="" if steps else "no step is claimed",
+        lines_title="" if steps else "no change point is claimed",
     )

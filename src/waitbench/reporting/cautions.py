@@ -7,7 +7,6 @@ from waitbench.analysis.statistics import Comparison, Row
 from waitbench.model.run import BY_PROC, HARMLESS, OVERDUE, RESTARTED, UNANSWERED, UNBALANCED
 from waitbench.reporting.document import Word
 from waitbench.reporting.formats import format_count
-from waitbench.reporting.idle import rhythm_sentence
 from waitbench.system.installation import called
 
 ENOUGH_ROUNDS = 5
@@ -91,9 +90,9 @@ def _about_oddities(label: str, rows: Sequence[Row]) -> Iterator[Word]:
         if count:
             yield _caution(f"{label}: in {count} of {runs} runs {advice}")
     for row in rows:
-        if row.rhythm is not None and row.rhythm.is_short:
+        if row.is_window_too_short:
             yield _caution(
-                f"{rhythm_sentence(label, row.rhythm)}: set window to {row.rhythm.enough_s} or more"
+                f"{label}: window too short: its halves differ in wake-ups. Set a longer window"
             )
     twin = rows[0].identical_to
     if twin is not None and not rows[0].is_set_otherwise:

@@ -13,12 +13,10 @@ from waitbench.reporting.document import Table
 
 @dataclass(frozen=True, kw_only=True)
 class Units:
-    """What the user says of money and time."""
+    """What the user says of money."""
 
     price: Price | None = None
     """What a core costs by the hour."""
-    late_under_s: float | None = None
-    """What lateness must stay under for so many workers to fit."""
 
 
 AS_IT_IS = Units()
@@ -32,5 +30,5 @@ def tables(
     return [
         *idle.tables(comparisons, units.price),
         *written.tables(comparisons),
-        *scan.tables(scans(records), units.late_under_s),
+        *scan.tables(scans(records)),
     ]

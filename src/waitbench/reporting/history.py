@@ -2,21 +2,21 @@
 
 import csv
 import io
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
-from waitbench.analysis.history import Place, Trend
+from waitbench.analysis.history import ChangePoint, Place, Trend
 from waitbench.analysis.statistics import Estimate
-from waitbench.analysis.trend import TrendStep
 from waitbench.model.metrics import Metric
 from waitbench.model.record import titles
 from waitbench.reporting.document import Table
 from waitbench.reporting.formats import format_factor, format_ratio
 
-_HEADER = ("revision", "date", "ratio", "95 % CI", "sittings", "machines", "step")
+_HEADER = ("revision", "date", "ratio", "95 % CI", "sessions", "change")
 _COLUMNS = (
-    "scenario", "topology", "parameters", "metric", "anchor", "revision", "commit", "date", "ratio",
-    "low", "high", "sittings", "machines", "step",
+    "scenario", "topology", "parameters", "machine", "metric", "anchor", "revision", "commit",
+    "date", "ratio", "low", "high", "sessions", "change",
 )  # fmt: skip
 
 
@@ -25,7 +25,7 @@ def table(trend: Trend, title: str, metric: Metric, newest: int = 0) -> Table:
 
     With ``newest``, only so many, besides the anchor and those at a step.
     """
-    marks = {step.after: _mark(step) for step in trend.steps}
+    marks = {step.after: _mark(step) for step in trend.change_points}
     shown = newest_of(trend, newest)
     rows = [
         (
@@ -34,7 +34,6 @@ def table(trend: Trend, title: str, metric: Metric, newest: int = 0) -> Table:
             f"{place.ratio.value:.3f}",
             "" if place.entry.name == trend.anchor else _interval(place.ratio),
             str(place.ratio.count),
-            str(place.machines),
             marks.get(place.entry.name, ""),
         )
         for place in shown
@@ -53,7 +52,7 @@ def table(trend: Trend, title: str, metric: Metric, newest: int = 0) -> Table:
 
 def newest_of(trend: Trend, newest: int) -> list[Place]:
     """So many revisions, besides the anchor and those at a step; all where ``newest`` is 0."""
-    at_steps = {name for step in trend.steps for name in (step.before, step.after)}
+    at_steps = {name for step in trend.change_points for name in (step.before, step.after)}
     late = len(trend.places) - newest if newest else 0
     return [
         place
@@ -62,18 +61,23 @@ def newest_of(trend: Trend, newest: int) -> list[Place]:
     ]
 
 
-def titled(trends: Iterable[Trend]) -> dict[str, Trend]:
+def titled(trends: Sequence[Trend]) -> dict[str, Trend]:
     """Trends by what to call them: a title that no other of these has."""
-    by_series = {trend.series: trend for trend in trends}
-    return {title: by_series[series] for series, title in titles(by_series).items()}
+    called = titles(trend.series for trend in trends)
+    machines = Counter(trend.series for trend in trends)
+    return {
+        called[trend.series]
+        + (f", on {trend.machine}" if machines[trend.series] > 1 else ""): trend
+        for trend in trends
+    }
 
 
 def notes(trend: Trend, metric: Metric) -> list[str]:
     """A sentence for each step, and one for what cannot be compared."""
-    said = [sentence(step, metric) for step in trend.steps]
+    said = [sentence(step, metric) for step in trend.change_points]
     if trend.apart:
         names = ", ".join(entry.name for entry in trend.apart)
-        said.append(f"No chain of sittings joins with {trend.anchor}: {names}.")
+        said.append(f"No session measured beside {trend.anchor}: {names}.")
     return said
 
 
@@ -83,11 +87,12 @@ def as_csv(trends: Sequence[Trend], metric: Metric) -> str:
     writer = csv.DictWriter(text, _COLUMNS, extrasaction="ignore", lineterminator="\n")
     writer.writeheader()
     for trend in trends:
-        steps = {step.after: _six_digits(step.ratio.value) for step in trend.steps}
+        steps = {step.after: _six_digits(step.ratio.value) for step in trend.change_points}
         series = {
             "scenario": trend.series.scenario,
             "topology": trend.series.topology,
             "parameters": trend.series.parameters,
+            "machine": trend.machine,
             "metric": metric.name,
             "anchor": trend.anchor,
         }
@@ -96,7 +101,7 @@ def as_csv(trends: Sequence[Trend], metric: Metric) -> str:
                 "ratio": _six_digits(place.ratio.value),
                 "low": _six_digits(place.ratio.low),
                 "high": _six_digits(place.ratio.high),
-                "step": steps.get(place.entry.name, ""),
+                "change": steps.get(place.entry.name, ""),
             }
             writer.writerow({**series, **_plain_place(place), **figures})
     return text.getvalue()
@@ -111,10 +116,11 @@ def as_plain(trends: Sequence[Trend], metric: Metric) -> dict[str, Any]:
                 "scenario": trend.series.scenario,
                 "topology": trend.series.topology,
                 "parameters": trend.series.as_mapping,
+                "machine": trend.machine,
                 "anchor": trend.anchor,
-                "variation_between_sittings": trend.between.variance**0.5,
+                "variation_between_sessions": trend.between,
                 "revisions": [_plain_place(place) for place in trend.places],
-                "steps": [_plain_step(step) for step in trend.steps],
+                "change_points": [_plain_step(step) for step in trend.change_points],
                 "apart": [entry.name for entry in trend.apart],
             }
             for trend in trends
@@ -130,7 +136,7 @@ def for_action_benchmark(trends: Sequence[Trend], metric: Metric) -> list[dict[s
             "unit": f"ratio to {trend.anchor}",
             "value": place.ratio.value,
             "range": _interval(place.ratio),
-            "extra": f"{place.entry.name}, {place.ratio.count} sittings",
+            "extra": f"{place.entry.name}, {place.ratio.count} sessions",
         }
         for title, trend in titled(trends).items()
         for place in (trend.newest,)
@@ -152,20 +158,20 @@ def for_bencher(trends: Sequence[Trend], metric: Metric) -> dict[str, Any]:
     }
 
 
-def sentence(step: TrendStep, metric: Metric) -> str:
+def sentence(step: ChangePoint, metric: Metric) -> str:
     """What a step is, and how certain."""
     direction = "rose" if step.ratio.value > 1 else "fell"
     said = (
         f"{metric.title} {direction} with {step.after}: {format_factor(step.ratio.value)} "
         f"({_interval(step.ratio)}) of what it was up to {step.before}"
     )
-    if step.provisional:
-        said += "; provisional, as only one sitting says so"
+    if step.is_provisional:
+        said += "; provisional, as only one session says so"
     return f"{said[0].upper()}{said[1:]}."
 
 
-def _mark(step: TrendStep) -> str:
-    return f"{format_factor(step.ratio.value)}{'?' if step.provisional else ''}"
+def _mark(step: ChangePoint) -> str:
+    return f"{format_factor(step.ratio.value)}{'?' if step.is_provisional else ''}"
 
 
 def _interval(ratio: Estimate) -> str:
@@ -183,17 +189,16 @@ def _plain_place(place: Place) -> dict[str, Any]:
         "commit": place.entry.commit,
         "date": place.entry.date,
         **_plain_ratio(place.ratio),
-        "sittings": place.ratio.count,
-        "machines": place.machines,
+        "sessions": place.ratio.count,
     }
 
 
-def _plain_step(step: TrendStep) -> dict[str, Any]:
+def _plain_step(step: ChangePoint) -> dict[str, Any]:
     return {
         "before": step.before,
         "after": step.after,
         **_plain_ratio(step.ratio),
-        "provisional": step.provisional,
+        "provisional": step.is_provisional,
     }
 
 
@@ -201,9 +206,9 @@ def _plain_ratio(ratio: Estimate) -> dict[str, float | None]:
     return {"ratio": ratio.value, "low": ratio.low, "high": ratio.high}
 
 
-def step_text(step: TrendStep | None) -> str:
+def step_text(step: ChangePoint | None) -> str:
     """A step's ratio, and whether it is certain; empty where there is none."""
     if step is None:
         return ""
-    provisional = " provisional" if step.provisional else ""
+    provisional = " provisional" if step.is_provisional else ""
     return f"{format_ratio(step.ratio)}{provisional}"

@@ -1,18 +1,14 @@
 """Costs of waiting -> a table in plain units, a sentence a scenario, and plain data."""
 
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
 from waitbench.analysis.idle import HOURS_A_MONTH, IdleCost, Price, ServiceCost, idle_costs
-from waitbench.analysis.rhythm import Rhythm
 from waitbench.analysis.statistics import Comparison, Estimate
 from waitbench.reporting.document import Cell, Heading, Table, Word
 from waitbench.reporting.formats import (
     NOTHING,
-    format_count,
-    format_digits,
     format_number,
     format_spread,
 )
@@ -47,7 +43,6 @@ def _table(costs: Sequence[IdleCost], price: Price | None) -> Table:
             *sentences(costs, price),
             f"All workers of a run together; a month has {HOURS_A_MONTH:g} hours.",
             *_about_memory(costs),
-            *_about_rhythm(costs),
         ),
         groups=() if one_scenario else tuple(cost.scenario for cost in costs),
         group_heading="scenario",
@@ -74,7 +69,7 @@ def plain(cost: IdleCost, price: Price | None = None) -> dict[str, Any]:
         "memory_bytes": cost.memory_bytes,
         "services": {one.name: _plain_service(one) for one in cost.services} or None,
         "money_a_month": None if price is None else cost.money(price),
-        **_plain_rhythm(cost.rhythm),
+        "window_is_short": cost.is_window_too_short,
     }
     return {name: value for name, value in found.items() if value is not None}
 
@@ -86,36 +81,6 @@ def _plain_service(service: ServiceCost) -> dict[str, float]:
         "bytes_a_second": service.bytes,
     }
     return {name: value for name, value in found.items() if value is not None}
-
-
-def _plain_rhythm(rhythm: Rhythm | None) -> dict[str, Any]:
-    if rhythm is None:
-        return {}
-    return {
-        "wakeup_period_s": rhythm.period_s,
-        "wakeup_bursts_in_window": rhythm.bursts,
-        "window_is_short": rhythm.is_short,
-    }
-
-
-def rhythm_sentence(label: str, rhythm: Rhythm) -> str | None:
-    """What period a revision has, and how it stands to the window; ``None`` without one."""
-    window = f"the window of {format_number(rhythm.window_s)} s"
-    if rhythm.period_s is not None:
-        held = math.floor(rhythm.window_s / rhythm.period_s + 0.02)
-        return (
-            f"{label}: its wake-ups come every {format_digits(rhythm.period_s, 2)} s, and {window} "
-            f"holds {held} of these periods"
-        )
-    if rhythm.bursts == 0:
-        return f"{label}: nothing woke up in {window}; what is rarer than that is not seen"
-    if rhythm.bursts is not None:
-        bursts = format_count(round(rhythm.bursts), "burst", "bursts")
-        return (
-            f"{label}: its wake-ups come in {bursts} in {window}: too few to tell whether, and how "
-            "often, these come again"
-        )
-    return None
 
 
 def format_money(amount: float, price: Price) -> str:
@@ -235,14 +200,6 @@ def _about_memory(costs: Sequence[IdleCost]) -> Iterator[str]:
     ):
         if any(cost.memory_bytes is not None and cost.is_all_memory is is_all for cost in costs):
             yield f"Memory is {whose}."
-
-
-def _about_rhythm(costs: Sequence[IdleCost]) -> Iterator[str]:
-    """What period its wake-ups have."""
-    for cost in costs:
-        said = rhythm_sentence(cost.label, cost.rhythm) if cost.rhythm is not None else None
-        if said is not None:
-            yield f"{said}."
 
 
 def _fleet(cost: IdleCost, price: Price | None) -> str:

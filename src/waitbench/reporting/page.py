@@ -7,7 +7,7 @@ from pathlib import Path
 
 from waitbench.analysis.history import Trend
 from waitbench.analysis.scan import scans
-from waitbench.analysis.sittings import series_of
+from waitbench.analysis.sessions import series_of
 from waitbench.analysis.statistics import Comparison
 from waitbench.analysis.verdicts import Verdict
 from waitbench.model.metrics import BY_NAME, Metric
@@ -27,7 +27,7 @@ from waitbench.reporting.document import (
     ratio_cell,
 )
 from waitbench.reporting.formats import NOTHING, format_count
-from waitbench.reporting.history import sentence
+from waitbench.reporting.history import sentence, titled
 from waitbench.reporting.page_parts import Scene, along_history, moment, sitting, source
 from waitbench.reporting.summary import DISTURBED_MARK, DISTURBED_NOTE, TOTAL_MARK, TOTAL_NOTE
 
@@ -88,7 +88,7 @@ def compose(
         )
     )
     ids = _ids(called)
-    curves = _curves(kept, units) if trends is None else []
+    curves = _curves(kept) if trends is None else []
     sections = [
         *curves,
         *(
@@ -96,7 +96,7 @@ def compose(
             for series, title in called.items()
         ),
     ]
-    steps = _steps(trends, called)
+    steps = _steps(trends)
     if steps is not None:
         sections.insert(0, steps)
     more = [table for one in kept for table in one.tables]
@@ -108,7 +108,7 @@ def compose(
         facts=tuple(_facts(kept, trends)),
         lead=(*lead, *_warnings(kept, trends)),
         failures=_failures(kept, trends),
-        cards=_cards(kept, trends, called),
+        cards=_cards(kept, trends),
         verdicts=tuple(one.headline for one in kept if one.headline is not None),
         matrices=_matrices(kept, trends, ids, called, newest),
         sections=tuple(sections),
@@ -172,28 +172,26 @@ def _failures(kept: Sequence[ReadFolder], trends: Trends | None) -> tuple[str, .
     return (*shown[:_MOST_FAILURES], *more)
 
 
-def _cards(
-    kept: Sequence[ReadFolder], trends: Trends | None, called: Mapping[Series, str]
-) -> tuple[Card, ...]:
+def _cards(kept: Sequence[ReadFolder], trends: Trends | None) -> tuple[Card, ...]:
     if trends is None:
         return cards.of_comparisons([scene.comparison for scene in kept[0].scenes])
     name, found = next((one for one in trends.items() if one[1]), (COSTS[0], ()))
-    return cards.of_trends(found, BY_NAME[name], [called[one.series] for one in found])
+    return cards.of_trends(found, BY_NAME[name], list(titled(found)))
 
 
-def _steps(trends: Trends | None, called: Mapping[Series, str]) -> Section | None:
+def _steps(trends: Trends | None) -> Section | None:
     """A sentence for each step of the cost that is looked at first."""
     name, found = next((one for one in (trends or {}).items() if one[1]), ("", ()))
     said = tuple(
-        f"{called[one.series]}: {sentence(step, BY_NAME[name])}"
-        for one in found
-        for step in one.steps
+        f"{title}: {sentence(step, BY_NAME[name])}"
+        for title, one in titled(found).items()
+        for step in one.change_points
     )
     if not said:
         return None
-    steps = format_count(len(said), "step", "steps")
+    steps = format_count(len(said), "change point", "change points")
     part = Part(title=f"{steps} of {BY_NAME[name].title}", sentences=said)
-    return Section(id=_STEPS, title="Steps", parts=(part,))
+    return Section(id=_STEPS, title="Change points", parts=(part,))
 
 
 def _matrices(
@@ -329,7 +327,7 @@ def _brief(series: Series, kept: Sequence[ReadFolder]) -> str:
     return ", ".join(said) if len(said) <= _NAMED else ""
 
 
-def _curves(kept: Sequence[ReadFolder], units: Units) -> list[Section]:
+def _curves(kept: Sequence[ReadFolder]) -> list[Section]:
     """What was scanned; each value has a section of its own, too."""
     found = [one for each in kept for one in scans(scene.record for scene in each.scenes)]
     return [
@@ -337,7 +335,7 @@ def _curves(kept: Sequence[ReadFolder], units: Units) -> list[Section]:
             # No scenario has a point in its id.
             id=f"scan.{place}",
             title=f"{each.scenario} by {each.parameter}",
-            parts=(scan.part(each, units.late_under_s),),
+            parts=(scan.part(each),),
         )
         for place, each in enumerate(found, 1)
     ]

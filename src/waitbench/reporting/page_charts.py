@@ -240,7 +240,7 @@ def trend(found: Trend, metric: Metric, newest: int = 0) -> Chart:
     unless all is chosen. See ``newest_of``.
     """
     shown = newest_of(found, newest)
-    steps = {step.after: step for step in found.steps}
+    steps = {step.after: step for step in found.change_points}
     low, high = fences([place.ratio.value for place in shown])
     beyond = [place for place in shown if not low <= place.ratio.value <= high]
     rows: Rows = [
@@ -250,8 +250,7 @@ def trend(found: Trend, metric: Metric, newest: int = 0) -> Chart:
             "ratio": rounded(place.ratio.value),
             "low": rounded(place.ratio.low or place.ratio.value),
             "high": rounded(place.ratio.high or place.ratio.value),
-            "sittings": place.ratio.count,
-            "machines": place.machines,
+            "sessions": place.ratio.count,
             "step": step_text(steps.get(place.entry.name)),
             "beyond": _beyond(place) if place in beyond else "",
         }
@@ -300,7 +299,7 @@ def trend(found: Trend, metric: Metric, newest: int = 0) -> Chart:
         clamped = {"type": "log", "domain": domain, "clamp": True, "nice": False}
         choices = (Choice(title="without outliers", fills={"$scale": clamped}), every)
     return Chart(
-        title=f"{metric.heading}, relative to {found.anchor}; steps are shaded",
+        title=f"{metric.heading}, relative to {found.anchor}; change points are shaded",
         description=f"{metric.heading} of each revision relative to {found.anchor}.",
         spec=spec,
         rows=rows,

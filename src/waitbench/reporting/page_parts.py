@@ -24,7 +24,7 @@ _GROUPS = (
     ("While waiting, means", comparison.WAITING),
     ("What waiting consists of, means", comparison.CONSISTS_OF),
 )
-_TREND = ("revision", "date", "ratio", "sittings", "machines", "step")
+_TREND = ("revision", "date", "ratio", "sessions", "change")
 _REVISIONS = (
     "revision", "asked for", "origin", "version", "commit", "Python", "compiler", "package",
 )  # fmt: skip
@@ -107,7 +107,7 @@ def along_history(found: Trend, metric: Metric, newest: int) -> Part:
 
 def _trend_table(found: Trend, metric: Metric, newest: int) -> Table:
     """The revisions in order of history, and a sentence for each step; see ``newest_of``."""
-    steps = {step.after: step for step in found.steps}
+    steps = {step.after: step for step in found.change_points}
     return Table(
         title=f"{metric.heading}, relative to {found.anchor}",
         header=_TREND,
@@ -117,7 +117,6 @@ def _trend_table(found: Trend, metric: Metric, newest: int) -> Table:
                 (place.entry.date or "")[:10],
                 Ratio(place.ratio),
                 Word(text=str(place.ratio.count), sort=place.ratio.count),
-                Word(text=str(place.machines), sort=place.machines),
                 step_text(steps.get(place.entry.name)),
             )
             for number, place in enumerate(newest_of(found, newest))

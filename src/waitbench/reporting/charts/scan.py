@@ -4,7 +4,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
-from waitbench.analysis.growth import Shape, on_line, on_saturating
+from waitbench.analysis.line import Line
 from waitbench.analysis.scan import Curve, Scanned
 from waitbench.reporting.charts import style
 from waitbench.reporting.drawing import Look, looks
@@ -59,13 +59,12 @@ def _draw_curve(axes: Axes, look: Look, curve: Curve) -> None:
             label=printable(curve.label),
         )  # fmt: skip
     constant, slope = curve.constant, curve.slope
-    if constant is None or slope is None or curve.growth is None:
+    if constant is None or slope is None:
         if means:
             axes.plot(*zip(*means, strict=True), color=colour, linewidth=0.8, linestyle=":")
         return
-    first, last = curve.tried_on[0].value, curve.tried_on[-1].value
+    first, last = curve.measured[0].value, curve.measured[-1].value
     values = [first * (last / first) ** (step / _STEPS) for step in range(_STEPS + 1)]
-    meant = on_saturating if curve.growth.shape is Shape.SATURATING else on_line
-    costs = [meant((constant.value, slope.value), value) * 100 for value in values]
-    drawn = [(value, cost) for value, cost in zip(values, costs, strict=True) if cost > 0]
+    line = Line(constant.value, slope.value)
+    drawn = [(value, line.at(value) * 100) for value in values if line.at(value) > 0]
     axes.plot(*zip(*drawn, strict=True), color=colour, linewidth=1.2)

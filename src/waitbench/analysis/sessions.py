@@ -1,28 +1,26 @@
-"""What a comparison, a sitting, tells of revisions that others may hold too. Pure."""
+"""What a comparison, a session, tells of revisions that other sessions hold too. Pure."""
 
-import hashlib
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from itertools import product
 
-import msgspec
 from packaging.version import InvalidVersion, Version
 
 from waitbench.analysis.rounds import kept, logs_by_round, mostly_disturbed
+from waitbench.model.metrics import Metric
 from waitbench.model.record import Context, Record, RevisionRecord, Series
 from waitbench.model.revision import Commit, Release
-from waitbench.model.run import Measurement
 
 FEWEST_ROUNDS = 2
 """Below which a comparison tells nothing: one round has no variation."""
 _SHOWN_DIGITS = 10
-_DIGITS = 12
-"""Of a digest: two of a million runs have one in common with a chance of 1 in 500."""
 
 
-class Entry(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
+@dataclass(frozen=True, kw_only=True)
+class Entry:
     """A revision in a history, however the comparisons called it."""
 
     name: str
@@ -51,40 +49,33 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
         return text == self.name or bool(text and self.commit and self.commit.startswith(text))
 
 
-class Sitting(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
-    """What one comparison says of some revisions in one scenario."""
+@dataclass(frozen=True, kw_only=True)
+class Session:
+    """What one comparison says of one metric of some revisions in one scenario."""
 
-    name: str
+    folder: str
+    engine: str
+    series: Series
     machine: str
-    """Its fingerprint."""
-    conditions: str
-    """What ratios may differ by: the machine and all else that is one in a sitting."""
-    revisions: tuple[str, ...]
+    """What ratios may differ by: processor, kernel, Python, compiler."""
+    metric: str
+    entries: tuple[Entry, ...]
     logs: tuple[float, ...]
-    """Of each revision, the mean over the rounds of the logarithm of its cost."""
+    """Of each entry, the mean over the rounds of the logarithm of its cost."""
     rounds: int
     squares: float
     """The sum of squares that round and revision do not explain."""
-    runs: tuple[str, ...] = ()
-    """Digests of its first revision's runs. Whatever has one of them is the same sitting."""
+    runs: frozenset[object]
+    """What identifies the runs of its first revision: two sessions have none in common."""
 
     @property
     def freedom(self) -> int:
         """Degrees of freedom of ``squares``."""
-        return (self.rounds - 1) * (len(self.revisions) - 1)
+        return (self.rounds - 1) * (len(self.entries) - 1)
 
 
-class SittingFigures(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
-    """What a comparison tells of one metric in one scenario."""
-
-    series: Series
-    metric: str
-    sitting: Sitting
-    entries: tuple[Entry, ...]
-    """Of the sitting's revisions, in their order."""
-
-
-class TriedRevision(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
+@dataclass(frozen=True, kw_only=True)
+class TriedRevisions:
     """The revisions that a comparison tried in one scenario, whatever came of it."""
 
     series: Series
@@ -92,8 +83,10 @@ class TriedRevision(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     names: frozenset[str]
 
 
-def tell(name: str, context: Context, records: Iterable[Record]) -> Iterator[SittingFigures]:
-    """What a comparison tells of every metric; ``name`` is its folder's.
+def sessions_of(
+    folder: str, context: Context, records: Iterable[Record], metrics: Sequence[Metric]
+) -> Iterator[Session]:
+    """What a comparison in a folder tells of some metrics.
 
     Nothing where revisions cannot be recognised elsewhere: wheels and checkouts that anybody may
     have changed; nor of builds of different compilers, whose ratios are partly the compilers'.
@@ -102,56 +95,53 @@ def tell(name: str, context: Context, records: Iterable[Record]) -> Iterator[Sit
     if context.mixed_origins:
         return
     entries = {one.label: entry_of(one) for one in context.revisions}
-    for record, engine in product(records, context.engines or ("",)):
-        labels = [
-            label
+    for record, engine, metric in product(records, context.engines or ("",), metrics):
+        having = {
+            label: entry
             for label in kept(record)
-            if (entry := entries.get(label)) is not None and entry.engine == engine
-        ]
-        series = series_of(record)
-        digests = {one: _digests(record.of(one)) for one in labels}
-        for metric in record.metrics:
-            having = [one for one in labels if any(metric.key in r.metrics for r in record.of(one))]
-            rounds = logs_by_round([record], having, metric)
-            if mostly_disturbed(sum(one.disturbed for one in rounds), len(rounds)):
-                continue
-            found = sitting(
-                name,
-                str(record.measured_on.get("fingerprint", "unknown")),
-                [entry.name for one in having if (entry := entries[one])],
-                [one.logs for one in rounds],
-                runs=digests[having[0]] if having else (),
-                conditions=conditions_of(
-                    record, [one for one in context.revisions if one.label in having]
-                ),
-            )
-            if found is not None and len(set(found.revisions)) == len(found.revisions):
-                yield SittingFigures(
-                    series=series,
-                    metric=metric.name,
-                    sitting=found,
-                    entries=tuple(entry for one in having if (entry := entries[one])),
-                )
+            if (entry := entries.get(label)) is not None
+            and entry.engine == engine
+            and any(metric.key in run.metrics for run in record.of(label))
+        }
+        rounds = logs_by_round([record], [*having], metric)
+        if mostly_disturbed(sum(one.disturbed for one in rounds), len(rounds)):
+            continue
+        if len(rounds) < FEWEST_ROUNDS or len(set(having.values())) < max(2, len(having)):
+            continue
+        logs, squares = two_way([one.logs for one in rounds])
+        yield Session(
+            folder=folder,
+            engine=engine,
+            series=series_of(record),
+            machine=machine_of(record, [r for r in context.revisions if r.label in having]),
+            metric=metric.name,
+            entries=tuple(having.values()),
+            logs=logs,
+            rounds=len(rounds),
+            squares=squares,
+            runs=frozenset(
+                (run.started_at, tuple(sorted(run.metrics.items())))
+                for run in record.of(next(iter(having)))
+            ),
+        )
 
 
-def once(told: Iterable[SittingFigures]) -> list[SittingFigures]:
-    """Each sitting once, however often it is kept: of copies the one that holds most.
+def independent(sessions: Iterable[Session]) -> list[Session]:
+    """Each session once, however often it is stored: of copies the one that holds most.
 
     A copy has a run in common with it: that of an earlier state has fewer rounds, or revisions.
     """
-    found: list[SittingFigures] = []
+    found: list[Session] = []
     taken: set[tuple[object, ...]] = set()
-    for one in sorted(told, key=lambda one: (-one.sitting.rounds, -len(one.entries))):
-        keys = {
-            (one.series, one.metric, one.entries[0].engine, digest) for digest in one.sitting.runs
-        }
+    for one in sorted(sessions, key=lambda one: (-one.rounds, -len(one.entries))):
+        keys = {(one.series, one.metric, one.engine, run) for run in one.runs}
         if taken.isdisjoint(keys):
             found.append(one)
         taken |= keys
-    return sorted(found, key=lambda one: one.sitting.name)
+    return sorted(found, key=lambda one: one.folder)
 
 
-def tried(context: Context, records: Iterable[Record]) -> Iterator[TriedRevision]:
+def tried(context: Context, records: Iterable[Record]) -> Iterator[TriedRevisions]:
     """What a comparison need not be made for again; one that tells nothing is of no use."""
     if context.mixed_origins:
         return
@@ -163,7 +153,7 @@ def tried(context: Context, records: Iterable[Record]) -> Iterator[TriedRevision
             if entry.engine == engine
             and (len(record.of(label)) >= FEWEST_ROUNDS or record.why_given_up(label) is not None)
         )
-        yield TriedRevision(series=series_of(record), engine=engine, names=frozenset(done))
+        yield TriedRevisions(series=series_of(record), engine=engine, names=frozenset(done))
 
 
 def series_of(record: Record) -> Series:
@@ -171,53 +161,17 @@ def series_of(record: Record) -> Series:
     return Series.of(record.scenario, record.context.topology, record.parameters)
 
 
-def conditions_of(record: Record, revisions: Iterable[RevisionRecord]) -> str:
-    """What ratios may differ by from one sitting to another, in one line.
+def machine_of(record: Record, revisions: Iterable[RevisionRecord]) -> str:
+    """What ratios may differ by from one machine to another, in one line.
 
     The kind of machine (processor, number of CPUs) and its kernel; the Python; and whether the
     revisions were built here, with which compiler. Not which machine: runners of a kind come and go
-    every night, and what differs from one to the next is in the scatter of the sittings.
+    every night, and what differs from one to the next is in the scatter of the sessions.
     """
     known = {one.facts.python for one in revisions if one.facts}
     made = {one.facts.compiler or one.origin for one in revisions if one.facts}
     machine = (record.measured_on.get(name, "unknown") for name in ("cpu", "cpus", "kernel"))
     return " · ".join(map(str, [*machine, *sorted(known), *sorted(made)]))
-
-
-def sitting(
-    name: str,
-    machine: str,
-    revisions: Sequence[str],
-    rounds: Sequence[Sequence[float]],
-    *,
-    conditions: str | None = None,
-    runs: Sequence[str] = (),
-) -> Sitting | None:
-    """What the rounds of a comparison say; ``rounds`` has a logarithm for each of ``revisions``.
-
-    ``conditions`` are the machine's, unless they are given. ``None`` where there is nothing to
-    compare: below two rounds, or two revisions.
-    """
-    if len(rounds) < FEWEST_ROUNDS or len(revisions) < 2:
-        return None
-    logs = tuple(math.fsum(column) / len(rounds) for column in zip(*rounds, strict=True))
-    grand = math.fsum(logs) / len(logs)
-    squares = 0.0
-    for one in rounds:
-        level = math.fsum(one) / len(one)
-        squares += math.fsum(
-            (value - level - mean + grand) ** 2 for value, mean in zip(one, logs, strict=True)
-        )
-    return Sitting(
-        name=name,
-        machine=machine,
-        conditions=machine if conditions is None else conditions,
-        revisions=tuple(revisions),
-        logs=logs,
-        rounds=len(rounds),
-        squares=squares,
-        runs=tuple(runs),
-    )
 
 
 def name_of(source: Release | Commit) -> str:
@@ -255,10 +209,17 @@ def entry_of(revision: RevisionRecord) -> Entry | None:
     )
 
 
-def _digests(runs: Iterable[Measurement]) -> list[str]:
-    """Tells runs apart by when they were and what they measured, wherever they are kept."""
-    texts = (repr((run.started_at, sorted(run.metrics.items()))) for run in runs)
-    return [hashlib.sha256(text.encode()).hexdigest()[:_DIGITS] for text in texts]
+def two_way(rounds: Sequence[Sequence[float]]) -> tuple[tuple[float, ...], float]:
+    """The mean of each column, and the squares that neither row nor column explains."""
+    means = tuple(math.fsum(column) / len(rounds) for column in zip(*rounds, strict=True))
+    grand = math.fsum(means) / len(means)
+    squares = 0.0
+    for one in rounds:
+        level = math.fsum(one) / len(one)
+        squares += math.fsum(
+            (value - level - mean + grand) ** 2 for value, mean in zip(one, means, strict=True)
+        )
+    return means, squares
 
 
 def _seconds(date: str | None) -> float:

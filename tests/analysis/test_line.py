@@ -1,0 +1,96 @@
+"""Costs that were made up: a line is found as it is, and what is not a line is refused."""
+
+import random
+from collections.abc import Callable
+
+import pytest
+
+from waitbench.analysis.line import TOLERANCE, fit, misfit
+
+VALUES = [2.0**power for power in range(13)]
+TRIALS = 200
+
+Cost = Callable[[float], float]
+
+
+def a_line(value: float) -> float:
+    return 0.02 + 0.00005 * value
+
+
+def noisy(
+    cost: Cost, seed: int, *, rounds: int = 5, noise: float = 0.05, rare: float = 0.0
+) -> list[list[float]]:
+    """Rounds that vary as wholes and one by one; some runs cost twice as much."""
+    chance = random.Random(seed)
+    found = []
+    for _ in range(rounds):
+        level = 1 + chance.gauss(0, noise)
+        found.append(
+            [
+                cost(value) * level * (1 + chance.gauss(0, noise)) * (1 + (chance.random() < rare))
+                for value in VALUES
+            ]
+        )
+    return found
+
+
+def refused(cost: Cost, **how: float) -> int:
+    """How many of the trials are not a line."""
+    made = (noisy(cost, seed, **how) for seed in range(TRIALS))  # type: ignore[arg-type]
+    return sum(misfit(VALUES, rounds) is not None for rounds in made)
+
+
+@pytest.mark.parametrize("rounds", [2, 3, 5, 10])
+def test_a_line_is_seldom_refused_by_chance(rounds: int) -> None:
+    assert refused(a_line, rounds=rounds) <= 2
+    assert refused(a_line, rounds=rounds, noise=0.15) <= 2
+
+
+def test_a_line_is_seldom_refused_where_some_runs_cost_twice_as_much() -> None:
+    assert refused(a_line, rare=0.1) <= 0.05 * TRIALS
+
+
+@pytest.mark.parametrize(
+    "cost",
+    [
+        pytest.param(lambda n: a_line(n) + 4e-8 * n**2, id="square"),
+        pytest.param(lambda n: a_line(n) + 0.1 * (n >= 64), id="step"),
+        pytest.param(lambda n: min(0.02 + 0.002 * n, 1.0), id="wall"),
+        pytest.param(lambda n: 1 - 1 / (1.02 + 0.002 * n), id="saturating"),
+    ],
+)
+@pytest.mark.parametrize("rounds", [1, 3, 5])
+def test_what_is_not_a_line_is_refused(cost: Cost, rounds: int) -> None:
+    assert refused(cost, rounds=rounds) == TRIALS
+
+
+def test_a_misfit_names_where_the_costs_are_off_most_and_by_how_much() -> None:
+    costs = [a_line(value) * (1.5 if value == 64 else 1) for value in VALUES]
+    found = misfit(VALUES, [costs] * 3)
+    assert found is not None
+    assert VALUES[found.place] == 64
+    assert TOLERANCE < found.off < 0.5
+
+
+def test_a_line_without_noise_is_found_exactly() -> None:
+    line = fit(VALUES, [a_line(value) for value in VALUES])
+    assert (line.constant, line.slope) == pytest.approx((0.02, 0.00005), rel=1e-6)
+    assert line.at(100) == pytest.approx(0.025)
+
+
+def test_c_is_found_although_the_last_value_costs_ten_times_as_much() -> None:
+    lines = [fit(VALUES, costs) for costs in noisy(a_line, 1, rounds=200)]
+    assert sum(line.constant for line in lines) / 200 == pytest.approx(0.02, rel=0.02)
+    assert sum(line.slope for line in lines) / 200 == pytest.approx(0.00005, rel=0.02)
+
+
+def test_a_cost_of_nothing_is_a_line() -> None:
+    assert misfit(VALUES, [[0.0] * len(VALUES)] * 3) is None
+    line = fit(VALUES, [0.0] * len(VALUES))
+    assert (line.constant, line.slope) == pytest.approx((0, 0))
+
+
+@pytest.mark.parametrize(("values", "rounds"), [([1.0, 2.0], [[1.0, 2.0]]), (VALUES, [])])
+def test_two_values_are_no_curve(values: list[float], rounds: list[list[float]]) -> None:
+    with pytest.raises(ValueError, match="three values and a round"):
+        misfit(values, rounds)
