@@ -19,7 +19,7 @@ from waitbench.analysis.verdicts import GateOutcome
 from waitbench.engines import worker_file
 from waitbench.execution.measure import Measurer
 from waitbench.execution.session import Session
-from waitbench.families.worker.scenarios import scenario_of
+from waitbench.families.worker.scenarios import scenarios_of
 from waitbench.model.metrics import Instruments
 from waitbench.model.run import PlannedRun, Result
 from waitbench.model.scenario import Scenario
@@ -96,7 +96,7 @@ def gates_of(folder: Path, candidate: Behaviour, count: int = 1) -> Counter[Gate
     """What so many gates come to that compare a worker with one that does more."""
     path = folder / "mine.toml"
     path.write_text(WORKER)
-    scenario = scenario_of(worker_file.read(path), quick=True)
+    scenario = scenarios_of(worker_file.read(path), quick=True)[0]
     return Counter(_gate_of(scenario, candidate, Random(seed)) for seed in range(count))
 
 
