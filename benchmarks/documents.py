@@ -34,6 +34,7 @@ _TRACK = "tests/commands/test_tracking.py::test_each_night_measures_what_is_miss
 _SERVICE = "tests/services/test_interface.py::test_vectors_are_the_models_own"
 _VARIANTS = "tests/commands/test_worker_variants.py::test_variants_are_compared_by_what_they_write"
 _EXAMPLE = "tests/real/test_worker_examples.py::test_an_example_gives_a_measurement"
+_STUDIES = "tests/workers/test_studies.py::test_each_variant_gives_every_metric"
 _UNWATCHED = "BENCH_UNWATCHED=1 .bench/venv/bin/python tests/runner_with_standin.py compare"
 """``./compare.sh`` where rounds count whatever else the machine does: else a gate stays open."""
 
@@ -69,9 +70,6 @@ SHORTENED: Mapping[str, str] = {
     "./compare.sh v0.18.2 v0.21.1 --scan partitions=1,16,256": (
         "./compare.sh v0.18.2 v0.21.1 --scan partitions=1,16,256 --rounds 1"
     ),
-    "./compare.sh v0.16.1 v0.21.1 -s scoring-nonblocking-park": (
-        "./compare.sh v0.16.1 v0.21.1 -s scoring-nonblocking-park --rounds 1"
-    ),
     "./compare.sh v0.16.1 v0.21.1 -s 'paged-output*'": (
         "./compare.sh v0.16.1 v0.21.1 -s 'paged-output*' --rounds 1"
     ),
@@ -101,9 +99,7 @@ TESTED: Mapping[str, str] = {
     "./compare.sh v0.21.1 -s 'embedding*'": (
         "tests/real/test_families.py::test_a_worker_that_waits_for_a_service_runs_on"
     ),
-    "./compare.sh v0.21.1 -s 'scoring*'": (
-        "tests/real/test_families.py::test_a_worker_that_asks_a_model_runs_on"
-    ),
+    "./compare.sh --worker workers/scoring/predict.toml inprocess blocking nonblocking": _STUDIES,
     "./waitbench paged-output": (
         "tests/real/test_families.py::test_the_published_tables_of_paged_output_are_made"
     ),

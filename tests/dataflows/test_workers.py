@@ -1,4 +1,4 @@
-"""What workers have for themselves, and what they count: a model, a connection, a device."""
+"""What workers have for themselves, and what they count: a connection, a device."""
 
 import atexit
 import os
@@ -7,12 +7,9 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from typing import Any
 
 import pytest
-from scorers.call import Call
-from scorers.problem import Problem
 from support import probe
 from support.per_worker import PerWorker
 
@@ -64,53 +61,6 @@ def test_each_thread_opens_once_and_each_opening_is_counted() -> None:
     assert all(len(one) == 1 for one in had)
     assert len(set.union(*had)) == 8
     assert probe.report()["opened"] == 8
-
-
-class FakeScorer:
-    """Notes how it was asked."""
-
-    def __init__(self) -> None:
-        self.asked: list[tuple[bytes, int, float]] = []
-        self.process = type("Process", (), {"pid": os.getpid()})()
-
-    def score(
-        self, context: bytes, candidates: list[bytes], limit_s: float
-    ) -> tuple[list[float], Call]:
-        self.asked.append((context, len(candidates), limit_s))
-        return [0.5], Call(lines=1)
-
-
-@pytest.mark.parametrize(
-    "transport", ["inprocess", "blocking", "nonblocking-spin", "nonblocking-park"]
-)
-def test_every_transport_is_warmed_up_alike_before_the_first_call_that_counts(
-    load_workload: Load, at_exit: object, transport: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    scoring = load_workload("scoring")
-    made: list[FakeScorer] = []
-
-    def make(_model: Path) -> FakeScorer:
-        made.append(FakeScorer())
-        return made[-1]
-
-    assert transport in scoring.TRANSPORTS
-    monkeypatch.setitem(scoring.TRANSPORTS, transport, make)
-    monkeypatch.setattr(scoring.vw, "model_file", lambda: Path("model"))
-    problem = Problem(30)
-    step = scoring.Scoring(transport, problem, 0.25)
-
-    def work(worker: int) -> None:
-        for number in range(3):
-            step((10 * worker + number, 0, 0))
-
-    in_threads(2, work)
-    assert len(made) == 2 == probe.report()["opened"]
-    for scorer in made:
-        assert len(scorer.asked) == 1 + scoring.WARM_UP_CALLS + 3
-        warming = scorer.asked[1 : 1 + scoring.WARM_UP_CALLS]
-        assert {(lines, limit_s) for _, lines, limit_s in warming} == {(30, 0.25)}
-        assert len({context for context, _, _ in warming}) == scoring.WARM_UP_CALLS
-    assert len(probe.report()["samples"]) == 6, "no call of the warm-up is a sample"
 
 
 class Service(BaseHTTPRequestHandler):

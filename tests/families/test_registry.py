@@ -20,7 +20,7 @@ from waitbench.system.places import ROOT
 
 def test_scenarios_have_names_of_their_own_and_a_purpose() -> None:
     names = [scenario.name for scenario in families.ALL]
-    assert len(set(names)) == len(names) == 38
+    assert len(set(names)) == len(names) == 34
     assert all(scenario.purpose for scenario in families.ALL)
 
 
@@ -71,7 +71,7 @@ def test_metrics_are_those_of_all_and_of_each_family_without_doubles() -> None:
         assert len(set(values)) == len(values)
     assert families.METRICS[: len(metrics.METRICS)] == metrics.METRICS
     keys = {metric.key for metric in families.METRICS}
-    assert {"lines_per_call", "service_cpu_proxy", "upstream_calls", "bytes_held_peak"} <= keys
+    assert {"service_cpu_proxy", "upstream_calls", "bytes_held_peak"} <= keys
 
 
 def test_the_family_of_an_old_record_is_that_of_the_scenario_with_its_name() -> None:

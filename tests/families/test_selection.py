@@ -89,12 +89,11 @@ def test_quick_shortens_every_scenario_as_its_own_family_says() -> None:
     ("pattern", "setting", "message"),
     [
         (
-            "scoring-inprocess",
-            "transport=blocking",
-            "--set transport=blocking: transport is what makes scoring-inprocess what it is. Name "
+            "paged-output-*",
+            "output=paged",
+            "--set output=paged: output is what makes paged-output-regular-noop what it is. Name "
             "another scenario instead.",
         ),
-        ("paged-output-*", "output=paged", "--set output=paged: output is what makes paged-"),
         ("embedding-direct", "route=proxy", "--set route=proxy: route is what makes embedding-di"),
         ("embedding-*", "mode=fixed", "--set mode=fixed: mode is what makes embedding-direct what"),
         (

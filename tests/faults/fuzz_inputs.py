@@ -11,7 +11,7 @@ from waitbench.system.places import ROOT
 Files = dict[str, bytes]
 
 RESULTS = (
-    "docs/samples/input", "docs/samples/waiting", "docs/samples/scoring", "docs/samples/embedding",
+    "docs/samples/input", "docs/samples/waiting", "docs/samples/embedding",
     "docs/samples/embedding-worker", "docs/samples/paged-output", "docs/samples/kafka",
     "docs/samples/engines",
 )  # fmt: skip

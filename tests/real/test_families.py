@@ -13,32 +13,6 @@ RELEASES = ["v0.16.1", "v0.21.1"]
 """The oldest generation of the API and the newest: all of them are in test_workloads.py."""
 
 
-def test_a_worker_that_asks_a_model_runs_on_the_oldest_and_the_newest_api(
-    run_compare: Compare, tmp_path: Path
-) -> None:
-    done = run_compare(
-        *RELEASES, "-s", "scoring*", "--rounds", "1", "--topology", "single",
-        "--no-instruments", "--set", "calls_per_worker=20", "--set", "timeout_ms=50", timeout=580,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
-    for transport in ("inprocess", "blocking", "nonblocking-spin", "nonblocking-park"):
-        data = json.loads((tmp_path / "results" / f"scoring-{transport}.json").read_text())
-        for result in data["results"]:
-            assert result["summary"]["lines_per_call"]["min"] > 0
-            # The model of a worker is a process of its own, and its CPU is not the worker's.
-            helpers = result["summary"]["time_cpu_helpers"]["min"]
-            assert helpers == 0 if transport == "inprocess" else helpers > 0
-            assert all("unbalanced" not in run["marks"] for run in result["measurements"])
-        samples = (tmp_path / "results" / f"scoring-{transport}.samples.csv").read_text()
-        assert len(samples.splitlines()) == 1 + len(RELEASES) * 20
-    assert (tmp_path / "results" / "scoring.png").exists()
-    assert "time taken by a call" in done.stdout
-    markdown = tmp_path / "tables.md"
-    done = run_compare(tmp_path / "results", "--markdown", markdown, command="report")
-    assert done.returncode == 0, done.stderr
-    assert "| nonblocking-park |" in markdown.read_text().replace("\n", " |")
-
-
 def test_a_worker_that_waits_for_a_service_runs_on_the_oldest_and_the_newest_api(
     run_compare: Compare, tmp_path: Path
 ) -> None:

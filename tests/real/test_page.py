@@ -28,7 +28,7 @@ pytestmark = [
     pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium"),
 ]
 SAMPLES = ROOT / "docs" / "samples"
-SIX = ("waiting", "input", "engines", "engines-knobs", "kafka", "scoring")
+SIX = ("waiting", "input", "engines", "engines-knobs", "kafka")
 Open = Callable[..., Page]
 
 

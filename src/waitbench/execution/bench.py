@@ -3,7 +3,7 @@
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -21,9 +21,8 @@ from waitbench.system import locks, variables
 from waitbench.system.confinement import run_alone
 from waitbench.system.counters import TreeCounters, answering, hits_of
 from waitbench.system.guard import GUARD
-from waitbench.system.locks import locked
 from waitbench.system.places import DATAFLOWS, Cache
-from waitbench.system.processes import Finished, kill_group, run_logged
+from waitbench.system.processes import Finished, kill_group
 from waitbench.system.sampling import ClockSampler
 
 PROBE_DIRECTORY = "BENCH_PROBE_DIR"
@@ -227,7 +226,6 @@ class Bench:
         return {
             **variables.of_workload(),
             PROBE_DIRECTORY: str(folder / "probes"),
-            FOLDER_VARIABLE: str(asset_folder(self.cache)),
             URL_VARIABLE: services.url if services and services.urls else "",
             **ours,
             # One seed for str hashes: no run's dictionaries differ from another's by chance.
@@ -288,35 +286,3 @@ def _command(environment: Environment, start: Start, folder: Path) -> tuple[str,
         return (sys.executable, "-I", str(_WORKER_LAUNCH), str(folder / "launched.json"), told)
     launcher = (str(environment.python), "-I", "-S", str(_LAUNCH))
     return (*launcher, str(folder / "launched.json"), str(start.processes), *start.arguments)
-
-
-FOLDER_VARIABLE = "BENCH_ASSETS_DIR"
-"""The environment variable that tells a workload where they are."""
-
-
-def asset_folder(cache: Cache) -> Path:
-    """Where they are kept.
-
-    Programs name their files by all that determines them, so that an old one is never taken for a
-    new one.
-    """
-    return cache.folder("assets")
-
-
-def make_assets(
-    chosen: Iterable[Scenario],
-    environment: Environment,
-    cache: Cache,
-    say: Callable[[str], None],
-) -> None:
-    """Runs each family's program, which returns at once if it has nothing to do.
-
-    Raises ``HarnessError`` if one fails.
-    """
-    programs = {s.family.name: s.family.assets for s in chosen if s.family.assets is not None}
-    for family, program in programs.items():
-        say(f"{family}: making what its workloads read, unless it is there")
-        log = cache.folder("logs") / f"assets-{family}.log"
-        with locked(cache.lock_file(f"assets-{family}"), say):
-            log.unlink(missing_ok=True)
-            run_logged([str(environment.python), str(program), str(asset_folder(cache))], log)

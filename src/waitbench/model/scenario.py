@@ -129,8 +129,6 @@ class Family:
     Raises ``ValueError`` with a sentence for what is missing or damaged."""
     requirements: tuple[str, ...] = ()
     """Packages that its workloads need besides the engine, pinned, as pip takes them."""
-    assets: Path | None = None
-    """A program that makes what its workloads read, such as a model, in the folder it is given."""
     services: Callable[[Parameters], ServicePlan] | None = None
     """The servers of a run; their CPU is not the run's."""
     waits: Callable[[Parameters], bool] = field(default=lambda _parameters: False)

@@ -1,4 +1,4 @@
-"""A valid request -> everything that measuring takes: hyperfine, environments, assets, services."""
+"""A valid request -> everything that measuring takes: hyperfine, environments, services."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
@@ -13,7 +13,7 @@ from waitbench.engines.base import Engine
 from waitbench.environments import origins
 from waitbench.environments.virtualenvs import Made, Maker
 from waitbench.execution import services
-from waitbench.execution.bench import Bench, make_assets
+from waitbench.execution.bench import Bench
 from waitbench.execution.hyperfine import Hyperfine, locate
 from waitbench.execution.measure import Measurer
 from waitbench.model.environment import Environment, EnvironmentSpec, Facts
@@ -104,10 +104,6 @@ def prepare(request: ValidRequest, progress: Console, say: PreparationLog) -> Pr
         requirements = {text for family in families.values() for text in family.requirements}
         made = _made(request, tuple(sorted(requirements)), say)
         usable = {label: one for label, one in made.items() if isinstance(one, Environment)}
-        if usable:
-            # What does not run Python has not what that takes: it comes last.
-            first = max(usable.values(), key=lambda one: engines.named(one.engine).runs_python)
-            make_assets(request.here, first, request.cache, say.about)
         services_python = None
         if plans:
             if any(one.command is None for plan in plans for one in plan.services):

@@ -1,15 +1,8 @@
 """What one call of a scorer did, and what it may be about."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Sequence
-
-WARM_UP_CALLS = 20
-"""Calls before the first that counts.
-
-A model's first ones touch weights that no cache has, and a nonblocking scorer does not yet know how
-quick its model is.
-"""
 
 
 @dataclass
@@ -33,7 +26,7 @@ def require_lines(context: bytes, candidates: Sequence[bytes]) -> None:
     # Joined first: a test of each would take as long as a hundred predictions.
     if b"\n" in context or b"\n" in b"".join(candidates):
         culprits = [part for part in (context, *candidates) if b"\n" in part]
-        raise ValueError("%r is more than a line" % culprits[0][:80])
+        raise ValueError(f"{culprits[0][:80]!r} is more than a line")
 
 
 def are_finite(predictions: Sequence[float]) -> bool:

@@ -4,8 +4,8 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from scorers.blocking import BlockingScorer
-from scorers.nonblocking import NonblockingScorer
+from blocking import BlockingScorer
+from nonblocking import NonblockingScorer
 
 SCORERS: dict[str, Callable[..., Any]] = {
     "blocking": BlockingScorer,

@@ -1,16 +1,25 @@
 """A model process behind pipes: how it is started, how it fails, how it ends."""
 
+import fcntl
 import math
 import os
 import select
 import subprocess
 import tempfile
 import time
-from typing import List, Optional, Sequence, Type
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Optional
 
-from .call import are_finite
-from .treatment import USUAL, Treatment, treat
+from call import are_finite
 
+PIPE_BYTES = 1 << 20
+"""Size of each pipe, where the system allows it.
+
+A millisecond of a model's work is more than 64 KiB of long lines, and a worker that sleeps
+meanwhile would leave the model without.
+"""
+_SET_PIPE_SIZE = 1031  # F_SETPIPE_SZ: fcntl names it on Linux only
 _ENDS_WITHIN_S = 10.0
 
 
@@ -35,7 +44,6 @@ class ModelProcess:
         *,
         blocking: bool,
         reads: bool = True,
-        treatment: Treatment = USUAL,
     ) -> None:
         self.command = list(command)
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 -- as long as the process
@@ -49,28 +57,17 @@ class ModelProcess:
             )
         except OSError as error:
             raise ModelError(
-                "the model process %r cannot be started: %s" % (self.command[0], error)
+                f"the model process {self.command[0]!r} cannot be started: {error}"
             ) from error
         assert self._process.stdin is not None, "asked for"
         self.to_model = self._process.stdin.fileno()
         self.from_model = self._process.stdout.fileno() if self._process.stdout else -1
-        pipes = [pipe for pipe in (self.to_model, self.from_model) if pipe >= 0]
-        for pipe in pipes:
-            os.set_blocking(pipe, blocking)
+        for pipe in (self.to_model, self.from_model):
+            if pipe >= 0:
+                os.set_blocking(pipe, blocking)
+                with suppress(OSError):
+                    fcntl.fcntl(pipe, _SET_PIPE_SIZE, PIPE_BYTES)
         self.asking = _Asking(self)
-        self.user_s = 0.0
-        self.system_s = 0.0
-        """CPU time of the process, once it is closed."""
-        try:
-            treat(self.pid, pipes, treatment)
-        except OSError as error:
-            if treatment is USUAL:
-                return  # What the system refuses it refuses to all: they have what it gives.
-            self.kill()
-            self.close()
-            raise ModelError(
-                "the model process %r cannot have %r: %s" % (self.command[0], treatment, error)
-            ) from error
 
     @property
     def pid(self) -> int:
@@ -78,8 +75,7 @@ class ModelProcess:
 
     def kill(self) -> None:
         """Ends it at once; whoever waits for it meets the end of a pipe."""
-        if self._process.returncode is None:
-            self._process.kill()
+        self._process.kill()
 
     def failure(self, what: str) -> ModelError:
         """An error that names the process and what is wrong with it.
@@ -87,11 +83,10 @@ class ModelProcess:
         It also says how the process ended, if it has, and its last words.
         """
         state = self._ended(0.5)
-        how = "is running" if state is None else "ended with exit code %d" % state
+        how = "is running" if state is None else f"ended with exit code {state}"
         words = self._last_words()
         return ModelError(
-            "model process %d (%s): %s. It %s; %s"
-            % (self.pid, " ".join(self.command[:3]), what, how, words)
+            f"model process {self.pid} ({' '.join(self.command[:3])}): {what}. It {how}; {words}"
         )
 
     def close(self) -> None:
@@ -120,30 +115,17 @@ class ModelProcess:
                 return
 
     def _ended(self, within_s: Optional[float]) -> Optional[int]:
-        """Its exit code (below zero: the signal), or ``None`` if it still runs.
-
-        Keeps the CPU time that it used.
-        """
-        process = self._process
-        end = None if within_s is None else time.monotonic() + within_s
-        while process.returncode is None:
-            pid, status, used = os.wait4(process.pid, 0 if end is None else os.WNOHANG)
-            if pid:
-                signalled = os.WIFSIGNALED(status)
-                process.returncode = -os.WTERMSIG(status) if signalled else os.WEXITSTATUS(status)
-                self.user_s, self.system_s = used.ru_utime, used.ru_stime
-            elif end is not None and time.monotonic() >= end:
-                return None
-            else:
-                time.sleep(0.005)
-        return process.returncode
+        """Its exit code (below zero: the signal), or ``None`` if it still runs."""
+        with suppress(subprocess.TimeoutExpired):
+            return self._process.wait(within_s)
+        return None
 
     def _last_words(self) -> str:
         if self._stderr.closed:
             return "its stderr is closed"
         size = os.fstat(self._stderr.fileno()).st_size
         text = os.pread(self._stderr.fileno(), 4096, max(0, size - 4096)).decode("utf-8", "replace")
-        lines: List[str] = [line for line in text.splitlines() if line.strip()][-5:]
+        lines: list[str] = [line for line in text.splitlines() if line.strip()][-5:]
         return "the end of its stderr: " + " | ".join(lines) if lines else "its stderr is empty"
 
 
@@ -164,11 +146,11 @@ class _Asking:
             )
         self._begun = True
 
-    def __exit__(self, kind: Optional[Type[BaseException]], *_error: object) -> None:
+    def __exit__(self, kind: Optional[type[BaseException]], *_error: object) -> None:
         self._begun = kind is not None
 
 
-def predictions_of(lines: Sequence[bytes], process: ModelProcess) -> List[float]:
+def predictions_of(lines: Sequence[bytes], process: ModelProcess) -> list[float]:
     """Reads predictions: a finite number each, then perhaps the line's tag.
 
     Raises ``ModelError`` for anything else.
@@ -178,7 +160,11 @@ def predictions_of(lines: Sequence[bytes], process: ModelProcess) -> List[float]
     except ValueError:
         predictions = [_parse(line, process) for line in lines]
     if not are_finite(predictions):
-        odd = next(line for line, value in zip(lines, predictions) if not math.isfinite(value))
+        odd = next(
+            line
+            for line, value in zip(lines, predictions, strict=False)
+            if not math.isfinite(value)
+        )
         raise _not_a_prediction(odd, process)
     return predictions
 
@@ -191,4 +177,4 @@ def _parse(line: bytes, process: ModelProcess) -> float:
 
 
 def _not_a_prediction(line: bytes, process: ModelProcess) -> ModelError:
-    return process.failure("%r is not a prediction" % line[:80])
+    return process.failure(f"{line[:80]!r} is not a prediction")

@@ -1,6 +1,6 @@
 """Vowpal Wabbit as a program, for machines that have only its Python package.
 
-    python server.py -i MODEL -t --quiet -p /dev/stdout
+    python vw_server.py -i MODEL -t --quiet -p /dev/stdout
 
 Takes the arguments of ``vw`` and behaves as it does, because it is Vowpal Wabbit's own driver that
 reads stdin and writes the predictions: one line for each example as soon as it is done, with the

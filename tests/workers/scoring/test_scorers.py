@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scorers import vw
-from scorers.blocking import BlockingScorer
-from scorers.inprocess import InProcessScorer
-from scorers.problem import CONTEXTS, Problem
-from scorers.process import ModelError
+import vw
+from blocking import BlockingScorer
+from inprocess import InProcessScorer
+from model_process import ModelError
+from problem import CONTEXTS, Problem
 
-from tests.dataflows.asked_models import SCORERS, model
-from waitbench.system.places import DATAFLOWS, ROOT
+from tests.workers.scoring.asked_models import SCORERS, model
+from waitbench.system.places import WORKERS
 
 CANDIDATES = [b"c%d" % number for number in range(1000)]
 
@@ -165,7 +165,7 @@ def test_a_program_that_is_not_there_is_named() -> None:
 def test_closing_kills_a_model_that_does_not_end(
     build: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("scorers.process._ENDS_WITHIN_S", 0.2)
+    monkeypatch.setattr("model_process._ENDS_WITHIN_S", 0.2)
     scorer = build(model("import time; time.sleep(600)"))  # says nothing: it hears of no end
     scorer.close()
     assert scorer.process._process.returncode == -9
@@ -189,7 +189,7 @@ def test_the_problem_is_the_same_everywhere_and_has_the_published_shape() -> Non
 @pytest.fixture(scope="module")
 def real_model() -> Path:
     pytest.importorskip("vowpalwabbit")
-    return vw.train(ROOT / ".bench" / "assets")
+    return vw.model_file()
 
 
 @pytest.mark.integration
@@ -217,7 +217,7 @@ def test_all_transports_predict_the_same_and_the_model_has_learnt(real_model: Pa
 @pytest.mark.integration
 def test_our_model_program_speaks_as_vw_does() -> None:
     pytest.importorskip("vowpalwabbit")
-    server = DATAFLOWS / "scorers" / "server.py"
+    server = WORKERS / "scoring" / "vw_server.py"
     lines = "1 |a x\n'tag1 |a y\n|b z\n\n"
     done = subprocess.run(
         [sys.executable, str(server), "--quiet", "-p", "/dev/stdout"],

@@ -1,26 +1,16 @@
 """Vowpal Wabbit: which program is run, and the model that it is given.
 
-    python vw.py FOLDER
-
-trains the model into FOLDER, unless it is there. The harness does so once, before it measures.
+The model is trained once, into the user's cache.
 """
 
 import hashlib
 import os
 import shutil
 import sys
-import tempfile
 from pathlib import Path
-from typing import List
 
-if __name__ == "__main__":
-    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
-from scorers.blocking import BlockingScorer
-from scorers.problem import CONTEXTS, INTERACTIONS, Problem
-
-FOLDER_VARIABLE = "BENCH_ASSETS_DIR"
-"""Environment variable that says where the model is, or is to be."""
+from blocking import BlockingScorer
+from problem import CONTEXTS, INTERACTIONS, Problem
 
 LEARNING = [
     "--loss_function", "logistic", "--link", "logistic", "--l2", "1e-6", "-l", "0.1",
@@ -31,31 +21,29 @@ SHOWN_PER_CONTEXT = 300
 """How many of a context's candidates the model sees: it learns the groups' taste in seconds."""
 
 
-def program() -> List[str]:
+def program() -> list[str]:
     """``vw`` where PATH has one; else our own, of the Python package."""
     installed = shutil.which("vw")
     return (
-        [installed] if installed else [sys.executable, str(Path(__file__).with_name("server.py"))]
+        [installed]
+        if installed
+        else [sys.executable, str(Path(__file__).with_name("vw_server.py"))]
     )
 
 
-def arguments(model: Path) -> List[str]:
+def arguments(model: Path) -> list[str]:
     """What the program is told in order to score: the model, and not to learn from questions."""
     return ["-i", str(model), "-t", "--quiet"]
 
 
-def command(model: Path) -> List[str]:
+def command(model: Path) -> list[str]:
     """The argument list of a model process."""
     return [*program(), *arguments(model), "-p", "/dev/stdout"]
 
 
 def model_file() -> Path:
-    """The trained model, in the folder that the environment names, or in a temporary one.
-
-    Trains it if it is not there.
-    """
-    default = os.path.join(tempfile.gettempdir(), "bench-assets-%d" % os.getuid())
-    return train(Path(os.environ.get(FOLDER_VARIABLE, default)))
+    """The trained model in the user's cache. Trains it if it is not there."""
+    return train(Path.home() / ".cache" / "waitbench" / "models")
 
 
 def train(folder: Path) -> Path:
@@ -67,11 +55,11 @@ def train(folder: Path) -> Path:
         (LEARNING, SHOWN_PER_CONTEXT, program()[0] if shutil.which("vw") else "package")
     )
     source = Path(__file__).with_name("problem.py").read_bytes()
-    model = folder / ("scoring-%s.vw" % hashlib.sha256(settings.encode() + source).hexdigest()[:16])
+    model = folder / (f"scoring-{hashlib.sha256(settings.encode() + source).hexdigest()[:16]}.vw")
     if model.exists():
         return model
     folder.mkdir(parents=True, exist_ok=True)
-    partial = model.with_name(".%s.%d" % (model.name, os.getpid()))
+    partial = model.with_name(f".{model.name}.{os.getpid()}")
     problem = Problem()
     candidates = [candidate.encode() for candidate in problem.candidates]
     scorer = BlockingScorer([*program(), *LEARNING, "-f", str(partial)], batch=100, write_only=True)
@@ -87,7 +75,3 @@ def train(folder: Path) -> Path:
         raise scorer.process.failure("left no model")
     partial.replace(model)
     return model
-
-
-if __name__ == "__main__":
-    print(train(Path(sys.argv[1])))

@@ -20,13 +20,12 @@ What it takes besides ``O_NONBLOCK``:
 import os
 import select
 import time
-from typing import List, Sequence, Tuple
+from collections.abc import Sequence
 
-from .blocking import STALL_S
-from .call import Call, require_lines
-from .pace import Pace
-from .process import ModelProcess, predictions_of
-from .treatment import USUAL, Treatment
+from blocking import STALL_S
+from call import Call, require_lines
+from model_process import ModelProcess, predictions_of
+from pace import Pace
 
 WINDOW_S = 0.001
 """How much of the model's work is in flight at most, by estimate."""
@@ -53,9 +52,8 @@ class NonblockingScorer:
         *,
         parks: bool,
         stall_s: float = STALL_S,
-        treatment: Treatment = USUAL,
     ) -> None:
-        self._process = ModelProcess(command, blocking=False, treatment=treatment)
+        self._process = ModelProcess(command, blocking=False)
         self._parks = parks
         self._stall_s = stall_s
         self._unsent = memoryview(b"")
@@ -77,7 +75,7 @@ class NonblockingScorer:
 
     def score(
         self, context: bytes, candidates: Sequence[bytes], limit_s: float
-    ) -> Tuple[List[float], Call]:
+    ) -> tuple[list[float], Call]:
         """Predictions for as many of the first candidates as the limit allows, in order.
 
         Raises ``ModelError``; ``ValueError`` for what is more than a line.
@@ -92,7 +90,7 @@ class NonblockingScorer:
 
     def _score(
         self, context: bytes, candidates: Sequence[bytes], begun: float, limit_s: float
-    ) -> Tuple[List[float], Call]:
+    ) -> tuple[list[float], Call]:
         clock = time.perf_counter
         end = begun + limit_s - RETURN_S
         call = Call(pending_before=self._in_flight)
@@ -102,7 +100,7 @@ class NonblockingScorer:
         prefix = context + b" "
         between = b"\n" + prefix
         self._line_bytes = len(prefix) + (len(candidates[0]) if candidates else 0) + 1
-        predictions: List[float] = []
+        predictions: list[float] = []
         sent, count = 0, len(candidates)
         napped = False
         call.prepare_s = clock() - begun
@@ -145,7 +143,7 @@ class NonblockingScorer:
         call.total_s = clock() - begun
         return predictions, call
 
-    def _allowed(self, left_s: float) -> Tuple[int, int]:
+    def _allowed(self, left_s: float) -> tuple[int, int]:
         """How many lines may be in flight: by the window alone, and of these, back in time."""
         line_s = self._pace.byte_s * self._line_bytes
         if not line_s:
@@ -188,7 +186,7 @@ class NonblockingScorer:
             raise self._process.failure("has not answered for %.0f s" % (now - self._progress_at))
         while self._unsent and self._flush():
             pass
-        nobody: List[float] = []
+        nobody: list[float] = []
         while self._in_flight and self._receive(nobody):
             pass
 
@@ -213,7 +211,7 @@ class NonblockingScorer:
         self._unsent = self._unsent[written:]
         return True
 
-    def _receive(self, predictions: List[float]) -> bool:
+    def _receive(self, predictions: list[float]) -> bool:
         """Reads what has come, past the predictions for lines of earlier calls.
 
         Returns whether anything has.

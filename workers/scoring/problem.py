@@ -8,7 +8,6 @@ feature and a candidate feature.
 """
 
 import random
-from typing import List
 
 CONTEXTS = 1_000
 CANDIDATES = 3_000
@@ -31,14 +30,12 @@ class Problem:
         self._seed = seed
         rng = random.Random(seed * 7_919)
         self._sections = [min(int(rng.expovariate(0.08)), 120) for _ in range(candidates)]
-        self.candidates: List[str] = []
+        self.candidates: list[str] = []
         """Each candidate's part of a line."""
         for section in self._sections:
             topics = sorted(rng.sample(range(60), rng.choice((1, 2, 2, 3))))
-            topic_features = " ".join("c%d" % topic for topic in topics)
-            self.candidates.append(
-                "|a a%d |b b%d |c %s" % (rng.getrandbits(63), section, topic_features)
-            )
+            topic_features = " ".join(f"c{topic}" for topic in topics)
+            self.candidates.append(f"|a a{rng.getrandbits(63)} |b b{section} |c {topic_features}")
 
     def context(self, number: int) -> str:
         """The part of every line of the context with this number."""
@@ -50,15 +47,15 @@ class Problem:
             "|e " + _weighted(rng, "e", 530, rng.randrange(1, 58) if known else 0),
             "|f "
             + " ".join(
-                "f%d" % rng.getrandbits(63) for _ in range(rng.randrange(1, 51) if known else 0)
+                f"f{rng.getrandbits(63)}" for _ in range(rng.randrange(1, 51) if known else 0)
             ),
             "|g " + _weighted(rng, "g", 120, rng.randrange(4, 39)),
-            "|h h%d" % group,
-            "|i i%d" % rng.randrange(5),
+            f"|h h{group}",
+            f"|i i{rng.randrange(5)}",
         ]
         return " ".join(part.strip() for part in parts)
 
-    def labels(self, number: int) -> List[int]:
+    def labels(self, number: int) -> list[int]:
         """1 or -1 for each candidate.
 
         Visitors of a group prefer the sections whose number leaves the group's as remainder.
@@ -80,6 +77,6 @@ def _weighted(rng: random.Random, prefix: str, of: int, count: int) -> str:
     weights = [rng.expovariate(1) for _ in features]
     total = sum(weights) or 1.0
     return " ".join(
-        "%s%d:%.2f" % (prefix, feature, weight / total)
-        for feature, weight in zip(features, weights)
+        f"{prefix}{feature}:{weight / total:.2f}"
+        for feature, weight in zip(features, weights, strict=True)
     )

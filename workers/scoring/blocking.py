@@ -3,11 +3,11 @@
 import os
 import threading
 import time
-from typing import List, Optional, Sequence, Tuple
+from collections.abc import Sequence
+from typing import Optional
 
-from .call import Call, require_lines
-from .process import ModelProcess, predictions_of
-from .treatment import USUAL, Treatment
+from call import Call, require_lines
+from model_process import ModelProcess, predictions_of
 
 BATCH = 48
 """Lines that are handed over at once."""
@@ -35,14 +35,11 @@ class BlockingScorer:
         batch: int = BATCH,
         write_only: bool = False,
         stall_s: float = STALL_S,
-        treatment: Treatment = USUAL,
     ) -> None:
-        self._process = ModelProcess(
-            command, blocking=True, reads=not write_only, treatment=treatment
-        )
+        self._process = ModelProcess(command, blocking=True, reads=not write_only)
         self._batch = batch
         self._write_only = write_only
-        self._received: List[bytes] = []
+        self._received: list[bytes] = []
         self._tail = b""
         self._watchdog = _Watchdog(self._process, stall_s)
 
@@ -52,7 +49,7 @@ class BlockingScorer:
 
     def score(
         self, context: bytes, candidates: Sequence[bytes], limit_s: float
-    ) -> Tuple[List[float], Call]:
+    ) -> tuple[list[float], Call]:
         """Predictions for as many of the first candidates as the limit allows, in order.
 
         Raises ``ModelError``; ``ValueError`` for what is more than a line.
@@ -65,7 +62,7 @@ class BlockingScorer:
         require_lines(context, candidates)
         prefix = context + b" "
         between = b"\n" + prefix
-        predictions: List[float] = []
+        predictions: list[float] = []
         sent = 0
         call.prepare_s = time.perf_counter() - begun
         with self._process.asking, self._watchdog:
@@ -92,7 +89,7 @@ class BlockingScorer:
                 batch = candidates[start : start + self._batch]
                 lines = [
                     b"%d%s%s\n" % (label, prefix, candidate)
-                    for label, candidate in zip(labels[start : start + self._batch], batch)
+                    for label, candidate in zip(labels[start:], batch, strict=False)
                 ]
                 self._write(b"".join(lines))
                 if not self._write_only:
@@ -113,7 +110,7 @@ class BlockingScorer:
         except BrokenPipeError:
             raise self._failure("closed its input") from None
 
-    def _read(self, count: int) -> List[float]:
+    def _read(self, count: int) -> list[float]:
         """The next ``count`` predictions."""
         if len(self._received) < count:
             time.sleep(READS_LATER_S)
@@ -128,7 +125,7 @@ class BlockingScorer:
 
     def _failure(self, what: str) -> Exception:
         if self._watchdog.barked:
-            what = "did not answer for %g s and was killed" % self._watchdog.limit_s
+            what = f"did not answer for {self._watchdog.limit_s:g} s and was killed"
         return self._process.failure(what)
 
 

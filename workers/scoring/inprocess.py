@@ -1,10 +1,11 @@
 """The model in the worker's own process: no pipes, and no second core."""
 
 import time
-from typing import Any, List, Sequence, Tuple
+from collections.abc import Sequence
+from typing import Any
 
-from .call import Call, are_finite, require_lines
-from .process import ModelError
+from call import Call, are_finite, require_lines
+from model_process import ModelError
 
 
 class InProcessScorer:
@@ -17,7 +18,7 @@ class InProcessScorer:
 
     def score(
         self, context: bytes, candidates: Sequence[bytes], limit_s: float
-    ) -> Tuple[List[float], Call]:
+    ) -> tuple[list[float], Call]:
         """Predictions for as many of the first candidates as the limit allows, in order.
 
         Raises ``ModelError``; ``ValueError`` for what is more than a line.
@@ -28,14 +29,14 @@ class InProcessScorer:
         require_lines(context, candidates)
         prefix = context.decode() + " "
         predict = self._model.predict
-        predictions: List[float] = []
+        predictions: list[float] = []
         call.prepare_s = time.perf_counter() - begun
         for candidate in candidates:
             if time.perf_counter() > deadline:
                 break
             predictions.append(predict(prefix + candidate.decode()))
         if not are_finite(predictions):
-            raise ModelError("the model's predictions are not all numbers: %r" % predictions[:5])
+            raise ModelError(f"the model's predictions are not all numbers: {predictions[:5]!r}")
         call.lines = len(predictions)
         call.total_s = time.perf_counter() - begun
         return predictions, call

@@ -8,10 +8,10 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from scorers.blocking import BlockingScorer
-from scorers.inprocess import InProcessScorer
-from scorers.nonblocking import NonblockingScorer
-from scorers.process import ModelError
+from blocking import BlockingScorer
+from inprocess import InProcessScorer
+from model_process import ModelError
+from nonblocking import NonblockingScorer
 
 SCORERS: dict[str, Callable[[list[str]], Any]] = {
     "blocking": BlockingScorer,
