@@ -70,9 +70,6 @@ SHORTENED: Mapping[str, str] = {
     "./compare.sh v0.18.2 v0.21.1 --scan partitions=1,16,256": (
         "./compare.sh v0.18.2 v0.21.1 --scan partitions=1,16,256 --rounds 1"
     ),
-    "./compare.sh v0.16.1 v0.21.1 -s 'paged-output*'": (
-        "./compare.sh v0.16.1 v0.21.1 -s 'paged-output*' --rounds 1"
-    ),
     "./waitbench report --html history.html results": (
         "./waitbench report --html history.html docs/samples"
     ),
@@ -100,9 +97,7 @@ TESTED: Mapping[str, str] = {
         "tests/real/test_families.py::test_a_worker_that_waits_for_a_service_runs_on"
     ),
     "./compare.sh --worker workers/scoring/predict.toml inprocess blocking nonblocking": _STUDIES,
-    "./waitbench paged-output": (
-        "tests/real/test_families.py::test_the_published_tables_of_paged_output_are_made"
-    ),
+    "./compare.sh --worker workers/paged-output/bench.toml regular batched": _STUDIES,
     "./waitbench engines v0.21.1 python@floor timely@0.32.0": (
         "tests/real/test_engines.py::test_engines_and_their_settings_are_measured_side_by_side"
     ),

@@ -1,8 +1,6 @@
-"""What workers have for themselves, and what they count: a connection, a device."""
+"""What workers have for themselves, and what they count: a connection."""
 
 import atexit
-import os
-import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -131,47 +129,3 @@ def until_used(seconds: float) -> None:
     end_s = time.thread_time() + seconds
     while time.thread_time() < end_s:
         pass
-
-
-def written(items: int, writer: Any, then: Callable[[], None] = lambda: None) -> dict[str, Any]:
-    """Has a writer write items, then something happen, then the process end."""
-    for ident in range(items):
-        writer.write((ident, 0, 0))
-    then()
-    writer._close()
-    return probe.report()
-
-
-@pytest.mark.parametrize("output", ["regular", "paged"])
-@pytest.mark.parametrize("device", ["noop", "file"])
-def test_an_item_is_out_when_the_device_has_acknowledged_it(
-    load_workload: Load, at_exit: object, output: str, device: str
-) -> None:
-    writer = load_workload("paged_output").MessageWriter(output, device, 4096, 40_000, "block", 25)
-    report = written(1000, writer)
-    assert (report["items_out"], report["ident_sum_out"]) == (1000, 499_500)
-    assert sum(count for _, count in report["lateness_ns"]) == 1000
-    assert report["totals"]["messages_sent"] == 1000
-
-
-def test_what_a_device_that_was_killed_did_not_take_never_came_out(
-    load_workload: Load, at_exit: object
-) -> None:
-    writer = load_workload("paged_output").MessageWriter("paged", "slow", 4096, 40_000, "block", 25)
-    assert writer._server is not None
-    report = written(5000, writer, lambda: os.kill(writer._server.process.pid, signal.SIGKILL))
-    totals = report["totals"]
-    assert totals["messages_dropped"] > 0
-    assert report["items_out"] == totals["messages_sent"] < 5000
-
-
-@pytest.mark.parametrize("overflow", ["drop-newest", "drop-oldest"])
-def test_what_was_shed_as_asked_is_not_lost_and_was_never_late(
-    load_workload: Load, at_exit: object, overflow: str
-) -> None:
-    writer = load_workload("paged_output").MessageWriter("paged", "slow", 4096, 2, overflow, 25)
-    report = written(2000, writer)
-    sent = report["totals"]["messages_sent"]
-    assert 0 < sent < 2000
-    assert (report["items_out"], report["ident_sum_out"]) == (2000, 1_999_000)
-    assert sum(count for _, count in report["lateness_ns"]) == sent

@@ -20,7 +20,7 @@ from waitbench.system.places import ROOT
 
 def test_scenarios_have_names_of_their_own_and_a_purpose() -> None:
     names = [scenario.name for scenario in families.ALL]
-    assert len(set(names)) == len(names) == 34
+    assert len(set(names)) == len(names) == 30
     assert all(scenario.purpose for scenario in families.ALL)
 
 
@@ -71,7 +71,7 @@ def test_metrics_are_those_of_all_and_of_each_family_without_doubles() -> None:
         assert len(set(values)) == len(values)
     assert families.METRICS[: len(metrics.METRICS)] == metrics.METRICS
     keys = {metric.key for metric in families.METRICS}
-    assert {"service_cpu_proxy", "upstream_calls", "bytes_held_peak"} <= keys
+    assert {"service_cpu_proxy", "upstream_calls"} <= keys
 
 
 def test_the_family_of_an_old_record_is_that_of_the_scenario_with_its_name() -> None:
@@ -100,7 +100,7 @@ def test_a_folder_without_anything_of_a_family_has_no_tables_and_no_charts() -> 
 
 
 def test_commands_of_families_have_help_and_examples() -> None:
-    assert list(families.commands()) == ["load", "paged-output"]
+    assert list(families.commands()) == ["load"]
     for name in families.commands():
         shown = CliRunner().invoke(runner.make_app(name), [name, "--help"])
         assert shown.exit_code == 0

@@ -82,26 +82,18 @@ def test_quick_shortens_every_scenario_as_its_own_family_says() -> None:
     assert by_name["dynamic-long-input"]["items_per_worker"] == 4
     assert by_name["dynamic-long-input-heavy-map"]["items_per_worker"] == 8, "work is kept"
     assert by_name["partitioned-burst"]["interval"] == 1.25, "the silence before it, too"
-    assert by_name["paged-output-paged-noop"]["items_per_worker"] == 10_000
 
 
 @pytest.mark.parametrize(
     ("pattern", "setting", "message"),
     [
         (
-            "paged-output-*",
-            "output=paged",
-            "--set output=paged: output is what makes paged-output-regular-noop what it is. Name "
-            "another scenario instead.",
+            "embedding-direct",
+            "route=proxy",
+            "--set route=proxy: route is what makes embedding-direct what it is. Name another "
+            "scenario instead.",
         ),
-        ("embedding-direct", "route=proxy", "--set route=proxy: route is what makes embedding-di"),
         ("embedding-*", "mode=fixed", "--set mode=fixed: mode is what makes embedding-direct what"),
-        (
-            "paged-output-paged-noop",
-            "device=passthrough",
-            "--set makes paged-output-paged-noop the same as paged-output-paged-passthrough: name "
-            "that with --scenario.",
-        ),
         ("partitioned-long-input", "scheduled=true", "--set makes partitioned-long-input the sam"),
     ],
 )

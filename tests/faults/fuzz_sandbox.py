@@ -88,7 +88,7 @@ def sandbox() -> Iterator[Watch]:
         _furnish(Path(name))
         for target in (
             "pipeline.comparing.prepare", "pipeline.concluding.draw",
-            "execution.services.make_environment", "families.paged_output.paging.idle_share",
+            "execution.services.make_environment",
         ):  # fmt: skip
             stack.enter_context(patch(f"waitbench.{target}", plan))
         # The same for every line, and made in 5 ms.

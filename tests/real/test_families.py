@@ -33,43 +33,6 @@ def test_a_worker_that_waits_for_a_service_runs_on_the_oldest_and_the_newest_api
     assert "one request at a time" in done.stdout
 
 
-@pytest.mark.parametrize("device", ["noop", "passthrough", "file"])
-def test_a_worker_that_waits_for_its_output_runs_on_the_oldest_and_the_newest_api(
-    run_compare: Compare, tmp_path: Path, device: str
-) -> None:
-    done = run_compare(
-        *RELEASES, "-s", "paged-output-*-noop", "--rounds", "1",
-        "--set", "items_per_worker=2000", "--set", f"device={device}", "--no-plot",
-        "--no-instruments", "--topology", "single", timeout=580,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
-    for output in ("regular", "paged"):
-        data = json.loads((tmp_path / "results" / f"paged-output-{output}-noop.json").read_text())
-        for result in data["results"]:
-            assert result["summary"]["messages_sent"]["mean"] == 2000
-            assert result["summary"]["messages_dropped"]["mean"] == 0
-            assert all("unbalanced" not in run["marks"] for run in result["measurements"])
-
-
-def test_the_published_tables_of_paged_output_are_made(
-    run_compare: Compare, tmp_path: Path
-) -> None:
-    folder = tmp_path / "paged"
-    quick = ["--repetitions", "1", "--largest", "10000"]
-    done = run_compare(*quick, "--results", folder, command="paged-output")
-    assert done.returncode == 0, done.stderr
-    rows = json.loads((folder / "paging.json").read_text())["rows"]
-    assert [(row["row"]["device"], row["dropped"]) for row in rows] == [
-        ("noop", 0),
-        ("passthrough", 0),
-    ]
-    for row in rows:
-        assert row["bytes_held_peak"] <= 40_000 * 25 + 4096
-    assert (folder / "paged-output.png").exists()
-    again = run_compare(folder, command="report")
-    assert "speed-up" in again.stdout
-
-
 def test_a_load_is_put_on_the_services_and_kept(run_compare: Compare, tmp_path: Path) -> None:
     folder = tmp_path / "load"
     quick = ["--mode", "direct", "--mode", "proxy-adaptive", "--duration", "1"]

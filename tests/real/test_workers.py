@@ -22,21 +22,3 @@ def test_each_worker_opens_one_connection(run_compare: Compare, tmp_path: Path) 
         # A run that opened more has failed.
         assert {outcome["reason"] for outcome in data["outcomes"]} <= {"disturbed"}
         assert all(result["measurements"] for result in data["results"])
-
-
-def test_the_engines_own_launcher_has_helpers_of_workers_counted_once(
-    run_compare: Compare, tmp_path: Path
-) -> None:
-    done = run_compare(
-        "v0.16.2", "-s", "paged-output-paged-noop", "--rounds", "1", "--set",
-        "items_per_worker=1000", "--topology", "launcher", "--processes", "2", "--no-plot",
-        "--no-instruments", timeout=280,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
-    data = json.loads((tmp_path / "results" / "paged-output-paged-noop.json").read_text())
-    (run,) = data["results"][0]["measurements"]
-    assert "unbalanced" not in run["marks"]
-    parts = ("startup", "steady", "shutdown", "helpers", "launcher")
-    used = {part: run[f"time_cpu_{part}"]["value"] for part in parts}
-    assert min(used.values()) > 0, used
-    assert sum(used.values()) == pytest.approx(run["time_cpu"]["value"], rel=0.02, abs=0.005)

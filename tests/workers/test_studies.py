@@ -12,6 +12,7 @@ from waitbench.system.places import WORKERS
 pytestmark = pytest.mark.integration
 SMALL = {
     "scoring/predict.toml": ("calls=20", "timeout_ms=50"),
+    "paged-output/bench.toml": ("messages=500",),
 }
 """Settings that make a study last for a few seconds."""
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from waitbench.families import embedding, kafka, paged_output, worker
+from waitbench.families import embedding, kafka, worker
 from waitbench.families import input as input_families
 from waitbench.families.base import FamilyModule
 from waitbench.model import metrics
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from waitbench.reporting.document import Table
     from waitbench.store.comparisons import Contents
 
-_FAMILIES = (input_families, embedding, paged_output, kafka)
+_FAMILIES = (input_families, embedding, kafka)
 _MODULES: tuple[FamilyModule, ...] = tuple(family.MODULE for family in _FAMILIES)
 
 ALL: tuple[Scenario, ...] = tuple(s for module in _MODULES for s in module.scenarios)

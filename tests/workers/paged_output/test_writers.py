@@ -5,11 +5,11 @@ import threading
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from outputs.paged import PagedWriter
-from outputs.settings import OVERFLOWS, SettingError
+from paged import PagedWriter
+from settings import OVERFLOWS, SettingError
 
-from tests.dataflows.recorder import Recorder, held_up
 from tests.waiting import until
+from tests.workers.paged_output.recorder import Recorder, held_up
 
 
 def adds_up(writer: PagedWriter) -> None:

@@ -4,14 +4,14 @@ import threading
 from typing import Any
 
 import pytest
+from buffer import Buffer
+from device import DeviceError
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from outputs.buffer import Buffer
-from outputs.device import DeviceError
-from outputs.paged import PagedWriter
+from paged import PagedWriter
 
-from tests.dataflows.recorder import Recorder, held_up
 from tests.waiting import until
+from tests.workers.paged_output.recorder import Recorder, held_up
 
 
 def test_flushing_waits_for_what_was_taken_before_and_for_nothing_else() -> None:

@@ -1,9 +1,9 @@
 """What both writers share: what a message may be, and whose process a writer belongs to."""
 
 import os
-from typing import Union
+from typing import TypeAlias
 
-Message = Union[str, bytes, bytearray, memoryview]
+Message: TypeAlias = str | bytes | bytearray | memoryview
 
 
 def as_bytes(message: Message, encoding: str) -> bytes:
@@ -17,7 +17,7 @@ def as_bytes(message: Message, encoding: str) -> bytes:
         return message.encode(encoding)
     if isinstance(message, (bytearray, memoryview)):
         return bytes(message)
-    raise TypeError("a message is text or bytes, not %s" % type(message).__name__)
+    raise TypeError(f"a message is text or bytes, not {type(message).__name__}")
 
 
 class OneProcess:

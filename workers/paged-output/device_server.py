@@ -1,19 +1,22 @@
-"""The process behind the devices ``noop``, ``passthrough`` and ``slow``; see device.py.
+"""The process behind the devices ``noop``, ``passthrough``, ``user`` and ``slow``; see device.py.
 
-    python server.py KIND SOCKET OUTPUT
+    python device_server.py KIND SOCKET OUTPUT
 
 Reads frames (4 bytes of length, then that many) from every connection and answers each with one
 byte when it is dealt with. Prints the reader's process id, or 0, when it can be connected to; ends
 when its standard input does.
 """
 
+import errno
 import os
 import selectors
 import socket
 import struct
 import sys
 import time
-from typing import Dict
+import tty
+from contextlib import suppress
+from pathlib import Path
 
 HEADER = struct.Struct("!I")
 ACKNOWLEDGEMENT = b"\x06"
@@ -22,7 +25,11 @@ SLOW_BYTE_S = 0.000_001
 
 def main() -> None:
     kind, address, output = sys.argv[1:4]
-    reader, pipe = start_reader(output) if kind == "passthrough" else (0, -1)
+    reader, pipe = 0, -1
+    if kind == "passthrough":
+        reader, pipe = start_reader(output, os.pipe())
+    elif kind == "user":
+        reader, pipe = start_reader(output, open_terminal())
     byte_s = SLOW_BYTE_S if kind == "slow" else 0.0
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     listener.bind(address)
@@ -31,7 +38,7 @@ def main() -> None:
     selector.register(listener, selectors.EVENT_READ)
     selector.register(sys.stdin.fileno(), selectors.EVENT_READ)
     print(reader, flush=True)
-    unread: Dict[socket.socket, bytearray] = {}
+    unread: dict[socket.socket, bytearray] = {}
     while True:
         for key, _ in selector.select():
             if key.fileobj is listener:
@@ -78,9 +85,16 @@ def serve(connection: socket.socket, buffer: bytearray, pipe: int, byte_s: float
     return True
 
 
-def start_reader(output: str) -> "tuple[int, int]":
-    """A process that reads a pipe to its end into a file: its id, and the pipe's writing end."""
-    reading, writing = os.pipe()
+def open_terminal() -> tuple[int, int]:
+    """A terminal that leaves bytes as they are: the end that is read, and the one to write to."""
+    reading, writing = os.openpty()
+    tty.setraw(writing)
+    return reading, writing
+
+
+def start_reader(output: str, ends: tuple[int, int]) -> tuple[int, int]:
+    """A process that reads ``ends[0]`` to its end into a file: its id, and the end to write to."""
+    reading, writing = ends
     pid = os.fork()
     if pid:
         os.close(reading)
@@ -88,7 +102,10 @@ def start_reader(output: str) -> "tuple[int, int]":
     os.close(writing)
     target = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
     while True:
-        data = os.read(reading, 1 << 16)
+        try:
+            data = os.read(reading, 1 << 16)
+        except OSError:
+            data = b""  # so a terminal ends
         if not data:
             os._exit(0)
         view = memoryview(data)
@@ -98,17 +115,17 @@ def start_reader(output: str) -> "tuple[int, int]":
 
 def remove(address: str) -> None:
     """Takes away the socket and the folder made for it: whoever made it may have been killed."""
-    try:
-        os.unlink(address)
-        os.rmdir(os.path.dirname(address))
-    except OSError:
-        pass
+    with suppress(OSError):
+        Path(address).unlink()
+        Path(address).parent.rmdir()
 
 
 if __name__ == "__main__":
     try:
         main()
-    except BrokenPipeError:
+    except OSError as error:
+        if error.errno not in (errno.EPIPE, errno.EIO):
+            raise
         # The reader is gone: so are we, and whoever waits for an answer meets the end of its
         # connection.
         sys.exit(1)

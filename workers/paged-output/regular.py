@@ -1,11 +1,12 @@
 """A writer that hands messages to a device one by one, and waits for each."""
 
 import threading
-from typing import Any, Callable, List, Optional
+from collections.abc import Callable
+from typing import Any, Optional
 
-from .messages import Message, OneProcess, as_bytes
-from .settings import validate
-from .stats import Stats
+from messages import Message, OneProcess, as_bytes
+from settings import validate
+from stats import Stats
 
 
 class RegularWriter:
@@ -18,7 +19,7 @@ class RegularWriter:
         self,
         device: Any,
         encoding: str = "utf-8",
-        acknowledged: Optional[Callable[[List[bytes]], None]] = None,
+        acknowledged: Optional[Callable[[list[bytes]], None]] = None,
     ) -> None:
         validate(encoding=encoding)
         self._device = device

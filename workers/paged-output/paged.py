@@ -2,12 +2,13 @@
 
 import threading
 import time
-from typing import Any, Callable, List, Optional
+from collections.abc import Callable
+from typing import Any, Optional
 
-from .buffer import Buffer
-from .messages import Message, OneProcess, as_bytes
-from .settings import BUFFER, OVERFLOWS, PAGE_SIZE, validate
-from .stats import Stats
+from buffer import Buffer
+from messages import Message, OneProcess, as_bytes
+from settings import BUFFER, OVERFLOWS, PAGE_SIZE, validate
+from stats import Stats
 
 _YIELD_S = 0.000_001
 
@@ -35,7 +36,7 @@ class PagedWriter:
         buffer: int = BUFFER,
         overflow: str = OVERFLOWS[0],
         encoding: str = "utf-8",
-        acknowledged: Optional[Callable[[List[bytes]], None]] = None,
+        acknowledged: Optional[Callable[[list[bytes]], None]] = None,
         starts: bool = True,
     ) -> None:
         validate(page_size, buffer, overflow, encoding)

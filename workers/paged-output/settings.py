@@ -22,23 +22,22 @@ def validate(
     """Raises ``SettingError`` for the first setting that makes no sense."""
     for name, value in (("page_size", page_size), ("buffer", buffer)):
         if isinstance(value, bool) or not isinstance(value, int):
-            raise SettingError("%s %r: must be a whole number" % (name, value))
+            raise SettingError(f"{name} {value!r}: must be a whole number")
         if value < 1:
-            raise SettingError("%s %r: must be at least 1" % (name, value))
+            raise SettingError(f"{name} {value!r}: must be at least 1")
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     if page_size > memory:
         raise SettingError(
-            "page_size %d: more than the %d bytes of memory that this machine has"
-            % (page_size, memory)
+            f"page_size {page_size}: more than the {memory} bytes of memory that this machine has"
         )
     # The queue's own pointers, without any message.
     if buffer > memory // 8:
         raise SettingError(
-            "buffer %d: more entries than this machine's memory could point to" % buffer
+            f"buffer {buffer}: more entries than this machine's memory could point to"
         )
     if overflow not in OVERFLOWS:
-        raise SettingError("overflow %r is not one of: %s" % (overflow, ", ".join(OVERFLOWS)))
+        raise SettingError("overflow {!r} is not one of: {}".format(overflow, ", ".join(OVERFLOWS)))
     try:
         "".encode(encoding)
     except (LookupError, TypeError):
-        raise SettingError("encoding %r is not known" % (encoding,)) from None
+        raise SettingError(f"encoding {encoding!r} is not known") from None

@@ -2,7 +2,7 @@
 
 import threading
 
-from outputs.device import DeviceError
+from device import DeviceError
 
 
 class Recorder:

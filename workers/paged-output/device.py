@@ -3,8 +3,9 @@
 ``write`` returns when the device has acknowledged.
 
 ``noop`` is a process that acknowledges and does nothing; ``passthrough`` one that hands everything
-on through a real pipe to a reader process first; ``slow`` one that takes a microsecond for each
-byte; ``file`` a file. Any number of processes may connect to one server: each write arrives whole.
+on through a real pipe to a reader process first; ``user`` the same through a terminal; ``slow`` one
+that takes a microsecond for each byte. Any number of processes may connect to one server: each
+write arrives whole.
 """
 
 import os
@@ -15,10 +16,10 @@ import struct
 import subprocess
 import sys
 import tempfile
+from pathlib import Path
 from typing import Optional
 
-SERVERS = ("noop", "passthrough", "slow")
-KINDS = (*SERVERS, "file")
+KINDS = ("noop", "passthrough", "user", "slow")
 HEADER = struct.Struct("!I")
 ACKNOWLEDGEMENT = b"\x06"
 _ENDS_WITHIN_S = 10.0
@@ -44,46 +45,28 @@ class Connection:
         try:
             self._socket.connect(address)
         except OSError as error:
-            raise DeviceError("no output device at %s: %s" % (address, error)) from error
+            raise DeviceError(f"no output device at {address}: {error}") from error
 
     def write(self, data: bytes) -> None:
         """Hands on ``data``. Raises ``DeviceError``, after which nothing is known of it."""
         if self._broken is not None:
-            raise DeviceError("the connection is not used any more: %s" % self._broken)
+            raise DeviceError(f"the connection is not used any more: {self._broken}")
         self._broken = "a write was interrupted"
         try:
             self._socket.sendall(HEADER.pack(len(data)) + data)
             answer = self._socket.recv(1)
         except OSError as error:
-            self._broken = "the output device does not answer: %s" % error
+            self._broken = f"the output device does not answer: {error}"
             raise DeviceError(self._broken) from error
         if answer != ACKNOWLEDGEMENT:
             self._broken = (
-                "the output device answered %r" % answer if answer else "the output device is gone"
+                f"the output device answered {answer!r}" if answer else "the output device is gone"
             )
             raise DeviceError(self._broken)
         self._broken = None
 
     def close(self) -> None:
         self._socket.close()
-
-
-class FileDevice:
-    """Appends to a file, unbuffered: each write is a system call."""
-
-    def __init__(self, path: str) -> None:
-        self._file = open(path, "ab", buffering=0)  # noqa: SIM115 -- as long as the device
-
-    def write(self, data: bytes) -> None:
-        view = memoryview(data)
-        try:
-            while view:
-                view = view[self._file.write(view) :]
-        except (OSError, ValueError) as error:
-            raise DeviceError("the output file cannot be written: %s" % error) from error
-
-    def close(self) -> None:
-        self._file.close()
 
 
 class Server:
@@ -93,14 +76,14 @@ class Server:
     """
 
     def __init__(self, kind: str, output: str = os.devnull) -> None:
-        """``output`` is where the reader of ``passthrough`` puts what it reads."""
-        if kind not in SERVERS:
-            raise ValueError("device %r is not one of: %s" % (kind, ", ".join(SERVERS)))
-        self._folder = tempfile.mkdtemp(prefix="bench-device-")
-        self.address = os.path.join(self._folder, "socket")
-        program = os.path.join(os.path.dirname(os.path.abspath(__file__)), "server.py")
+        """``output`` is where the reader of ``passthrough`` or ``user`` puts what it reads."""
+        if kind not in KINDS:
+            raise ValueError("device {!r} is not one of: {}".format(kind, ", ".join(KINDS)))
+        self._folder = Path(tempfile.mkdtemp(prefix="bench-device-"))
+        self.address = str(self._folder / "socket")
+        program = Path(__file__).with_name("device_server.py")
         self.process = subprocess.Popen(
-            [sys.executable, "-I", "-S", program, kind, self.address, output],
+            [sys.executable, "-I", "-S", str(program), kind, self.address, output],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
         )

@@ -1,4 +1,4 @@
-"""Devices that are real: files, and processes that are asked, killed, and shared by producers."""
+"""Devices that are real processes, asked, killed, and shared by producers."""
 
 import os
 import signal
@@ -8,15 +8,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from outputs.device import DeviceError, FileDevice, Server
-from outputs.paged import PagedWriter
-from outputs.regular import RegularWriter
+from device import DeviceError, Server
+from paged import PagedWriter
+from regular import RegularWriter
 
 from tests.waiting import until
-from waitbench.system.places import DATAFLOWS
+from waitbench.system.places import WORKERS
 
 
-@pytest.fixture(params=["noop", "passthrough"])
+@pytest.fixture(params=["noop", "passthrough", "user"])
 def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Server]:
     found = Server(request.param, str(tmp_path / "read"))
     yield found
@@ -40,28 +40,17 @@ def test_real_devices_acknowledge_and_pass_on(server: Server, tmp_path: Path) ->
     passes_on = server.reader_pid is not None
     server.close()
     read = (tmp_path / "read").read_bytes() if passes_on else b""
+    # In whole messages, whoever wrote them, and as they were: a terminal changes nothing.
     assert len(read) == (4 * 5500 if passes_on else 0)
+    assert read.count(b"r") == (500 if passes_on else 0)
 
 
-def test_the_file_device_appends(tmp_path: Path) -> None:
-    writer = PagedWriter(FileDevice(str(tmp_path / "out")), page_size=100, overflow="block")
-    for number in range(1000):
-        writer.send(f"{number:04}\n")
-    writer.close()
-    assert (tmp_path / "out").read_text().split() == [f"{number:04}" for number in range(1000)]
-
-
-def test_the_file_device_says_what_the_disk_says() -> None:
-    writer = PagedWriter(FileDevice("/dev/full"), overflow="block")
-    writer.send(b"x")
-    until(lambda: writer.error is not None)
-    assert "No space left" in str(writer.error)
-    writer.close()
-
-
+@pytest.mark.parametrize("kind", ["passthrough", "user"])
 @pytest.mark.parametrize("whose", ["server", "reader"])
-def test_a_device_that_is_killed_loses_nothing_uncounted(whose: str, tmp_path: Path) -> None:
-    server = Server("passthrough", str(tmp_path / "read"))
+def test_a_device_that_is_killed_loses_nothing_uncounted(
+    kind: str, whose: str, tmp_path: Path
+) -> None:
+    server = Server(kind, str(tmp_path / "read"))
     writer = PagedWriter(server.connect(), page_size=64, buffer=1000, overflow="block")
     regular = RegularWriter(server.connect())
     for number in range(2000):
@@ -86,11 +75,13 @@ def test_a_device_that_is_killed_loses_nothing_uncounted(whose: str, tmp_path: P
 def test_a_device_goes_with_whoever_started_it_and_leaves_nothing() -> None:
     program = (
         "import sys, time; sys.path.insert(0, sys.argv[1])\n"
-        "from outputs.device import Server\n"
+        "from device import Server\n"
         "print(Server('passthrough').address, flush=True)\ntime.sleep(600)\n"
     )
     owner = subprocess.Popen(
-        [sys.executable, "-c", program, str(DATAFLOWS)], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", program, str(WORKERS / "paged-output")],
+        stdout=subprocess.PIPE,
+        text=True,
     )
     assert owner.stdout is not None
     folder = Path(owner.stdout.readline().strip()).parent
@@ -104,14 +95,14 @@ def test_producers_in_several_processes_share_a_device(tmp_path: Path) -> None:
     server = Server("passthrough", str(tmp_path / "read"))
     program = (
         "import sys; sys.path.insert(0, sys.argv[1])\n"
-        "from outputs.device import Connection\nfrom outputs.paged import PagedWriter\n"
+        "from device import Connection\nfrom paged import PagedWriter\n"
         "writer = PagedWriter(Connection(sys.argv[2]), page_size=256, overflow='block')\n"
         "for number in range(3000): writer.send('%s%05d\\n' % (sys.argv[3], number))\n"
         "writer.close(); print(writer.stats().sent)\n"
     )
     producers = [
         subprocess.Popen(
-            [sys.executable, "-c", program, str(DATAFLOWS), server.address, name],
+            [sys.executable, "-c", program, str(WORKERS / "paged-output"), server.address, name],
             stdout=subprocess.PIPE,
             text=True,
         )

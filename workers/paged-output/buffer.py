@@ -1,9 +1,8 @@
 """What a paged writer holds: messages that wait, those under way, and the counts of all."""
 
 from collections import deque
-from typing import Deque, Dict, List
 
-from .stats import Stats
+from stats import Stats
 
 
 class Buffer:
@@ -13,13 +12,13 @@ class Buffer:
     """
 
     def __init__(self) -> None:
-        self.waiting: Deque[bytes] = deque()
-        self.under_way: List[bytes] = []
+        self.waiting: deque[bytes] = deque()
+        self.under_way: list[bytes] = []
         self._total = self._sent = self._dropped = self._direct = 0
         self._bytes = self._peak = 0
         self._left = self._page_begins = 0
         """How many had left the front of what waits: now, and when the page under way did."""
-        self._awaited: Dict[object, int] = {}
+        self._awaited: dict[object, int] = {}
         """How many must have left, and be no longer under way, for each that waits for that."""
 
     def append(self, message: bytes) -> None:
@@ -47,7 +46,7 @@ class Buffer:
         self._bytes -= len(message)
         self._dropped += 1
 
-    def take(self, most_bytes: int, *, direct: bool) -> List[bytes]:
+    def take(self, most_bytes: int, *, direct: bool) -> list[bytes]:
         """A page is under way from now on: messages of no more bytes, or one that is larger.
 
         A page that is written directly has one message.

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from outputs.device import Connection, DeviceError
-from outputs.paged import PagedWriter
-from outputs.regular import RegularWriter
-from outputs.stats import Stats
+from device import Connection, DeviceError
+from paged import PagedWriter
+from regular import RegularWriter
+from stats import Stats
 
-from tests.dataflows.recorder import Recorder, held_up
 from tests.waiting import until
+from tests.workers.paged_output.recorder import Recorder, held_up
 
 Build = Callable[..., Any]
 
@@ -99,7 +99,7 @@ def listener(tmp_path: Path) -> socket.socket:
 def test_an_acknowledgement_that_comes_too_late_is_nobodys(
     listener: socket.socket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("outputs.device._ANSWERS_WITHIN_S", 0.05)
+    monkeypatch.setattr("device._ANSWERS_WITHIN_S", 0.05)
     writer = RegularWriter(Connection(listener.getsockname()))
     device, _ = listener.accept()
     with pytest.raises(DeviceError, match="does not answer: timed out"):
