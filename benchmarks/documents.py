@@ -87,15 +87,7 @@ TESTED: Mapping[str, str] = {
     "./compare.sh --worker load.toml blocking nonblocking -s large --set calls=200 "
     "--fail-on call-time-p99:10%": _VARIANTS,
     "./waitbench workers": _EXAMPLE,
-    "./waitbench load": (
-        "tests/real/test_families.py::test_a_load_is_put_on_the_services_and_kept"
-    ),
-    "./waitbench load --call-cost 40 --rounds 3": (
-        "tests/real/test_families.py::test_a_load_is_put_on_the_services_and_kept"
-    ),
-    "./compare.sh v0.21.1 -s 'embedding*'": (
-        "tests/real/test_families.py::test_a_worker_that_waits_for_a_service_runs_on"
-    ),
+    "./compare.sh --worker workers/embedding/load.toml direct proxied": _STUDIES,
     "./compare.sh --worker workers/scoring/predict.toml inprocess blocking nonblocking": _STUDIES,
     "./compare.sh --worker workers/paged-output/bench.toml regular batched": _STUDIES,
     "./waitbench engines v0.21.1 python@floor timely@0.32.0": (

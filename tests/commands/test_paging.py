@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Compare
+from tests.records import make_record, times
+from tests.store.keeping import keep
 from waitbench.system.places import ROOT
 
 SAMPLES = ROOT / "docs" / "samples"
@@ -87,7 +89,9 @@ def test_comparisons_of_one_revision_have_a_page_though_they_tell_of_no_history(
     run_compare: Compare, tmp_path: Path
 ) -> None:
     for name in ("one", "two"):
-        shutil.copytree(SAMPLES / "embedding-worker", tmp_path / "kept" / name)
+        record = make_record({"a": [times(1, 1, 1)] * 3})
+        (tmp_path / "kept" / name).mkdir(parents=True)
+        keep(tmp_path / "kept" / name, record)
     page = tmp_path / "page.html"
     done = run_compare(tmp_path / "kept", "--html", page, command="report")
     assert done.returncode == 0, done.stderr

@@ -6,9 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-import runner
 from tests.records import make_record
 from waitbench import families
 from waitbench.families import selection
@@ -20,7 +18,7 @@ from waitbench.system.places import ROOT
 
 def test_scenarios_have_names_of_their_own_and_a_purpose() -> None:
     names = [scenario.name for scenario in families.ALL]
-    assert len(set(names)) == len(names) == 30
+    assert len(set(names)) == len(names) == 26
     assert all(scenario.purpose for scenario in families.ALL)
 
 
@@ -70,8 +68,6 @@ def test_metrics_are_those_of_all_and_of_each_family_without_doubles() -> None:
         values = [getattr(metric, field) for metric in families.METRICS]
         assert len(set(values)) == len(values)
     assert families.METRICS[: len(metrics.METRICS)] == metrics.METRICS
-    keys = {metric.key for metric in families.METRICS}
-    assert {"service_cpu_proxy", "upstream_calls"} <= keys
 
 
 def test_the_family_of_an_old_record_is_that_of_the_scenario_with_its_name() -> None:
@@ -83,29 +79,10 @@ def test_the_family_of_an_old_record_is_that_of_the_scenario_with_its_name() -> 
     assert families.family_of(record) is None
 
 
-def test_tables_are_made_of_a_familys_own_records_whatever_their_scenarios_are_called() -> None:
-    named_alike = make_record({"a": [{}]}, scenario="embedding-direct")
-    own = make_record({"a": [{}]}, scenario="something-else")
-    own.family = "embedding"
-    contents = Contents(folder=Path(), records=(named_alike, own))
-    (table,) = families.tables(contents)
-    assert table.title == "embedding · a · one request at a time"
-    assert table.header == ("", "something-else")
-
-
 def test_a_folder_without_anything_of_a_family_has_no_tables_and_no_charts() -> None:
     contents = Contents(folder=Path(), records=(make_record({"a": [{}]}),))
     assert families.tables(contents) == []
     assert families.figures(contents) == {}
-
-
-def test_commands_of_families_have_help_and_examples() -> None:
-    assert list(families.commands()) == ["load"]
-    for name in families.commands():
-        shown = CliRunner().invoke(runner.make_app(name), [name, "--help"])
-        assert shown.exit_code == 0
-        assert "--results" in shown.output
-        assert f"./waitbench {name}" in shown.output
 
 
 def test_importing_the_families_imports_nothing_heavy() -> None:

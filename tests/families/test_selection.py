@@ -87,13 +87,6 @@ def test_quick_shortens_every_scenario_as_its_own_family_says() -> None:
 @pytest.mark.parametrize(
     ("pattern", "setting", "message"),
     [
-        (
-            "embedding-direct",
-            "route=proxy",
-            "--set route=proxy: route is what makes embedding-direct what it is. Name another "
-            "scenario instead.",
-        ),
-        ("embedding-*", "mode=fixed", "--set mode=fixed: mode is what makes embedding-direct what"),
         ("partitioned-long-input", "scheduled=true", "--set makes partitioned-long-input the sam"),
     ],
 )

@@ -11,8 +11,7 @@ from waitbench.system.places import ROOT
 Files = dict[str, bytes]
 
 RESULTS = (
-    "docs/samples/input", "docs/samples/waiting", "docs/samples/embedding",
-    "docs/samples/embedding-worker", "docs/samples/kafka",
+    "docs/samples/input", "docs/samples/waiting", "docs/samples/kafka",
     "docs/samples/engines",
 )  # fmt: skip
 """Real results that are mutated."""
@@ -21,7 +20,7 @@ _MOST_ITEMS = 3
 _MOST_ROWS = 20
 
 _COMMANDS = ("compare",) * 12 + (
-    "load", "plot", "report", "scenarios", "doctor", "", "-h", "nosuch"
+    "plot", "report", "scenarios", "doctor", "", "-h", "nosuch"
 )  # fmt: skip
 _NUMBERS = (
     "0", "1", "2", "3", "7", "-1", "1.5", "inf", "-inf", "nan", "1e300", "1e-300", "10" * 200,
@@ -39,8 +38,7 @@ _PATHS = (
 _OPTIONS: Mapping[str, Sequence[str]] = {
     **dict.fromkeys(
         ("--rounds", "--processes", "-p", "--workers", "--max-rounds", "--budget", "--time-limit",
-         "--comparisons", "--connections", "--duration", "--inputs",
-         "--call-cost"), _NUMBERS),
+         ), _NUMBERS),
     **dict.fromkeys(
         ("--dataflow", "--results", "--repo", "--python"), _PATHS),
     **dict.fromkeys(

@@ -13,6 +13,7 @@ pytestmark = pytest.mark.integration
 SMALL = {
     "scoring/predict.toml": ("calls=20", "timeout_ms=50"),
     "paged-output/bench.toml": ("messages=500",),
+    "embedding/load.toml": ("seconds=1", "connections=16"),
 }
 """Settings that make a study last for a few seconds."""
 

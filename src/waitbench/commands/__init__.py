@@ -13,7 +13,6 @@ import typer
 from typer.core import TyperArgument, TyperCommand
 from typer.exceptions import TyperException
 
-from waitbench import families
 from waitbench.model.errors import ExitCode, HarnessError
 from waitbench.system import (
     confinement,
@@ -42,7 +41,6 @@ COMMANDS: Mapping[str, str] = {
             "doctor",
         )
     },
-    **families.commands(),
 }
 """The module of each command: its function of that name, and ``EXAMPLES`` that its help ends with.
 

@@ -1,7 +1,7 @@
 """The families of workloads: one folder each, and the only list of them.
 
-A family's folder holds everything of its own: scenarios, metrics, services, tables, charts, a
-command. Whoever wants any of that asks here, and need not know which families there are.
+A family's folder holds everything of its own: scenarios, metrics, services, tables and
+charts. Whoever wants any of that asks here, and need not know which families there are.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from waitbench.families import embedding, kafka, worker
 from waitbench.families import input as input_families
+from waitbench.families import kafka, worker
 from waitbench.families.base import FamilyModule
 from waitbench.model import metrics
 from waitbench.model.metrics import Metric
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from waitbench.reporting.document import Table
     from waitbench.store.comparisons import Contents
 
-_FAMILIES = (input_families, embedding, kafka)
+_FAMILIES = (input_families, kafka)
 _MODULES: tuple[FamilyModule, ...] = tuple(family.MODULE for family in _FAMILIES)
 
 ALL: tuple[Scenario, ...] = tuple(s for module in _MODULES for s in module.scenarios)
@@ -79,15 +79,6 @@ def lacks(services: Path) -> Mapping[str, str]:
         for module in _MODULES
     }
     return {name: lack for name, lack in found.items() if lack is not None}
-
-
-def commands() -> Mapping[str, str]:
-    """The commands that only one family has: the module of each, by its name."""
-    return {
-        family.MODULE.command: f"{family.__name__}.command"
-        for family in _FAMILIES
-        if family.MODULE.command is not None
-    }
 
 
 def _of_module(contents: Contents, module: FamilyModule) -> Contents:

@@ -32,8 +32,6 @@ class FamilyModule:
 
     It is given the folder in which services are set up.
     """
-    command: str | None = None
-    """The name of the command that only it has, which module ``command`` of its folder holds."""
 
 
 def on_each_reading_worker(parameter: str) -> Callable[[Parameters, Topology], int]:

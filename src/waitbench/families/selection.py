@@ -252,11 +252,6 @@ def _require_sense(scenario: Scenario, settings: Sequence[str]) -> None:
     whole = next(one for one in ALL if one.name == scenario.name)
     for setting in settings:
         name, _, text = setting.partition("=")
-        if name in scenario.family.defining:
-            raise UsageError(
-                f"--set {setting}: {name} is what makes {scenario.name} what it is. Name another "
-                "scenario instead."
-            )
         whole = _with_setting(whole, name, text)
     why_senseless = scenario.family.why_senseless(scenario.parameters)
     if why_senseless is not None:

@@ -139,8 +139,6 @@ class Family:
     """Capabilities without which a revision cannot run them."""
     portable: bool = False
     """Whether its runs are told whole by their parameters, also to what runs no Python of ours."""
-    defining: frozenset[str] = frozenset()
-    """Parameters that make a scenario what its name says, so that no setting changes them."""
     why_senseless: Callable[[Parameters], str | None] = field(default=lambda _parameters: None)
     """Why parameters contradict each other; ``None`` where they do not."""
     counted_outside: bool = False

@@ -1,0 +1,68 @@
+"""What several tests of the services start."""
+
+import hashlib
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.workers.embedding import upstreams
+from tests.workers.embedding.proxied import LONG, proxy
+from tests.workers.embedding.upstreams import Upstream
+from waitbench.engines import worker_file
+from waitbench.model.errors import HarnessError
+from waitbench.system.locks import locked
+from waitbench.system.places import WORKERS, Cache
+from waitbench.system.processes import run_logged
+
+Before = tuple[str, Upstream]
+"""Where a proxy is, and what it stands before."""
+
+
+@pytest.fixture(scope="session")
+def services_python() -> Path:
+    """The Python of a virtualenv with the packages of the worker file, made once."""
+    packages = worker_file.read(WORKERS / "embedding" / "load.toml").beside
+    key = hashlib.sha256(repr((sys.version, packages)).encode()).hexdigest()[:16]
+    cache = Cache()
+    folder = cache.folder("services") / key
+    python, log = folder / "bin" / "python", cache.folder("logs") / "services.log"
+    with locked(cache.lock_file(f"services-{key}"), lambda _what: None):
+        if not (folder / "done").exists():
+            run_logged([sys.executable, "-m", "virtualenv", "--clear", str(folder)], log)
+            try:
+                run_logged([str(python), "-m", "pip", "install", "--no-input", *packages], log)
+            except HarnessError as error:
+                pytest.skip(f"a package of the services cannot be installed here: {error}")
+            (folder / "done").touch()
+    return python
+
+
+@pytest.fixture
+def upstream() -> Iterator[Upstream]:
+    with upstreams.running(Upstream()) as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
+def proxy_of_all(
+    services_python: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Before]:
+    with (
+        upstreams.running(Upstream()) as upstream,
+        proxy(
+            services_python,
+            tmp_path_factory.mktemp("logs"),
+            upstream,
+            {**LONG, "MAX_BATCH_SIZE": "4"},
+        ) as found,
+    ):
+        yield found.url, upstream
+
+
+@pytest.fixture
+def fours(proxy_of_all: Before) -> Before:
+    """A proxy whose batches leave when they have four requests, however long these take to come."""
+    proxy_of_all[1].reset()
+    return proxy_of_all

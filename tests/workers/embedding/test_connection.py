@@ -1,0 +1,125 @@
+"""HTTP answers in pieces, one after the other, and cut off."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from client import Connection
+from hypothesis import given
+from hypothesis import strategies as st
+
+ANSWERS = (
+    (b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nServer: x\r\n\r\nhello", ("200", b"hello")),
+    (b"HTTP/1.1 503 Busy\r\ncontent-length: 0\r\n\r\n", ("503", b"")),
+    (b"HTTP/1.1 200 OK\r\nCONTENT-LENGTH:4\r\n\r\n\r\n\r\n", ("200", b"\r\n\r\n")),
+    (
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+        b"5\r\nhello\r\nA;name=value\r\n, \r\n world\r\n0\r\n\r\n",
+        ("200", b"hello, \r\n world"),
+    ),
+    (
+        b"HTTP/1.1 200 OK\r\ntransfer-encoding: Chunked\r\n\r\n0\r\nX-Sum: 1\r\n\r\n",
+        ("200", b""),
+    ),
+)
+
+
+class Wire(asyncio.Transport):
+    """A connection to nobody, which keeps what is written to it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.written: list[bytes] = []
+        self.closed = False
+
+    def write(self, data: "bytes | bytearray | memoryview[Any]") -> None:
+        self.written.append(bytes(data))
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def connected() -> tuple[Connection, Wire]:
+    connection, wire = Connection(), Wire()
+    connection.connection_made(wire)
+    return connection, wire
+
+
+def run(scenario: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    asyncio.run(asyncio.wait_for(scenario(), 30))
+
+
+async def begin(connection: Connection, request: bytes) -> "asyncio.Task[tuple[str, bytes]]":
+    """An exchange that has sent its request."""
+    task = asyncio.create_task(connection.exchange(request))
+    await asyncio.sleep(0)
+    return task
+
+
+@given(st.lists(st.integers(1, 60), max_size=5))
+def test_answers_are_put_together_from_whatever_pieces_they_come_in(cuts: list[int]) -> None:
+    async def scenario() -> None:
+        connection, wire = connected()
+        for number, (data, expected) in enumerate(ANSWERS):
+            task = await begin(connection, b"request %d" % number)
+            ends = sorted({0, *(cut for cut in cuts if cut < len(data)), len(data)})
+            for start, end in pairwise(ends):
+                assert not task.done()
+                connection.data_received(data[start:end])
+            assert await task == expected
+        assert wire.written == [b"request %d" % number for number in range(len(ANSWERS))]
+        assert connection.is_kept
+
+    run(scenario)
+
+
+@pytest.mark.parametrize("error", [None, BrokenPipeError("gone")])
+def test_a_lost_connection_is_an_error_for_who_waits_and_for_who_comes_later(
+    error: Exception | None,
+) -> None:
+    async def scenario() -> None:
+        connection, _ = connected()
+        task = await begin(connection, b"request")
+        connection.data_received(ANSWERS[0][0][:20])
+        connection.connection_lost(error)
+        expected = type(error) if error else ConnectionResetError
+        with pytest.raises(expected):
+            await task
+        with pytest.raises(expected):
+            await connection.exchange(b"another")
+
+    run(scenario)
+
+
+def test_closing_closes_the_connection() -> None:
+    connection, wire = connected()
+    connection.close()
+    assert wire.closed
+
+
+def test_an_answer_without_a_length_ends_with_the_connection() -> None:
+    async def scenario() -> None:
+        connection, _ = connected()
+        task = await begin(connection, b"request")
+        connection.data_received(b"HTTP/1.0 200 OK\r\n\r\nhel")
+        connection.data_received(b"lo")
+        connection.connection_lost(None)
+        assert await task == ("200", b"hello")
+        assert not connection.is_kept
+
+    run(scenario)
+
+
+def test_a_connection_that_the_service_will_close_is_not_kept() -> None:
+    async def scenario() -> None:
+        connection, _ = connected()
+        task = await begin(connection, b"request")
+        connection.data_received(
+            b"HTTP/1.1 200 OK\r\nConnection: Close\r\nContent-Length: 0\r\n\r\n"
+        )
+        assert await task == ("200", b"")
+        assert not connection.is_kept
+
+    run(scenario)

@@ -1,0 +1,236 @@
+"""The proxy before an upstream that misbehaves, and clients that do."""
+
+import asyncio
+import json
+import os
+import signal
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.waiting import until
+from tests.workers.embedding import upstreams
+from tests.workers.embedding.asking import ask
+from tests.workers.embedding.conftest import Before
+from tests.workers.embedding.proxied import (
+    LONG,
+    TOGETHER,
+    answers,
+    ask_together,
+    begin,
+    exchange_together,
+    proxy,
+    queue_length,
+)
+from tests.workers.embedding.upstreams import Call, Upstream, vector
+
+pytestmark = pytest.mark.integration
+
+
+OPTIONS: list[dict[str, Any]] = [
+    {},
+    {"normalize": False},
+    {"normalize": True},
+    {"truncate": True},
+    {"truncate": None},
+    {"prompt_name": "query"},
+    {"prompt_name": "passage"},
+    {"dimensions": 64},
+    {"truncation_direction": "Left"},
+    {"truncation_direction": "Left", "truncate": True},
+    {"unknown": {"deep": [1, 2.5, None, "ü"]}},
+    {"unknown": 2**70},
+]
+
+
+def test_every_option_reaches_the_upstream_as_given_and_only_equals_travel_together(
+    fours: Before,
+) -> None:
+    url, upstream = fours
+    bodies = [{"inputs": [f"text {name}"], **options} for name in "abcd" for options in OPTIONS]
+    for body, answer in zip(bodies, ask_together(url, bodies), strict=True):
+        texts, options = upstreams.split(json.dumps(body).encode())
+        assert answer == (200, [vector(text, options) for text in texts])
+    assert len(upstream.bodies) == len(OPTIONS), "those that agree in all share a call"
+
+
+def test_token_ids_reach_the_upstream_as_given_and_share_a_call_with_texts(fours: Before) -> None:
+    url, upstream = fours
+    inputs: list[Any] = [[101, 2023], [[101, 2**32 - 1], [0]], "a", [[8, 9], "c", [7]]]
+    answers = ask_together(url, [{"inputs": each} for each in inputs])
+    for texts, answer in zip([[inputs[0]], inputs[1], ["a"], inputs[3]], answers, strict=True):
+        assert answer == (200, [vector(text, {}) for text in texts])
+    assert len(upstream.bodies) == 1
+
+
+def test_an_upstream_that_does_not_know_token_ids_refuses_those_alone(fours: Before) -> None:
+    url, upstream = fours
+
+    async def know_texts_only(call: Call) -> None:
+        texts, _ = upstreams.split(call.body)
+        if all(isinstance(text, str) for text in texts):
+            await call.answer()
+        else:
+            await call.answer(b"inputs: data did not match any variant", 422)
+
+    upstream.behave = know_texts_only
+    inputs: list[Any] = ["a", [1, 2], "b", "c"]
+    answers = ask_together(url, [{"inputs": each} for each in inputs])
+    status, said = answers.pop(1)
+    assert answers == [(200, [vector(text, {})]) for text in "abc"]
+    assert (status, "did not match any variant" in said["error"]) == (422, True)
+
+
+def test_a_limit_that_is_set_holds_whatever_the_upstream_says(
+    services_python: Path, tmp_path: Path, upstream: Upstream
+) -> None:
+    settings = {"UPSTREAM_BATCH_LIMIT": "3"}
+    with proxy(services_python, tmp_path, upstream, settings) as found:
+        assert ask(found.url, {"inputs": list("abcdefgh")})[0] == 200
+    assert sorted(len(upstreams.split(body)[0]) for body in upstream.bodies) == [2, 3, 3]
+
+
+def test_an_upstream_that_does_not_know_its_limit_yet_is_asked_again(
+    services_python: Path, tmp_path: Path, upstream: Upstream
+) -> None:
+    async def not_yet(call: Call) -> None:
+        await call.answer({"error": "loading", "error_type": "Unhealthy"}, 503)
+
+    upstream.inform = not_yet
+    texts = [str(number) for number in range(10)]
+    with proxy(services_python, tmp_path, upstream, {"MODE": "adaptive"}) as found:
+        assert ask(found.url, {"inputs": texts})[0] == 200
+        upstream.inform = lambda call: call.answer({"max_client_batch_size": 5})
+
+        def is_split() -> bool:
+            upstream.bodies.clear()
+            assert ask(found.url, {"inputs": texts})[0] == 200
+            return len(upstream.bodies) == 2
+
+        until(is_split)
+
+
+def test_a_hanging_upstream_delays_neither_the_start_nor_the_first_answer_for_long(
+    services_python: Path, tmp_path: Path, upstream: Upstream
+) -> None:
+    async def hang(_call: Call) -> None:
+        await asyncio.sleep(600)
+
+    upstream.inform = hang
+    begun = time.monotonic()
+    with proxy(services_python, tmp_path, upstream, {"MODE": "adaptive"}) as found:
+        assert ask(found.url, {"inputs": "a"}) == (200, [vector("a", {})])
+    # It would be UPSTREAM_TIMEOUT, 30 s, before anything is served.
+    assert time.monotonic() - begun < 20
+
+
+@pytest.mark.parametrize("half", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 90\r\n\r\n[[1.0"])
+def test_a_kept_connection_that_is_closed_costs_nobody_anything(fours: Before, half: bytes) -> None:
+    url, upstream = fours
+
+    async def once(call: Call) -> None:
+        if call.on_connection:
+            call.writer.write(half)
+            call.close()
+        else:
+            await call.answer()
+
+    upstream.behave = once
+    for _ in range(5):
+        answers = ask_together(url, [{"inputs": text} for text in "abcd"])
+        assert answers == [(200, [vector(text, {})]) for text in "abcd"]
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "expected"),
+    [
+        (200, b"[[1.0, 2.0]]", (424, "1 vectors for 4 inputs")),
+        (200, b"[[1.0], [2.0], [3.0], [4.0], [5.0]]", (424, "5 vectors for 4 inputs")),
+        (200, b'[["a"], [2.0], [3.0], [4.0]]', (424, "or no vectors")),
+        (200, b'{"a": 1}', (424, "dict vectors for 4 inputs")),
+        (200, b"[[1.0], [2", (424, "not JSON")),
+        (500, b"boom", (424, "status 500")),
+        (429, {"error": "Model is overloaded", "error_type": "Overloaded"}, (429, "overloaded")),
+    ],
+)
+def test_a_misbehaving_upstream_is_a_proper_error_for_all_who_wait(
+    fours: Before, status: int, body: object, expected: tuple[int, str]
+) -> None:
+    url, upstream = fours
+    upstream.behave = lambda call: call.answer(body, status)
+    for answer in ask_together(url, [{"inputs": text} for text in "abcd"]):
+        assert (answer[0], expected[1] in answer[1]["error"]) == (expected[0], True), answer
+        assert set(answer[1]) == {"error", "error_type"}
+
+
+def test_an_upstream_that_closes_every_connection_is_asked_twice_and_named(fours: Before) -> None:
+    url, upstream = fours
+
+    async def close(call: Call) -> None:
+        call.close()
+
+    upstream.behave = close
+    for status, said in ask_together(url, [{"inputs": text} for text in "abcd"]):
+        assert (status, said["error_type"]) == (503, "Unhealthy")
+        assert "closed the connection" in said["error"]
+    assert upstream.asked == 2
+
+
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [(429, {"error": "Model is overloaded", "error_type": "Overloaded"}), (503, "no shape")],
+)
+def test_when_the_upstream_says_to_come_back_clients_hear_it(
+    fours: Before, status: int, said: object
+) -> None:
+    url, upstream = fours
+    upstream.behave = lambda call: call.answer(said, status, Retry_After="17")
+    for response in exchange_together(url, [{"inputs": text} for text in "abcd"]):
+        assert (response.status, response.headers["Retry-After"]) == (status, "17")
+
+
+def test_clients_that_went_away_leave_their_place_and_do_not_go_upstream(
+    services_python: Path, tmp_path: Path, upstream: Upstream
+) -> None:
+    with proxy(services_python, tmp_path, upstream, {**LONG, "MAX_QUEUE": "5"}) as found:
+        gone = [begin(found.url, b'{"inputs": "gone %d"}' % number) for number in range(5)]
+        until(lambda: queue_length(found.url) == 5)
+        for client in gone:
+            client.close()
+        until(lambda: queue_length(found.url) == 0)
+        with ThreadPoolExecutor(1) as pool:
+            living = pool.submit(ask, found.url, {"inputs": "alive"})
+            until(lambda: queue_length(found.url) == 1)
+            os.kill(found.pid, signal.SIGTERM)
+            assert living.result() == (200, [vector("alive", {})])
+    assert upstream.texts == ["alive"]
+
+
+def test_clients_that_go_while_their_batch_waits_for_its_turn_do_not_go_upstream(
+    services_python: Path, tmp_path: Path, upstream: Upstream
+) -> None:
+    open_gate = asyncio.Event()
+
+    async def wait(call: Call) -> None:
+        await open_gate.wait()
+        await call.answer()
+
+    upstream.behave = wait
+    settings = {**TOGETHER, "MAX_BATCH_SIZE": "2", "MAX_UPSTREAM_CALLS": "1"}
+    with (
+        proxy(services_python, tmp_path, upstream, settings) as found,
+        ThreadPoolExecutor(4) as pool,
+    ):
+        first = [pool.submit(ask, found.url, {"inputs": text}) for text in "ab"]
+        until(lambda: upstream.asked == 1)
+        gone = begin(found.url, b'{"inputs": "gone"}')
+        living = pool.submit(ask, found.url, {"inputs": "alive"})
+        until(lambda: answers(found.url, "left") == 4)
+        gone.close()
+        until(lambda: answers(found.url, "gone") == 1)
+        open_gate._loop.call_soon_threadsafe(open_gate.set)  # type: ignore[attr-defined]
+        assert [future.result()[0] for future in [*first, living]] == [200] * 3
+    assert sorted(upstream.texts) == ["a", "alive", "b"]

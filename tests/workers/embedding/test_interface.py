@@ -1,0 +1,173 @@
+"""The embedding service and its proxy as their clients meet them: over HTTP."""
+
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.workers.embedding.asking import ask, close_to, embed
+from tests.workers.embedding.plans import plan
+from waitbench.execution.services import Running, running
+
+pytestmark = pytest.mark.integration
+
+
+@pytest.fixture(scope="module")
+def up(services_python: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """An embedder, and an adaptive proxy before it."""
+    logs = tmp_path_factory.mktemp("logs")
+    with running(services_python, plan({"MODE": "adaptive"}), logs) as found:
+        yield found
+
+
+def test_vectors_are_the_models_own(up: Running, services_python: Path) -> None:
+    texts = ["What is Vector Search?", "Hello, world!", "a", "ünïcödé ✓", "x " * 300]
+    program = (
+        "import json, os, sys, wordllama; "
+        "folder = os.path.dirname(wordllama.__file__); "
+        "m = wordllama.WordLlama.load(cache_dir=folder, dim=256, disable_download=True); "
+        "print(json.dumps([m.embed([t], norm=True)[0].tolist() for t in json.load(sys.stdin)]))"
+    )
+    done = subprocess.run(
+        [services_python, "-c", program],
+        input=json.dumps(texts),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    expected = json.loads(done.stdout)
+    assert len(expected[0]) == 256
+    for url in up.urls:
+        assert embed(url, *texts) == close_to(expected)
+        assert ask(url, {"inputs": texts[0]}) == (200, close_to(expected[:1])), (
+            "a single string is a list of one"
+        )
+        assert sum(x * x for x in embed(url, texts[0], normalize=False)[0]) != pytest.approx(
+            1, abs=0.01
+        )
+
+
+def test_token_ids_stand_for_the_text_that_they_spell(up: Running) -> None:
+    search, hello = [1724, 338, 16510, 11856, 29973], [15043, 29892, 3186, 29991]
+    expected = embed(up.urls[0], "What is Vector Search?", "Hello, world!")
+    for url in up.urls:
+        assert ask(url, {"inputs": search}) == (200, close_to(expected[:1]))
+        assert ask(url, {"inputs": [search, hello]}) == (200, close_to(expected))
+        mixed = [search, "Hello, world!"]
+        assert ask(url, {"inputs": mixed}) == (200, close_to(expected))
+        status, said = ask(url, {"inputs": search * 200})
+        assert (status, said["error_type"]) == (413, "Validation")
+
+
+def test_long_texts_are_refused_or_cut(up: Running) -> None:
+    for url in up.urls:
+        status, said = ask(url, {"inputs": ["word " * 2000]})
+        assert status == 413
+        assert "less than 512 tokens" in said["error"]
+        assert len(embed(url, "word " * 2000, truncate=True)) == 1
+
+
+def test_the_proxy_splits_and_joins_what_is_too_much_for_one_call(up: Running) -> None:
+    texts = [f"text number {number}" for number in range(100)]
+    status, said = ask(up.urls[0], {"inputs": texts})
+    assert (status, said["error_type"]) == (413, "Validation")
+    one_by_one = [embed(up.urls[0], text)[0] for text in texts]
+    assert embed(up.url, *texts) == close_to(one_by_one)
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "statuses"),
+    [
+        (b"", "application/json", {400}),
+        (b"nonsense", "application/json", {400}),
+        (b'{"inputs": ["\xff\xfe"]}', "application/json", {400, 422}),
+        (b'{"inputs": ["a"]}', "text/plain", {415}),
+        ({}, "application/json", {422}),
+        ({"inputs": 7}, "application/json", {422}),
+        ({"inputs": ["a", 7]}, "application/json", {422}),
+        ({"inputs": [["a"]]}, "application/json", {422}),
+        ({"inputs": [1, "a"]}, "application/json", {422}),
+        ({"inputs": [1, [2]]}, "application/json", {422}),
+        ({"inputs": [-1]}, "application/json", {422}),
+        ({"inputs": [2**32]}, "application/json", {422}),
+        ({"inputs": [True]}, "application/json", {422}),
+        ({"inputs": [[]]}, "application/json", {400}),
+        ({"inputs": ["a", []]}, "application/json", {400}),
+        ({"inputs": None}, "application/json", {422}),
+        ({"inputs": "a", "truncate": "maybe"}, "application/json", {422}),
+        ([], "application/json", {422}),
+        ({"inputs": []}, "application/json", {400}),
+        ({"inputs": ""}, "application/json", {400}),
+        ({"inputs": ["a", ""]}, "application/json", {400}),
+        ({"inputs": ["x" * 2_100_000]}, "application/json", {413}),
+    ],
+)
+def test_bad_bodies_get_an_error_in_the_services_shape(
+    up: Running, body: Any, kind: str, statuses: set[int]
+) -> None:
+    for url in up.urls:
+        status, said = ask(url, body, kind=kind)
+        assert status in statuses, said
+        assert set(said) == {"error", "error_type"}
+    assert len(embed(up.url, "still there")) == 1
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda children: (
+        st.lists(children, max_size=4) | st.dictionaries(st.text(), children, max_size=4)
+    ),
+    max_leaves=8,
+)
+REQUESTS = st.dictionaries(
+    st.sampled_from(["inputs", "truncate", "normalize", "else"]), JSON, max_size=4
+)
+
+
+@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.binary(max_size=200)
+    | REQUESTS.map(lambda value: json.dumps(value).encode())
+    | JSON.map(lambda v: json.dumps(v).encode())
+)
+def test_no_body_whatever_brings_an_error_of_the_servers(up: Running, body: bytes) -> None:
+    answers = [ask(url, body) for url in up.urls]
+    assert all(status < 500 for status, _ in answers), answers
+    assert answers[0][0] == answers[1][0], "a client cannot tell the proxy from the service"
+
+
+def test_both_listen_on_the_loopback_alone(up: Running) -> None:
+    for server in up.servers:
+        process = psutil.Process(server.pid)
+        listening = {
+            connection.laddr.ip
+            for one in (process, *process.children(recursive=True))
+            for connection in one.net_connections()
+            if connection.status == psutil.CONN_LISTEN
+        }
+        assert listening == {"127.0.0.1"}
+
+
+def test_both_describe_themselves(up: Running) -> None:
+    for url in up.urls:
+        assert ask(url, b"", "/health", "GET")[0] == 200
+        assert ask(url, b"", "/docs", "GET")[0] == 200
+        _, described = ask(url, b"", "/openapi.json", "GET")
+        assert "inputs" in json.dumps(described["paths"]["/embed"]["post"]["requestBody"])
+        assert ask(url, b"", "/nothing", "GET")[0] == 404
+    _, info = ask(up.urls[0], b"", "/info", "GET")
+    assert info["max_client_batch_size"] == 32
+    _, metrics = ask(up.url, b"", "/metrics", "GET")
+    for name in (
+        b"proxy_queue_length",
+        b"proxy_batch_requests_bucket",
+        b"proxy_wait_seconds_count",
+        b"proxy_upstream_seconds_sum",
+    ):
+        assert name in metrics
