@@ -1,4 +1,1 @@
-"""Servers that workloads talk to: an embedding service, and a proxy that batches for it.
-
-The harness runs them, but they can be run by hand.
-"""
+"""Servers that workloads talk to. The harness runs them, but they can be run by hand."""

@@ -74,8 +74,6 @@ class SinkCounters:
 
 _sources: List[SourceCounters] = []
 _sinks: List[SinkCounters] = []
-_samples: List[Dict[str, float]] = []
-_opened: List[int] = []
 _totals: Dict[str, float] = {}
 _first_poll: Optional[Dict[str, Any]] = None
 _end_of_input: Optional[Dict[str, Any]] = None
@@ -96,19 +94,6 @@ def sink() -> SinkCounters:
     counters = SinkCounters()
     _sinks.append(counters)
     return counters
-
-
-def sample(**values: float) -> None:
-    """Keeps one observation, such as a call, as a row of ``<scenario>.samples.csv``."""
-    _samples.append(values)
-
-
-def opened() -> None:
-    """Counts a model or a connection that a worker opens for itself: one each, at most.
-
-    An append is never lost to a race, as an addition can be.
-    """
-    _opened.append(1)
 
 
 def add(**values: float) -> None:
@@ -228,8 +213,6 @@ def report() -> Dict[str, Any]:
         "helpers": _helpers(),
         "lateness_ns": [pair for c in _sinks for pair in c.lateness.values()],
         "lateness_max_ns": max((c.lateness.maximum for c in _sinks), default=0),
-        "opened": len(_opened),
-        "samples": _samples,
         "totals": _totals,
     }
 

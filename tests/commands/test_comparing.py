@@ -79,7 +79,6 @@ def test_json_on_stdout_is_only_json(
     [
         ("fail", "failed", "exit code 7"),
         ("lose", "lost-items", "320 items expected, 319 went in"),
-        ("reopen", "failed", "opened 3 models or connections; workers: 1"),
         ("double", "lost-items", "not the 320"),
         ("hang", "timed-out", "killed with all its processes"),
         ("leave", "failed", "still ran after the dataflow's end"),

@@ -134,7 +134,6 @@ class Measurer:
                 json.loads(path.read_bytes()) for path in sorted(ready.probes.glob("*.json"))
             ]
             _require_complete(reports, scenario.expected_items(self.bench.topology))
-            _require_opened_once(reports, scenario.started_as(self.bench.topology).worker_count)
             metrics = metrics_of(timing, launched, reports) | of_services
             marks = marks_of(timing, launched, reports)
             instrumented = instrumented_metrics(launched, reports, ready.sampler)
@@ -257,13 +256,6 @@ def _require_complete(reports: Sequence[Mapping[str, Any]], expected: int | None
             raise _NoMeasurement(
                 LOST_ITEMS, f"{expected} items came out, but not the {expected} that were due"
             )
-
-
-def _require_opened_once(reports: Sequence[Mapping[str, Any]], workers: int) -> None:
-    """A worker keeps what it opened. Raises ``_NoMeasurement``."""
-    opened = sum(report.get("opened", 0) for report in reports)
-    if opened > workers:
-        raise _NoMeasurement(FAILED, f"opened {opened} models or connections; workers: {workers}")
 
 
 def _totals(reports: Sequence[Mapping[str, Any]]) -> Mapping[str, float]:
