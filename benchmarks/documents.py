@@ -27,7 +27,6 @@ _ONE, _BRIEF = "-s partitioned-long-input", "--processes 2 --rounds 2"
 _GATE = "tests/real/test_workloads.py::test_the_gate_passes_the_fix"
 _BISECT = "tests/commands/test_bisecting.py::test_a_culprit_is_named_and_a_search_that_goes_on"
 _SCAN = "tests/commands/test_scanning.py::test_a_scan_is_measured_in_turn_tabulated_and_reported"
-_KAFKA = "tests/real/test_kafka.py::test_every_message_comes_out_and_nothing_is_left"
 _SHARE = "tests/cluster/test_sharing.py::test_merged_shares_mean_what_one_machine_says"
 _ON_DASK = "tests/cluster/test_on_dask.py::test_two_workers_find_what_one_machine_finds"
 _TRACK = "tests/commands/test_tracking.py::test_each_night_measures_what_is_missing"
@@ -90,10 +89,6 @@ TESTED: Mapping[str, str] = {
     "./compare.sh --worker workers/embedding/load.toml direct proxied": _STUDIES,
     "./compare.sh --worker workers/scoring/predict.toml inprocess blocking nonblocking": _STUDIES,
     "./compare.sh --worker workers/paged-output/bench.toml regular batched": _STUDIES,
-    "./waitbench engines v0.21.1 python@floor timely@0.32.0": (
-        "tests/real/test_engines.py::test_engines_and_their_settings_are_measured_side_by_side"
-    ),
-    "./compare.sh streamz@0.6.5 streamz@0.6.6 --gate": _GATE,
     "./compare.sh --worker celery.toml 5.6.3 --scan concurrency=1:32": _SCAN,
     "./compare.sh --worker celery.toml 5.6.3 --scan processes=1:32": (
         "tests/commands/test_scanning.py::test_copies_of_a_worker_are_scanned"
@@ -116,7 +111,9 @@ ELSEWHERE: Sequence[tuple[str, str, str]] = (
     (r"\./waitbench bisect ", "GitHub or hours", _BISECT),
     (r"\./waitbench track", "GitHub, and hours", _TRACK),
     (r"\./compare\.sh .*--scan ", "more than 10 minutes", _SCAN),
-    (r".*kafka", "a broker", _KAFKA),
+    (r"\./compare\.sh --worker workers/engines/", "much to fetch", _EXAMPLE),
+    (r"\./compare\.sh --worker workers/kafka/", "Java and a broker", _EXAMPLE),
+    (r"\./waitbench workers workers/", "more than 10 minutes", _EXAMPLE),
     (r".*(bin/python|bin/pip|curl|services\.)", "ports and an environment that stay", _SERVICE),
     (r"(sysctl|mount) ", "changes the kernel's settings",
      "tests/test_action_machine.py::test_the_kernel_may_count_for_the_job_and_is_put_back"),

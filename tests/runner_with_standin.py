@@ -14,13 +14,11 @@ if __name__ == "__main__":
     endings.own_from_the_start()
 
 import runner
-from tests.held import Held
 from tests.standin import StandIn
 from waitbench import engines
 from waitbench.system import watch
 
 engines.register(StandIn())
-engines.register(Held())
 if os.environ.get("BENCH_UNWATCHED"):
     # What a test expects must not depend on what else its machine does.
     watch.FOREIGN_CORES = math.inf

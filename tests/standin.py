@@ -44,9 +44,6 @@ class StandIn(Engine):
         arguments = (str(environment.python), "-m", "standin.run", scenario.import_string, greeting)
         return Start(arguments=arguments, processes=1)
 
-    def remark(self) -> str:
-        return "stands in"
-
     def role(self, arguments: Sequence[str]) -> str | None:
         return "stand-in" if "standin.run" in arguments else None
 

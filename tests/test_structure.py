@@ -87,9 +87,7 @@ def test_only_its_own_folder_knows_a_family_by_name(path: Path) -> None:
     text = "\n".join(without_help(path) if is_of_the_command_line(path) else words_of(path))
     # Whole words: "dynamic" is one, "dynamically" is not.
     words = set("".join(c if c.isalnum() or c in "_-" else " " for c in text).split())
-    # Kafka is also what some engines read from by themselves, and so a capability.
-    others = {"kafka"} if folder[0] == "engines" or path.stem == "scenario" else set()
-    assert not words & (family_names() - others)
+    assert not words & family_names()
 
 
 def test_there_are_few_rooms() -> None:

@@ -19,7 +19,6 @@ A timer is known from 0.18 on: before, no step could ask to be woken.
 """
 
 import inspect
-import os
 from datetime import datetime, timedelta, timezone
 from typing import Any, Callable, List, Optional, Sequence, Tuple
 
@@ -30,27 +29,14 @@ from . import probe
 from .holding import Alarm, Hold
 
 _RENAMED = hasattr(inputs, "FixedPartitionedSource")
-StatefulSource: Any = inputs.StatefulSourcePartition if _RENAMED else inputs.StatefulSource
+_StatefulSource: Any = inputs.StatefulSourcePartition if _RENAMED else inputs.StatefulSource
 _StatelessSource: Any = inputs.StatelessSourcePartition if _RENAMED else inputs.StatelessSource
 _PartitionedSource: Any = inputs.FixedPartitionedSource if _RENAMED else inputs.PartitionedInput
 _DynamicSource: Any = inputs.DynamicSource if _RENAMED else inputs.DynamicInput
 _StatelessSink: Any = outputs.StatelessSinkPartition if _RENAMED else outputs.StatelessSink
 _DynamicSink: Any = outputs.DynamicSink if _RENAMED else outputs.DynamicOutput
 
-_AWAKE = timedelta(milliseconds=float(os.environ.get("BENCH_AWAKE_MS") or 0))
-"""How long a source asks to be left alone after each poll; not at all for 0."""
-
-ONE_ITEM_A_CALL = not hasattr(StatefulSource, "next_batch")
-SUPPORTS_NEXT_AWAKE = hasattr(StatefulSource, "next_awake")
-
-
-def asked_again() -> Optional[Callable[[], datetime]]:
-    """What a source says of when to be asked next, if sources are to be left alone at all."""
-    if not _AWAKE:
-        return None
-    if not SUPPORTS_NEXT_AWAKE:
-        raise ValueError("no source says when to be asked before bytewax 0.17")
-    return lambda: datetime.now(timezone.utc) + _AWAKE
+_ONE_ITEM_A_CALL = not hasattr(_StatefulSource, "next_batch")
 
 
 class _Polled:
@@ -62,7 +48,7 @@ class _Polled:
         # Bound once: these run on every poll, up to some hundred thousand times a second in a
         # spinning release.
         self._next_item = reader.next_item
-        next_awake = getattr(reader, "next_awake", None) or asked_again()
+        next_awake = getattr(reader, "next_awake", None)
         if next_awake is not None:
             self.next_awake = next_awake
 
@@ -93,7 +79,7 @@ class _Polled:
 # bytewax's own methods come first in the order of resolution unless ours are named first; the base
 # class comes second so that bytewax's isinstance checks hold and its default ``next_awake`` serves
 # readers that have none.
-_StatefulPolled: Any = type("_StatefulPolled", (_Polled, StatefulSource), {})
+_StatefulPolled: Any = type("_StatefulPolled", (_Polled, _StatefulSource), {})
 _StatelessPolled: Any = type("_StatelessPolled", (_Polled, _StatelessSource), {})
 
 
@@ -105,7 +91,7 @@ def partitioned_source(parts: Sequence[str], build_reader: Callable[[str], Any])
 
     class Source(_PartitionedSource):  # type: ignore[misc]
         def list_parts(self) -> Any:
-            return set(parts) if ONE_ITEM_A_CALL else list(parts)
+            return set(parts) if _ONE_ITEM_A_CALL else list(parts)
 
         def build_part(self, *args: Any) -> Any:
             # 0.16 and 0.17: (part, resume_state); later: (now or step_id, part, resume_state).

@@ -35,13 +35,12 @@ class SourceCounters:
     """Counts of one source: polls, items, and the sum of the items' identities.
 
     The sum tells a lost item and a doubled one apart from a correct run, which a count alone
-    cannot. A source that waits by itself, and is never asked in vain, has no polls to count.
+    cannot.
     """
 
-    __slots__ = ("ident_sum", "items", "polled", "polls")
+    __slots__ = ("ident_sum", "items", "polls")
 
-    def __init__(self, polled: bool) -> None:
-        self.polled = polled
+    def __init__(self) -> None:
         self.polls = 0
         self.items = 0
         self.ident_sum = 0
@@ -77,14 +76,12 @@ _sinks: List[SinkCounters] = []
 _totals: Dict[str, float] = {}
 _first_poll: Optional[Dict[str, Any]] = None
 _end_of_input: Optional[Dict[str, Any]] = None
-_end_due_ns: Optional[int] = None
-_speaks_for_all = False
 _directory = os.environ.get(DIRECTORY_VARIABLE)
 
 
-def source(*, polled: bool = True) -> SourceCounters:
-    """Counters for a new source of this process; ``polled`` if its engine asks it over and over."""
-    counters = SourceCounters(polled)
+def source() -> SourceCounters:
+    """Counters for a new source of this process."""
+    counters = SourceCounters()
     _sources.append(counters)
     return counters
 
@@ -102,21 +99,6 @@ def add(**values: float) -> None:
         _totals[name] = _totals.get(name, 0.0) + value
 
 
-def speak_for_all() -> None:
-    """From now on this process speaks for all that it starts, too, and they do not report.
-
-    To be called first. Before it ends, all must have ended, and it must have waited for them; it
-    adopts orphans, so that it can.
-    """
-    global _speaks_for_all
-    from . import tree
-
-    tree.adopt_orphans()
-    _speaks_for_all = True
-    for name in (DIRECTORY_VARIABLE, COUNTER_VARIABLE):
-        os.environ.pop(name, None)
-
-
 def first_poll() -> None:
     """Each source calls this before its first poll; the first call of the process counts."""
     global _first_poll
@@ -125,22 +107,10 @@ def first_poll() -> None:
         _say_that_it_waits()
 
 
-def reading() -> None:
-    """As ``first_poll``, for sources that connect after it: the last call of the process counts."""
-    global _first_poll
-    _first_poll = _now()
-    _say_that_it_waits()
-
-
-def end_of_input(due_ns: Optional[int] = None) -> None:
-    """Each source calls this when its input ends; the last call of the process counts.
-
-    ``due_ns`` is when that was due, by the monotonic clock, where the source knows.
-    """
-    global _end_of_input, _end_due_ns
+def end_of_input() -> None:
+    """Each source calls this when its input ends; the last call of the process counts."""
+    global _end_of_input
     _end_of_input = _now()
-    if due_ns is not None:
-        _end_due_ns = max(due_ns, _end_due_ns or due_ns)
 
 
 def _say_that_it_waits() -> None:
@@ -154,20 +124,8 @@ def _now() -> Dict[str, Any]:
     """The monotonic clock, and what the whole process with its threads has used so far.
 
     CPU time in seconds, and the number of times that a thread gave up its CPU to wait. System
-    calls are those of all that the run has started, ``None`` where they cannot be counted. Who
-    speaks for several processes cannot know how often threads of theirs waited that have ended.
+    calls are those of all that the run has started, ``None`` where they cannot be counted.
     """
-    if _speaks_for_all:
-        from . import tree
-
-        all_used = tree.used()
-        return {
-            "monotonic_ns": time.monotonic_ns(),
-            "user_s": all_used.user_s,
-            "system_s": all_used.system_s,
-            "switches_voluntary": None,
-            "system_calls": _system_calls(),
-        }
     used = resource.getrusage(resource.RUSAGE_SELF)
     return {
         "monotonic_ns": time.monotonic_ns(),
@@ -196,10 +154,11 @@ def _system_calls() -> Optional[int]:
 def report() -> Dict[str, Any]:
     """The observations of this process so far."""
     spawned = os.environ.get(SPAWNED_VARIABLE)
+    # The programs that this process has started and waited for.
+    helpers = resource.getrusage(resource.RUSAGE_CHILDREN)
     return {
         "pid": os.getpid(),
-        "speaks_for_all": _speaks_for_all,
-        "polls": sum(c.polls for c in _sources) if all(c.polled for c in _sources) else None,
+        "polls": sum(c.polls for c in _sources),
         "items_in": sum(c.items for c in _sources),
         "items_out": sum(c.items for c in _sinks),
         "ident_sum_in": sum(c.ident_sum for c in _sources),
@@ -208,21 +167,12 @@ def report() -> Dict[str, Any]:
         "loaded": _loaded,
         "first_poll": _first_poll,
         "end_of_input": _end_of_input,
-        "end_due_ns": _end_due_ns,
         "exit": _now(),
-        "helpers": _helpers(),
+        "helpers": {"user_s": helpers.ru_utime, "system_s": helpers.ru_stime},
         "lateness_ns": [pair for c in _sinks for pair in c.lateness.values()],
         "lateness_max_ns": max((c.lateness.maximum for c in _sinks), default=0),
         "totals": _totals,
     }
-
-
-def _helpers() -> Dict[str, float]:
-    """The programs that this process has started and waited for, if it does not speak for them."""
-    if _speaks_for_all:
-        return {"user_s": 0.0, "system_s": 0.0}
-    helpers = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return {"user_s": helpers.ru_utime, "system_s": helpers.ru_stime}
 
 
 _loaded = _now() if _directory else None

@@ -123,7 +123,6 @@ def test_what_was_not_measured_beside_the_anchor_is_said_and_other_series_are_ap
         # The same release, built here: its ratios within a session tell the same.
         ({"text": "engine@0.2.0", "origin": "source", "commit": "a" * 40}, "v0.2.0"),
         ({"text": "main", "origin": "source", "commit": "a" * 40}, "a" * 10),
-        ({"text": "engine@0.2.0", "origin": "ours"}, "v0.2.0"),
         (
             {"text": "v0.2.0+a==1.0+b==2", "origin": "wheel", "beside": ("a==1.0", "b==2")},
             "v0.2.0+a==1.0+b==2",

@@ -113,19 +113,6 @@ def test_a_program_that_is_not_there_does_not_answer() -> None:
     assert not doctor._answers("no-such-program")
 
 
-def test_an_engine_that_cannot_run_here_is_said_and_one_that_can_is_not(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    for engine in engines.all_known():
-        monkeypatch.setattr(type(engine), "missing_prerequisite", lambda _self: None)
-    assert list(doctor._engines()) == []
-    last = engines.all_known()[-1]
-    monkeypatch.setattr(type(last), "missing_prerequisite", lambda _self: "Install what it needs.")
-    (found,) = doctor._engines()
-    assert found.what == f"engine {last.name}"
-    assert (found.is_needed, "Install what it needs." in found.costs) == (False, True)
-
-
 def test_pythons_and_cpus_are_counted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     pythons = (Interpreter("/a", "3.12.1"), Interpreter("/b", "3.10.2"))
     monkeypatch.setattr("waitbench.environments.interpreters.installed", lambda _cache: pythons)
@@ -143,28 +130,6 @@ def test_a_hyperfine_that_can_be_set_up_is_no_lack_that_prevents_anything(
     monkeypatch.setattr("waitbench.commands.doctor.shutil.which", lambda _name: "/usr/bin/apt-get")
     found = doctor._hyperfine(Cache(tmp_path))
     assert (found.is_needed, "sets it up" in found.costs) == (False, True)
-
-
-def test_what_a_family_lacks_is_said_with_what_installs_it(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-
-    def said() -> str:
-        return "".join(finding.costs for finding in doctor._families(Cache(tmp_path / "cache")))
-
-    monkeypatch.delenv("BENCH_KAFKA", raising=False)
-    assert "takes Java, and here is none." in said()
-    assert "apt-get install openjdk-17-jre-headless maven" in said()
-    java = tmp_path / "java"
-    java.write_text("#!/bin/sh\necho 'openjdk version \"21.0.1\"' >&2\n")
-    java.chmod(0o755)
-    assert "fetched by Maven (mvn), and here is none." in said()
-    monkeypatch.setenv("BENCH_KAFKA", "broker:9092")
-    assert said() == ""
-    monkeypatch.delenv("BENCH_KAFKA")
-    (tmp_path / "mvn").symlink_to(java)
-    assert said() == ""
 
 
 @pytest.mark.long

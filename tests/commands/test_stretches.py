@@ -32,7 +32,6 @@ def history(only: Grain, engine: str, cache: Path) -> History:
     ("engine", "says"),
     [
         (engines.DEFAULT.name, "no Python here has a wheel of both ends"),
-        ("timely", "not on the package index"),
     ],
 )
 def test_releases_without_wheels_are_not_taken_for_commits(

@@ -94,8 +94,6 @@ def test_without_a_history_the_anchor_must_be_named(run_compare: Compare, tmp_pa
         (("--budget", "0"), "above zero"),
         (("--metric", "joy"), "is not one of"),
         (("--margin", "-5"), "from 0 to 1000"),
-        # There is no list of them: it would be for ever complete.
-        (("--anchor", "python@floor"), "they are not on the package index"),
     ],
 )
 def test_what_cannot_be_heeded_is_refused(

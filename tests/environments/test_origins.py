@@ -45,9 +45,7 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine with certain Pythons, and an index with certain wheels."""
     monkeypatch.setattr(origins, "installed", lambda _cache: PYTHONS)
     monkeypatch.setattr(interpreters, "installed", lambda _cache: PYTHONS)
-    monkeypatch.setattr(
-        origins, "index_of", lambda engine, cache, _say: FakeIndex(engine.package, cache)
-    )
+    monkeypatch.setattr(origins, "index_of", lambda engine, cache: FakeIndex(engine.package, cache))
 
 
 def chosen(
@@ -147,13 +145,3 @@ def test_a_source_build_knows_when_its_commit_was_made(
     (spec,) = chosen(["standin@main"], repository, cache)
     assert spec.commit_date is not None
     assert spec.commit_date.startswith("2020-01-01T00:00:00")
-
-
-def test_nothing_is_fetched_for_an_engine_that_this_machine_cannot_run(
-    repository: Repository, cache: Cache, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(
-        standin.StandIn, "missing_prerequisite", lambda _self: "There is no such thing here."
-    )
-    release, lacking = chosen(["v0.16.1", "standin@r9.9.9"], repository, cache)
-    assert (release.wheel is None, lacking.wheel, lacking.origin) == (False, None, Origin.WHEEL)

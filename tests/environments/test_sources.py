@@ -5,17 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from tests import standin
 from waitbench.environments.sources import (
     files_of,
     fingerprint,
     lay_out,
-    lay_out_own,
-    own_fingerprint,
-    reader_of,
 )
 from waitbench.model.errors import HarnessError, UsageError
-from waitbench.model.revision import Checkout, Release, Revision
+from waitbench.model.revision import Checkout
 
 
 def git(folder: Path, *arguments: str) -> None:
@@ -106,22 +102,3 @@ def test_a_file_that_goes_meanwhile_is_noticed(folder: Path, tmp_path: Path) -> 
     (folder / "alias.rs").unlink()
     with pytest.raises(HarnessError, match="has gone"):
         lay_out(found, tmp_path / "copy")
-
-
-def test_sources_of_ours_know_their_version_and_their_digest(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    own = tmp_path / "own"
-    (own / "package").mkdir(parents=True)
-    (own / "pyproject.toml").write_text('version = "@VERSION@"\n')
-    (own / "package" / "__init__.py").write_text('SOURCES = "@SOURCES@"\n')
-    monkeypatch.setattr(standin.StandIn, "own_sources", own)
-    revision = Revision(label="r", text="r", engine="standin", source=Release("0.2.0"))
-    lay_out_own(revision, tmp_path / "laid")
-    assert (tmp_path / "laid" / "pyproject.toml").read_text() == 'version = "0.2.0"\n'
-    digest = own_fingerprint(revision)
-    assert (tmp_path / "laid" / "package" / "__init__.py").read_text() == f'SOURCES = "{digest}"\n'
-    assert reader_of(revision, None, {})("pyproject.toml") == 'version = "0.2.0"\n'
-    assert reader_of(revision, None, {})("nothing") is None
-    (own / "package" / "__init__.py").write_text('SOURCES = "@SOURCES@"\n# changed\n')
-    assert own_fingerprint(revision) != digest

@@ -17,6 +17,12 @@ from waitbench.system.places import Cache
 NEEDED = ("confluent-kafka==2.16.1", "requests==2.32.3")
 
 
+class Client(standin.StandIn):
+    """An engine whose package is one that workloads need."""
+
+    package = "confluent-kafka"
+
+
 def spec(*beside: str) -> EnvironmentSpec:
     revision = Revision(
         label="a", text="a", engine="standin", source=Release("1"), beside=tuple(beside)
@@ -36,7 +42,7 @@ def spec(*beside: str) -> EnvironmentSpec:
             ("Confluent_Kafka==2.9.0",),
             ("requests==2.32.3",),
         ),
-        (engines.named("consumer"), (), ("requests==2.32.3",)),
+        (Client(), (), ("requests==2.32.3",)),
     ],
 )
 def test_what_a_revision_names_and_what_is_under_test_replace_what_workloads_need(

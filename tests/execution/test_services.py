@@ -2,7 +2,6 @@
 
 import json
 import sys
-import threading
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -14,7 +13,7 @@ import pytest
 
 from tests.waiting import until
 from waitbench.execution import services
-from waitbench.execution.services import Running, ServerPool, running
+from waitbench.execution.services import Running, running
 from waitbench.model.errors import HarnessError
 from waitbench.model.scenario import Service, ServicePlan
 from waitbench.system import variables
@@ -198,29 +197,6 @@ def test_whoever_meets_a_service_that_has_ended_names_it_with_its_last_words(
 def test_what_a_service_says_is_in_its_log(tmp_path: Path) -> None:
     with running(PYTHON, ServicePlan(services=(first(),)), tmp_path):
         assert "about to serve" in (tmp_path / "service-first.log").read_text()
-
-
-def test_a_kept_service_stays_up_until_it_is_closed_and_is_replaced_if_it_ends(
-    tmp_path: Path, cache: Cache
-) -> None:
-    kept = ServerPool(cache)
-    plan = ServicePlan(services=(replace(first(), is_kept=True), second()))
-    pids = []
-    for number in range(3):
-        with running(PYTHON, plan, tmp_path, cache, kept) as up:
-            pids.append(up.servers[0].pid)
-            assert environment_of(up.url)["UPSTREAM"] == up.urls[0]
-            if number == 1:
-                ended = threading.Event()
-                with up.on_end(ended.set):
-                    psutil.Process(pids[-1]).kill()
-                    assert ended.wait(30)
-                assert "the first ended, with exit code -9" in str(up.ended())
-    assert pids[0] == pids[1] != pids[2]
-    assert psutil.pid_exists(pids[2])
-    kept.close()
-    assert not psutil.pid_exists(pids[2])
-    assert list(cache.folder("runs").iterdir()) == []
 
 
 def test_who_listens_to_a_service_that_has_ended_is_told_at_once(tmp_path: Path) -> None:

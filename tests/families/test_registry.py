@@ -18,7 +18,7 @@ from waitbench.system.places import ROOT
 
 def test_scenarios_have_names_of_their_own_and_a_purpose() -> None:
     names = [scenario.name for scenario in families.ALL]
-    assert len(set(names)) == len(names) == 26
+    assert len(set(names)) == len(names) == 21
     assert all(scenario.purpose for scenario in families.ALL)
 
 
@@ -33,13 +33,11 @@ def test_scenarios_that_wait_or_need_something_say_so() -> None:
     def names(chosen: list[Scenario]) -> set[str]:
         return {s.name.removeprefix("partitioned-").removeprefix("dynamic-") for s in chosen}
 
-    # A family has tests of its own.
-    others = [s for s in families.ALL if s.family.name != "kafka"]
-    assert names([s for s in others if s.waits]) == {
+    assert names([s for s in families.ALL if s.waits]) == {
         "long-input", "long-input-heavy-map", "scheduled", "idle", "burst", "windowed", "notify",
         "ended", "silence", "launcher",
     }  # fmt: skip
-    assert names([s for s in others if s.needs]) == {"scheduled", "windowed", "notify"}
+    assert names([s for s in families.ALL if s.needs]) == {"scheduled", "windowed", "notify"}
     # What a worker file describes is a scenario made of that.
     assert {need for s in families.ALL for need in s.needs} == set(CAPABILITIES) - {COMMAND}
 

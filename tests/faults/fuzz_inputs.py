@@ -11,8 +11,7 @@ from waitbench.system.places import ROOT
 Files = dict[str, bytes]
 
 RESULTS = (
-    "docs/samples/input", "docs/samples/waiting", "docs/samples/kafka",
-    "docs/samples/engines",
+    "docs/samples/input", "docs/samples/waiting",
 )  # fmt: skip
 """Real results that are mutated."""
 _MOST_ITEMS = 3

@@ -28,7 +28,7 @@ pytestmark = [
     pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium"),
 ]
 SAMPLES = ROOT / "docs" / "samples"
-SIX = ("waiting", "input", "engines", "engines-knobs", "kafka")
+SIX = ("waiting", "input")
 Open = Callable[..., Page]
 
 
@@ -406,7 +406,7 @@ def test_what_is_copied_is_what_is_shown(open_page: Open) -> None:
 
 
 def test_the_caption_of_a_table_stays_when_the_table_is_scrolled(open_page: Open) -> None:
-    page = open_page("engines", width=390)
+    page = open_page("input", width=390)
     matrix = page.locator(".matrix:not(.away)")
     before = matrix.locator(".caption").bounding_box()
     reached = matrix.locator(".scroll").evaluate(

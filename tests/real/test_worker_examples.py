@@ -1,7 +1,8 @@
 """Each worker file of workers/ is run: it gets ready, waits, is poked, answers, and ends.
 
 ``TEST_EXAMPLES=1 ./test.sh tests/real/test_worker_examples.py`` runs all of them; else one of each
-kind is: a package with a service, one that serves, a program. So is the one of workers/README.md.
+kind is: a package with a service, one that serves, a program, variants. So is the one of
+workers/README.md. Those of which much is fetched (Kafka, Pathway, Spark) are run with it only.
 """
 
 import json
@@ -15,41 +16,37 @@ import pytest
 from tests.conftest import Compare
 from waitbench.commands.workers import FOLDER
 from waitbench.engines import worker_file
-from waitbench.system.places import Cache
 
 pytestmark = pytest.mark.integration
-OF_EACH_KIND = ("rq", "gunicorn", "redis-server")
-PROGRAMS = ("redis-server", "java")
-CONSOLE = Path.home() / ".m2/repository/org/apache/kafka/kafka-tools"
+OF_EACH_KIND = ("rq", "gunicorn", "redis-server", "python-floor", "streamz")
+PROGRAMS = {
+    "redis-server": "redis-server",
+    "java": "openjdk-17-jre-headless",
+    "mvn": "maven",
+}
+"""What a worker or a service needs that pip does not install, and what Debian calls it."""
 
 
-def missing(text: str) -> str | None:
+def missing(path: Path) -> str | None:
     """What the machine lacks for a worker file, and what would install it."""
-    found = worker_file.read(Path(text))
-    for service in found.services.values():
-        if "aiokafka_broker.py" in " ".join(service.command) and not _has_kafka():
-            return "Kafka was not fetched: ./compare.sh v0.21.1 -s kafka-ended"
-    if "kafka_console.sh" in found.command and not CONSOLE.is_dir():
-        return "Kafka's console tools are not here: kafka_console.sh says what fetches them"
-    needed = [service.command[0] for service in found.services.values()]
-    if found.package is None:
-        needed += found.revisions
-    for program in PROGRAMS:
+    found = worker_file.read(path)
+    needed = {word for service in found.services.values() for word in service.command}
+    needed |= set(found.revisions)
+    if any("broker.py" in word for word in needed):
+        needed |= {"java", "mvn"}
+    if found.package == "pyspark":
+        needed.add("java")
+    for program, package in PROGRAMS.items():
         if program in needed and shutil.which(program) is None:
-            return f"needs {program}: apt-get install {program}"
+            return f"needs {program}: apt-get install {package}"
     return None
-
-
-def _has_kafka() -> bool:
-    fetched = (Cache().root / "services").glob("kafka-*-*")
-    return shutil.which("java") is not None and any(path.is_dir() for path in fetched)
 
 
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*/*.toml")), ids=lambda path: path.stem)
 def test_an_example_gives_a_measurement(path: Path, run_compare: Compare, tmp_path: Path) -> None:
     if path.stem not in OF_EACH_KIND and "TEST_EXAMPLES" not in os.environ:
         pytest.skip("TEST_EXAMPLES=1 runs all examples")
-    lack = missing(str(path))
+    lack = missing(path)
     if lack is not None:
         pytest.skip(lack)
     worker = worker_file.read(path)
@@ -62,16 +59,18 @@ def test_an_example_gives_a_measurement(path: Path, run_compare: Compare, tmp_pa
         return
     done = run_compare(
         path, "--rounds", "1", "--set", "window=1", "--results", results, command="workers",
-        timeout=580,
+        timeout=1180,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
-    found = json.loads((results / path.stem / f"{path.stem}.json").read_text())["results"]
-    assert len(found) == len(worker.revisions)
-    for result in found:
-        (run,) = result["measurements"]
-        assert run["memory_proportional"]["value"] > 0
-        assert run["item_latency_p50"]["value"] > 0
-        assert run["time_cpu_steady"]["value"] >= 0
+    names = [f"{path.stem}-{one}" for one in worker.scenarios] or [path.stem]
+    for name in names:
+        found = json.loads((results / path.stem / f"{name}.json").read_text())["results"]
+        assert len(found) == len(worker.revisions)
+        for result in found:
+            (run,) = result["measurements"]
+            assert run["memory_proportional"]["value"] > 0
+            assert run["item_latency_p50"]["value"] > 0
+            assert run["time_cpu_steady"]["value"] >= 0
 
 
 def test_the_worker_of_the_readme_is_whole(run_compare: Compare, tmp_path: Path) -> None:

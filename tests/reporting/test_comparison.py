@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -316,15 +315,6 @@ def test_other_packages_that_differ_are_said() -> None:
     runs = {"old": [times(1, 1, 1)], "new": [times(1, 1, 1)]}
     assert sentence in said(make_record(runs, revisions=(old, new)))
     assert not [text for text in said(make_record(runs)) if "Other packages" in text]
-
-
-def test_runs_whose_steady_phase_holds_more_than_the_wait_are_said() -> None:
-    record = pair()
-    record.measurements[-1] = replace(record.measurements[-1], marks=("overdue",))
-    assert warnings(record) == [
-        "b: in 1 of 2 runs the input ended much later than it was due: steady CPU has what came "
-        "after the wait."
-    ]
 
 
 def test_plain_data_hold_what_is_known_of_a_scenario() -> None:

@@ -23,8 +23,6 @@ contestants = st.builds(
     label=labels,
     engine=...,
     beside=...,
-    settings=...,
-    remark=...,
     commit=...,
     commit_date=...,
     facts=st.none() | st.builds(Facts, details=...),

@@ -1,21 +1,24 @@
-"""Waits for messages, as the consumer of the first example of aiokafka does."""
+"""Waits for messages, as the first example of aiokafka does: aiokafka_consumer.py PORT [send]."""
 
 import asyncio
 import sys
 
-from aiokafka import AIOKafkaConsumer
-from aiokafka.admin import AIOKafkaAdminClient, NewTopic
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 
-TOPIC = "messages"
+BROKER, TOPIC = f"127.0.0.1:{sys.argv[1]}", "messages"
 
 
-async def main(broker: str) -> None:
-    """Makes the topic and waits, for ever."""
-    admin = AIOKafkaAdminClient(bootstrap_servers=broker)
-    await admin.start()
-    await admin.create_topics([NewTopic(TOPIC, 1, 1)])
-    await admin.close()
-    async with AIOKafkaConsumer(TOPIC, bootstrap_servers=broker, group_id="group") as consumer:
+async def send() -> None:
+    """Sends a message once the producer knows where to."""
+    async with AIOKafkaProducer(bootstrap_servers=BROKER) as producer:
+        await producer.partitions_for(TOPIC)
+        print("sent", flush=True)
+        await producer.send_and_wait(TOPIC, b"hello")
+
+
+async def wait() -> None:
+    """Waits, for ever."""
+    async with AIOKafkaConsumer(TOPIC, bootstrap_servers=BROKER, group_id="group") as consumer:
         while not consumer.assignment():
             await asyncio.sleep(0.1)
         print("Waiting for messages", flush=True)
@@ -23,4 +26,4 @@ async def main(broker: str) -> None:
             print("Got a message", flush=True)
 
 
-asyncio.run(main(f"127.0.0.1:{sys.argv[1]}"))
+asyncio.run(send() if sys.argv[2:] == ["send"] else wait())

@@ -101,7 +101,7 @@ class Trend:
     places: tuple[Place, ...]
     """In order of history."""
     change_points: tuple[ChangePoint, ...]
-    """Between revisions that have the same packages and settings as the anchor."""
+    """Between revisions that have the same packages as the anchor."""
     apart: tuple[Entry, ...]
     """Those that no session measured beside the anchor."""
     between: float

@@ -33,7 +33,7 @@ class Entry:
     date: str | None
     """When it was committed, in ISO 8601, where that is known."""
     variant: str = ""
-    """Packages and knobs that it has besides, as they are typed."""
+    """Packages that it has besides, as they are typed."""
 
     @property
     def order(self) -> tuple[Version, bool, float, str]:
@@ -187,7 +187,7 @@ def entry_of(revision: RevisionRecord) -> Entry | None:
         return None
     version, commit = revision.facts.package_version, None
     said = re.fullmatch(r"(?:[^=]*=(?!=))?(?:[\w-]+@)?(v?\d+(?:\.\d+)+\w*)(?:\+.*)?", revision.text)
-    if revision.origin in ("wheel", "ours"):
+    if revision.origin == "wheel":
         # As the package says: v0.21 is the wheel of 0.21.0.
         name = name_of(Release(version))
     elif revision.origin == "source" and said:

@@ -35,7 +35,6 @@ COMMANDS: Mapping[str, str] = {
             "history",
             "track",
             "bisect",
-            "engines",
             "workers",
             "scenarios",
             "doctor",

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from waitbench import engines, families
+from waitbench import engines
 from waitbench.analysis.sensitivity import POWER
 from waitbench.environments import interpreters
 from waitbench.execution import hyperfine
@@ -155,8 +155,6 @@ def _findings(cache: Cache) -> Iterator[Finding]:
     yield _hyperfine(cache)
     yield _pythons(cache)
     yield _compiler()
-    yield from _engines()
-    yield from _families(cache)
     yield from findings()
 
 
@@ -284,25 +282,3 @@ def _compiler() -> Finding:
         costs="Commits, branches and checkouts cannot be built; releases have wheels.",
         remedy="https://rustup.rs",
     )
-
-
-def _engines() -> Iterator[Finding]:
-    """Those that this machine cannot run; that it can run the others need not be said."""
-    for engine in engines.all_known():
-        lack = engine.missing_prerequisite()
-        if lack is not None:
-            yield Finding(
-                what=f"engine {engine.name}",
-                here="cannot run",
-                costs=f"Its revisions are outcomes, and no figures. {lack}",
-            )
-
-
-def _families(cache: Cache) -> Iterator[Finding]:
-    """Those whose services this machine cannot run."""
-    for name, lack in families.lacks(cache.root / "services").items():
-        yield Finding(
-            what=f"family {name}",
-            here="cannot run",
-            costs=f"Its scenarios are outcomes, and no figures. {lack}",
-        )

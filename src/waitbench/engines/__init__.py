@@ -1,10 +1,7 @@
 """What is under test. The only list of engines; all else asks one through ``base.Engine``.
 
-An engine is a folder here, whose module has it as ``ENGINE``: adding one takes nothing else.
+There is bytewax, and each worker file makes one of its own.
 """
-
-import pkgutil
-from importlib import import_module
 
 from waitbench.engines import bytewax
 from waitbench.engines.base import Engine
@@ -22,11 +19,6 @@ _assumed = [DEFAULT.name]
 def register(engine: Engine) -> None:
     """Adds an engine; its revisions are named ``NAME@REVISION``."""
     _known[engine.name] = engine
-
-
-for _found in pkgutil.iter_modules(__path__):
-    if _found.ispkg:
-        register(import_module(f"{__name__}.{_found.name}").ENGINE)
 
 
 def assume(engine: Engine) -> None:

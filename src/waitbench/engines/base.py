@@ -4,7 +4,6 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Protocol
 
 from packaging.version import InvalidVersion, Version
@@ -50,29 +49,6 @@ class Start:
     """What the launcher of a worker that is a command is told: execution/worker_launch.py."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Knob:
-    """A setting of an engine that a revision may have: a number, zero included."""
-
-    default: str
-    """What it is where nobody sets it."""
-    whole: bool = False
-    """Whether it takes whole numbers only."""
-    most: int = 1_000_000_000
-    uses: str | None = None
-    """The capability that it makes use of, which a scenario that needs it uses otherwise."""
-
-    @property
-    def domain(self) -> str:
-        """What it takes, to end a sentence."""
-        return f"{'a whole number' if self.whole else 'a number'} from 0 to {self.most:,}"
-
-    def takes(self, text: str) -> bool:
-        """Whether a text is in its domain."""
-        pattern = r"[0-9]+" if self.whole else r"[0-9]+(\.[0-9]+)?"
-        return re.fullmatch(pattern, text) is not None and float(text) <= self.most
-
-
 class Builder(Protocol):
     """How a source tree becomes a wheel, besides ``pip wheel`` itself."""
 
@@ -115,26 +91,12 @@ class Engine(Protocol):
     """Where commits, branches and tags are by default; ``None`` if only releases are known."""
     repository_variable: str | None = None
     """The environment variable that names another repository."""
-    own_sources: Path | None = None
-    """Where the package is not on an index but ours: the folder of its sources.
-
-    What they call ``@VERSION@`` is the version, ``@SOURCES@`` their digest; each is built here.
-    """
     files: tuple[str, ...] = (WHEEL,)
     """What is taken from the index, in this order: a wheel is made here of a source archive."""
     requirements: tuple[str, ...] = ()
     """Packages that it needs beside it and does not ask for itself, pinned."""
-    carrier: Path | None = None
-    """The folder of the module ``carrier``, which carries the workloads; ``None`` if they know it.
-
-    See dataflows/support/api.py.
-    """
     runs_python: bool = True
-    """Whether it runs workloads written in Python; else those that its parameters tell whole."""
-    parameters: frozenset[str] | None = None
-    """Those of workloads that it knows, where it runs no Python; ``None`` for all.
-
-    It runs what others leave alone: a parameter that is off asks for nothing."""
+    """Whether it runs workloads written in Python."""
     only: str | None = None
     """The capability that is all it has: what does not need that, it cannot run. ``None`` else."""
     is_program: bool = False
@@ -149,12 +111,6 @@ class Engine(Protocol):
     """Kinds of ``Topology`` that it has: ``single``, ``cluster``, ``launcher``."""
     most_workers: int | None = None
     """Worker threads that one process may have; ``None`` for any number."""
-    settings: Mapping[str, Knob] = MappingProxyType({})
-    """What a revision may set, by name: ``NAME@REVISION+KNOB:VALUE``."""
-    size: str = ""
-    """What installing it fetches and takes, to be said before, where that is much; else empty."""
-    startup_s: float = 0.0
-    """Roughly how long it takes until it reads, where that is long; runs may last so much more."""
     build_paths: Sequence[str] = (":(top)",)
     """The files that the package is built from, as git's pathspecs; in doubt, a file is."""
     smoke_test: str
@@ -163,20 +119,11 @@ class Engine(Protocol):
     Where it is empty, what the package installs is imported."""
     builder: Builder
 
-    @property
-    def knobs(self) -> str:
-        """Its settings with their defaults, as they are typed behind a ``+``."""
-        return ", ".join(f"{name}:{knob.default}" for name, knob in self.settings.items())
-
     def version_of(self, name: str) -> str | None:
         """The version that a name such as ``v0.16.1`` means; ``None`` if it is not a release."""
 
     def tag_of(self, version: str) -> str:
         """The repository's tag of a version, which also names the release on the command line."""
-
-    def missing_prerequisite(self) -> str | None:
-        """What this machine lacks to run it, as a sentence with what to do; ``None`` if nothing."""
-        return None
 
     def supports(self, python: Interpreter, read: ReadSource) -> bool:
         """Whether a source tree builds for a Python, as far as its files tell."""
@@ -186,10 +133,6 @@ class Engine(Protocol):
 
     def start(self, environment: Environment, scenario: Scenario, topology: Topology) -> Start:
         """How a run of ``scenario`` is started."""
-
-    def remark(self) -> str:
-        """What it does that others do not, or does otherwise, to be said beside its figures."""
-        return ""
 
     def role(self, arguments: Sequence[str]) -> str | None:
         """The role of a process, such as ``worker 0``, by its arguments; ``None`` if unknown."""

@@ -1,18 +1,52 @@
 """Workers that are only a command: an engine is made of each worker file."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
-from waitbench.engines.base import ARCHIVE, PROGRAM, WHEEL, Start
-from waitbench.engines.carried import Carried
-from waitbench.model.environment import Environment
+from waitbench.engines.base import (
+    ARCHIVE,
+    PROGRAM,
+    WHEEL,
+    Builder,
+    Engine,
+    ReadSource,
+    Start,
+    Traits,
+    released_version,
+)
+from waitbench.model.environment import Environment, Interpreter, Toolchain
 from waitbench.model.scenario import COMMAND, Scenario, Topology
 from waitbench.model.worker import WorkerFile
 from waitbench.system.variables import of_workload
 
+_RELEASE = re.compile(r"v?\d[\w.]*")
 
-class Command(Carried):
+
+class PureBuilder:
+    """Builds source trees that nothing is compiled of."""
+
+    def toolchain(self, _sources: Sequence[ReadSource], _wanted: str | None = None) -> Toolchain:
+        return Toolchain(compiler="none", flags="")
+
+    def variables(self, _directory: Path, _toolchain: Toolchain) -> Mapping[str, str]:
+        return {}
+
+    def before(self, source: Path, directory: Path) -> None:
+        """Nothing is kept from one build to the next."""
+
+    def after(self, source: Path, directory: Path, toolchain: Toolchain, log: Path) -> None:
+        """Nothing is compiled."""
+
+    def hint(self, _log: Path) -> str:
+        return ""
+
+
+class Command(Engine):
     """What a worker file describes; its revisions are releases of a package, variants, programs."""
 
+    most_workers: int | None = 1
+    builder: Builder = PureBuilder()
     runs_python = False
     only: str | None = COMMAND
     capabilities = frozenset({COMMAND})
@@ -34,6 +68,18 @@ class Command(Carried):
         self.install = worker.install
         self.example = "./program" if self.is_program else (*self.variants, "1.0")[0]
         self.smoke_test = f"import {self.module}" if self.module else ""
+
+    def version_of(self, name: str) -> str | None:
+        return released_version(name, _RELEASE)
+
+    def tag_of(self, version: str) -> str:
+        return version
+
+    def supports(self, _python: Interpreter, _read: ReadSource) -> bool:
+        return True
+
+    def traits(self, _package: Path) -> Traits:
+        return Traits(capabilities=self.capabilities)
 
     def start(self, environment: Environment, scenario: Scenario, topology: Topology) -> Start:
         told = {

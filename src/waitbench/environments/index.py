@@ -9,7 +9,7 @@ import re
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from packaging.version import Version
 from waitbench.engines.base import ARCHIVE, WHEEL, Engine
 from waitbench.environments import sources
 from waitbench.model.environment import Interpreter
-from waitbench.model.errors import HarnessError, UsageError
+from waitbench.model.errors import HarnessError
 from waitbench.system.places import Cache
 from waitbench.system.processes import BUILD_S, ask
 
@@ -43,10 +43,6 @@ class Index:
     cache: Cache
     files: tuple[str, ...] = (WHEEL,)
     """``Engine.files``."""
-    size: str = ""
-    """What having one takes, where that is much."""
-    say: Callable[[str], None] = lambda _what: None
-    """Told of that before."""
 
     def wheel(self, version: str, python: Interpreter) -> Path | None:
         """The wheel of a release for a Python, had or made if need be; ``None`` if there is none.
@@ -63,8 +59,6 @@ class Index:
         absent = folder.with_name(f"{folder.name}-{'-'.join(self.files)}.absent")
         if absent.exists() and time.time() - absent.stat().st_mtime < _ABSENCE_HOLDS_S:
             return None
-        if self.size:
-            self.say(f"{self.package} {version}: {self.size}")
         with tempfile.TemporaryDirectory(dir=self.cache.folder("wheels")) as partial:
             for kind in self.files:
                 had = self._download if kind == WHEEL else self._make
@@ -92,10 +86,7 @@ class Index:
         Raises ``HarnessError`` where the index does not answer, or one of several does not.
         """
         pre = ["--pre"] if prereleases else []
-        if ARCHIVE not in self.files:
-            which = _wheels_for(python)
-        else:
-            which = () if WHEEL in self.files else self._archives_only()
+        which = () if ARCHIVE in self.files else _wheels_for(python)
         command = ["index", "versions", *pre, *which]
         code, said = self._pip(command, self.package, python if ARCHIVE in self.files else None)
         listed = re.search(r"^Available versions: (.+)$", said, re.MULTILINE)
@@ -119,12 +110,9 @@ class Index:
     def _make(self, version: str, python: Interpreter, target: Path) -> tuple[int, str]:
         """Has pip make a wheel of a source archive, on that Python; as ``_download``."""
         # pip's own cache would keep the archive and the wheel once more each.
-        which = ["--no-deps", "--no-cache-dir", *self._archives_only(), "--wheel-dir", str(target)]
+        options = ["--no-deps", "--no-cache-dir", "--no-binary", self.package]
+        which = [*options, "--wheel-dir", str(target)]
         return self._pip(["wheel", *which], f"{self.package}=={version}", python, BUILD_S)
-
-    def _archives_only(self) -> tuple[str, ...]:
-        """Options by which pip looks for source archives, of this package only."""
-        return "--no-binary", self.package
 
     def _pip(
         self,
@@ -159,19 +147,9 @@ class Index:
         )
 
 
-def index_of(
-    engine: Engine, cache: Cache, say: Callable[[str], None] = lambda _what: None
-) -> Index:
-    """An engine's package on the index; ``say`` is told before much is fetched.
-
-    Raises ``UsageError`` where it is a package of ours, which no index has.
-    """
-    if engine.own_sources is not None:
-        raise UsageError(
-            f"What releases there are of {engine.name} is not known: they are not on the package "
-            "index. Compare those that you name."
-        )
-    return Index(engine.package, cache, engine.files, engine.size, say)
+def index_of(engine: Engine, cache: Cache) -> Index:
+    """An engine's package on the index."""
+    return Index(engine.package, cache, engine.files)
 
 
 def _wheels_for(python: Interpreter) -> tuple[str, ...]:

@@ -5,9 +5,9 @@ compilers and settings, so a comparison across the two says nothing about the co
 when every revision of an engine has one for a common Python; else all of it are built here.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -59,10 +59,6 @@ class Chooser:
 
     repositories: Repositories
     cache: Cache
-    say: Callable[[str], None] = lambda _what: None
-    """Told before much is fetched."""
-    _lacking: set[str] = field(default_factory=set)
-    """Engines that this machine cannot run: nothing is fetched for them."""
 
     def choose(
         self, revisions: Sequence[Revision], choice: OriginChoice, python_request: str | None
@@ -75,9 +71,6 @@ class Chooser:
                 "--python."
             )
         candidates = self._of_all_engines(revisions, choice)
-        self._lacking.update(
-            {one.engine.name for one in candidates if one.engine.missing_prerequisite() is not None}
-        )
         python = self._shared(candidates, pythons)
         advice = ""
         if python is None and choice is OriginChoice.AUTO:
@@ -134,16 +127,12 @@ class Chooser:
             return _Candidate(revision, Origin.VARIANT)
         if isinstance(revision.source, WheelFile):
             return _Candidate(revision, Origin.FILE)
-        if engines.named(revision.engine).own_sources is not None:
-            return _Candidate(revision, Origin.OURS)
         if isinstance(revision.source, Release):
             return _Candidate(revision, Origin.WHEEL)
         return self._from_source(revision)
 
     def _from_source(self, revision: Revision) -> _Candidate:
         source, engine = revision.source, engines.named(revision.engine)
-        if engine.own_sources is not None:
-            return _Candidate(revision, Origin.OURS)
         if isinstance(source, Checkout):
             return _Candidate(revision, Origin.CHECKOUT, source.commit)
         if isinstance(source, (Program, Variant)):
@@ -178,7 +167,6 @@ class Chooser:
         date = None
         if candidate.origin is Origin.SOURCE and commit is not None:
             date = self._repository(candidate.engine).date_of(commit)
-        is_ours = candidate.origin is Origin.OURS
         return EnvironmentSpec(
             revision=candidate.revision,
             origin=candidate.origin,
@@ -186,15 +174,13 @@ class Chooser:
             commit=commit,
             commit_date=date,
             wheel=wheel,
-            sources_sha256=sources.own_fingerprint(candidate.revision) if is_ours else None,
         )
 
     def _is_on_index(self, candidate: _Candidate) -> bool:
-        is_lacking = candidate.engine.name in self._lacking
-        return candidate.origin is Origin.WHEEL and not is_lacking
+        return candidate.origin is Origin.WHEEL
 
     def _index(self, candidate: _Candidate) -> Index:
-        return index_of(candidate.engine, self.cache, self.say)
+        return index_of(candidate.engine, self.cache)
 
     def _shared(
         self, candidates: Sequence[_Candidate], pythons: Sequence[Interpreter]
@@ -210,8 +196,6 @@ class Chooser:
             return True
         if isinstance(source, WheelFile):
             return _wheel_fits(source.path, python)
-        if candidate.engine.name in self._lacking:
-            return True
         if isinstance(source, Release) and candidate.origin is Origin.WHEEL:
             return self._index(candidate).wheel(source.version, python) is not None
         read = sources.reader_of(candidate.revision, candidate.commit, self.repositories)

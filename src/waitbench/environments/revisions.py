@@ -1,4 +1,4 @@
-"""What the user named, packages and knobs with it -> a Revision that can be installed."""
+"""What the user named, packages with it -> a Revision that can be installed."""
 
 import hashlib
 import os
@@ -30,49 +30,28 @@ from waitbench.model.revision import (
 from waitbench.system import files
 from waitbench.system.installation import called
 
-FORMS = "a package beside it is +NAME==VERSION, a knob +KNOB:VALUE"
+FORMS = "a package beside it is +NAME==VERSION"
 _PACKAGE = re.compile(r"\+([A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?)==([^+/]*)$")
 _DECLARATION = r"""^name\s*=\s*["']([^"']+)["']"""
-_SETTING = re.compile(r"\+([a-z][a-z0-9_]*):([^+/]*)$")
 
 
-def split(text: str) -> tuple[str, tuple[str, ...], Mapping[str, str]]:
-    """What is named, the packages that are to be installed beside it, and the engine's settings.
+def split(text: str) -> tuple[str, tuple[str, ...]]:
+    """What is named, and the packages that are to be installed beside it.
 
     Raises ``UsageError`` for what is named twice, and for what is no version.
     """
     alone = text
     beside: list[str] = []
-    settings: dict[str, str] = {}
     named: set[str] = set()
-    while (found := _PACKAGE.search(alone) or _SETTING.search(alone)) and not files.is_there(alone):
-        is_package = found.re is _PACKAGE
-        name = canonicalize_name(found[1]) if is_package else found[1]
+    while (found := _PACKAGE.search(alone)) and not files.is_there(alone):
+        name = canonicalize_name(found[1])
         if name in named:
             raise UsageError(f"{text!r} has {found[1]} twice: name it once.")
         named.add(name)
-        if is_package:
-            _require_version(text, found[1], found[2])
-            beside.insert(0, f"{found[1]}=={found[2]}")
-        else:
-            settings[name] = found[2]
+        _require_version(text, found[1], found[2])
+        beside.insert(0, f"{found[1]}=={found[2]}")
         alone = alone[: found.start()]
-    return alone, tuple(beside), settings
-
-
-def require_settings(text: str, engine: Engine, settings: Mapping[str, str]) -> None:
-    """Raises ``UsageError`` for a setting that an engine does not have, or a value out of it."""
-    for name, value in sorted(settings.items()):
-        knob = engine.settings.get(name)
-        if knob is None:
-            raise UsageError(
-                f"{text!r}: {engine.name} has no setting {name!r}. It has: "
-                f"{engine.knobs or 'none'}."
-            )
-        if not knob.takes(value):
-            raise UsageError(
-                f"{text!r}: {name} takes {knob.domain}, such as {name}:{knob.default}."
-            )
+    return alone, tuple(beside)
 
 
 def _require_version(text: str, name: str, version: str) -> None:
@@ -124,9 +103,8 @@ def resolve(texts: Sequence[str], repositories: Repositories) -> tuple[Revision,
 
 def _resolve(text: str, repositories: Repositories) -> Revision:
     label, named = _split_label(text)
-    alone, beside, settings = split(named)
+    alone, beside = split(named)
     engine, name = engines.split(alone)
-    require_settings(text, engine, settings)
     if not name or any(ord(character) < 32 for character in name):
         raise UsageError(f"{text!r} does not name a revision.")
     if name.startswith("-"):
@@ -152,7 +130,6 @@ def _resolve(text: str, repositories: Repositories) -> Revision:
         engine=engine.name,
         source=source,
         beside=beside,
-        settings=settings,
     )
 
 

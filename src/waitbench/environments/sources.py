@@ -4,15 +4,14 @@ import hashlib
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from waitbench import engines
 from waitbench.engines.base import Builder, Engine, ReadSource
 from waitbench.environments.repository import Repository, git
-from waitbench.model.environment import EnvironmentSpec, Interpreter, Origin, Toolchain
+from waitbench.model.environment import EnvironmentSpec, Interpreter, Toolchain
 from waitbench.model.errors import HarnessError, UsageError
 from waitbench.model.revision import Checkout, Commit, Release, Revision
 from waitbench.system import files
@@ -21,10 +20,6 @@ from waitbench.system.places import Cache
 from waitbench.system.processes import BUILD_S, INSTALL_S, run_logged
 
 _NOT_SOURCES = {".git", "target", "__pycache__", ".venv"}
-_VERSION = b"@VERSION@"
-"""What stands for the version in sources of ours."""
-_DIGEST = b"@SOURCES@"
-"""What stands in them for their own digest."""
 _SUBMODULE = "160000 "
 """How git lists a submodule in its index."""
 
@@ -98,38 +93,7 @@ def reader_of(
     source = revision.source
     if isinstance(source, Checkout):
         return partial(_read_in, source.folder)
-    if engines.named(revision.engine).own_sources is not None:
-        own = {name: content.decode("utf-8", "replace") for name, content in _own_files(revision)}
-        return own.get
     return partial(repositories[revision.engine].read_file, commit or "")
-
-
-def lay_out_own(revision: Revision, target: Path) -> None:
-    """Writes the sources that we have of an engine, for a revision's version."""
-    digest = own_fingerprint(revision).encode()
-    for name, content in _own_files(revision):
-        path = target / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content.replace(_DIGEST, digest))
-
-
-def own_fingerprint(revision: Revision) -> str:
-    """The SHA-256 over names and contents of what ``lay_out_own`` writes, but for itself in it."""
-    digest = hashlib.sha256()
-    for name, content in _own_files(revision):
-        digest.update(f"{name}\0{len(content)}\0".encode())
-        digest.update(content)
-    return digest.hexdigest()
-
-
-def _own_files(revision: Revision) -> Iterator[tuple[str, bytes]]:
-    folder, source = engines.named(revision.engine).own_sources, revision.source
-    assert folder is not None, "asked only of engines that have any"
-    assert isinstance(source, Release), "nothing else of such an engine can be named"
-    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
-        name = str(path.relative_to(folder))
-        if not _NOT_SOURCES & set(path.relative_to(folder).parts):
-            yield name, path.read_bytes().replace(_VERSION, source.version.encode())
 
 
 def _read_in(folder: Path, name: str) -> str | None:
@@ -214,8 +178,6 @@ class WheelBuilder:
         source = spec.revision.source
         if isinstance(source, Checkout):
             lay_out(source, target)
-        elif spec.origin is Origin.OURS:
-            lay_out_own(spec.revision, target)
         else:
             assert self.repository is not None, "only engines with a repository have commits"
             assert spec.commit is not None, "what is built from the repository has a commit"

@@ -137,7 +137,7 @@ class Maker:
                 facts = self._facts(spec, toolchain, folder)
                 plain = msgspec.to_builtins(facts, order="deterministic")
                 files.write_text(folder / _FACTS, json.dumps(plain, indent=1))
-            return Environment(folder, self.engine.name, facts, spec.revision.settings)
+            return Environment(folder, self.engine.name, facts)
 
     def _of_program(self, spec: EnvironmentSpec, program: Program) -> Environment:
         """No environment of ours: a program has what it needs."""
@@ -152,7 +152,7 @@ class Maker:
             details={PROGRAM: str(program.path)},
         )
         folder = self.cache.folder("environments") / f"program-{program.sha256[:16]}"
-        return Environment(folder, self.engine.name, facts, spec.revision.settings)
+        return Environment(folder, self.engine.name, facts)
 
     def _of_variant(self, spec: EnvironmentSpec, variant: Variant) -> Environment:
         """The environment that all variants share: an interpreter, and packages where there are.
@@ -186,7 +186,7 @@ class Maker:
             capabilities=self.engine.traits(folder).capabilities,
             details={PROGRAM: variant.name},
         )
-        return Environment(folder, self.engine.name, facts, spec.revision.settings)
+        return Environment(folder, self.engine.name, facts)
 
     def _new_virtualenv(
         self, python: Interpreter, packages: Sequence[str], folder: Path, log: Path

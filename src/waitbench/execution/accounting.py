@@ -19,7 +19,6 @@ from waitbench.model.metrics import (
 )
 from waitbench.model.run import (
     BY_PROC,
-    OVERDUE,
     RESTARTED,
     UNANSWERED,
     UNBALANCED,
@@ -30,8 +29,6 @@ from waitbench.system.sampling import ClockSampler, Samples
 
 TOLERANCE = 0.02
 TOLERANCE_S = 0.005
-_MOST_DELAY, _MOST_DELAY_S = 0.05, 0.25
-"""By so much of the wait, and so many seconds, an input may end later than it is due."""
 _ROUNDING_S = 0.001
 """What may look like less CPU than before.
 
@@ -141,35 +138,11 @@ def marks_of(
     closes = abs(total - seen) <= max(TOLERANCE * total, TOLERANCE_S)
     marks = () if closes and _is_possible(launched, reports) else (UNBALANCED,)
     more = {
-        OVERDUE: _is_overdue(_workers(reports, launched)),
         RESTARTED: any(one.get("totals", {}).get("processes_begun") for one in reports),
         UNANSWERED: any(one.get("unanswered") for one in reports),
         BY_PROC: any(one.get("by_proc") for one in reports),
     }
     return (*marks, *(mark for mark, is_so in more.items() if is_so))
-
-
-def _is_overdue(workers: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether much of the steady phase came after the end of the input was due.
-
-    An input that is due at once is work, and ends when that is done.
-    """
-    delay_s = _end_delay_s(workers)
-    if delay_s is None:
-        return False
-    begun_ns = max(worker["first_poll"]["monotonic_ns"] for worker in workers)
-    ended_ns = max(worker["end_of_input"]["monotonic_ns"] for worker in workers)
-    waited_s = float(ended_ns - begun_ns) / 1e9 - delay_s
-    return waited_s > _MOST_DELAY_S and delay_s > max(_MOST_DELAY_S, _MOST_DELAY * waited_s)
-
-
-def _end_delay_s(workers: Sequence[Mapping[str, Any]]) -> float | None:
-    """How long after it was due the last input ended; ``None`` where nobody knows."""
-    due_ns = [worker["end_due_ns"] for worker in workers if worker.get("end_due_ns") is not None]
-    if not due_ns:
-        return None
-    ended_ns = max(worker["end_of_input"]["monotonic_ns"] for worker in workers)
-    return float(ended_ns - max(due_ns)) / 1e9
 
 
 def _is_possible(launched: Mapping[str, Any], reports: Sequence[Mapping[str, Any]]) -> bool:
@@ -294,9 +267,6 @@ def _behaviour(workers: Sequence[Mapping[str, Any]]) -> dict[str, float]:
             behaviour[key] = sum(worker[key] for worker in workers)
     if "polls" in behaviour and behaviour.get("items_out"):
         behaviour["polls_per_item"] = behaviour["polls"] / behaviour["items_out"]
-    delay_s = _end_delay_s(workers)
-    if delay_s is not None:
-        behaviour["input_end_delay"] = delay_s
     wakeups = _counted(workers, "switches_voluntary")
     if wakeups is not None:
         behaviour["wakeups"] = wakeups

@@ -1,7 +1,6 @@
 """Environment x Scenario -> a run that is ready to start, whoever observes it."""
 
 import json
-import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
@@ -12,7 +11,7 @@ from typing import IO
 from waitbench import engines
 from waitbench.engines.base import Engine, Start
 from waitbench.execution.beside import SERVICES, TRACEPOINT
-from waitbench.execution.services import URL_VARIABLE, Running, ServerPool, running
+from waitbench.execution.services import URL_VARIABLE, Running, running
 from waitbench.model.environment import Environment
 from waitbench.model.metrics import Instruments
 from waitbench.model.scenario import CAPABILITIES, Scenario, Topology
@@ -142,8 +141,6 @@ class Bench:
     """Instead of the scenario's own."""
     services_python: Path | None = None
     """What runs the services, where a scenario needs any."""
-    kept: ServerPool | None = None
-    """The servers that stay up between runs; without, each run has its own."""
     instruments: Instruments = field(default_factory=Instruments)
     """What observes instrumented runs."""
 
@@ -153,26 +150,13 @@ class Bench:
         kind = scenario.started_as(self.topology).kind
         if kind not in engine.topologies:
             return f"it cannot be started as a {kind}"
-        foreign = _not_understood(engine, scenario)
-        if foreign is not None:
-            return foreign
         if engine.only is not None and engine.only not in scenario.needs:
             return f"all that it can is to {CAPABILITIES[engine.only]}"
         environment = self.environments[label]
-        used = {name: engine.settings[name].uses for name in environment.settings}
-        needs = {*scenario.needs, *filter(None, used.values())}
-        missing = sorted(needs - environment.facts.capabilities)
+        missing = sorted({*scenario.needs} - environment.facts.capabilities)
         if missing:
             return f"it cannot {' or '.join(CAPABILITIES[name] for name in missing)}"
-        if engine.carrier is not None and not scenario.is_observed:
-            return "it runs only what is written against dataflows/support"
-        # A figure under the name of a setting that changes nothing would be a wrong answer.
-        unheeded = [
-            name
-            for name, uses in used.items()
-            if uses in scenario.needs or not scenario.is_observed
-        ]
-        return f"its scenario does not heed {', '.join(unheeded)}" if unheeded else None
+        return None
 
     @contextmanager
     def prepare(
@@ -195,8 +179,7 @@ class Bench:
                     variables=self._variables(folder, scenario, label, services)
                     | dict(start.variables)
                     | (self._worker_variables(services) if outside else {}),
-                    # As generous with the start as a scenario is with all that follows.
-                    time_limit_s=self.time_limit_s or scenario.time_limit_s + 5 * engine.startup_s,
+                    time_limit_s=self.time_limit_s or scenario.time_limit_s,
                     services=services,
                     tracepoint=self.instruments.tracepoint if instrumented else None,
                     sampler=self._sampler(scenario) if instrumented or outside else None,
@@ -210,7 +193,7 @@ class Bench:
         plan = scenario.family.services(scenario.parameters)
         outside = scenario.family.counted_outside
         python = self.environments[label].python if outside else self.services_python
-        with running(python, plan, logs, self.cache, self.kept) as up:
+        with running(python, plan, logs, self.cache) as up:
             yield up
 
     def _engine(self, label: str) -> Engine:
@@ -220,9 +203,7 @@ class Bench:
         self, folder: Path, scenario: Scenario, label: str, services: Running | None
     ) -> dict[str, str]:
         # A user's dataflow may import our support code; our own find it beside them.
-        carrier = self._engine(label).carrier
-        found = [*([carrier] if carrier else []), *([DATAFLOWS] if scenario.is_observed else [])]
-        ours = {"PYTHONPATH": os.pathsep.join(map(str, found))} if found else {}
+        ours = {"PYTHONPATH": str(DATAFLOWS)} if scenario.is_observed else {}
         return {
             **variables.of_workload(),
             PROBE_DIRECTORY: str(folder / "probes"),
@@ -246,15 +227,6 @@ class Bench:
             return None
         alone = scenario.started_as(self.topology).processes == 1
         return ClockSampler(_PERIOD_OF_ONE_NS if alone else _PERIOD_OF_MORE_NS)
-
-
-def _not_understood(engine: Engine, scenario: Scenario) -> str | None:
-    """What an engine that runs no Python does not understand of a scenario."""
-    if not (engine.runs_python or scenario.family.portable):
-        return "it cannot run what is written in Python"
-    known = scenario.parameters if engine.parameters is None else engine.parameters
-    foreign = sorted(name for name, on in scenario.parameters.items() if on and name not in known)
-    return f"its program does not know {', '.join(foreign)}" if foreign else None
 
 
 def _as_worker(start: Start, scenario: Scenario) -> Mapping[str, object]:

@@ -20,7 +20,7 @@ from pathlib import Path
 from waitbench.execution.service_launch import ENDS_WITHIN_S
 from waitbench.model.errors import HarnessError
 from waitbench.model.scenario import Service, ServicePlan
-from waitbench.system import locks, variables
+from waitbench.system import variables
 from waitbench.system.counters import asked
 from waitbench.system.guard import GUARD
 from waitbench.system.locks import locked
@@ -300,29 +300,6 @@ class Running:
         }
 
 
-class ServerPool:
-    """Servers that stay up from one run to the next, until this is closed."""
-
-    def __init__(self, cache: Cache) -> None:
-        self._cache = cache
-        self._stack = ExitStack()
-        self._servers: dict[str, Server] = {}
-
-    def up(self, python: Path | None, service: Service) -> Server:
-        """The server of a service; started if there is none, or none any more."""
-        server = self._servers.get(service.name)
-        if server is None or server.ended() is not None:
-            logs = self._stack.enter_context(locks.own_folder(self._cache.folder("runs")))
-            server = self._stack.enter_context(serving(python, service, None, logs, self._cache))
-            self._servers[service.name] = server
-        return server
-
-    def close(self) -> None:
-        """Ends them all."""
-        self._servers.clear()
-        self._stack.close()
-
-
 def prepare(plan: ServicePlan, cache: Cache, say: Callable[[str], None]) -> None:
     """Gets what the services of a plan run on. Raises ``HarnessError``."""
     for service in plan.services:
@@ -335,24 +312,18 @@ def running(
     plan: ServicePlan,
     logs: Path,
     cache: Cache | None = None,
-    kept: ServerPool | None = None,
 ) -> Iterator[Running]:
     """Starts each service of a plan when the one before it answers, and stops them afterwards.
 
-    Those that are to be kept are taken from ``kept``, and stay up. Warms them up as the plan has
-    it. Raises ``HarnessError`` with the last words of a service that does not start.
+    Warms them up as the plan has it. Raises ``HarnessError`` with the last words of a service that
+    does not start.
     """
     urls = [plan.url.rstrip("/")] if plan.url else []
     servers: list[Server] = []
     with ExitStack() as stack:
         for service in plan.services:
             upstream = urls[-1] if urls else None
-            if service.is_kept and kept is not None:
-                server = kept.up(python, service)
-            else:
-                server = stack.enter_context(
-                    serving(python, service, upstream, logs, cache or Cache())
-                )
+            server = stack.enter_context(serving(python, service, upstream, logs, cache or Cache()))
             servers.append(server)
             urls.append(server.url)
         up = Running(tuple(servers), tuple(urls))

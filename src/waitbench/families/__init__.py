@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from waitbench.families import input as input_families
-from waitbench.families import kafka, worker
+from waitbench.families import worker
 from waitbench.families.base import FamilyModule
 from waitbench.model import metrics
 from waitbench.model.metrics import Metric
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from waitbench.reporting.document import Table
     from waitbench.store.comparisons import Contents
 
-_FAMILIES = (input_families, kafka)
+_FAMILIES = (input_families,)
 _MODULES: tuple[FamilyModule, ...] = tuple(family.MODULE for family in _FAMILIES)
 
 ALL: tuple[Scenario, ...] = tuple(s for module in _MODULES for s in module.scenarios)
@@ -67,18 +66,6 @@ def figures(contents: Contents) -> Mapping[str, Figure]:
         for module in _MODULES
         for name, figure in module.figures(_of_module(contents, module)).items()
     }
-
-
-def lacks(services: Path) -> Mapping[str, str]:
-    """What this machine lacks to run a family, by its name, with what to do; see ``FamilyModule``.
-
-    ``services`` is the folder in which services are set up.
-    """
-    found = {
-        module.scenarios[0].family.name: module.missing_prerequisite(services)
-        for module in _MODULES
-    }
-    return {name: lack for name, lack in found.items() if lack is not None}
 
 
 def _of_module(contents: Contents, module: FamilyModule) -> Contents:

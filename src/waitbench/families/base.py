@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from waitbench.model.scenario import Parameters, Scenario, Topology
@@ -27,11 +26,6 @@ class FamilyModule:
     """What it says of a folder of which it is shown its own records, beyond what all have."""
     figures: Callable[[Contents], Mapping[str, Figure]] = field(default=lambda _contents: {})
     """Its charts of the same, by the name of their file."""
-    missing_prerequisite: Callable[[Path], str | None] = field(default=lambda _services: None)
-    """What this machine lacks to run it, as a sentence with what to do; ``None`` if nothing.
-
-    It is given the folder in which services are set up.
-    """
 
 
 def on_each_reading_worker(parameter: str) -> Callable[[Parameters, Topology], int]:

@@ -12,7 +12,7 @@ from waitbench.families import ALL
 from waitbench.families.worker.scenarios import in_a_window, scenarios_of
 from waitbench.model.errors import UsageError
 from waitbench.model.scan import TOPOLOGY, Scan
-from waitbench.model.scenario import Family, Scenario, Topology, Value
+from waitbench.model.scenario import Family, Scenario, Value
 from waitbench.model.worker import WorkerFile
 from waitbench.system import files
 from waitbench.system.places import DATAFLOWS
@@ -75,11 +75,11 @@ def scanned(
 ) -> tuple[Scenario, ...]:
     """The selected scenarios that have the parameter of a scan, each once for each of its values.
 
-    Without a glob, the one in which engines are set side by side while nothing comes in.
+    Without a glob, the one in which nothing comes in.
 
     Raises ``UsageError`` as ``select`` does.
     """
-    patterns = patterns or [one.name for one in ALL if one.across_engines and _is_silent(one)]
+    patterns = patterns or ["partitioned-idle"]
     if any(setting.startswith(f"{scan.parameter}=") for setting in settings):
         raise UsageError(f"--set and --scan both name {scan.parameter}: leave one of them out.")
     found: dict[str, list[Scenario]] = {}
@@ -227,11 +227,6 @@ def _matching(patterns: Sequence[str]) -> list[Scenario]:
     if not patterns:
         return [scenario for scenario in ALL if scenario.by_default]
     return [s for s in ALL if any(fnmatchcase(s.name, pattern) for pattern in patterns)]
-
-
-def _is_silent(scenario: Scenario) -> bool:
-    """Whether it waits, and nothing comes in."""
-    return scenario.waits and scenario.expected_items(Topology("single")) == 0
 
 
 def _shortened(scenario: Scenario) -> Scenario:

@@ -23,12 +23,10 @@ class Origin(str, Enum):
     """A program on this machine."""
     VARIANT = "variant"
     """A word of a worker file's."""
-    OURS = "ours"
-    """Sources that waitbench itself has of it, built here."""
 
     @property
     def is_built_here(self) -> bool:
-        return self in (Origin.SOURCE, Origin.CHECKOUT, Origin.OURS)
+        return self in (Origin.SOURCE, Origin.CHECKOUT)
 
 
 class OriginChoice(str, Enum):
@@ -128,8 +126,6 @@ class Environment:
     folder: Path
     engine: str
     facts: Facts
-    settings: Mapping[str, str] = field(default_factory=dict)
-    """Knobs of the engine that the revision sets, by name."""
 
     @property
     def python(self) -> Path:

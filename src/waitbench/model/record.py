@@ -107,10 +107,6 @@ class RevisionRecord(msgspec.Struct, frozen=True, kw_only=True, rename={"facts":
     """``None`` in files of before engines were recorded."""
     beside: tuple[str, ...] = ()
     """Packages that the user wanted beside it, pinned."""
-    settings: Mapping[str, str] = msgspec.field(default_factory=dict)
-    """Knobs of the engine that the user set, by name."""
-    remark: str = ""
-    """What its engine does that others do not, or does otherwise."""
     commit: str | None = None
     commit_date: str | None = None
     facts: Facts | None = None
@@ -119,7 +115,7 @@ class RevisionRecord(msgspec.Struct, frozen=True, kw_only=True, rename={"facts":
     @property
     def variant(self) -> str:
         """What the user wanted of it besides, as it is typed."""
-        return typed(self.beside, self.settings)
+        return typed(self.beside)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,7 +1,7 @@
 """What the user named, resolved to what can be installed; and a history searched for a change."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from packaging.utils import canonicalize_name
@@ -95,24 +95,21 @@ class Revision:
     source: Source
     beside: tuple[str, ...] = ()
     """Packages that the user wants beside it, pinned, such as ``confluent-kafka==2.9.0``."""
-    settings: Mapping[str, str] = field(default_factory=dict)
-    """Knobs of the engine that the user sets, by name."""
 
     @property
     def variant(self) -> str:
         """What the user wants of it besides, as it is typed: see ``typed``."""
-        return typed(self.beside, self.settings)
+        return typed(self.beside)
 
 
-def typed(beside: Sequence[str], settings: Mapping[str, str]) -> str:
-    """What a revision has besides its code, as users type it: ``+NAME==VERSION+KNOB:VALUE``.
+def typed(beside: Sequence[str]) -> str:
+    """What a revision has besides its code, as users type it: ``+NAME==VERSION``.
 
     The same in whichever order, and however packages were spelled.
     """
     pins = (one.partition("==") for one in beside)
     packages = sorted(f"{canonicalize_name(name)}=={version}" for name, _, version in pins)
-    knobs = (f"{name}:{value}" for name, value in sorted(settings.items()))
-    return "".join(f"+{one}" for one in (*packages, *knobs))
+    return "".join(f"+{one}" for one in packages)
 
 
 @dataclass(frozen=True, kw_only=True)

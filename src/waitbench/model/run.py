@@ -23,8 +23,6 @@ REPEATED = "repeated"
 HARMLESS = frozenset({NOT_SUPPORTED, DISTURBED, REPEATED})
 """Outcomes that do not make a comparison fail."""
 
-OVERDUE = "overdue"
-"""The mark of a run whose input ended so late that its steady phase holds more than the wait."""
 RESTARTED = "restarted"
 """The mark of a run in which processes of the worker began while it was to wait."""
 BY_PROC = "by-proc"

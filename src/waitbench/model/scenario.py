@@ -15,13 +15,11 @@ Samples = Sequence[Mapping[str, float]]
 NEXT_AWAKE = "next-awake"
 WINDOW = "window"
 ALARM = "alarm"
-KAFKA = "kafka"
 COMMAND = "command"
 CAPABILITIES = {
     NEXT_AWAKE: "say when a source is to be asked next",
     WINDOW: "hold items in a window of time",
     ALARM: "wake a step at a time that it asks for",
-    KAFKA: "read from an Apache Kafka broker",
     COMMAND: "run as a command that a worker file describes",
 }
 """What an environment may be able to do, each with the end of a sentence: "it cannot …"."""
@@ -75,8 +73,6 @@ class Service:
     """
     is_up: Callable[[str], bool] | None = None
     """Whether it is up, by its URL; by default, whether ``/health`` answers."""
-    is_kept: bool = False
-    """Whether it is kept up from one run to the next, because it takes long to start."""
     command: Callable[[int, Path, Path], Sequence[str]] | None = None
     """Its command line, instead of a module of ``services/``; given its port, its folder, and the
     interpreter of what is measured."""
@@ -137,8 +133,6 @@ class Family:
     """Whether a run has heavy work to do, whose CPU dwarfs that of any waiting."""
     needs: Callable[[Parameters], frozenset[str]] = field(default=lambda _parameters: frozenset())
     """Capabilities without which a revision cannot run them."""
-    portable: bool = False
-    """Whether its runs are told whole by their parameters, also to what runs no Python of ours."""
     why_senseless: Callable[[Parameters], str | None] = field(default=lambda _parameters: None)
     """Why parameters contradict each other; ``None`` where they do not."""
     counted_outside: bool = False
@@ -176,8 +170,6 @@ class Scenario:
     breaks there costs a multiple."""
     topology: Topology | None = None
     """How its processes are started, where that is part of it."""
-    across_engines: bool = False
-    """Whether it is one of those that engines are set side by side by."""
     is_own: bool = True
     """Whether it is one of ours, which report what they do; a user's dataflow need not."""
     is_observed: bool = True

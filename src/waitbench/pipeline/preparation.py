@@ -1,14 +1,13 @@
 """A valid request -> everything that measuring takes: hyperfine, environments, services."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
 
 from rich.console import Console
 
-from waitbench import engines
 from waitbench.engines.base import Engine
 from waitbench.environments import origins
 from waitbench.environments.virtualenvs import Made, Maker
@@ -46,19 +45,16 @@ class Prepared:
 
     @contextmanager
     def measuring(self, *, follows_pace: bool = False) -> Iterator[Measurer]:
-        """What measures these environments; what it keeps up meanwhile ends with the block."""
-        kept = services.ServerPool(self.request.cache)
-        with closing(kept):
-            bench = Bench(
-                environments=self.environments,
-                topology=self.request.topology,
-                cache=self.request.cache,
-                time_limit_s=self.request.time_limit_s,
-                services_python=self.services_python,
-                kept=kept,
-                instruments=self.request.instruments,
-            )
-            yield Measurer(self.hyperfine, bench, follows_pace=follows_pace)
+        """What measures these environments."""
+        bench = Bench(
+            environments=self.environments,
+            topology=self.request.topology,
+            cache=self.request.cache,
+            time_limit_s=self.request.time_limit_s,
+            services_python=self.services_python,
+            instruments=self.request.instruments,
+        )
+        yield Measurer(self.hyperfine, bench, follows_pace=follows_pace)
 
     def new_records(self, scenarios: Sequence[Scenario] | None = None) -> dict[str, Record]:
         """An empty record for each scenario, but for what could not be built.
@@ -91,7 +87,6 @@ def new_record(scenario: Scenario, context: Context) -> Record:
 
 def prepare(request: ValidRequest, progress: Console, say: PreparationLog) -> Prepared:
     """Locates or makes everything; what cannot be made is said at once."""
-    # First: a variable that names no broker is refused before anything is built.
     plans = [
         one.family.services(one.parameters)
         for one in request.here
@@ -154,9 +149,6 @@ def _made(request: ValidRequest, requirements: tuple[str, ...], say: Preparation
         specs = request.specs_of(engine)
         needed = (*engine.requirements, *(requirements if engine.runs_python else ()))
         try:
-            lack = engine.missing_prerequisite()
-            if lack is not None:
-                raise HarnessError(lack)
             found |= maker(request, engine, say, needed).make_all(specs)
         except HarnessError as error:
             if len(request.engines) == 1:
@@ -188,8 +180,6 @@ def contestant(spec: EnvironmentSpec, facts: Facts | None) -> RevisionRecord:
         engine=spec.revision.engine,
         origin=spec.origin.value,
         beside=spec.revision.beside,
-        settings=spec.revision.settings,
-        remark=engines.named(spec.revision.engine).remark(),
         commit=spec.commit,
         commit_date=spec.commit_date,
         facts=facts,

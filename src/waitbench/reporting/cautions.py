@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from waitbench.analysis.statistics import Comparison, Row
-from waitbench.model.run import BY_PROC, HARMLESS, OVERDUE, RESTARTED, UNANSWERED, UNBALANCED
+from waitbench.model.run import BY_PROC, HARMLESS, RESTARTED, UNANSWERED, UNBALANCED
 from waitbench.reporting.document import Word
 from waitbench.reporting.formats import format_count
 from waitbench.system.installation import called
@@ -12,7 +12,6 @@ from waitbench.system.installation import called
 ENOUGH_ROUNDS = 5
 """Rounds that tell a change from chance, if it is not small."""
 _ODD = {
-    OVERDUE: "the input ended late, and steady CPU has what came after the wait: compare total CPU",
     RESTARTED: "processes of it began while it was to wait: keep it from starting programs",
     UNANSWERED: "the poke was not answered, and lateness is not measured: judge the window only",
     UNBALANCED: "the CPU of its parts does not add up: trust total CPU only",

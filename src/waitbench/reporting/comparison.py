@@ -15,7 +15,6 @@ from waitbench.model.run import (
     BY_PROC,
     DISTURBED,
     HARMLESS,
-    OVERDUE,
     RESTARTED,
     UNANSWERED,
     UNBALANCED,
@@ -266,11 +265,6 @@ def _warnings(row: Row) -> Iterator[str]:
             f"in {row.marks[UNBALANCED]} of {runs} the CPU of workers, helpers and launcher does "
             "not add up"
         )
-    if OVERDUE in row.marks:
-        yield (
-            f"in {row.marks[OVERDUE]} of {runs} the input ended much later than it was due: steady "
-            "CPU has what came after the wait"
-        )
     if RESTARTED in row.marks:
         yield (
             f"in {row.marks[RESTARTED]} of {runs} processes of it began while it was to wait: it "
@@ -287,9 +281,7 @@ def _warnings(row: Row) -> Iterator[str]:
             f"from /proc, which forgets what has ended (see {called('doctor')})"
         )
     if row.identical_to and row.is_set_otherwise:
-        yield (
-            f"same build as {row.identical_to}; what differs is a setting, or a package beside it"
-        )
+        yield (f"same build as {row.identical_to}; what differs is a package beside it")
     elif row.identical_to:
         yield f"identical build: every file of its package is that of {row.identical_to}"
     elif row.same_library_as:

@@ -14,7 +14,7 @@ _BETWEEN_WORDS = re.compile(r"[-+@:/= ]")
 _ENOUGH = 0.5
 """The share of the width that whole words must fill."""
 _EXTRA = re.compile(r"[\w.-]+(==|:)[^+]+")
-"""What a revision has besides its code, such as a package's version or a knob."""
+"""What a revision has besides its code, such as a package's version."""
 
 
 def shorten(text: str, width: int) -> str:

@@ -69,7 +69,7 @@ def test_names_stand_beside_their_marks_and_on_nothing(count: int) -> None:
         assert not any(box.contains(x, y) for box in boxes for x, y in dots)
 
 
-def test_what_differs_from_another_in_its_settings_is_named_by_these() -> None:
-    labels = ["v1", "v1+awake_ms:10", "x@1", "x@1+commit:1", "v10"]
+def test_what_differs_from_another_in_its_packages_is_named_by_these() -> None:
+    labels = ["v1", "v1+a==1.0", "x@1", "x@1+b==2.0", "v10"]
     figure = draw(compared({label: steady_runs(3, factor=1 + n) for n, label in enumerate(labels)}))
-    assert notes(figure.axes[0]) == ["v1", "+awake_ms:10", "x@1", "+commit:1", "v10"]
+    assert notes(figure.axes[0]) == ["v1", "+a==1.0", "x@1", "+b==2.0", "v10"]

@@ -1,16 +1,14 @@
 """bytewax: everything that the harness knows of it, besides the workloads in dataflows/."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from types import MappingProxyType
 
 from waitbench.engines.base import (
     ADDRESSES,
     INDEX,
     Builder,
     Engine,
-    Knob,
     ReadSource,
     Start,
     Traits,
@@ -18,7 +16,7 @@ from waitbench.engines.base import (
 )
 from waitbench.engines.cargo import CargoBuilder, supports_python
 from waitbench.model.environment import Environment, Interpreter
-from waitbench.model.scenario import ALARM, KAFKA, NEXT_AWAKE, WINDOW, Scenario, Topology
+from waitbench.model.scenario import ALARM, NEXT_AWAKE, WINDOW, Scenario, Topology
 
 _RELEASE = re.compile(r"v?\d+(\.\d+)+((a|b|rc|\.dev|\.post|-alpha\.|-beta\.|-rc\.)\d+)?")
 
@@ -29,11 +27,6 @@ _NOT_BUILT_FROM = (
     ".readthedocs.*",
 )  # fmt: skip
 """What no build looks at, or only for the metadata. Not ``migrations/``, which sqlx compiles in."""
-
-_AWAKE = "awake_ms"
-"""The setting that has sources say when to be asked again: so many ms later; 0 for at once."""
-_AWAKE_VARIABLE = "BENCH_AWAKE_MS"
-"""The environment variable that tells them: dataflows/support/bytewax_api.py."""
 
 _LAUNCHER_MODULE = "launcher_module"
 """The detail that names the module whose ``-p N`` starts a local cluster: it has moved."""
@@ -50,7 +43,6 @@ class Bytewax(Engine):
     repository: str | None = "https://github.com/bytewax/bytewax.git"
     repository_variable: str | None = "BYTEWAX_REPO"
     topologies: tuple[str, ...] = ("single", "cluster", "launcher")
-    settings: Mapping[str, Knob] = MappingProxyType({_AWAKE: Knob(default="0", uses=NEXT_AWAKE)})
     smoke_test = "import bytewax.run, bytewax.dataflow"
     build_paths = (":(top)", *(f":(top,exclude,glob){one}" for one in _NOT_BUILT_FROM))
     builder: Builder = CargoBuilder(
@@ -78,12 +70,10 @@ class Bytewax(Engine):
         run_module, inputs_module = (_text(package / name) for name in ("run.py", "inputs.py"))
         launcher = "bytewax.run" if '"--processes"' in run_module else "bytewax.testing"
         operators = _text(package / "operators" / "__init__.py")
-        kafka = package / "connectors" / "kafka"
         capabilities = {
             WINDOW: True,
             NEXT_AWAKE: "def next_awake" in inputs_module,
             ALARM: "def notify_at" in operators,
-            KAFKA: kafka.is_dir() or kafka.with_suffix(".py").is_file(),
         }
         return Traits(
             capabilities=frozenset(name for name, has in capabilities.items() if has),
@@ -103,16 +93,7 @@ class Bytewax(Engine):
         launches = environment.facts.details[_LAUNCHER_MODULE] == module and topology.workers > 1
         if processes > 1 or (launches and not launched):
             arguments += ["-i", INDEX, "-a", ADDRESSES]
-        return Start(
-            arguments=(str(environment.python), *arguments),
-            processes=processes,
-            variables={
-                _AWAKE_VARIABLE: environment.settings.get(_AWAKE, self.settings[_AWAKE].default)
-            },
-        )
-
-    def remark(self) -> str:
-        return "asks a source over and over, and parks in between (from 0.16.1); keeps snapshots"
+        return Start(arguments=(str(environment.python), *arguments), processes=processes)
 
     def role(self, arguments: Sequence[str]) -> str | None:
         if "-i" in arguments[:-1]:

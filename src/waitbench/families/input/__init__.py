@@ -1,13 +1,11 @@
 """Families ``partitioned`` and ``dynamic``: workers that wait for their input.
 
-The core of this project. Engines are set side by side by what their workers do here.
+The core of this project.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from math import ceil
-from typing import TYPE_CHECKING
 
 from waitbench.families.base import FamilyModule, on_each_reading_worker, too_many_silent
 from waitbench.model.scenario import (
@@ -21,12 +19,6 @@ from waitbench.model.scenario import (
     Value,
 )
 from waitbench.system.places import DATAFLOWS
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from waitbench.reporting.document import Table
-    from waitbench.store.comparisons import Contents
 
 _PER_PARTITION = "items_per_partition"
 _PER_WORKER = "items_per_worker"
@@ -97,7 +89,6 @@ _PARTITIONED = Family(
     waits=_waits,
     works=_works,
     needs=_needs,
-    portable=True,
     why_senseless=too_many_silent,
     quick=_QUICK,
     lengthened=_lengthened,
@@ -110,7 +101,6 @@ _DYNAMIC = Family(
     waits=_waits,
     works=_works,
     needs=_needs,
-    portable=True,
     quick=_QUICK,
     lengthened=_lengthened,
 )
@@ -196,7 +186,6 @@ _COARSE: tuple[tuple[str, Topology, dict[str, Value], str], ...] = (
 )
 """End of the name, how its processes are started, what differs from the common parameters,
 purpose: what the gate asks for large rises only."""
-_ACROSS_ENGINES = ("-idle", "-long-input", "-heavy-map", "-windowed", "-ended")
 _DEFAULT_KINDS = ("", "-long-input", "-heavy-map", "-long-input-heavy-map")
 
 SCENARIOS = tuple(
@@ -207,7 +196,6 @@ SCENARIOS = tuple(
         module=DATAFLOWS / f"{family.name}.py",
         parameters={**_COMMON, **own, counted_by: count, **parameters},
         by_default=suffix in _DEFAULT_KINDS,
-        across_engines=family is _PARTITIONED and suffix in _ACROSS_ENGINES,
         quick={
             "-long-input": {counted_by: _QUICKER},
             "-scheduled": {counted_by: _QUICKER},
@@ -234,18 +222,4 @@ SCENARIOS = tuple(
 )
 
 
-def _tables(contents: Contents) -> Sequence[Table]:
-    from waitbench.families.input.side_by_side import SIDE_BY_SIDE
-    from waitbench.reporting import side_by_side
-
-    return side_by_side.tables(contents, SIDE_BY_SIDE)
-
-
-def _figures(contents: Contents) -> Mapping[str, Figure]:
-    from waitbench.families.input.side_by_side import SIDE_BY_SIDE
-    from waitbench.reporting.charts import plane
-
-    return plane.figures(contents, SIDE_BY_SIDE)
-
-
-MODULE = FamilyModule(scenarios=SCENARIOS, tables=_tables, figures=_figures)
+MODULE = FamilyModule(scenarios=SCENARIOS)

@@ -131,7 +131,6 @@ def _family(worker: WorkerFile) -> Family:
         if waits and not worker.poke
         else {},
         without=NOT_OF_COMMANDS if waits else NOT_UNTIL_EXIT,
-        portable=True,
         counted_outside=True,
         lengthened=_lengthened,
     )

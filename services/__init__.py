@@ -1,1 +1,0 @@
-"""Servers that workloads talk to. The harness runs them, but they can be run by hand."""

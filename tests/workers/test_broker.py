@@ -1,0 +1,72 @@
+"""The broker of the worker files in workers/kafka: what it takes, and how a topic is made."""
+
+import os
+import socket
+import struct
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from waitbench.system.places import WORKERS
+
+BROKER = WORKERS / "kafka" / "broker.py"
+ALREADY_EXISTS, INVALID_REPLICATION = 36, 38
+
+
+def run(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Runs the script to its end."""
+    return subprocess.run(
+        [sys.executable, str(BROKER), *arguments],
+        capture_output=True, text=True, timeout=60, check=False, env={**os.environ, **variables},
+    )  # fmt: skip
+
+
+def test_what_a_broker_lacks_is_named_with_what_installs_it(tmp_path: Path) -> None:
+    java = tmp_path / "java"
+
+    def complaint() -> str:
+        done = run(
+            "serve", "1", str(tmp_path), PATH=str(tmp_path), WAITBENCH_CACHE=str(tmp_path / "cache")
+        )
+        assert done.returncode == 1
+        assert "apt-get install openjdk-17-jre-headless maven" in done.stderr
+        return done.stderr
+
+    assert "needs Java, and there is none" in complaint()
+    java.write_text("#!/bin/sh\necho 'openjdk version \"11.0.1\"' >&2\n")
+    java.chmod(0o755)
+    assert "needs Java 17 or later, and this is 11" in complaint()
+    java.write_text("#!/bin/sh\necho 'openjdk version \"21.0.1\"' >&2\n")
+    assert "Maven (mvn) fetches Kafka, and there is none" in complaint()
+
+
+@pytest.mark.parametrize(
+    ("code", "returns"), [(0, 0), (ALREADY_EXISTS, 0), (INVALID_REPLICATION, 1)]
+)
+def test_a_topic_is_asked_for_in_kafkas_protocol(code: int, returns: int) -> None:
+    seen: list[bytes] = []
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def answer() -> None:
+            connection, _ = server.accept()
+            with connection, connection.makefile("rb") as file:
+                seen.append(file.read(struct.unpack(">i", file.read(4))[0]))
+                topic = struct.pack(">h8shh", 8, b"messages", code, -1)
+                body = struct.pack(">iii", 1, 0, 1) + topic
+                connection.sendall(struct.pack(">i", len(body)) + body)
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        done = run("topic", str(server.getsockname()[1]))
+        thread.join()
+    assert done.returncode == returns, done.stderr
+    assert b"messages" in seen[0]
+
+
+def test_without_a_broker_there_is_no_topic() -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        assert run("topic", str(free.getsockname()[1])).returncode == 1

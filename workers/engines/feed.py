@@ -1,0 +1,39 @@
+"""Passes each line of a client to all others: feed.py PORT. ``feed.py PORT send`` sends one."""
+
+import select
+import socket
+import sys
+from contextlib import suppress
+
+ADDRESS = ("127.0.0.1", int(sys.argv[1]))
+
+
+def send() -> None:
+    """Sends one line."""
+    with socket.create_connection(ADDRESS) as connection:
+        print("sent", flush=True)
+        connection.sendall(b"hello\n")
+
+
+def serve() -> None:
+    """Blocks until a client connects, sends or leaves."""
+    with socket.create_server(ADDRESS) as server:
+        clients: list[socket.socket] = []
+        while True:
+            for one in select.select([server, *clients], [], [])[0]:
+                if one is server:
+                    clients.append(server.accept()[0])
+                    continue
+                data = b""
+                with suppress(OSError):
+                    data = one.recv(4096)
+                for other in clients:
+                    with suppress(OSError):
+                        if other is not one:
+                            other.sendall(data)
+                if not data:
+                    clients.remove(one)
+                    one.close()
+
+
+send() if sys.argv[2:] == ["send"] else serve()
