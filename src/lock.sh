@@ -18,5 +18,4 @@ lock() {
 lock requirements "$@"
 # The next one goes into a virtualenv together with the first.
 lock requirements-dev --constraints requirements.txt "$@" &
-lock services/requirements "$@" &
 for job in $(jobs -p); do wait "$job"; done

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ import runner
 from tests.conftest import Compare
 from tests.records import make_record
 from waitbench.analysis import statistics
-from waitbench.analysis.idle import IdleCost, idle_costs
+from waitbench.analysis.idle import IdleCost, Price, idle_costs
 from waitbench.commands.workers import FOLDER, Row, Sitting, _put_into, _require_table
 from waitbench.engines import worker_file
 from waitbench.families.worker import METRICS as OF_WORKERS
@@ -228,3 +229,15 @@ def test_what_fails_is_said_in_its_row_and_the_others_are_measured(
     assert "start/steady" not in done.stdout + done.stderr, "no table of each worker"
     found = json.loads((tmp_path / "results" / "calm" / "calm.json").read_text())
     assert len(found["results"][0]["measurements"]) == 1
+
+
+def test_money_is_a_column_where_a_price_is_given() -> None:
+    rows = (
+        Row(worker="dear", version="1", cost=costing(0.04), remark="odd"),
+        Row(worker="broken", version="2"),
+    )
+    priced = replace(sitting_of(*rows), price=Price.parse("$0.04/core-hour"))
+    table = priced.table()
+    assert [one.text for one in table.headings[-2:]] == ["money a month", "remark"]
+    assert [row[-2:] for row in table.rows] == [("$0.58", "odd"), ("–", "")]
+    assert "money" not in render_table(sitting_of(*rows).table())

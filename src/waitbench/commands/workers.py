@@ -10,7 +10,7 @@ from typing import Annotated, Optional
 import typer
 
 from waitbench.analysis import statistics
-from waitbench.analysis.idle import IdleCost, idle_cost
+from waitbench.analysis.idle import IdleCost, Price, idle_cost
 from waitbench.commands import options
 from waitbench.engines import worker_file
 from waitbench.families import selection
@@ -27,6 +27,7 @@ from waitbench.pipeline.request import Request
 from waitbench.reporting.console import make_console, print_tables
 from waitbench.reporting.document import Heading, Table
 from waitbench.reporting.formats import NOTHING
+from waitbench.reporting.idle import format_money
 from waitbench.reporting.markdown import render_table
 from waitbench.store import folders
 from waitbench.system import endings, files
@@ -77,6 +78,7 @@ def workers(
         ),
     ] = [],
     python: options.Python = None,
+    price: options.CorePrice = None,
     markdown: Annotated[
         Optional[Path],
         typer.Option(
@@ -122,17 +124,24 @@ def workers(
         plot=False,
         output=Output(quiet=quiet, as_json=False, progress_only=True),
     )
-    sitting = Sitting(comparing=comparing, settings=settings, python=python, results=results)
+    sitting = Sitting(
+        comparing=comparing,
+        settings=settings,
+        python=python,
+        results=results,
+        price=options.units(price).price,
+    )
     try:
         for one in given:
             sitting.measure(one)
     except endings.Ended:
         print_tables([sitting.table()], make_console(stderr=True))
         raise
-    table = sitting.table()
-    print_tables([table], make_console())
+    print_tables([sitting.table()], make_console())
     if markdown is not None:
-        files.write_text(markdown, _put_into(markdown, render_table(table)))
+        # Without money, as its rows are put beside those of other sessions.
+        without = replace(sitting, price=None)
+        files.write_text(markdown, _put_into(markdown, render_table(without.table())))
     raise typer.Exit(ExitCode.FAILED if sitting.has_failures else ExitCode.OK)
 
 
@@ -175,6 +184,7 @@ class Sitting:
     settings: Sequence[str]
     python: str | None
     results: Path | None
+    price: Price | None = None
     has_failures: bool = False
     rows: list[Row] = field(default_factory=list)
 
@@ -211,12 +221,24 @@ class Sitting:
     def table(self) -> Table:
         """All of them so far, the dearest first; those that failed at the end."""
         rows = sorted(self.rows, key=lambda row: -1.0 if row.share is None else row.share)[::-1]
-        has_remarks = any(row.remark for row in rows)
+        header: list[str | Heading] = [*HEADER]
+        cells = [list(row.cells) for row in rows]
+        if self.price is not None:
+            header.append(Heading("money a month", short="money\na month", is_left=False))
+            for row, shown in zip(rows, cells, strict=True):
+                cost = row.cost
+                shown.append(
+                    NOTHING if cost is None else format_money(cost.money(self.price), self.price)
+                )
+        if any(row.remark for row in rows):
+            header.append(Heading("remark"))
+            for row, shown in zip(rows, cells, strict=True):
+                shown.append(row.remark)
         return Table(
             title="What an idle worker costs",
-            header=(*HEADER, Heading("remark")) if has_remarks else HEADER,
+            header=tuple(header),
             names=2,
-            rows=tuple((*row.cells, row.remark) if has_remarks else row.cells for row in rows),
+            rows=tuple(map(tuple, cells)),
         )
 
 

@@ -54,8 +54,7 @@ def record(scenario: Scenario, label: str, bench: Bench) -> Why:
     asked = scenario.lasting(_LEARNED_S + counted_s + _LOOKED_S + _SPARE_S)
     if not scenario.family.counted_outside:
         counted_s = min(counted_s, asked.expected_s / 3)
-    engine = engines.named(bench.environments[label].engine)
-    times = _Times(_LEARNED_S + engine.startup_s, _SETTLES_S, counted_s)
+    times = _Times(_LEARNED_S, _SETTLES_S, counted_s)
     watch = _watch(asked, label, bench, times)
     if watch.was_cut_short and watch.lived_s >= _WORTH_AGAIN_S:
         again = _watch(asked, label, bench, watch.times_that_fit())
