@@ -63,9 +63,6 @@ SHORTENED: Mapping[str, str] = {
     "./compare.sh v0.20.1 v0.21.1 --dataflow mine.py:flow": (
         "./compare.sh v0.20.1 v0.21.1 --dataflow mine.py:flow --rounds 2"
     ),
-    "./compare.sh v0.20.1 v0.21.1 --dataflow mine.py:flow --after 2 --for 10": (
-        "./compare.sh v0.20.1 v0.21.1 --dataflow mine.py:flow --after 2 --for 4 --rounds 2"
-    ),
     "./compare.sh v0.18.2 v0.21.1 --scan partitions=1,16,256": (
         "./compare.sh v0.18.2 v0.21.1 --scan partitions=1,16,256 --rounds 1"
     ),

@@ -117,7 +117,6 @@ def test_a_service_that_is_not_there_is_no_figure(
     [
         (("--scenario", "dynamic"), "--scenario 'dynamic' matches none of: mine"),
         (("--set", "interval=1"), "set window=SECONDS"),
-        (("--after", "1"), "--after and --for go with --dataflow"),
     ],
 )
 def test_what_does_not_go_with_a_worker_is_refused(

@@ -248,8 +248,8 @@ def test_what_lacks_the_parameter_is_left_out_of_a_scan() -> None:
 def test_the_name_in_braces_is_filled_in_the_call_of_a_users_dataflow(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text("def get_flow(n):\n    pass\n")
     scan = Scan.parse("n=1:4")
-    chosen = selection.scanned_calls(f"{tmp_path}/mine.py:get_flow({{n}})", scan, (1.0, 2.0))
+    chosen = selection.scanned_calls(f"{tmp_path}/mine.py:get_flow({{n}})", scan)
     assert [one.call for one in chosen] == ["get_flow(1)", "get_flow(2)", "get_flow(4)"]
     assert [one.name for one in chosen] == ["mine@n=1", "mine@n=2", "mine@n=4"]
     with pytest.raises(UsageError, match=r"write \{n\} where it belongs"):
-        selection.scanned_calls(f"{tmp_path}/mine.py:get_flow(1)", scan, None)
+        selection.scanned_calls(f"{tmp_path}/mine.py:get_flow(1)", scan)

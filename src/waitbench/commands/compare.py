@@ -67,22 +67,6 @@ def compare(
             metavar="FILE.py:CALL", help="Measure a dataflow of yours, instead of the scenarios."
         ),
     ] = None,
-    after: Annotated[
-        Optional[float],
-        typer.Option(
-            metavar="SECONDS",
-            help="With --for: the dataflow of yours is judged only after so long, and then ended.",
-        ),
-    ] = None,
-    for_: Annotated[
-        Optional[float],
-        typer.Option(
-            "--for",
-            metavar="SECONDS",
-            help="For how long the dataflow of yours is judged, counted from outside."
-            "\n\nIt need never end. Default with --after: 10.",
-        ),
-    ] = None,
     gate: options.GateDefaults = False,
     fail_on: options.FailOn = [],
     fail_fast: options.FailFast = False,
@@ -163,7 +147,6 @@ def compare(
         request,
         revisions=tuple(revisions or ()),
         dataflow=dataflow,
-        window=_window(dataflow, after, for_),
         origin=origin,
         instrumented=instruments,
         required_metrics=asked.needs,
@@ -193,16 +176,3 @@ def compare(
     shared = tuple(options.as_typed(context, besides=_OF_THE_WHOLE))
     on_dask = OnDask(comparing=comparing, address=on, options=shared, accepted=accepted)
     raise typer.Exit(on_dask.compare(asked_for))
-
-
-def _window(
-    dataflow: str | None, after_s: float | None, for_s: float | None
-) -> tuple[float, float] | None:
-    """After how many seconds a dataflow is judged, and for how many."""
-    if after_s is None and for_s is None:
-        return None
-    if dataflow is None:
-        raise UsageError(
-            "--after and --for go with --dataflow; of a worker, its file says settled and window."
-        )
-    return (2.0 if after_s is None else after_s, 10.0 if for_s is None else for_s)

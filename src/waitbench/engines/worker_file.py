@@ -36,9 +36,7 @@ METRICS = "metrics"
 
 _OF_A_SERVICE = ("port", "folder")
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,30}")
-_TAKEN = {
-    REVISION, PORT, FOLDER, PYTHON, HERE, METRICS, *TOPOLOGY, "window", "file", "sha256", "after",
-}  # fmt: skip
+_TAKEN = {REVISION, PORT, FOLDER, PYTHON, HERE, METRICS, *TOPOLOGY, "window", "file", "sha256"}
 """What no parameter of a worker may be called."""
 _QUOTED = re.compile(r"""'[^']*'|"(?:\\.|[^"\\])*"|\\.""")
 _SHELL = re.compile(r"(?:^|(?<=\s))(?:[|&;]+|&?\d*[<>]\S*)(?=\s|$)|(?<=\S)[;&](?=\s|$)")

@@ -4,7 +4,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
@@ -15,7 +15,6 @@ from waitbench.execution.services import URL_VARIABLE, Running, running
 from waitbench.model.environment import Environment
 from waitbench.model.metrics import Instruments
 from waitbench.model.scenario import CAPABILITIES, Scenario, Topology
-from waitbench.model.worker import Condition, Words, WorkerFile
 from waitbench.system import locks, variables
 from waitbench.system.confinement import run_alone
 from waitbench.system.counters import TreeCounters, answering, hits_of
@@ -169,8 +168,6 @@ class Bench:
                 engine, environment = self._engine(label), self.environments[label]
                 start = engine.start(environment, scenario, scenario.started_as(self.topology))
                 outside = scenario.family.counted_outside
-                if outside and start.worker is None:
-                    start = replace(start, worker=_as_worker(start, scenario))
                 yield ReadyRun(
                     folder=folder,
                     # Where the user's own files are, if the dataflow names any.
@@ -229,23 +226,6 @@ class Bench:
         return ClockSampler(_PERIOD_OF_ONE_NS if alone else _PERIOD_OF_MORE_NS)
 
 
-def _as_worker(start: Start, scenario: Scenario) -> Mapping[str, object]:
-    """What the launcher of commands is told of what an engine would start itself.
-
-    It is judged in a window, and ended after that.
-    """
-    after_s, window_s = (float(scenario.parameters[name]) for name in ("after", "window"))
-    worker = WorkerFile(
-        name=scenario.name,
-        path=scenario.module,
-        sha256="",
-        command=Words(start.arguments),
-        ready=Condition(seconds=after_s),
-        settled=Condition(seconds=0.0),
-        window_s=window_s,
-    )
-    # Where the user's own files are, if the dataflow names any.
-    return {**worker.as_plain(), "python": "", "revision": "", "cwd": str(Path.cwd())}
 
 
 def _command(environment: Environment, start: Start, folder: Path) -> tuple[str, ...]:

@@ -40,8 +40,7 @@ class Beside:
         """Knows what one of several copies of a worker needs, which have folders of their own."""
         self.run = run
         self.plain = plain
-        work = run / (f"work-{copy}" if copy else "work")
-        self.folder = Path(plain["cwd"]) if "cwd" in plain else work
+        self.folder = run / (f"work-{copy}" if copy else "work")
         self.services: Mapping[str, Any] = json.loads(os.environ.get(SERVICES) or "{}")
         self.values = {
             "folder": str(self.folder),

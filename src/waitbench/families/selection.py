@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from waitbench.families import ALL
-from waitbench.families.worker.scenarios import in_a_window, scenarios_of
+from waitbench.families.worker.scenarios import scenarios_of
 from waitbench.model.errors import UsageError
 from waitbench.model.scan import TOPOLOGY, Scan
 from waitbench.model.scenario import Family, Scenario, Value
@@ -90,9 +90,7 @@ def scanned(
     return tuple(one for of_scenario in found.values() for one in of_scenario)
 
 
-def scanned_calls(
-    text: str, scan: Scan, window: tuple[float, float] | None
-) -> tuple[Scenario, ...]:
+def scanned_calls(text: str, scan: Scan) -> tuple[Scenario, ...]:
     """A user's own dataflow, with each value of a scan where the call has its name in braces.
 
     Raises ``UsageError``.
@@ -104,8 +102,7 @@ def scanned_calls(
             f"flow.py:get_flow({place})."
         )
     return tuple(
-        at_value(of_user(text.replace(place, str(value)), window), scan, value)
-        for value in scan.values
+        at_value(of_user(text.replace(place, str(value))), scan, value) for value in scan.values
     )
 
 
@@ -145,10 +142,8 @@ def of_worker(
     return chosen
 
 
-def of_user(text: str, window: tuple[float, float] | None = None) -> Scenario:
+def of_user(text: str) -> Scenario:
     """The scenario of a user's own dataflow, ``FILE.py:CALL``; the call is ``flow`` by default.
-
-    With a window it is judged only after so many seconds, for so many more.
 
     It is validated as far as a file can be without running it. Raises ``UsageError``.
     """
@@ -193,7 +188,7 @@ def of_user(text: str, window: tuple[float, float] | None = None) -> Scenario:
             "Python may import in its place. Call yours otherwise."
         )
     taken = {scenario.name for scenario in ALL}
-    found = Scenario(
+    return Scenario(
         # One name in files and tables; what is measured is known by its parameters.
         name=f"{path.stem}-of-yours" if path.stem in taken else path.stem,
         purpose=f"your dataflow {text}",
@@ -208,7 +203,6 @@ def of_user(text: str, window: tuple[float, float] | None = None) -> Scenario:
         is_own=False,
         is_observed=is_observed,
     )
-    return found if window is None else in_a_window(found, *window)
 
 
 def _split(text: str) -> tuple[str, str]:

@@ -118,8 +118,6 @@ class Request:
     processes: int
     workers: int
     dataflow: str | None = None
-    window: tuple[float, float] | None = None
-    """After how many seconds the dataflow is judged, and for how many; else from end to end."""
     worker: str | None = None
     """The worker file, where what is measured is a command."""
     origin: OriginChoice
@@ -316,7 +314,7 @@ def _scenarios(
             "--set changes this project's scenarios; parameters of your own dataflow go into its "
             "call."
         )
-    own = selection.of_user(request.dataflow, request.window)
+    own = selection.of_user(request.dataflow)
     if not request.scenarios:
         return (own,)
     return (*selection.select(request.scenarios, (), quick=quick), own)
@@ -351,7 +349,7 @@ def _scanned(
     elif request.dataflow is not None:
         if request.scenarios or request.settings:
             raise UsageError("--scan with --dataflow: leave out --scenario (-s) and --set.")
-        found = selection.scanned_calls(request.dataflow, scan, request.window)
+        found = selection.scanned_calls(request.dataflow, scan)
     else:
         found = selection.scanned(request.scenarios, request.settings, scan, quick=quick)
     if scan.parameter not in TOPOLOGY:

@@ -1,9 +1,8 @@
-"""A worker file -> its scenarios; a window of a user's dataflow -> its scenario."""
+"""A worker file -> its scenarios."""
 
 import shutil
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from waitbench.families.worker import (
@@ -14,7 +13,7 @@ from waitbench.families.worker import (
     metrics_of_service,
     written,
 )
-from waitbench.model.errors import HarnessError, UsageError
+from waitbench.model.errors import HarnessError
 from waitbench.model.metrics import BY_NAME, NOT_OF_COMMANDS, Metric
 from waitbench.model.placeholders import filled
 from waitbench.model.scenario import (
@@ -30,7 +29,6 @@ from waitbench.model.worker import Condition, ServiceFile, WorkerFile
 from waitbench.system.ports import is_listened_to
 
 WINDOW = "window"
-MOST_S = 3600.0
 NAME = "worker"
 _USUAL_S, _MOST_S = 30.0, 600.0
 """How long what ends by itself usually takes, for the time left, and may take."""
@@ -143,31 +141,6 @@ def _plan(worker: WorkerFile, parameters: Parameters) -> ServicePlan:
     return ServicePlan(
         services=tuple(_service(name, one, here, filling) for name, one in worker.services.items())
     )
-
-
-def in_a_window(scenario: Scenario, after_s: float, window_s: float) -> Scenario:
-    """A dataflow of the user's that is judged in a window, and ended after it."""
-    for name, value in (("--after", after_s), ("--for", window_s)):
-        if not 0 < value <= MOST_S:
-            raise UsageError(
-                f"{name} {value:g}: must be above zero, and at most {MOST_S:g} seconds."
-            )
-    lasts_s = after_s + window_s + 1.0
-    family = Family(
-        name=scenario.family.name,
-        items=scenario.family.items,
-        lasts_s=lambda _parameters: lasts_s,
-        longest_s=lambda _parameters: lasts_s + 10.0,
-        metrics=METRICS,
-        metrics_of=_metrics_of,
-        waits=lambda _parameters: True,
-        lacks=dict.fromkeys(_LATENESS, "a worker file with [poke] says how"),
-        without=NOT_OF_COMMANDS,
-        counted_outside=True,
-        lengthened=_lengthened,
-    )
-    parameters = {**scenario.parameters, "after": after_s, WINDOW: window_s}
-    return replace(scenario, family=family, parameters=parameters, is_observed=True)
 
 
 def _lengthened(parameters: Parameters, seconds: float) -> Parameters:
