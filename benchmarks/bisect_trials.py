@@ -117,7 +117,7 @@ def search(repository: Path, results: Path) -> float:
     command = [
         sys.executable, str(ROOT / "tests" / "runner_with_standin.py"), "bisect",
         f"standin@{listed[0]}", f"standin@{listed[-1]}", "--repo", str(repository),
-        "-s", "dynamic", "--fail-on", "cpu:10%", "--max-rounds", "100", "--quiet",
+        "-s", "dynamic", "--fail-on", "cpu:10%", "--rounds", "100", "--quiet",
         "--results", str(results), *(["--resume"] if results.exists() else []),
     ]  # fmt: skip
     begun = time.monotonic()

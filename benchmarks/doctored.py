@@ -43,7 +43,7 @@ SHOWN = (
     "wakeups", "syscalls", "steady", "steady-user", "steady-system", "cpu", "cpu-startup",
     "cpu-shutdown", "cpu-helpers", "startup", "shutdown", "latency-p50", "rss",
 )  # fmt: skip
-CHECKED = ("--gate", "--max-rounds", "6", *(part for name in WAITING for part in ("-s", name)))
+CHECKED = ("--gate", "--rounds", "6", *(part for name in WAITING for part in ("-s", name)))
 """Options of the comparisons that only measure."""
 
 PACKAGE = "bytewax/__init__.py"

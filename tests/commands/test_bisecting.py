@@ -9,7 +9,7 @@ import pytest
 from tests.bisect_repository import Plan
 from tests.conftest import Compare, Planned, written
 
-ENDS = ("-s", "dynamic", "--fail-on", "cpu:50%", "--max-rounds", "12")
+ENDS = ("-s", "dynamic", "--fail-on", "cpu:50%", "--rounds", "12")
 pytestmark = pytest.mark.integration
 
 

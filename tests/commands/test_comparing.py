@@ -118,7 +118,7 @@ def test_a_candidate_that_was_never_measured_does_not_pass_the_gate(
     verdict = json.loads((results / "verdict.json").read_text())
     assert (verdict["outcome"], verdict["not_measured"]) == ("not measured", 1)
     assert 'errors="2"' in (results / "verdict.xml").read_text()
-    # The baseline is not measured on, to --max-rounds, for nothing.
+    # The baseline is not measured on, to --rounds, for nothing.
     measured = [row for row in rows(results) if row["outcome"] == "ok"]
     assert len(measured) <= 2
 
@@ -163,7 +163,7 @@ def test_the_gate_times_the_cpus_of_what_waits_and_a_plain_comparison_does_not(
     revisions = [standin.revision(tmp_path / name, "sleep 0.3", label=name) for name in "ab"]
     paced = {}
     for kind, options in (
-        ("gate", ["--fail-on", "cpu:1000%", "--max-rounds", "6"]),
+        ("gate", ["--fail-on", "cpu:1000%", "--rounds", "6"]),
         ("plain", ["--rounds", "1"]),
     ):
         folder = tmp_path / kind

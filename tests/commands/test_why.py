@@ -99,7 +99,7 @@ def test_a_search_shows_it_for_the_culprit_and_what_was_before(
     folder, ids = written(tmp_path_factory, Plan(commits=4, cpu_s=0.1, culprits={2: 3}))
     done = run_compare(
         f"standin@{ids[0]}", f"standin@{ids[3]}", "--repo", folder, "-s", "dynamic",
-        "--fail-on", "cpu:50%", "--max-rounds", "12", "--results", tmp_path / "found",
+        "--fail-on", "cpu:50%", "--rounds", "12", "--results", tmp_path / "found",
         "--why", "--json", command="bisect",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

@@ -36,8 +36,7 @@ _PATHS = (
 )  # fmt: skip
 _OPTIONS: Mapping[str, Sequence[str]] = {
     **dict.fromkeys(
-        ("--rounds", "--processes", "-p", "--workers", "--max-rounds", "--budget", "--time-limit",
-         ), _NUMBERS),
+        ("--rounds", "--processes", "-p", "--workers", "--budget", "--time-limit"), _NUMBERS),
     **dict.fromkeys(
         ("--dataflow", "--results", "--repo", "--python"), _PATHS),
     **dict.fromkeys(

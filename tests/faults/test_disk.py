@@ -13,7 +13,7 @@ pytestmark = pytest.mark.integration
 
 TOO_LARGE = ("comparison.json", "dynamic.json", "dynamic.png")
 """Files in the order in which they are written, each larger than those before it."""
-GATE = ("--fail-on", "cpu:1000%", "--max-rounds", "6")
+GATE = ("--fail-on", "cpu:1000%", "--rounds", "6")
 
 
 @contextmanager

@@ -98,7 +98,7 @@ def test_noise_is_remarked_with_the_rise_that_is_possible(unclear: GateVerdict) 
         "new in waiting, system:10%: inconclusive after 5 rounds. A rise of up to "
         f"{(judgement.high - 1) * 100:.0f} % is possible."
     )
-    assert how == "--max-rounds or --budget allow more rounds, --full has longer runs."
+    assert how == "--rounds or --budget allow more rounds, --full has longer runs."
     worst = replace(unclear, judgements=(replace(judgement, high=500.0, ratio=1.0),))
     assert "A rise of more than 1000 % is possible." in texts.remarks(worst)[0]
     given_up = replace(unclear, judgements=(replace(judgement, hopeless=True),))

@@ -93,11 +93,9 @@ def bisect(
     commits: Annotated[
         bool, typer.Option("--commits", help="Only commits, all built here.")
     ] = False,
-    max_rounds: Annotated[
+    rounds: Annotated[
         int,
-        typer.Option(
-            "--max-rounds", metavar="N", help="A step stays inconclusive after so many rounds."
-        ),
+        typer.Option(metavar="N", help="A step stays inconclusive after so many rounds."),
     ] = 30,
     budget: Annotated[
         float,
@@ -130,7 +128,7 @@ def bisect(
     """
     if releases and commits:
         raise UsageError("--releases and --commits: one kind only, or neither for both.")
-    criterion = _criterion(fail_on, max_rounds, request.worker)
+    criterion = _criterion(fail_on, rounds, request.worker)
     asked_for = replace(
         request,
         revisions=(good, bad),
@@ -143,7 +141,7 @@ def bisect(
         only=Grain.RELEASES if releases else Grain.COMMITS if commits else None,
         full=full,
         why=why_,
-        most_rounds=gating.last_look(max_rounds),
+        most_rounds=gating.last_look(rounds),
         budget_s=budget,
         results=results,
         resume=resume,
@@ -154,10 +152,10 @@ def bisect(
     raise typer.Exit(bisecting.bisect(asked_for))
 
 
-def _criterion(text: str, max_rounds: int, worker: str | None) -> Criterion:
+def _criterion(text: str, most_rounds: int, worker: str | None) -> Criterion:
     """Raises ``UsageError`` for what a search cannot heed."""
     known = gating.metrics_known(worker)
-    (criterion,) = gating.read_criteria([text], max_rounds, defaults=False, metrics=known)
+    (criterion,) = gating.read_criteria([text], most_rounds, defaults=False, metrics=known)
     if criterion.floor or criterion.alone or criterion.together:
         raise UsageError(f"--fail-on {text!r}: a search takes METRIC:PERCENT% only.")
     return criterion

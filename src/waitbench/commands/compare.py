@@ -44,6 +44,7 @@ _OF_THE_WHOLE = (
     "origin", "python", "repo",
 )  # fmt: skip
 """What --on sees to itself: shares are given every other option as it was typed."""
+ROUNDS, GATE_ROUNDS = 5, 30
 
 
 @with_request_options
@@ -60,7 +61,16 @@ def compare(
     context: typer.Context,
     request: Request,
     scan: options.Scanned = None,
-    rounds: options.Rounds = 5,
+    rounds: Annotated[
+        Optional[int],
+        typer.Option(
+            metavar="N",
+            help="Runs of each revision in each scenario, after one warm-up; with a gate, the most."
+            "\n\nIn balanced order. The gate looks after 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, "
+            "40 … of them and leaves open what is open at the end; nothing fails before the sixth.",
+            show_default=f"{ROUNDS}, with a gate {GATE_ROUNDS}",
+        ),
+    ] = None,
     dataflow: Annotated[
         Optional[str],
         typer.Option(
@@ -70,7 +80,6 @@ def compare(
     gate: options.GateDefaults = False,
     fail_on: options.FailOn = [],
     fail_fast: options.FailFast = False,
-    max_rounds: options.MostRounds = 30,
     budget: Annotated[
         float,
         typer.Option(
@@ -134,9 +143,10 @@ def compare(
 ) -> None:
     """Build an environment for each revision, measure them side by side, tabulate, chart."""
     known = gating.metrics_known(request.worker)
+    most_rounds = GATE_ROUNDS if rounds is None else rounds
     asked = Gate(
-        criteria=gating.read_criteria(fail_on, max_rounds, defaults=gate, metrics=known),
-        most_rounds=gating.last_look(max_rounds),
+        criteria=gating.read_criteria(fail_on, most_rounds, defaults=gate, metrics=known),
+        most_rounds=gating.last_look(most_rounds),
         budget_s=budget,
         inconclusive_passes=inconclusive is Inconclusive.PASS,
         fail_fast=fail_fast,
@@ -156,7 +166,7 @@ def compare(
     )
     comparing = Comparing(
         gate=asked,
-        rounds=rounds,
+        rounds=ROUNDS if rounds is None else rounds,
         quick=(asked.is_on or scan is not None) and not full,
         extras=Extras(why=why),
         results=results,

@@ -155,16 +155,6 @@ FailFast = Annotated[
     bool,
     typer.Option("--fail-fast", help="The gate measures no more as soon as anything has failed."),
 ]
-MostRounds = Annotated[
-    int,
-    typer.Option(
-        "--max-rounds",
-        metavar="N",
-        help="The gate leaves a question open after so many rounds.\n\n"
-        "It looks after 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40 … of them; nothing fails before "
-        "the sixth.",
-    ),
-]
 Full = Annotated[
     bool,
     typer.Option(

@@ -209,7 +209,7 @@ def read_criteria(
     if found and most_rounds < sequential.FIRST_ALARM:
         fewest = sequential.FIRST_ALARM
         raise UsageError(
-            f"--max-rounds {most_rounds}: must be at least {fewest}: with fewer nothing can fail."
+            f"--rounds {most_rounds}: must be at least {fewest}: with fewer nothing can fail."
         )
     return tuple(dict.fromkeys(found))
 

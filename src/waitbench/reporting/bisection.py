@@ -135,7 +135,7 @@ def _open(searched: Searched, stage: Stage, last: StepAnswer) -> str:
     if last.verdict is StepVerdict.INCONCLUSIVE:
         return (
             f"From {good} to {bad}: inconclusive after {last.rounds} rounds{_detectable(last)}. "
-            "More rounds (--max-rounds) or longer runs (--full) may tell."
+            "More rounds (--rounds) or longer runs (--full) may tell."
         )
     return f"From {good} to {bad}: not searched to the end."
 

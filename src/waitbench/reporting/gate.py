@@ -345,7 +345,7 @@ def _about_open(verdict: GateVerdict) -> list[str]:
         ]
     said = [_about_noise(judgement) for judgement in verdict.open]
     if any(judgement.rounds for judgement in verdict.open):
-        said.append("--max-rounds or --budget allow more rounds, --full has longer runs.")
+        said.append("--rounds or --budget allow more rounds, --full has longer runs.")
     return said
 
 
