@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Lets the kernel count and sample for everybody on this machine, by sudo where it needs no password; for runners of
+# Lets the kernel count for everybody on this machine, by sudo where it needs no password; for runners of
 # continuous integration. "put-back" undoes what was done before.
 #   src/allow-counting.sh                What it changes is written to $GITHUB_OUTPUT, if there is one.
 #   src/allow-counting.sh put-back       PARANOID, MOUNTED and MODES say what there was: the outputs of the first.
@@ -20,7 +20,7 @@ fi
 allow() {
   local refused=": ./waitbench doctor says what is not measured then." paranoid path mode part modes=""
   if ! sudo -n true 2>/dev/null; then
-    notice "No sudo without a password, so the kernel may refuse to count and to sample$refused"
+    notice "No sudo without a password, so the kernel may refuse to count$refused"
     return
   fi
   paranoid=$(sysctl -n kernel.perf_event_paranoid 2>/dev/null || true)

@@ -7,7 +7,7 @@ import pytest
 
 from tests.actions import ACTION, outputs_in, run_script, step_named
 
-ALLOW, PUT_BACK = "Let the kernel count and sample", "Put the kernel's settings back"
+ALLOW, PUT_BACK = "Let the kernel count", "Put the kernel's settings back"
 FAKES = {
     "sudo": '[ -e "$STATE/no-sudo" ] && exit 1; shift; exec "$@"',
     "sysctl": """

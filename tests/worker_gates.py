@@ -74,8 +74,6 @@ class Behaviour:
             "time_cpu": startup_s + steady_s + shutdown_s,
             "time_cpu_startup": startup_s,
             "time_cpu_steady": steady_s,
-            "time_user_steady": 0.6 * steady_s,
-            "time_system_steady": 0.4 * steady_s,
             "time_cpu_shutdown": shutdown_s,
             "time_cpu_running": steady_s + shutdown_s,
             "time_startup": SETTLED_AFTER_S,
@@ -103,7 +101,7 @@ def gates_of(folder: Path, candidate: Behaviour, count: int = 1) -> Counter[Gate
 def _gate_of(scenario: Scenario, candidate: Behaviour, random: Random) -> GateOutcome:
     """What a gate by the default criteria comes to."""
     window_s = float(scenario.parameters["window"])
-    instruments = Instruments(tracepoint=0, sampler=True)
+    instruments = Instruments(tracepoint=0)
     gate = Gate(criteria=DEFAULTS, most_rounds=last_look(MOST_ROUNDS), fail_fast=True)
     gate = gate.supported_by(instruments, [scenario])
     records = {scenario.name: new_record(scenario, context(["base", "new"]))}

@@ -13,7 +13,7 @@ from waitbench import engines
 from waitbench.commands import doctor
 from waitbench.commands.doctor import Finding
 from waitbench.model.environment import Interpreter
-from waitbench.system.instruments import Counter, Sampler
+from waitbench.system.instruments import Counter
 from waitbench.system.places import Cache
 from waitbench.system.watch import Reading
 
@@ -22,7 +22,7 @@ def test_this_very_machine_can_compare(run_compare: Compare) -> None:
     done = run_compare(command="doctor")
     assert done.returncode == 0, done.stdout + done.stderr
     for what in (
-        "CPUs", "CPU accounting", "system calls", "clock sampler", "stacks", "steal time",
+        "CPUs", "CPU accounting", "system calls", "stacks", "steal time",
         "frequency governor", "threads' CPU", "hyperfine", "Pythons for revisions",
         "compiler", "git", "repository", "package index",
     ):  # fmt: skip
@@ -55,13 +55,6 @@ def no_steal() -> Reading:
             lambda: Counter(tracepoint=1),
             lambda: Counter(tracepoint=None, reason="not mounted", remedy="sudo mount"),
             "sudo mount",
-        ),
-        (
-            doctor._sampler,
-            "find_sampler",
-            lambda: Sampler(allowed=True),
-            lambda: Sampler(allowed=False, reason="refused", remedy="sudo sysctl"),
-            "sudo sysctl",
         ),
         (
             doctor._steal,

@@ -16,7 +16,7 @@ from waitbench.model.metrics import Instruments
 from waitbench.pipeline import concluding, gating
 from waitbench.pipeline.gating import Gate
 from waitbench.reporting.gate_formats import FORMATS
-from waitbench.system.instruments import Counter, Sampler
+from waitbench.system.instruments import Counter
 
 OWN = parse(["syscalls:5%", "cpu:10%"], METRICS)
 GATE = Gate(criteria=(*DEFAULTS, *OWN), most_rounds=10)
@@ -25,9 +25,7 @@ GATE = Gate(criteria=(*DEFAULTS, *OWN), most_rounds=10)
 @pytest.fixture
 def lacking(monkeypatch: pytest.MonkeyPatch) -> None:
     counter = Counter(tracepoint=None, reason="it is not mounted", remedy="mount it")
-    sampler = Sampler(allowed=False, reason="the kernel refuses", remedy="ask it")
     monkeypatch.setattr(gating, "find_system_calls", lambda: counter)
-    monkeypatch.setattr(gating, "find_sampler", lambda: sampler)
 
 
 def test_the_defaults_come_before_what_is_named_and_nothing_is_asked_twice() -> None:
@@ -54,21 +52,19 @@ def test_what_a_user_names_must_be_measured_and_a_default_need_not() -> None:
 @pytest.mark.usefixtures("lacking")
 def test_a_default_that_cannot_be_measured_is_left_out_and_said() -> None:
     fitting = GATE.supported_by(Instruments(), ())
-    left = {"syscalls:5%", "steady-system:25%,together"}
-    assert set(GATE.criteria) - set(fitting.criteria) == {c for c in DEFAULTS if str(c) in left}
+    left = {c for c in DEFAULTS if str(c) == "syscalls:5%"}
+    assert set(GATE.criteria) - set(fitting.criteria) == left
     assert set(OWN) <= set(fitting.criteria)
     assert fitting.left_out == (
         "syscalls:5%: not measured here: it is not mounted; ./waitbench doctor tells what would "
         "mend it.",
-        "steady-system:25%,together: not measured here: the kernel refuses; ./waitbench doctor "
-        "tells what would mend it.",
     )
     assert fitting.conclude([]).left_out == fitting.left_out
     assert fitting.as_settings()["left_out"] == list(fitting.left_out)
 
 
 def test_with_all_instruments_nothing_is_left_out() -> None:
-    assert GATE.supported_by(Instruments(tracepoint=0, sampler=True), ()) == GATE
+    assert GATE.supported_by(Instruments(tracepoint=0), ()) == GATE
 
 
 def test_of_a_worker_that_nothing_wakes_up_lateness_is_not_asked(tmp_path: Path) -> None:
@@ -78,7 +74,7 @@ def test_of_a_worker_that_nothing_wakes_up_lateness_is_not_asked(tmp_path: Path)
     path.write_text("command = '{revision}'\npoke = { command = 'true' }\n")
     (poked,) = scenarios_of(worker_file.read(path), quick=True)
     gate = Gate(criteria=(*DEFAULTS, *parse(["latency:1%"], METRICS)), most_rounds=10)
-    every = Instruments(tracepoint=0, sampler=True)
+    every = Instruments(tracepoint=0)
     assert gate.supported_by(every, (poked,)) == gate
     assert gate.supported_by(every, (poked, silent)) == gate
     fitting = gate.supported_by(every, (silent,))
@@ -90,7 +86,7 @@ def test_of_a_worker_that_nothing_wakes_up_lateness_is_not_asked(tmp_path: Path)
 
 def test_what_is_switched_off_is_not_called_impossible(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gating, "find_system_calls", lambda: Counter(tracepoint=3))
-    said = GATE.supported_by(Instruments(sampler=True), ()).left_out
+    said = GATE.supported_by(Instruments(), ()).left_out
     assert said == ("syscalls:5%: not asked, as there were to be no instrumented runs.",)
 
 

@@ -13,7 +13,7 @@ from waitbench.model.record import Record
 from waitbench.pipeline.gating import Gate
 from waitbench.pipeline.measuring import GateGuide
 
-EVERYTHING = Instruments(tracepoint=1, sampler=True)
+EVERYTHING = Instruments(tracepoint=1)
 
 
 def guide(
@@ -135,7 +135,7 @@ def test_instruments_are_wanted_while_what_they_count_is_not_settled(
 
 @pytest.mark.parametrize(
     ("instruments", "wanted"),
-    [(Instruments(), False), (Instruments(tracepoint=0), True), (Instruments(sampler=True), False)],
+    [(Instruments(), False), (Instruments(tracepoint=0), True)],
 )
 def test_instruments_that_a_machine_lacks_are_not_wanted(
     instruments: Instruments, wanted: bool, records: dict[str, Record]

@@ -8,13 +8,11 @@ import pytest
 
 from waitbench.execution.accounting import instrumented_metrics
 from waitbench.execution.bench import PROBE_DIRECTORY, ReadyRun
-from waitbench.system.instruments import find_sampler, find_system_calls
+from waitbench.system.instruments import find_system_calls
 from waitbench.system.places import DATAFLOWS
-from waitbench.system.sampling import ClockSampler
 
-COUNTER, SAMPLER = find_system_calls(), find_sampler()
+COUNTER = find_system_calls()
 needs_counter = pytest.mark.skipif(COUNTER.tracepoint is None, reason=COUNTER.reason)
-needs_sampler = pytest.mark.skipif(not SAMPLER.allowed, reason=SAMPLER.reason)
 
 CALLS = 5000
 CALL = f"for _ in range({CALLS}): os.getppid()"
@@ -55,15 +53,6 @@ DAEMON = CHILD.replace(
     "if os.fork() == 0:\n", "if os.fork() == 0:\n    os.setsid()\n    if os.fork(): os._exit(0)\n"
 )
 
-BUSY = """
-import time
-from support import probe
-probe.first_poll()
-end = time.process_time() + 0.2
-while time.process_time() < end: sum(range(1000))
-probe.end_of_input()
-"""
-
 
 def seen(folder: Path, workload: str, **more: object) -> dict[str, float]:
     """What an instrumented run of a workload gives."""
@@ -78,8 +67,7 @@ def seen(folder: Path, workload: str, **more: object) -> dict[str, float]:
     with (folder / "output").open("wb") as output:
         ready.carry_out(ready.command, stdout=output, stderr=output)
     (report,) = [json.loads(path.read_bytes()) for path in ready.probes.iterdir()]
-    launched = json.loads(ready.launched_file.read_bytes())
-    return instrumented_metrics(launched, [report], ready.sampler)
+    return instrumented_metrics([report])
 
 
 @needs_counter
@@ -91,10 +79,3 @@ def test_calls_of_what_ran_before_the_probe_are_counted(workload: str, tmp_path:
 
 def test_calls_that_the_kernel_does_not_count_are_absent(tmp_path: Path) -> None:
     assert seen(tmp_path, THREAD, tracepoint=2**31) == {}
-
-
-@needs_sampler
-def test_the_clock_of_a_worker_is_sampled_from_outside(tmp_path: Path) -> None:
-    given = seen(tmp_path, BUSY, sampler=ClockSampler(97_003))
-    assert given["system_share_steady"] < 0.5
-    assert 0.5 < given["cpu_sampled_share"] < 1.5

@@ -13,6 +13,7 @@ from typing import Any
 import psutil
 import pytest
 
+from tests.counting import counts_events
 from waitbench.engines import worker_file
 from waitbench.execution.accounting import metrics_of
 from waitbench.execution.bench import (
@@ -22,12 +23,11 @@ from waitbench.execution.bench import (
 from waitbench.execution.beside import SERVICES, TRACEPOINT
 from waitbench.model.run import Timing
 from waitbench.system.counters import answering
-from waitbench.system.instruments import find_sampler, find_system_calls
+from waitbench.system.instruments import find_system_calls
 from waitbench.system.places import PACKAGE
 
-COUNTER, SAMPLER = find_system_calls(), find_sampler()
-# Clock and switches are counted for whom the clock is sampled.
-needs_events = pytest.mark.skipif(not SAMPLER.allowed, reason=SAMPLER.reason)
+COUNTER = find_system_calls()
+needs_events = pytest.mark.skipif(not counts_events(), reason="the kernel does not count here")
 SLEEPS = "import time\nprint('up')\nwhile True: time.sleep(1)"
 CALM = (
     "window = 0.4\nready = { log = 'up', within = 20 }\nsettled = { seconds = 0.1 }\n"

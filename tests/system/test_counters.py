@@ -9,6 +9,7 @@ import threading
 
 import pytest
 
+from tests.counting import counts_events
 from waitbench.system.counters import (
     CONTEXT_SWITCHES,
     TASK_CLOCK,
@@ -17,13 +18,12 @@ from waitbench.system.counters import (
     hits_of,
     open_event,
 )
-from waitbench.system.instruments import find_sampler, find_system_calls
+from waitbench.system.instruments import find_system_calls
 from waitbench.system.places import DATAFLOWS
 
-COUNTER, SAMPLER = find_system_calls(), find_sampler()
+COUNTER = find_system_calls()
 needs_counter = pytest.mark.skipif(COUNTER.tracepoint is None, reason=COUNTER.reason)
-# Clock and switches are counted for whom the clock is sampled.
-needs_events = pytest.mark.skipif(not SAMPLER.allowed, reason=SAMPLER.reason)
+needs_events = pytest.mark.skipif(not counts_events(), reason="the kernel does not count here")
 CALLS = 3000
 
 TREE = f"""

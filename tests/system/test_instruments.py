@@ -8,12 +8,7 @@ import pytest
 
 from waitbench.model.metrics import Instruments
 from waitbench.system import instruments
-from waitbench.system.instruments import (
-    Counter,
-    find_instruments,
-    find_sampler,
-    find_system_calls,
-)
+from waitbench.system.instruments import Counter, find_instruments, find_system_calls
 
 
 @pytest.fixture
@@ -69,28 +64,26 @@ def test_a_kernel_that_refuses_is_quoted_with_what_would_mend_it(tracing: Path) 
 
 
 def test_this_machine_says_one_or_the_other() -> None:
-    found, sampler = find_system_calls(), find_sampler()
+    found = find_system_calls()
     assert (found.tracepoint is None) == bool(found.reason) == bool(found.remedy)
-    assert sampler.allowed != bool(sampler.reason) == bool(sampler.remedy)
-    expected = Instruments(tracepoint=found.tracepoint, sampler=sampler.allowed)
-    assert find_instruments() == expected
+    assert find_instruments() == Instruments(tracepoint=found.tracepoint)
 
 
 @pytest.mark.parametrize(
     ("refused", "remedy"),
     [
-        (errno.EACCES, "sudo sysctl kernel.perf_event_paranoid=1"),
+        (errno.EACCES, "sudo sysctl kernel.perf_event_paranoid=-1"),
         (errno.EPERM, "for this container"),
     ],
 )
-def test_a_refused_sampler_names_what_refuses_it(
-    refused: int, remedy: str, monkeypatch: pytest.MonkeyPatch
+def test_a_refused_counter_names_what_refuses_it(
+    refused: int, remedy: str, tracing: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_arguments: object, **_options: object) -> int:
         raise OSError(refused, os.strerror(refused))
 
-    monkeypatch.setattr("waitbench.system.sampling.open_event", refuse)
-    found = find_sampler()
-    assert not found.allowed
+    monkeypatch.setattr(instruments, "open_event", refuse)
+    found = find_system_calls()
+    assert found.tracepoint is None
     assert os.strerror(refused) in found.reason
     assert remedy in found.remedy

@@ -130,7 +130,7 @@ for ``_OF_ONE``. Counts vary less, so that their margin is narrower: a rise of 1
 _OF_ONE = 0.15
 
 
-def is_measured_finely(criterion: Criterion, instruments: Instruments) -> bool:
+def is_measured(criterion: Criterion, instruments: Instruments) -> bool:
     """Whether a machine with these instruments gives what a default criterion is about."""
     return criterion.metric.key not in INSTRUMENTED - instruments.keys
 

@@ -19,7 +19,7 @@ from waitbench.model.errors import ExitCode, masked
 from waitbench.pipeline.noise import MARGIN, ROUNDS, smallest_rise
 from waitbench.reporting.console import make_console
 from waitbench.system import machine, stacks, tasks
-from waitbench.system.instruments import find_sampler, find_system_calls
+from waitbench.system.instruments import find_system_calls
 from waitbench.system.places import Cache
 from waitbench.system.watch import Reading
 
@@ -147,7 +147,6 @@ def _findings(cache: Cache) -> Iterator[Finding]:
     yield _processors()
     yield _accounting()
     yield _system_calls()
-    yield _sampler()
     yield _stacks()
     yield _steal()
     yield _governor()
@@ -186,19 +185,6 @@ def _system_calls() -> Finding:
         costs="There is no metric syscalls, and the gate judges no rise of it: what waiting "
         "consists of is known by wakeups and polls only.",
         remedy=counter.remedy,
-    )
-
-
-def _sampler() -> Finding:
-    sampler = find_sampler()
-    if sampler.allowed:
-        return Finding(what="clock sampler", here="allowed")
-    return Finding(
-        what="clock sampler",
-        here=sampler.reason,
-        costs="steady-user and steady-system are split by ticks, too coarsely for the gate, which "
-        "judges no rise of steady-system then.",
-        remedy=sampler.remedy,
     )
 
 

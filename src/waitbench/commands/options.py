@@ -27,8 +27,8 @@ def _defaults() -> str:
         for scope in (Scope.WAITING, Scope.COARSE, Scope.WORKING)
     }
     return (
-        f"In scenarios that wait: {groups[Scope.WAITING]} (syscalls and steady-system where the "
-        f"machine lets them be measured); in a long silence and under the engine's own launcher: "
+        f"In scenarios that wait: {groups[Scope.WAITING]} (syscalls where the machine "
+        f"lets them be counted); in a long silence and under the engine's own launcher: "
         f"{groups[Scope.COARSE]}; in scenarios that work: {groups[Scope.WORKING]}."
     )
 
@@ -113,8 +113,7 @@ Instruments = Annotated[
     bool,
     typer.Option(
         "--instruments/--no-instruments",
-        help="Count system calls and sample the clock, in runs that are not timed.\n\n"
-        "Where the kernel allows it.",
+        help="Count system calls, in runs that are not timed.\n\nWhere the kernel allows it.",
     ),
 ]
 WorkerFile = Annotated[

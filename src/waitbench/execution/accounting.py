@@ -10,13 +10,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
-from waitbench.model.metrics import (
-    SAMPLED,
-    SYSTEM_CALLS,
-    SYSTEM_STEADY,
-    USER_STEADY,
-    weighted_quantile,
-)
+from waitbench.model.metrics import SYSTEM_CALLS, SYSTEM_STEADY, USER_STEADY, weighted_quantile
 from waitbench.model.run import (
     BY_PROC,
     RESTARTED,
@@ -25,7 +19,6 @@ from waitbench.model.run import (
     Measurement,
     Timing,
 )
-from waitbench.system.sampling import ClockSampler, Samples
 
 TOLERANCE = 0.02
 TOLERANCE_S = 0.005
@@ -39,11 +32,6 @@ _REPORTED = ("items_in", "items_out", "polls")
 """The metrics that are sums of what each worker's probe reports under the same name.
 
 A run lacks one that some probe does not report: what waits by itself is not polled, say."""
-_NEXT_TO_NOTHING_S = 1e-3
-"""CPU time that no comparison tells from none: ``Metric.floor``."""
-
-_SYSTEM_SHARE = "system_share_steady"
-"""The key of what an instrumented run says of the workers' steady CPU; it goes no further."""
 
 
 def metrics_of(
@@ -83,50 +71,18 @@ def cpu_of_all(timing: Timing, launched: Mapping[str, Any]) -> float:
     return max(timing.cpu_s, _cpu(launched["launcher"]) + _cpu(own) if own else 0.0)
 
 
-def instrumented_metrics(
-    launched: Mapping[str, Any], reports: Sequence[Mapping[str, Any]], clock: ClockSampler | None
-) -> dict[str, float]:
-    """What an instrumented run gives: counts, and the share of steady CPU that is system time.
-
-    What some instrument could not observe of every worker is absent, rather than be that of others.
-    """
-    metrics: dict[str, float] = {}
+def instrumented_metrics(reports: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    """What an instrumented run gives: the system calls, where they were counted."""
     calls = _system_calls(reports)
-    if calls is not None:
-        metrics[SYSTEM_CALLS] = calls
-    workers = _workers(reports, launched)
-    steady_s = sum(_steady_cpu(workers))
-    if clock is not None and clock.samples is not None:
-        ours = launched.get("launcher", {}).get("pid")
-        samples = {pid: of for pid, of in clock.samples.items() if pid != ours}
-        user, system = (_samples_of(mode, samples, workers) for mode in ("user", "system"))
-        if user + system and steady_s > 0:
-            sampled_s = (user + system) * clock.period_ns / 1e9
-            metrics[_SYSTEM_SHARE] = system / (user + system)
-            metrics[SAMPLED] = sampled_s / steady_s
-        elif workers and steady_s < _NEXT_TO_NOTHING_S:
-            metrics[_SYSTEM_SHARE] = 0.0  # of next to nothing, whichever it is
-    return metrics
+    return {} if calls is None else {SYSTEM_CALLS: calls}
 
 
 def merged(timed: Measurement, instrumented: Measurement) -> Measurement:
-    """The measurement of a timed run, with what the instrumented run beside it gives.
+    """The measurement of a timed run, with the counts of the instrumented run beside it.
 
-    The split is that of the instrumented run, the sum is that of the timed one: instruments cost
-    CPU, and no time is taken from a run that has them.
+    Counting costs CPU, so no time is taken from a run that has it.
     """
-    return replace(timed, metrics=with_instrumented(timed.metrics, instrumented.metrics))
-
-
-def with_instrumented(
-    timed: Mapping[str, float], instrumented: Mapping[str, float]
-) -> dict[str, float]:
-    """The metrics of a timed run, with what instruments have given: counts, and the split."""
-    given = dict(instrumented)
-    share, steady = given.pop(_SYSTEM_SHARE, None), timed.get("time_cpu_steady")
-    if share is not None and steady is not None:
-        given |= {USER_STEADY: (1 - share) * steady, SYSTEM_STEADY: share * steady}
-    return {**timed, **given}
+    return replace(timed, metrics={**timed.metrics, **instrumented.metrics})
 
 
 def marks_of(
@@ -195,16 +151,6 @@ def _steady_cpu(workers: Sequence[Mapping[str, Any]]) -> list[float]:
     return [_cpu(worker["end_of_input"]) - _cpu(worker["first_poll"]) for worker in workers]
 
 
-def _samples_of(mode: str, samples: Samples, workers: Sequence[Mapping[str, Any]]) -> int:
-    """The samples of the workers in a mode, between first poll and end of input."""
-    return sum(
-        worker["first_poll"]["monotonic_ns"] <= at <= worker["end_of_input"]["monotonic_ns"]
-        for worker in workers
-        for pid in (samples if worker.get("speaks_for_all") else [worker["pid"]])
-        for at in samples.get(pid, {}).get(mode, ())
-    )
-
-
 def _split(launched: Mapping[str, Any], workers: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     """Start-up, steady, shutdown, helpers and launcher, in CPU seconds; they add up to everything.
 
@@ -270,10 +216,8 @@ def _behaviour(workers: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     wakeups = _counted(workers, "switches_voluntary")
     if wakeups is not None:
         behaviour["wakeups"] = wakeups
-    # From outside, the kernel counts both together.
-    if not any(worker.get("is_unsplit") for worker in workers):
-        for key, name in ((USER_STEADY, "user_s"), (SYSTEM_STEADY, "system_s")):
-            behaviour[key] = sum(w["end_of_input"][name] - w["first_poll"][name] for w in workers)
+    for key, name in ((USER_STEADY, "user_s"), (SYSTEM_STEADY, "system_s")):
+        behaviour[key] = sum(w["end_of_input"][name] - w["first_poll"][name] for w in workers)
     started = [
         (w.get("ready_ns", w["first_poll"]["monotonic_ns"]) - w["spawned_ns"]) / 1e9
         for w in workers

@@ -21,18 +21,11 @@ from waitbench.system.counters import TreeCounters, answering, hits_of
 from waitbench.system.guard import GUARD
 from waitbench.system.places import DATAFLOWS, Cache
 from waitbench.system.processes import Finished, kill_group
-from waitbench.system.sampling import ClockSampler
 
 PROBE_DIRECTORY = "BENCH_PROBE_DIR"
 """The environment variable that tells a workload where to report: dataflows/support/probe.py."""
 COUNTER = "BENCH_SYSTEM_CALLS"
 """The environment variable that tells a workload whom to ask for the system calls of its run."""
-_PERIOD_OF_ONE_NS, _PERIOD_OF_MORE_NS = 97_003, 499_021
-"""Time on a CPU between two samples: primes, so that no regular work keeps in step with them.
-
-Setting the sampler's timer costs kernel time at each switch, the more often the shorter its period
-is against the worker's own. A single process switches seldom, and has few samples; processes that
-talk to each other switch often, and have samples enough."""
 
 _WORKER_LAUNCH = Path(__file__).with_name("worker_launch.py")
 _LAUNCH = DATAFLOWS / "support" / "launch.py"
@@ -53,8 +46,6 @@ class ReadyRun:
     services: Running | None
     tracepoint: int | None = None
     """What its system calls are counted by, if they are."""
-    sampler: ClockSampler | None = None
-    """What samples its clock, if anything does, and has the samples afterwards."""
 
     @property
     def launched_file(self) -> Path:
@@ -92,7 +83,7 @@ class ReadyRun:
 
         with (
             self.services.on_end(kill) if self.services else nullcontext(),
-            self._instruments() as found_by,
+            self._counted() as found_by,
         ):
             return run_alone(
                 command,
@@ -105,26 +96,24 @@ class ReadyRun:
             )
 
     @contextmanager
-    def _instruments(self) -> Iterator[Mapping[str, str]]:
-        """Observes what this thread starts; the variables by which the run finds its observers.
+    def _counted(self) -> Iterator[Mapping[str, str]]:
+        """Counts what this thread starts; the variables by which the run finds the counter.
 
-        What the kernel refuses is absent.
+        There are none where the kernel refuses.
         """
-        found_by = {}
+        if self.tracepoint is None:
+            yield {}
+            return
+        GUARD.start()  # later it would be taken for a part of the run
         with ExitStack() as opened:
-            if self.tracepoint is not None or self.sampler is not None:
-                GUARD.start()  # later it would be taken for a part of the run
-            if self.tracepoint is not None:
-                with suppress(OSError):
-                    counters = opened.enter_context(
-                        TreeCounters({"system_calls": hits_of(self.tracepoint)})
-                    )
-                    found_by[COUNTER] = opened.enter_context(
-                        answering(lambda: counters.reading()["system_calls"])
-                    )
-            if self.sampler is not None:
-                with suppress(OSError):
-                    opened.enter_context(self.sampler)
+            found_by = {}
+            with suppress(OSError):
+                counters = opened.enter_context(
+                    TreeCounters({"system_calls": hits_of(self.tracepoint)})
+                )
+                found_by[COUNTER] = opened.enter_context(
+                    answering(lambda: counters.reading()["system_calls"])
+                )
             yield found_by
 
 
@@ -179,7 +168,6 @@ class Bench:
                     time_limit_s=self.time_limit_s or scenario.time_limit_s,
                     services=services,
                     tracepoint=self.instruments.tracepoint if instrumented else None,
-                    sampler=self._sampler(scenario) if instrumented or outside else None,
                 )
 
     @contextmanager
@@ -217,13 +205,6 @@ class Bench:
             SERVICES: json.dumps(services.described() if services else {}),
             **({} if counted is None else {TRACEPOINT: str(counted)}),
         }
-
-    def _sampler(self, scenario: Scenario) -> ClockSampler | None:
-        """What samples the clock of an instrumented run."""
-        if not self.instruments.sampler:
-            return None
-        alone = scenario.started_as(self.topology).processes == 1
-        return ClockSampler(_PERIOD_OF_ONE_NS if alone else _PERIOD_OF_MORE_NS)
 
 
 

@@ -14,7 +14,6 @@ from waitbench.execution.accounting import (
     instrumented_metrics,
     marks_of,
     metrics_of,
-    with_instrumented,
 )
 from waitbench.execution.bench import Bench, ReadyRun
 from waitbench.execution.beside import FAILURE, METRICS
@@ -136,7 +135,7 @@ class Measurer:
             _require_complete(reports, scenario.expected_items(self.bench.topology))
             metrics = metrics_of(timing, launched, reports) | of_services
             marks = marks_of(timing, launched, reports)
-            instrumented = instrumented_metrics(launched, reports, ready.sampler)
+            instrumented = instrumented_metrics(reports)
         services_cpu_s = sum(v for key, v in of_services.items() if key.startswith(_SERVICE_CPU))
         run_cpu_s = cpu_of_all(timing, launched) + services_cpu_s + used_s
         metrics |= observed(before, after, run_cpu_s)
@@ -144,7 +143,7 @@ class Measurer:
         if planned.instrumented:
             return _Observation(instrumented, (), ())
         if scenario.family.counted_outside:
-            metrics = with_instrumented(metrics, instrumented)
+            metrics |= instrumented
         else:
             metrics = {k: v for k, v in metrics.items() if k not in self.bench.instruments.keys}
         samples = tuple(sample for report in reports for sample in report.get("samples", ()))

@@ -342,7 +342,6 @@ class Launch:
         worker = {
             "pid": 0,
             "speaks_for_all": True,
-            "is_unsplit": True,
             "by_proc": self.tree.events is None,
             "spawned_ns": spawned_ns,
             "ready_ns": ready_ns,

@@ -84,12 +84,11 @@ class Metric:
 
 SYSTEM_CALLS = "system_calls"
 """The key of what only instrumented runs can count; see ``Instruments``."""
+INSTRUMENTED = frozenset({SYSTEM_CALLS})
+"""The metrics that some machine's instrumented runs give, by their key."""
 USER_STEADY = "time_user_steady"
 SYSTEM_STEADY = "time_system_steady"
-"""The keys of the split of the workers' steady CPU: sampled where the machine allows it, else by
-the kernel's ticks."""
-SAMPLED = "cpu_sampled_share"
-"""The key of what the samples of an instrumented run add up to, of the CPU that was used."""
+"""The keys of the split of the workers' steady CPU, by the kernel's ticks."""
 
 PACE = "machine_pace"
 """The key of how long a fixed piece of work took on the workers' CPUs: see ``system.pace``."""
@@ -105,7 +104,6 @@ METRICS = (
     Metric("steady", "time_cpu_steady", "second", "the workers' steady CPU"),
     Metric("steady-user", USER_STEADY, "second", "steady user time", explains="steady"),
     Metric("steady-system", SYSTEM_STEADY, "second", "steady system time", explains="steady"),
-    Metric("sampled", SAMPLED, "share", "samples against exact CPU"),
     Metric("cpu-shutdown", "time_cpu_shutdown", "second", "shutdown CPU"),
     Metric("cpu-helpers", "time_cpu_helpers", "second", "CPU of programs that workers started"),
     Metric("cpu-launcher", "time_cpu_launcher", "second", "the launcher's CPU"),
@@ -156,8 +154,10 @@ SEEN_FROM_OUTSIDE = tuple(
 MEMORY = Metric("memory", "memory_proportional", "byte", "memory of all processes (PSS)")
 """That of what is counted from outside."""
 
-NOT_OF_COMMANDS = frozenset({"memory_peak_resident", "time_shutdown"})
+NOT_OF_COMMANDS = frozenset({"memory_peak_resident", "time_shutdown", USER_STEADY, SYSTEM_STEADY})
 """Keys of what runs do not give that are counted from outside.
+
+There the kernel counts user and system time together.
 
 The greatest peak of one process would be our launcher's where the worker is small. What is told to
 end may take as long as is left until it looks, so that equal workers differ by any factor: ``stop``
@@ -205,23 +205,14 @@ def weighted_quantile(counts: Iterable[tuple[float, int]], q: float) -> float:
 class Instruments:
     """What an instrumented run can observe on this machine.
 
-    Counting system calls and sampling the clock cost the workers CPU, so no time is ever taken from
-    such a run: it follows the timed run of the same round, and gives that one what the clock
-    cannot.
+    Counting system calls costs the workers CPU, so no time is ever taken from such a run: it comes
+    before the timed run of the same round, and gives that one its counts.
     """
 
     tracepoint: int | None = None
     """What system calls are counted by, as the kernel numbers it; ``None`` where they cannot be."""
-    sampler: bool = False
-    """Whether the clock of every CPU may be sampled."""
 
     @property
     def keys(self) -> frozenset[str]:
         """The metrics that only instrumented runs give, by their key."""
-        counted = {SYSTEM_CALLS} if self.tracepoint is not None else set()
-        split = {USER_STEADY, SYSTEM_STEADY, SAMPLED} if self.sampler else set()
-        return frozenset(counted | split)
-
-
-INSTRUMENTED = Instruments(tracepoint=0, sampler=True).keys
-"""The metrics that some machine's instrumented runs give, by their key."""
+        return frozenset() if self.tracepoint is None else INSTRUMENTED

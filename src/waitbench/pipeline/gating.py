@@ -18,12 +18,12 @@ from waitbench.engines import worker_file
 from waitbench.families import METRICS
 from waitbench.families.worker.scenarios import metrics_of_worker
 from waitbench.model.errors import UsageError
-from waitbench.model.metrics import SYSTEM_CALLS, Instruments, Metric
+from waitbench.model.metrics import Instruments, Metric
 from waitbench.model.record import Record
 from waitbench.model.scenario import Scenario
 from waitbench.pipeline.request import ValidRequest
 from waitbench.system.installation import called
-from waitbench.system.instruments import find_sampler, find_system_calls
+from waitbench.system.instruments import find_system_calls
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -76,7 +76,7 @@ class Gate:
         for criterion in self.criteria:
             if criterion not in DEFAULTS:
                 continue
-            if not criteria.is_measured_finely(criterion, instruments):
+            if not criteria.is_measured(criterion, instruments):
                 lacking[criterion] = _why_left_out(criterion)
             remedies = [one.family.lacks.get(criterion.metric.key) for one in scenarios]
             if remedies and all(remedies):
@@ -220,8 +220,7 @@ def last_look(most_rounds: int) -> int:
 
 
 def _why_left_out(criterion: Criterion) -> str:
-    calls = criterion.metric.key == SYSTEM_CALLS
-    reason = find_system_calls().reason if calls else find_sampler().reason
+    reason = find_system_calls().reason
     if not reason:
         return f"{criterion}: not asked, as there were to be no instrumented runs."
     return f"{criterion}: not measured here: {reason}; {called('doctor')} tells what would mend it."

@@ -89,7 +89,6 @@ class ValidRequest:
             **({} if self.share.is_whole else {"share": self._share_settings()}),
             "time_limit_s": self.time_limit_s,
             "instruments": sorted(self.instruments.keys),
-            "split": "sampled" if self.instruments.sampler else "ticks",
             **({} if self.worker is None else {"worker": dict(self.worker.texts)}),
         }
 

@@ -21,7 +21,6 @@ _TO_REPEAT = {
     "scenarios": "--scenario (-s)",
     "parameters": "--set",
     "instruments": "--no-instruments",
-    "split": "--no-instruments",
     "left_out": "--no-instruments",
 }
 """What must stay as it was for all runs to answer the same questions, and how it is typed."""

@@ -41,7 +41,7 @@ WHOLE_RUN = ("real", "user", "system", "cpu")
 WAITING = ("steady", "polls-per-item", "latency")
 """The second table: what the workers spent while they waited, and what that bought."""
 CONSISTS_OF = ("wakeups", "syscalls", "polls", "steady-system")
-"""The third table: what waiting consists of, counted and sampled where the machine allows it."""
+"""The third table: what waiting consists of."""
 SPLIT = {
     "cpu-startup": "start",
     "steady": "steady",
@@ -57,6 +57,7 @@ _HEADINGS = {
     "latency": "late, p99",
     "wakeups": "wake-ups",
     "syscalls": "system calls",
+    "steady-system": "steady system",
 }
 _TOLD = ("system", "cpu", "real")
 _TOO_WIDE = 10
@@ -113,7 +114,7 @@ def table(
 
     ``split``: with where the CPU time of a run went, too.
     """
-    header = [Heading(_heading(name, comparison)) for name in metrics]
+    header = [Heading(_HEADINGS.get(name, name)) for name in metrics]
     rows = [[row.label, *(_cell(row, name) for name in metrics)] for row in comparison.rows]
     if split:
         parts = [name for name in SPLIT if name != "cpu-helpers" or _has_helpers(comparison)]
@@ -129,13 +130,6 @@ def _cell(row: Row, name: str) -> Cell:
     if name not in row.estimates:
         return NOTHING
     return Value(row.estimates[name], BY_NAME[name], row.ratios.get(name))
-
-
-def _heading(name: str, comparison: Comparison) -> str:
-    """What stands above a metric; of steady system time, how it is known."""
-    if name == "steady-system":
-        return "steady system" if known(comparison, ["sampled"]) else "system (ticks)"
-    return _HEADINGS.get(name, name)
 
 
 def _has_helpers(comparison: Comparison) -> bool:

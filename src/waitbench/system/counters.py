@@ -1,8 +1,8 @@
 """What a program and all that it starts use, counted by the kernel from outside: exactly.
 
 Counting events are opened by the thread that starts the program, and are enabled when it is
-executed. The kernel adds one to a number at each call or switch; nothing is sampled, and nothing
-else runs. A reading is the sum over all descendants, living and dead, whatever session they are in.
+executed. The kernel adds one to a number at each call or switch, and nothing else runs. A reading
+is the sum over all descendants, living and dead, whatever session they are in.
 """
 
 import ctypes
@@ -23,31 +23,19 @@ DISABLED, INHERIT, ENABLE_ON_EXEC = 1 << 0, 1 << 1, 1 << 12
 
 A fork inherits the event, and an exec enables it. Then every thread and process that the program
 starts is counted, wherever it moves to; threads of the opener that execute nothing are not."""
-ANY_CPU = -1
 
 _SYSTEM_CALL = {"x86_64": 298, "aarch64": 241}
 """The system call's number, by architecture."""
 _THIS_THREAD = 0
+_ANY_CPU = -1
 _NO_GROUP = -1
 _CLOSE_ON_EXEC = 8
 _ATTRIBUTE_BYTES = 128
 _ANSWERED_WITHIN_S = 10.0
-_CLOCK_AT = 92
-"""Where ``clockid`` is in the attributes."""
 
 
-def open_event(
-    kind: int,
-    number: int,
-    flags: int,
-    *,
-    cpu: int = ANY_CPU,
-    period: int = 0,
-    sample: int = 0,
-    clock: int = 0,
-    process: int = _THIS_THREAD,
-) -> int:
-    """Opens one event of a process; returns its descriptor. ``flags`` are attribute bits.
+def open_event(kind: int, number: int, flags: int, *, process: int = _THIS_THREAD) -> int:
+    """Opens a counter of a process; returns its descriptor. ``flags`` are attribute bits.
 
     Raises ``OSError`` where the kernel does not allow it.
     """
@@ -57,15 +45,12 @@ def open_event(
         raise OSError(errno.ENOSYS, f"no perf_event_open is known for {where}")
     # struct perf_event_attr: type, size, config, period, sample_type, read_format, flags, …
     attribute = bytearray(_ATTRIBUTE_BYTES)
-    struct.pack_into(
-        "IIQQQQQ", attribute, 0, kind, _ATTRIBUTE_BYTES, number, period, sample, 0, flags
-    )
-    struct.pack_into("i", attribute, _CLOCK_AT, clock)
+    struct.pack_into("IIQQQQQ", attribute, 0, kind, _ATTRIBUTE_BYTES, number, 0, 0, 0, flags)
     descriptor = ctypes.CDLL(None, use_errno=True).syscall(
         system_call,
         ctypes.create_string_buffer(bytes(attribute), _ATTRIBUTE_BYTES),
         process,
-        cpu,
+        _ANY_CPU,
         _NO_GROUP,
         _CLOSE_ON_EXEC,
     )

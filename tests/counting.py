@@ -1,0 +1,12 @@
+"""What the kernel counts on this machine."""
+
+from waitbench.system.counters import CONTEXT_SWITCHES, TASK_CLOCK, TreeCounters
+
+
+def counts_events() -> bool:
+    """Whether it counts the CPU time and the switches of a process and its descendants."""
+    try:
+        TreeCounters({"clock": TASK_CLOCK, "switches": CONTEXT_SWITCHES}).close()
+    except OSError:
+        return False
+    return True
