@@ -153,7 +153,7 @@ def test_an_installed_waitbench_compares_from_anywhere(
     """
     (tmp_path / "program.py").write_text(dedent(script))
     revisions = [standin.revision(tmp_path / one, label=one) for one in ("base", "new")]
-    quick = ("-s", "dynamic", "--rounds", "2", "--no-instruments")
+    quick = ("-s", "dynamic", "--rounds", "2")
     variables = {"BENCH_HOME": str(tmp_path / "own")} if home else {}
     python = ("python", tmp_path / "program.py")
     done = run(*python, "compare", *revisions, *quick, **variables)

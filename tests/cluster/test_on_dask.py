@@ -19,7 +19,7 @@ from waitbench.store import comparisons
 
 pytestmark = pytest.mark.integration
 
-QUIETLY = ("--no-plot", "--no-instruments")
+QUIETLY = ("--no-plot",)
 TWO = ("-s", "dynamic", "-s", "partitioned")
 LARGE = "do kept = b'x' * (100 << 20)"
 """A stand-in that needs more memory, whose size varies so little that verdicts do not."""

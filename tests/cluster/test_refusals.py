@@ -18,7 +18,7 @@ from waitbench.cluster.on_dask import SHARES
 from waitbench.commands import options
 from waitbench.store import comparisons
 
-QUIETLY = ("--no-plot", "--no-instruments", "-s", "dynamic", "--rounds", "1")
+QUIETLY = ("--no-plot", "-s", "dynamic", "--rounds", "1")
 integration = pytest.mark.integration
 
 
@@ -123,11 +123,11 @@ def test_a_commit_is_built_once_and_recorded_as_it_was_named(
 
 def test_shares_are_given_what_was_typed_but_what_is_of_the_whole() -> None:
     compare: Any = getattr(typer.main.get_command(runner.make_app()), "commands")["compare"]  # noqa: B009
-    typed = ["a", "b", "-s", "x*", "--set", "p=2", "--rounds", "3", "--no-instruments", "--gate"]
+    typed = ["a", "b", "-s", "x*", "--set", "p=2", "--rounds", "3", "--no-plot", "--gate"]
     typed += ["--fail-on", "cpu:5%", "--inconclusive", "pass", "--on", "tcp://h:1", "--json"]
     context = compare.make_context("compare", typed)
     kept = list(options.as_typed(context, besides=("revisions", "on", "as_json")))
     assert sorted(kept) == sorted(
-        ["--scenario", "x*", "--set", "p=2", "--rounds", "3", "--no-instruments", "--gate",
+        ["--scenario", "x*", "--set", "p=2", "--rounds", "3", "--no-plot", "--gate",
          "--fail-on", "cpu:5%", "--inconclusive", "pass"]
     )  # fmt: skip

@@ -84,12 +84,6 @@ def test_of_a_worker_that_nothing_wakes_up_lateness_is_not_asked(tmp_path: Path)
     assert all("[poke]" in said for said in fitting.left_out)
 
 
-def test_what_is_switched_off_is_not_called_impossible(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gating, "find_system_calls", lambda: Counter(tracepoint=3))
-    said = GATE.supported_by(Instruments(), ()).left_out
-    assert said == ("syscalls:5%: not asked, as there were to be no instrumented runs.",)
-
-
 def test_what_waits_is_measured_first_and_what_is_judged_together_takes_turns() -> None:
     coarse = [scenario for scenario in ALL if scenario.coarse]
     own = [scenario for scenario in ALL if scenario.waits and not scenario.coarse][:6]

@@ -104,7 +104,7 @@ def gate(**changes: object) -> dict[str, object]:
     [
         ({"scenarios": ["one"]}, r"other scenarios \(one, two; now one\).*Repeat --scenario"),
         ({"parameters": {"one": {"items": 6}, "two": {}}}, "Repeat --set"),
-        ({"instruments": ["system_calls"]}, "Repeat --no-instruments"),
+        ({"instruments": ["system_calls"]}, "Repeat BENCH_INSTRUMENTS as it was"),
         ({"share": {"index": 1}}, "Repeat --shard"),
         ({"gate": None}, r"other criteria \(cpu:5%; now none\).*Repeat --gate and --fail-on"),
         (gate(criteria=[{"criterion": "cpu:9%", "scenarios": "every"}]), "now cpu:9%"),

@@ -8,7 +8,7 @@ import pytest
 from tests.bisect_repository import Plan
 from tests.conftest import Compare, Planned, written
 
-QUICK = ("-s", "dynamic", "--metric", "cpu", "--rounds", "4", "--no-instruments", "--quiet")
+QUICK = ("-s", "dynamic", "--metric", "cpu", "--rounds", "4", "--quiet")
 
 
 @pytest.fixture(scope="module")

@@ -114,7 +114,7 @@ def test_a_comparison_that_is_refused_late_leaves_no_folder(
     wheel = standin.revision(tmp_path / "w")
     for more in ([], ["--resume"]):
         results = tmp_path / "a" / "b" / "c"
-        asks = ["compare", wheel, "--results", str(results), "--no-instruments", *more]
+        asks = ["compare", wheel, "--results", str(results), *more]
         monkeypatch.setattr("sys.argv", ["runner.py", *asks])
         assert runner.main() == 2
         assert not (tmp_path / "a").exists()
@@ -205,23 +205,19 @@ def test_parameters_of_an_own_dataflow_go_into_its_call(refused: Refused, tmp_pa
     assert "--set" in said
 
 
-@pytest.mark.parametrize(
-    ("more", "says"),
-    [
-        ([], "cannot be counted here: it is not mounted. This would mend it: sudo mount it"),
-        (["--no-instruments"], "leave out --no-instruments"),
-    ],
-)
 def test_system_calls_that_cannot_be_counted_are_not_promised(
-    more: list[str], says: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     lacking = Counter(tracepoint=None, reason="it is not mounted", remedy="sudo mount it")
     monkeypatch.setattr("waitbench.pipeline.request.find_system_calls", lambda: lacking)
     monkeypatch.setattr("waitbench.pipeline.request.find_instruments", Instruments)
-    asks = ["compare", "v0.16.0", "v0.16.1", "--fail-on", "syscalls:10%", *more]
+    asks = ["compare", "v0.16.0", "v0.16.1", "--fail-on", "syscalls:10%"]
     monkeypatch.setattr("sys.argv", ["runner.py", *asks])
     assert runner.main() == 2
-    assert says in capsys.readouterr().err
+    assert (
+        "cannot be counted here: it is not mounted. This would mend it: sudo mount it"
+        in capsys.readouterr().err
+    )
 
 
 @pytest.mark.parametrize("criterion", ["steady:10%", "wakeups:10%", "call-time:10%"])

@@ -47,14 +47,7 @@ def runs_of(results: Path) -> Mapping[str, Mapping[str, Any]]:
 @pytest.mark.smoke
 def test_two_programs_are_measured_side_by_side(run_compare: Compare, tmp_path: Path) -> None:
     slow, fast = (program(tmp_path, name, pause) for name, pause in (("a", 1), ("b", 0.05)))
-    done = run_compare(
-        f"before={slow}",
-        f"after={fast}",
-        "--worker",
-        worker(tmp_path),
-        *QUICKLY,
-        "--no-instruments",
-    )
+    done = run_compare(f"before={slow}", f"after={fast}", "--worker", worker(tmp_path), *QUICKLY)
     assert done.returncode == 0, done.stderr
     runs = runs_of(tmp_path / "results")
     rises = [runs[label]["wakeups"]["value"] for label in ("before", "after")]

@@ -32,7 +32,7 @@ for _ in range(calls):
         print(json.dumps({"call-time": 0.5 if variant == "slow" else 0.25}), file=file)
 time.sleep(0.1)
 """
-QUICKLY = ("--no-plot", "--rounds", "1", "--no-instruments")
+QUICKLY = ("--no-plot", "--rounds", "1")
 
 
 def worker(folder: Path, load: str = LOAD) -> Path:

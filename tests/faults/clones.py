@@ -35,7 +35,7 @@ exec {python} "$@"
 """
 
 GONE_WITHIN_S = 10
-QUICK = ("-s", "dynamic", "--no-instruments")
+QUICK = ("-s", "dynamic")
 """A comparison of one scenario, of as few runs as there can be."""
 
 
@@ -66,7 +66,7 @@ class Clone:
             text=True,
             errors="surrogateescape",
             cwd=self.root,
-            env={**_inherited(), "COLUMNS": "80", **(env or {})},
+            env={**_inherited(), "COLUMNS": "80", "BENCH_INSTRUMENTS": "off", **(env or {})},
         )
 
     def run(

@@ -41,7 +41,7 @@ _OPTIONS: Mapping[str, Sequence[str]] = {
         ("--dataflow", "--results", "--repo", "--python"), _PATHS),
     **dict.fromkeys(
         ("--gate", "--fail-fast", "--strict", "--full", "--resume",
-         "--no-plot", "--quiet", "--json", "--instruments", "--no-instruments", "--help", "--",
+         "--no-plot", "--quiet", "--json", "--help", "--",
          ), ()),
     "--topology": ("single", "cluster", "launcher", "ring", ""),
     "--origin": ("auto", "wheel", "source", "moon"),

@@ -77,7 +77,7 @@ def killed(shared_clone: Clone) -> Iterator[Killed]:
         worker.write_text(FILE)
     arguments = [
         os.environ.get("FAULT_REVISION", sys.executable), "--worker", str(worker), "--no-plot",
-        "--no-instruments", "--rounds", "1", "--set", "window=1",
+        "--rounds", "1", "--set", "window=1",
     ]  # fmt: skip
     found = Killed(shared_clone, arguments)
     for name in ("first", "second"):  # the first sets up what is needed

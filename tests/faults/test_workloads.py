@@ -60,7 +60,7 @@ def said(
     ]
     results = tmp_path_factory.mktemp("deeds") / "results"
     limits = ["--time-limit", "20", "--rounds", "6", "--fail-on", "cpu:50%"]
-    options = ["-s", "partitioned", "--no-instruments", "--no-plot"]
+    options = ["-s", "partitioned", "--no-plot"]
     done = shared_clone.run(*wheels, *options, *limits, "--results", results)
     assert done.returncode == 3, done.stdout + done.stderr
     assert "Traceback" not in done.stderr

@@ -19,7 +19,7 @@ HOLDING = {
     "ended": (15 * 20, RELEASES),
 }
 """Kinds of input, how many items come out of each, and of which releases."""
-QUICKLY = ["--rounds", "1", "--no-plot", "--no-instruments"]
+QUICKLY = ["--rounds", "1", "--no-plot"]
 
 
 def test_the_workloads_run_on_every_generation_of_the_api(

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from waitbench.model.errors import UsageError
 from waitbench.model.metrics import Instruments
 from waitbench.system import instruments
 from waitbench.system.instruments import Counter, find_instruments, find_system_calls
@@ -61,6 +62,17 @@ def test_a_kernel_that_refuses_is_quoted_with_what_would_mend_it(tracing: Path) 
     assert found.tracepoint is None
     assert found.reason.startswith("the kernel does not count for this user: ")
     assert "perf_event_paranoid=-1" in found.remedy
+
+
+def test_what_is_switched_off_is_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BENCH_INSTRUMENTS", "off")
+    found = find_system_calls()
+    assert (found.tracepoint, found.reason) == (None, "BENCH_INSTRUMENTS is off")
+    assert found.remedy == "unset BENCH_INSTRUMENTS"
+    assert find_instruments() == Instruments()
+    monkeypatch.setenv("BENCH_INSTRUMENTS", "of")
+    with pytest.raises(UsageError, match="BENCH_INSTRUMENTS=of: must be on or off"):
+        find_system_calls()
 
 
 def test_this_machine_says_one_or_the_other() -> None:

@@ -53,8 +53,7 @@ class OnDask:
         self.comparing.validate(request)
         if request.dataflow is not None or request.shard is not None:
             raise UsageError("--on goes with neither --dataflow nor --shard: leave out one.")
-        besides = () if request.instrumented else ("instruments",)
-        wanted = {name: value for name, value in identity().items() if name not in besides}
+        wanted = identity()
         say = PreparationLog(self.comparing.output.progress, quiet=self.comparing.output.quiet)
         with _connected(self.address, wanted) as client:
             comparing, valid = self.comparing.fitting(request, say)

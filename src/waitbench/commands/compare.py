@@ -109,7 +109,6 @@ def compare(
             "\n\nWorks on any worker; docs/why.md says what it takes.",
         ),
     ] = False,
-    instruments: options.Instruments = True,
     origin: options.Origin = OriginChoice.AUTO,
     results: options.NewResults = None,
     resume: Annotated[
@@ -158,7 +157,6 @@ def compare(
         revisions=tuple(revisions or ()),
         dataflow=dataflow,
         origin=origin,
-        instrumented=instruments,
         required_metrics=asked.needs,
         by_defaults=gate,
         shard=None if shard is None else Shard.parse(shard),

@@ -109,13 +109,6 @@ KeptResults = Annotated[
         metavar="RESULTS", help="A folder of results.", show_default=f"{shown(RESULTS)}/latest"
     ),
 ]
-Instruments = Annotated[
-    bool,
-    typer.Option(
-        "--instruments/--no-instruments",
-        help="Count system calls, in runs that are not timed.\n\nWhere the kernel allows it.",
-    ),
-]
 WorkerFile = Annotated[
     Optional[str],
     typer.Option(

@@ -72,7 +72,6 @@ def track(
             show_default="results",
         ),
     ] = RESULTS,
-    instruments: options.Instruments = True,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what would be measured, and measure nothing.")
     ] = False,
@@ -101,7 +100,7 @@ def track(
         dry_run=dry_run,
         quiet=quiet,
     )
-    raise typer.Exit(tracking.track(replace(request, instrumented=instruments)))
+    raise typer.Exit(tracking.track(request))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -220,10 +220,8 @@ def last_look(most_rounds: int) -> int:
 
 
 def _why_left_out(criterion: Criterion) -> str:
-    reason = find_system_calls().reason
-    if not reason:
-        return f"{criterion}: not asked, as there were to be no instrumented runs."
-    return f"{criterion}: not measured here: {reason}; {called('doctor')} tells what would mend it."
+    why = find_system_calls().reason
+    return f"{criterion}: not measured here: {why}; {called('doctor')} tells what would mend it."
 
 
 def read_accepted(

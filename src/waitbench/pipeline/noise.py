@@ -72,6 +72,5 @@ def _request(program: Path, worker: Path) -> Request:
         python=None,
         repo=None,
         time_limit_s=None,
-        instrumented=False,
         argv=("doctor", "--noise"),
     )

@@ -123,8 +123,6 @@ class Request:
     python: str | None
     repo: str | None
     time_limit_s: float | None
-    instrumented: bool = True
-    """Whether to make instrumented runs too, where this machine allows any instrument."""
     required_metrics: frozenset[str] = frozenset()
     """Keys of the metrics that the runs must give."""
     toolchain: str | None = None
@@ -264,12 +262,8 @@ def _listed(scenarios: Sequence[Scenario]) -> str:
 
 
 def _instruments(request: Request) -> Instruments:
-    found = find_instruments() if request.instrumented else Instruments()
+    found = find_instruments()
     if SYSTEM_CALLS in request.required_metrics - found.keys:
-        if not request.instrumented:
-            raise UsageError(
-                "System calls are counted in instrumented runs only: leave out --no-instruments."
-            )
         counter = find_system_calls()
         raise UsageError(
             f"System calls cannot be counted here: {counter.reason}. This would mend it: "

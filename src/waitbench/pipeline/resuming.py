@@ -20,8 +20,8 @@ _TO_REPEAT = {
     "full": "--full",
     "scenarios": "--scenario (-s)",
     "parameters": "--set",
-    "instruments": "--no-instruments",
-    "left_out": "--no-instruments",
+    "instruments": "BENCH_INSTRUMENTS",
+    "left_out": "BENCH_INSTRUMENTS",
 }
 """What must stay as it was for all runs to answer the same questions, and how it is typed."""
 _ABSENT_IF_NONE = frozenset({"criteria", "share"})

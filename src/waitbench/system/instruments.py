@@ -5,9 +5,12 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from waitbench.model.errors import UsageError
 from waitbench.model.metrics import Instruments
 from waitbench.system.counters import INHERIT, hits_of, open_event, read_counter
 
+SETTING = "BENCH_INSTRUMENTS"
+"""The environment variable that is ``off`` where no run is to be instrumented."""
 _SYSTEM_CALLS = Path("events/raw_syscalls/sys_enter/id")
 _MOUNTS = Path("/proc/mounts")
 _CONTAINER = (
@@ -33,7 +36,15 @@ def find_instruments() -> Instruments:
 
 
 def find_system_calls() -> Counter:
-    """The counter of system calls, tried on this process."""
+    """The counter of system calls, tried on this process.
+
+    Raises ``UsageError`` where the setting is neither on nor off.
+    """
+    setting = os.environ.get(SETTING) or "on"
+    if setting not in ("on", "off"):
+        raise UsageError(f"{SETTING}={setting}: must be on or off.")
+    if setting == "off":
+        return Counter(tracepoint=None, reason=f"{SETTING} is off", remedy=f"unset {SETTING}")
     folder = _tracing_folder()
     if folder is None:
         return Counter(
