@@ -287,7 +287,8 @@ def _result(verdict: GateVerdict, records: Mapping[str, Record], runs: int) -> R
 def _new_records() -> dict[str, Record]:
     context = Context(
         revisions=tuple(
-            RevisionRecord(label=label, text=label, origin="wheel") for label in (BASE, NEW)
+            RevisionRecord(label=label, text=label, origin="wheel", engine="bytewax")
+            for label in (BASE, NEW)
         ),
         topology="single",
         mixed_origins=False,

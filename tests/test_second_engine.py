@@ -26,7 +26,7 @@ def test_another_engine_is_compared_gated_charted_and_reported(
     results = tmp_path / "results"
     assert "<failure" in (results / "verdict.xml").read_text()
     comparison = json.loads((results / "comparison.json").read_text())
-    assert comparison["engine"] == "standin"
+    assert comparison["revisions"][0]["engine"] == "standin"
     facts = comparison["revisions"][0]["environment"]
     assert (facts["package_version"], facts["details"]) == ("0.0.1", {"greeting": "hello"})
     assert json.loads((results / "verdict.json").read_text())["outcome"] != "pass"

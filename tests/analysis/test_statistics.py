@@ -355,7 +355,7 @@ def installing(label: str, version: str, *others: str) -> RevisionRecord:
 
 
 def test_other_packages_that_differ_are_named_with_who_has_which() -> None:
-    alone = RevisionRecord(label="d", text="d", origin="wheel", facts=None)
+    alone = RevisionRecord(label="d", text="d", origin="wheel", engine="standin")
     record = make_record(
         {label: [times(1, 1, 1)] for label in "abc"},
         revisions=(

@@ -68,13 +68,6 @@ def test_metrics_are_those_of_all_and_of_each_family_without_doubles() -> None:
     assert families.METRICS[: len(metrics.METRICS)] == metrics.METRICS
 
 
-def test_the_family_of_an_old_record_is_that_of_the_scenario_with_its_name() -> None:
-    record = make_record({"a": []}, scenario="dynamic-idle")
-    assert families.family_of(record) == "standin"
-    record.family = None
-    assert families.family_of(record) == "dynamic"
-    record.scenario = "flow"
-    assert families.family_of(record) is None
 
 
 def test_a_folder_without_anything_of_a_family_has_no_tables_and_no_charts() -> None:

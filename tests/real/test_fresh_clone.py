@@ -51,7 +51,8 @@ def test_a_fresh_clone_measures_twice_and_its_work_tree_stays_clean(tmp_path: Pa
     assert len(kept) == 2
     assert latest.resolve() == kept[1]
     for folder in kept:
-        assert json.loads((folder / "comparison.json").read_text())["engine"] == "bytewax"
+        revisions = json.loads((folder / "comparison.json").read_text())["revisions"]
+        assert [one["engine"] for one in revisions] == ["bytewax", "bytewax"]
         assert (folder / "partitioned-long-input.json").exists()
     assert "v0.16.1 against v0.16.0" in run("waitbench", "report")
     assert git(clone, "status", "--porcelain") == ""

@@ -41,7 +41,7 @@ def records(draw: st.DrawFn) -> Record:
     context = draw(contexts)
     record = Record(
         scenario="waiting",
-        family=draw(st.none() | texts),
+        family=draw(texts),
         parameters=draw(st.dictionaries(texts, texts | st.booleans() | numbers, max_size=2)),
         context=context,
         waits=draw(st.booleans()),

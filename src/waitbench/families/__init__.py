@@ -20,7 +20,6 @@ from waitbench.model.scenario import Scenario
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from waitbench.model.record import Record
     from waitbench.reporting.document import Table
     from waitbench.store.comparisons import Contents
 
@@ -42,17 +41,6 @@ METRICS: tuple[Metric, ...] = tuple(
 )
 """Everything that a run of any scenario may give: what all have, then what only a family has."""
 
-_FAMILY_OF_SCENARIO = {scenario.name: scenario.family.name for scenario in ALL}
-
-
-def family_of(record: Record) -> str | None:
-    """The name of a record's family.
-
-    Files written before families were recorded are taken to hold what the scenario of that name is
-    today; ``None`` where there is no such scenario, as with a user's own dataflow.
-    """
-    return record.family or _FAMILY_OF_SCENARIO.get(record.scenario)
-
 
 def tables(contents: Contents) -> list[Table]:
     """The tables of every family that has left anything in a results folder."""
@@ -70,4 +58,4 @@ def figures(contents: Contents) -> Mapping[str, Figure]:
 
 def _of_module(contents: Contents, module: FamilyModule) -> Contents:
     names = {scenario.family.name for scenario in module.scenarios}
-    return replace(contents, records=tuple(r for r in contents.records if family_of(r) in names))
+    return replace(contents, records=tuple(r for r in contents.records if r.family in names))

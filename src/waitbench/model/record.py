@@ -103,8 +103,7 @@ class RevisionRecord(msgspec.Struct, frozen=True, kw_only=True, rename={"facts":
     text: str
     """As the user wrote it."""
     origin: str
-    engine: str | None = None
-    """``None`` in files of before engines were recorded."""
+    engine: str
     beside: tuple[str, ...] = ()
     """Packages that the user wanted beside it, pinned."""
     commit: str | None = None
@@ -141,8 +140,8 @@ class Context:
 
     @property
     def engines(self) -> tuple[str, ...]:
-        """The engines whose revisions these are, the baseline's first, as far as is known."""
-        return tuple(dict.fromkeys(filter(None, (one.engine for one in self.revisions))))
+        """The engines whose revisions these are, the baseline's first."""
+        return tuple(dict.fromkeys(one.engine for one in self.revisions))
 
     @property
     def identity(self) -> tuple[object, ...]:
@@ -158,8 +157,7 @@ class Record:
     """All runs of one scenario so far. Grows while a comparison runs."""
 
     scenario: str
-    family: str | None
-    """``None`` in files of before families were recorded."""
+    family: str
     parameters: Mapping[str, object]
     context: Context
     waits: bool = False

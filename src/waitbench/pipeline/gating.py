@@ -155,9 +155,9 @@ class Gate:
                     for one in found["criteria"]
                 ),
                 most_rounds=last_look(int(found["max_rounds"])),
-                inconclusive_passes=found.get("inconclusive") == "pass",
+                inconclusive_passes=found["inconclusive"] == "pass",
                 left_out=tuple(map(str, found["left_out"])),
-                acceptances=tuple(Acceptance(**one) for one in found.get("accepted", ())),
+                acceptances=tuple(Acceptance(**one) for one in found["accepted"]),
             )
         except (KeyError, TypeError, ValueError) as error:
             raise UsageError(f"The settings of the gate cannot be read ({error!r}).") from error

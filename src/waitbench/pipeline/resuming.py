@@ -24,7 +24,6 @@ _TO_REPEAT = {
     "left_out": "BENCH_INSTRUMENTS",
 }
 """What must stay as it was for all runs to answer the same questions, and how it is typed."""
-_ABSENT_IF_NONE = frozenset({"criteria", "share"})
 
 
 @contextmanager
@@ -92,8 +91,7 @@ def require_same(contents: Contents, settings: Mapping[str, object]) -> None:
     """
     before, now = _questions(contents.settings), _questions(json.loads(json.dumps(settings)))
     for name, option in _TO_REPEAT.items():
-        # Earlier versions did not keep all of them.
-        if (name in before or name in _ABSENT_IF_NONE) and before.get(name) != now.get(name):
+        if before.get(name) != now.get(name):
             raise UsageError(
                 f"{str(contents.folder)!r} was begun with other {name.replace('_', ' ')}"
                 f"{_difference(before.get(name), now.get(name))}, so it cannot be resumed as this "

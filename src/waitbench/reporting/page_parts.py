@@ -142,7 +142,7 @@ def source(folder: Path, context: Context, records: Iterable[Record] = ()) -> So
 
 def _facts(context: Context) -> Iterator[tuple[str, str]]:
     yield "topology", context.topology
-    yield "engine", ", ".join(context.engines) or "not recorded"
+    yield "engine", ", ".join(context.engines)
     yield "hyperfine", context.hyperfine_version
     for name, value in context.machine.items():
         if value is None:

@@ -34,21 +34,18 @@ class _Format(msgspec.Struct):
 
 
 class _Comparison(msgspec.Struct):
-    """What is read of ``comparison.json`` before the context that it holds."""
+    """What is read of ``comparison.json`` besides the context that it holds."""
 
-    revisions: list[dict[str, Any]]
     settings: dict[str, Any]
-    engine: str | None = None
-    """Of all revisions, where they do not name their own."""
 
 
 class _Scenario(msgspec.Struct, kw_only=True):
     """What holds for all runs of a scenario, as files have it."""
 
     scenario: str
-    family: str | None = None
+    family: str
     waits: bool
-    works: bool = False
+    works: bool
     coarse: bool = False
     scan: ScanPoint | None = None
     topology: str | None = None
@@ -79,8 +76,6 @@ def plain_comparison(context: Context, settings: Mapping[str, object], kind: str
     return {
         "format": FORMAT,
         "kind": kind,
-        # Of the baseline; each revision names its own.
-        "engine": next(iter(context.engines), None),
         **_plain(context),
         "revisions": _plain(context.revisions, order="deterministic"),
         "settings": dict(settings),
@@ -89,9 +84,7 @@ def plain_comparison(context: Context, settings: Mapping[str, object], kind: str
 
 def read_comparison(data: Plain) -> tuple[Context, dict[str, Any]]:
     """What holds for a whole comparison, and its settings."""
-    found = convert(data, _Comparison)
-    revisions = [{"engine": found.engine, **one} for one in found.revisions]
-    return convert({**data, "revisions": revisions}, Context), found.settings
+    return convert(data, Context), convert(data, _Comparison).settings
 
 
 def plain_scenario(record: Record) -> dict[str, Any]:
