@@ -26,10 +26,6 @@ def test_where_each_scenario_was_measured_is_said_if_that_was_on_several_machine
     assert machines.where_measured([one]) is None
 
 
-def test_a_machine_of_an_earlier_file_has_a_name_too() -> None:
-    assert machines.name_of({}) == "unknown processor (unknown)"
-
-
 def test_the_page_says_it_too() -> None:
     one, two = records()
     facts = dict(source(Path("results"), one.context, [one, two]).facts)
