@@ -93,10 +93,10 @@ def test_equal_packages_are_equal_and_a_culprit_is_proven_all_the_same() -> None
     begun = search(history(3, (2, 0.25)), steps=1)
     split = begun.next()
     assert split is not None
-    same = of_equal_packages(split, ["a", "a", "b"])
+    same = of_equal_packages(["a", "a", "b"])
     assert same == StepAnswer(verdict=StepVerdict.LIKE_GOOD, rounds=0)
-    assert of_equal_packages(split, ["a", "b", "b"]) is not None
-    assert of_equal_packages(split, ["a", "b", "c"]) is None
+    assert of_equal_packages(["a", "b", "b"]) is not None
+    assert of_equal_packages(["a", "b", "c"]) is None
     so_far = begun.answered(split, same)
     assert so_far.end is End.OPEN, "nothing has shown yet that these two differ"
     proof = so_far.next()

@@ -51,4 +51,3 @@ def test_more_shares_than_scenarios_are_refused() -> None:
 
 def test_a_share_is_called_by_its_number_or_by_what_is_in_it() -> None:
     assert Shard.parse("2/4").of(FOUR).title == "Share 2 of 4"
-    assert Share(scenarios=("a", "c"), of=tuple(FOUR)).title == "Share of a, c"

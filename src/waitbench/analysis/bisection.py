@@ -284,7 +284,7 @@ class Searched:
         return tuple(one for one in self.stages if one.search.end in (End.FOUND, End.RANGE))
 
 
-def of_equal_packages(step: Step, packages: Sequence[str]) -> StepAnswer | None:
+def of_equal_packages(packages: Sequence[str]) -> StepAnswer | None:
     """The answer of a step some of whose points are one package: no measurement is needed.
 
     ``packages`` are digests of what was installed. ``None`` where all differ.

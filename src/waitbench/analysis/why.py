@@ -498,11 +498,6 @@ def _told(stack: Sequence[Frame]) -> tuple[Frame, ...]:
     return tuple(own if len(own) <= _SHOWN else [*own[:_ENDS], *own[-_ENDS:]])
 
 
-def is_cut(line: Line) -> bool:
-    """Whether functions between the ends are left out of a line."""
-    return len(line.frames) == 2 * _ENDS
-
-
 def _is_plumbing(frame: Frame) -> bool:
     if frame.kind == PYTHON:
         end = frame.file.rpartition("/")[2]

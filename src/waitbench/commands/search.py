@@ -132,7 +132,7 @@ class Stepper:
         """
         prepared = self._prepare(stage, step.points)
         facts = [prepared.environments[label].facts for label in prepared.labels]
-        known = bisection.of_equal_packages(step, [one.package_sha256 for one in facts])
+        known = bisection.of_equal_packages([one.package_sha256 for one in facts])
         if known is not None and not other_packages(prepared.context):
             return known
         folder.mkdir(exist_ok=True)

@@ -21,7 +21,7 @@ class Share:
     of: tuple[str, ...]
     """The names of all, in the comparison's order."""
     index: int | None = None
-    """From 1; ``None`` where it is not one of so many equal shares."""
+    """From 1; ``None`` where it is the whole."""
     number: int | None = None
 
     @property
@@ -32,8 +32,6 @@ class Share:
     @property
     def title(self) -> str:
         """What people call it."""
-        if self.index is None:
-            return f"Share of {', '.join(self.scenarios)}"
         return f"Share {self.index} of {self.number}"
 
     def as_settings(self) -> dict[str, object]:

@@ -123,17 +123,21 @@ def format_spread(mean: Estimate, write: Callable[[float], str]) -> str:
     return f"±{(mean.high / mean.value - 1) * 100:.0f} %"
 
 
-def format_change(ratio: Estimate | float, less: str = "less", more: str = "more") -> str:
+def format_change(ratio: Estimate | float) -> str:
     """A ratio as it is said: "13× less", "1.3× more", "4 % less"; at least that, of a bound."""
     value = ratio.value if isinstance(ratio, Estimate) else ratio
     size = _size(value)
     bound = "at least " if isinstance(ratio, Estimate) and ratio.is_bound else ""
     if size == _SAME:
         return "the same"
-    return f"{bound}{size} {less if value < 1 else more}"
+    return f"{bound}{size} {_direction(value)}"
 
 
-def format_range(ratio: Estimate, less: str = "less", more: str = "more") -> str:
+def _direction(ratio: float) -> str:
+    return "less" if ratio < 1 else "more"
+
+
+def format_range(ratio: Estimate) -> str:
     """The interval of a ratio as it is said: "4.3× – 40× less", "4 % less – 1.2× more".
 
     A bound has no far end: "at least 2.2× more".
@@ -143,15 +147,15 @@ def format_range(ratio: Estimate, less: str = "less", more: str = "more") -> str
     # Nearest to no change first.
     ends = sorted((ratio.low, ratio.high), key=_factor)
     if ratio.is_bound and ratio.excludes_one:
-        return f"at least {_size(ends[0])} {less if ratio.value < 1 else more}"
+        return f"at least {_size(ends[0])} {_direction(ratio.value)}"
     if all(_size(end) == _SAME for end in ends):
         return _SAME
     if (ratio.low < 1) == (ratio.high < 1) or _size(ends[0]) == _SAME:
         in_percent = max(_factor(end) for end in ends) < _SHARES_BELOW
         near, far = (_percent(end) if in_percent else _times(_factor(end)) for end in ends)
         span = near if near == far else f"{near} – {far}"
-        return f"{span} {less if ends[1] < 1 else more}"
-    return f"{format_change(ratio.low, less, more)} – {format_change(ratio.high, less, more)}"
+        return f"{span} {_direction(ends[1])}"
+    return f"{format_change(ratio.low)} – {format_change(ratio.high)}"
 
 
 def _factor(ratio: float) -> float:

@@ -13,17 +13,11 @@ def name_of(machine: Mapping[str, object]) -> str:
     return f"{kind}{cpus} ({machine.get('fingerprint', 'unknown')})"
 
 
-def by_machine(records: Iterable[Record]) -> dict[str, list[str]]:
-    """The names of the scenarios that each machine measured, by its own name."""
+def where_measured(records: Iterable[Record]) -> str | None:
+    """Says what was measured where; ``None`` where it was all on one machine."""
     found: dict[str, list[str]] = {}
     for record in records:
         found.setdefault(name_of(record.measured_on), []).append(record.scenario)
-    return found
-
-
-def where_measured(records: Iterable[Record]) -> str | None:
-    """Says what was measured where; ``None`` where it was all on one machine."""
-    found = by_machine(records)
     if len(found) < 2:
         return None
     where = "; ".join(f"{', '.join(names)} on {machine}" for machine, names in found.items())

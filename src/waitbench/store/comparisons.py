@@ -51,18 +51,12 @@ class Contents:
     """What was read from a journal, as the scenario's own file is damaged."""
 
 
-def begin(
-    folder: Path,
-    context: Context,
-    settings: Mapping[str, object] | None = None,
-    *,
-    kind: str = "comparison",
-) -> None:
+def begin(folder: Path, context: Context, settings: Mapping[str, object] | None = None) -> None:
     """Writes what holds for a whole comparison; ``settings`` are plain data for who reads it.
 
     Raises ``HarnessError`` when the disk refuses.
     """
-    _write_json(folder / COMPARISON_NAME, plain_comparison(context, settings or {}, kind))
+    _write_json(folder / COMPARISON_NAME, plain_comparison(context, settings or {}))
 
 
 def append(folder: Path, record: Record, result: Result) -> None:

@@ -71,11 +71,11 @@ def format_of(data: Plain) -> int:
     return named
 
 
-def plain_comparison(context: Context, settings: Mapping[str, object], kind: str) -> dict[str, Any]:
+def plain_comparison(context: Context, settings: Mapping[str, object]) -> dict[str, Any]:
     """The content of ``comparison.json``."""
     return {
         "format": FORMAT,
-        "kind": kind,
+        "kind": "comparison",
         **_plain(context),
         "revisions": _plain(context.revisions, order="deterministic"),
         "settings": dict(settings),

@@ -31,9 +31,9 @@ class _Part(msgspec.Struct, kw_only=True):
     """What the settings of a share say of it."""
 
     scenarios: tuple[str, ...]
-    index: int | None = None
-    number: int | None = None
-    parameters: dict[str, dict[str, Any]] = msgspec.field(default_factory=dict)
+    index: int
+    number: int
+    parameters: dict[str, dict[str, Any]]
     """Of all of the comparison's scenarios."""
 
 
@@ -61,7 +61,9 @@ class Merged:
 def share_of(contents: Contents) -> Share:
     """What of a comparison a folder holds. Raises ``UsageError`` where that is not known."""
     settings = _settings(contents)
-    part = settings.share or _Part(scenarios=settings.scenarios)
+    part = settings.share
+    if part is None:
+        return Share(scenarios=settings.scenarios, of=settings.scenarios)
     return Share(
         scenarios=part.scenarios, of=settings.scenarios, index=part.index, number=part.number
     )

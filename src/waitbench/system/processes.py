@@ -103,13 +103,10 @@ def ask(
     *,
     time_limit_s: float,
     env: Mapping[str, str] | None = None,
-    cwd: Path | None = None,
 ) -> Answer:
     """Runs a program as ``run`` does, for what it says. Raises ``OSError`` if it is not there."""
     with tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
-        finished = run(
-            arguments, stdout=stdout, stderr=stderr, time_limit_s=time_limit_s, env=env, cwd=cwd
-        )
+        finished = run(arguments, stdout=stdout, stderr=stderr, time_limit_s=time_limit_s, env=env)
         said = []
         for file in (stdout, stderr):
             file.seek(0)

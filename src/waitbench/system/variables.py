@@ -87,11 +87,6 @@ def pass_on(names: Iterable[str]) -> None:
         _passed.add(name)
 
 
-def of_caller() -> Mapping[str, str]:
-    """All that the caller has, for a process of the harness's own: that chooses again."""
-    return {**os.environ, **_set_aside}
-
-
 def of_workload() -> Mapping[str, str]:
     """What a workload or a service gets of the caller's, and what ``pass_on`` gave back."""
     wanted = (*EVERYWHERE, *_passed)
