@@ -111,12 +111,7 @@ def test_the_result_files_say_what_was_asked_and_of_what() -> None:
     assert (settings["fail_fast"], settings["max_rounds"]) == (True, 10)
 
 
-@pytest.mark.parametrize(
-    "given",
-    [
-        {"inconclusive_passes": True}, {"fail_fast": True}, {"full": True},
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("given", [{"inconclusive_passes": True}, {"fail_fast": True}])
 def test_what_only_the_gate_heeds_is_refused_without_it(given: dict[str, Any]) -> None:
     with pytest.raises(UsageError, match="is for the gate: add --gate"):
         replace(GATE, criteria=(), **given).validate()

@@ -9,9 +9,14 @@ import pytest
 import runner
 from tests import standin
 from tests.conftest import Compare
+from waitbench import engines
 from waitbench.families import selection
+from waitbench.model.environment import OriginChoice
 from waitbench.model.errors import UsageError
 from waitbench.model.metrics import BY_NAME, Instruments
+from waitbench.model.scan import Scan
+from waitbench.pipeline import request
+from waitbench.pipeline.request import Request
 from waitbench.system.instruments import Counter
 
 Refused = Callable[..., str]
@@ -63,7 +68,6 @@ def refused(
         (["--dataflow", "x" * 300 + ".py", "v0.16.0"], "there is no Python file"),
         (["--inconclusive", "pass", "v0.16.0", "v0.16.1"], "--inconclusive is for the gate"),
         (["--fail-fast", "v0.16.0", "v0.16.1"], "--fail-fast is for the gate"),
-        (["--full", "v0.16.0", "v0.16.1"], "--full is for the gate"),
         (["--scenario", "nothing", "v0.16.0"], "matches none of"),
         (["--set", "partitions=0", "v0.16.0"], "--set partitions=0"),
         (["--python", "2.4", "v0.16.0"], "no such CPython"),
@@ -203,6 +207,23 @@ def test_parameters_of_an_own_dataflow_go_into_its_call(refused: Refused, tmp_pa
     (tmp_path / "good.py").write_text("flow = 1\n")
     said = refused("v0.16.0", "--dataflow", f"{tmp_path}/good.py", "--set", "partitions=1")
     assert "--set" in said
+
+
+def test_an_own_dataflow_is_measured_beside_scenarios_that_have_settings_and_a_scan(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "mine.py").write_text("def get_flow(partitions): ...\n")
+    asked = Request(
+        revisions=(), scenarios=("partitioned",), settings=("interval=0.1",), topology=None,
+        processes=1, workers=1, dataflow=f"{tmp_path}/mine.py:get_flow(partitions={{partitions}})",
+        origin=OriginChoice.AUTO, python=None, repo=None, time_limit_s=None, argv=(),
+        scan=Scan.parse("partitions=1,2,4"),
+    )  # fmt: skip
+    found = request._scenarios(asked, (engines.DEFAULT,), None, quick=True)
+    ours, own = found[:3], found[3:]
+    assert [one.parameters["partitions"] for one in ours] == [1, 2, 4]
+    assert {one.parameters["interval"] for one in ours} == {0.1}
+    assert [one.call for one in own] == [f"get_flow(partitions={n})" for n in (1, 2, 4)]
 
 
 def test_system_calls_that_cannot_be_counted_are_not_promised(

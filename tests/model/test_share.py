@@ -3,7 +3,7 @@
 import pytest
 
 from waitbench.model.errors import UsageError
-from waitbench.model.share import Shard, Share
+from waitbench.model.share import Shard
 
 FOUR = {"a": 1.0, "b": 6.0, "c": 2.0, "d": 5.0}
 
@@ -49,5 +49,5 @@ def test_more_shares_than_scenarios_are_refused() -> None:
         Shard.parse("1/5").of(FOUR)
 
 
-def test_a_share_is_called_by_its_number_or_by_what_is_in_it() -> None:
+def test_a_share_is_called_by_its_number() -> None:
     assert Shard.parse("2/4").of(FOUR).title == "Share 2 of 4"

@@ -149,7 +149,7 @@ def compare(
         budget_s=budget,
         inconclusive_passes=inconclusive is Inconclusive.PASS,
         fail_fast=fail_fast,
-        full=full and (scan is None or gate or bool(fail_on)),
+        full=full,
         acceptances=() if accepted is None else gating.read_accepted(accepted, metrics=known),
     )
     asked_for = replace(

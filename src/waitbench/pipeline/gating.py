@@ -109,7 +109,6 @@ class Gate:
         given = {
             "--inconclusive": self.inconclusive_passes,
             "--fail-fast": self.fail_fast,
-            "--full": self.full,
             "--accepted": bool(self.acceptances),
         }
         names = [name for name, is_given in given.items() if is_given]

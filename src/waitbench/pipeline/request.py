@@ -302,15 +302,20 @@ def _scenarios(
             or one.topology is None
             or any(one.topology.kind in engine.topologies for engine in named_engines)
         )
-    if request.settings:
+    _require_scenarios_to_set(request)
+    own = selection.of_user(request.dataflow)
+    if not request.scenarios:
+        return (own,)
+    return (*selection.select(request.scenarios, request.settings, quick=quick), own)
+
+
+def _require_scenarios_to_set(request: Request) -> None:
+    """Raises ``UsageError`` where a dataflow of the user's is all that parameters are set of."""
+    if request.settings and not request.scenarios:
         raise UsageError(
             "--set changes this project's scenarios; parameters of your own dataflow go into its "
             "call."
         )
-    own = selection.of_user(request.dataflow)
-    if not request.scenarios:
-        return (own,)
-    return (*selection.select(request.scenarios, (), quick=quick), own)
 
 
 def _require_one_sitting(request: Request) -> None:
@@ -340,9 +345,11 @@ def _scanned(
             )
         ]
     elif request.dataflow is not None:
-        if request.scenarios or request.settings:
-            raise UsageError("--scan with --dataflow: leave out --scenario (-s) and --set.")
+        _require_scenarios_to_set(request)
         found = selection.scanned_calls(request.dataflow, scan)
+        if request.scenarios:
+            ours = selection.scanned(request.scenarios, request.settings, scan, quick=quick)
+            found = (*ours, *found)
     else:
         found = selection.scanned(request.scenarios, request.settings, scan, quick=quick)
     if scan.parameter not in TOPOLOGY:
