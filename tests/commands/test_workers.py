@@ -19,7 +19,6 @@ from waitbench.model.errors import UsageError
 from waitbench.model.metrics import METRICS
 from waitbench.pipeline.comparing import Comparing
 from waitbench.pipeline.concluding import Output
-from waitbench.pipeline.extras import Extras
 from waitbench.pipeline.gating import Gate
 from waitbench.reporting.markdown import render_table
 from waitbench.system.places import ROOT
@@ -138,8 +137,7 @@ def sitting_of(*rows: Row) -> Sitting:
     return Sitting(
         comparing=Comparing(
             gate=Gate(criteria=(), most_rounds=1), rounds=1, quick=False, results=None,
-            extras=Extras(), resume=False, plot=False,
-            output=Output(quiet=True, as_json=False),
+            resume=False, plot=False, output=Output(quiet=True, as_json=False),
         ),
         settings=(), python=None, results=None, rows=list(rows),
     )  # fmt: skip

@@ -25,7 +25,7 @@ from waitbench.model.environment import EnvironmentSpec, Origin
 from waitbench.model.errors import ExitCode, HarnessError, UsageError
 from waitbench.model.share import Shard
 from waitbench.pipeline.comparing import Comparing
-from waitbench.pipeline.extras import kept_tables
+from waitbench.pipeline.explaining import kept_tables
 from waitbench.pipeline.preparation import contestant, maker
 from waitbench.pipeline.request import Request, ValidRequest
 from waitbench.pipeline.resuming import kept_in

@@ -39,7 +39,7 @@ from waitbench.model.errors import ExitCode, HarnessError, UsageError
 from waitbench.model.revision import SearchRange
 from waitbench.pipeline import concluding, gating
 from waitbench.pipeline.concluding import publish_markdown
-from waitbench.pipeline.extras import Extras
+from waitbench.pipeline.explaining import require_possible
 from waitbench.pipeline.request import Request, ValidRequest, validate
 from waitbench.pipeline.resuming import kept_in
 from waitbench.reporting import bisection, markdown
@@ -189,7 +189,8 @@ class Bisecting:
         """Searches. Raises ``HarnessError``."""
         if not self.budget_s > 0:
             raise UsageError(f"--budget {self.budget_s:g}: must be above zero seconds.")
-        Extras(why=self.why).validate()
+        if self.why:
+            require_possible()
         good, bad = map(without_label, request.revisions)
         if good == bad:
             raise UsageError(

@@ -15,7 +15,6 @@ from waitbench.model.share import Shard
 from waitbench.pipeline import gating
 from waitbench.pipeline.comparing import Comparing
 from waitbench.pipeline.concluding import Output
-from waitbench.pipeline.extras import Extras
 from waitbench.pipeline.gating import Gate, Inconclusive
 from waitbench.pipeline.request import Request
 from waitbench.system.installation import called
@@ -166,7 +165,7 @@ def compare(
         gate=asked,
         rounds=ROUNDS if rounds is None else rounds,
         quick=(asked.is_on or scan is not None) and not full,
-        extras=Extras(why=why),
+        why=why,
         results=results,
         resume=resume,
         plot=plot,

@@ -12,7 +12,7 @@ from waitbench.model.errors import ExitCode
 from waitbench.model.share import Share
 from waitbench.pipeline import paging
 from waitbench.pipeline.concluding import Concluding, Output
-from waitbench.pipeline.extras import kept_tables
+from waitbench.pipeline.explaining import kept_tables
 from waitbench.pipeline.gating import Gate
 from waitbench.store import folders, shares
 from waitbench.system import files

@@ -14,7 +14,7 @@ from waitbench.commands import options
 from waitbench.model.errors import UsageError
 from waitbench.pipeline import paging
 from waitbench.pipeline.concluding import Output, answer_of, say_answer
-from waitbench.pipeline.extras import kept_tables
+from waitbench.pipeline.explaining import kept_tables
 from waitbench.pipeline.gating import Gate
 from waitbench.reporting import costs
 from waitbench.reporting.comparison import print_comparison

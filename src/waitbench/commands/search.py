@@ -20,7 +20,7 @@ from waitbench.model.errors import HarnessError, UsageError, masked
 from waitbench.model.metrics import INSTRUMENTED, Metric
 from waitbench.model.record import Record
 from waitbench.model.revision import Commit, Release, SearchRange
-from waitbench.pipeline.extras import Extras
+from waitbench.pipeline.explaining import explain
 from waitbench.pipeline.measuring import RunRecorder
 from waitbench.pipeline.preparation import Prepared, prepare
 from waitbench.pipeline.request import Request, ValidRequest
@@ -164,9 +164,8 @@ class Stepper:
             RunProgress(self.progress, quiet=self.quiet) as bar,
             prepared.measuring() as measurer,
         ):
-            extras = Extras(why=True).at_work(prepared.request, measurer, folder, bar)
             for scenario in prepared.request.scenarios:
-                shown += extras.explain(scenario, prepared.labels)
+                shown += explain(scenario, measurer.bench, folder, bar)
         return shown
 
     def _prepare(self, stage: Stage, points: Sequence[int]) -> Prepared:

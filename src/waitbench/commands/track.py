@@ -24,7 +24,6 @@ from waitbench.model.revision import Commit, Release, Revision
 from waitbench.pipeline import stored_sessions
 from waitbench.pipeline.comparing import Comparing
 from waitbench.pipeline.concluding import Output
-from waitbench.pipeline.extras import Extras
 from waitbench.pipeline.gating import Gate
 from waitbench.pipeline.request import Request, ValidRequest, validate
 from waitbench.pipeline.stored_sessions import Stored, margin_of, metric_named
@@ -204,7 +203,6 @@ class Tracking:
             gate=Gate(criteria=(), most_rounds=self.rounds),
             rounds=self.rounds,
             quick=not self.full,
-            extras=Extras(),
             results=None,
             store=self.store,
             resume=False,

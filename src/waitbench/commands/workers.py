@@ -21,7 +21,6 @@ from waitbench.model.run import BY_PROC, RESTARTED, UNANSWERED
 from waitbench.model.worker import WorkerFile
 from waitbench.pipeline.comparing import Comparing
 from waitbench.pipeline.concluding import Output
-from waitbench.pipeline.extras import Extras
 from waitbench.pipeline.gating import Gate
 from waitbench.pipeline.request import Request
 from waitbench.reporting.console import make_console, print_tables
@@ -118,7 +117,6 @@ def workers(
         gate=Gate(criteria=(), most_rounds=rounds),
         rounds=rounds,
         quick=False,
-        extras=Extras(),
         results=None,
         resume=False,
         plot=False,

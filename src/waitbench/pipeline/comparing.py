@@ -12,7 +12,7 @@ from waitbench.execution.measure import Measurer
 from waitbench.model.errors import ExitCode, UsageError
 from waitbench.model.record import Record
 from waitbench.pipeline.concluding import Concluding, Output
-from waitbench.pipeline.extras import Extras
+from waitbench.pipeline.explaining import explain, require_possible
 from waitbench.pipeline.gating import Gate
 from waitbench.pipeline.measuring import Measuring, RunRecorder
 from waitbench.pipeline.preparation import Prepared, prepare
@@ -34,7 +34,8 @@ class Comparing:
     rounds: int
     quick: bool
     """Whether scenarios are shortened."""
-    extras: Extras
+    why: bool = False
+    """Whether to look at who wakes up, in one more run of each revision."""
     results: Path | None
     store: Path = RESULTS
     """Where a folder is made if none is named."""
@@ -47,7 +48,8 @@ class Comparing:
     def compare(self, request: Request) -> ExitCode:
         """The main job. Raises ``HarnessError``."""
         self.validate(request)
-        self.extras.validate()
+        if self.why:
+            require_possible()
         progress = self.output.progress
         say = PreparationLog(progress, quiet=self.output.quiet)
         fitting, valid = self.fitting(request, say)
@@ -125,17 +127,22 @@ class Comparing:
     @property
     def measuring(self) -> Measuring:
         """How much is measured, wherever that is."""
-        return Measuring(gate=self.gate, rounds=self.rounds, extras=self.extras)
+        return Measuring(gate=self.gate, rounds=self.rounds)
 
     def _measure(
         self, prepared: Prepared, records: Mapping[str, Record], folder: Path, progress: Console
     ) -> None:
         concluding = self.concluding(prepared.request)
+        scenarios = prepared.request.scenarios
 
         def keeper(measurer: Measurer) -> RunRecorder:
-            extras = self.extras.at_work(prepared.request, measurer, folder, bar)
-            # What is left to do when a scenario is done: extra runs, then its tables.
-            return RunRecorder(folder, bar, lambda one: concluding.sum_up(one, extras.add(one)))
+            def complete(record: Record) -> None:
+                (scenario,) = (one for one in scenarios if one.name == record.scenario)
+                # What is left to do when a scenario is done: extra runs, then its tables.
+                tables = explain(scenario, measurer.bench, folder, bar) if self.why else []
+                concluding.sum_up(record, tables)
+
+            return RunRecorder(folder, bar, complete)
 
         try:
             with RunProgress(progress, quiet=self.output.quiet) as bar:

@@ -13,7 +13,6 @@ from waitbench.execution.session import Observer, Session
 from waitbench.model.metrics import Instruments
 from waitbench.model.record import Record
 from waitbench.model.run import PlannedRun, Result
-from waitbench.pipeline.extras import Extras
 from waitbench.pipeline.gating import Gate
 from waitbench.pipeline.preparation import Prepared
 from waitbench.pipeline.request import ValidRequest
@@ -31,7 +30,6 @@ class Measuring:
     gate: Gate
     rounds: int
     """Of each revision in each scenario, where the gate does not decide that."""
-    extras: Extras
 
     def settings(self, request: ValidRequest) -> dict[str, object]:
         """What was asked for besides revisions and topology, for the result files."""
@@ -49,12 +47,9 @@ class Measuring:
     ) -> None:
         """Measures what the records lack; they grow. ``observer`` makes one of what measures."""
         with prepared.measuring(follows_pace=self.gate.is_on) as measurer:
-            self.measure_by(Session(measurer, records, observer(measurer)), prepared, records)
+            self._measure(Session(measurer, records, observer(measurer)), prepared, records)
 
-    def measure_by(
-        self, session: Session, prepared: Prepared, records: Mapping[str, Record]
-    ) -> None:
-        """Measures the same by a session that there is."""
+    def _measure(self, session: Session, prepared: Prepared, records: Mapping[str, Record]) -> None:
         request, labels = prepared.request, prepared.labels
         if not labels:
             return

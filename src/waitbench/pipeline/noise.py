@@ -15,7 +15,6 @@ from waitbench.model.metrics import BY_NAME
 from waitbench.model.record import Record
 from waitbench.pipeline.comparing import Comparing
 from waitbench.pipeline.concluding import Output
-from waitbench.pipeline.extras import Extras
 from waitbench.pipeline.gating import Gate
 from waitbench.pipeline.request import Request
 
@@ -43,7 +42,6 @@ def smallest_rise() -> float:
             gate=Gate(criteria=(), most_rounds=ROUNDS),
             rounds=ROUNDS,
             quick=False,
-            extras=Extras(),
             results=Path(folder) / "results",
             resume=False,
             plot=False,

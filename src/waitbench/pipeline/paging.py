@@ -27,7 +27,7 @@ def write(path: Path, roots: Sequence[Path], newest: int, units: Units = AS_IT_I
     there is none, and ``HarnessError`` when the disk refuses.
     """
     files.require_writable(path)
-    folders = _folders(roots)
+    folders = stored_sessions.folders_in(roots)
     lead: list[str] = []
     if len(folders) == 1:
         kept = _read(folders)
@@ -42,14 +42,6 @@ def write(path: Path, roots: Sequence[Path], newest: int, units: Units = AS_IT_I
         named = ", ".join(map(str, roots))
         raise UsageError(f"There is no comparison in {named}. {MEASURE_FIRST}")
     files.write_text(path, html.render(compose(kept, trends, newest, units, lead)))
-
-
-def _folders(roots: Sequence[Path]) -> list[Path]:
-    found = []
-    for root in roots:
-        # Files of the first format have nothing that tells of the whole comparison.
-        found += stored_sessions.folders_in([root]) or [root.resolve()]
-    return list(dict.fromkeys(found))
 
 
 def _kept(folder: Path) -> ReadFolder | None:
