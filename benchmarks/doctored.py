@@ -73,7 +73,7 @@ def main() -> None:
     parser.add_argument("--rise", type=float, help="a share, such as 0.25")
     parser.add_argument("--processes", "-p", type=int, default=1)
     parser.add_argument("--trials", type=int, default=10)
-    parser.add_argument("--unprivileged", action="store_true", help="without counters and samplers")
+    parser.add_argument("--unprivileged", action="store_true", help="without counters")
     add_results(parser)
     options = parser.parse_args(own)
     if options.kind not in (load.RISES if options.rise is not None else (*load.REGRESSIONS, ALL)):

@@ -5,7 +5,7 @@ r"""How often the gate fails when nothing changed, how much it settles, and how 
 
 Each trial is one ``./compare.sh base=REVISION new=REVISION --gate`` with what follows ``--``, such
 as other criteria. With ``--results``, what is there is not made again. ``--unprivileged`` has the
-kernel refuse counters, samplers and traces. ``--competitor`` has two processes compete for the CPU
+kernel refuse counters. ``--competitor`` has two processes compete for the CPU
 all the time, each busy for half of it.
 """
 
@@ -35,7 +35,7 @@ def main() -> None:
     parser.add_argument("revision")
     parser.add_argument("--trials", type=int, default=10)
     parser.add_argument("--processes", "-p", type=int, default=2)
-    parser.add_argument("--unprivileged", action="store_true", help="without counters and samplers")
+    parser.add_argument("--unprivileged", action="store_true", help="without counters")
     parser.add_argument("--competitor", action="store_true", help="beside other processes")
     add_results(parser)
     options = parser.parse_args(own)

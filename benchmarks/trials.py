@@ -83,7 +83,7 @@ class Comparer:
     results: Path
     options: tuple[str, ...]
     unprivileged: bool = False
-    """Whether the kernel is to refuse counters, samplers and traces."""
+    """Whether the kernel is to refuse counters."""
     program: tuple[str, ...] = ("./compare.sh",)
 
     def make(self, name: str, base: str, new: str, *options: str) -> Trial:
