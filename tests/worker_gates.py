@@ -94,7 +94,7 @@ def gates_of(folder: Path, candidate: Behaviour, count: int = 1) -> Counter[Gate
     """What so many gates come to that compare a worker with one that does more."""
     path = folder / "mine.toml"
     path.write_text(WORKER)
-    scenario = scenarios_of(worker_file.read(path), quick=True)[0]
+    (scenario,) = scenarios_of(worker_file.read(path), quick=True)
     return Counter(_gate_of(scenario, candidate, Random(seed)) for seed in range(count))
 
 
