@@ -68,8 +68,6 @@ def test_metrics_are_those_of_all_and_of_each_family_without_doubles() -> None:
     assert families.METRICS[: len(metrics.METRICS)] == metrics.METRICS
 
 
-
-
 def test_a_folder_without_anything_of_a_family_has_no_tables_and_no_charts() -> None:
     contents = Contents(folder=Path(), records=(make_record({"a": [{}]}),))
     assert families.tables(contents) == []

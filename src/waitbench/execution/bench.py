@@ -207,8 +207,6 @@ class Bench:
         }
 
 
-
-
 def _command(environment: Environment, start: Start, folder: Path) -> tuple[str, ...]:
     """Our launcher, on the environment's own interpreter, and what it starts.
 
