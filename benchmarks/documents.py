@@ -30,7 +30,6 @@ _SCAN = "tests/commands/test_scanning.py::test_a_scan_is_measured_in_turn_tabula
 _SHARE = "tests/cluster/test_sharing.py::test_merged_shares_mean_what_one_machine_says"
 _ON_DASK = "tests/cluster/test_on_dask.py::test_two_workers_find_what_one_machine_finds"
 _TRACK = "tests/commands/test_tracking.py::test_each_night_measures_what_is_missing"
-_SERVICE = "tests/services/test_interface.py::test_vectors_are_the_models_own"
 _VARIANTS = "tests/commands/test_worker_variants.py::test_variants_are_compared_by_what_they_write"
 _EXAMPLE = "tests/real/test_worker_examples.py::test_an_example_gives_a_measurement"
 _STUDIES = "tests/workers/test_studies.py::test_each_variant_gives_every_metric"
@@ -111,7 +110,6 @@ ELSEWHERE: Sequence[tuple[str, str, str]] = (
     (r"\./compare\.sh --worker workers/engines/", "much to fetch", _EXAMPLE),
     (r"\./compare\.sh --worker workers/kafka/", "Java and a broker", _EXAMPLE),
     (r"\./waitbench workers workers/", "more than 10 minutes", _EXAMPLE),
-    (r".*(bin/python|bin/pip|curl|services\.)", "ports and an environment that stay", _SERVICE),
     (r"(sysctl|mount) ", "changes the kernel's settings",
      "tests/test_action_machine.py::test_the_kernel_may_count_for_the_job_and_is_put_back"),
     (r"echo \$\?", "it prints the exit code of the command before it",

@@ -241,7 +241,7 @@ def test_system_calls_that_cannot_be_counted_are_not_promised(
     )
 
 
-@pytest.mark.parametrize("criterion", ["steady:10%", "wakeups:10%", "call-time:10%"])
+@pytest.mark.parametrize("criterion", ["steady:10%", "wakeups:10%"])
 def test_a_criterion_that_no_run_can_give_is_refused_before_anything_is_measured(
     criterion: str, refused: Refused, tmp_path: Path
 ) -> None:

@@ -45,7 +45,7 @@ def test_an_example_is_whole_and_explains_itself(path: Path) -> None:
     assert found.revisions
     assert found.poke is not None or found.ends_by_itself
     assert path.read_text("utf-8").startswith("# ")
-    assert all(one.install or "{python}" in one.command[0] for one in found.services.values())
+    assert all(one.install or "{python}" in one.command for one in found.services.values())
     assert found.package or found.variants or found.install
 
 
