@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from benchmarks import doctored
-from tests.benchmarks.judged import FAILED, OPEN, judgement, trial
 from tests.records import make_record
 from waitbench.model.record import Record
 
@@ -127,14 +126,6 @@ def test_equal_loads_give_equal_wheels(tmp_path: Path) -> None:
     assert one == other
 
 
-def test_a_folder_is_of_one_load(tmp_path: Path) -> None:
-    wheel = write_wheel(tmp_path)
-    for _ in range(2):
-        doctored.doctor(wheel, tmp_path / "copy", "system", {"dynamic": 0.1})
-    with pytest.raises(SystemExit, match="has another load"):
-        doctored.doctor(wheel, tmp_path / "copy", "system", {"dynamic": 0.2})
-
-
 def test_a_wheel_whose_sinks_are_unknown_is_refused(tmp_path: Path) -> None:
     wheel = write_wheel(tmp_path, **{"bytewax/outputs.py": "class StatelessSink: pass\n"})
     with pytest.raises(SystemExit, match="has no StatelessSinkPartition: name a wheel of"):
@@ -149,11 +140,6 @@ def test_rates_are_of_one_process_in_its_steady_phase() -> None:
     assert doctored.rates_of(records, "steady", 2) == {"standin": pytest.approx(0.1)}
 
 
-def test_what_was_not_measured_has_no_rate() -> None:
-    metrics = {"time_cpu_steady": 0.4, "cpu_share_steady": 0.2}
-    assert doctored.rates_of([record(metrics, metrics)], "syscalls", 2) == {}
-
-
 def test_the_realised_rise_is_of_all_rounds_of_all_comparisons() -> None:
     records = [record({"wakeups": 100.0}, {"wakeups": new}) for new in (110.0, 121.0)]
     (rise,) = doctored.realised([one] for one in records)
@@ -164,22 +150,3 @@ def test_the_realised_rise_is_of_all_rounds_of_all_comparisons() -> None:
 def test_scenarios_that_work_are_no_part_of_the_realised_rise() -> None:
     runs = [{"wakeups": 100.0}] * 2
     assert doctored.realised([[make_record({"base": runs, "new": runs})]]) == []
-
-
-def test_a_summary_counts_what_was_found_and_by_which_criterion() -> None:
-    by_both = trial(FAILED, {**FAILED, "criterion": "steady:25%"}, wall_s=30)
-    lines = doctored.summary([trial(FAILED), by_both, trial(judgement(), wall_s=50), trial(OPEN)])
-    assert lines == [
-        "found 2 of 4, by wakeups:5% (2), steady:25% (1)",
-        "2 fail, 1 pass, 1 inconclusive",
-        "median 20 s, of which 10 s measuring; at most 50 s",
-    ]
-
-
-def test_the_line_of_a_trial_names_what_found_it_or_why_nothing_did() -> None:
-    assert doctored.line_of(trial(FAILED)) == (
-        "fail; wakeups:5% in waiting: slower ×1.1 after 4 rounds; 4 rounds; "
-        "10 s, of which 5 s measuring"
-    )
-    assert doctored.line_of(trial(judgement())).startswith("pass; 3 rounds")
-    assert doctored.line_of(trial(OPEN)).startswith("inconclusive; why it is inconclusive; 30")
