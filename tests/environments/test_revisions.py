@@ -7,6 +7,8 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from tests import standin
 from tests.repositories import everywhere
@@ -98,6 +100,24 @@ def test_the_same_revision_may_be_given_twice_under_two_labels_only(repository: 
 def test_what_is_not_a_revision_is_a_usage_error(text: str, repository: Repository) -> None:
     with pytest.raises(UsageError):
         resolve([text], everywhere(repository))
+
+
+PIECES = (
+    "v0.16.0", "main", "HEAD", "~99999999999", "^{}", "#571", "@", "standin@", "=", "..", "/", "-",
+    ".whl", "\x1b[31m", "\udcff", "\u202e", "@{u}", ":/first", "x/" * 2500, "0" * 40, "[red]", "٣",
+    "v" + "9" * 5000, "v1!2.3", "\x00",
+)  # fmt: skip
+
+
+@settings(
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(st.lists(st.sampled_from(PIECES) | st.text(max_size=300), max_size=4).map("".join))
+def test_any_text_is_a_revision_or_a_usage_error(repository: Repository, text: str) -> None:
+    try:
+        assert len(resolve([text], everywhere(repository))) == 1
+    except UsageError as error:
+        assert str(error)
 
 
 def test_no_revision_is_a_usage_error_with_an_example(repository: Repository) -> None:
