@@ -14,7 +14,7 @@ from waitbench.reporting import gate, gate_formats, markdown
 from waitbench.reporting.answer import again, answer, next_step
 from waitbench.reporting.comparison import sentences
 from waitbench.reporting.console import print_answer
-from waitbench.reporting.document import Answer, Command, Headline
+from waitbench.reporting.document import Answer, Command
 
 LONG = "partitions-with-a-long-input-and-a-heavy-map-too"
 
@@ -41,77 +41,6 @@ def shown(found: Answer, width: int = 80) -> list[str]:
     return lines_of(lambda console: print_answer(found, console), width)
 
 
-def test_one_scenario_has_its_figure_with_its_interval_and_what_else_it_costs() -> None:
-    record = make_record({"old": runs(2, late=0.0158), "new": runs(0.1, system=0.6, late=0.019)})
-    assert printed(record) == [
-        " RESULT   new against old" + " " * 36 + "1 process, 4 rounds",
-        "▼ 20× less CPU while waiting" + " " * 38 + "95 %: 20× less",
-        "",
-        "scenario        CPU while waiting    95 % interval  verdict",
-        "waiting          2.03 s  →  0.102 s  20× less       faster",
-        "  system time    0.500 s →  0.600 s  1.2× more      more",
-        "  lateness p99  15.8 ms  → 19.0 ms   1.2× more      later",
-        "  CPU in all     1.50 s  →  1.60 s   7 % more       more",
-    ]
-
-
-def test_several_scenarios_have_a_line_each_and_the_worse_news_first() -> None:
-    quick = make_record({"old": runs(2), "new": runs(0.1)}, scenario="quick")
-    slow = make_record({"old": runs(2), "new": runs(4)}, scenario="slow")
-    same = make_record({"old": runs(2), "new": runs(2)}, scenario="another-scenario")
-    lines = printed(quick, slow, same)
-    assert [" ".join(line.split()) for line in lines[1:4]] == [
-        "▲ 2× more CPU while waiting in slow",
-        "▼ 20× less CPU while waiting in quick",
-        "= about the same CPU while waiting in another-scenario",
-    ]
-    assert lines[5:] == [
-        "scenario          CPU while waiting  95 % interval  verdict",
-        "quick             2.03 s → 0.102 s   20× less       faster",
-        "slow              2.03 s → 4.06  s   2× more        slower".replace(
-            "4.06  s ", "4.06 s  "
-        ),
-        "another-scenario  2.03 s → 2.03 s    0 %            within margin",
-    ]
-
-
-def test_scenarios_that_agree_are_said_together_with_the_span_of_what_they_say() -> None:
-    records = [
-        make_record({"old": runs(2), "new": runs(2 / by)}, scenario=f"of-{by}") for by in (20, 10)
-    ]
-    assert " ".join(printed(*records)[1].split()) == (
-        "▼ 10× – 20× less CPU while waiting in all 2 scenarios"
-    )
-
-
-def test_several_candidates_have_a_headline_and_a_row_each() -> None:
-    record = make_record({"old": runs(2), "new": runs(0.1), "newer": runs(4)})
-    lines = printed(record)
-    assert lines[0].startswith(" RESULT   new and newer against old in waiting  ")
-    assert [" ".join(line.split()[:3]) for line in lines[1:3]] == ["▼ new: 20×", "▲ newer: 2×"]
-    assert [line.split()[0] for line in lines[4:]] == ["revision", "new", "newer"]
-    two = printed(record, make_record({"old": runs(2), "new": runs(1)}, scenario="other"))
-    assert [line for line in two if line in ("waiting", "other")] == ["waiting", "other"]
-
-
-def test_the_points_of_both_sides_stand_below_one_another() -> None:
-    records = [
-        make_record({"old": runs(before), "new": runs(after)}, scenario=name)
-        for name, before, after in (("a", 12.0, 0.003), ("b", 2.0, 120.0), ("c", 0.02, 0.5))
-    ]
-    rows = [line for line in printed(*records) if "→" in line]
-    assert len({row.index("→") for row in rows}) == 1
-    before = {row.index(".") for row in rows}
-    assert len(before) == 1
-    after = [row.partition("→")[2] for row in rows]
-    assert [side.split()[0] for side in after] == ["3.04", "122", "0.508"]
-    ends = [
-        side.index(side.split()[0].partition(".")[0]) + n
-        for side, n in zip(after, (1, 3, 1), strict=True)
-    ]
-    assert len(set(ends)) == 1
-
-
 def test_one_round_says_its_change_and_that_it_has_no_interval() -> None:
     record = make_record({"old": runs(2)[:1], "new": runs(0.1)[:1]})
     lines = printed(record)
@@ -127,11 +56,6 @@ def test_where_the_steady_phase_is_not_known_total_cpu_is_judged_and_called_so()
     mixed = printed(record, make_record({"old": runs(2), "new": runs(4)}, scenario="other"))
     assert any("2× more*" in line for line in mixed)
     assert "* total CPU: the steady phase is not known, or not the same work." in mixed
-
-
-def test_what_does_not_only_wait_is_not_called_waiting() -> None:
-    record = make_record({"old": runs(2), "new": runs(4)}, waits=False)
-    assert "2× more steady CPU" in printed(record)[1]
 
 
 @pytest.mark.parametrize(
@@ -235,21 +159,6 @@ def test_what_is_inconclusive_of_several_in_the_same_words_is_said_once(
     assert ("▲ v4: 9× more CPU while waiting" in lines) is (open_ones == 3)
 
 
-def test_a_baseline_alone_shows_what_it_costs() -> None:
-    lines = printed(make_record({"old": runs(1, late=0.001)}))
-    assert lines[0].split() == ["RESULT", "old", "1", "process,", "4", "rounds"]
-    assert lines[2].split("  ")[-1] == "lateness p99"
-    assert lines[3].split() == ["waiting", "1.02", "s", "1.50", "s", "1.00", "ms"]
-
-
-def test_labels_with_much_in_common_get_short_names_and_that_is_said_once() -> None:
-    labels = [f"pathway@0.1{n}.2+setuptools==80.9.0" for n in (6, 7)]
-    lines = printed(make_record({label: runs(1) for label in labels}))
-    assert lines[0].startswith(" RESULT   0.17.2 against 0.16.2  ")
-    assert "All revisions: with setuptools==80.9.0." in lines
-    assert "All are revisions of pathway." in lines
-
-
 @pytest.mark.parametrize("label", ["v0.16.1", "a-label-of-forty-characters-at-the-most-x", "[red]"])
 @pytest.mark.parametrize("others", [[], ["third"]])
 @pytest.mark.parametrize("scenarios", [[LONG], [LONG, "short"]])
@@ -267,15 +176,6 @@ def test_the_answer_fits_80_columns(label: str, others: list[str], scenarios: li
         assert any(line.startswith("partitions-") and "-too " in line for line in lines)
 
 
-@pytest.mark.parametrize("width", [40, 80, 120])
-def test_no_word_is_broken(width: int) -> None:
-    record = make_record({"old": runs(2), "new": runs(0.1)})
-    record.add(outcome("new", 5, "failed", message=f"cannot open {'/folder' * 20}/file of it"))
-    found = answer(compare(record))
-    whole = {word for line in shown(found, 1000) for word in line.split()}
-    assert whole <= {word for line in shown(found, width) for word in line.split()}
-
-
 def test_a_command_that_is_too_long_goes_on_below_so_that_it_can_be_copied() -> None:
     words = [f"--option-{number}" for number in range(12)]
     link = Command(" ".join(["./compare.sh", *words]), "more rounds")
@@ -286,13 +186,6 @@ def test_a_command_that_is_too_long_goes_on_below_so_that_it_can_be_copied() -> 
     joined = " ".join(line.removesuffix("\\").strip() for line in command)
     assert joined == link.text
     assert lines[-1] == "Results  here"
-
-
-def test_what_does_not_fit_beside_a_headline_stands_below_it() -> None:
-    found = Headline(text="a headline of words " * 4, style="bold", mark="▲", aside="in " + LONG)
-    lines = shown(Answer(title="a", basis="b", headlines=(found,)))
-    assert lines[-1].strip() == f"in {LONG}"
-    assert lines[2].startswith("  "), "below the first word, not below the mark"
 
 
 def test_markdown_has_the_same_answer_as_text() -> None:

@@ -57,13 +57,6 @@ def test_a_merge_that_is_named_comes_with_the_search_inside_it() -> None:
     assert command.startswith("./waitbench bisect aaaaaaaaaa bbbbbbbbbb -s")
 
 
-def test_a_range_names_what_cannot_be_measured_and_why() -> None:
-    found = CASES["RANGE: the workers' steady CPU rose after c2, up to c6"]
-    assert "after c2, up to c6" in bisection.findings(found)[0]
-    rendered = markdown.render(bisection.document(found))
-    assert "c4 cannot be measured: it does not build" in rendered
-
-
 def test_a_busy_machine_is_named_in_place_of_what_would_have_been_found() -> None:
     stage = commits(4)
     ((step, answer),) = stage.search.answers

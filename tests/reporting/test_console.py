@@ -14,7 +14,7 @@ from rich.text import Text
 
 from tests.gate_runs import counted, record_of, rounds, scaled, verdict_of
 from tests.records import make_record, outcome, times
-from tests.reporting.printing import lines_of, lines_of_table
+from tests.reporting.printing import lines_of
 from tests.reporting.test_comparison import COUNTED, WAITING
 from waitbench.analysis import statistics
 from waitbench.reporting import comparison as reporting
@@ -23,7 +23,6 @@ from waitbench.reporting.answer import answer
 from waitbench.reporting.console import (
     make_console,
     print_answer,
-    print_cells,
     print_document,
     print_tables,
 )
@@ -100,15 +99,6 @@ def test_every_console_is_made_in_one_place() -> None:
     assert makers == ["console.py"]
 
 
-def test_a_setting_in_a_label_is_no_picture() -> None:
-    def show(console: Console) -> None:
-        console.print("engine@1.0+ms:100:x", soft_wrap=True)
-        with PreparationLog(console, quiet=False) as say:
-            say("engine@1.0+ms:100:", "installing")
-
-    assert [line for line in lines_of(show) if "ms:100:" not in line] == []
-
-
 LABELS = [f"a-release-candidate-{number:02}-of-the-long-branch"[:40] for number in range(10)]
 RUNS = [{**times(123.4 + i, 99.9 + i, 0.5), **WAITING, **COUNTED} for i in range(4)]
 COMPARISON = statistics.compare(make_record(dict.fromkeys(LABELS, RUNS)))
@@ -127,14 +117,6 @@ SHOWN: dict[str, Callable[[Console], None]] = {
     "gate": lambda console: print_document(gate.document(VERDICT), console),
     "cells": lambda console: print_tables([MODES], console),
 }
-
-
-CELLS = Table(
-    "title [b]",
-    ("", "direct", "long-heading"),
-    (("row one", "1", "10"), ("row [two]", "22", "–")),
-    ("A note.",),
-)
 
 
 def words_of(lines: list[str]) -> set[str]:
@@ -156,32 +138,3 @@ def test_labels_that_differ_in_the_middle_are_shown_so(width: int) -> None:
     lines = lines_of(SHOWN["tables"], width)
     first = [line.split()[0] for line in lines if line.startswith("a-re")][: len(LABELS)]
     assert len(set(first)) == len(LABELS)
-
-
-def test_a_console_too_narrow_for_one_column_crops_nothing_either() -> None:
-    assert "125" in words_of(lines_of(SHOWN["tables"], 10))
-
-
-def test_what_fits_stands_in_one_table_and_the_last_names_give_way_first() -> None:
-    table = Table(
-        "", ("a", "b", *"cde"), (("x" * 20, "y" * 20, *["12345678"] * 3),), names=2, least=12
-    )
-    for width, widths, blocks in (
-        (72, [20, 20], [3]), (70, [20, 18], [3]), (60, [16, 12], [3]), (55, [20, 13], [2, 1]),
-        (1, [12, 12], [1, 1, 1]),
-    ):  # fmt: skip
-        rows = [line.split() for line in lines_of(lambda to: print_cells(table, to), width)[1::2]]
-        assert [len(row) - 2 for row in rows] == blocks, width
-        assert list(map(len, rows[0][:2])) == widths, width
-
-
-def test_cells_are_shown_in_columns_with_numbers_to_the_right() -> None:
-    assert lines_of_table(CELLS) == [
-        "title [b]",
-        "                     long-",
-        "           direct  heading",
-        "row one         1       10",
-        "row [two]      22        –",
-        "A note.",
-        "",
-    ]

@@ -12,7 +12,6 @@ from pytest import approx
 
 from tests.records import make_record, times
 from tests.reporting.charts.figures import notes
-from tests.reporting.made_up import kept, trends_of
 from tests.reporting.printing import lines_of
 from waitbench.analysis import statistics
 from waitbench.analysis.statistics import Comparison, Estimate
@@ -23,7 +22,7 @@ from waitbench.reporting import markdown, page
 from waitbench.reporting.answer import MARKS, answer
 from waitbench.reporting.charts import times as times_chart
 from waitbench.reporting.console import print_answer, print_cells
-from waitbench.reporting.document import Page, Ratio, Table
+from waitbench.reporting.document import Page, Table
 from waitbench.reporting.drawing import looks
 from waitbench.reporting.formats import (
     format_change,
@@ -39,7 +38,6 @@ from waitbench.reporting.page_parts import Scene
 COSTS = ("steady", "cpu", "system", "real", "latency")
 BASE = st.floats(1e-4, 1e3)
 FACTOR = st.floats(0.01, 100)
-NOISE = st.lists(st.floats(0.8, 1.25), min_size=1, max_size=4)
 
 
 @st.composite
@@ -235,32 +233,6 @@ def test_what_the_charts_of_a_page_are_drawn_of_are_the_figures_of_the_data(
                 for name, part in reporting.SPLIT.items()
                 if name in row["metrics"]
             }
-
-
-@settings(max_examples=20, deadline=None)
-@given(st.lists(st.floats(-0.9, 50), min_size=3, max_size=7))
-def test_a_history_reads_alike_in_its_table_and_in_its_chart(rises: list[float]) -> None:
-    nights = [
-        kept(str(number), ("v0.0", f"v0.{number}"), rise=rise)
-        for number, rise in enumerate(rises, 1)
-    ]
-    for section in page.compose(nights, trends_of(nights)).sections:
-        for part in section.parts:
-            for table in part.tables:
-                (chart,) = part.charts
-                for row, dot in zip(table.rows, chart.rows, strict=True):
-                    ratio = row[2]
-                    assert isinstance(ratio, Ratio)
-                    low = ratio.estimate.low or ratio.estimate.value
-                    assert shown(row[0]).text == dot["revision"]
-                    assert dot["ratio"] == approx(ratio.estimate.value, rel=EXACTLY)
-                    assert dot["low"] == approx(low, rel=EXACTLY)
-                    assert dot["beyond"] in ("", said_of_an_outlier(ratio))
-                    assert dot["step"] == shown(row[4]).text
-
-
-def said_of_an_outlier(ratio: Ratio) -> str:
-    return f"{'▲' if ratio.estimate.value > 1 else '▼'} {format_change(ratio.estimate)}"
 
 
 def estimate(plain: Mapping[str, Any]) -> Estimate:

@@ -15,23 +15,6 @@ from waitbench.system.streams import printable
 DOCUMENTED = Path(__file__).parents[2] / "docs" / "verdict.md"
 
 
-def test_the_console_shows_each_place_then_remarks_then_the_headline(
-    failing: GateVerdict, forgiven: GateVerdict
-) -> None:
-    other = tuple(replace(judgement, place="[bold]") for judgement in forgiven.judgements)
-    both = replace(failing, judgements=(*failing.judgements, *other))
-    lines = lines_of(lambda output: print_document(gate.document(both), output))
-    assert lines[0].split() == ["would", "have"]
-    assert lines[1].split() == ["criterion", "ratio", "(bounds)", "rounds", "verdict", "found"]
-    assert [line.split()[0] for line in lines[2:8]] == [
-        "waiting", "new", "new", "[bold]", "new", "new",
-    ]  # fmt: skip
-    assert lines[3].split()[:6] == ["new", "system:10%", "1.50", "(1.50–1.50)", "10", "slower"]
-    assert lines[3].endswith(" + 10 %")
-    assert "12.3 (12.2–12.4)" in lines[6]
-    assert lines[-1] == "FAIL: new: system time 1.5× more in waiting"
-
-
 def test_all_judgements_fit_in_eighty_columns_with_the_shared_ones_first(
     many: GateVerdict,
 ) -> None:
@@ -49,15 +32,6 @@ def test_all_judgements_fit_in_eighty_columns_with_the_shared_ones_first(
         "steady:10%", "steady:25%,tail", "cpu-running:10%",
     ]  # fmt: skip
     assert sum(line.startswith("new") for line in table) == 23
-
-
-def test_long_labels_leave_the_rest_its_room(failing: GateVerdict) -> None:
-    long = tuple(replace(one, label="a-branch-with-a-long-name") for one in failing.judgements)
-    lines = lines_of(
-        lambda output: print_document(gate.document(replace(failing, judgements=long)), output)
-    )
-    assert lines[3].startswith("a-branch-…-name ")
-    assert "1.50 (1.50–1.50)" in lines[3]
 
 
 def test_markdown_lists_the_remarks_as_text(forgiven: GateVerdict) -> None:

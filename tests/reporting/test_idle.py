@@ -17,7 +17,6 @@ from waitbench.model.record import Record
 from waitbench.reporting import cautions, html, idle, markdown
 from waitbench.reporting import comparison as reporting
 from waitbench.reporting.costs import Units
-from waitbench.reporting.document import text_of
 from waitbench.reporting.page import ReadFolder, compose
 from waitbench.reporting.page_parts import Scene
 
@@ -54,18 +53,6 @@ def test_the_sentence_tells_of_a_thousand_workers() -> None:
     )
 
 
-def test_items_that_came_in_are_something_to_do() -> None:
-    (table,) = idle.tables([statistics.compare(record(items_in=320.0))])
-    assert "busy while they wait; v2" in table.notes[0]
-
-
-def test_several_processes_are_a_run_and_no_worker() -> None:
-    both = {label: runs(label) for label in STEADY_S}
-    clustered = make_record(both, scenario="idle", topology="cluster, 2 processes")
-    (table,) = idle.tables([statistics.compare(clustered)])
-    assert "1,000 such runs (cluster, 2 processes) keep 14 cores" in table.notes[0]
-
-
 @pytest.mark.parametrize("price", [None, PRICE])
 def test_core_hours_agree_with_steady_cpu_in_every_output(
     price: Price | None, tmp_path: Path
@@ -95,14 +82,6 @@ def test_core_hours_agree_with_steady_cpu_in_every_output(
         assert ("money_a_month" in data["idle"]) is (price is not None)
     for text in ("\n".join(console), rendered, page):
         assert ("money a month" in text or "money/" in text) is (price is not None)
-
-
-def test_rates_and_memory_are_shown_where_they_are_known() -> None:
-    (table,) = idle.tables([statistics.compare(record())])
-    headings = [heading.text for heading in table.headings]
-    assert headings == ["revision", "% of a core", "core-hours a month", "wake-ups/s", "memory"]
-    assert [text_of(cell) for cell in table.rows[0][3:]] == ["1,000", "20.0 MiB"]
-    assert max(map(len, lines_of_table(table))) <= 80
 
 
 def of_services(*services: str) -> Record:

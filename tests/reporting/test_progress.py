@@ -103,69 +103,6 @@ def test_what_may_take_long_is_said_to_be_the_most_and_never_grows() -> None:
     assert left == sorted(left, reverse=True)
 
 
-def test_no_bar_is_left_behind() -> None:
-    console, file = on_terminal()
-    clock, runs = Clock(), [planned(1), planned(2)]
-    with RunProgress(console, quiet=False, clock=clock) as bar:
-        bar.extend(runs)
-        carry_out(bar, clock, runs[:1], [1.0])
-        console.print("a table")
-        carry_out(bar, clock, runs[1:], [1.0])
-    screen = Screen(80)
-    screen.feed(file.getvalue())
-    assert [line for line in screen.lines if line.strip()] == ["a table"]
-
-
-class Screen:
-    """As much of a terminal as a bar uses: lines, up, to the beginning, erase."""
-
-    def __init__(self, width: int) -> None:
-        self.width = width
-        self.lines = [""]
-        self.row = self.column = 0
-
-    def feed(self, text: str) -> None:
-        for control, final, char in re.findall(r"\x1b\[([0-9;?]*)([a-zA-Z])|(.|\n)", text):
-            if char:
-                self._put(char)
-            else:
-                self._do(final, int(control) if control.isdigit() else 0)
-
-    def _put(self, char: str) -> None:
-        if char == "\n":
-            self.row, self.column = self.row + 1, 0
-        elif char == "\r":
-            self.column = 0
-        else:
-            line = self.lines[self.row].ljust(self.column)
-            self.lines[self.row] = line[: self.column] + char + line[self.column + 1 :]
-            self.column += 1
-        while len(self.lines) <= self.row:
-            self.lines.append("")
-
-    def _do(self, final: str, number: int) -> None:
-        if final == "A":
-            self.row = max(0, self.row - max(1, number))
-        elif final == "K":
-            kept = {0: self.lines[self.row][: self.column]}
-            self.lines[self.row] = kept.get(number, "")
-
-
-def test_what_failed_is_said_above_the_bar_in_whole_words() -> None:
-    console, file = on_terminal(60)
-    words = [f"word-{number}-of-it" for number in range(12)]
-    run = planned(1)
-    with RunProgress(console, quiet=False, clock=Clock()) as bar:
-        bar.extend([run])
-        bar.begin(run)
-        bar.end(run, failed(run, " ".join(words)))
-    screen = Screen(60)
-    screen.feed(file.getvalue())
-    said = {word for line in screen.lines for word in line.split()}
-    assert set(words) <= said
-    assert max(len(line.rstrip()) for line in screen.lines) <= 60
-
-
 def failed(run: PlannedRun, message: str) -> Any:
     from tests.records import outcome
 

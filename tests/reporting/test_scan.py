@@ -3,15 +3,11 @@
 import json
 from pathlib import Path
 
-import pytest
-
 from tests.analysis.scanned import VALUES, scan_records
 from tests.records import disturb
-from tests.reporting.printing import lines_of_table
 from waitbench.analysis.scan import Scanned, scans
 from waitbench.model.record import Record
 from waitbench.reporting import charts, html, scan
-from waitbench.reporting.charts import scan as scan_chart
 from waitbench.reporting.page import ReadFolder, compose
 from waitbench.reporting.page_parts import Scene
 
@@ -24,28 +20,6 @@ COSTS = {
 def scanned(records: list[Record] | None = None) -> Scanned:
     (found,) = scans(scan_records(COSTS) if records is None else records)
     return found
-
-
-def test_the_tables_have_a_row_for_each_value_and_one_for_each_line() -> None:
-    costs, lines = scan.tables([scanned()])
-    assert costs.title == "idle by partitions · 5 rounds · CPU while waiting, % of a core, means"
-    assert [html.shown(row[0]).text for row in costs.rows] == [f"{one:,}" for one in VALUES]
-    first, second = ([html.shown(cell).text for cell in row] for row in lines.rows)
-    assert first[0] == "v1"
-    assert first[1].startswith("2")
-    assert first[2].startswith("20")
-    assert second == ["v2", "–", "–"]
-    for table in (costs, lines):
-        assert max(map(len, lines_of_table(table))) <= 80
-
-
-def test_the_sentences_name_what_a_partition_adds_and_what_is_not_a_line() -> None:
-    linear, square = scan.sentences(scanned())
-    assert linear.startswith("v1: a worker costs 2")
-    assert "each partition 20" in linear
-    assert "95 % CI" in linear
-    assert square.startswith("v2: not a line: the cost at 1,024 partitions is ")
-    assert square.endswith(" % above the best one.")
 
 
 def test_json_has_every_point_and_line() -> None:
@@ -77,18 +51,6 @@ def test_a_chart_of_a_scan_is_written_instead_of_one_for_each_value(tmp_path: Pa
     text = drawn[0].read_text("utf-8")
     assert "partitions" in text
     assert "% of a core" in text
-
-
-def test_both_axes_of_the_chart_are_logarithmic() -> None:
-    (axes,) = scan_chart.draw(scanned()).axes
-    assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
-
-
-@pytest.mark.parametrize(
-    ("parameter", "one"), [("partitions", "partition"), ("processes", "process"), ("n", "n")]
-)
-def test_one_of_many_is_called_as_people_call_it(parameter: str, one: str) -> None:
-    assert scan._one(parameter) == one
 
 
 def test_a_curve_of_disturbed_rounds_says_so() -> None:

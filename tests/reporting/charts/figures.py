@@ -1,11 +1,12 @@
 """Comparisons to draw, and what a drawn figure holds."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import PathCollection
+from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 
 from tests.records import make_record, times
@@ -44,3 +45,11 @@ def bars(axes: Axes) -> list[Rectangle]:
 
 def notes(axes: Axes) -> list[str]:
     return [text.get_text() for text in axes.texts]
+
+
+def xs(line: Line2D) -> list[float]:
+    return list(cast("list[float]", line.get_xdata()))
+
+
+def ys(line: Line2D) -> list[float]:
+    return list(cast("list[float]", line.get_ydata()))

@@ -5,7 +5,6 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from tests.reporting.charts.figures import compared, steady_runs
-from waitbench.analysis.medians import Median
 from waitbench.reporting.charts import plane, style
 from waitbench.reporting.charts import times as times_chart
 from waitbench.reporting.drawing import Look, looks
@@ -55,16 +54,3 @@ def test_every_revision_is_named_and_every_text_can_be_read_where_a_readme_shows
 def test_what_shares_a_colour_has_a_marker_of_its_own() -> None:
     markers = [style.marker(Look("#000000", turn)) for turn in range(7)]
     assert len(set(markers)) == 7
-
-
-@pytest.mark.parametrize(
-    ("sure", "said"),
-    [
-        ([True, True], "band: 95 % interval"),
-        ([False], "band: range (too few runs for a 95 % interval)"),
-        ([True, False], "band: 95 % interval, or range where runs are too few"),
-    ],
-)
-def test_what_bands_mean_is_said(sure: list[bool], said: str) -> None:
-    medians = [Median(value=2, low=1, high=3, is_confident=flag) for flag in sure]
-    assert style.explain(medians) == f"dot: run · line: median · {said}"
