@@ -48,21 +48,6 @@ def test_an_a_a_comparison_of_a_wheel_is_measured_tabulated_charted_and_called_i
     assert table < next_run < done.stdout.index("RESULT   B against A")
 
 
-@pytest.mark.smoke
-def test_two_comparisons_are_two_folders_and_plot_and_report_take_the_latest(
-    tmp_path: Path, run_compare: Compare
-) -> None:
-    wheel = f"standin@{standin.write_wheel(tmp_path / 'w')}"
-    options = ["--scenario", "dynamic", "--rounds", "1", "--no-plot"]
-    first, second = tmp_path / "first", tmp_path / "second"
-    for folder in (first, second):
-        assert run_compare(wheel, *options, "--results", folder).returncode == 0
-    before = {path: path.read_bytes() for path in first.iterdir()}
-    again = run_compare(wheel, *options, "--results", first)
-    assert (again.returncode, "not empty" in again.stderr) == (2, True)
-    assert {path: path.read_bytes() for path in first.iterdir()} == before
-
-
 def test_json_on_stdout_is_only_json(
     run_compare: Compare, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -137,24 +122,6 @@ def test_a_revision_that_cannot_be_imported_is_said_with_its_log_and_the_others_
         ("good", "ok"): 1,
         ("broken", "not-built"): 1,
     }
-
-
-def test_a_part_of_a_comparison_is_not_resumed_as_the_whole(
-    run_compare: Compare, tmp_path: Path
-) -> None:
-    wheel = standin.revision(tmp_path / "w")
-    both = ["-s", "partitioned", "-s", "dynamic", "--no-plot"]
-    assert run_compare(wheel, *both, "--rounds", "1").returncode == 0
-    results = tmp_path / "results"
-    before = {path: path.read_bytes() for path in results.iterdir()}
-    done = run_compare(wheel, "-s", "dynamic", "--rounds", "2", "--no-plot", "--resume")
-    assert done.returncode == 2, done.stdout + done.stderr
-    assert "partitioned, dynamic; now dynamic" in " ".join(done.stderr.split())
-    assert {path: path.read_bytes() for path in results.iterdir()} == before
-    more = run_compare(wheel, *both, "--rounds", "2", "--resume")
-    assert more.returncode == 0, more.stderr
-    found = Counter(row["scenario"] for row in rows(results) if row["outcome"] == "ok")
-    assert found == {"partitioned": 2, "dynamic": 2}
 
 
 def test_the_gate_times_the_cpus_of_what_waits_and_a_plain_comparison_does_not(

@@ -1,12 +1,10 @@
 """Which rounds the gate still wants, as records grow."""
 
 from collections.abc import Mapping
-from typing import Any
 
 import pytest
 
 from tests.records import make_record, measurement
-from waitbench.analysis import gate
 from waitbench.analysis.criteria import DEFAULTS, parse
 from waitbench.model.metrics import BY_NAME, METRICS, Instruments
 from waitbench.model.record import Record
@@ -70,13 +68,6 @@ def test_each_scenario_is_wanted_until_its_questions_are_settled(
     assert [asking.wants_more(name) for name in records] == [False] * 3
 
 
-def test_a_candidate_that_failed_somewhere_is_wanted_elsewhere(records: dict[str, Record]) -> None:
-    asking = guide(records, "cpu:10%")
-    grow(records["one"], 6, cpu=2.0)
-    assert [asking.wants_more(name) for name in records] == [False, True, True]
-    assert not asking.is_over()
-
-
 def test_what_is_asked_together_is_not_pursued_where_one_of_its_scenarios_has_failed(
     records: dict[str, Record],
 ) -> None:
@@ -101,25 +92,6 @@ def test_it_is_over_at_the_first_failure_only_if_asked(records: dict[str, Record
     assert not patient.is_over()
 
 
-def test_it_is_not_over_while_more_rounds_may_excuse_the_failure(
-    records: dict[str, Record],
-) -> None:
-    asking = guide(records, "wakeups:5%", fail_fast=True, most_rounds=30)
-    for steady in (0.6, 1.05, 0.85) * 2:
-        grow(records["one"], 1, wakeups=1.5, steady=steady)
-    assert not asking.is_over()
-    assert asking.wants_more("one")
-
-
-def test_another_candidate_is_wanted_where_one_has_failed() -> None:
-    record = make_record({"base": [], "new": [], "other": []}, scenario="one")
-    asking = guide({"one": record}, "cpu:10%")
-    grow(record, 6, cpu=2.0)
-    assert asking.wants_more("one")
-    grow(record, 6, "other", cpu=1.0)
-    assert not asking.wants_more("one")
-
-
 def test_instruments_are_wanted_while_what_they_count_is_not_settled(
     records: dict[str, Record],
 ) -> None:
@@ -133,17 +105,6 @@ def test_instruments_are_wanted_while_what_they_count_is_not_settled(
     assert [asking.wants_more(name) for name in records] == [True] * 3
 
 
-@pytest.mark.parametrize(
-    ("instruments", "wanted"),
-    [(Instruments(), False), (Instruments(tracepoint=0), True)],
-)
-def test_instruments_that_a_machine_lacks_are_not_wanted(
-    instruments: Instruments, wanted: bool, records: dict[str, Record]
-) -> None:
-    asking = guide(records, "syscalls:5%", "cpu:10%", instruments=instruments, most_rounds=5)
-    assert asking.wants_instruments("one") is wanted
-
-
 def test_instruments_wait_for_the_first_look_where_there_are_rounds_enough_after_it(
     records: dict[str, Record],
 ) -> None:
@@ -154,37 +115,6 @@ def test_instruments_wait_for_the_first_look_where_there_are_rounds_enough_after
     assert asking.wants_instruments("one")
     grow(records["one"], 3, cpu=1.0, syscalls=1.0)
     assert not asking.wants_instruments("one")
-
-
-def test_what_no_instrumented_run_gave_is_given_up(records: dict[str, Record]) -> None:
-    asking = guide(records, "syscalls:5%")
-    grow(records["one"], 5, cpu=1.0)
-    assert asking.wants_more("one")
-    grow(records["one"], 1, cpu=1.0)
-    assert not asking.wants_more("one")
-
-
-def test_nothing_is_judged_twice_without_anything_new(
-    records: dict[str, Record], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asking, judged, judge_all = guide(records), [], gate.judge_all
-
-    def counting(*arguments: Any, **named: Any) -> object:
-        judged.append(arguments)
-        return judge_all(*arguments, **named)
-
-    monkeypatch.setattr(gate, "judge_all", counting)
-    asking.wants_more("one")
-    asking.wants_instruments("two")
-    asking.is_over()
-    assert len(judged) == 1
-    # An instrumented run's counts take the place of the measurement that they are added to.
-    grow(records["one"], 1, steady=1.0)
-    asking.wants_more("one")
-    assert len(judged) == 2
-    records["one"].measurements[-1] = measurement("new", 1, {"system_calls": 5.0})
-    asking.wants_more("one")
-    assert len(judged) == 3
 
 
 def elsewhere(*names: str) -> list[Record]:

@@ -6,8 +6,6 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Compare
-from tests.records import make_record, times
-from tests.store.keeping import keep
 from waitbench.system.places import ROOT
 
 SAMPLES = ROOT / "docs" / "samples"
@@ -36,14 +34,6 @@ def test_a_page_of_many_has_their_history(run_compare: Compare, tmp_path: Path) 
     assert "1 comparison" in html
 
 
-def test_without_a_comparison_there_is_no_page(run_compare: Compare, tmp_path: Path) -> None:
-    (tmp_path / "empty").mkdir()
-    done = run_compare(tmp_path / "empty", "--html", tmp_path / "page.html", command="report")
-    assert done.returncode == 2
-    assert "There is no comparison in" in done.stderr
-    assert not (tmp_path / "page.html").exists()
-
-
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
@@ -62,12 +52,6 @@ def test_what_cannot_be_written_is_refused(
     assert not Path("page.html").exists()
 
 
-def test_several_folders_are_printed_one_after_the_other(run_compare: Compare) -> None:
-    done = run_compare(SAMPLES / "waiting", SAMPLES / "input", command="report")
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.index("partitioned-burst") < done.stdout.index("dynamic-heavy-map")
-
-
 def test_a_folder_that_cannot_be_read_is_left_out_and_named(
     run_compare: Compare, tmp_path: Path
 ) -> None:
@@ -83,16 +67,3 @@ def test_a_folder_that_cannot_be_read_is_left_out_and_named(
     assert "2 comparisons" in page.read_text()
     alone = run_compare(kept / "bad", "--html", page, command="report")
     assert (alone.returncode, "comparison.json" in alone.stderr) == (2, True)
-
-
-def test_comparisons_of_one_revision_have_a_page_though_they_tell_of_no_history(
-    run_compare: Compare, tmp_path: Path
-) -> None:
-    for name in ("one", "two"):
-        record = make_record({"a": [times(1, 1, 1)] * 3})
-        (tmp_path / "kept" / name).mkdir(parents=True)
-        keep(tmp_path / "kept" / name, record)
-    page = tmp_path / "page.html"
-    done = run_compare(tmp_path / "kept", "--html", page, command="report")
-    assert done.returncode == 0, done.stderr
-    assert "2 comparisons" in page.read_text()

@@ -104,23 +104,6 @@ def test_a_scan_is_measured_in_turn_tabulated_and_reported(
     assert "partitioned by partitions" in page.read_text("utf-8")
 
 
-def test_a_scan_that_was_interrupted_goes_on(run_compare: Compare, tmp_path: Path) -> None:
-    wheel = standin.revision(tmp_path / "w")
-    options = ["-s", "partitioned", "--scan", "partitions=2,4,8", "--no-plot"]
-    assert run_compare(wheel, *options, "--rounds", "1").returncode == 0
-    more = run_compare(wheel, *options, "--rounds", "2", "--resume")
-    assert more.returncode == 0, more.stdout + more.stderr
-    for value in (2, 4, 8):
-        data = json.loads((tmp_path / f"results/partitioned@partitions={value}.json").read_text())
-        assert len(data["results"][0]["measurements"]) == 2
-        assert data["metadata"]["scan"] == {
-            "scenario": "partitioned", "parameter": "partitions", "value": value,
-        }  # fmt: skip
-    other = [*options[:3], "partitions=2,4,16", "--no-plot"]
-    refused = run_compare(wheel, *other, "--rounds", "2", "--resume")
-    assert refused.returncode == 2
-
-
 @pytest.mark.parametrize(
     ("options", "says"),
     [

@@ -95,19 +95,6 @@ def test_bad_input_is_one_sentence_on_stderr_exit_2_and_nothing_created(
     assert not Path("x").exists()
 
 
-def test_a_folder_of_the_users_is_never_touched(run_compare: Compare, tmp_path: Path) -> None:
-    theirs = tmp_path / "theirs"
-    theirs.mkdir()
-    files = {"package.json": "{}", "photo.png": "not really", "runs.csv": "a,b\n"}
-    for name, text in files.items():
-        (theirs / name).write_text(text)
-    for more in ([], ["--resume"]):
-        done = run_compare("v0.16.0", "--results", theirs, *more)
-        assert done.returncode == 2, done.stdout + done.stderr
-        assert str(theirs) in done.stderr
-        assert {path.name: path.read_text() for path in theirs.iterdir()} == files
-
-
 def test_a_comparison_that_is_refused_late_leaves_no_folder(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, standin_engine: standin.StandIn
 ) -> None:
@@ -122,14 +109,6 @@ def test_a_comparison_that_is_refused_late_leaves_no_folder(
         monkeypatch.setattr("sys.argv", ["runner.py", *asks])
         assert runner.main() == 2
         assert not (tmp_path / "a").exists()
-
-
-def test_help_shows_examples_and_scenarios_are_listed(run_compare: Compare) -> None:
-    done = run_compare("--help")
-    assert done.returncode == 0
-    assert "./compare.sh v0.16.0 v0.16.1" in done.stdout
-    listed = run_compare(command="scenarios")
-    assert "partitioned-long-input-heavy-map" in listed.stdout
 
 
 def test_plot_of_a_folder_without_results_says_what_to_do(
@@ -203,29 +182,13 @@ def test_reasons_are_refused_before_anything_where_threads_cannot_be_sampled(
     assert "--why needs /proc/<pid>/schedstat" in capsys.readouterr().err
 
 
-def test_parameters_of_an_own_dataflow_go_into_its_call(refused: Refused, tmp_path: Path) -> None:
-    (tmp_path / "good.py").write_text("flow = 1\n")
-    said = refused("v0.16.0", "--dataflow", f"{tmp_path}/good.py", "--set", "partitions=1")
-    assert "--set" in said
-
-
-def test_an_own_dataflow_is_measured_beside_scenarios_that_have_settings_and_a_scan(
-    tmp_path: Path,
-) -> None:
-    (tmp_path / "mine.py").write_text("def get_flow(partitions): ...\n")
-    asked = Request(
-        revisions=(), scenarios=("partitioned",), settings=("interval=0.1",), topology=None,
-        processes=1, workers=1, dataflow=f"{tmp_path}/mine.py:get_flow(partitions={{partitions}})",
-        origin=OriginChoice.AUTO, python=None, repo=None, time_limit_s=None, argv=(),
-        scan=Scan.parse("partitions=1,2,4"),
-    )  # fmt: skip
-    found = request._scenarios(asked, (engines.DEFAULT,), None, quick=True)
-    ours, own = found[:3], found[3:]
-    assert [one.parameters["partitions"] for one in ours] == [1, 2, 4]
-    assert {one.parameters["interval"] for one in ours} == {0.1}
-    assert [one.call for one in own] == [f"get_flow(partitions={n})" for n in (1, 2, 4)]
-
-
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        ([], "cannot be counted here: it is not mounted. This would mend it: sudo mount it"),
+        (["--no-instruments"], "leave out --no-instruments"),
+    ],
+)
 def test_system_calls_that_cannot_be_counted_are_not_promised(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -113,26 +113,6 @@ def costing(steady_s: float, **more: float) -> IdleCost:
     return found
 
 
-def test_the_dearest_comes_first_and_what_failed_comes_last_with_its_reason() -> None:
-    sitting = sitting_of(
-        Row(worker="cheap", version="1", cost=costing(0.0)),
-        Row(worker="broken", version="2", remark="failed: it ended"),
-        Row(
-            worker="dear",
-            version="3",
-            late_s=0.0125,
-            cost=costing(0.04, wakeups=250.0, system_calls=21.0, memory_proportional=5e6),
-        ),
-    )
-    table = sitting.table()
-    assert table.rows == (
-        ("dear", "3", "2.000", "125", "10.5", "5.0 MB", "12.5 ms", ""),
-        ("cheap", "1", "0.000", "–", "–", "–", "–", ""),
-        ("broken", "2", "–", "–", "–", "–", "–", "failed: it ended"),
-    )
-    assert table.headings[-1].text == "remark"
-
-
 def sitting_of(*rows: Row) -> Sitting:
     return Sitting(
         comparing=Comparing(
@@ -176,21 +156,6 @@ def test_rows_are_put_into_the_table_that_a_document_has(tmp_path: Path) -> None
     assert "failed: it ended" in lines[-1]
 
 
-def test_a_file_without_such_a_table_is_written_anew_and_one_of_another_kind_is_refused(
-    tmp_path: Path,
-) -> None:
-    document = tmp_path / "document.md"
-    rendered = render_table(sitting_of(Row(worker="a", version="1", cost=costing(0.1))).table())
-    assert _put_into(document, rendered) == rendered
-    _require_table(document)
-    document.write_text(
-        "<!-- table: ./waitbench workers -->\n| a |\n| --- |\n<!-- end of table -->"
-    )
-    with pytest.raises(UsageError, match=r"is not one of .*workers"):
-        _require_table(document)
-    _require_table(ROOT / "docs" / "workers.md")
-
-
 @pytest.mark.integration
 @pytest.mark.smoke
 def test_what_fails_is_said_in_its_row_and_the_others_are_measured(
@@ -229,13 +194,16 @@ def test_what_fails_is_said_in_its_row_and_the_others_are_measured(
     assert len(found["results"][0]["measurements"]) == 1
 
 
-def test_money_is_a_column_where_a_price_is_given() -> None:
-    rows = (
-        Row(worker="dear", version="1", cost=costing(0.04), remark="odd"),
-        Row(worker="broken", version="2"),
+def test_a_file_without_such_a_table_is_written_anew_and_one_of_another_kind_is_refused(
+    tmp_path: Path,
+) -> None:
+    document = tmp_path / "document.md"
+    rendered = render_table(sitting_of(Row(worker="a", version="1", cost=costing(0.1))).table())
+    assert _put_into(document, rendered) == rendered
+    _require_table(document)
+    document.write_text(
+        "<!-- table: ./waitbench workers -->\n| a |\n| --- |\n<!-- end of table -->"
     )
-    priced = replace(sitting_of(*rows), price=Price.parse("$0.04/core-hour"))
-    table = priced.table()
-    assert [one.text for one in table.headings[-2:]] == ["money a month", "remark"]
-    assert [row[-2:] for row in table.rows] == [("$0.58", "odd"), ("–", "")]
-    assert "money" not in render_table(sitting_of(*rows).table())
+    with pytest.raises(UsageError, match=r"is not one of .*workers"):
+        _require_table(document)
+    _require_table(ROOT / "docs" / "workers.md")
