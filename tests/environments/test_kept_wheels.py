@@ -29,7 +29,3 @@ def test_a_damaged_wheel_is_removed(content: bytes, kept: Path) -> None:
 def test_a_wheel_that_nobody_vouches_for_is_not_taken(kept: Path) -> None:
     kept.with_name(f"{kept.name}.sha256").unlink()
     assert sources.find_wheel(kept.parent) is None
-
-
-def test_where_there_is_none_none_is_found(tmp_path: Path) -> None:
-    assert sources.find_wheel(tmp_path / "nowhere") is None

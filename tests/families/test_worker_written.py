@@ -39,11 +39,6 @@ def test_a_line_may_hold_several_names(tmp_path: Path) -> None:
     }  # fmt: skip
 
 
-def test_totals_and_counts_may_be_of_nothing(tmp_path: Path) -> None:
-    files = {"sent": MetricFile(show=("total", "count"))}
-    assert set(found(tmp_path, '{"sent": []}\n', files).values()) == {0}
-
-
 def test_metrics_are_named_after_what_is_shown_of_them() -> None:
     (of_times,) = written.metrics_of("call-time", MetricFile(unit="s", show=("p99",)))
     assert (of_times.name, of_times.key, of_times.unit) == (
