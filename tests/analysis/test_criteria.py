@@ -6,7 +6,7 @@ import pytest
 
 from tests.records import make_record, measurement, outcome, working_engines
 from waitbench.analysis import criteria
-from waitbench.analysis.criteria import DEFAULTS, Criterion, Question, Scope, ask, parse
+from waitbench.analysis.criteria import DEFAULTS, Criterion, Question, ask, parse
 from waitbench.model.errors import UsageError
 from waitbench.model.metrics import BY_NAME, METRICS, Instruments, Metric
 from waitbench.model.record import Record
@@ -115,65 +115,6 @@ def test_a_criterion_shows_as_it_would_be_written(text: str, shown: str) -> None
 
 
 @pytest.mark.parametrize(
-    ("text", "cost"),
-    [
-        ("system:1%", "cpu"),
-        ("system:1%,alone", None),
-        ("wakeups:1%", "steady"),
-        ("cpu:1%", None),
-        ("rss:1%", None),
-    ],
-)
-def test_what_explains_a_cost_is_judged_with_it_unless_alone(text: str, cost: str | None) -> None:
-    assert criteria.parse([text], METRICS)[0].cost == cost
-
-
-def test_together_is_said_and_concerns_every_scenario() -> None:
-    one, other = criteria.parse(["cpu:1%,together", "cpu:1%"], METRICS)
-    assert (one.together, one.scope) == (True, Scope.EVERY)
-    assert (other.together, other.scope) == (False, Scope.EVERY)
-
-
-def test_a_scope_holds_the_scenarios_of_its_group() -> None:
-    waiting = make_record({"a": [], "b": []})
-    working = make_record({"a": [], "b": []}, waits=False)
-    both = make_record({"a": [], "b": []})
-    both.works = True
-    held = {scope: [scope.holds(record) for record in (waiting, working, both)] for scope in Scope}
-    assert held == {
-        Scope.EVERY: [True, True, True],
-        Scope.WAITING: [True, False, False],
-        Scope.WORKING: [False, True, True],
-        Scope.COARSE: [False, False, False],
-    }
-    waiting.coarse = True
-    assert [scope for scope in Scope if scope.holds(waiting)] == [Scope.EVERY, Scope.COARSE]
-
-
-def test_the_defaults_are_about_what_waits_and_what_works() -> None:
-    assert [(str(criterion), criterion.scope.value) for criterion in DEFAULTS] == [
-        ("steady:10%,together", "waiting"),
-        ("steady:25%", "waiting"),
-        ("steady:25%,tail", "waiting"),
-        ("cpu-running:10%,together", "waiting"),
-        ("cpu:10%,together", "waiting"),
-        ("startup:25%,100ms,together", "waiting"),
-        ("shutdown:25%,100ms,together", "waiting"),
-        ("latency-p50:25%,5ms,together", "waiting"),
-        ("latency:25%,50ms,together", "waiting"),
-        ("rss:10%,8MiB,together", "waiting"),
-        ("memory:10%,8MiB,together", "waiting"),
-        ("wakeups:5%", "waiting"),
-        ("syscalls:5%", "waiting"),
-        ("steady-system:25%,together", "waiting"),
-        ("steady:100%", "coarse"),
-        ("cpu:100%", "coarse"),
-        ("cpu:10%,together", "working"),
-        ("cpu:25%", "working"),
-    ]
-
-
-@pytest.mark.parametrize(
     ("instruments", "lacking"),
     [(Instruments(), ["syscalls"]), (Instruments(tracepoint=17), [])],
 )
@@ -196,23 +137,6 @@ def record(name: str = "one", *values: tuple[float, float], waits: bool = True) 
 def question(*records: Record, criterion: Criterion = TOGETHER) -> Question:
     (found,) = ask(records, [criterion])
     return found
-
-
-def test_each_scenario_is_asked_about_by_itself_unless_together() -> None:
-    asked = ask([record("one"), record("two")], [EACH, TOGETHER])
-    assert [(one.place, str(one.criterion)) for one in asked] == [
-        ("2 scenarios together", "steady:10%,together"),
-        ("one", "steady:25%"),
-        ("two", "steady:25%"),
-    ]
-
-
-def test_every_candidate_is_asked_about() -> None:
-    three = make_record({"a": [], "b": [], "c": []})
-    asked = ask([three], [EACH, TOGETHER])
-    assert [(one.label, one.criterion) for one in asked] == [
-        ("b", TOGETHER), ("c", TOGETHER), ("b", EACH), ("c", EACH),
-    ]  # fmt: skip
 
 
 def test_the_defaults_ask_twenty_three_questions_of_eight_scenarios() -> None:
@@ -238,19 +162,10 @@ def test_a_single_scenario_is_asked_by_default_for_what_can_be_settled_in_minute
     assert [each.criterion for each in ask([one], own)] == [*own], "what users ask stays"
 
 
-def test_a_criterion_without_any_scenario_of_its_group_is_not_asked() -> None:
-    asked = ask([record("busy", waits=False)], DEFAULTS)
-    assert {one.criterion.metric.name for one in asked} == {"cpu"}
-
-
 def test_the_steady_phase_of_engines_that_work_elsewhere_is_not_asked_about() -> None:
     criteria = parse(["steady:10%", "wakeups:5%", "cpu:10%"], METRICS)
     asked = ask([working_engines()], criteria)
     assert [one.criterion.metric.name for one in asked] == ["cpu"]
-
-
-def test_one_scenario_together_goes_by_its_name() -> None:
-    assert question(record("one")).place == "one"
 
 
 def test_a_round_is_the_ratio_of_its_runs_and_what_it_rose_by() -> None:
@@ -294,13 +209,6 @@ def test_a_question_is_narrowed_to_the_scenarios_that_both_revisions_can_run() -
     assert narrowed.records == (able,)
     assert asked.unsupported == ("unable",)
     assert question(unable).narrowed() is None
-
-
-def test_what_another_candidate_cannot_run_is_no_matter() -> None:
-    three = make_record({"a": [], "b": [], "c": []})
-    three.add(outcome("c", 0, "not-supported"))
-    about_b, about_c = ask([three], [EACH])
-    assert (about_b.unsupported, about_c.unsupported) == ((), ("waiting",))
 
 
 def test_a_scenario_whose_runs_do_not_have_the_metric_is_left_out_at_the_first_look() -> None:

@@ -12,7 +12,7 @@ from waitbench.analysis.criteria import DEFAULTS, parse
 from waitbench.analysis.judging import Judgement
 from waitbench.analysis.verdicts import GateOutcome, Verdict
 from waitbench.model.errors import ExitCode
-from waitbench.model.metrics import BY_NAME, METRICS, SEEN_FROM_OUTSIDE
+from waitbench.model.metrics import BY_NAME, METRICS
 from waitbench.model.record import Record
 from waitbench.model.run import DISTURBED, FAILED, LOST_ITEMS, NOT_BUILT, TIMED_OUT, UNANSWERED
 
@@ -154,16 +154,6 @@ def test_where_the_baseline_lacks_it_no_candidate_is_judged() -> None:
     assert verdict.exit_code is ExitCode.FAILED
 
 
-def test_disturbed_runs_of_all_scenarios_are_counted() -> None:
-    runs = [times(1, 1, 1)] * 3
-    records = [make_record({"a": runs, "b": runs}) for _ in range(2)]
-    for record in records:
-        record.add(outcome("a", 1, "disturbed"))
-        record.add(outcome("a", 1, "failed"))
-        record.add(outcome("b", 1, "failed"))
-    assert gate.conclude(records, CRITERIA, 10).disturbed_runs == 2
-
-
 def judgement(label: str, *scenarios: str, **known: object) -> Judgement:
     start = Judgement(place="s", scenarios=scenarios, label=label, criterion=CPU, rounds=3)
     return replace(start, **known)  # type: ignore[arg-type]
@@ -206,12 +196,6 @@ def test_a_failure_that_more_rounds_may_excuse_wants_them() -> None:
     excusable = judgement("b", "s", verdict=Verdict.SLOWER, excusable=True)
     assert not gate.has_failed(excusable)
     assert gate.unsettled([excusable]) == (excusable,)
-
-
-@pytest.mark.parametrize("left_out", [(), ("syscalls:5%: not measured here.",)])
-def test_what_was_left_out_is_passed_on(left_out: tuple[str, ...]) -> None:
-    verdict = gate.conclude([], CRITERIA, 10, left_out=left_out)
-    assert verdict.left_out == left_out
 
 
 def crashing(*, reason: str = FAILED, measured: int = 0) -> Record:
@@ -285,13 +269,6 @@ def test_rounds_most_of_which_were_disturbed_answer_nothing(marked: int, verdict
     assert (judgement.verdict, judgement.disturbed) == (verdict, marked)
     assert not judgement.hopeless
     assert found.disturbed_rounds == marked
-
-
-def test_nothing_is_asked_of_a_scenario_whose_runs_cannot_have_the_metric() -> None:
-    base = rounds(1, 0.5)
-    of_user = replace(record_of(base, base, "mine"), metrics=SEEN_FROM_OUTSIDE)
-    steady = parse(["steady:10%"], METRICS)
-    assert gate.judge_all([of_user], steady, 10) == ()
 
 
 def test_rare_bad_runs_fail_though_the_usual_run_is_the_same() -> None:

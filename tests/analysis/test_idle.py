@@ -45,16 +45,6 @@ def test_core_hours_are_steady_cpu_over_the_window_by_the_hours_of_a_month() -> 
     assert found.cores.low is not None
 
 
-def test_a_worker_that_uses_nothing_wakes_up_never() -> None:
-    (found,) = idle_costs([statistics.compare(make_record({"a": [run(0.0, wakeups=0.0)] * 2}))])
-    assert (found.core_hours, found.wakeups) == (0.0, 0.0)
-
-
-def test_a_count_without_a_window_is_no_rate() -> None:
-    (found,) = idle_costs([statistics.compare(make_record({"a": [run(0.0, wakeups=3.0)] * 2}))])
-    assert found.wakeups is None
-
-
 def test_each_service_has_rates_of_its_own() -> None:
     more = {
         "service_cpu_steady_redis": 0.4, "service_requests_redis": 8.0,
@@ -85,19 +75,6 @@ def test_work_is_no_waiting_and_without_a_steady_phase_nobody_knows() -> None:
     assert costs_of(working_engines()) == []
     assert costs_of(make_record({"a": [run(0.1)]}, waits=False)) == []
     assert costs_of(make_record({"a": [times(1, 1, 1)]})) == []
-
-
-@pytest.mark.parametrize(
-    ("text", "price"),
-    [
-        ("0.04/core-hour", Price(amount=0.04)),
-        ("$0.04/core-hour", Price(amount=0.04, before="$")),
-        ("0.04 EUR/core-hour", Price(amount=0.04, after="EUR")),
-        ("2/core-hour", Price(amount=2.0)),
-    ],
-)
-def test_a_price_is_an_amount_with_or_without_a_currency(text: str, price: Price) -> None:
-    assert Price.parse(text) == price
 
 
 @pytest.mark.parametrize(

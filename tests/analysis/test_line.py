@@ -82,15 +82,3 @@ def test_c_is_found_although_the_last_value_costs_ten_times_as_much() -> None:
     lines = [fit(VALUES, costs) for costs in noisy(a_line, 1, rounds=200)]
     assert sum(line.constant for line in lines) / 200 == pytest.approx(0.02, rel=0.02)
     assert sum(line.slope for line in lines) / 200 == pytest.approx(0.00005, rel=0.02)
-
-
-def test_a_cost_of_nothing_is_a_line() -> None:
-    assert misfit(VALUES, [[0.0] * len(VALUES)] * 3) is None
-    line = fit(VALUES, [0.0] * len(VALUES))
-    assert (line.constant, line.slope) == pytest.approx((0, 0))
-
-
-@pytest.mark.parametrize(("values", "rounds"), [([1.0, 2.0], [[1.0, 2.0]]), (VALUES, [])])
-def test_two_values_are_no_curve(values: list[float], rounds: list[list[float]]) -> None:
-    with pytest.raises(ValueError, match="three values and a round"):
-        misfit(values, rounds)

@@ -16,16 +16,6 @@ def kept(column: list[float]) -> list[bool]:
     return [*outliers.usual([column]).kept[0]]
 
 
-def test_a_quiet_machine_has_no_outliers() -> None:
-    assert not outliers.usual([CALM]).has_outliers
-    assert not outliers.usual([[0.0] * 20]).has_outliers, "counts may have no spread"
-
-
-def test_few_rounds_have_none_whatever_they_say() -> None:
-    assert all(kept([*CALM[: outliers.FEWEST - 2], 3.0]))
-    assert not all(kept([*CALM[: outliers.FEWEST - 1], 3.0]))
-
-
 def test_less_than_half_as_much_again_is_no_outlier_however_small_the_spread() -> None:
     assert all(kept([*CALM, math.log(1.45)]))
     assert kept([*CALM, math.log(1.6)]) == [True] * 20 + [False]
@@ -46,11 +36,6 @@ def test_what_a_third_of_the_rounds_has_is_no_exception() -> None:
 
 def bounds(*columns: list[float], errors: Errors = ERRORS) -> Bounds:
     return sequential.bounds_without_outliers(columns, outliers.usual(columns), errors)
-
-
-def test_without_outliers_the_bounds_are_those_of_the_rounds() -> None:
-    found = bounds(CALM, [2 * value for value in CALM])
-    assert found == sequential.bounds([1.5 * value for value in CALM], ERRORS)
 
 
 def test_what_is_left_out_of_one_scenario_leaves_the_other_its_round() -> None:

@@ -13,17 +13,6 @@ from waitbench.analysis.sequential import Errors
 ONE_IN_100 = Errors(alarm=0.01, clear=0.01)
 
 
-def test_nothing_trimmed_is_students_t() -> None:
-    values = [0.1, 0.2, 0.3, 0.4, 0.6, 0.7, 0.9]
-    found = sequential.bounds(values[::-1], ONE_IN_100)
-    half = stats.t.ppf(0.99, 6) * stats.sem(values)
-    centre = sum(values) / 7
-    assert found.standard_error == pytest.approx(stats.sem(values))
-    assert (found.low, found.centre, found.high) == pytest.approx(
-        (centre - half, centre, centre + half)
-    )
-
-
 @pytest.mark.parametrize(("count", "share"), [(8, 1 / 8), (10, 0.1), (19, 1 / 19), (25, 0.08)])
 def test_trimmed_bounds_are_those_of_yuen_as_scipy_has_them(count: int, share: float) -> None:
     # From eight rounds on a tenth at each end, at least one. The other sample adds no variance.
@@ -55,19 +44,6 @@ def test_one_spike_among_ten_rounds_hardly_moves_the_bounds() -> None:
     assert after.high < before.high + 0.05
 
 
-@pytest.mark.parametrize(("of", "freedom"), [(7, 6), (8, 5), (20, 15), (30, 23), (1, 1)])
-def test_bounds_to_come_shrink_with_the_root_of_the_rounds(of: int, freedom: int) -> None:
-    found = sequential.bounds([0.1, 0.2, 0.4, 0.5, 0.6], ONE_IN_100)
-    expected = found.standard_error * (5 / of) ** 0.5 * stats.t.ppf(1 - 0.003, freedom)
-    assert found.half_width_after(5, of, 0.003) == pytest.approx(expected)
-
-
-def test_bounds_after_the_rounds_that_there_are_are_those_that_there_are() -> None:
-    found = sequential.bounds([0.1, 0.2, 0.4, 0.5, 0.6], Errors(alarm=0.001, clear=0.01))
-    assert found.half_width_after(5, 5, 0.001) == pytest.approx(found.centre - found.low)
-    assert found.half_width_after(5, 5, 0.01) == pytest.approx(found.high - found.centre)
-
-
 def test_one_looks_no_later_than_at_the_last_look_that_the_rounds_allow() -> None:
     assert sequential.looks_until(3) == (3,)
     assert sequential.looks_until(10) == (3, 4, 5, 6, 8, 10)
@@ -85,18 +61,6 @@ def test_each_hypothesis_may_be_cleared_wrongly_as_often_as_if_it_were_the_only_
     errors = [sequential.errors_at(look, 15).clear for look in sequential.LOOKS]
     assert 0.0499 < sum(errors) < 0.05
     assert sequential.errors_at(5, 1).alarm == 0
-
-
-def test_little_error_is_kept_for_what_hardly_anybody_waits_for() -> None:
-    shares = [sequential.share(look) for look in sequential.looks_until(40)]
-    assert shares == pytest.approx([0.075] * 12)
-    assert sequential.share(50) == pytest.approx(0.05)
-    assert sequential.share(65) == pytest.approx(0.025)
-
-
-def test_there_is_no_error_to_spend_between_looks() -> None:
-    with pytest.raises(ValueError, match="7 is none of the looks"):
-        sequential.errors_at(7, 1)
 
 
 def test_simulated_comparisons_err_in_fewer_than_5_per_cent() -> None:
@@ -141,3 +105,8 @@ def _noise(source: random.Random) -> float:
     """5 % of normal noise, and one in twenty with a spike."""
     spike = source.choice((-1, 1)) * source.expovariate(1) if source.random() < 0.05 else 0.0
     return source.gauss(0, 0.05) + spike
+
+
+def test_there_is_no_error_to_spend_between_looks() -> None:
+    with pytest.raises(ValueError, match="7 is none of the looks"):
+        sequential.errors_at(7, 1)

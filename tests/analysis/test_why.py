@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests.reasons import place, python, why
-from waitbench.analysis.stack_tree import folded, tree
+from waitbench.analysis.stack_tree import folded
 from waitbench.analysis.why import Cost, Line, lines
 from waitbench.model.why import PYTHON, Counted, Frame, Place, Why
 
@@ -222,18 +222,6 @@ def test_that_only_one_revision_was_seen_at_work_is_no_change() -> None:
         assert [line.change for line in lines(pair)] == [0, 0]
 
 
-def test_threads_and_processes_are_told_apart() -> None:
-    both = why(
-        "a",
-        place("wait", thread="x", wakeups=5),
-        place("wait", thread="y", wakeups=5),
-        place("wait", thread="x", process="child pool", wakeups=5),
-    )
-    assert {(one.process, one.thread) for one in lines([both])} == {
-        ("worker", "x"), ("worker", "y"), ("child pool", "x"),
-    }  # fmt: skip
-
-
 def test_what_only_begins_others_is_no_place() -> None:
     stack = [
         python("_run_code", "<frozen runpy>"), python("_bootstrap", "lib/threading.py"),
@@ -242,19 +230,6 @@ def test_what_only_begins_others_is_no_place() -> None:
     ]  # fmt: skip
     (line,) = lines([why("a", place(*stack, wakeups=1))])
     assert names(line) == ["own", "timely::worker::Worker::step_or_park"]
-
-
-def test_where_no_stack_is_known_the_system_call_is_the_place() -> None:
-    one, other = lines([why("a", place(call="poll", wakeups=9), place(call="futex", wakeups=1))])
-    assert (one.frames, one.calls, other.calls) == ((), ("poll",), ("futex",))
-
-
-def test_a_tree_adds_up_what_is_below() -> None:
-    before = why("a", place("f", "g", wakeups=3), place("f", "h", wakeups=4))
-    root = tree([before, why("b", place("f", wakeups=1, cpu=0.5))])
-    function = root.below["worker"].below["MainThread"].below["f (app/own.py)"]
-    assert root.costs == function.costs == [Cost(7, 0), Cost(1, 0.5)]
-    assert function.below["g (app/own.py)"].costs == [Cost(3, 0), Cost(0, 0)]
 
 
 def test_folded_stacks_have_no_separator_within_a_name() -> None:
