@@ -207,3 +207,23 @@ def test_a_file_without_such_a_table_is_written_anew_and_one_of_another_kind_is_
     with pytest.raises(UsageError, match=r"is not one of .*workers"):
         _require_table(document)
     _require_table(ROOT / "docs" / "workers.md")
+
+
+def test_the_dearest_comes_first_and_what_failed_comes_last_with_its_reason() -> None:
+    sitting = sitting_of(
+        Row(worker="cheap", version="1", cost=costing(0.0)),
+        Row(worker="broken", version="2", remark="failed: it ended"),
+        Row(
+            worker="dear",
+            version="3",
+            late_s=0.0125,
+            cost=costing(0.04, wakeups=250.0, system_calls=21.0, memory_proportional=5e6),
+        ),
+    )
+    table = sitting.table()
+    assert table.rows == (
+        ("dear", "3", "2.000", "125", "10.5", "5.0 MB", "12.5 ms", ""),
+        ("cheap", "1", "0.000", "–", "–", "–", "–", ""),
+        ("broken", "2", "–", "–", "–", "–", "–", "failed: it ended"),
+    )
+    assert table.headings[-1].text == "remark"

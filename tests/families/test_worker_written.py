@@ -79,3 +79,8 @@ def test_a_file_that_was_not_written_is_said(tmp_path: Path) -> None:
 def test_of_several_numbers_it_must_be_said_what_is_shown(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"it wrote 2 numbers of dropped to \{metrics\}"):
         found(tmp_path, '{"dropped": 1}\n{"dropped": 2}\n', {"dropped": MetricFile()})
+
+
+def test_totals_and_counts_may_be_of_nothing(tmp_path: Path) -> None:
+    files = {"sent": MetricFile(show=("total", "count"))}
+    assert set(found(tmp_path, '{"sent": []}\n', files).values()) == {0}
