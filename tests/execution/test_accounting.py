@@ -120,24 +120,6 @@ def test_a_run_gives_every_metric_by_its_key() -> None:
     )
 
 
-def test_a_worker_that_stopped_before_the_end_of_its_input_is_no_worker() -> None:
-    launched = {"launcher": used(0.01), "children": [child(1, 1, 0)]}
-    metrics = metrics_of(timing(1, 1.01, 0), launched, [worker(1, end_of_input=None)])
-    assert "time_cpu_steady" not in metrics
-
-
-def test_a_worker_whose_steady_phase_took_no_time_has_no_share() -> None:
-    at_once = worker(1, end_of_input=at(0.2, 0.5, 0.1, waited=40))
-    launched = {"launcher": used(0.01), "children": [child(1, 1, 0)]}
-    assert metrics_of(timing(1, 1.01, 0), launched, [at_once])["cpu_share_steady"] == 0
-
-
-def test_a_share_is_known_of_a_steady_phase_below_a_second() -> None:
-    short = worker(1, end_of_input=at(0.7, 0.5, 0.1, waited=40))
-    launched = {"launcher": used(0.01), "children": [child(1, 1, 0)]}
-    assert metrics_of(timing(1, 1.01, 0), launched, [short])["cpu_share_steady"] == pytest.approx(1)
-
-
 def test_wake_ups_are_those_between_first_poll_and_end_of_input() -> None:
     launched = {"launcher": used(0), "children": [child(1, 1, 0), child(2, 1, 0)]}
     waited = [
@@ -177,13 +159,6 @@ def test_a_child_that_is_waited_for_at_the_exit_is_in_what_runs_after_start_up()
     assert heavy["time_cpu_running"] - light["time_cpu_running"] == pytest.approx(0.2)
 
 
-def test_waiting_for_peers_is_no_shutdown() -> None:
-    launched = {"launcher": used(0.02), "children": [child(1, 0.8, 0.15), child(2, 0.8, 0.15)]}
-    early = worker(2, end_of_input=at(0.3, 0.2, 0.1, waited=50))
-    found = metrics_of(timing(6, 1.6, 0.3), launched, [worker(1), early])
-    assert found["time_shutdown"] == pytest.approx(0.3)
-
-
 def test_a_worker_of_the_engines_own_launcher_ends_with_that() -> None:
     launched = {"launcher": used(0.02), "children": [child(9, 2.0, 0.5, ended_s=6.7)]}
     found = metrics_of(timing(7, 2.02, 0.5), launched, [worker(1), worker(2)])
@@ -212,3 +187,16 @@ def test_what_the_probe_of_an_engine_does_not_report_is_absent(
     metrics = metrics_of(timing(5.5, 0.6, 0.1), launched, [report])
     assert whole.keys() - metrics.keys() == absent
     assert metrics.items() <= whole.items()
+
+
+def test_a_worker_that_stopped_before_the_end_of_its_input_is_no_worker() -> None:
+    launched = {"launcher": used(0.01), "children": [child(1, 1, 0)]}
+    metrics = metrics_of(timing(1, 1.01, 0), launched, [worker(1, end_of_input=None)])
+    assert "time_cpu_steady" not in metrics
+
+
+def test_waiting_for_peers_is_no_shutdown() -> None:
+    launched = {"launcher": used(0.02), "children": [child(1, 0.8, 0.15), child(2, 0.8, 0.15)]}
+    early = worker(2, end_of_input=at(0.3, 0.2, 0.1, waited=50))
+    found = metrics_of(timing(6, 1.6, 0.3), launched, [worker(1), early])
+    assert found["time_shutdown"] == pytest.approx(0.3)

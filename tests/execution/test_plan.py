@@ -2,7 +2,7 @@
 
 from collections import Counter
 from dataclasses import replace
-from itertools import combinations, pairwise
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -44,12 +44,6 @@ def test_every_round_runs_every_revision_once_and_each_is_first_equally_often(
         assert max(per_label) - min(per_label) <= 1
 
 
-def test_two_revisions_alternate() -> None:
-    runs = plan.schedule([ONE], ["a", "b"], 3)
-    assert "".join(run.label for run in runs) == "ab" + "ba" + "ab" + "ba"
-    assert [run.round for run in runs] == [0, 0, 1, 1, 2, 2, 3, 3]
-
-
 @pytest.mark.parametrize("first", [WARM_UP, 1, 2, 5])
 @pytest.mark.parametrize("revisions", range(2, 8))
 def test_places_and_predecessors_are_balanced_over_a_cycle(revisions: int, first: int) -> None:
@@ -64,15 +58,6 @@ def test_places_and_predecessors_are_balanced_over_a_cycle(revisions: int, first
     follows = Counter(pair for order in rounds for pair in pairwise(order))
     assert set(follows.values()) == {cycle // revisions}
     assert len(follows) == revisions * (revisions - 1), "each follows each other"
-
-
-@pytest.mark.parametrize("revisions", range(2, 8))
-def test_of_two_revisions_either_is_before_the_other_equally_often(revisions: int) -> None:
-    cycle = revisions * (1 + revisions % 2)
-    before: Counter[tuple[int, int]] = Counter()
-    for number in range(1, 1 + cycle):
-        before.update(combinations(plan.in_turn(range(revisions), number), 2))
-    assert set(before.values()) == {cycle // 2}
 
 
 @pytest.mark.parametrize("revisions", range(2, 8))
@@ -98,11 +83,6 @@ def test_a_revision_that_is_done_is_not_warmed_up_again() -> None:
     runs = plan.schedule([ONE], ["a", "b"], 1)
     left = plan.missing(runs, {("one", "a", 1)})
     assert [(run.label, run.round) for run in left] == [("b", 0), ("b", 1)]
-
-
-def test_nothing_is_missing_of_a_plan_that_is_done() -> None:
-    runs = plan.schedule([ONE, TWO], ["a", "b"], 2)
-    assert plan.missing(runs, {(run.scenario.name, run.label, run.round) for run in runs}) == ()
 
 
 def test_the_values_of_a_scan_take_turns_within_each_round() -> None:

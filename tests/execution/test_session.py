@@ -9,12 +9,11 @@ from tests.execution.made_runs import (
     disturbed,
     failing,
     good,
-    make_session,
     run_until,
 )
 from tests.records import measurement, times
-from waitbench.execution import plan, session
-from waitbench.model.record import GIVE_UP_AFTER, GIVE_UP_LATER_AFTER
+from waitbench.execution import session
+from waitbench.model.record import GIVE_UP_AFTER
 from waitbench.model.run import (
     DISTURBED,
     FAILED,
@@ -23,24 +22,6 @@ from waitbench.model.run import (
     PlannedRun,
     Result,
 )
-
-
-def test_every_run_is_kept_before_the_next_begins_but_for_the_warm_up() -> None:
-    made = Made()
-    records = carry_out(made, 2, "one")
-    assert [run.round for run in records["one"].measurements] == [1, 1, 2, 2]
-    events = [name for name, _ in made.said if name in ("begin", "keep", "end")]
-    warm_up, run = ["begin", "end"], ["begin", "keep", "end"]
-    assert events == 2 * warm_up + 4 * run
-
-
-def test_a_scenario_is_complete_before_the_next_one_begins() -> None:
-    made = Made()
-    carry_out(made, 1, "one", "two")
-    assert made.told("complete") == ["one", "two"]
-    order = [made.said.index(("complete", name)) for name in ("one", "two")]
-    kept = [place for place, (name, _) in enumerate(made.said) if name == "keep"]
-    assert kept[1] < order[0] < kept[2]
 
 
 def test_a_disturbed_round_is_repeated_whole_and_its_runs_are_set_aside() -> None:
@@ -74,12 +55,6 @@ def test_the_last_attempt_of_a_round_counts_with_its_mark() -> None:
     assert len(record.outcomes) == 2 * session.MOST_REPEATS
 
 
-def test_warm_ups_are_never_repeated() -> None:
-    made = Made(lambda planned, _before: disturbed(planned))
-    carry_out(made, 0, "one")
-    assert made.runs == [("one", 0, "a"), ("one", 0, "b")]
-
-
 @pytest.mark.parametrize(
     ("reason", "tried"), [(FAILED, GIVE_UP_AFTER), (TIMED_OUT, 1), (NOT_SUPPORTED, 1)]
 )
@@ -96,15 +71,6 @@ def test_a_revision_that_only_fails_is_given_up_and_the_other_goes_on(
     assert len(record.of("a")) == 4
 
 
-def test_one_failure_after_a_good_run_is_not_given_up() -> None:
-    def fail_twice(planned: PlannedRun, before: int) -> Result:
-        fails = planned.label == "b" and planned.round in (2, 3)
-        return failing(FAILED)(planned, before) if fails else good(planned)
-
-    record = carry_out(Made(fail_twice), 4, "one")["one"]
-    assert [run.round for run in record.of("b")] == [1, 4]
-
-
 def test_a_run_that_hung_is_not_tried_again_even_after_a_good_one() -> None:
     def hang_from_round_2(planned: PlannedRun, before: int) -> Result:
         hangs = planned.label == "b" and planned.round >= 2
@@ -115,16 +81,6 @@ def test_a_run_that_hung_is_not_tried_again_even_after_a_good_one() -> None:
     assert made.runs.count(("one", 2, "b")) == 1
     assert made.told("skip") == ["b"] * 3
     assert len(record.of("a")) == 5
-
-
-def test_a_revision_that_fails_round_after_round_is_given_up_after_a_good_one_too() -> None:
-    def fail_from_round_2(planned: PlannedRun, before: int) -> Result:
-        fails = planned.label == "b" and planned.round >= 2
-        return failing(FAILED)(planned, before) if fails else good(planned)
-
-    made = Made(fail_from_round_2)
-    carry_out(made, 12, "one")
-    assert sum(label == "b" for _, number, label in made.runs if number > 1) == GIVE_UP_LATER_AFTER
 
 
 def seen(planned: PlannedRun) -> Result:
@@ -193,11 +149,3 @@ def test_an_instrumented_run_that_fails_is_an_outcome() -> None:
     )["one"]  # fmt: skip
     assert [outcome.reason for outcome in record.outcomes] == [FAILED, FAILED]
     assert [run.label for run in record.measurements] == ["b", "a"]
-
-
-def test_an_instrumented_warm_up_gives_what_it_sees_to_the_first_round() -> None:
-    made = Made(lambda planned, _before: (seen if planned.instrumented else timed)(planned))
-    at_work, chosen, records = make_session(made, "one")
-    at_work.carry_out(plan.schedule(chosen, ["a", "b"], 2, instrumented=True))
-    calls = [run.metrics.get("system_calls") for run in records["one"].of("a")]
-    assert calls == [0, None]
