@@ -1,7 +1,5 @@
 """Comparisons in folders: complete after every run, whatever happens between two writes."""
 
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,9 +15,8 @@ from tests.store.test_journal import no_file_above
 from waitbench.model.errors import HarnessError, UsageError
 from waitbench.model.record import Context, Record
 from waitbench.model.run import DISTURBED, NOT_BUILT, Measurement
-from waitbench.store import comparisons, csv_files, journal
+from waitbench.store import comparisons, journal
 from waitbench.system import files
-from waitbench.system.places import ROOT
 
 
 @pytest.fixture
@@ -145,15 +142,6 @@ def test_a_comparison_that_is_resumed_continues_what_is_there(
         comparisons.finish(tmp_path, [record])
 
 
-def test_scenarios_that_were_not_resumed_keep_their_rows(tmp_path: Path, record: Record) -> None:
-    other = make_record({"a": [times(1, 1, 1)], "b": []}, scenario="other")
-    for one in (record, other):
-        keep(tmp_path, one)
-        comparisons.finish(tmp_path, [one])
-    rows = (tmp_path / csv_files.RUNS_NAME).read_text().splitlines()
-    assert sorted({row.split(",")[0] for row in rows[1:]}) == ["other", "waiting"]
-
-
 def test_scenarios_are_read_in_the_order_in_which_they_began(tmp_path: Path) -> None:
     not_built = outcome("b", 0, NOT_BUILT)
     begun = {"z": "2026-01-01T00:00:01", "a": "2026-01-01T00:00:02", "never": None}
@@ -169,19 +157,6 @@ def test_scenarios_are_read_in_the_order_in_which_they_began(tmp_path: Path) -> 
         read = comparisons.read(tmp_path).records
         assert [record.scenario for record in read] == ["z", "a", "never"]
         comparisons.finish(tmp_path, read)
-
-
-def test_settings_come_back_as_they_were_given(tmp_path: Path) -> None:
-    comparisons.begin(tmp_path, context(["a"]), {"rounds": 3, "gate": None})
-    contents = comparisons.resume(tmp_path)
-    assert (contents.context, contents.settings) == (context(["a"]), {"rounds": 3, "gate": None})
-
-
-def test_documents_are_read_by_name(tmp_path: Path) -> None:
-    comparisons.write_document(tmp_path, "load", {"modes": {}})
-    contents = comparisons.read(tmp_path)
-    assert contents.documents == {"load": {"format": 2, "kind": "load", "modes": {}}}
-    assert (contents.context, contents.records) == (None, ())
 
 
 def test_a_dataflow_of_the_users_may_be_called_comparison(tmp_path: Path) -> None:
@@ -200,11 +175,6 @@ def test_a_full_disk_leaves_everything_as_it_was(tmp_path: Path, record: Record)
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
-def test_a_folder_that_is_not_there_says_what_to_do(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"no folder '.*missing'.* Measure first: \./compare\.sh"):
-        comparisons.read(tmp_path / "missing")
-
-
 def test_a_folder_without_results_says_what_to_do(tmp_path: Path) -> None:
     (tmp_path / "photo.png").write_bytes(b"")
     with pytest.raises(UsageError, match=r"holds no results\. Measure first"):
@@ -212,17 +182,6 @@ def test_a_folder_without_results_says_what_to_do(tmp_path: Path) -> None:
     comparisons.begin(tmp_path, context(["a"]))
     with pytest.raises(UsageError, match=r"holds no results\. Measure first"):
         comparisons.read(tmp_path)
-
-
-def test_reading_loads_neither_what_measures_nor_what_draws() -> None:
-    program = "import sys, waitbench.store.comparisons; print('\\n'.join(sys.modules))"
-    done = subprocess.run(
-        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    loaded = done.stdout.split()
-    rooms = {name.split(".")[1] for name in loaded if name.startswith("waitbench.")}
-    assert rooms == {"model", "store", "system"}
-    assert not {"numpy", "scipy", "pandas", "matplotlib", "typer", "rich"} & set(loaded)
 
 
 def test_a_damaged_scenario_is_named_with_what_to_do_and_the_rest_is_kept(

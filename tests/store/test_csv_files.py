@@ -46,13 +46,6 @@ def test_columns_are_the_metrics_of_any_scenario_those_of_all_first(tmp_path: Pa
     assert row["own_metric"] == "7"
 
 
-def test_marks_stand_in_one_cell(tmp_path: Path) -> None:
-    record = make_record({"a": []})
-    record.add(measurement("a", 1, times(1, 1, 1), marks=("unbalanced", "disturbed")))
-    csv_files.write_runs(tmp_path, [record])
-    assert rows(tmp_path)[0]["marks"] == "unbalanced disturbed"
-
-
 def with_samples(label: str) -> Record:
     record = make_record({label: []})
     samples = ({"taken_s": 0.123456789012, "lines": 123456789.0}, {"taken_s": 0.25})
@@ -70,11 +63,6 @@ def test_samples_are_read_to_nine_digits_whatever_the_label(label: str, tmp_path
         ({"taken_s": 0.123456789, "lines": 123456789.0}, {"taken_s": 0.25}),
         (),
     ]
-
-
-def test_without_samples_there_is_no_file(tmp_path: Path) -> None:
-    csv_files.write_samples(tmp_path, make_record({"a": [times(1, 1, 1)]}))
-    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(

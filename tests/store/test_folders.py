@@ -1,7 +1,7 @@
 """Folders of comparisons: nothing is ever overwritten, nothing of anybody else's is touched."""
 
 from concurrent.futures import ThreadPoolExecutor
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timezone
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -21,8 +21,6 @@ from waitbench.store.folders import (
 )
 from waitbench.system.places import Cache
 
-NAME = "20261121T120501Z-v0.16.0-v0.16.1"
-
 
 def noon() -> datetime:
     return datetime(2026, 11, 21, 12, 5, 1, tzinfo=timezone.utc)
@@ -34,14 +32,6 @@ def fresh(store: Path, *labels: str, kind: str = "comparison") -> Path:
 
 def contents(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
-
-
-def test_a_fresh_folder_is_named_after_the_time_the_baseline_and_the_candidates(
-    tmp_path: Path,
-) -> None:
-    folder = fresh(tmp_path / "results", "v0.16.0", "v0.16.1")
-    assert folder == tmp_path / "results" / NAME
-    assert contents(folder) == {}
 
 
 @pytest.mark.parametrize(
@@ -69,17 +59,6 @@ def test_whatever_the_labels_are_the_folder_is_in_the_store_and_its_name_is_shor
         assert len(folder.name.encode()) < 200
 
 
-def test_the_time_in_a_name_is_utc(tmp_path: Path) -> None:
-    east = timezone(timedelta(hours=9))
-    folder = new_folder(None, ["a"], store=tmp_path, clock=lambda: noon().astimezone(east))
-    assert folder.name == "20261121T120501Z-a"
-
-
-def test_a_name_that_is_taken_gets_a_suffix(tmp_path: Path) -> None:
-    folders = [fresh(tmp_path, "v0.16.0", "v0.16.1") for _ in range(3)]
-    assert [folder.name for folder in folders] == [NAME, f"{NAME}-2", f"{NAME}-3"]
-
-
 def test_many_claims_at_once_get_a_folder_each(tmp_path: Path) -> None:
     with ThreadPoolExecutor(16) as pool:
         folders = list(pool.map(lambda _: fresh(tmp_path, "a"), range(64)))
@@ -103,14 +82,6 @@ def test_a_folder_of_somebody_elses_called_latest_is_not_replaced(tmp_path: Path
     assert [path.name for path in tmp_path.iterdir()] == [LATEST]
 
 
-def test_a_requested_folder_may_be_absent_or_empty(tmp_path: Path) -> None:
-    requested = tmp_path / "a" / "b"
-    for _ in ("absent", "empty"):
-        assert new_folder(requested, ["v1"], store=tmp_path / "results") == requested
-        assert contents(requested) == {}
-    assert not (tmp_path / "results").exists()
-
-
 def test_a_requested_folder_that_holds_anything_is_refused_and_not_touched(tmp_path: Path) -> None:
     (tmp_path / "package.json").write_text("{}")
     (tmp_path / "photo.png").write_bytes(b"photo")
@@ -120,12 +91,6 @@ def test_a_requested_folder_that_holds_anything_is_refused_and_not_touched(tmp_p
     with pytest.raises(UsageError, match=r"package\.json' is not a result file"):
         resumed_folder(tmp_path)
     assert contents(tmp_path) == before
-
-
-def test_a_folder_without_any_json_is_not_resumed_either(tmp_path: Path) -> None:
-    (tmp_path / "photo.png").write_bytes(b"photo")
-    with pytest.raises(UsageError, match="does not hold a comparison, so it cannot be resumed"):
-        resumed_folder(tmp_path)
 
 
 def test_what_was_made_for_nothing_is_taken_away_and_no_more(tmp_path: Path, cache: Cache) -> None:
@@ -152,12 +117,6 @@ def test_a_request_that_is_a_file_is_refused(tmp_path: Path) -> None:
         existing_folder(tmp_path / "file")
 
 
-def test_without_results_a_reader_is_told_to_measure_first(tmp_path: Path) -> None:
-    for requested in (None, tmp_path / "missing"):
-        with pytest.raises(UsageError, match=r"Measure first: \./compare\.sh v0\.16\.0 v0\.16\.1"):
-            existing_folder(requested, store=tmp_path)
-
-
 def test_a_latest_whose_folder_was_deleted_is_none(tmp_path: Path) -> None:
     fresh(tmp_path, "a").rmdir()
     with pytest.raises(UsageError, match="no results yet"):
@@ -178,13 +137,6 @@ def test_what_another_command_left_is_not_resumed(tmp_path: Path) -> None:
     for requested in (None, folder):
         with pytest.raises(UsageError, match="does not hold a comparison"):
             resumed_folder(requested, store=tmp_path)
-
-
-def test_an_absent_or_empty_folder_is_begun_where_it_is_to_be_resumed(tmp_path: Path) -> None:
-    requested = tmp_path / "a"
-    for _ in ("absent", "empty"):
-        assert resumed_folder(requested) == requested
-        assert contents(requested) == {}
 
 
 def test_a_second_comparison_is_kept_out_by_whatever_path_it_comes(tmp_path: Path) -> None:

@@ -1,14 +1,11 @@
 """Results for notebooks."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 import waitbench
 from waitbench.store import comparisons
-from waitbench.system import installation
 from waitbench.system.places import ROOT
 
 SAMPLE = ROOT / "docs" / "samples" / "waiting"
@@ -39,14 +36,3 @@ def test_where_there_are_no_results_is_a_value_error(tmp_path: Path) -> None:
     for folder in (tmp_path, tmp_path / "none"):
         with pytest.raises(ValueError, match="Measure first"):
             waitbench.read(folder)
-
-
-def test_importing_waitbench_loads_nothing_else() -> None:
-    code = "import sys, waitbench; print(*({'pandas', 'waitbench.store'} & set(sys.modules)))"
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT / "src"
-    )
-    assert done.stdout.strip() == ""
-    assert waitbench.__version__ == installation.VERSION
-    with pytest.raises(AttributeError):
-        getattr(waitbench, "nonsense")  # noqa: B009

@@ -81,16 +81,6 @@ def test_its_statistics_are_ours(version: str, scripts: dict[str, Path], export:
         assert figure in lines
 
 
-@pytest.mark.parametrize("version", VERSIONS)
-def test_its_t_test_compares_our_revisions(
-    version: str, scripts: dict[str, Path], export: Path
-) -> None:
-    said = run(sys.executable, scripts[version] / "welch_ttest.py", export, folder=export.parent)
-    assert "v1" in said
-    assert "v2" in said
-    assert "p = " in said
-
-
 @pytest.mark.parametrize(("version", "name"), DRAWING)
 def test_its_charts_are_drawn(
     version: str, name: str, scripts: dict[str, Path], export: Path

@@ -1,6 +1,5 @@
 """Journals: one line a run, whatever cuts the last one off."""
 
-import os
 import resource
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -30,14 +29,6 @@ def rounds(path: Path, record: Record) -> list[int]:
     return [] if read is None else [m.round for m in read.measurements]
 
 
-def test_runs_are_read_as_they_were_added(tmp_path: Path, record: Record) -> None:
-    path = tmp_path / "journal"
-    for result in (run(1), outcome("b", 1, "failed", log="é\n"), run(2), run(2, "b")):
-        journal.append(path, record, result)
-        record.add(result)
-    assert journal.read(path, record.context) == record
-
-
 def test_a_later_result_of_the_same_run_replaces_the_earlier_one(
     tmp_path: Path, record: Record
 ) -> None:
@@ -48,18 +39,6 @@ def test_a_later_result_of_the_same_run_replaces_the_earlier_one(
     read = journal.read(path, record.context)
     assert read is not None
     assert (read.measurements, read.outcomes) == ([run(2)], [disturbed])
-
-
-def test_a_later_measurement_of_the_same_round_replaces_the_earlier_one(
-    tmp_path: Path, record: Record
-) -> None:
-    path = tmp_path / "journal"
-    anew = replace(run(1), started_at="2026-01-02T00:00:00+00:00")
-    for result in (run(1), run(2), run(1, "b"), anew):
-        journal.append(path, record, result)
-    read = journal.read(path, record.context)
-    assert read is not None
-    assert read.measurements == [run(2), run(1, "b"), anew]
 
 
 def test_what_was_set_aside_stays_beside_the_measurement_that_took_its_place(
@@ -101,10 +80,6 @@ def test_a_journal_cut_off_in_its_first_line_is_begun_again(tmp_path: Path, reco
         assert path.read_bytes() == content
 
 
-def test_a_journal_that_was_removed_meanwhile_holds_nothing(tmp_path: Path, record: Record) -> None:
-    assert journal.read(tmp_path / "journal", record.context) is None
-
-
 def test_a_line_that_a_power_cut_left_as_zeros_is_ignored(tmp_path: Path, record: Record) -> None:
     path = tmp_path / "journal"
     journal.append(path, record, run(1))
@@ -141,14 +116,6 @@ def test_a_disk_that_fills_up_within_a_line_loses_that_run_only(
     assert rounds(path, record) == [1, 3]
 
 
-def test_a_journal_that_cannot_be_opened_is_an_error_that_names_it(
-    tmp_path: Path, record: Record
-) -> None:
-    (tmp_path / "journal").mkdir()
-    with pytest.raises(HarnessError, match="journal cannot be added to: Is a directory"):
-        journal.append(tmp_path / "journal", record, run(1))
-
-
 def test_a_journal_of_a_later_format_is_refused(tmp_path: Path, record: Record) -> None:
     path = tmp_path / "journal"
     journal.append(path, record, run(1))
@@ -166,28 +133,3 @@ def test_the_metrics_of_both_are_known_where_a_journal_continues_a_file() -> Non
         metric.key for metric in (*older.metrics, *newer.metrics)
     }
     assert [m.round for m in joined.measurements] == [1, 2]
-
-
-def bytes_moved() -> int:
-    """Everything that this process has read and written so far."""
-    lines = Path("/proc/self/io").read_text().splitlines()
-    counts = dict(line.split(": ") for line in lines)
-    return int(counts["rchar"]) + int(counts["wchar"])
-
-
-@pytest.mark.skipif(not Path("/proc/self/io").exists(), reason="the kernel does not count I/O")
-def test_the_1000th_run_costs_what_the_first_one_cost(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(os, "fsync", lambda _descriptor: None)
-    path, record = tmp_path / "journal", make_record({"a": []})
-    costs = []
-    for number in range(1, 1001):
-        added = measurement("a", number, times(1, 1, 1), samples=({"taken_s": 0.5},) * 20)
-        record.add(added)
-        before = bytes_moved()
-        journal.append(path, record, added)
-        costs.append(bytes_moved() - before)
-    assert costs[-1] <= 2 * costs[1]
-    assert costs[-1] <= 2 * costs[0]
-    assert rounds(path, record) == list(range(1, 1001))

@@ -61,15 +61,6 @@ def test_a_scenario_whose_files_would_be_elsewhere_is_refused(
         comparisons.read(tmp_path)
 
 
-@pytest.mark.parametrize("name", ["waiting.json", "comparison.json", "waiting.runs.jsonl"])
-def test_a_folder_in_place_of_a_file_is_named(name: str, tmp_path: Path, record: Record) -> None:
-    keep(tmp_path, record)
-    (tmp_path / name).unlink(missing_ok=True)
-    (tmp_path / name).mkdir()
-    with pytest.raises(UsageError, match=rf"{name}' is not a result file of waitbench"):
-        comparisons.read(tmp_path)
-
-
 @pytest.mark.parametrize("name", ["waiting.samples.csv", "waiting.runs.jsonl"])
 def test_a_link_to_a_device_in_place_of_a_file_is_not_read(
     name: str, tmp_path: Path, record: Record
@@ -99,18 +90,6 @@ def test_a_file_of_a_later_format_is_refused_with_what_to_do(
     path = tmp_path / name
     path.write_text(path.read_text().replace('"format": 2', '"format": 3'))
     with pytest.raises(UsageError, match=rf"{name}' cannot be read: .* format 3, .* Update wait"):
-        comparisons.read(tmp_path)
-
-
-@pytest.mark.parametrize("finished", [True, False])
-def test_a_scenario_without_its_comparison_says_what_is_missing(
-    finished: bool, tmp_path: Path, record: Record
-) -> None:
-    keep(tmp_path, record)
-    if finished:
-        comparisons.finish(tmp_path, [record])
-    (tmp_path / "comparison.json").unlink()
-    with pytest.raises(UsageError, match=r"waiting.* there is no comparison\.json beside it"):
         comparisons.read(tmp_path)
 
 
