@@ -61,17 +61,3 @@ def test_a_writer_that_fails_half_way_leaves_what_was_there(tmp_path: Path) -> N
         files.write_with(path, write_half)
     assert path.read_text() == "before"
     assert list(tmp_path.iterdir()) == [path]
-
-
-def test_a_folder_that_is_not_there_is_said(tmp_path: Path) -> None:
-    with pytest.raises(HarnessError, match=r"none.file cannot be written: No such file"):
-        files.write_text(tmp_path / "none" / "file", "text")
-    with pytest.raises(HarnessError, match=r"none.file cannot be added to: No such file"):
-        files.append_line(tmp_path / "none" / "file", "line")
-
-
-def test_lines_are_added_at_the_end(tmp_path: Path) -> None:
-    path = tmp_path / "file"
-    for line in ("one", "two"):
-        files.append_line(path, line)
-    assert path.read_text() == "one\ntwo\n"

@@ -9,7 +9,7 @@ import pytest
 
 from tests.conftest import Compare
 from waitbench.system import installation
-from waitbench.system.places import PACKAGE, ROOT, shown
+from waitbench.system.places import PACKAGE, ROOT
 
 
 def found(**variables: str) -> list[str]:
@@ -39,11 +39,6 @@ def test_a_cache_that_cannot_be_written_is_an_error_of_the_users(
     monkeypatch.setenv("BENCH_CACHE", str(tmp_path / cache))
     done = run_compare("v0.16.0", "v0.16.1")
     assert (done.returncode, "is not a folder to write to" in done.stderr) == (2, True), done.stderr
-
-
-def test_a_folder_of_ours_is_shown_short() -> None:
-    assert shown(ROOT / "results") == "results"
-    assert shown(Path("/nowhere/results")) == "/nowhere/results"
 
 
 @pytest.mark.parametrize(

@@ -50,11 +50,6 @@ def test_what_the_user_names_is_passed_on() -> None:
     assert CANARY not in {**variables.of_setup(), **variables.of_workload()}, "not named any more"
 
 
-def test_what_is_to_be_passed_on_must_be_there() -> None:
-    with variables.only_listed(), pytest.raises(UsageError, match="BENCH_PASS_ENV: NO_SUCH"):
-        variables.pass_on(["NO_SUCH"])
-
-
 def test_the_harness_computes_in_one_thread_and_says_nothing_of_that_to_others(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -66,14 +61,6 @@ def test_the_harness_computes_in_one_thread_and_says_nothing_of_that_to_others(
         with pytest.raises(UsageError, match=name):
             variables.pass_on([name])
     assert name not in os.environ
-
-
-def test_a_workload_gets_as_many_threads_as_its_user_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "7")
-    with variables.only_listed():
-        assert os.environ["OPENBLAS_NUM_THREADS"] == "1"
-        variables.pass_on(["OPENBLAS_NUM_THREADS"])
-        assert variables.of_workload()["OPENBLAS_NUM_THREADS"] == "7"
 
 
 def test_a_workload_gets_less_than_a_build_and_a_build_less_than_the_harness() -> None:
@@ -100,3 +87,8 @@ def test_our_own_services_are_never_asked_through_a_proxy(
         for host in ("127.0.0.1:8080", "localhost:8080", *also):
             assert urllib.request.proxy_bypass(host), host
         assert bool(urllib.request.proxy_bypass("example.com")) == (exempt == {"no_proxy": "*"})
+
+
+def test_what_is_to_be_passed_on_must_be_there() -> None:
+    with variables.only_listed(), pytest.raises(UsageError, match="BENCH_PASS_ENV: NO_SUCH"):
+        variables.pass_on(["NO_SUCH"])
