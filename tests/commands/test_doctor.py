@@ -10,7 +10,6 @@ from tests.conftest import Compare
 from waitbench import engines
 from waitbench.commands import doctor
 from waitbench.commands.doctor import Finding
-from waitbench.system.places import Cache
 
 
 def test_this_very_machine_can_compare(run_compare: Compare) -> None:
@@ -47,8 +46,6 @@ def test_a_repository_that_answers_is_told_from_one_that_does_not(
     found = doctor._repository()
     assert found.here == "/nowhere does not answer"
     assert variable in found.remedy
-
-
 
 
 @pytest.mark.long

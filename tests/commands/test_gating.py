@@ -13,7 +13,7 @@ from waitbench.model.errors import HarnessError, UsageError
 from waitbench.model.metrics import Instruments
 from waitbench.pipeline import concluding, gating
 from waitbench.pipeline.gating import Gate
-from waitbench.system.instruments import Counter, Sampler
+from waitbench.system.instruments import Counter
 
 OWN = parse(["syscalls:5%", "cpu:10%"], METRICS)
 GATE = Gate(criteria=(*DEFAULTS, *OWN), most_rounds=10)

@@ -9,14 +9,9 @@ import pytest
 import runner
 from tests import standin
 from tests.conftest import Compare
-from waitbench import engines
 from waitbench.families import selection
-from waitbench.model.environment import OriginChoice
 from waitbench.model.errors import UsageError
 from waitbench.model.metrics import BY_NAME, Instruments
-from waitbench.model.scan import Scan
-from waitbench.pipeline import request
-from waitbench.pipeline.request import Request
 from waitbench.system.instruments import Counter
 
 Refused = Callable[..., str]

@@ -2,7 +2,6 @@
 
 import json
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,7 @@ import runner
 from tests.conftest import Compare
 from tests.records import make_record
 from waitbench.analysis import statistics
-from waitbench.analysis.idle import IdleCost, Price, idle_costs
+from waitbench.analysis.idle import IdleCost, idle_costs
 from waitbench.commands.workers import FOLDER, Row, Sitting, _put_into, _require_table
 from waitbench.engines import worker_file
 from waitbench.families.worker import METRICS as OF_WORKERS

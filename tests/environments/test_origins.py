@@ -76,6 +76,14 @@ def test_a_commit_among_releases_makes_all_of_them_source_builds(
     assert not origins.is_mixed(specs)
 
 
+def test_releases_without_a_common_wheel_are_built_if_the_repository_has_them(
+    repository: Repository, cache: Cache
+) -> None:
+    with pytest.raises(UsageError, match="no tag for release"):
+        chosen(["v0.16.0", "v0.21.1"], repository, cache)
+    assert chosen(["standin@r0.0.1"], repository, cache)[0].origin is Origin.SOURCE
+
+
 def test_where_wheels_need_another_python_it_is_named_if_nothing_can_be_built(
     repository: Repository, cache: Cache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -103,6 +111,15 @@ def test_a_mix_of_origins_happens_only_when_asked_for(
     assert origins.is_mixed(specs)
 
 
+def test_a_checkout_and_a_commit_are_both_built_here_and_no_mix(
+    repository: Repository, cache: Cache, tmp_path: Path
+) -> None:
+    standin.write_repository(tmp_path / "checkout")
+    specs = chosen(["standin@main", f"standin@{tmp_path / 'checkout'}"], repository, cache)
+    assert [r.origin for r in specs] == [Origin.SOURCE, Origin.CHECKOUT]
+    assert not origins.is_mixed(specs)
+
+
 def test_origins_that_a_revision_cannot_have_are_refused(
     repository: Repository, cache: Cache, tmp_path: Path
 ) -> None:
@@ -122,11 +139,9 @@ def test_python_can_be_named_but_must_exist_and_fit(repository: Repository, cach
         chosen(["v0.16.0"], repository, cache, OriginChoice.WHEEL, python="3.12")
 
 
-def test_nothing_is_fetched_for_an_engine_that_this_machine_cannot_run(
-    repository: Repository, cache: Cache, monkeypatch: pytest.MonkeyPatch
+def test_a_source_build_knows_when_its_commit_was_made(
+    repository: Repository, cache: Cache
 ) -> None:
-    monkeypatch.setattr(
-        standin.StandIn, "missing_prerequisite", lambda _self: "There is no such thing here."
-    )
-    release, lacking = chosen(["v0.16.1", "standin@r9.9.9"], repository, cache)
-    assert (release.wheel is None, lacking.wheel, lacking.origin) == (False, None, Origin.WHEEL)
+    (spec,) = chosen(["standin@main"], repository, cache)
+    assert spec.commit_date is not None
+    assert spec.commit_date.startswith("2020-01-01T00:00:00")

@@ -53,6 +53,14 @@ def test_links_to_folders_are_files_of_a_checkout_and_are_copied_as_links(
     assert (tmp_path / "copy" / "linked" / "lib.rs").read_text() == "fn a() {}\n"
 
 
+def test_where_a_link_leads_is_part_of_the_fingerprint(folder: Path) -> None:
+    before = checkout(folder).fingerprint
+    (folder / "other").mkdir()
+    (folder / "linked").unlink()
+    (folder / "linked").symlink_to("other")
+    assert checkout(folder).fingerprint != before
+
+
 def test_a_link_to_a_folder_elsewhere_is_refused(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     (folder / "out").symlink_to(tmp_path / "elsewhere")
@@ -87,33 +95,6 @@ def test_an_edit_between_looking_and_building_is_noticed(folder: Path, tmp_path:
     (folder / "src" / "lib.rs").write_text("fn changed() {}\n")
     with pytest.raises(HarnessError, match="was changed between"):
         lay_out(found, tmp_path / "copy")
-
-
-def test_sources_of_ours_know_their_version_and_their_digest(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    own = tmp_path / "own"
-    (own / "package").mkdir(parents=True)
-    (own / "pyproject.toml").write_text('version = "@VERSION@"\n')
-    (own / "package" / "__init__.py").write_text('SOURCES = "@SOURCES@"\n')
-    monkeypatch.setattr(standin.StandIn, "own_sources", own)
-    revision = Revision(label="r", text="r", engine="standin", source=Release("0.2.0"))
-    lay_out_own(revision, tmp_path / "laid")
-    assert (tmp_path / "laid" / "pyproject.toml").read_text() == 'version = "0.2.0"\n'
-    digest = own_fingerprint(revision)
-    assert (tmp_path / "laid" / "package" / "__init__.py").read_text() == f'SOURCES = "{digest}"\n'
-    assert reader_of(revision, None, {})("pyproject.toml") == 'version = "0.2.0"\n'
-    assert reader_of(revision, None, {})("nothing") is None
-    (own / "package" / "__init__.py").write_text('SOURCES = "@SOURCES@"\n# changed\n')
-    assert own_fingerprint(revision) != digest
-
-
-def test_where_a_link_leads_is_part_of_the_fingerprint(folder: Path) -> None:
-    before = checkout(folder).fingerprint
-    (folder / "other").mkdir()
-    (folder / "linked").unlink()
-    (folder / "linked").symlink_to("other")
-    assert checkout(folder).fingerprint != before
 
 
 def test_a_file_that_goes_meanwhile_is_noticed(folder: Path, tmp_path: Path) -> None:

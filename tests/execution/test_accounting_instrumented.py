@@ -4,22 +4,8 @@ from typing import Any
 
 import pytest
 
-from tests.execution.told import at, used, worker
-from waitbench.execution.accounting import instrumented_metrics
-from waitbench.system.sampling import ClockSampler
-
-LAUNCHED: dict[str, Any] = {"children": []}
-
-
-def clock(**samples: dict[str, list[int]]) -> ClockSampler:
-    """A sampler that has seen this: times in seconds, by ``p<pid>`` and mode."""
-    sampler = ClockSampler(100_000_000)
-    sampler.samples = {
-        int(name.removeprefix("p")): {mode: [s * 10**9 for s in at] for mode, at in modes.items()}
-        for name, modes in samples.items()
-    }
-    return sampler
-
+from tests.execution.told import at, child, timing, used, worker
+from waitbench.execution.accounting import instrumented_metrics, metrics_of
 
 COUNTED = {
     "first_poll": at(0.2, 0.1, waited=10, calls=100),
@@ -46,19 +32,27 @@ def test_calls_are_those_of_all_from_the_last_first_poll_to_the_last_end_of_inpu
         loaded=at(0.9, 0.1, waited=5, calls=400), exit=at(5.9, 0.1, waited=9, calls=9000),
     )  # fmt: skip
     reports = [worker(1, **COUNTED), worker(2, **late), idle]
-    assert instrumented_metrics(LAUNCHED, reports, None) == {"system_calls": 7000 - 300}
+    assert instrumented_metrics(reports) == {"system_calls": 7000 - 300}
 
 
-@pytest.mark.parametrize(
-    "seen",
-    [
-        None,
-        ClockSampler(1),
-        clock(),
-        clock(p9={"user": [1], "system": []}),
-        clock(p1={"user": [0], "system": [6]}),
-    ],
-)
-def test_a_split_that_was_not_sampled_is_absent(seen: ClockSampler | None) -> None:
-    given = instrumented_metrics(LAUNCHED, [worker(1, **COUNTED)], seen)
-    assert given == {"system_calls": 6900}
+def test_workers_that_never_polled_give_nothing_to_instruments() -> None:
+    assert instrumented_metrics([worker(1, first_poll=None, end_of_input=None)]) == {}
+
+
+@pytest.mark.parametrize("lacking", ["polls", "lateness_ns", "spawned_ns", "switches_voluntary"])
+def test_what_a_probe_of_an_engines_own_does_not_report_is_absent_and_no_failure(
+    lacking: str,
+) -> None:
+    def without(report: dict[str, Any]) -> dict[str, Any]:
+        return {
+            key: without(value) if isinstance(value, dict) else value
+            for key, value in report.items()
+            if key != lacking
+        }
+
+    launched = {"launcher": used(0.0), "children": [child(1, 0.6, 0.1)]}
+    whole, part = (
+        metrics_of(timing(5.0, 0.6, 0.1), launched, [report])
+        for report in (worker(1), without(worker(1)))
+    )
+    assert part.items() < whole.items()

@@ -1,6 +1,8 @@
 """The list of families: all scenarios, metrics, tables and commands, wherever they come from."""
 
 import ast
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,9 @@ from tests.records import make_record
 from waitbench import families
 from waitbench.families import selection
 from waitbench.model import metrics
+from waitbench.model.scenario import CAPABILITIES, COMMAND, Scenario
+from waitbench.store.comparisons import Contents
+from waitbench.system.places import ROOT
 
 
 def test_scenarios_have_names_of_their_own_and_a_purpose() -> None:
@@ -22,6 +27,19 @@ def test_eight_scenarios_of_the_input_families_run_by_default() -> None:
     assert [scenario.name for scenario in families.ALL if scenario.by_default] == [
         family + kind for family in ("partitioned", "dynamic") for kind in kinds
     ]
+
+
+def test_scenarios_that_wait_or_need_something_say_so() -> None:
+    def names(chosen: list[Scenario]) -> set[str]:
+        return {s.name.removeprefix("partitioned-").removeprefix("dynamic-") for s in chosen}
+
+    assert names([s for s in families.ALL if s.waits]) == {
+        "long-input", "long-input-heavy-map", "scheduled", "idle", "burst", "windowed", "notify",
+        "ended", "silence", "launcher",
+    }  # fmt: skip
+    assert names([s for s in families.ALL if s.needs]) == {"scheduled", "windowed", "notify"}
+    # What a worker file describes is a scenario made of that.
+    assert {need for s in families.ALL for need in s.needs} == set(CAPABILITIES) - {COMMAND}
 
 
 def test_a_setting_can_make_a_scenario_wait() -> None:
@@ -50,10 +68,16 @@ def test_metrics_are_those_of_all_and_of_each_family_without_doubles() -> None:
     assert families.METRICS[: len(metrics.METRICS)] == metrics.METRICS
 
 
-def test_the_family_of_an_old_record_is_that_of_the_scenario_with_its_name() -> None:
-    record = make_record({"a": []}, scenario="dynamic-idle")
-    assert families.family_of(record) == "standin"
-    record.family = None
-    assert families.family_of(record) == "dynamic"
-    record.scenario = "flow"
-    assert families.family_of(record) is None
+def test_a_folder_without_anything_of_a_family_has_no_tables_and_no_charts() -> None:
+    contents = Contents(folder=Path(), records=(make_record({"a": [{}]}),))
+    assert families.tables(contents) == []
+    assert families.figures(contents) == {}
+
+
+def test_importing_the_families_imports_nothing_heavy() -> None:
+    heavy = ("matplotlib", "numpy", "rich", "scipy", "typer", "urllib.request")
+    program = f"import sys; import waitbench.families; print(*(set({heavy!r}) & set(sys.modules)))"
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == []

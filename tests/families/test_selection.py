@@ -11,6 +11,11 @@ from waitbench.model.scan import Scan
 from waitbench.model.scenario import NEXT_AWAKE, Topology
 
 
+def test_without_a_name_the_default_scenarios_run() -> None:
+    chosen = selection.select([], [])
+    assert chosen == tuple(scenario for scenario in families.ALL if scenario.by_default)
+
+
 def test_globs_select_and_settings_apply_where_they_exist() -> None:
     chosen = selection.select(["partitioned*", "dynamic"], ["interval=0.5", "partitions=4"])
     assert {s.parameters["interval"] for s in chosen} == {0.5}
@@ -79,8 +84,20 @@ def test_quick_shortens_every_scenario_as_its_own_family_says() -> None:
     assert by_name["partitioned-burst"]["interval"] == 1.25, "the silence before it, too"
 
 
-@pytest.mark.parametrize("family", ["partitioned", "kafka"])
-def test_no_more_can_be_silent_than_there_are(family: str) -> None:
+@pytest.mark.parametrize(
+    ("pattern", "setting", "message"),
+    [
+        ("partitioned-long-input", "scheduled=true", "--set makes partitioned-long-input the sam"),
+    ],
+)
+def test_no_setting_makes_one_scenario_another(pattern: str, setting: str, message: str) -> None:
+    for quick in (False, True):
+        with pytest.raises(UsageError) as raised:
+            selection.select([pattern], [setting], quick=quick)
+        assert str(raised.value).startswith(message)
+
+
+def test_no_more_can_be_silent_than_there_are() -> None:
     settings = ["partitions=4", "silent=5"]
     with pytest.raises(UsageError, match=r"^--set: 5 of 4 partitions cannot be silent\.$"):
         selection.select(["partitioned-ended"], settings)
@@ -97,6 +114,11 @@ def test_a_setting_asks_for_the_capability_that_it_takes() -> None:
     settings = ["scheduled=false", "interval=0.5"]
     (unscheduled,) = selection.select(["partitioned-scheduled"], settings)
     assert unscheduled.needs == frozenset()
+
+
+def test_settings_win_over_quick_ones() -> None:
+    (scenario,) = selection.select(["dynamic"], ["items_per_worker=77"], quick=True)
+    assert scenario.parameters["items_per_worker"] == 77
 
 
 def test_expected_items_follow_the_topology() -> None:
@@ -125,6 +147,32 @@ def test_a_dataflow_of_the_users_own_is_a_scenario(call: str, code: str, tmp_pat
     assert scenario.expected_items(Topology("single")) is None
 
 
+@pytest.mark.parametrize(
+    ("name", "call", "message"),
+    [
+        ("missing.py", "", "there is no Python file"),
+        ("mine.txt", "", "there is no Python file"),
+        ("broken.py", "", "does not parse: line 1: "),
+        ("mine.py", ":1 +", "'1 +' is not a name or a call, such as flow or get_flow(1)."),
+        ("mine.py", ":a.b", "'a.b' is not a name or a call, such as flow or get_flow(1)."),
+        ("mine.py", ":other", "does not define 'other' at its top level."),
+    ],
+)
+def test_a_file_that_cannot_be_a_dataflow_is_refused(
+    name: str, call: str, message: str, tmp_path: Path
+) -> None:
+    for made, code in (
+        ("mine.py", "flow = 1"),
+        ("mine.txt", "flow = 1"),
+        ("broken.py", "flow = ("),
+    ):
+        (tmp_path / made).write_text(code)
+    with pytest.raises(UsageError) as raised:
+        selection.of_user(f"{tmp_path / name}{call}")
+    assert str(raised.value).startswith("--dataflow ")
+    assert message in str(raised.value)
+
+
 def test_two_calls_of_one_file_are_two_dataflows(tmp_path: Path) -> None:
     path = tmp_path / "mine.py"
     path.write_text("def flow(n): ...\n")
@@ -141,6 +189,14 @@ def test_a_dataflow_of_the_users_own_is_never_taken_for_one_of_ours(tmp_path: Pa
     path.write_text("from support import probe\nflow = 1\n")
     with pytest.raises(UsageError, match="also the name of a file of waitbench's"):
         selection.of_user(f"{path}")
+
+
+def test_a_path_with_a_colon_is_refused_before_an_engine_misreads_it(tmp_path: Path) -> None:
+    folder = tmp_path / "a:b"
+    folder.mkdir()
+    (folder / "mine.py").write_text("flow = 1\n")
+    with pytest.raises(UsageError, match="has a colon"):
+        selection.of_user(f"{folder}/mine.py:flow")
 
 
 def test_the_gate_adds_the_coarse_scenarios_to_the_default_ones() -> None:
@@ -169,6 +225,26 @@ def test_a_scan_makes_a_scenario_of_each_value() -> None:
     assert {one.scan and one.scan.scenario for one in chosen} == {"partitioned-idle"}
 
 
+def test_a_scan_without_a_name_is_of_what_waits_for_nothing() -> None:
+    chosen = selection.scanned([], [], Scan.parse("partitions=1:4"))
+    assert {one.scan and one.scan.scenario for one in chosen} == {"partitioned-idle"}
+
+
+def test_a_scan_of_processes_changes_no_parameter() -> None:
+    chosen = selection.scanned([], [], Scan.parse("processes=1:4"))
+    assert len({str(one.parameters) for one in chosen}) == 1
+    assert [one.name for one in chosen] == [
+        f"partitioned-idle@processes={value}" for value in (1, 2, 4)
+    ]
+
+
+def test_what_lacks_the_parameter_is_left_out_of_a_scan() -> None:
+    chosen = selection.scanned(
+        ["partitioned-idle", "dynamic-idle"], [], Scan.parse("partitions=1:4")
+    )
+    assert {one.family.name for one in chosen} == {"partitioned"}
+
+
 def test_the_name_in_braces_is_filled_in_the_call_of_a_users_dataflow(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text("def get_flow(n):\n    pass\n")
     scan = Scan.parse("n=1:4")
@@ -176,22 +252,4 @@ def test_the_name_in_braces_is_filled_in_the_call_of_a_users_dataflow(tmp_path: 
     assert [one.call for one in chosen] == ["get_flow(1)", "get_flow(2)", "get_flow(4)"]
     assert [one.name for one in chosen] == ["mine@n=1", "mine@n=2", "mine@n=4"]
     with pytest.raises(UsageError, match=r"write \{n\} where it belongs"):
-        selection.scanned_calls(f"{tmp_path}/mine.py:get_flow(1)", scan, None)
-
-
-@pytest.mark.parametrize(
-    ("pattern", "setting", "message"),
-    [
-        ("partitioned-long-input", "scheduled=true", "--set makes partitioned-long-input the sam"),
-    ],
-)
-def test_no_setting_makes_one_scenario_another(pattern: str, setting: str, message: str) -> None:
-    for quick in (False, True):
-        with pytest.raises(UsageError) as raised:
-            selection.select([pattern], [setting], quick=quick)
-        assert str(raised.value).startswith(message)
-
-
-def test_settings_win_over_quick_ones() -> None:
-    (scenario,) = selection.select(["dynamic"], ["items_per_worker=77"], quick=True)
-    assert scenario.parameters["items_per_worker"] == 77
+        selection.scanned_calls(f"{tmp_path}/mine.py:get_flow(1)", scan)

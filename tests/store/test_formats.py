@@ -10,13 +10,16 @@ from tests import records as made
 from tests.store import strategies
 from waitbench.model.errors import UsageError
 from waitbench.model.metrics import METRICS
-from waitbench.model.record import Record
+from waitbench.model.record import Context, Record
 from waitbench.model.run import Result
 from waitbench.model.scan import ScanPoint
 from waitbench.store.formats import (
+    FORMAT,
     format_of,
+    plain_comparison,
     plain_run,
     plain_scenario,
+    read_comparison,
     read_run,
     read_scenario,
 )
@@ -24,6 +27,13 @@ from waitbench.store.formats import (
 
 def through_json(data: object) -> Any:
     return json.loads(json.dumps(data))
+
+
+@given(strategies.contexts)
+def test_a_context_survives_a_round_trip(context: Context) -> None:
+    data = through_json(plain_comparison(context, {"rounds": 3}))
+    assert read_comparison(data) == (context, {"rounds": 3})
+    assert (data["format"], data["kind"]) == (FORMAT, "comparison")
 
 
 @given(strategies.records())
@@ -38,6 +48,10 @@ def test_a_scenario_and_its_runs_survive_a_round_trip(record: Record) -> None:
 def test_a_metric_that_the_scenario_does_not_declare_is_left_out() -> None:
     run = made.measurement("a", 1, {**made.times(1, 2, 3), "undeclared": 4})
     assert plain_run(run, METRICS)["metrics"] == made.times(1, 2, 3)
+
+
+def test_the_format_is_ours() -> None:
+    assert format_of({"format": FORMAT}) == 2
 
 
 def test_a_later_format_is_refused_with_what_to_do() -> None:
