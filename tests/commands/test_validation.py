@@ -177,13 +177,6 @@ def test_reasons_are_refused_before_anything_where_threads_cannot_be_sampled(
     assert "--why needs /proc/<pid>/schedstat" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("more", "says"),
-    [
-        ([], "cannot be counted here: it is not mounted. This would mend it: sudo mount it"),
-        (["--no-instruments"], "leave out --no-instruments"),
-    ],
-)
 def test_system_calls_that_cannot_be_counted_are_not_promised(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -114,7 +114,7 @@ def table(verdict: GateVerdict) -> Table:
             Heading("ratio (bounds)"),
             Heading("rounds", is_left=False),
             Heading("verdict"),
-            Heading("would have found", short="would have\nfound", is_left=False),
+            Heading("would have found", short="would\nhave\nfound", is_left=False),
         ),
         rows=tuple(
             (
