@@ -4,8 +4,6 @@ import json
 import shutil
 from pathlib import Path
 
-import pytest
-
 from tests.conftest import Compare
 from waitbench.system.places import ROOT
 
@@ -28,25 +26,6 @@ def test_another_metric_anchor_and_form(run_compare: Compare) -> None:
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert {trend["anchor"] for trend in found["trends"]} == {"v0.16.0"}
-
-
-@pytest.mark.parametrize(
-    ("arguments", "why"),
-    [
-        (("--metric", "joy"), "is not one of: real"),
-        (("--anchor", "v9"), "is in none of these comparisons. There are: v0.16.0"),
-        (("--margin", "-1"), "must be from 0"),
-        (("-s", "nothing*"), "Measure first"),
-        (("no such folder",), "There is no folder"),
-        (("--engine", "nobody"), "is not one of: bytewax"),
-    ],
-)
-def test_what_cannot_be_told_is_said(
-    run_compare: Compare, arguments: tuple[str, ...], why: str
-) -> None:
-    done = run_compare(SAMPLES, *arguments, command="history")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert why in done.stderr
 
 
 def test_what_cannot_be_read_is_named_each_time_the_rest_is_told_and_it_ends_with_3(

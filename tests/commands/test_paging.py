@@ -3,8 +3,6 @@
 import shutil
 from pathlib import Path
 
-import pytest
-
 from tests.conftest import Compare
 from waitbench.system.places import ROOT
 
@@ -32,24 +30,6 @@ def test_a_page_of_many_has_their_history(run_compare: Compare, tmp_path: Path) 
     assert "fell with v0.16.1" in html
     # The other comparison holds none of the newest revisions.
     assert "1 comparison" in html
-
-
-@pytest.mark.parametrize(
-    ("arguments", "why"),
-    [
-        (("--newest", "-1"), "must not be negative"),
-        (("--html", "page.html", "--markdown", "tables.md"), "leave it out"),
-        (("--html", "no such folder/page.html", "docs/samples/waiting"), "there is no folder"),
-        (("--html", "page.html", "nowhere"), "There is no folder 'nowhere'"),
-    ],
-)
-def test_what_cannot_be_written_is_refused(
-    run_compare: Compare, arguments: tuple[str, ...], why: str
-) -> None:
-    done = run_compare(*arguments, command="report")
-    assert done.returncode == 2
-    assert why in done.stderr
-    assert not Path("page.html").exists()
 
 
 def test_a_folder_that_cannot_be_read_is_left_out_and_named(

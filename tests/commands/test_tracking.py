@@ -78,28 +78,3 @@ def test_what_a_step_parts_is_measured_again_although_it_is_not_of_the_newest(
         )  # fmt: skip
     assert f"{ids[0][:10]} {ids[1][:10]} {ids[2][:10]}: only one session says" in done.stdout
     assert (done.returncode, done.stderr) == (1, "")
-
-
-def test_without_a_history_the_anchor_must_be_named(run_compare: Compare, tmp_path: Path) -> None:
-    done = run_compare("--results", tmp_path / "none", command="track")
-    assert done.returncode == 2
-    assert "--anchor" in done.stderr
-
-
-@pytest.mark.parametrize(
-    ("arguments", "why"),
-    [
-        (("--newest", "0"), "at least 1"),
-        (("--rounds", "0"), "at least 1"),
-        (("--budget", "0"), "above zero"),
-        (("--metric", "joy"), "is not one of"),
-        (("--margin", "-5"), "from 0 to 1000"),
-    ],
-)
-def test_what_cannot_be_heeded_is_refused(
-    run_compare: Compare, arguments: tuple[str, ...], why: str, tmp_path: Path
-) -> None:
-    done = run_compare(*arguments, "--results", tmp_path / "none", command="track")
-    assert done.returncode == 2
-    assert why in done.stderr
-    assert not (tmp_path / "none").exists()

@@ -13,6 +13,7 @@ from waitbench.families import selection
 from waitbench.model.errors import UsageError
 from waitbench.model.metrics import BY_NAME, Instruments
 from waitbench.system.instruments import Counter
+from waitbench.system.places import ROOT
 
 Refused = Callable[..., str]
 
@@ -88,6 +89,46 @@ def test_bad_input_is_one_sentence_on_stderr_exit_2_and_nothing_created(
 ) -> None:
     assert says in refused(*arguments)
     assert not Path("x").exists()
+
+
+SAMPLES = ROOT / "docs" / "samples"
+
+
+@pytest.mark.parametrize(
+    ("command", "arguments", "says"),
+    [
+        ("history", (SAMPLES, "--metric", "joy"), "is not one of: real"),
+        ("history", (SAMPLES, "--anchor", "v9"), "is in none of these comparisons. There are: v0."),
+        ("history", (SAMPLES, "--margin", "-1"), "must be from 0"),
+        ("history", (SAMPLES, "-s", "nothing*"), "Measure first"),
+        ("history", ("no such folder",), "There is no folder"),
+        ("history", (SAMPLES, "--engine", "nobody"), "is not one of: bytewax"),
+        ("report", ("--newest", "-1"), "must not be negative"),
+        ("report", ("--html", "page.html", "--markdown", "tables.md"), "leave it out"),
+        ("report", ("--html", "none/page.html", SAMPLES / "waiting"), "there is no folder"),
+        ("report", ("--html", "page.html", "nowhere"), "There is no folder 'nowhere'"),
+        ("track", (), "--anchor"),
+        ("track", ("--newest", "0"), "at least 1"),
+        ("track", ("--rounds", "0"), "at least 1"),
+        ("track", ("--budget", "0"), "above zero"),
+        ("track", ("--metric", "joy"), "is not one of"),
+        ("track", ("--margin", "-5"), "from 0 to 1000"),
+        # There is no list of them: it would be for ever complete.
+        ("track", ("--anchor", "python@floor"), "they are not on the package index"),
+    ],
+)
+def test_what_another_command_cannot_heed_is_refused_and_nothing_created(
+    command: str, arguments: tuple[object, ...], says: str,
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path,
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    results = ("--results", "results") if command == "track" else ()
+    asks = ["runner.py", command, *map(str, (*arguments, *results))]
+    monkeypatch.setattr("sys.argv", asks)
+    assert runner.main() == 2
+    out, said = capsys.readouterr()
+    assert (out, says in said) == ("", True), said
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_comparison_that_is_refused_late_leaves_no_folder(
