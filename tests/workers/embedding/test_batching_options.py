@@ -2,7 +2,6 @@
 
 import asyncio
 import gc
-import tracemalloc
 import weakref
 from collections.abc import Sequence
 from contextlib import suppress
@@ -47,30 +46,6 @@ def test_the_bound_is_one_for_all_options(mode: Mode) -> None:
         assert batcher.waiting == 0
 
     run(scenario)
-
-
-@BOTH
-def test_options_that_nobody_waits_with_are_forgotten(mode: Mode) -> None:
-    async def scenario() -> None:
-        async def upstream(board: Board, _options: bytes) -> Sequence[Any]:
-            return expected(board())
-
-        batcher = Batcher(Rule(mode, 1, 60), upstream)
-
-        async def ask_many(numbers: range) -> int:
-            for number in numbers:
-                await batcher.submit(["a"], options=b"%9999d" % number)
-            await settle()
-            return tracemalloc.get_traced_memory()[0]
-
-        before = await ask_many(range(10))
-        assert await ask_many(range(10, 210)) - before < 100_000
-
-    tracemalloc.start()
-    try:
-        run(scenario)
-    finally:
-        tracemalloc.stop()
 
 
 @BOTH

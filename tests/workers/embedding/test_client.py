@@ -1,7 +1,6 @@
 """Our client of a service that is not there, that fails, and that answers wrongly."""
 
 import json
-import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -86,29 +85,11 @@ def test_the_rate_is_that_of_the_load_without_what_came_after_it() -> None:
     assert load.late_bytes == 3 * len(b"[[1.0, 2.0]]")
 
 
-def test_the_last_words_of_each_status_are_kept() -> None:
-    with service(503, {"error": "busy"}) as url:
-        load = client.put(url, QUESTIONS, 2, 0.2)
-    assert load.last_words == {"503": '{"error": "busy"}'}
-
-
 def test_errors_of_the_service_are_counted_by_status_and_not_timed() -> None:
     with service(503, {"error": "busy"}) as url:
         load = client.put(url, QUESTIONS, 2, 0.2)
     assert set(load.statuses) == {"503"}
     assert (load.latencies_s, load.success_rate) == ([], 0.0)
-
-
-def test_a_service_that_is_not_there_is_counted_by_the_error() -> None:
-    load = client.put("http://127.0.0.1:9", QUESTIONS, 1, 0.15)
-    assert set(load.statuses) == {"ConnectionRefusedError"}
-
-
-def test_the_path_of_a_url_is_kept() -> None:
-    paths: list[str] = []
-    with service(200, [[1.0, 2.0]], paths) as url:
-        client.put(f"{url}/models/small/", QUESTIONS, 1, 0.1)
-    assert set(paths) == {"/models/small/embed"}
 
 
 def test_a_service_that_keeps_no_connection_is_connected_to_again_without_an_error() -> None:
@@ -117,20 +98,3 @@ def test_a_service_that_keeps_no_connection_is_connected_to_again_without_an_err
     assert set(load.statuses) == {"200"}
     assert load.answered > 3
     assert load.wrong == 0
-
-
-def test_https_is_spoken_where_a_url_says_so() -> None:
-    begun: list[bytes] = []
-    with socket.create_server(("127.0.0.1", 0)) as server:
-
-        def refuse() -> None:
-            connection, _ = server.accept()
-            begun.append(connection.recv(2))
-            connection.close()
-
-        thread = threading.Thread(target=refuse)
-        thread.start()
-        load = client.put(f"https://127.0.0.1:{server.getsockname()[1]}", QUESTIONS, 1, 0.05)
-        thread.join()
-    assert begun == [b"\x16\x03"], "the first bytes of TLS"
-    assert load.answered == 0

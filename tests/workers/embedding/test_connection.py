@@ -93,25 +93,6 @@ def test_a_lost_connection_is_an_error_for_who_waits_and_for_who_comes_later(
     run(scenario)
 
 
-def test_closing_closes_the_connection() -> None:
-    connection, wire = connected()
-    connection.close()
-    assert wire.closed
-
-
-def test_an_answer_without_a_length_ends_with_the_connection() -> None:
-    async def scenario() -> None:
-        connection, _ = connected()
-        task = await begin(connection, b"request")
-        connection.data_received(b"HTTP/1.0 200 OK\r\n\r\nhel")
-        connection.data_received(b"lo")
-        connection.connection_lost(None)
-        assert await task == ("200", b"hello")
-        assert not connection.is_kept
-
-    run(scenario)
-
-
 def test_a_connection_that_the_service_will_close_is_not_kept() -> None:
     async def scenario() -> None:
         connection, _ = connected()

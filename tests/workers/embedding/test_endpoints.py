@@ -41,11 +41,6 @@ def url() -> Iterator[str]:
     server.server_close()
 
 
-def test_a_service_describes_itself_with_or_without_a_slash_at_the_end(url: str) -> None:
-    for given in (url, f"{url}/"):
-        assert traffic.describe(given) == {"max_client_batch_size": 7}
-
-
 @pytest.mark.parametrize("path", ["/nowhere", "/list", "/text"])
 def test_something_else_that_answers_is_named(url: str, path: str) -> None:
     said = re.escape(f"{url}{path}/info does not answer as an embedding service does")

@@ -14,7 +14,7 @@ import pytest
 from tests.waiting import until
 from tests.workers.embedding.asking import ask, embed, exchange
 from tests.workers.embedding.conftest import Before
-from tests.workers.embedding.plans import SCRIPTS, command, plan
+from tests.workers.embedding.plans import command, plan
 from tests.workers.embedding.proxied import (
     LONG,
     TOGETHER,
@@ -139,27 +139,6 @@ def test_who_waits_for_a_turn_in_vain_is_not_told_that_the_upstream_did_not_answ
         )
     assert answers[0] == (429, "the upstream was busy with other calls for 1 s")
     assert answers[-1] == (503, "the upstream did not answer within 1 s")
-
-
-def test_levels_of_logging_have_their_usual_names(services_python: Path) -> None:
-    program = (
-        "import os\n"
-        "import proxy, web\n"
-        "for name in ['WARN', 'Trace', 'FATAL', 'error', 'loud']:\n"
-        "    os.environ['LOG_LEVEL'] = name\n"
-        "    print(web.load_settings(proxy.ProxySettings).log_level)\n"
-    )
-    done = subprocess.run(
-        [services_python, "-c", program],
-        env={"PYTHONPATH": str(SCRIPTS)},
-        cwd=services_python.parent,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.stdout.split() == ["warning", "trace", "critical", "error"]
-    assert done.returncode == 2
-    assert done.stderr.startswith("LOG_LEVEL=loud: Value error, is not one of: critical, error")
 
 
 def test_an_upstream_that_dies_and_comes_back_costs_only_what_was_under_way(

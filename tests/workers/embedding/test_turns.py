@@ -27,15 +27,6 @@ def test_so_many_turns_are_taken_at_once_and_the_next_by_who_waits_longest() -> 
     run(scenario)
 
 
-def test_zero_is_any_number() -> None:
-    async def scenario() -> None:
-        turns = Turns(0)
-        for _ in range(1000):
-            await turns.take(0)
-
-    run(scenario)
-
-
 def test_who_waits_in_vain_is_told_and_takes_no_turn_with_him() -> None:
     async def scenario() -> None:
         turns = Turns(1)

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 from buffer import Buffer
-from device import DeviceError
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from paged import PagedWriter
@@ -108,18 +107,6 @@ def test_a_writer_that_was_not_started_writes_one_by_one_and_counts_it() -> None
         writer.start()
 
 
-def test_without_a_thread_to_be_had_it_writes_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    def none_left(_thread: object) -> None:
-        raise RuntimeError("can't start new thread")
-
-    monkeypatch.setattr(threading.Thread, "start", none_left)
-    device = Recorder()
-    writer = PagedWriter(device)
-    writer.send(b"a")
-    assert (device.pages, writer.stats().direct) == ([b"a"], 1)
-    writer.close()
-
-
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 @pytest.mark.parametrize("overflow", ["block", "drop-oldest"])
 def test_what_a_dead_thread_left_is_written_in_order_by_those_who_send(overflow: str) -> None:
@@ -137,21 +124,6 @@ def test_what_a_dead_thread_left_is_written_in_order_by_those_who_send(overflow:
     assert device.pages == [b"1", b"2", b"3", b"4"]
     stats = writer.stats()
     assert (stats.total, stats.sent, stats.direct, stats.dropped) == (4, 4, 3, 0)
-    writer.close()
-
-
-def test_flushing_waits_for_the_page_under_way() -> None:
-    device = held_up()
-    writer = PagedWriter(device)
-    writer.send(b"1")
-    until(lambda: not writer._buffer.waiting)
-    flusher = threading.Thread(target=writer.flush)
-    flusher.start()
-    until(lambda: len(writer._emptied._waiters) == 1)  # type: ignore[attr-defined]
-    assert device.pages == []
-    device.free.set()
-    flusher.join(20)
-    assert not flusher.is_alive()
     writer.close()
 
 
@@ -192,16 +164,6 @@ def test_flushing_and_closing_write_what_a_dead_thread_left() -> None:
         flusher.join(20)
         assert not flusher.is_alive()
         assert b"".join(device.pages) == b"12"
-
-
-def test_a_device_that_fails_without_a_thread_is_said_and_counted() -> None:
-    device = Recorder()
-    device.fails_after = 1
-    writer = PagedWriter(device, starts=False)
-    assert [writer.send(b"x") for _ in range(3)] == [True, False, False]
-    assert isinstance(writer.error, DeviceError)
-    stats = writer.stats()
-    assert (stats.total, stats.sent, stats.dropped) == (3, 1, 2)
 
 
 def _die_once() -> Any:

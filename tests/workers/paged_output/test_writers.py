@@ -46,18 +46,6 @@ def test_pages_keep_order_and_size_and_nothing_is_lost(
     assert device.closed
 
 
-def test_a_message_too_large_goes_alone_after_the_page_before_it() -> None:
-    device = held_up()
-    writer = PagedWriter(device, page_size=10)
-    writer.send(b"first")
-    until(lambda: writer.stats().in_flight == 1 and not writer._buffer.waiting)
-    for message in (b"aaa", b"bbb", b"x" * 25, b"ccc"):
-        writer.send(message)
-    device.free.set()
-    writer.close()
-    assert device.pages == [b"first", b"aaabbb", b"x" * 25, b"ccc"]
-
-
 @settings(max_examples=60)
 @given(
     st.lists(
