@@ -142,23 +142,6 @@ def test_a_twin_with_the_same_package_is_told_apart_from_one_with_another() -> N
     assert text.count("is the same build as") == 1
 
 
-@pytest.mark.parametrize(
-    ("open_ones", "said"),
-    [
-        (4, "? all 4 revisions: inconclusive: CPU while waiting"),
-        (3, "? 3 of 4 revisions: inconclusive: CPU while waiting"),
-    ],
-)
-def test_what_is_inconclusive_of_several_in_the_same_words_is_said_once(
-    open_ones: int, said: str
-) -> None:
-    noisy = [{**one, "time_cpu_steady": 1 + i % 2} for i, one in enumerate(runs(1))]
-    steady = {f"v{n}": noisy if n <= open_ones else runs(9) for n in range(1, 5)}
-    lines = printed(make_record({"old": runs(1), **steady}))
-    assert [line for line in lines if line.startswith("?")] == [said]
-    assert ("▲ v4: 9× more CPU while waiting" in lines) is (open_ones == 3)
-
-
 @pytest.mark.parametrize("label", ["v0.16.1", "a-label-of-forty-characters-at-the-most-x", "[red]"])
 @pytest.mark.parametrize("others", [[], ["third"]])
 @pytest.mark.parametrize("scenarios", [[LONG], [LONG, "short"]])

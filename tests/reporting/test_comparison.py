@@ -1,14 +1,12 @@
 """The tables of one scenario, what is said of it in words, and the same as plain data."""
 
-import json
-from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from tests.records import (
     contestant,
-    disturb,
     facts,
     make_record,
     measurement,
@@ -19,7 +17,7 @@ from tests.reporting.printing import lines_of
 from waitbench.analysis import statistics
 from waitbench.model.record import Record
 from waitbench.reporting.answer import answer
-from waitbench.reporting.comparison import plain, print_comparison, sentences
+from waitbench.reporting.comparison import print_comparison, sentences
 from waitbench.reporting.console import print_answer
 from waitbench.store import comparisons
 from waitbench.system.places import ROOT
@@ -40,15 +38,6 @@ def printed(record: Record) -> list[str]:
 
 
 COUNTED = {"wakeups": 5000, "system_calls": 12345, "polls": 80000}
-
-
-@pytest.mark.parametrize("waits", [True, False])
-def test_counts_are_shown_only_where_there_was_waiting_and_more_than_polls(waits: bool) -> None:
-    polls = [{**times(1, 1, 1), "polls": 80000.0}]
-    calls = [{**times(1, 1, 1), **COUNTED}]
-    assert not any("wake-ups" in line for line in printed(make_record({"a": polls})))
-    shown = any("wake-ups" in line for line in printed(make_record({"a": calls}, waits=waits)))
-    assert shown == waits
 
 
 def test_the_document_shows_what_the_report_prints_of_its_sample() -> None:
@@ -92,48 +81,6 @@ def test_a_rise_of_what_explains_a_cost_that_fell_is_no_regression() -> None:
     assert said(make_record({"old": before, "new": after}))[1] == (
         "new: system time 4.6× more, but CPU time, 10× less, pays for it: no regression."
     )
-
-
-def waiting_runs(steady: float, late_ms: Sequence[float]) -> list[dict[str, float]]:
-    return [
-        {
-            **times(5, 1, 1),
-            "time_cpu_steady": steady * (1 + i / 100),
-            "item_latency_p99": ms / 1000,
-        }
-        for i, ms in enumerate(late_ms)
-    ]
-
-
-CALM_MS = (1.0, 1.1, 0.9, 1.0, 1.05)
-
-
-@pytest.mark.parametrize(
-    ("steady", "late_ms", "expected"),
-    [
-        (0.1, [1.6, 1.7, 1.5, 1.6, 1.65], "workers spend 31× less CPU while waiting; "
-         "items arrive 0.600 ms later at p99"),
-        (4.0, [0.5, 0.6, 0.5, 0.6, 0.55], "workers spend 1.29× more CPU while waiting; "
-         "items arrive 0.460 ms earlier at p99"),
-        (3.1, CALM_MS, "workers spend about as much CPU while waiting; "
-         "items arrive no later at p99"),
-        (0.1, [0.5, 9, 0.4, 3, 1], "workers spend 31× less CPU while waiting; "
-         "lateness is inconclusive (1.01 ms and 2.78 ms at p99)"),
-    ],
-)  # fmt: skip
-def test_what_waiting_costs_is_said_with_what_it_does_to_the_items(
-    steady: float, late_ms: Sequence[float], expected: str
-) -> None:
-    record = make_record({"old": waiting_runs(3.1, CALM_MS), "new": waiting_runs(steady, late_ms)})
-    assert said(record)[1] == f"new: {expected}."
-
-
-def test_nothing_is_said_of_waiting_where_there_is_nothing_to_wait_for() -> None:
-    runs = {label: waiting_runs(steady, CALM_MS) for label, steady in (("old", 3.1), ("new", 0.1))}
-    assert len(said(make_record(runs, waits=False))) == 1
-    assert len(said(make_record(runs))) == 2
-    once = {label: found[:1] for label, found in runs.items()}
-    assert len(said(make_record(once))) == 1, "one round says nothing"
 
 
 def warnings(record: Record) -> list[str]:
@@ -211,28 +158,10 @@ def test_other_packages_that_differ_are_said() -> None:
     assert not [text for text in said(make_record(runs)) if "Other packages" in text]
 
 
-def test_plain_data_hold_what_is_known_of_a_scenario() -> None:
-    record = make_record({"a": [times(1, 1, 1)] * 3, "b": [times(2, 2, 2)] * 3}, mixed_origins=True)
-    record.add(outcome("b", 4, "failed"))
-    disturb(record, 2)
-    (data,) = json.loads(json.dumps(plain([statistics.compare(record)])))
-    assert data.keys() == {
-        "scenario", "topology", "mixed_origins", "baseline", "rounds", "disturbed_rounds",
-        "revisions", "sentences",
-    }  # fmt: skip
-    assert (data["scenario"], data["topology"], data["baseline"]) == ("waiting", "single", "a")
-    assert data["mixed_origins"] is True
-    assert (data["rounds"], data["disturbed_rounds"]) == (3, 2)
-    first, second = data["revisions"]
-    assert first["metrics"]["cpu"] == {
-        "value": 2, "low": 2, "high": 2, "count": 3, "unit": "second",
-    }  # fmt: skip
-    assert first["ratios"] == {}
-    ratio = second["ratios"]["system"]
-    assert (round(ratio["value"], 9), ratio["count"], ratio["verdict"]) == (2, 3, "slower")
-    assert ratio.keys() == {"value", "low", "high", "count", "is_bound", "verdict"}
-    assert (second["failures"], second["marks"]) == (
-        {"failed": 1}, {"disturbed": 2},
-    )  # fmt: skip
-    assert second["identical_to"] is None
-    assert data["sentences"][0].startswith("b against a: ")
+def test_runs_whose_steady_phase_holds_more_than_the_wait_are_said() -> None:
+    record = pair()
+    record.measurements[-1] = replace(record.measurements[-1], marks=("overdue",))
+    assert warnings(record) == [
+        "b: in 1 of 2 runs the input ended much later than it was due: steady CPU has what came "
+        "after the wait."
+    ]

@@ -4,24 +4,7 @@ import math
 
 import pytest
 
-from waitbench.reporting.drawing import COLOURS, fences, looks
-
-
-def test_without_engines_each_revision_has_a_colour_until_they_are_used_up() -> None:
-    found = looks([f"v{n}" for n in range(10)])
-    assert [look.colour for look in found.values()] == [*COLOURS, *COLOURS[:2]]
-    assert [look.turn for look in found.values()] == [0] * 8 + [1] * 2
-
-
-def test_of_one_engine_each_revision_has_a_colour() -> None:
-    found = looks(["a", "b"], {"a": "one", "b": "one"})
-    assert found["a"].colour != found["b"].colour
-
-
-def test_of_several_engines_each_has_a_colour() -> None:
-    found = looks(["a", "b", "c"], {"a": "one", "b": "two", "c": "one"})
-    assert found["a"].colour == found["c"].colour != found["b"].colour
-    assert (found["a"].turn, found["b"].turn, found["c"].turn) == (0, 0, 1)
+from waitbench.reporting.drawing import fences, looks
 
 
 @pytest.mark.parametrize("outlier", [27.0, 1 / 27])
@@ -37,3 +20,9 @@ def test_what_is_equal_or_alone_has_no_outlier() -> None:
     low, high = fences([1.0] * 5 + [1.3])
     assert low < 1.3 < high
     assert fences([5.0]) == fences([]) == (0.0, math.inf)
+
+
+def test_of_several_engines_each_has_a_colour() -> None:
+    found = looks(["a", "b", "c"], {"a": "one", "b": "two", "c": "one"})
+    assert found["a"].colour == found["c"].colour != found["b"].colour
+    assert (found["a"].turn, found["b"].turn, found["c"].turn) == (0, 0, 1)

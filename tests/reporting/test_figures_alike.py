@@ -22,7 +22,7 @@ from waitbench.reporting import markdown, page
 from waitbench.reporting.answer import MARKS, answer
 from waitbench.reporting.charts import times as times_chart
 from waitbench.reporting.console import print_answer, print_cells
-from waitbench.reporting.document import Page, Table
+from waitbench.reporting.document import Page
 from waitbench.reporting.drawing import looks
 from waitbench.reporting.formats import (
     format_change,
@@ -142,25 +142,6 @@ def changes_of(rendered: str) -> Iterator[str]:
             yield line.removeprefix("* **").partition("**")[0].partition(" ")[2]
 
 
-@settings(max_examples=40, deadline=None)
-@given(BASE, FACTOR)
-def test_a_change_in_a_headline_is_that_of_the_ratio_in_the_data(base: float, by: float) -> None:
-    record = make_record(
-        {
-            label: [
-                {**times(1, 1, 1), "time_cpu_steady": steady * (1 + n / 1000)} for n in range(4)
-            ]
-            for label, steady in (("old", base), ("new", base * by))
-        }
-    )
-    compared = statistics.compare_all([record])
-    (data,) = reporting.plain(compared)
-    ratio = estimate(data["revisions"][1]["ratios"]["steady"])
-    (headline,) = answer(compared).headlines
-    if ratio.verdict.value in ("faster", "slower"):
-        assert format_change(ratio) in headline.text
-
-
 @settings(max_examples=12, deadline=None)
 @given(records())
 def test_beside_the_bars_of_a_chart_stand_the_figures_of_the_data_and_of_the_page(
@@ -237,13 +218,3 @@ def test_what_the_charts_of_a_page_are_drawn_of_are_the_figures_of_the_data(
 
 def estimate(plain: Mapping[str, Any]) -> Estimate:
     return Estimate(**{name: plain[name] for name in ("value", "low", "high", "count", "is_bound")})
-
-
-def test_a_table_of_a_page_and_one_of_a_console_have_the_same_cells() -> None:
-    record = make_record({"old": [times(1, 2, 3)] * 3, "new": [times(2, 1, 3.1)] * 3})
-    (compared,) = statistics.compare_all([record])
-    table: Table = reporting.table(compared, ("real", "user", "system", "cpu"))
-    console = "\n".join(lines_of(lambda to: print_cells(table, to), 200))
-    for row in table.rows:
-        for cell in row:
-            assert shown(cell).text in console

@@ -16,7 +16,6 @@ from waitbench.reporting.formats import (
     format_many,
     format_range,
     format_ratio,
-    format_said,
     format_seconds,
     format_value,
 )
@@ -45,14 +44,6 @@ def test_a_value_has_three_digits_and_the_unit_that_fits(
     value: float, name: str, text: str
 ) -> None:
     assert format_value(value, BY_NAME[name]) == text
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [(20_123, "20k"), (9_999, "9,999"), (61_918, "62k"), (11_630_433, "12M"), (999_600, "1M")],
-)
-def test_a_large_count_is_said_in_thousands_and_millions(value: float, text: str) -> None:
-    assert format_said(value, BY_NAME["polls"]) == text
 
 
 @pytest.mark.parametrize(

@@ -41,18 +41,6 @@ def expected(label: str) -> float:
     return STEADY_S[label] / WINDOW_S * HOURS_A_MONTH
 
 
-def test_the_sentence_tells_of_a_thousand_workers() -> None:
-    (table,) = idle.tables([statistics.compare(record())])
-    assert table.notes[0] == (
-        "idle, v1: 1,000 such workers keep 14 cores busy doing nothing; v2: 0.9."
-    )
-    (priced,) = idle.tables([statistics.compare(record())], PRICE)
-    assert priced.notes[0] == (
-        "idle, v1: 1,000 such workers keep 14 cores busy doing nothing, $410 a month; "
-        "v2: 0.9, $26.30 a month."
-    )
-
-
 @pytest.mark.parametrize("price", [None, PRICE])
 def test_core_hours_agree_with_steady_cpu_in_every_output(
     price: Price | None, tmp_path: Path

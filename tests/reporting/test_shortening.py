@@ -4,14 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.records import contestant, facts, make_record, times
-from waitbench.analysis.statistics import compare
-from waitbench.reporting.shortening import named, short_names, shorten, shorten_apart
-
-
-def test_a_text_keeps_its_beginning_and_its_end() -> None:
-    assert shorten("partitioned-long-input", 11) == "parti…input"
-    assert shorten("partitioned", 11) == "partitioned"
+from waitbench.reporting.shortening import short_names, shorten, shorten_apart
 
 
 @pytest.mark.parametrize(
@@ -40,12 +33,6 @@ def test_what_is_left_out_are_whole_words_where_enough_is_left(
 )
 def test_texts_that_differ_still_do(texts: list[str], short: list[str]) -> None:
     assert shorten_apart(texts, 11) == short
-
-
-def test_a_number_tells_apart_what_nothing_else_does() -> None:
-    ends = ["1x", "2x", "1y", "2y"]
-    texts = [f"{'a' * 20}{end[0]}{'b' * 20}{end[1]}{'c' * 20}" for end in ends]
-    assert shorten_apart(texts, 11) == ["aaaa…cccc#1", "aaaa…cccc#2", "aaaa…cccc#3", "aaaa…cccc#4"]
 
 
 @given(st.lists(st.text("ab", max_size=60), max_size=12), st.integers(7, 40))
@@ -96,12 +83,3 @@ def test_names_differ_and_nothing_that_they_leave_out_goes_unsaid(labels: list[s
     for label, name in zip(labels, names, strict=True):
         left_out = [part for part in label.replace("@", "+").split("+") if part not in name]
         assert all(any(part in remark for remark in found.remarks) for part in left_out)
-
-
-def test_a_comparison_is_told_by_its_names_wherever_labels_stand() -> None:
-    labels = [f"pathway@0.1{n}.2+setuptools==80.9.0" for n in (6, 7)]
-    same = facts(extensions={"x.so": "same"}, package_sha256="same")
-    revisions = tuple(contestant(label, facts=same) for label in labels)
-    record = make_record({one: [times(1, 1, 1)] for one in labels}, revisions=revisions)
-    (first, second) = named(compare(record), short_names(labels)).rows
-    assert (first.label, second.label, second.identical_to) == ("0.16.2", "0.17.2", "0.16.2")

@@ -50,21 +50,6 @@ def test_nothing_is_said_to_have_changed_that_only_varies() -> None:
     assert table.notes == ("b against a, one extra run each: the same places, about as often.",)
 
 
-def test_there_are_so_many_rows_and_a_sum_of_the_others() -> None:
-    many = why("a", *(place(f"f{n}", thread=f"t{n}", wakeups=n) for n in range(1, 14)))
-    shown = rows(many)
-    assert (len(shown), shown[-1]) == (11, ["3 others", "", "6.0/s"])
-
-
-def test_a_deep_stack_is_shown_by_its_ends() -> None:
-    (row,) = rows(why("a", place(*"abcdefgh", wakeups=1)))
-    assert [one.split(" ")[0] for one in row[1].split(" › ")] == ["a", "b", "…", "g", "h"]
-
-
-def test_a_stack_that_was_not_seen_is_said() -> None:
-    assert rows(why("a", place(wakeups=2))) == [["MainThread", "stack not seen", "2.0/s"]]
-
-
 def test_a_flame_graph_has_each_function_with_both_revisions() -> None:
     (flame,) = flames([BEFORE, AFTER])
     assert flame.labels == ("v1", "v2")

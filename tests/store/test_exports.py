@@ -1,6 +1,6 @@
 """The files as hyperfine's own tools see them. Its scripts: test_hyperfine_scripts.py."""
 
-from tests.records import make_record, measurement, outcome, times
+from tests.records import make_record, outcome, times
 from tests.store.test_formats import through_json
 from waitbench.store.exports import plain_export, read_export
 
@@ -34,35 +34,6 @@ def test_the_metadata_describes_the_scenario_and_its_metrics_but_not_the_compari
         "name": "real", "key": "time_wall_clock", "unit": "second", "title": "real time",
         "explains": None,
     }  # fmt: skip
-
-
-def test_runs_stand_in_the_order_of_their_rounds_however_they_were_made() -> None:
-    record = make_record({"a": [], "b": []})
-    for number, label in [(2, "b"), (1, "a"), (1, "b"), (2, "a")]:
-        record.add(measurement(label, number, times(number, 1, 1)))
-    data = plain_export(record)
-    assert [(result["command"], result["times"]) for result in data["results"]] == [
-        ("a", [1, 2]),
-        ("b", [1, 2]),
-    ]
-
-
-def test_a_revision_without_a_measurement_is_among_the_outcomes_only() -> None:
-    record = make_record({"a": [times(1, 0.5, 0.25)], "b": []})
-    record.add(outcome("b", 1, "failed", message="exit status 7", log="the end of the log"))
-    data = plain_export(record)
-    assert [result["command"] for result in data["results"]] == ["a"]
-    assert [(o["reason"], o["log"]) for o in data["outcomes"]] == [("failed", "the end of the log")]
-
-
-def test_a_metric_that_one_run_lacks_has_no_summary() -> None:
-    record = make_record({"a": [times(1, 1, 1), {**times(1, 1, 1), "polls": 7}]})
-    (result,) = plain_export(record)["results"]
-    assert "polls" not in result["summary"]
-    assert [run.get("polls") for run in result["measurements"]] == [
-        None,
-        {"value": 7, "unit": "count"},
-    ]
 
 
 def test_fields_of_a_later_version_are_ignored() -> None:

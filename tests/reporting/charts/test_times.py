@@ -5,9 +5,7 @@ from collections.abc import Sequence
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.text import Text
 
-from tests.records import times
 from tests.reporting.charts.figures import bars, compared, notes, points, steady_runs, xs
 from waitbench.analysis.statistics import Comparison
 from waitbench.reporting.charts import times as times_chart
@@ -48,41 +46,6 @@ def test_arms_are_the_interval_of_the_mean_and_that_is_said() -> None:
     assert xs(arm) == pytest.approx([found.low, found.high])
     assert "arms and brackets: 95 % interval" in figure.get_supxlabel()
     assert "interval" not in draw(compared({"a": steady_runs(1)})).get_supxlabel()
-
-
-def test_nothing_leaves_the_frame_with_an_outlier() -> None:
-    runs = [times(real, 1, 0.1) for real in (1.0, 1.1, 0.9, 50.0, 1.05)]
-    axes = panel(draw(compared({"a": runs, "b": steady_runs(7)})), "Real time")
-    left, right = axes.get_xlim()
-    for line in axes.lines:
-        assert left <= min(xs(line))
-        assert max(xs(line)) <= right
-    assert max(x for x, _ in points(axes)) <= right
-
-
-def _is_within(axes: Axes, label: Text) -> bool:
-    """Whether a figure at a scale is shown: those beyond its ends are not."""
-    low, high = sorted(axes.get_xlim())
-    return label in axes.get_yticklabels() or low <= label.get_position()[0] <= high
-
-
-@pytest.mark.parametrize("count", [2, 13])
-def test_no_text_lies_on_another_or_outside_of_the_figure(count: int) -> None:
-    runs = {
-        f"a-revision-with-a-long-label@1.2.{n}": steady_runs(3, factor=1 + n) for n in range(count)
-    }
-    figure = draw(compared(runs))
-    figure.draw_without_rendering()
-    for axes in figure.axes:
-        boxes = [
-            text.get_window_extent()
-            for text in (*axes.texts, *axes.get_yticklabels(), *axes.get_xticklabels())
-            if text.get_text() and (text in axes.texts or _is_within(axes, text))
-        ]
-        for number, box in enumerate(boxes):
-            assert box.x0 >= 0
-            assert box.x1 <= figure.bbox.width
-            assert not any(box.overlaps(other) for other in boxes[:number])
 
 
 def test_a_revision_without_a_run_says_so_and_keeps_its_place_and_its_colour() -> None:
