@@ -113,13 +113,6 @@ def test_a_hostile_name_stays_an_argument(tmp_path: Path) -> None:
     assert not (tmp_path / "pwned").exists()
 
 
-@pytest.mark.parametrize("criteria", ["", "\n"])
-def test_without_criteria_the_gate_has_its_own(criteria: str, tmp_path: Path) -> None:
-    done = run_step(tmp_path, baseline="main", candidate="x", fail_on=criteria)
-    assert done.stdout.split().count("[--gate]") == 1
-    assert "[--fail-on]" not in done.stdout
-
-
 def test_a_token_that_may_only_read_suffices_as_none_is_used() -> None:
     # A pull request of a fork has such a token, and no secrets.
     text = (ROOT / "action.yml").read_text()
@@ -337,26 +330,6 @@ def test_a_workflow_has_few_rights_and_pastes_nothing_into_a_script(path: Path) 
     assert "pull_request_target" not in path.read_text()
 
 
-@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
-def test_an_example_lets_the_kernel_count_where_it_measures(path: Path) -> None:
-    for job in yaml.safe_load(path.read_text())["jobs"].values():
-        scripts = [step.get("run", "") for step in job["steps"]]
-        measures = [
-            place for place, one in enumerate(scripts)
-            if re.search(r"bench/(compare\.sh|waitbench (bisect|track))", one)
-        ]  # fmt: skip
-        for place in measures:
-            assert any("allow-counting.sh" in one for one in scripts[:place])
-
-
-def test_the_matrix_measures_every_share_and_merges_them() -> None:
-    jobs = yaml.safe_load((ROOT / "examples" / "github-matrix.yml").read_text())["jobs"]
-    numbers = jobs["share"]["strategy"]["matrix"]["shard"]
-    assert numbers == list(range(1, len(numbers) + 1))
-    (measured,) = [one["run"] for one in jobs["share"]["steps"] if "compare.sh" in str(one)]
-    assert f'--shard "$SHARD/{len(numbers)}"' in measured
-
-
 @pytest.mark.parametrize(
     ("text", "good", "expected"),
     [
@@ -518,14 +491,3 @@ def test_the_scripts_of_the_steps_are_sound(number: int) -> None:
             check=False,
         )
         assert done.returncode == 0, done.stdout
-
-
-@pytest.mark.parametrize("measured", [True, False])
-def test_a_page_is_made_of_whatever_was_measured(tmp_path: Path, measured: bool) -> None:
-    results = tmp_path / "results"
-    results.mkdir()
-    if measured:
-        shutil.copytree(ROOT / "docs" / "samples" / "waiting", results, dirs_exist_ok=True)
-    done = run_script(step_named("Make a page of them"), tmp_path, {"RESULTS": str(results)})
-    assert done.returncode == 0, done.stderr
-    assert (results / "page.html").exists() is measured

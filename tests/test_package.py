@@ -104,11 +104,6 @@ def test_the_wheel_has_whatever_a_clone_finds(wheel: Path) -> None:
 
 
 @pytest.mark.integration
-def test_the_wheel_is_the_same_every_time(wheel: Path, tmp_path: Path) -> None:
-    assert build(tmp_path).read_bytes() == wheel.read_bytes()
-
-
-@pytest.mark.integration
 def test_an_installed_waitbench_is_the_same_as_its_clone(run: Installed) -> None:
     done = run("waitbench", "--version")
     assert (done.returncode, done.stdout) == (0, f"waitbench {installation.version()}\n")
@@ -177,15 +172,6 @@ def test_an_installed_waitbench_compares_from_anywhere(
     )
     assert again.returncode == 0, again.stdout + again.stderr
     assert (elsewhere / "environments").is_dir()
-
-
-@pytest.mark.integration
-def test_a_shell_completes_commands_and_options(run: Installed) -> None:
-    asked = {"_WAITBENCH_COMPLETE": "complete_bash"}
-    found = run("waitbench", COMP_WORDS="waitbench comp", COMP_CWORD="1", **asked)
-    assert found.stdout.split() == ["compare"]
-    found = run("waitbench", COMP_WORDS="waitbench compare --acc", COMP_CWORD="2", **asked)
-    assert found.stdout.split() == ["--accepted"]
 
 
 def chosen() -> list[Requirement]:

@@ -3,8 +3,6 @@
 import pytest
 from support import items
 
-from waitbench.model import scenario
-
 
 class Clock:
     """A monotonic clock that a test sets."""
@@ -62,13 +60,6 @@ def test_bursts_come_together_after_silence_and_idle_ends_by_itself(clock: Clock
         idle.next_item()
 
 
-def test_all_at_once_means_at_once(clock: Clock) -> None:
-    reader = items.Reader(0, 2, items.Schedule(), seed=1)
-    assert [take(reader)[0] for _ in range(2)] == [0, 1]
-    with pytest.raises(StopIteration):
-        reader.next_item()
-
-
 def test_the_same_seed_gives_the_same_digits(clock: Clock) -> None:
     def digits(seed: int) -> list[int]:
         reader = items.Reader(7, 50, items.Schedule(), seed)
@@ -89,10 +80,6 @@ def test_the_input_of_a_worker_that_does_not_read_ends_at_once() -> None:
     reader = items.reader_of_each_worker(3, schedule, 1)(items.MOST_READING_WORKERS, 20)
     with pytest.raises(StopIteration):
         reader.next_item()
-
-
-def test_the_harness_expects_items_of_as_many_workers_as_read() -> None:
-    assert items.MOST_READING_WORKERS == scenario.MOST_READING_WORKERS
 
 
 def idents_of(reader: items.Reader) -> list[int]:
