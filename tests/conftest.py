@@ -12,7 +12,6 @@ import pytest
 from tests import bisect_repository, standin
 from waitbench import engines
 from waitbench.environments.repository import Repository
-from waitbench.execution import services
 from waitbench.system.places import ROOT, Cache
 
 for _number in (signal.SIGHUP, signal.SIGINT):
@@ -68,12 +67,6 @@ def cache(tmp_path: Path) -> Cache:
 @pytest.fixture
 def repository(repository_folder: tuple[Path, dict[str, str]], cache: Cache) -> Repository:
     return Repository(str(repository_folder[0]), cache)
-
-
-@pytest.fixture(scope="session")
-def services_python() -> Path:
-    """The Python that the services run on."""
-    return services.make_environment(Cache(), lambda _what: None)
 
 
 @pytest.fixture(scope="session")

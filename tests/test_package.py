@@ -16,7 +16,7 @@ from packaging.requirements import Requirement
 from tests import standin
 from waitbench.execution import hyperfine
 from waitbench.system import installation
-from waitbench.system.places import DATAFLOWS, PACKAGE, ROOT, SERVICES, WORKERS, Cache
+from waitbench.system.places import DATAFLOWS, PACKAGE, ROOT, WORKERS, Cache
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -97,7 +97,7 @@ def test_the_wheel_has_whatever_a_clone_finds(wheel: Path) -> None:
     inside = set(zipfile.ZipFile(wheel).namelist())
     package = {name.removeprefix("src/") for name in names_below(PACKAGE)}
     assert package <= inside
-    bundled = names_below(DATAFLOWS, SERVICES, WORKERS) | {"requirements.txt"}
+    bundled = names_below(DATAFLOWS, WORKERS) | {"requirements.txt"}
     assert {f"waitbench/bundled/{name}" for name in bundled} <= inside
     rest = {name for name in inside - package if not name.startswith("waitbench/bundled/")}
     assert all(".dist-info/" in name for name in rest)

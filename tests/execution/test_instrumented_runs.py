@@ -8,6 +8,7 @@ import pytest
 
 from waitbench.execution.accounting import instrumented_metrics
 from waitbench.execution.bench import PROBE_DIRECTORY, ReadyRun
+from waitbench.execution.services import Running
 from waitbench.system.instruments import find_system_calls
 from waitbench.system.places import DATAFLOWS
 
@@ -62,7 +63,7 @@ def seen(folder: Path, workload: str, **more: object) -> dict[str, float]:
         folder=folder, working_folder=folder,
         command=(*launch, str(folder / "launched.json"), "1", sys.executable, "-c", workload),
         variables={PROBE_DIRECTORY: str(folder / "probes"), "PYTHONPATH": str(DATAFLOWS)},
-        time_limit_s=60, services=None, **more,  # type: ignore[arg-type]
+        time_limit_s=60, services=Running(()), **more,  # type: ignore[arg-type]
     )  # fmt: skip
     with (folder / "output").open("wb") as output:
         ready.carry_out(ready.command, stdout=output, stderr=output)

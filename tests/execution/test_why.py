@@ -16,6 +16,7 @@ import pytest
 from waitbench.analysis.why import Line, lines
 from waitbench.execution import why
 from waitbench.execution.bench import Bench, ReadyRun
+from waitbench.execution.services import Running
 from waitbench.model.errors import HarnessError
 from waitbench.model.scenario import Scenario
 from waitbench.model.why import Why
@@ -60,7 +61,7 @@ class OneRun:
     def prepare(self, _scenario: Scenario, _label: str) -> Iterator[ReadyRun]:
         yield ReadyRun(
             folder=self.folder, working_folder=self.folder, command=self.command,
-            variables={}, time_limit_s=120, services=None,
+            variables={}, time_limit_s=120, services=Running(()),
         )  # fmt: skip
 
 

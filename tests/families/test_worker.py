@@ -29,14 +29,12 @@ def service(folder: Path, program: str = "{python}", ready: str = "ready.sh") ->
     path = folder / "mine.toml"
     path.write_text(SERVICE.replace("PROGRAM", program).replace("READY", ready))
     (scenario,) = scenarios_of(worker_file.read(path), quick=False)
-    assert scenario.family.services is not None
-    (found,) = scenario.family.services(scenario.parameters).services
+    (found,) = scenario.family.services(scenario.parameters)
     return found
 
 
 def test_whatever_a_service_is_started_with_is_filled_in(tmp_path: Path) -> None:
     found = service(tmp_path)
-    assert found.command is not None
     assert found.counting is not None
     port, folder, python = 4711, Path("/run"), Path("/env/python")
     assert found.command(port, folder, python) == [
@@ -50,31 +48,26 @@ def test_whatever_a_service_is_started_with_is_filled_in(tmp_path: Path) -> None
 def test_a_service_is_up_when_its_command_says_so(tmp_path: Path) -> None:
     (tmp_path / "ready.sh").write_text('test "$1" = 4711\n')
     found = service(tmp_path)
-    assert found.is_up is not None
-    assert [found.is_up(f"http://127.0.0.1:{port}") for port in (4711, 4712)] == [True, False]
+    assert [found.is_up(port) for port in (4711, 4712)] == [True, False]
 
 
 def test_a_service_that_is_up_by_its_port_has_not_been_connected_to(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_text("command = '{revision}'\n[services.other]\ncommand = 'serve {port}'\n")
     (scenario,) = scenarios_of(worker_file.read(path), quick=False)
-    assert scenario.family.services is not None
-    (found,) = scenario.family.services(scenario.parameters).services
-    assert found.is_up is not None
+    (found,) = scenario.family.services(scenario.parameters)
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.setblocking(False)
-        assert found.is_up(f"http://127.0.0.1:{server.getsockname()[1]}")
+        assert found.is_up(server.getsockname()[1])
         with pytest.raises(BlockingIOError):
             server.accept()
 
 
 def test_a_missing_program_of_a_service_is_said_with_what_installs_it(tmp_path: Path) -> None:
     missing, present = (service(tmp_path, name) for name in ("no-such-program", "{python}"))
-    assert missing.prepare is not None
-    assert present.prepare is not None
     with pytest.raises(HarnessError, match=r"no-such-program.*: apt-get install other"):
-        missing.prepare(tmp_path, lambda _what: None)
-    assert present.prepare(tmp_path, lambda _what: None) == {}
+        missing.require()
+    present.require()
 
 
 def test_a_gate_asks_for_memory_and_cpu_after_start_up_and_not_for_what_is_ours_or_chance(
@@ -104,9 +97,7 @@ def test_parameters_fill_the_commands_of_services_with_what_the_scenario_has(
     worker = worker_file.read(path)
     for settings, filled in (((), "4"), (("jobs=8",), "8")):
         (scenario,) = selection.of_worker(worker, (), settings, quick=False)
-        assert scenario.family.services is not None
-        (found,) = scenario.family.services(scenario.parameters).services
-        assert found.command is not None
+        (found,) = scenario.family.services(scenario.parameters)
         assert found.command(1, Path("/run"), Path("/python")) == ["serve", filled, "a"]
     with pytest.raises(UsageError, match=r"set window=SECONDS, jobs=VALUE, name=VALUE\."):
         selection.of_worker(worker, (), ("other=1",), quick=False)
@@ -166,9 +157,6 @@ def test_a_service_is_told_the_port_of_the_one_before_it(tmp_path: Path) -> None
         "[services.proxy]\ncommand = 'proxy {port} {model.port}'\n"
     )
     (scenario,) = scenarios_of(worker_file.read(path), quick=False)
-    assert scenario.family.services is not None
-    model, proxy = scenario.family.services(scenario.parameters).services
-    assert model.command is not None
-    assert proxy.command is not None
+    model, proxy = scenario.family.services(scenario.parameters)
     model.command(1001, Path("/model"), Path("/python"))
     assert proxy.command(1002, Path("/proxy"), Path("/python")) == ["proxy", "1002", "1001"]

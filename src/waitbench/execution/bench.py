@@ -3,7 +3,7 @@
 import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
@@ -11,7 +11,7 @@ from typing import IO
 from waitbench import engines
 from waitbench.engines.base import Engine, Start
 from waitbench.execution.beside import SERVICES, TRACEPOINT
-from waitbench.execution.services import URL_VARIABLE, Running, running
+from waitbench.execution.services import Running, running
 from waitbench.model.environment import Environment
 from waitbench.model.metrics import Instruments
 from waitbench.model.scenario import CAPABILITIES, Scenario, Topology
@@ -43,7 +43,7 @@ class ReadyRun:
     """Our launcher, which starts the engine's processes."""
     variables: Mapping[str, str]
     time_limit_s: float
-    services: Running | None
+    services: Running
     tracepoint: int | None = None
     """What its system calls are counted by, if they are."""
 
@@ -74,7 +74,7 @@ class ReadyRun:
         def started(group: int) -> None:
             groups.append(group)
             on_start(group)
-            if self.services and self.services.ended():
+            if self.services.ended():
                 kill()
 
         def kill() -> None:
@@ -82,7 +82,7 @@ class ReadyRun:
                 kill_group(group)
 
         with (
-            self.services.on_end(kill) if self.services else nullcontext(),
+            self.services.on_end(kill),
             self._counted() as found_by,
         ):
             return run_alone(
@@ -127,8 +127,6 @@ class Bench:
     cache: Cache
     time_limit_s: float | None = None
     """Instead of the scenario's own."""
-    services_python: Path | None = None
-    """What runs the services, where a scenario needs any."""
     instruments: Instruments = field(default_factory=Instruments)
     """What observes instrumented runs."""
 
@@ -153,8 +151,9 @@ class Bench:
         """Makes a run ready, cleans up behind it. Raises ``HarnessError`` if a service fails."""
         with locks.own_folder(self.cache.folder("runs")) as folder:
             (folder / "probes").mkdir()
-            with self._services(scenario, label, folder) as services:
-                engine, environment = self._engine(label), self.environments[label]
+            engine, environment = self._engine(label), self.environments[label]
+            wanted = scenario.family.services(scenario.parameters)
+            with running(environment.python, wanted, folder, self.cache) as services:
                 start = engine.start(environment, scenario, scenario.started_as(self.topology))
                 outside = scenario.family.counted_outside
                 yield ReadyRun(
@@ -162,7 +161,7 @@ class Bench:
                     # Where the user's own files are, if the dataflow names any.
                     working_folder=folder if scenario.is_own else Path.cwd(),
                     command=_command(environment, start, folder),
-                    variables=self._variables(folder, scenario, label, services)
+                    variables=self._variables(folder, scenario)
                     | dict(start.variables)
                     | (self._worker_variables(services) if outside else {}),
                     time_limit_s=self.time_limit_s or scenario.time_limit_s,
@@ -170,39 +169,25 @@ class Bench:
                     tracepoint=self.instruments.tracepoint if instrumented else None,
                 )
 
-    @contextmanager
-    def _services(self, scenario: Scenario, label: str, logs: Path) -> Iterator[Running | None]:
-        if scenario.family.services is None:
-            yield None
-            return
-        plan = scenario.family.services(scenario.parameters)
-        outside = scenario.family.counted_outside
-        python = self.environments[label].python if outside else self.services_python
-        with running(python, plan, logs, self.cache) as up:
-            yield up
-
     def _engine(self, label: str) -> Engine:
         return engines.named(self.environments[label].engine)
 
-    def _variables(
-        self, folder: Path, scenario: Scenario, label: str, services: Running | None
-    ) -> dict[str, str]:
+    def _variables(self, folder: Path, scenario: Scenario) -> dict[str, str]:
         # A user's dataflow may import our support code; our own find it beside them.
         ours = {"PYTHONPATH": str(DATAFLOWS)} if scenario.is_observed else {}
         return {
             **variables.of_workload(),
             PROBE_DIRECTORY: str(folder / "probes"),
-            URL_VARIABLE: services.url if services and services.urls else "",
             **ours,
             # One seed for str hashes: no run's dictionaries differ from another's by chance.
             "PYTHONHASHSEED": "0",
             "PYTHONPYCACHEPREFIX": str(self.cache.folder("pycache")),
         }
 
-    def _worker_variables(self, services: Running | None) -> dict[str, str]:
+    def _worker_variables(self, services: Running) -> dict[str, str]:
         counted = self.instruments.tracepoint
         return {
-            SERVICES: json.dumps(services.described() if services else {}),
+            SERVICES: json.dumps(services.described()),
             **({} if counted is None else {TRACEPOINT: str(counted)}),
         }
 

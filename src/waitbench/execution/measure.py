@@ -36,9 +36,6 @@ from waitbench.system.pace import PaceFollower
 from waitbench.system.processes import tail
 from waitbench.system.watch import Reading, observed
 
-_SERVICE_CPU = "service_cpu_"
-"""The key of a service's CPU time, before its name."""
-
 
 class _NoMeasurement(Exception):
     """Why a run does not count."""
@@ -94,7 +91,7 @@ class Measurer:
                     log = (
                         tail(ready.folder / "stdout", 10) + "\n" + tail(ready.folder / "stderr", 20)
                     )
-                    log += "\n" + (ready.services.last_words() if ready.services else "")
+                    log += "\n" + ready.services.last_words()
                     return outcome(why.reason, str(why), log.strip())
         except HarnessError as error:  # a service that does not start
             return outcome(FAILED, error.reason, str(error))
@@ -111,7 +108,7 @@ class Measurer:
     def _observe(self, planned: PlannedRun, ready: ReadyRun) -> "_Observation":
         """Runs it, and gathers what everyone saw of it. Raises ``_NoMeasurement``."""
         scenario = planned.scenario
-        begun = _readings(ready.services)
+        services_s = ready.services.cpu_s()
         before = Reading.now()
         used_s = time.process_time()
         follower = PaceFollower()
@@ -126,18 +123,17 @@ class Measurer:
         _require_services(ready.services)
         after = Reading.now()
         used_s = time.process_time() - used_s
-        of_services = {key: value - begun[key] for key, value in _readings(ready.services).items()}
+        services_s = ready.services.cpu_s() - services_s
         with _understood():
             launched = json.loads(ready.launched_file.read_bytes())
             reports = [
                 json.loads(path.read_bytes()) for path in sorted(ready.probes.glob("*.json"))
             ]
             _require_complete(reports, scenario.expected_items(self.bench.topology))
-            metrics = metrics_of(timing, launched, reports) | of_services
+            metrics = metrics_of(timing, launched, reports)
             marks = marks_of(timing, launched, reports)
             instrumented = instrumented_metrics(reports)
-        services_cpu_s = sum(v for key, v in of_services.items() if key.startswith(_SERVICE_CPU))
-        run_cpu_s = cpu_of_all(timing, launched) + services_cpu_s + used_s
+        run_cpu_s = cpu_of_all(timing, launched) + services_s + used_s
         metrics |= observed(before, after, run_cpu_s)
         metrics |= follower.observed()
         if planned.instrumented:
@@ -221,17 +217,9 @@ class _Observation:
     samples: tuple[Mapping[str, float], ...]
 
 
-def _readings(services: Running | None) -> dict[str, float]:
-    """What the services have used and counted so far, by the metric's key."""
-    if services is None:
-        return {}
-    used = {f"{_SERVICE_CPU}{name}": seconds for name, seconds in services.cpu_s().items()}
-    return used | services.counters()
-
-
-def _require_services(services: Running | None) -> None:
+def _require_services(services: Running) -> None:
     """Whoever waited for a service that is gone is not to blame. Raises ``_NoMeasurement``."""
-    ended = services.ended() if services else None
+    ended = services.ended()
     if ended:
         raise _NoMeasurement(FAILED, ended)
 

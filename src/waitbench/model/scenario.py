@@ -61,45 +61,15 @@ class Service:
     """One server that a run needs, started before it and stopped after it."""
 
     name: str
-    """A module of ``services/``, unless ``module`` names it."""
-    settings: Mapping[str, str]
-    """By environment variable."""
-    module: str | None = None
-    """The module, by its path in ``services/``."""
-    prepare: Callable[[Path, Callable[[str], None]], Mapping[str, str]] | None = None
-    """Gets what it runs on, once, and says so; returns settings that tell it where that is.
-
-    It is given the cache's folder for that. Raises ``HarnessError`` with what would help.
-    """
-    is_up: Callable[[str], bool] | None = None
-    """Whether it is up, by its URL; by default, whether ``/health`` answers."""
-    command: Callable[[int, Path, Path], Sequence[str]] | None = None
-    """Its command line, instead of a module of ``services/``; given its port, its folder, and the
-    interpreter of what is measured."""
+    command: Callable[[int, Path, Path], Sequence[str]]
+    """Its command line, given its port, its folder, and the interpreter of what is measured."""
+    is_up: Callable[[int], bool]
+    """Whether it is up, by its port."""
     counting: Callable[[int, Path, Path], Sequence[str]] | None = None
     """The command line that prints what it has counted, as ``NAME VALUE``, given the same."""
-    install: str = ""
-    """What would install its program, to be said where that is missing."""
+    require: Callable[[], None] = field(default=lambda: None)
+    """Raises ``HarnessError`` where its program is missing, with what would install it."""
     ready_within_s: float = 30.0
-    upstream_variable: str | None = None
-    """The environment variable that tells it where the service before it is."""
-    counters: Callable[[str], Mapping[str, float]] = field(default=lambda _url: {})
-    """Reads counters of its own from its URL; their rises during a run are metrics, by key."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class ServicePlan:
-    """Servers that stand one behind the other; workloads talk to the last."""
-
-    services: tuple[Service, ...]
-    """Each behind the one before it, or each by itself where it is a command."""
-    url: str | None = None
-    """Where somebody else's is that stands before the first of ours."""
-    warm_up: Callable[[str], None] = field(default=lambda _url: None)
-    """Asks the last for something, at its URL, before anything is counted.
-
-    What a server does once must not be shared out among few requests here, and many there.
-    """
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,8 +95,8 @@ class Family:
     Raises ``ValueError`` with a sentence for what is missing or damaged."""
     requirements: tuple[str, ...] = ()
     """Packages that its workloads need besides the engine, pinned, as pip takes them."""
-    services: Callable[[Parameters], ServicePlan] | None = None
-    """The servers of a run; their CPU is not the run's."""
+    services: Callable[[Parameters], Sequence[Service]] = field(default=lambda _parameters: ())
+    """The servers of a run, in the order in which they start; their CPU is not the run's."""
     waits: Callable[[Parameters], bool] = field(default=lambda _parameters: False)
     """Whether a run's input makes the workers wait: items are due over time, or it is silent."""
     works: Callable[[Parameters], bool] = field(default=lambda _parameters: False)

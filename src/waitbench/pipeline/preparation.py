@@ -1,17 +1,15 @@
-"""A valid request -> everything that measuring takes: hyperfine, environments, services."""
+"""A valid request -> everything that measuring takes: hyperfine and environments."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
-from pathlib import Path
 
 from rich.console import Console
 
 from waitbench.engines.base import Engine
 from waitbench.environments import origins
 from waitbench.environments.virtualenvs import Made, Maker
-from waitbench.execution import services
 from waitbench.execution.bench import Bench
 from waitbench.execution.hyperfine import Hyperfine, locate
 from waitbench.execution.measure import Measurer
@@ -36,7 +34,6 @@ class Prepared:
     errors: Mapping[str, HarnessError]
     """Why the others could not be made."""
     context: Context
-    services_python: Path | None
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -51,7 +48,6 @@ class Prepared:
             topology=self.request.topology,
             cache=self.request.cache,
             time_limit_s=self.request.time_limit_s,
-            services_python=self.services_python,
             instruments=self.request.instruments,
         )
         yield Measurer(self.hyperfine, bench, follows_pace=follows_pace)
@@ -87,11 +83,6 @@ def new_record(scenario: Scenario, context: Context) -> Record:
 
 def prepare(request: ValidRequest, progress: Console, say: PreparationLog) -> Prepared:
     """Locates or makes everything; what cannot be made is said at once."""
-    plans = [
-        one.family.services(one.parameters)
-        for one in request.here
-        if one.family.services is not None
-    ]
     with say:
         hyperfine = locate(request.cache, say.about)
         # Of all scenarios: an environment is the same wherever a share is measured.
@@ -99,14 +90,6 @@ def prepare(request: ValidRequest, progress: Console, say: PreparationLog) -> Pr
         requirements = {text for family in families.values() for text in family.requirements}
         made = _made(request, tuple(sorted(requirements)), say)
         usable = {label: one for label, one in made.items() if isinstance(one, Environment)}
-        services_python = None
-        if plans:
-            if any(one.command is None for plan in plans for one in plan.services):
-                services_python = services.make_environment(request.cache, say.about)
-            for plan in plans:
-                # What cannot be had is said by each run that needs it; others need not stop.
-                with suppress(HarnessError):
-                    services.prepare(plan, request.cache, say.about)
     errors = {label: one for label, one in made.items() if isinstance(one, HarnessError)}
     for spec in request.specs:
         if spec.revision.label in errors:
@@ -130,7 +113,6 @@ def prepare(request: ValidRequest, progress: Console, say: PreparationLog) -> Pr
         environments=usable,
         errors=errors,
         context=context,
-        services_python=services_python,
     )
 
 

@@ -6,7 +6,7 @@ import sys
 from functools import cache
 from pathlib import Path
 
-from waitbench.system.places import DATAFLOWS, IS_INSTALLED, PACKAGE, ROOT, SERVICES
+from waitbench.system.places import DATAFLOWS, IS_INSTALLED, PACKAGE, ROOT
 
 VERSION = "0.1.0"
 """Of this package; what pyproject.toml and result files have."""
@@ -27,7 +27,7 @@ def version() -> str:
 def version_now() -> str:
     """The version, and a digest of all that measures: two checkouts may have one version."""
     requirements = ROOT / "requirements.txt"
-    return f"{VERSION}+{digest(PACKAGE, DATAFLOWS, SERVICES, requirements)[:_SHOWN_DIGITS]}"
+    return f"{VERSION}+{digest(PACKAGE, DATAFLOWS, requirements)[:_SHOWN_DIGITS]}"
 
 
 def digest(*places: Path) -> str:

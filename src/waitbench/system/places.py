@@ -16,7 +16,6 @@ IS_INSTALLED = _BUNDLED.is_dir()
 """Whether this is an installed package, and not the sources of a clone."""
 ROOT = _BUNDLED if IS_INSTALLED else PACKAGE.parent.parent
 DATAFLOWS = ROOT / "dataflows"
-SERVICES = ROOT / "services"
 WORKERS = ROOT / "workers"
 """Worker files, in a folder for each subject."""
 

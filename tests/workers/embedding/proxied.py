@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.workers.embedding.asking import Response, ask, exchange
-from tests.workers.embedding.plans import plan
+from tests.workers.embedding.plans import Served, served
 from tests.workers.embedding.upstreams import Upstream
-from waitbench.execution.services import Server, running
 
 TOGETHER = {"MODE": "fixed", "MAX_BATCH_SIZE": "8", "MAX_WAIT_TIME": "200"}
 LONG = {**TOGETHER, "MAX_WAIT_TIME": "60000"}
@@ -20,9 +19,9 @@ LONG = {**TOGETHER, "MAX_WAIT_TIME": "60000"}
 @contextmanager
 def proxy(
     python: Path, logs: Path, upstream: Upstream, settings: Mapping[str, str]
-) -> Iterator[Server]:
-    with running(python, plan(settings, url=upstream.url), logs) as found:
-        yield found.servers[0]
+) -> Iterator[Served]:
+    with served(python, logs, settings, upstream.url) as found:
+        yield found
 
 
 def exchange_together(url: str, bodies: list[dict[str, Any]]) -> list[Response]:

@@ -204,7 +204,7 @@ def test_clients_that_went_away_leave_their_place_and_do_not_go_upstream(
         with ThreadPoolExecutor(1) as pool:
             living = pool.submit(ask, found.url, {"inputs": "alive"})
             until(lambda: queue_length(found.url) == 1)
-            os.kill(found.pid, signal.SIGTERM)
+            os.kill(found.pids[0], signal.SIGTERM)
             assert living.result() == (200, [vector("alive", {})])
     assert upstream.texts == ["alive"]
 

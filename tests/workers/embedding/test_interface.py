@@ -12,21 +12,20 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.workers.embedding.asking import ask, close_to, embed
-from tests.workers.embedding.plans import plan
-from waitbench.execution.services import Running, running
+from tests.workers.embedding.plans import Served, served
 
 pytestmark = pytest.mark.integration
 
 
 @pytest.fixture(scope="module")
-def up(services_python: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+def up(services_python: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """An embedder, and an adaptive proxy before it."""
     logs = tmp_path_factory.mktemp("logs")
-    with running(services_python, plan({"MODE": "adaptive"}), logs) as found:
+    with served(services_python, logs, {"MODE": "adaptive"}) as found:
         yield found
 
 
-def test_vectors_are_the_models_own(up: Running, services_python: Path) -> None:
+def test_vectors_are_the_models_own(up: Served, services_python: Path) -> None:
     texts = ["What is Vector Search?", "Hello, world!", "a", "ünïcödé ✓", "x " * 300]
     program = (
         "import json, os, sys, wordllama; "
@@ -53,7 +52,7 @@ def test_vectors_are_the_models_own(up: Running, services_python: Path) -> None:
         )
 
 
-def test_token_ids_stand_for_the_text_that_they_spell(up: Running) -> None:
+def test_token_ids_stand_for_the_text_that_they_spell(up: Served) -> None:
     search, hello = [1724, 338, 16510, 11856, 29973], [15043, 29892, 3186, 29991]
     expected = embed(up.urls[0], "What is Vector Search?", "Hello, world!")
     for url in up.urls:
@@ -65,7 +64,7 @@ def test_token_ids_stand_for_the_text_that_they_spell(up: Running) -> None:
         assert (status, said["error_type"]) == (413, "Validation")
 
 
-def test_long_texts_are_refused_or_cut(up: Running) -> None:
+def test_long_texts_are_refused_or_cut(up: Served) -> None:
     for url in up.urls:
         status, said = ask(url, {"inputs": ["word " * 2000]})
         assert status == 413
@@ -73,7 +72,7 @@ def test_long_texts_are_refused_or_cut(up: Running) -> None:
         assert len(embed(url, "word " * 2000, truncate=True)) == 1
 
 
-def test_the_proxy_splits_and_joins_what_is_too_much_for_one_call(up: Running) -> None:
+def test_the_proxy_splits_and_joins_what_is_too_much_for_one_call(up: Served) -> None:
     texts = [f"text number {number}" for number in range(100)]
     status, said = ask(up.urls[0], {"inputs": texts})
     assert (status, said["error_type"]) == (413, "Validation")
@@ -109,7 +108,7 @@ def test_the_proxy_splits_and_joins_what_is_too_much_for_one_call(up: Running) -
     ],
 )
 def test_bad_bodies_get_an_error_in_the_services_shape(
-    up: Running, body: Any, kind: str, statuses: set[int]
+    up: Served, body: Any, kind: str, statuses: set[int]
 ) -> None:
     for url in up.urls:
         status, said = ask(url, body, kind=kind)
@@ -136,15 +135,15 @@ REQUESTS = st.dictionaries(
     | REQUESTS.map(lambda value: json.dumps(value).encode())
     | JSON.map(lambda v: json.dumps(v).encode())
 )
-def test_no_body_whatever_brings_an_error_of_the_servers(up: Running, body: bytes) -> None:
+def test_no_body_whatever_brings_an_error_of_the_servers(up: Served, body: bytes) -> None:
     answers = [ask(url, body) for url in up.urls]
     assert all(status < 500 for status, _ in answers), answers
     assert answers[0][0] == answers[1][0], "a client cannot tell the proxy from the service"
 
 
-def test_both_listen_on_the_loopback_alone(up: Running) -> None:
-    for server in up.servers:
-        process = psutil.Process(server.pid)
+def test_both_listen_on_the_loopback_alone(up: Served) -> None:
+    for pid in up.pids:
+        process = psutil.Process(pid)
         listening = {
             connection.laddr.ip
             for one in (process, *process.children(recursive=True))
@@ -154,7 +153,7 @@ def test_both_listen_on_the_loopback_alone(up: Running) -> None:
         assert listening == {"127.0.0.1"}
 
 
-def test_both_describe_themselves(up: Running) -> None:
+def test_both_describe_themselves(up: Served) -> None:
     for url in up.urls:
         assert ask(url, b"", "/health", "GET")[0] == 200
         assert ask(url, b"", "/docs", "GET")[0] == 200

@@ -14,7 +14,7 @@ import pytest
 from tests.waiting import until
 from tests.workers.embedding.asking import ask, embed, exchange
 from tests.workers.embedding.conftest import Before
-from tests.workers.embedding.plans import command, plan
+from tests.workers.embedding.plans import command, served
 from tests.workers.embedding.proxied import (
     LONG,
     TOGETHER,
@@ -25,7 +25,6 @@ from tests.workers.embedding.proxied import (
     queue_length,
 )
 from tests.workers.embedding.upstreams import Call, Upstream, vector
-from waitbench.execution.services import running
 
 pytestmark = pytest.mark.integration
 
@@ -51,7 +50,7 @@ def test_many_half_sent_bodies_are_refused_before_they_fill_the_memory(
 ) -> None:
     body = b'{"inputs": "%b"}' % (b"x" * 1_900_000)
     with proxy(services_python, tmp_path, upstream, {"MODE": "adaptive"}) as found:
-        process = psutil.Process(found.pid)
+        process = psutil.Process(found.pids[0])
         before = process.memory_info().rss
         clients = [begin(found.url, body, sent=1_800_000) for _ in range(60)]
         until(lambda: answers(found.url, "429") > 0)
@@ -111,7 +110,7 @@ def test_a_full_queue_says_when_to_come_back_and_a_terminated_proxy_waits_for_no
         refused = exchange(found.url, {"inputs": "a", "truncate": True})
         assert (refused.status, refused.data["error_type"]) == (429, "Overloaded")
         assert int(refused.headers["Retry-After"]) >= 1
-        os.kill(found.pid, signal.SIGTERM)
+        os.kill(found.pids[0], signal.SIGTERM)
         # By the rule it would take a minute; the connection's time limit is half of that.
         for body, answer in zip(bodies, waiting, strict=True):
             options = {"normalize": body["normalize"]}
@@ -144,9 +143,9 @@ def test_who_waits_for_a_turn_in_vain_is_not_told_that_the_upstream_did_not_answ
 def test_an_upstream_that_dies_and_comes_back_costs_only_what_was_under_way(
     services_python: Path, tmp_path: Path
 ) -> None:
-    with running(services_python, plan({"MODE": "adaptive"}), tmp_path) as found:
+    with served(services_python, tmp_path, {"MODE": "adaptive"}) as found:
         assert len(embed(found.url, "before")) == 1
-        os.kill(found.servers[0].pid, signal.SIGKILL)
+        os.kill(found.pids[0], signal.SIGKILL)
         statuses = set()
         for _ in range(20):
             status, said = ask(found.url, {"inputs": "during"})

@@ -23,7 +23,6 @@ from waitbench.model.scenario import (
     Samples,
     Scenario,
     Service,
-    ServicePlan,
 )
 from waitbench.model.worker import Condition, ServiceFile, WorkerFile
 from waitbench.system.ports import is_listened_to
@@ -121,7 +120,7 @@ def _family(worker: WorkerFile) -> Family:
         metrics_written=(lambda paths: written.read(paths, worker.metrics))
         if worker.metrics
         else None,
-        services=(lambda parameters: _plan(worker, parameters)) if worker.services else None,
+        services=lambda parameters: _services(worker, parameters),
         waits=lambda _parameters: waits,
         works=lambda _parameters: not waits,
         needs=lambda _parameters: frozenset({COMMAND}),
@@ -134,13 +133,11 @@ def _family(worker: WorkerFile) -> Family:
     )
 
 
-def _plan(worker: WorkerFile, parameters: Parameters) -> ServicePlan:
+def _services(worker: WorkerFile, parameters: Parameters) -> Sequence[Service]:
     """The services of a run; each may be told the ports of those before it."""
     filling = {name: str(parameters[name]) for name in worker.parameters}
     here = worker.path.parent
-    return ServicePlan(
-        services=tuple(_service(name, one, here, filling) for name, one in worker.services.items())
-    )
+    return [_service(name, one, here, filling) for name, one in worker.services.items()]
 
 
 def _lengthened(parameters: Parameters, seconds: float) -> Parameters:
@@ -165,17 +162,15 @@ def _service(name: str, file: ServiceFile, here: Path, filling: dict[str, str]) 
 
     return Service(
         name=name,
-        settings={},
         command=words(file.command),
         counting=words(file.counters) if file.counters else None,
-        install=file.install,
-        is_up=lambda url: _is_up(file.ready, url, here),
-        prepare=lambda _folder, _say: _require(name, file),
+        is_up=lambda port: _is_up(file.ready, port, here),
+        require=lambda: _require(name, file),
         ready_within_s=file.ready.within,
     )
 
 
-def _require(name: str, file: ServiceFile) -> Mapping[str, str]:
+def _require(name: str, file: ServiceFile) -> None:
     """Raises ``HarnessError`` where a service's program is missing."""
     program = file.command[0]
     if not program.startswith("{") and shutil.which(program) is None:
@@ -183,11 +178,9 @@ def _require(name: str, file: ServiceFile) -> Mapping[str, str]:
         raise HarnessError(
             f"The service {name} needs the program {program}, which is not here.{remedy}"
         )
-    return {}
 
 
-def _is_up(ready: Condition, url: str, here: Path) -> bool:
-    port = int(url.rpartition(":")[2])
+def _is_up(ready: Condition, port: int, here: Path) -> bool:
     if ready.command:
         words = filled(ready.command, {"port": str(port), "here": str(here)})
         try:
