@@ -113,8 +113,6 @@ SAMPLES = ROOT / "docs" / "samples"
         ("track", ("--budget", "0"), "above zero"),
         ("track", ("--metric", "joy"), "is not one of"),
         ("track", ("--margin", "-5"), "from 0 to 1000"),
-        # There is no list of them: it would be for ever complete.
-        ("track", ("--anchor", "python@floor"), "they are not on the package index"),
     ],
 )
 def test_what_another_command_cannot_heed_is_refused_and_nothing_created(

@@ -7,12 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.records import make_record
 from waitbench import families
 from waitbench.families import selection
 from waitbench.model import metrics
 from waitbench.model.scenario import CAPABILITIES, COMMAND, Scenario
-from waitbench.store.comparisons import Contents
 from waitbench.system.places import ROOT
 
 
@@ -66,12 +64,6 @@ def test_metrics_are_those_of_all_and_of_each_family_without_doubles() -> None:
         values = [getattr(metric, field) for metric in families.METRICS]
         assert len(set(values)) == len(values)
     assert families.METRICS[: len(metrics.METRICS)] == metrics.METRICS
-
-
-def test_a_folder_without_anything_of_a_family_has_no_tables_and_no_charts() -> None:
-    contents = Contents(folder=Path(), records=(make_record({"a": [{}]}),))
-    assert families.tables(contents) == []
-    assert families.figures(contents) == {}
 
 
 def test_importing_the_families_imports_nothing_heavy() -> None:

@@ -1,6 +1,5 @@
 """The tables of one scenario, what is said of it in words, and the same as plain data."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -156,12 +155,3 @@ def test_other_packages_that_differ_are_said() -> None:
     runs = {"old": [times(1, 1, 1)], "new": [times(1, 1, 1)]}
     assert sentence in said(make_record(runs, revisions=(old, new)))
     assert not [text for text in said(make_record(runs)) if "Other packages" in text]
-
-
-def test_runs_whose_steady_phase_holds_more_than_the_wait_are_said() -> None:
-    record = pair()
-    record.measurements[-1] = replace(record.measurements[-1], marks=("overdue",))
-    assert warnings(record) == [
-        "b: in 1 of 2 runs the input ended much later than it was due: steady CPU has what came "
-        "after the wait."
-    ]

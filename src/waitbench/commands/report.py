@@ -7,7 +7,6 @@ from typing import Annotated, Optional
 
 import typer
 
-from waitbench import families
 from waitbench.analysis import statistics
 from waitbench.analysis.gate import GateVerdict
 from waitbench.commands import options
@@ -97,7 +96,7 @@ def _print(contents: Contents, output: Output) -> list[str]:
     say_answer(compared, verdict, contents, output)
     of_costs = costs.tables(compared, contents.records, output.units)
     answer = [render_answer(answer_of(compared, verdict, contents.records))] if compared else []
-    return [*answer, *map(render_table, (*only_here, *families.tables(contents), *of_costs))]
+    return [*answer, *map(render_table, (*only_here, *of_costs))]
 
 
 def _verdict(contents: Contents) -> GateVerdict | None:

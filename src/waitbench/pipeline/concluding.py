@@ -12,7 +12,6 @@ from typing import Any
 
 from rich.console import Console
 
-from waitbench import families
 from waitbench.analysis import statistics
 from waitbench.analysis.bisection import Searched
 from waitbench.analysis.gate import GateVerdict
@@ -229,7 +228,7 @@ def say_answer(
         for sentence in (note for table in of_costs for note in table.notes):
             console.print(sentence, soft_wrap=True)
     else:
-        print_tables((*families.tables(contents), *of_costs), console)
+        print_tables(of_costs, console)
     if not compared:
         return
     if not output.quiet:
@@ -325,13 +324,7 @@ def draw(contents: Contents, formats: Sequence[str]) -> list[Path]:
     context = contents.context
     engines = {one.label: one.engine or "" for one in context.revisions} if context else {}
     scanned = scans(contents.records)
-    drawn = charts.draw_all(compared, contents.folder, formats, scanned, engines)
-    of_families = families.figures(contents)
-    return drawn + [
-        charts.save(figure, contents.folder, name, form)
-        for name, figure in of_families.items()
-        for form in formats
-    ]
+    return charts.draw_all(compared, contents.folder, formats, scanned, engines)
 
 
 def draw_search(searched: Searched, folder: Path, name: str) -> list[str]:

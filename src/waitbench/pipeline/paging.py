@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from waitbench import families
 from waitbench.analysis import history
 from waitbench.analysis.sessions import Session
 from waitbench.model.errors import UsageError
@@ -64,7 +63,6 @@ def _kept(folder: Path) -> ReadFolder | None:
         context=contents.context,
         scenes=scenes,
         headline=(headline, str(verdict.get("outcome"))) if isinstance(headline, str) else None,
-        tables=families.tables(contents),
     )
 
 

@@ -5,7 +5,7 @@ Nothing else writes a figure: it reads alike wherever it stands.
 """
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 from waitbench.analysis.statistics import Estimate
 from waitbench.model.metrics import Metric
@@ -61,14 +61,6 @@ def rounded(value: float) -> float:
 def format_number(value: float) -> str:
     """Three digits, or all before the point."""
     return format_digits(value, _DIGITS)
-
-
-def format_statistic(
-    name: str, columns: Iterable[Sequence[float]], statistic: Statistic, form: str
-) -> tuple[str, ...]:
-    """The row of a table with a statistic of each column; ``form`` says how numbers are written."""
-    cells = (form.format(statistic(column)) if column else NOTHING for column in columns)
-    return (name, *cells)
 
 
 def format_value(value: float, metric: Metric) -> str:

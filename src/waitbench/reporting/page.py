@@ -47,9 +47,9 @@ _NAMED = 3
 """So many candidates are named in the title."""
 _MOST_FAILURES = 4
 """So many are shown above all else."""
-_MORE, _STEPS = "all-scenarios", "steps"
+_STEPS = "steps"
 _OWN_IDS = {
-    _MORE, _STEPS, "clear", "cost", "drawings", "how", "how-heading", "library", "nothing",
+    _STEPS, "clear", "cost", "drawings", "how", "how-heading", "library", "nothing",
     "revisions", "said", "scenarios", "summary", "theme",
 }  # fmt: skip
 """What the page itself calls its parts: a scenario may have any name."""
@@ -64,8 +64,6 @@ class ReadFolder:
     scenes: Sequence[Scene]
     headline: tuple[str, str] | None = None
     """What its gate said, and its outcome."""
-    tables: Sequence[Table] = ()
-    """What only its families have."""
 
 
 def compose(
@@ -99,10 +97,6 @@ def compose(
     steps = _steps(trends)
     if steps is not None:
         sections.insert(0, steps)
-    more = [table for one in kept for table in one.tables]
-    if more:
-        part = Part(title="What only these scenarios have", tables=tuple(more))
-        sections.append(Section(id=_MORE, title="Scenarios side by side", parts=(part,)))
     return Page(
         title=_title(kept, trends),
         facts=tuple(_facts(kept, trends)),

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from math import ceil
 
-from waitbench.families.base import FamilyModule, on_each_reading_worker, too_many_silent
 from waitbench.model.scenario import (
     ALARM,
     NEXT_AWAKE,
@@ -22,6 +21,18 @@ from waitbench.system.places import DATAFLOWS
 
 _PER_PARTITION = "items_per_partition"
 _PER_WORKER = "items_per_worker"
+
+
+def _in_each_reading_worker(parameters: Parameters, topology: Topology) -> int:
+    return int(parameters[_PER_WORKER]) * topology.reading_workers
+
+
+def _too_many_silent(parameters: Parameters) -> str | None:
+    """Why some partitions cannot be silent; ``None`` where they can."""
+    silent, partitions = parameters.get("silent", 0), parameters["partitions"]
+    if int(silent) <= int(partitions):
+        return None
+    return f"{silent} of {partitions} partitions cannot be silent"
 
 
 def _in_all_partitions(parameters: Parameters, _topology: Topology) -> int:
@@ -89,13 +100,13 @@ _PARTITIONED = Family(
     waits=_waits,
     works=_works,
     needs=_needs,
-    why_senseless=too_many_silent,
+    why_senseless=_too_many_silent,
     quick=_QUICK,
     lengthened=_lengthened,
 )
 _DYNAMIC = Family(
     name="dynamic",
-    items=on_each_reading_worker(_PER_WORKER),
+    items=_in_each_reading_worker,
     # Workers read and work side by side.
     lasts_s=lambda p: _lasts_s(1, int(p[_PER_WORKER]), p),
     waits=_waits,
@@ -220,6 +231,3 @@ SCENARIOS = tuple(
     )
     for suffix, topology, parameters, purpose in _COARSE
 )
-
-
-MODULE = FamilyModule(scenarios=SCENARIOS)
