@@ -11,7 +11,7 @@ from tests.conftest import Compare
 from tests.records import make_record
 from waitbench.analysis import statistics
 from waitbench.analysis.idle import IdleCost, idle_costs
-from waitbench.commands.workers import FOLDER, Row, Sitting, _put_into, _require_table
+from waitbench.commands.workers import FOLDER, Row, Sitting
 from waitbench.engines import worker_file
 from waitbench.families.worker import METRICS as OF_WORKERS
 from waitbench.model.errors import UsageError
@@ -19,7 +19,6 @@ from waitbench.model.metrics import METRICS
 from waitbench.pipeline.comparing import Comparing
 from waitbench.pipeline.concluding import Output
 from waitbench.pipeline.gating import Gate
-from waitbench.reporting.markdown import render_table
 from waitbench.system.places import ROOT
 
 EXAMPLES = sorted(FOLDER.glob("*/*.toml"))
@@ -122,39 +121,6 @@ def sitting_of(*rows: Row) -> Sitting:
     )  # fmt: skip
 
 
-def test_rows_are_put_into_the_table_that_a_document_has(tmp_path: Path) -> None:
-    document = tmp_path / "document.md"
-    first = sitting_of(
-        Row(worker="dear", version="3", cost=costing(0.04)),
-        Row(worker="cheap", version="1", cost=costing(0.0)),
-    )
-    document.write_text(
-        "# Title\n\n<!-- table: ./waitbench workers -->\n<!-- end of table -->\n\nThe end.\n"
-    )
-    for sitting in (
-        first,
-        sitting_of(
-            Row(worker="new", version="1|2", cost=costing(0.02), remark="odd"),
-            Row(worker="cheap", version="1", cost=costing(0.06)),
-            Row(worker="broken", version="2", remark="failed: it ended"),
-        ),
-        sitting_of(Row(worker="last", version="1", cost=costing(0.01))),
-    ):
-        document.write_text(_put_into(document, render_table(sitting.table())))
-    text = document.read_text()
-    assert text.startswith("# Title\n\n<!-- table: ./waitbench workers -->\n| worker |")
-    assert text.endswith("|\n<!-- end of table -->\n\nThe end.\n")
-    lines = [line for line in text.splitlines() if line.startswith("|")]
-    assert lines[1] == "| --- | --- | ---: | ---: | ---: | ---: | ---: | --- |"
-    cells = [line.strip("| ").split(" | ") for line in lines[2:]]
-    assert [row[:3] for row in cells] == [
-        ["cheap", "1", "3.000"], ["dear", "3", "2.000"], ["new", "1\\|2", "1.000"],
-        ["last", "1", "0.500"], ["broken", "2", "–"],
-    ]  # fmt: skip
-    assert "odd" in lines[4]
-    assert "failed: it ended" in lines[-1]
-
-
 @pytest.mark.integration
 @pytest.mark.smoke
 def test_what_fails_is_said_in_its_row_and_the_others_are_measured(
@@ -191,21 +157,6 @@ def test_what_fails_is_said_in_its_row_and_the_others_are_measured(
     assert "start/steady" not in done.stdout + done.stderr, "no table of each worker"
     found = json.loads((tmp_path / "results" / "calm" / "calm.json").read_text())
     assert len(found["results"][0]["measurements"]) == 1
-
-
-def test_a_file_without_such_a_table_is_written_anew_and_one_of_another_kind_is_refused(
-    tmp_path: Path,
-) -> None:
-    document = tmp_path / "document.md"
-    rendered = render_table(sitting_of(Row(worker="a", version="1", cost=costing(0.1))).table())
-    assert _put_into(document, rendered) == rendered
-    _require_table(document)
-    document.write_text(
-        "<!-- table: ./waitbench workers -->\n| a |\n| --- |\n<!-- end of table -->"
-    )
-    with pytest.raises(UsageError, match=r"is not one of .*workers"):
-        _require_table(document)
-    _require_table(ROOT / "docs" / "workers.md")
 
 
 def test_the_dearest_comes_first_and_what_failed_comes_last_with_its_reason() -> None:

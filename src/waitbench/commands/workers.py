@@ -1,6 +1,5 @@
 """``workers``: what workers that are commands cost while they wait, side by side."""
 
-import re
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -39,11 +38,8 @@ Examples:
   ./waitbench workers                                # what those of workers/ cost: half an hour
   ./waitbench workers workers/queues/rq.toml mine.toml --rounds 5
   ./waitbench workers folder-of-mine --markdown workers.md
-  ./waitbench workers mine.toml --markdown workers.md  # its rows, into that table
 """
 FOLDER = WORKERS
-_BEGIN, _END = "<!-- table: ./waitbench workers -->", "<!-- end of table -->"
-"""Between these a document has the table."""
 HEADER = (
     "worker",
     "version",
@@ -82,9 +78,7 @@ def workers(
         Optional[Path],
         typer.Option(
             metavar="FILE",
-            help="The table as Markdown, too."
-            "\n\nIf FILE has such a table between the comments that docs/workers.md has, its rows "
-            "of other workers and versions stay.",
+            help="Write the table as Markdown, too.",
         ),
     ] = None,
     results: Annotated[
@@ -110,7 +104,7 @@ def workers(
     if rounds < 1:
         raise UsageError(f"--rounds {rounds}: must be at least 1.")
     if markdown is not None:
-        _require_table(markdown)
+        files.require_writable(markdown)
     if results is not None:
         folders.new_folder(results)
     comparing = Comparing(
@@ -137,9 +131,7 @@ def workers(
         raise
     print_tables([sitting.table()], make_console())
     if markdown is not None:
-        # Without money, as its rows are put beside those of other sessions.
-        without = replace(sitting, price=None)
-        files.write_text(markdown, _put_into(markdown, render_table(without.table())))
+        files.write_text(markdown, render_table(sitting.table()))
     raise typer.Exit(ExitCode.FAILED if sitting.has_failures else ExitCode.OK)
 
 
@@ -264,54 +256,6 @@ def _remarks(row: statistics.Row) -> Iterator[str]:
         yield "read from /proc: what ended meanwhile is missing"
     if row.is_window_too_short:
         yield "the window is too short"
-
-
-def _require_table(path: Path) -> None:
-    """Raises ``UsageError`` for a file whose table between the comments is another one."""
-    header, *_ = _cells_of(_parts_of(path)[2])
-    own = [one if isinstance(one, str) else one.text for one in HEADER]
-    if header and header[: len(own)] != own:
-        raise UsageError(
-            f"--markdown {str(path)!r}: the table in it is not one of {called('workers')}. "
-            "Name another file."
-        )
-
-
-def _put_into(path: Path, rendered: str) -> str:
-    """What a file is to hold: the table, with the rows that it has of others, in its place."""
-    before, begin, old, end, after = _parts_of(path)
-    if not end:
-        return rendered
-    header, *rows = _cells_of(old)
-    own, *measured = _cells_of(rendered)
-    header = max(header, own, key=len)  # only where there is something to remark it has that column
-    by_version = {tuple(row[:2]): row for row in (*rows, *measured)}
-    ordered = sorted(by_version.values(), key=_share_of, reverse=True)
-    rules = ["---" if at in (0, 1, len(HEADER)) else "---:" for at in range(len(header))]
-    lines = [header, rules, *([*row, *[""] * (len(header) - len(row))] for row in ordered)]
-    shown = "".join(f"| {' | '.join(line)} |\n" for line in lines)
-    return f"{before}{begin}\n{shown}{end}{after}"
-
-
-def _parts_of(path: Path) -> tuple[str, str, str, str, str]:
-    """What is before the table of a file, its first comment, it, its last one, and the rest."""
-    text = path.read_text("utf-8") if path.is_file() else ""
-    before, begin, rest = text.partition(_BEGIN)
-    table, end, after = rest.partition(_END)
-    return before, begin, table, end, after
-
-
-def _cells_of(rendered: str) -> list[list[str]]:
-    """The cells of the header and the rows of a table in Markdown."""
-    lines = [line for line in rendered.splitlines() if line.startswith("|")]
-    cells = [re.split(r"(?<!\\)\|", line.strip()[1:-1]) for line in lines]
-    found = [[cell.strip() for cell in row] for row in cells]
-    return [row for row in found if set("".join(row)) - set("-:")] or [[]]
-
-
-def _share_of(row: Sequence[str]) -> float:
-    """What a row is sorted by: the part of a core, and what failed at the end."""
-    return float(row[2]) if row[2] != NOTHING else -1.0
 
 
 def _read(given: Sequence[Path]) -> list[WorkerFile]:
