@@ -1,4 +1,4 @@
-"""The scenarios: bytewax's, in ``input``, and those of worker files, in ``worker``."""
+"""The scenarios: those of dataflows, in ``input``, and those of worker files, in ``worker``."""
 
 from waitbench.families import input as input_families
 from waitbench.families import worker
@@ -7,7 +7,7 @@ from waitbench.model.metrics import Metric
 from waitbench.model.scenario import Scenario
 
 ALL: tuple[Scenario, ...] = input_families.SCENARIOS
-"""Every scenario of bytewax, in the order in which they run."""
+"""Every scenario of a dataflow, in the order in which they run."""
 
 METRICS: tuple[Metric, ...] = tuple(
     dict.fromkeys(

@@ -5,7 +5,7 @@ from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
 
 from tests.records import times
-from tests.reporting.charts.figures import compared, notes, points, steady_runs
+from tests.reporting.charts.figures import compared, points, steady_runs
 from waitbench.analysis.statistics import Comparison
 from waitbench.reporting.charts import plane
 from waitbench.reporting.drawing import looks
@@ -22,7 +22,8 @@ def test_the_trade_off_has_a_dot_a_run_and_intervals_within_the_frame() -> None:
     (axes,) = figure.axes
     assert len(points(axes)) == 16
     assert points(axes)[0] == pytest.approx((1.0, 0.5)), "milliseconds, and cores"
-    assert notes(axes) == ["a", "c"]
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["a", "c"]
     assert "no run: b" in axes.get_title()
     assert axes.get_yscale() == "log", "far apart"
     (left, right), (bottom, top) = axes.get_xlim(), axes.get_ylim()

@@ -39,16 +39,12 @@ def test_every_revision_is_named_and_every_text_can_be_read_where_a_readme_shows
     for figure in drawn(labels):
         figure.draw_without_rendering()
         shown = [text for text in figure.findobj(Text) if text.get_text() and text.get_visible()]
-        named = {text.get_text() for text in shown} & {
-            text.get_text()
-            for text in shown
-            if any(label[:6] in text.get_text() for label in labels)
-        }
+        texts = {text.get_text().replace("\u200b", "") for text in shown}
+        named = {text for text in texts if any(label[:6] in text for label in labels)}
         assert len(named) >= len(labels)
         for text in shown:
             pixels = float(text.get_fontsize()) * PAGE_PIXELS / (72 * figure.get_figwidth())
             assert pixels >= LEAST_PIXELS, text.get_text()
-        assert not figure.legends
 
 
 def test_what_shares_a_colour_has_a_marker_of_its_own() -> None:

@@ -9,13 +9,13 @@ from matplotlib.figure import Figure
 from waitbench.analysis.medians import Median, median
 from waitbench.analysis.statistics import Comparison
 from waitbench.reporting.charts import style
-from waitbench.reporting.charts.placing import Point, name_points
 from waitbench.reporting.drawing import Look
 from waitbench.reporting.shortening import shorten_apart
+from waitbench.system.streams import printable
 
 X, Y = "latency", "share"
 _MOST_CHARACTERS = 28
-"""Of a name beside a mark."""
+"""Of a name in the legend."""
 
 
 @dataclass(frozen=True)
@@ -28,19 +28,10 @@ class _Runs:
     cost: Sequence[float]
 
     @property
-    def dots(self) -> list[Point]:
+    def dots(self) -> list[tuple[float, float]]:
         """A place for each run, where every run has both."""
         paired = len(self.late) == len(self.cost)
         return list(zip(self.late, self.cost, strict=True)) if paired else []
-
-    @property
-    def arms(self) -> list[tuple[Point, Point]]:
-        """The lines through its large mark."""
-        late, cost = self.medians
-        return [
-            ((late.low, cost.value), (late.high, cost.value)),
-            ((late.value, cost.low), (late.value, cost.high)),
-        ]
 
     @property
     def medians(self) -> tuple[Median, Median]:
@@ -57,16 +48,25 @@ def has_data(comparison: Comparison) -> bool:
 def draw(comparison: Comparison, look_of: Mapping[str, Look]) -> Figure:
     """Lateness at p99 to the right, CPU per waiting second upwards: both better when smaller."""
     having = _runs_of(comparison, look_of)
-    shown = {runs.label for runs in having}
-    missing = [row.label for row in comparison.rows if row.label not in shown]
-    return _draw(
-        having,
-        missing=missing,
-        title=comparison.scenario,
-        where=comparison.topology,
-        cost="CPU seconds per second of waiting, all workers",
-        size=(7, 4.8),
-    )
+    labels = [runs.label for runs in having]
+    missing = [row.label for row in comparison.rows if row.label not in labels]
+    figure = Figure(figsize=(7, 4.8), layout="constrained")
+    axes = figure.subplots()
+    style.scale(axes, "x", [value for runs in having for value in runs.late])
+    style.scale(axes, "y", [value for runs in having for value in runs.cost])
+    for runs, name in zip(having, shorten_apart(labels, _MOST_CHARACTERS), strict=True):
+        # matplotlib leaves names out of a legend that begin with an underscore.
+        _draw_runs(axes, runs, printable(name).replace("_", "\N{ZERO WIDTH SPACE}_", 1))
+    axes.set_xlabel("lateness of items at p99, milliseconds")
+    axes.set_ylabel("CPU seconds per second of waiting, all workers")
+    medians = [one for runs in having for one in runs.medians]
+    marks = style.explain(medians, middle="large mark", interval="arms")
+    lacking = f" · no run: {', '.join(missing)}" if missing else ""
+    where = f"{comparison.topology} · lower left is better\n{marks}{lacking}"
+    style.title(figure, axes, comparison.scenario, where)
+    style.tidy(axes)
+    style.legend_of(figure, axes)
+    return figure
 
 
 def _runs_of(comparison: Comparison, look_of: Mapping[str, Look]) -> list[_Runs]:
@@ -86,44 +86,7 @@ def _runs_of(comparison: Comparison, look_of: Mapping[str, Look]) -> list[_Runs]
     return found
 
 
-def _draw(
-    having: Sequence[_Runs],
-    *,
-    title: str,
-    where: str,
-    cost: str,
-    size: tuple[float, float],
-    missing: Sequence[str] = (),
-) -> Figure:
-    figure = Figure(figsize=size, layout="constrained")
-    axes = figure.subplots()
-    style.scale(axes, "x", [value for runs in having for value in runs.late])
-    style.scale(axes, "y", [value for runs in having for value in runs.cost])
-    for runs in having:
-        _draw_runs(axes, runs)
-    axes.set_xlabel("lateness of items at p99, milliseconds")
-    axes.set_ylabel(cost)
-    medians = [one for runs in having for one in runs.medians]
-    marks = style.explain(medians, middle="large mark", interval="arms")
-    lacking = f" · no run: {', '.join(missing)}" if missing else ""
-    style.title(figure, axes, title, f"{where} · lower left is better\n{marks}{lacking}")
-    style.tidy(axes)
-    places = {
-        runs.label: (late.value, cost.value) for runs in having for late, cost in [runs.medians]
-    }
-    names = _names([runs.label for runs in having])
-    dots = [dot for runs in having for dot in runs.dots]
-    name_points(
-        figure,
-        axes,
-        [(names[runs.label], places[runs.label], style.dark(runs.look.colour)) for runs in having],
-        dots,
-        [line for runs in having for line in runs.arms],
-    )
-    return figure
-
-
-def _draw_runs(axes: Axes, runs: _Runs) -> None:
+def _draw_runs(axes: Axes, runs: _Runs, name: str) -> None:
     """Each run small and pale; where the medians meet, a large mark with both intervals."""
     late, cost = runs.medians
     colour, marker = runs.look.colour, style.marker(runs.look)
@@ -132,19 +95,10 @@ def _draw_runs(axes: Axes, runs: _Runs) -> None:
         axes.scatter(xs, ys, s=12, color=colour, marker=marker, alpha=0.5)
     axes.errorbar(
         late.value, cost.value, xerr=_arms(late), yerr=_arms(cost), fmt=marker, markersize=8,
-        color=colour, elinewidth=1.2, capsize=2.5,
+        color=colour, elinewidth=1.2, capsize=2.5, label=name,
     )  # fmt: skip
 
 
 def _arms(found: Median) -> list[list[float]]:
     """Distances below and above, in matplotlib's shape."""
     return [[found.value - found.low], [found.high - found.value]]
-
-
-def _names(labels: Sequence[str]) -> dict[str, str]:
-    """What stands beside each mark: of what has packages besides another, only these."""
-    found = {}
-    for label in labels:
-        plain = max((one for one in labels if label.startswith(f"{one}+")), key=len, default="")
-        found[label] = label[len(plain) :]
-    return dict(zip(found, shorten_apart(list(found.values()), _MOST_CHARACTERS), strict=True))

@@ -106,6 +106,7 @@ def write_plainly(axis: Axis) -> None:
 
 
 def legend_of(figure: Figure, axes: Axes) -> None:
-    """Names what is drawn in a panel, in one row below the figure."""
+    """Names what is drawn in a panel, up to three in a row below the figure."""
     handles, labels = axes.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False)
+    columns = min(len(labels), 3)
+    figure.legend(handles, labels, loc="outside lower center", ncols=columns, frameon=False)
