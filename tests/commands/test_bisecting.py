@@ -115,14 +115,3 @@ def test_ends_in_the_wrong_order_are_said(
     done = run_compare(*ends(history, 5, 0), "--results", tmp_path / "none", command="bisect")
     assert done.returncode == 2
     assert "comes after" in done.stderr
-
-
-def test_releases_that_no_index_lists_are_not_searched_as_commits(
-    run_compare: Compare, tmp_path: Path
-) -> None:
-    ends = ("timely@0.31.0", "timely@0.32.0")
-    folder = tmp_path / "none"
-    done = run_compare(*ends, "--releases", "--results", folder, command="bisect")
-    said = " ".join(done.stderr.split())
-    assert (done.returncode, "of timely is not known: they are not on the" in said) == (2, True)
-    assert not folder.exists()

@@ -20,7 +20,7 @@ from waitbench.store import comparisons
 from waitbench.system.places import ROOT, Cache
 
 _COPIED = (
-    "src", "dataflows", "services", "compare.sh", "plot.sh", "waitbench", "runner.py",
+    "src", "dataflows", "compare.sh", "plot.sh", "waitbench", "runner.py",
     "requirements.txt", "requirements-dev.txt", "tests/__init__.py",
     "tests/standin.py", "tests/runner_with_standin.py",
 )  # fmt: skip
