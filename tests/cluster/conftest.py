@@ -78,9 +78,7 @@ class Cluster:
     def shares(self, name: str) -> list[psutil.Process]:
         """The processes of shares that a worker has started."""
         return [
-            one
-            for one in psutil.Process(self.processes[name].pid).children()
-            if any("share_with_standin" in word for word in one.cmdline())
+            one for one in psutil.Process(self.processes[name].pid).children() if _is_share(one)
         ]
 
     def busy(self) -> str:
@@ -88,6 +86,13 @@ class Cluster:
         names = [name for name in self.processes if name != "scheduler"]
         wait_for(lambda: any(map(self.shares, names)))
         return next(name for name in names if self.shares(name))
+
+
+def _is_share(process: psutil.Process) -> bool:
+    try:
+        return any("share_with_standin" in word for word in process.cmdline())
+    except psutil.Error:  # it has ended
+        return False
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:

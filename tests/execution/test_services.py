@@ -119,8 +119,7 @@ def test_a_service_that_does_not_start_is_quoted_its_log_is_kept_and_those_befor
     log = cache.folder("logs") / "service-broken.log"
     assert said[1] == f"Its log: {log}"
     assert ("no model" in log.read_text()) == (words == "no model")
-    own = psutil.Process()
-    until(lambda: not any("as first" in child.cmdline() for child in own.children()))
+    until(lambda: not any("as first" in words for words in command_lines()))
 
 
 def test_a_service_that_has_ended_is_named_with_its_last_words(tmp_path: Path) -> None:
