@@ -3,11 +3,10 @@ r"""Whether real searches of made-up repositories name what was made, and nothin
     .bench/venv/bin/python benchmarks/bisect_trials.py KIND [--trials 20] [--first 1] \
         [--commits 64] [--cpu 0.3] [--results FOLDER]
 
-KIND is one of: one (a culprit of + 25 %), none, unbuildable (six commits around a culprit of
-+ 25 %). Where it is differs from trial to trial, and is the same whenever a trial is made again.
-Each trial is a ``bisect`` of the stand-in (tests/standin.py) with ``--fail-on cpu:10%``. With
-``--results``, what is there is not made again; ``--first`` begins with a later trial than the
-first.
+KIND is one of: one (a culprit of + 25 %), none. Where it is differs from trial to trial, and is the
+same whenever a trial is made again. Each trial is a ``bisect`` of the stand-in (tests/standin.py)
+with ``--fail-on cpu:10%``. With ``--results``, what is there is not made again; ``--first`` begins
+with a later trial than the first.
 """
 
 import json
@@ -27,7 +26,7 @@ from waitbench.system.places import ROOT
 RISE = 0.32
 """Of what a commit burns: a quarter more of all the CPU of a run, of which some is the launcher's.
 """
-KINDS = ("one", "none", "unbuildable")
+KINDS = ("one", "none")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,8 +91,7 @@ def plan_of(kind: str, number: int, commits: int, cpu_s: float) -> Plan:
     if kind == "none":
         return Plan(commits=commits, cpu_s=cpu_s)
     culprit = chance.randrange(4, commits - 4)
-    around = range(culprit - 3, culprit + 3) if kind == "unbuildable" else range(0)
-    return Plan(commits=commits, cpu_s=cpu_s, culprits={culprit: RISE}, unbuildable=around)
+    return Plan(commits=commits, cpu_s=cpu_s, culprits={culprit: RISE})
 
 
 def make(plan: Plan, folder: Path) -> Trial:

@@ -1,7 +1,7 @@
 r"""How often the gate finds a real regression of what waiting costs: bytewax doctored to have it.
 
     .bench/venv/bin/python benchmarks/doctored.py WHEEL --kind late-busy [--trials 10] \
-        [--processes 1] [--results FOLDER] [--unprivileged] [-- OPTIONS OF compare.sh]
+        [--processes 1] [--results FOLDER] [-- OPTIONS OF compare.sh]
     .bench/venv/bin/python benchmarks/doctored.py WHEEL --kind wakeups --rise 0.10 [...]
 
 WHEEL is a real bytewax wheel of 0.18 or later, such as one in .bench/wheels/. A copy is made with
@@ -73,7 +73,6 @@ def main() -> None:
     parser.add_argument("--rise", type=float, help="a share, such as 0.25")
     parser.add_argument("--processes", "-p", type=int, default=1)
     parser.add_argument("--trials", type=int, default=10)
-    parser.add_argument("--unprivileged", action="store_true", help="without counters")
     add_results(parser)
     options = parser.parse_args(own)
     if options.kind not in (load.RISES if options.rise is not None else (*load.REGRESSIONS, ALL)):
@@ -87,9 +86,8 @@ def main() -> None:
                 name = f"{kind}-{options.rise:g}-{options.processes}"
                 copy = _with_rise(options, results, name)
             trying = Comparer(
-                results=results / name / ("unprivileged" if options.unprivileged else "trials"),
+                results=results / name / "trials",
                 options=("-p", str(options.processes), *gate_options(passed_on, "--gate")),
-                unprivileged=options.unprivileged,
             )
             print(f"{name}:", flush=True)
             trials = []
@@ -202,7 +200,7 @@ def lines_of(rises: Sequence[Realised]) -> list[str]:
 def line_of(trial: Trial) -> str:
     """What one trial came to."""
     why = map(text, trial.failures) if trial.failures else trial.verdict["reasons"]
-    return f"{'; '.join([trial.outcome, *why])}; {trial.rounds} rounds; {trial.times}"
+    return f"{'; '.join([trial.outcome, *why])}; {trial.rounds} rounds; {trial.wall_s:.0f} s"
 
 
 def summary(trials: Sequence[Trial]) -> list[str]:
@@ -214,7 +212,6 @@ def summary(trials: Sequence[Trial]) -> list[str]:
         + (", ".join(f"{name} ({count})" for name, count in by.most_common()) or "nothing"),
         outcomes(trials),
         f"median {median(trial.wall_s for trial in trials):.0f} s, "
-        f"of which {median(trial.measuring_s for trial in trials):.0f} s measuring; "
         f"at most {max(trial.wall_s for trial in trials):.0f} s",
         *lines_of(realised(trial.records for trial in trials)),
     ]

@@ -1,32 +1,18 @@
 r"""How often the gate fails when nothing changed, how much it settles, and how long it takes.
 
     .bench/venv/bin/python benchmarks/gate_trials.py v0.21.1 [--trials 10] [--processes 2] \
-        [--results FOLDER] [--unprivileged] [--competitor] [-- OPTIONS OF compare.sh]
+        [--results FOLDER] [-- OPTIONS OF compare.sh]
 
 Each trial is one ``./compare.sh base=REVISION new=REVISION --gate`` with what follows ``--``, such
-as other criteria. With ``--results``, what is there is not made again. ``--unprivileged`` has the
-kernel refuse counters. ``--competitor`` has two processes compete for the CPU
-all the time, each busy for half of it.
+as other criteria. With ``--results``, what is there is not made again.
 """
 
-import subprocess
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Sequence
 from statistics import median
 
 from benchmarks.common import add_results, command_line, results_folder, split
 from benchmarks.trials import Comparer, Trial, gate_options, numbered, outcomes, text
-
-COMPETITORS = 2
-COMPETE = """
-import time
-while True:
-    end = time.monotonic() + 0.1
-    while time.monotonic() < end:
-        sum(range(1000))
-    time.sleep(0.1)
-"""
 
 
 def main() -> None:
@@ -35,18 +21,12 @@ def main() -> None:
     parser.add_argument("revision")
     parser.add_argument("--trials", type=int, default=10)
     parser.add_argument("--processes", "-p", type=int, default=2)
-    parser.add_argument("--unprivileged", action="store_true", help="without counters")
-    parser.add_argument("--competitor", action="store_true", help="beside other processes")
     add_results(parser)
     options = parser.parse_args(own)
-    with (
-        results_folder(options.results) as results,
-        competing() if options.competitor else nullcontext(),
-    ):
+    with results_folder(options.results) as results:
         comparer = Comparer(
             results=results,
             options=("-p", str(options.processes), *gate_options(passed_on, "--gate")),
-            unprivileged=options.unprivileged,
         )
         trials = []
         for number, name in numbered(options.trials):
@@ -55,26 +35,13 @@ def main() -> None:
         print("\n".join(summary(trials)))
 
 
-@contextmanager
-def competing() -> Iterator[Sequence[subprocess.Popen[bytes]]]:
-    """Has other processes compete for the CPU meanwhile."""
-    command = [sys.executable, "-I", "-S", "-c", COMPETE]
-    started = [subprocess.Popen(command) for _ in range(COMPETITORS)]
-    try:
-        yield started
-    finally:
-        for process in started:
-            process.kill()
-            process.wait()
-
-
 def line_of(trial: Trial) -> str:
     """What one trial came to."""
     said = [f"{trial.outcome}: {trial.settled:.0%} of {len(trial.verdict['judgements'])} settled"]
     said += [f"open: {text(judgement)}" for judgement in trial.open]
     said += [f"FAILED: {text(judgement)}" for judgement in trial.failures]
     said += [] if trial.failures else trial.verdict["reasons"]
-    return "; ".join([*said, f"{trial.rounds} rounds", trial.times])
+    return "; ".join([*said, f"{trial.rounds} rounds", f"{trial.wall_s:.0f} s"])
 
 
 def summary(trials: Sequence[Trial]) -> list[str]:
@@ -85,9 +52,7 @@ def summary(trials: Sequence[Trial]) -> list[str]:
         outcomes(trials),
         f"questions settled: median {median(settled):.0%}, at least {min(settled):.0%} in each; "
         f"median {median(len(trial.open) for trial in trials):g} open",
-        f"median {median(walls):.0f} s, of which "
-        f"{median(trial.measuring_s for trial in trials):.0f} s measuring; "
-        f"{min(walls):.0f} to {max(walls):.0f} s",
+        f"median {median(walls):.0f} s; {min(walls):.0f} to {max(walls):.0f} s",
     ]
 
 

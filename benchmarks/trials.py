@@ -1,7 +1,6 @@
 """Comparisons that a benchmark has ``./compare.sh`` make: each made once, kept, and read again."""
 
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -9,12 +8,9 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-from waitbench.model.metrics import BY_NAME
 from waitbench.model.record import Record
 from waitbench.store import comparisons
 from waitbench.system.places import ROOT
@@ -25,9 +21,6 @@ BASE, NEW = "base", "new"
 Judgement = Mapping[str, Any]
 """One of the ``judgements`` of a verdict.json: docs/verdict.md."""
 
-_TAKEN = "-perfmon,-sys_admin,-bpf"
-"""The capabilities by which root may count, sample and trace whatever perf_event_paranoid says."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class Trial:
@@ -35,8 +28,6 @@ class Trial:
 
     wall_s: float
     """Of the whole command."""
-    measuring_s: float
-    """From the beginning of the first run that counts to the end of the last."""
     verdict: Mapping[str, Any]
     """What verdict.json holds."""
     records: Sequence[Record]
@@ -70,11 +61,6 @@ class Trial:
         """The most that any judgement rests on."""
         return max((int(one["rounds"]) for one in self.verdict["judgements"]), default=0)
 
-    @property
-    def times(self) -> str:
-        """How long it took, in words."""
-        return f"{self.wall_s:.0f} s, of which {self.measuring_s:.0f} s measuring"
-
 
 @dataclass(frozen=True, kw_only=True)
 class Comparer:
@@ -82,15 +68,13 @@ class Comparer:
 
     results: Path
     options: tuple[str, ...]
-    unprivileged: bool = False
-    """Whether the kernel is to refuse counters."""
     program: tuple[str, ...] = ("./compare.sh",)
 
     def make(self, name: str, base: str, new: str, *options: str) -> Trial:
         """Makes the comparison ``name``, or reads the one that is there. Exits where it fails."""
         folder, made = self.results / name, self.results / f"{name}.made.json"
         command = [*self.program, f"{BASE}={base}", f"{NEW}={new}", "--no-plot", "--quiet"]
-        command = [*(_refusing() if self.unprivileged else ()), *command, *self.options, *options]
+        command += [*self.options, *options]
         if not made.exists():
             # Never begun, or interrupted half-way.
             shutil.rmtree(folder, ignore_errors=True)
@@ -118,21 +102,9 @@ def read(folder: Path, wall_s: float) -> Trial:
     records = comparisons.read(folder).records
     return Trial(
         wall_s=wall_s,
-        measuring_s=span_s(records),
         verdict=json.loads((folder / "verdict.json").read_text()),
         records=records,
     )
-
-
-def span_s(records: Sequence[Record]) -> float:
-    """Seconds from the beginning of the first run that counts to the end of the last."""
-    real = BY_NAME["real"].key
-    spans = [
-        (begun := datetime.fromisoformat(run.started_at).timestamp(), begun + run.metrics[real])
-        for record in records
-        for run in record.measurements
-    ]
-    return max((end for _, end in spans), default=0.0) - min((b for b, _ in spans), default=0.0)
 
 
 def gate_options(passed_on: Sequence[str], *default: str) -> tuple[str, ...]:
@@ -158,21 +130,3 @@ def outcomes(trials: Sequence[Trial]) -> str:
 def numbered(count: int) -> Iterator[tuple[int, str]]:
     """Numbers of trials from 1, and the name of each."""
     return ((number, f"trial-{number:03d}") for number in range(1, count + 1))
-
-
-@cache
-def _refusing() -> tuple[str, ...]:
-    """What runs a command such that the kernel refuses it all instruments. Exits if it does not.
-
-    Root keeps its files but not the capabilities, so that the kernel's answer is what it gives any
-    user at kernel.perf_event_paranoid = 2. Others are refused anyway, or have been allowed.
-    """
-    root = os.geteuid() == 0
-    refusing = ("setpriv", f"--bounding-set={_TAKEN}", f"--inh-caps={_TAKEN}") if root else ()
-    found = "from waitbench.system.instruments import find_instruments as f; print(*f().keys)"
-    allowed = subprocess.run(
-        [*refusing, sys.executable, "-c", found], capture_output=True, text=True, check=True
-    ).stdout.strip()
-    if allowed:
-        sys.exit(f"Even so the kernel allows {allowed}: set kernel.perf_event_paranoid to 2.")
-    return refusing
