@@ -66,3 +66,10 @@ def test_the_readme_is_short() -> None:
 def test_no_placeholder_is_left_where_output_belongs() -> None:
     for name in FRONT_DOOR:
         assert "<!--" not in (ROOT / name).read_text("utf-8")
+
+
+def test_the_index_of_trials_has_each_of_them() -> None:
+    folder = ROOT / "docs" / "trials"
+    rows = re.findall(r"^\| ([a-z0-9, -]+) \|", (folder / "README.md").read_text("utf-8"), re.M)
+    named = [name for row in rows[1:] for name in row.split(", ") if name.strip("- ")]
+    assert sorted(named) == sorted(path.stem for path in folder.glob("*.txt"))
