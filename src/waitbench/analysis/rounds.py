@@ -7,7 +7,7 @@ disturbed: see ``mostly_disturbed``.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from waitbench.model.metrics import BY_NAME, PACED, Metric
@@ -51,11 +51,15 @@ def mostly_disturbed(disturbed: int, rounds: int) -> bool:
     return disturbed > rounds / 2
 
 
-def by_round(record: Record, labels: Sequence[str], metric: Metric) -> dict[int, tuple[float, ...]]:
-    """What each of some revisions gave in the rounds that all have, by number, in order."""
+def by_round(sides: Iterable[tuple[Record, str]], metric: Metric) -> dict[int, tuple[float, ...]]:
+    """What revisions, each in its scenario, gave in the rounds that all have, by number."""
     of_each = [
-        {run.round: run.metrics[metric.key] for run in record.of(one) if metric.key in run.metrics}
-        for one in labels
+        {
+            run.round: run.metrics[metric.key]
+            for run in record.of(label)
+            if metric.key in run.metrics
+        }
+        for record, label in sides
     ]
     shared = set(of_each[0]).intersection(*of_each[1:]) if of_each else set()
     return {number: tuple(of[number] for of in of_each) for number in sorted(shared)}
@@ -63,8 +67,8 @@ def by_round(record: Record, labels: Sequence[str], metric: Metric) -> dict[int,
 
 def paired_by_round(record: Record, label: str, metric: Metric) -> dict[int, tuple[float, float]]:
     """``(baseline, candidate)`` of each round that both have, by its number, in order."""
-    both = (record.context.labels[0], label)
-    return {number: (one, two) for number, (one, two) in by_round(record, both, metric).items()}
+    both = by_round([(record, record.context.labels[0]), (record, label)], metric)
+    return {number: (one, two) for number, (one, two) in both.items()}
 
 
 def paced_by_round(
@@ -88,7 +92,7 @@ def logs_by_round(
 
     There is one scenario at least.
     """
-    found = [by_round(record, labels, metric) for record in records]
+    found = [by_round([(one, label) for label in labels], metric) for one in records]
     shared = set(found[0]).intersection(*found[1:])
     disturbed = {number for record in records for number in record.disturbed_rounds}
     return [

@@ -8,8 +8,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from waitbench.analysis.line import FEWEST, Costs, Line, Misfit, fit, misfit
-from waitbench.analysis.rounds import mostly_disturbed
+from waitbench.analysis.line import FEWEST, Line, Misfit, fit, misfit
+from waitbench.analysis.rounds import by_round, mostly_disturbed
 from waitbench.analysis.statistics import Estimate, geometric_mean, mean
 from waitbench.model.metrics import BY_NAME, Metric
 from waitbench.model.record import Record
@@ -97,7 +97,7 @@ def slopes_by_round(
     values = [_value(record) for record in ordered]
     if len(values) < FEWEST:
         return {}
-    of_each = [_by_round(ordered, label, metric) for label in labels]
+    of_each = [by_round([(one, label) for one in ordered], metric) for label in labels]
     least = max(metric.floor / values[-1], _LEAST_SLOPE)
     return {
         number: tuple(max(fit(values, of[number]).slope, least) for of in of_each)
@@ -127,7 +127,7 @@ def _scanned(records: Sequence[Record]) -> Scanned:
 def _curve(label: str, records: Sequence[Record]) -> Curve:
     curve = Curve(label=label, points=tuple(_point(label, record) for record in records))
     values = [point.value for point in curve.measured]
-    rounds = _by_round([one for one in records if _value(one) in values], label, COST)
+    rounds = by_round([(one, label) for one in records if _value(one) in values], COST)
     if len(values) < FEWEST or not rounds:
         return curve
     off = misfit(values, list(rounds.values()))
@@ -145,20 +145,6 @@ def _point(label: str, record: Record) -> PointOfCurve:
         cost=mean(costs) if costs else None,
         failure="" if costs or last is None else f"{last.reason}: {last.message}",
     )
-
-
-def _by_round(records: Sequence[Record], label: str, metric: Metric) -> dict[int, Costs]:
-    """What a revision costs at every value, in each round in which it has all of them."""
-    found = [
-        {
-            run.round: run.metrics[metric.key]
-            for run in record.of(label)
-            if metric.key in run.metrics
-        }
-        for record in records
-    ]
-    shared = set(found[0]).intersection(*found[1:]) if found else set()
-    return {number: [one[number] for one in found] for number in sorted(shared)}
 
 
 def _slope_ratio(baseline: Curve, curve: Curve) -> Estimate | None:
