@@ -1,7 +1,7 @@
 """Records: all runs of one scenario in one comparison, and what holds for the whole comparison."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -52,32 +52,6 @@ class Announced(msgspec.Struct, frozen=True, order=True, kw_only=True):
     after: str
     """The first revision that costs otherwise."""
     rose: bool
-
-
-def titles(series: Iterable[Series]) -> dict[Series, str]:
-    """What to call each of some series; no two have the same title.
-
-    That is scenario and topology, and the parameters in which others of these differ.
-    """
-    by_place: dict[tuple[str, str], list[Series]] = {}
-    for one in dict.fromkeys(series):
-        by_place.setdefault((one.scenario, one.topology), []).append(one)
-    return {
-        one: ", ".join((scenario, topology, *_apart(one, alike)))
-        for (scenario, topology), alike in by_place.items()
-        for one in alike
-    }
-
-
-def _apart(one: Series, alike: Iterable[Series]) -> list[str]:
-    """The parameters in which a series is not as the others are."""
-    own, others = one.as_mapping, [other.as_mapping for other in alike]
-    missing = object()
-    return [
-        f"{name} {json.dumps(own[name])}" if name in own else f"no {name}"
-        for name in sorted({name for other in others for name in other})
-        if any(other.get(name, missing) != own.get(name, missing) for other in others)
-    ]
 
 
 GIVE_UP_AFTER = 2

@@ -2,14 +2,15 @@
 
 import csv
 import io
+import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from waitbench.analysis.history import ChangePoint, Place, Trend
 from waitbench.analysis.statistics import Estimate
 from waitbench.model.metrics import Metric
-from waitbench.model.record import titles
+from waitbench.model.record import Series
 from waitbench.reporting.document import Table
 from waitbench.reporting.formats import format_factor, format_ratio
 
@@ -58,6 +59,32 @@ def newest_of(trend: Trend, newest: int) -> list[Place]:
         place
         for number, place in enumerate(trend.places)
         if number >= late or place.entry.name in {trend.anchor, *at_steps}
+    ]
+
+
+def titles(series: Iterable[Series]) -> dict[Series, str]:
+    """What to call each of some series; no two have the same title.
+
+    That is scenario and topology, and the parameters in which others of these differ.
+    """
+    by_place: dict[tuple[str, str], list[Series]] = {}
+    for one in dict.fromkeys(series):
+        by_place.setdefault((one.scenario, one.topology), []).append(one)
+    return {
+        one: ", ".join((scenario, topology, *_apart(one, alike)))
+        for (scenario, topology), alike in by_place.items()
+        for one in alike
+    }
+
+
+def _apart(one: Series, alike: Iterable[Series]) -> list[str]:
+    """The parameters in which a series is not as the others are."""
+    own, others = one.as_mapping, [other.as_mapping for other in alike]
+    missing = object()
+    return [
+        f"{name} {json.dumps(own[name])}" if name in own else f"no {name}"
+        for name in sorted({name for other in others for name in other})
+        if any(other.get(name, missing) != own.get(name, missing) for other in others)
     ]
 
 

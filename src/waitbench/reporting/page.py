@@ -11,7 +11,7 @@ from waitbench.analysis.sessions import series_of
 from waitbench.analysis.statistics import Comparison
 from waitbench.analysis.verdicts import Verdict
 from waitbench.model.metrics import BY_NAME, Metric
-from waitbench.model.record import Context, Series, titles
+from waitbench.model.record import Context, Series
 from waitbench.reporting import cards, scan
 from waitbench.reporting.costs import AS_IT_IS, Units
 from waitbench.reporting.document import (
@@ -27,7 +27,7 @@ from waitbench.reporting.document import (
     ratio_cell,
 )
 from waitbench.reporting.formats import NOTHING, format_count
-from waitbench.reporting.history import sentence, titled
+from waitbench.reporting.history import sentence, titled, titles
 from waitbench.reporting.page_parts import Scene, along_history, moment, sitting, source
 from waitbench.reporting.summary import DISTURBED_MARK, DISTURBED_NOTE, TOTAL_MARK, TOTAL_NOTE
 
