@@ -1,8 +1,9 @@
 """Records made by hand, for tests of what reads, judges and draws them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from waitbench.model.environment import Facts
 from waitbench.model.record import Context, Record, RevisionRecord

@@ -1,48 +1,30 @@
 """Folders of shares, made of one comparison by hand."""
 
 import json
-import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from msgspec import structs
+
 from waitbench.model.share import Shard
-from waitbench.store.comparisons import COMPARISON_NAME
-from waitbench.store.csv_files import SAMPLES_SUFFIX
-
-_SUFFIXES = (".json", SAMPLES_SUFFIX)
+from waitbench.store import comparisons
 
 
-def part(whole: Path, number: int, **changes: Any) -> list[Path]:
-    """Parts a folder of results as if so many shares had been measured.
-
-    ``changes`` are of the content of each ``comparison.json``.
-    """
-    comparison = json.loads((whole / COMPARISON_NAME).read_text())
-    names = comparison["settings"]["scenarios"]
-    parameters = {
-        name: json.loads((whole / f"{name}.json").read_text())["metadata"]["parameters"]
-        for name in names
-    }
+def part(whole: Path, number: int) -> list[Path]:
+    """Parts a folder of results as if so many shares had been measured."""
+    contents = comparisons.read(whole)
+    names = [one.scenario for one in contents.comparison.scenarios]
     folders = []
     for index in range(1, number + 1):
         share = Shard(index=index, number=number).of(dict.fromkeys(names, 1.0))
-        of_share = {**share.as_settings(), "parameters": parameters}
+        argv = (*contents.comparison.argv, "--shard", f"{index}/{number}")
+        comparison = structs.replace(contents.comparison, argv=argv, share=share)
+        records = [one for one in contents.records if one.scenario in share.scenarios]
         folder = whole.with_name(f"{whole.name}-{index}-of-{number}")
         folder.mkdir()
-        for name in share.scenarios:
-            for path in (whole / f"{name}{suffix}" for suffix in _SUFFIXES):
-                if path.exists():
-                    shutil.copy(path, folder)
-        edit(
-            folder / COMPARISON_NAME,
-            {
-                **comparison,
-                "argv": [*comparison["argv"], "--shard", f"{index}/{number}"],
-                "settings": {**comparison["settings"], "share": of_share},
-                **changes,
-            },
-        )
+        comparisons.begin(folder, comparison, records)
+        comparisons.finish(folder, records)
         folders.append(folder)
     return folders
 
@@ -53,6 +35,5 @@ def edit(path: Path, content: Mapping[str, Any]) -> None:
 
 
 def scenario_files(folder: Path, names: Sequence[str]) -> dict[str, bytes]:
-    """The bytes of what belongs to scenarios, by the file's name."""
-    paths = (folder / f"{name}{suffix}" for name in names for suffix in _SUFFIXES)
-    return {path.name: path.read_bytes() for path in paths if path.exists()}
+    """The bytes of what is exported of scenarios, by the file's name."""
+    return {name: (folder / f"{name}.json").read_bytes() for name in names}

@@ -114,6 +114,15 @@ def test_the_help_of_a_command_loads_no_drawing() -> None:
     assert not loaded & {"matplotlib", "pandas", "scipy.stats", "dask", "distributed"}
 
 
+def test_what_measures_has_loaded_no_pandas_and_no_scipy() -> None:
+    code = "import sys; import waitbench.pipeline.comparing; print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True, text=True, check=True, env={"PYTHONPATH": str(PACKAGE.parent)},
+    )  # fmt: skip
+    assert not set(done.stdout.split()) & {"pandas", "scipy", "matplotlib"}
+
+
 def test_starting_one_command_loads_what_that_one_takes() -> None:
     code = "import sys; import runner; runner.make_app('scenarios'); print(*sys.modules)"
     done = subprocess.run(

@@ -1,7 +1,8 @@
 """Records of a scan made by hand."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from tests.records import make_record, times
 from waitbench.model.record import Record

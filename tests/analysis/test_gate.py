@@ -4,6 +4,7 @@ from dataclasses import replace
 from itertools import permutations
 
 import pytest
+from msgspec import structs
 
 from tests.gate_runs import counted, noisy, record_of, rounds, scaled, verdict_of, working
 from tests.records import make_record, measurement, outcome, times
@@ -87,7 +88,7 @@ def test_a_candidate_that_leaves_a_poke_unanswered_is_judged_by_its_window_and_n
         run = record.of("new")[place]
         lacking = {key: v for key, v in run.metrics.items() if not key.startswith("item_latency")}
         record.measurements.remove(run)
-        record.add(replace(run, metrics=lacking, marks=(UNANSWERED,)))
+        record.add(structs.replace(run, metrics=lacking, marks=(UNANSWERED,)))
     verdict = defaults(record)
     assert verdict.outcome is outcome
     (failed,) = verdict.failed_runs
@@ -253,7 +254,7 @@ def test_a_failure_is_a_failure_though_other_questions_were_not_measured() -> No
 def disturbed(record: Record, *numbers: int) -> Record:
     """The same, with these rounds disturbed in every attempt."""
     record.measurements[:] = [
-        replace(run, marks=(DISTURBED,)) if run.round in numbers else run
+        structs.replace(run, marks=(DISTURBED,)) if run.round in numbers else run
         for run in record.measurements
     ]
     return record

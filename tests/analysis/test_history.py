@@ -1,11 +1,11 @@
 """What comparisons tell of revisions, the trends of it, and what is measured next."""
 
 import math
-from dataclasses import replace
 from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from tests.records import contestant, disturb, facts, make_record, outcome
 from waitbench.analysis.history import (

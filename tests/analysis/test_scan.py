@@ -1,8 +1,7 @@
 """Records of a scan -> curves: what a worker costs, and what each input adds."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from tests.analysis.scanned import VALUES, scan_records
 from tests.records import disturb, outcome

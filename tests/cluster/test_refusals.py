@@ -113,12 +113,11 @@ def test_a_commit_is_built_once_and_recorded_as_it_was_named(
     asked = (*revisions, *QUIETLY, "-s", "partitioned", "--repo", repository)
     done = run_compare(*asked, "--on", cluster.address)
     assert done.returncode == 0, done.stdout + done.stderr
-    context = comparisons.read(tmp_path / "results").context
-    assert context is not None
-    assert [(one.label, one.text, one.origin, one.commit) for one in context.revisions] == [
+    found = comparisons.read(tmp_path / "results").comparison
+    assert [(one.label, one.text, one.origin, one.commit) for one in found.revisions] == [
         (label, f"standin@{one}", "source", one) for label, one in zip("AB", ids, strict=True)
     ]
-    assert "--on" in context.argv
+    assert "--on" in found.argv
 
 
 def test_shares_are_given_what_was_typed_but_what_is_of_the_whole() -> None:

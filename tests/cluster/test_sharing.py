@@ -111,7 +111,7 @@ def test_a_share_measures_its_scenarios_and_leaves_the_verdict_to_merge(
     assert (tmp_path / "whole" / "verdict.xml").exists()
     assert page.exists()
     settings = json.loads((tmp_path / "whole" / "comparison.json").read_text())
-    assert "share" not in settings["settings"]
+    assert settings["share"] is None
     assert "--shard" not in settings["argv"]
 
 
@@ -151,5 +151,5 @@ def test_what_cannot_be_merged_leaves_nothing_behind(whole: Path, run: Run, tmp_
     one, two, _three = part(whole, 3)
     together = tmp_path / "together"
     code, said = run("merge", one, two, "--results", together)
-    assert (code, "3/3 is missing" in said) == (2, True), said
+    assert (code, "A share is missing: nobody measured" in said) == (2, True), said
     assert not together.exists()

@@ -26,9 +26,8 @@ def start(*arguments: object) -> subprocess.Popen[str]:
 
 def kept_runs(folder: Path, scenario: str) -> list[Measurement]:
     """The measurements that are on disk and stand, whether or not the comparison is finished."""
-    if not (folder / "comparison.json").exists():
-        return []
-    records = comparisons.resume(folder).records
+    found = comparisons.resume(folder)
+    records = found.records if found else ()
     return [run for r in records if r.scenario == scenario for run in r.measurements]
 
 

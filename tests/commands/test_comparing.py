@@ -31,7 +31,7 @@ def test_an_a_a_comparison_of_a_wheel_is_measured_tabulated_charted_and_called_i
     results = tmp_path / "results"
     assert sorted(path.name for path in results.iterdir()) == [
         "comparison.json", "dynamic.json", "dynamic.png", "overview.png", "partitioned.json",
-        "partitioned.png", "runs.csv",
+        "partitioned.png", "runs.csv", "runs.jsonl",
     ]  # fmt: skip
     measured = [row for row in rows(results) if row["outcome"] == "ok"]
     assert len(measured) == 8
@@ -84,7 +84,7 @@ def test_a_bad_run_is_an_outcome_exit_3_and_the_other_revision_is_measured(
     assert table == {("good", "ok"): 3, ("bad", reason): 1 if behaviour == "hang" else 2}
     assert says in done.stdout
     data = json.loads((results / "partitioned.json").read_text())
-    logs = [o["log"] for o in data["outcomes"] if o["label"] == "bad"]
+    logs = [o["log"] for o in data["outcomes"] if o["revision"] == "bad"]
     assert "failing on purpose" in logs[0] or behaviour != "fail"
     assert orphans() == []
 

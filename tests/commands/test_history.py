@@ -35,12 +35,13 @@ def test_what_cannot_be_read_is_named_each_time_the_rest_is_told_and_it_ends_wit
     shutil.copytree(SAMPLES / "input", kept / "good")
     (kept / "bad").mkdir()
     (kept / "bad" / "comparison.json").write_text("{")
-    cut_off, *_ = (path for path in (kept / "good").glob("partitioned*.json"))
-    cut_off.write_bytes(cut_off.read_bytes()[:1000])
+    shutil.copytree(SAMPLES / "waiting", kept / "damaged")
+    damaged = kept / "damaged" / "runs.jsonl"
+    damaged.write_text(damaged.read_text().replace('"round": ', '"round": x', 1))
     for _ in range(2):
         done = run_compare(kept, command="history")
         assert done.returncode == 3, done.stderr
         assert "bad is left out" in done.stderr
-        assert f"{cut_off.name}' is not a result file of waitbench (it is cut off" in done.stderr
-        assert "move it away" in done.stderr
+        assert f"damaged is left out: Line 1 of '{damaged}' is not a run of waitb" in done.stderr
+        assert "delete the line" in done.stderr
         assert "v0.16.0" in done.stdout

@@ -2,10 +2,10 @@
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
+from msgspec.structs import replace
 
 from tests.execution.made_runs import Made
 from tests.records import AT, context

@@ -1,20 +1,24 @@
 """What a comparison takes over from the interrupted one that it goes on with."""
 
-from dataclasses import replace
+from collections.abc import Mapping
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
 
 import pytest
+from msgspec.structs import replace
 
 from tests.records import make_record, measurement, outcome, times
+from tests.store.keeping import finish
 from waitbench.model.errors import UsageError
 from waitbench.model.record import Record
 from waitbench.model.run import DISTURBED, FAILED, NOT_BUILT, REPEATED, TIMED_OUT, WARM_UP
+from waitbench.model.share import Share
 from waitbench.pipeline.preparation import Prepared
-from waitbench.pipeline.resuming import begin_records, go_on, require_same
+from waitbench.pipeline.resuming import begin_records, go_on, recording, require_same
 from waitbench.store import comparisons
-from waitbench.store.comparisons import Contents
+from waitbench.store.comparisons import Comparison
+from waitbench.system.endings import Ended
 
 SAME = [times(1, 1, 1)] * 3
 
@@ -22,6 +26,15 @@ SAME = [times(1, 1, 1)] * 3
 @pytest.fixture
 def anew() -> Record:
     return make_record({"a": [], "b": []})
+
+
+def prepared(record: Record) -> Prepared:
+    """What would measure one scenario."""
+    made = SimpleNamespace(
+        new_records=lambda: {"waiting": record},
+        describe=lambda settings: Comparison.of(record.context, [record], settings),
+    )
+    return cast(Prepared, made)
 
 
 def test_half_a_round_is_measured_anew(anew: Record) -> None:
@@ -50,14 +63,36 @@ def test_an_interruption_within_the_new_round_leaves_no_round_of_two_days(
     anew: Record, tmp_path: Path
 ) -> None:
     earlier = make_record({"a": SAME, "b": SAME[:2]})
-    comparisons.begin(tmp_path, earlier.context)
-    comparisons.finish(tmp_path, [earlier])
-    prepared = cast(Prepared, SimpleNamespace(new_records=lambda: {"waiting": anew}))
-    (record,) = begin_records(prepared, tmp_path, {}, print, resume=True).values()
+    finish(tmp_path, earlier)
+    path = tmp_path / "runs.jsonl"
+    path.write_text(path.read_text() + '{"scenario": "wai')
+    said: list[str] = []
+    records = begin_records(prepared(anew), tmp_path, {}, said.append, resume=True)
+    assert said == [f"The last line of {str(path)!r} is cut off, and left out."]
     tomorrow = replace(measurement("b", 3, SAME[0]), started_at="2026-01-02T00:00:00+00:00")
-    comparisons.append(tmp_path, record, tomorrow)
-    (left,) = comparisons.resume(tmp_path).records
+    comparisons.append(tmp_path, records["waiting"], tomorrow)
+    (left,) = comparisons.read(tmp_path).records
     assert [left.is_whole(number) for number in (1, 2, 3)] == [True, True, False]
+
+
+def test_what_is_interrupted_is_exported_and_not_finished(anew: Record, tmp_path: Path) -> None:
+    with pytest.raises(Ended), recording(prepared(anew), tmp_path, {}) as records:
+        records["waiting"].add(measurement("a", 1, SAME[0]))
+        raise Ended
+    assert {"waiting.json", "runs.csv"} <= {path.name for path in tmp_path.iterdir()}
+    with recording(prepared(anew), tmp_path, {}, resume=True):
+        found = comparisons.resume(tmp_path)
+        assert found is not None
+        assert not found.comparison.finished
+    assert comparisons.read(tmp_path).comparison.finished
+
+
+def test_what_could_not_be_built_is_on_disk_before_the_first_run(
+    anew: Record, tmp_path: Path
+) -> None:
+    anew.add(outcome("b", 0, NOT_BUILT, message="no compiler"))
+    begin_records(prepared(anew), tmp_path, {}, print, resume=False)
+    assert comparisons.read(tmp_path).records == [anew]
 
 
 def test_what_fails_again_is_not_waited_for(anew: Record) -> None:
@@ -79,8 +114,6 @@ def test_a_warm_up_that_failed_is_that_of_the_session_before(anew: Record) -> No
 
 
 SETTINGS: dict[str, object] = {
-    "scenarios": ["one", "two"],
-    "parameters": {"one": {"items": 5}, "two": {}},
     "instruments": [],
     "rounds": None,
     "gate": {
@@ -91,41 +124,52 @@ SETTINGS: dict[str, object] = {
         "full": False,
     },
 }
+SCENARIOS: dict[str, dict[str, object]] = {"one": {"items": 5}, "two": {}}
 
 
-def gate(**changes: object) -> dict[str, object]:
+def asked(
+    scenarios: Mapping[str, Mapping[str, object]] = SCENARIOS,
+    share: Share | None = None,
+    **changes: object,
+) -> Comparison:
+    """What a comparison was begun with."""
+    named = [
+        replace(make_record({"a": []}, scenario=name), parameters=parameters)
+        for name, parameters in scenarios.items()
+    ]
+    return Comparison.of(named[0].context, named, {**SETTINGS, **changes}, share)
+
+
+def gate(**changes: object) -> Comparison:
     known = SETTINGS["gate"]
     assert isinstance(known, dict)
-    return {"gate": {**known, **changes}}
+    return asked(gate={**known, **changes})
 
 
 @pytest.mark.parametrize(
-    ("changes", "says"),
+    ("now", "says"),
     [
-        ({"scenarios": ["one"]}, r"other scenarios \(one, two; now one\).*Repeat --scenario"),
-        ({"parameters": {"one": {"items": 6}, "two": {}}}, "Repeat --set"),
-        ({"instruments": ["system_calls"]}, "Repeat BENCH_INSTRUMENTS as it was"),
-        ({"share": {"index": 1}}, "Repeat --shard"),
-        ({"gate": None}, r"other criteria \(cpu:5%; now none\).*Repeat --gate and --fail-on"),
+        (asked({"one": {"items": 5}}), r"other scenarios \(one, two; now one\).*Repeat --scenario"),
+        (asked({"one": {"items": 6}, "two": {}}), "Repeat --set"),
+        (asked(instruments=["system_calls"]), "Repeat BENCH_INSTRUMENTS as it was"),
+        (asked(share=Share(scenarios=("one",), of=("one", "two"), index=1)), "Repeat --shard"),
+        (asked(gate=None), r"other criteria \(cpu:5%; now none\).*Repeat --gate and --fail-on"),
         (gate(criteria=[{"criterion": "cpu:9%", "scenarios": "every"}]), "now cpu:9%"),
         (gate(full=True), "Repeat --full"),
-        (gate(max_rounds=60, budget_s=9.0), None),
-        ({"rounds": 20, "time_limit_s": 5}, None),
     ],
 )
-def test_a_resume_asks_what_was_asked_before(
-    changes: dict[str, object], says: str | None, tmp_path: Path
-) -> None:
-    contents = Contents(folder=tmp_path, settings=SETTINGS)
-    now = {**SETTINGS, **changes}
-    if says is None:
-        require_same(contents, now)
-        return
+def test_a_resume_asks_what_was_asked_before(now: Comparison, says: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=says):
-        require_same(contents, now)
-    if "gate" not in changes or changes["gate"] is None:
-        with pytest.raises(UsageError):
-            require_same(replace(contents, settings=now), SETTINGS)
+        require_same(tmp_path, asked(), now)
+    with pytest.raises(UsageError):
+        require_same(tmp_path, now, asked())
+
+
+@pytest.mark.parametrize(
+    "now", [asked(), gate(max_rounds=60, budget_s=9.0), asked(rounds=20, time_limit_s=5)]
+)
+def test_a_resume_may_take_longer(now: Comparison, tmp_path: Path) -> None:
+    require_same(tmp_path, asked(), now)
 
 
 def test_what_could_not_be_built_before_and_is_built_now_is_measured(anew: Record) -> None:

@@ -1,6 +1,7 @@
 """Bad input: one sentence, exit 2, nothing created."""
 
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -155,10 +156,12 @@ def test_plot_of_a_folder_without_results_says_what_to_do(
     assert (done.returncode, "gif" in done.stderr) == (2, True)
 
 
-@pytest.mark.parametrize("name", ["x.json", "comparison.json"])
+@pytest.mark.parametrize("name", ["comparison.json", "runs.jsonl"])
 def test_a_pipe_among_results_is_named_and_not_waited_for(
     name: str, run_compare: Compare, tmp_path: Path
 ) -> None:
+    shutil.copy(ROOT / "docs/samples/waiting/comparison.json", tmp_path)
+    (tmp_path / name).unlink(missing_ok=True)
     os.mkfifo(tmp_path / name)
     for command in ("report", "plot"):
         done = run_compare(tmp_path, command=command, timeout=60)

@@ -140,7 +140,8 @@ def _inherited() -> dict[str, str]:
 
 def records_in(folder: Path) -> list[Record]:
     """What a folder of results holds, however its comparison ended."""
-    return list(comparisons.resume(folder).records) if folder.is_dir() else []
+    found = comparisons.resume(folder)
+    return list(found.records) if found else []
 
 
 def rounds_in(folder: Path) -> dict[str, list[int]]:

@@ -7,12 +7,12 @@ import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import redirect_stdout
-from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 import runner
 from tests.analysis.scanned import scan_records
@@ -20,6 +20,7 @@ from tests.gate_runs import noisy, record_of, rounds, scaled
 from tests.reasons import place, why
 from tests.reporting.test_bisection import FOUND
 from tests.sharing import part
+from tests.store.keeping import finish
 from waitbench.analysis import statistics
 from waitbench.analysis.criteria import parse
 from waitbench.model.metrics import METRICS
@@ -50,14 +51,8 @@ def run(*arguments: object) -> tuple[int, str]:
 
 def store(folder: Path, records: Sequence[Record], *criteria: str) -> Path:
     """A folder of results, with the settings of a gate if it has criteria."""
-    folder.mkdir()
     gate = Gate(criteria=parse(criteria, METRICS), most_rounds=10) if criteria else None
-    settings = {
-        "scenarios": [record.scenario for record in records],
-        "gate": None if gate is None else gate.as_settings(),
-    }
-    comparisons.begin(folder, records[0].context, settings)
-    comparisons.finish(folder, records)
+    finish(folder, *records, gate=None if gate is None else gate.as_settings())
     return folder
 
 

@@ -1,10 +1,11 @@
 """Folders of results made by hand, as a page reads them."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from zlib import crc32
+
+from msgspec.structs import replace
 
 from tests.records import contestant, facts, make_record
 from waitbench.analysis import history

@@ -4,6 +4,7 @@ import re
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 
 from tests.records import outcome
 from tests.reporting.made_up import kept
@@ -26,7 +27,7 @@ HOSTILE = (
 @pytest.mark.parametrize("text", HOSTILE)
 def test_hostile_text_is_text(text: str) -> None:
     one = kept("folder", ("v1", "v2"))
-    context = replace(one.context, argv=("compare", text), topology=text)
+    context = structs.replace(one.context, argv=("compare", text), topology=text)
     for scene in one.scenes:
         scene.record.scenario = text
         scene.record.context = context

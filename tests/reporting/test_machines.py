@@ -1,7 +1,8 @@
 """Where scenarios were measured, and what people read of several machines."""
 
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from tests.records import make_record
 from waitbench.model.record import Record

@@ -1,11 +1,15 @@
 """Keeping a comparison, as a session does it."""
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from resource import RLIMIT_FSIZE, getrlimit, setrlimit
+from typing import Any
 
 from tests.records import make_record, measurement, outcome, times
 from waitbench.model.record import Record
-from waitbench.model.run import Result
 from waitbench.store import comparisons
+from waitbench.store.comparisons import Comparison
 
 SAMPLE = {"taken_s": 0.5, "lines": 3.0}
 
@@ -21,18 +25,32 @@ def recorded() -> Record:
     return record
 
 
-def results_of(record: Record) -> list[Result]:
-    return [*record.measurements, *record.outcomes]
+def begin(folder: Path, records: Sequence[Record], **settings: Any) -> None:
+    """Begins a comparison of which nothing is measured yet."""
+    folder.mkdir(exist_ok=True)
+    comparisons.begin(folder, Comparison.of(records[0].context, records, settings), [])
 
 
-def keep(folder: Path, record: Record) -> None:
+def keep(folder: Path, *records: Record, **settings: Any) -> None:
     """Begins a comparison and adds one run after the other."""
-    comparisons.begin(folder, record.context)
-    for result in results_of(record):
-        comparisons.append(folder, record, result)
+    begin(folder, records, **settings)
+    for record in records:
+        for result in record.results:
+            comparisons.append(folder, record, result)
 
 
-def sorted_runs(record: Record) -> Record:
-    """The same record with its measurements in the order in which its file has them."""
-    record.measurements.sort(key=lambda m: (record.context.labels.index(m.label), m.round))
-    return record
+def finish(folder: Path, *records: Record, **settings: Any) -> None:
+    """A comparison that is finished."""
+    keep(folder, *records, **settings)
+    comparisons.finish(folder, records)
+
+
+@contextmanager
+def no_file_above(size: int) -> Iterator[None]:
+    """Files that cannot grow, as on a full disk: a write is cut short, the next one refused."""
+    before, hard = getrlimit(RLIMIT_FSIZE)
+    setrlimit(RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        setrlimit(RLIMIT_FSIZE, (before, hard))

@@ -21,7 +21,7 @@ def test_change_points_are_kept_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", ["{", "[]", '{"format": 2}', '{"format": 99, "change_points": []}']
+    "content", ["{", "[]", '{"format": 3}', '{"format": 99, "change_points": []}']
 )
 def test_a_file_that_is_not_ours_is_refused_and_kept(tmp_path: Path, content: str) -> None:
     path = tmp_path / acknowledged.NAME

@@ -1,13 +1,52 @@
-"""The files as hyperfine's own tools see them. Its scripts: test_hyperfine_scripts.py."""
+"""The files as other tools see them. Hyperfine's own scripts: test_hyperfine_scripts.py."""
 
-from tests.records import make_record, outcome, times
-from tests.store.test_formats import through_json
-from waitbench.store.exports import plain_export, read_export
+import csv
+import json
+from pathlib import Path
+
+from tests.records import make_record, measurement, outcome, times
+from waitbench.model.metrics import METRICS, Metric
+from waitbench.store import exports
+from waitbench.store.exports import for_hyperfine
+
+
+def rows(folder: Path) -> list[dict[str, str]]:
+    with (folder / exports.TABLE_NAME).open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def test_there_is_a_row_for_every_run_in_the_order_in_which_they_were_made(tmp_path: Path) -> None:
+    record = make_record({"a": [times(1, 0.5, 0.25)] * 2, "b": [times(2, 1, 0.5)]})
+    record.add(outcome("b", 2, "lost-items"))
+    exports.write(tmp_path, [record])
+    assert [
+        (row["revision"], row["round"], row["outcome"], row["time_system"])
+        for row in rows(tmp_path)
+    ] == [
+        ("a", "1", "ok", "0.25"),
+        ("b", "1", "ok", "0.5"),
+        ("a", "2", "ok", "0.25"),
+        ("b", "2", "lost-items", ""),
+    ]
+
+
+def test_columns_are_the_metrics_of_any_scenario_those_of_all_first(tmp_path: Path) -> None:
+    own = Metric("own", "own_metric", "byte", "a family's own")
+    plain, special = make_record({"a": []}), make_record({"a": []}, scenario="special")
+    special.metrics = (*METRICS, own)
+    special.add(measurement("a", 1, {**times(1, 1, 1), own.key: 7, "undeclared": 8}))
+    exports.write(tmp_path, [special, plain])
+    (row,) = rows(tmp_path)
+    assert list(row) == [
+        "scenario", "revision", "round", "position", "started_at", "outcome", "marks",
+        *(metric.key for metric in METRICS), "own_metric",
+    ]  # fmt: skip
+    assert row["own_metric"] == "7"
 
 
 def test_the_keys_of_hyperfine_1_stand_beside_those_of_2() -> None:
     record = make_record({"a": [times(1, 0.5, 0.25), times(3, 0.75, 0.5)], "b": [times(2, 1, 0.5)]})
-    data = plain_export(record)
+    data = for_hyperfine(record)
     first, second = data["results"]
     assert (data["schema_version"], data["primary_metric"]) == (2, "time_wall_clock")
     of_1 = ("command", "mean", "median", "min", "max", "times", "user", "system", "exit_codes")
@@ -24,27 +63,11 @@ def test_the_keys_of_hyperfine_1_stand_beside_those_of_2() -> None:
     assert first["measurements"][0]["exit_code"] == 0
 
 
-def test_the_metadata_describes_the_scenario_and_its_metrics_but_not_the_comparison() -> None:
-    metadata = plain_export(make_record({"a": [times(1, 1, 1)]}))["metadata"]
-    assert list(metadata) == [
-        "hyperfine_version", "start_time", "platform",
-        "format", "scenario", "family", "waits", "works", "parameters", "metrics",
-    ]  # fmt: skip
-    assert metadata["metrics"][0] == {
-        "name": "real", "key": "time_wall_clock", "unit": "second", "title": "real time",
-        "explains": None,
-    }  # fmt: skip
-
-
-def test_fields_of_a_later_version_are_ignored() -> None:
-    record = make_record({"a": [times(1, 1, 1)]})
-    record.add(outcome("a", 2, "failed"))
-    data = through_json(plain_export(record))
-    result = data["results"][0]
-    for thing in (
-        data, data["metadata"], data["metadata"]["metrics"][0], data["outcomes"][0], result,
-        result["measurements"][0],
-    ):  # fmt: skip
-        thing["of_a_later_version"] = ["x"]
-        thing["too"] = {"x": "y"}
-    assert read_export(data, record.context) == record
+def test_what_gave_no_measurement_is_there_with_its_log(tmp_path: Path) -> None:
+    record = make_record({"a": []})
+    record.add(outcome("a", 1, "failed", message="exit status 7", log="last words"))
+    exports.write(tmp_path, [record])
+    data = json.loads((tmp_path / "waiting.json").read_text())
+    (found,) = data["outcomes"]
+    assert (found["revision"], found["outcome"], found["log"]) == ("a", "failed", "last words")
+    assert data["results"] == []

@@ -1,81 +1,126 @@
-"""What the files say of a comparison, its scenarios and their runs."""
+"""Files that are not ours, or were damaged, are refused by name; they never end in a traceback."""
 
 import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
 
-from tests import records as made
-from tests.store import strategies
+from tests.store.keeping import finish, recorded
 from waitbench.model.errors import UsageError
-from waitbench.model.metrics import METRICS
-from waitbench.model.record import Context, Record
-from waitbench.model.run import Result
-from waitbench.model.scan import ScanPoint
-from waitbench.store.formats import (
-    FORMAT,
-    format_of,
-    plain_comparison,
-    plain_run,
-    plain_scenario,
-    read_comparison,
-    read_run,
-    read_scenario,
+from waitbench.model.record import Record
+from waitbench.store import comparisons
+
+
+@pytest.fixture
+def record() -> Record:
+    return recorded()
+
+
+def change(folder: Path, was: str, now: str) -> None:
+    path = folder / "comparison.json"
+    text = path.read_text()
+    assert was in text
+    path.write_text(text.replace(was, now, 1))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"", b"garbage", b"{}", b"[1]", b"null", b'{"format": 3}', b"\x00\xff", b"[" * 100_000,
+        b'{"name": "package", "version": "1.0.0"}', b'{"format": 3, "kind": "bisect"}',
+    ],
+)  # fmt: skip
+def test_a_file_that_is_not_ours_is_named(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "comparison.json").write_bytes(content)
+    with pytest.raises(UsageError, match=r"comparison\.json' is not a result file of waitbench \("):
+        comparisons.read(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "name", ["../../x", "/", "a/b", "", "\0", "\x1b[31m", "\udcff", "x\n", "x" * 250]
 )
+def test_a_scenario_whose_files_would_be_elsewhere_is_refused(
+    name: str, tmp_path: Path, record: Record
+) -> None:
+    finish(tmp_path, record)
+    change(tmp_path, '"scenario": "waiting"', f'"scenario": {json.dumps(name)}')
+    with pytest.raises(UsageError, match=r"comparison\.json' is not a result file"):
+        comparisons.read(tmp_path)
 
 
-def through_json(data: object) -> Any:
-    return json.loads(json.dumps(data))
+@pytest.mark.parametrize("name", ["comparison.json", "runs.jsonl"])
+def test_a_link_to_a_device_in_place_of_a_file_is_not_read(
+    name: str, tmp_path: Path, record: Record
+) -> None:
+    finish(tmp_path, record)
+    (tmp_path / name).unlink()
+    (tmp_path / name).symlink_to("/dev/null")  # it would be an empty file
+    with pytest.raises(UsageError, match=r"is not a result file of waitbench \(it is not a file"):
+        comparisons.read(tmp_path)
 
 
-@given(strategies.contexts)
-def test_a_context_survives_a_round_trip(context: Context) -> None:
-    data = through_json(plain_comparison(context, {"rounds": 3}))
-    assert read_comparison(data) == (context, {"rounds": 3})
-    assert (data["format"], data["kind"]) == (FORMAT, "comparison")
+def test_a_later_format_is_refused_with_what_to_do(tmp_path: Path, record: Record) -> None:
+    finish(tmp_path, record)
+    change(tmp_path, '"format": 3', '"format": 4')
+    with pytest.raises(UsageError, match=r"json' cannot be read: .*format 4, .* 3\. Update wait"):
+        comparisons.read(tmp_path)
 
 
-@given(strategies.records())
-def test_a_scenario_and_its_runs_survive_a_round_trip(record: Record) -> None:
-    read = read_scenario(through_json(plain_scenario(record)), record.context)
-    results: list[Result] = [*record.measurements, *record.outcomes]
-    for run in results:
-        read.add(read_run(through_json(plain_run(run, record.metrics))))
-    assert read == record
+@pytest.mark.parametrize("named", ["2", "1", "0", "-1", '"3"', "3.0", "null", "true", "[3]"])
+def test_a_format_that_no_release_has_written_is_refused(
+    named: str, tmp_path: Path, record: Record
+) -> None:
+    finish(tmp_path, record)
+    change(tmp_path, '"format": 3', f'"format": {named}')
+    with pytest.raises(UsageError, match="format"):
+        comparisons.read(tmp_path)
 
 
-def test_a_metric_that_the_scenario_does_not_declare_is_left_out() -> None:
-    run = made.measurement("a", 1, {**made.times(1, 2, 3), "undeclared": 4})
-    assert plain_run(run, METRICS)["metrics"] == made.times(1, 2, 3)
+def test_fields_of_a_later_version_are_ignored(tmp_path: Path, record: Record) -> None:
+    finish(tmp_path, record)
+    change(tmp_path, '"scenario": ', '"of_a_later_version": {"x": 1}, "scenario": ')
+    change(tmp_path, '"format": ', '"of_a_later_version": ["x"], "format": ')
+    assert comparisons.read(tmp_path).records == [record]
 
 
-def test_the_format_is_ours() -> None:
-    assert format_of({"format": FORMAT}) == 2
+def test_a_document_is_read_as_it_was_written(tmp_path: Path) -> None:
+    assert comparisons.read_document(tmp_path, "verdict") is None
+    comparisons.write_document(tmp_path, "verdict", {"outcome": "pass"})
+    assert comparisons.read_document(tmp_path, "verdict") == {
+        "format": 3, "kind": "verdict", "outcome": "pass",
+    }  # fmt: skip
 
 
-def test_a_later_format_is_refused_with_what_to_do() -> None:
-    with pytest.raises(UsageError, match=r"format 3, .* up to 2\. Update waitbench"):
-        format_of({"format": 3})
+def damaged(data: Any) -> Iterator[None]:
+    """Changes each value of some JSON in turn to others, and back; takes each key away in turn."""
+    keys: Sequence[Any] = list(data) if isinstance(data, dict) else range(len(data))
+    for key in keys:
+        value = data[key]
+        if isinstance(value, (dict, list)):
+            yield from damaged(value)
+        for other in (None, True, -1, 0.5, "x", [], {}, [None], {"x": None}):
+            data[key] = other
+            yield
+        data[key] = value
+        if isinstance(data, dict):
+            del data[key]
+            yield
+            data[key] = value
 
 
-@pytest.mark.parametrize("named", ["2", 2.0, None, True, [2]])
-def test_a_format_must_be_a_number(named: object) -> None:
-    with pytest.raises(ValueError, match=r"Expected `int`, got `\w+` - at `\$\.format`"):
-        format_of({"format": named})
-
-
-@pytest.mark.parametrize("data", [{}, {"format": 1}, {"format": 0}, {"format": -1}])
-def test_a_format_that_no_release_has_written_is_refused(data: dict[str, object]) -> None:
-    with pytest.raises(ValueError, match="format"):
-        format_of(data)
-
-
-def test_a_scenario_of_a_scan_knows_its_place_and_its_topology() -> None:
-    record = made.make_record({"a": [made.times(1, 1, 1)]}, topology="cluster, 4 processes")
-    record.measurements = []
-    record.scan = ScanPoint(scenario="idle", parameter="processes", value=4)
-    data = through_json(plain_scenario(record))
-    other = made.context(["a"], topology="single")
-    assert read_scenario(data, other) == record
-    assert "scan" not in plain_scenario(made.make_record({"a": []}))
+def test_whatever_one_value_is_changed_to_a_file_is_read_or_refused(
+    tmp_path: Path, record: Record
+) -> None:
+    record.metrics = record.metrics[:4]
+    finish(tmp_path, record)
+    path, refused = tmp_path / "comparison.json", 0
+    data = json.loads(path.read_text())
+    for _ in damaged(data):
+        path.write_text(json.dumps(data))
+        try:
+            comparisons.read(tmp_path)
+        except UsageError:
+            refused += 1
+    assert refused > 100

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.records import make_record, times
-from waitbench.store import comparisons
+from tests.store.keeping import finish
 
 VERSIONS = ("1.20.0", "2.0.0")
 DRAWING = [
@@ -67,8 +67,7 @@ def export(tmp_path: Path) -> Path:
             "v2": [times(real + 1, 1.5, real / 8) for real in reals],
         }
     )
-    comparisons.begin(tmp_path, record.context)
-    comparisons.finish(tmp_path, [record])
+    finish(tmp_path, record)
     return tmp_path / "waiting.json"
 
 

@@ -31,7 +31,7 @@ def test_folded_stacks_are_a_line_each_with_a_whole_number(tmp_path: Path) -> No
     store.write_folded(tmp_path, "idle", "my/branch", stacks)
     assert (tmp_path / "idle.my-branch.wakeups.folded").read_text() == "a;b c 1250\n"
     assert (tmp_path / "idle.my-branch.cpu.folded").read_text() == "a;b c 500000\n"
-    (tmp_path / "idle2.x.cpu.folded").touch()
-    assert [one.name for one in store.paths(tmp_path, "idle")] == [
-        "idle.why.jsonl", "idle.my-branch.cpu.folded", "idle.my-branch.wakeups.folded",
+    (tmp_path / "idle.json").touch()
+    assert [one.name for one in store.paths(tmp_path)] == [
+        "idle.my-branch.cpu.folded", "idle.my-branch.wakeups.folded", "idle.why.jsonl",
     ]  # fmt: skip

@@ -158,7 +158,7 @@ def tried(context: Context, records: Iterable[Record]) -> Iterator[TriedRevision
 
 def series_of(record: Record) -> Series:
     """What its runs are of."""
-    return Series.of(record.scenario, record.context.topology, record.parameters)
+    return Series.of(record.scenario, record.topology, record.parameters)
 
 
 def machine_of(record: Record, revisions: Iterable[RevisionRecord]) -> str:

@@ -200,7 +200,7 @@ def compare(record: Record, *, scenarios: int = 1) -> Comparison:
     context = record.context
     return Comparison(
         scenario=record.scenario,
-        topology=context.topology,
+        topology=record.topology,
         mixed_origins=context.mixed_origins,
         other_packages=other_packages(context),
         waits=record.waits,

@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import distributed
+from msgspec import structs
 
 from waitbench.cluster.on_worker import START, Task, identity, require_same, run_share
 from waitbench.engines import worker_file
@@ -150,13 +151,13 @@ def _conclude(
         one.facts and replace(one.facts, compiler=spec.compiler or one.facts.compiler)
         for one, spec in zip(merged.context.revisions, specs, strict=True)
     ]
-    context = replace(
+    context = structs.replace(
         merged.context,
         argv=valid.argv,
         mixed_origins=origins.is_mixed(specs),
         revisions=tuple(map(contestant, specs, facts)),
     )
-    records = [replace(record, context=context) for record in merged.records]
+    records = [structs.replace(record, context=context) for record in merged.records]
     shares.write(replace(merged, context=context, records=records), folder)
     shutil.rmtree(folder / SHARES)
     concluding = comparing.concluding(valid)

@@ -60,10 +60,10 @@ def require_same(wanted: Mapping[str, str], dask_worker: Any) -> None:
 
 def run_share(
     arguments: Sequence[str], files: Mapping[str, bytes], wanted: Mapping[str, str]
-) -> tuple[str, str, bytes]:
+) -> tuple[str, str, Mapping[str, bytes]]:
     """The task: runs ``compare`` in a folder that has these files.
 
-    Returns the name of the worker, the last lines of stderr, and the results as a tar. Raises
+    Returns the name of the worker, the last lines of stderr, and the files of the results. Raises
     ``UsageError`` on a worker that differs, as one that came late may.
     """
     worker = distributed.get_worker()

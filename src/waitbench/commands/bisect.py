@@ -47,8 +47,7 @@ from waitbench.reporting import why as reasons
 from waitbench.reporting.console import make_console, print_document, print_tables
 from waitbench.reporting.document import Table
 from waitbench.reporting.progress import PreparationLog
-from waitbench.store import comparisons, folders, why
-from waitbench.store.plain import reading
+from waitbench.store import comparisons, folders, formats, why
 from waitbench.system import endings
 from waitbench.system.installation import called
 
@@ -376,9 +375,11 @@ class _SavedStage(msgspec.Struct):
     points: list[_SavedPoint]
 
 
+class _Saved(msgspec.Struct):
+    stages: list[_SavedStage]
+
+
 def _missing_before(folder: Path) -> list[Mapping[str, str]]:
     """What an interrupted search could not measure, by stage: it is not tried again."""
-    document = comparisons.read(folder).documents[KIND]
-    with reading(folder / f"{KIND}.json"):
-        stages = msgspec.convert(document["stages"], list[_SavedStage])
+    stages = formats.read(folder / f"{KIND}.json", _Saved).stages
     return [{one.label: one.missing for one in stage.points if one.missing} for stage in stages]

@@ -77,8 +77,6 @@ class Merging:
         found = shares.merge([shares.read(folder) for folder in named])
         gate = Gate.read_settings(found.settings, found.records)
         gate.validate()
-        for sentence in found.unknown:
-            self.output.progress.print(sentence, style="yellow", soft_wrap=True)
         if self.html is not None:
             files.require_writable(self.html)
         names = tuple(record.scenario for record in found.records)

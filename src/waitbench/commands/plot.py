@@ -33,5 +33,6 @@ def plot(
                 f"--format {name!r} is not one of: {', '.join(concluding.CHART_FORMATS)}."
             )
     output = make_console()
-    for path in concluding.draw(comparisons.read(folders.existing_folder(results)), formats):
+    contents = comparisons.read(folders.existing_folder(results))
+    for path in concluding.draw(contents.records, contents.folder, formats):
         output.print(str(path), soft_wrap=True)

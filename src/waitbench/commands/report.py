@@ -85,6 +85,8 @@ def report(
 
 def _print(contents: Contents, output: Output) -> list[str]:
     """Prints all figures of a folder. Returns as Markdown what a comparison's file has not."""
+    if contents.cut_off:
+        output.progress.print(contents.cut_off, soft_wrap=True)
     compared = statistics.compare_all(contents.records)
     only_here: list[Table] = []
     for comparison in (one for one in compared if one.scan is None):
@@ -93,7 +95,7 @@ def _print(contents: Contents, output: Output) -> list[str]:
         print_tables(shown, output.answers)
         only_here += shown
     verdict = _verdict(contents)
-    say_answer(compared, verdict, contents, output)
+    say_answer(compared, verdict, contents.records, contents.folder, output)
     of_costs = costs.tables(compared, contents.records, output.units)
     answer = [render_answer(answer_of(compared, verdict, contents.records))] if compared else []
     return [*answer, *map(render_table, (*only_here, *of_costs))]
@@ -102,7 +104,7 @@ def _print(contents: Contents, output: Output) -> list[str]:
 def _verdict(contents: Contents) -> GateVerdict | None:
     """What its gate says; ``None`` without a gate, of a share, and of another version's."""
     with suppress(UsageError):
-        gate = Gate.read_settings(contents.settings, contents.records)
-        if gate.is_on and "share" not in contents.settings:
+        gate = Gate.read_settings(contents.comparison.settings, contents.records)
+        if gate.is_on and contents.comparison.share is None:
             return gate.conclude(contents.records)
     return None

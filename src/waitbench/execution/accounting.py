@@ -6,9 +6,10 @@ end of its input, and at its exit). Their sums must add up, and where they do no
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from itertools import pairwise
 from typing import Any
+
+from msgspec.structs import replace
 
 from waitbench.model.metrics import SYSTEM_CALLS, SYSTEM_STEADY, USER_STEADY, weighted_quantile
 from waitbench.model.run import (

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Protocol
 
+from msgspec import structs
+
 from waitbench.execution import plan
 from waitbench.execution.accounting import merged
 from waitbench.execution.measure import Measurer
@@ -244,7 +246,7 @@ def _longest_s(scenarios: Sequence[Scenario], labels: Sequence[str], rounds: int
 
 
 def _marked(measurement: Measurement) -> Measurement:
-    return replace(measurement, marks=(*measurement.marks, DISTURBED))
+    return structs.replace(measurement, marks=(*measurement.marks, DISTURBED))
 
 
 def _instrumented(runs: Sequence[PlannedRun]) -> list[PlannedRun]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Annotated
 
-from msgspec import Meta
+from msgspec import Meta, Struct
 
 _MOST = 10**15
 """No quantity that we measure comes near; sums, squares and ratios of such numbers stay finite."""
@@ -27,8 +27,7 @@ OWN = "own_"
 """What the keys of metrics begin with that worker files declare."""
 
 
-@dataclass(frozen=True)
-class Metric:
+class Metric(Struct, frozen=True, omit_defaults=True):
     """One quantity of a run."""
 
     name: str

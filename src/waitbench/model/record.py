@@ -2,8 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -91,8 +90,7 @@ class RevisionRecord(msgspec.Struct, frozen=True, kw_only=True, rename={"facts":
         return typed(self.beside)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Context:
+class Context(msgspec.Struct, frozen=True, kw_only=True):
     """What holds for a whole comparison; everything needed to repeat it."""
 
     revisions: tuple[RevisionRecord, ...]
@@ -117,39 +115,66 @@ class Context:
         """The engines whose revisions these are, the baseline's first."""
         return tuple(dict.fromkeys(one.engine for one in self.revisions))
 
-    @property
-    def identity(self) -> tuple[object, ...]:
-        """What must be equal for the runs of two sessions to belong to one comparison."""
-        return self.topology, tuple(
-            (r.label, r.facts and r.facts.package_sha256, r.facts and r.facts.python, r.variant)
-            for r in self.revisions
-        )
+
+FileName = Annotated[str, msgspec.Meta(pattern=r"\A[^/\x00-\x1f\x7f-\x9f\ud800-\udfff]{1,200}\Z")]
+"""What files may be named after: they are visible then, and in their own folder."""
 
 
-@dataclass(kw_only=True)
-class Record:
-    """All runs of one scenario so far. Grows while a comparison runs."""
+class ScenarioFacts(msgspec.Struct, kw_only=True, rename={"own_topology": "topology"}):
+    """What holds for all runs of a scenario, as result files have it."""
 
-    scenario: str
+    scenario: FileName
     family: str
     parameters: Mapping[str, object]
-    context: Context
     waits: bool = False
     """Whether the scenario's input makes the workers wait."""
     works: bool = False
     """Whether the scenario has heavy work to do, whose CPU dwarfs that of any waiting."""
     coarse: bool = False
     """Whether the gate asks it for large rises only; see ``Scenario.coarse``."""
-    metrics: tuple[Metric, ...] = METRICS
-    """Everything that its runs may hold."""
+    own_topology: str | None = None
+    """How its processes are started, where that is not the comparison's topology."""
     scan: ScanPoint | None = None
     """Its place on a curve, if it is one of a scan."""
     machine: Mapping[str, object] | None = None
-    """What it was measured on, where that is not the context's machine."""
-    measurements: list[Measurement] = field(default_factory=list)
-    outcomes: list[Outcome] = field(default_factory=list)
+    """What it was measured on, where that is not the comparison's machine."""
+    metrics: tuple[Metric, ...] = METRICS
+    """Everything that its runs may hold."""
+
+    @property
+    def facts(self) -> "ScenarioFacts":
+        """These alone, without any runs."""
+        names = ScenarioFacts.__struct_fields__
+        return ScenarioFacts(**{name: getattr(self, name) for name in names})
+
+
+class Record(ScenarioFacts, kw_only=True):
+    """All runs of one scenario so far. Grows while a comparison runs."""
+
+    context: Context
+    measurements: list[Measurement] = []
+    outcomes: list[Outcome] = []
     outcomes_before: int = 0
     """How many of the outcomes are those of a session before this one, which it resumes."""
+
+    @property
+    def topology(self) -> str:
+        """How its processes were started."""
+        return self.own_topology or self.context.topology
+
+    @property
+    def identity(self) -> tuple[object, ...]:
+        """What must be equal for the runs of two sessions to belong to one comparison."""
+        revisions = [
+            (one.label, one.facts and (one.facts.package_sha256, one.facts.python), one.variant)
+            for one in self.context.revisions
+        ]
+        return self.topology, dict(self.parameters), revisions
+
+    @property
+    def results(self) -> list[Result]:
+        """What came of each run: first the measurements."""
+        return [*self.measurements, *self.outcomes]
 
     @property
     def measured_on(self) -> Mapping[str, object]:

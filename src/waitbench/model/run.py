@@ -1,7 +1,9 @@
 """Runs: what is planned, and what came of it, a number or a reason why there is none."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+
+import msgspec
 
 from waitbench.model.metrics import Count, Quantity
 from waitbench.model.scenario import Scenario
@@ -9,6 +11,8 @@ from waitbench.model.scenario import Scenario
 WARM_UP = 0
 """The number of the round whose figures are not kept."""
 
+MEASURED = "ok"
+"""What result files have where others have the reason of an outcome."""
 FAILED = "failed"
 TIMED_OUT = "timed-out"
 LOST_ITEMS = "lost-items"
@@ -63,8 +67,10 @@ class Timing:
         return self.user_s + self.system_s
 
 
-@dataclass(frozen=True, kw_only=True)
-class Measurement:
+class Measurement(
+    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
+    rename={"label": "revision"}, tag_field="outcome", tag=MEASURED,
+):  # fmt: skip
     """A run that passed its checks."""
 
     label: str
@@ -76,12 +82,13 @@ class Measurement:
     """By the metric's key in files, in its unit."""
     marks: tuple[str, ...] = ()
     """What is odd about it: ``unbalanced``, ``disturbed``."""
-    samples: tuple[Mapping[str, Quantity], ...] = field(default=(), repr=False)
+    samples: tuple[Mapping[str, Quantity], ...] = ()
     """What the workload observed besides, such as each of its calls; see the family."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Outcome:
+class Outcome(
+    msgspec.Struct, frozen=True, kw_only=True, rename={"label": "revision", "reason": "outcome"}
+):
     """A run that gave no measurement."""
 
     label: str

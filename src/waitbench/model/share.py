@@ -7,13 +7,14 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import msgspec
+
 from waitbench.model.errors import UsageError
 
 _SHARD = re.compile(r"(?P<index>[0-9]{1,6})/(?P<number>[0-9]{1,6})")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Share:
+class Share(msgspec.Struct, frozen=True, kw_only=True):
     """What is measured here of a comparison."""
 
     scenarios: tuple[str, ...]
@@ -33,10 +34,6 @@ class Share:
     def title(self) -> str:
         """What people call it."""
         return f"Share {self.index} of {self.number}"
-
-    def as_settings(self) -> dict[str, object]:
-        """What the result files say of it, beside the names of all."""
-        return {"index": self.index, "number": self.number, "scenarios": list(self.scenarios)}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -91,9 +91,6 @@ class Comparing:
     def _carry_out(self, prepared: Prepared, folder: Path) -> ExitCode:
         progress = self.output.progress
         settings = self.measuring.settings(prepared.request)
-        if prepared.request.share.is_whole:
-            parameters = {one.name: dict(one.parameters) for one in prepared.request.scenarios}
-            settings["parameters"] = parameters
         with recording(
             prepared, folder, settings, resume=self.resume, say=progress.print
         ) as records:

@@ -35,7 +35,6 @@ from waitbench.reporting.gate_formats import plain as plain_verdict
 from waitbench.reporting.markdown import render_table
 from waitbench.reporting.shortening import Names, named_verdict, short_names
 from waitbench.store import comparisons, why
-from waitbench.store.comparisons import Contents
 from waitbench.system import files
 from waitbench.system.installation import called
 
@@ -106,9 +105,8 @@ class Concluding:
 
         Returns the exit code.
         """
-        contents = comparisons.of_memory(folder, records)
-        drawn = draw(contents, ("png",)) if self.plot else []
-        code = self._judge(records, contents, drawn)
+        drawn = draw(records, folder, ("png",)) if self.plot else []
+        code = self._judge(records, folder, drawn)
         if not self.share.is_whole:
             self._say_what_is_left(folder)
         return code
@@ -123,21 +121,19 @@ class Concluding:
         shown = answer_of(compared, self._verdict(records), records)
         print_answer(replace(shown, title=f"{shown.title}, so far"), console)
 
-    def _judge(
-        self, records: Sequence[Record], contents: Contents, drawn: Sequence[Path]
-    ) -> ExitCode:
+    def _judge(self, records: Sequence[Record], folder: Path, drawn: Sequence[Path]) -> ExitCode:
         verdict = self._verdict(records)
         try:
             # First of all: whoever reads what is printed may have gone.
             if verdict is not None:
-                publish(verdict, contents.folder, self._costs(records))
+                publish(verdict, folder, self._costs(records))
         finally:
             try:
-                self._say(records, contents, verdict, drawn)
+                self._say(records, folder, verdict, drawn)
             except (OSError, SystemExit) as error:  # rich makes the one of the other
                 if verdict is None or verdict.exit_code != ExitCode.REGRESSION:
                     raise
-                raise UnreadFailure(contents.folder) from error
+                raise UnreadFailure(folder) from error
         if verdict is not None:
             return verdict.exit_code
         return ExitCode.FAILED if any(record.failures for record in records) else ExitCode.OK
@@ -145,20 +141,20 @@ class Concluding:
     def _say(
         self,
         records: Sequence[Record],
-        contents: Contents,
+        folder: Path,
         verdict: GateVerdict | None,
         drawn: Sequence[Path],
     ) -> None:
         compared = [self._compare(record) for record in records]
         if not self.output.is_silent:
-            say_answer(compared, verdict, contents, self.output, drawn)
+            say_answer(compared, verdict, records, folder, self.output, drawn)
             if verdict is not None and os.environ.get("GITHUB_ACTIONS") == "true":
                 for annotation in annotations(verdict):
                     self.output.answers.print(annotation, soft_wrap=True)
         if self.output.as_json:
             data: dict[str, object] = {
                 "comparisons": [
-                    {**one, **_why(contents.folder, one["scenario"])}
+                    {**one, **_why(folder, one["scenario"])}
                     for one in reporting.plain(compared, self.output.units.price)
                 ]
             }
@@ -217,13 +213,14 @@ def answer_of(
 def say_answer(
     compared: Sequence[Comparison],
     verdict: GateVerdict | None,
-    contents: Contents,
+    records: Sequence[Record],
+    folder: Path,
     output: Output,
     drawn: Sequence[Path] = (),
 ) -> None:
     """Prints what holds for all scenarios: tables, and at last the answer; only that if quiet."""
     console = output.answers
-    of_costs = costs.tables(compared, contents.records, output.units)
+    of_costs = costs.tables(compared, records, output.units)
     if output.quiet:
         for sentence in (note for table in of_costs for note in table.notes):
             console.print(sentence, soft_wrap=True)
@@ -232,13 +229,13 @@ def say_answer(
     if not compared:
         return
     if not output.quiet:
-        where = machines.where_measured(contents.records)
+        where = machines.where_measured(records)
         if where is not None:
             print_prose(f"{where}\n", console)
         if verdict is not None:
             print_tables([of_gate.details(named_verdict(verdict, _names(compared)))], console)
-    links = _links(compared, verdict, contents, drawn)
-    shown = replace(answer_of(compared, verdict, contents.records), links=links)
+    links = _links(compared, verdict, records, folder, drawn)
+    shown = replace(answer_of(compared, verdict, records), links=links)
     if output.quiet:
         shown = replace(shown, table=None, links=links[-1:])
     print_answer(shown, console)
@@ -251,21 +248,22 @@ def _names(compared: Sequence[Comparison]) -> Names:
 def _links(
     compared: Sequence[Comparison],
     verdict: GateVerdict | None,
-    contents: Contents,
+    records: Sequence[Record],
+    folder: Path,
     drawn: Sequence[Path],
 ) -> tuple[tuple[str, Command | str], ...]:
     """What is best done now, how to look at it in a browser, and where it is."""
-    argv = contents.context.argv if contents.context else ()
+    argv = records[0].context.argv
     if verdict is None:
         step = answering.next_step(compared, argv)
     else:
         step = of_gate.next_step(verdict, argv)
-    folder = _short_path(contents.folder)
+    short = _short_path(folder)
     charts = f", {format_count(len(drawn), 'chart', 'charts')} (*.png)" if drawn else ""
     return (
         *([] if step is None else [("Next", step)]),
-        ("Page", Command(f"{called('report')} --html page.html {shlex.quote(folder)}")),
-        ("Results", f"{folder}: *.json, runs.csv{charts}"),
+        ("Page", Command(f"{called('report')} --html page.html {shlex.quote(short)}")),
+        ("Results", f"{short}: *.json, runs.csv{charts}"),
     )
 
 
@@ -315,16 +313,16 @@ def publish_markdown(
         raise HarnessError("\n".join(errors))
 
 
-def draw(contents: Contents, formats: Sequence[str]) -> list[Path]:
+def draw(records: Sequence[Record], folder: Path, formats: Sequence[str]) -> list[Path]:
     """Writes every chart there is data for into the folder. Returns the files."""
     # Here, not above: matplotlib takes a second to import, which no error message should wait for.
     from waitbench.reporting import charts
 
-    compared = [one for one in statistics.compare_all(contents.records) if one.scan is None]
-    context = contents.context
-    engines = {one.label: one.engine or "" for one in context.revisions} if context else {}
-    scanned = scans(contents.records)
-    return charts.draw_all(compared, contents.folder, formats, scanned, engines)
+    compared = [one for one in statistics.compare_all(records) if one.scan is None]
+    revisions = records[0].context.revisions if records else ()
+    engines = {one.label: one.engine or "" for one in revisions}
+    scanned = scans(records)
+    return charts.draw_all(compared, folder, formats, scanned, engines)
 
 
 def draw_search(searched: Searched, folder: Path, name: str) -> list[str]:

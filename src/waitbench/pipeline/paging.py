@@ -45,7 +45,7 @@ def write(path: Path, roots: Sequence[Path], newest: int, units: Units = AS_IT_I
 
 def _kept(folder: Path) -> ReadFolder | None:
     contents = comparisons.resume(folder)
-    if contents.context is None or not contents.records:
+    if contents is None or not contents.records:
         return None
     scenes = []
     for record in contents.records:
@@ -56,11 +56,11 @@ def _kept(folder: Path) -> ReadFolder | None:
                 scenarios=len(contents.records),
             )
         )
-    verdict = contents.documents.get("verdict", {})
+    verdict = comparisons.read_document(folder, "verdict") or {}
     headline = verdict.get("headline")
     return ReadFolder(
         folder=folder,
-        context=contents.context,
+        context=contents.comparison,
         scenes=scenes,
         headline=(headline, str(verdict.get("outcome"))) if isinstance(headline, str) else None,
     )

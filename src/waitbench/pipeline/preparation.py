@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timezone
 
 from rich.console import Console
@@ -20,6 +20,7 @@ from waitbench.model.run import NOT_BUILT, WARM_UP, Outcome
 from waitbench.model.scenario import Scenario
 from waitbench.pipeline.request import ValidRequest
 from waitbench.reporting.progress import PreparationLog
+from waitbench.store.comparisons import Comparison
 from waitbench.system import installation, machine
 
 
@@ -65,6 +66,12 @@ class Prepared:
             records[scenario.name] = record
         return records
 
+    def describe(self, settings: Mapping[str, object]) -> Comparison:
+        """What result files say of the comparison; ``settings`` are what else was asked for."""
+        scenarios = [new_record(one, self.context) for one in self.request.scenarios]
+        share = None if self.request.share.is_whole else self.request.share
+        return Comparison.of(self.context, scenarios, settings, share)
+
 
 def new_record(scenario: Scenario, context: Context) -> Record:
     """An empty record."""
@@ -72,7 +79,8 @@ def new_record(scenario: Scenario, context: Context) -> Record:
         scenario=scenario.name,
         family=scenario.family.name,
         parameters=scenario.parameters,
-        context=replace(context, topology=str(scenario.topology)) if scenario.topology else context,
+        context=context,
+        own_topology=str(scenario.topology) if scenario.topology else None,
         waits=scenario.waits,
         works=scenario.works,
         coarse=scenario.coarse,

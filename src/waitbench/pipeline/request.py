@@ -83,19 +83,12 @@ class ValidRequest:
         return next((one.worker for one in self.engines if isinstance(one, Command)), None)
 
     def as_settings(self) -> dict[str, object]:
-        """What it asks for besides revisions and topology, for the result files."""
+        """What it asks for besides revisions, topology and scenarios, for the result files."""
         return {
-            "scenarios": [scenario.name for scenario in self.scenarios],
-            **({} if self.share.is_whole else {"share": self._share_settings()}),
             "time_limit_s": self.time_limit_s,
             "instruments": sorted(self.instruments.keys),
             **({} if self.worker is None else {"worker": dict(self.worker.texts)}),
         }
-
-    def _share_settings(self) -> dict[str, object]:
-        # Of all scenarios: who has another share must have meant the same.
-        parameters = {scenario.name: dict(scenario.parameters) for scenario in self.scenarios}
-        return {**self.share.as_settings(), "parameters": parameters}
 
     @property
     def round_s(self) -> float:

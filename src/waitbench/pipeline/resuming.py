@@ -1,6 +1,5 @@
 """What begins, or goes on where it was interrupted: its records, and what is said of them."""
 
-import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,8 +9,9 @@ from waitbench.model.errors import UsageError
 from waitbench.model.record import Record
 from waitbench.model.run import HARMLESS, NOT_BUILT, REPEATED, WARM_UP, Outcome, Result
 from waitbench.pipeline.preparation import Prepared
-from waitbench.store import comparisons
-from waitbench.store.comparisons import Contents
+from waitbench.store import comparisons, exports
+from waitbench.store.comparisons import Comparison
+from waitbench.system import endings
 
 _TO_REPEAT = {
     # First: another share has other scenarios, too.
@@ -42,8 +42,11 @@ def recording(
     or another share of it.
     """
     records = begin_records(prepared, folder, settings, say, resume=resume)
-    comparisons.begin(folder, prepared.context, settings)
-    yield records
+    try:
+        yield records
+    except endings.Ended:
+        exports.write(folder, list(records.values()))
+        raise
     comparisons.finish(folder, list(records.values()))
 
 
@@ -57,25 +60,19 @@ def begin_records(
 ) -> dict[str, Record]:
     """New records, by scenario, with the runs of before where a comparison is resumed.
 
-    ``settings`` are what it is begun with; see ``comparisons.begin``. Raises ``UsageError`` where
-    the folder holds another comparison, or another share of it.
+    ``settings`` are what it is begun with. Raises ``UsageError`` where the folder holds another
+    comparison, or another share of it.
     """
-    records = prepared.new_records()
-    if resume:
-        contents = comparisons.resume(folder)
-        for said in contents.rebuilt:
-            say(said)
-        if contents.records:
-            require_same(contents, settings)
-        set_aside = {
-            earlier.scenario: go_on(records[earlier.scenario], earlier)
-            for earlier in contents.records
-            if earlier.scenario in records
-        }
-        for name, outcomes in set_aside.items():
-            for outcome in outcomes:
-                # Else an interruption in the midst of the new round would leave halves of both.
-                comparisons.append(folder, records[name], outcome)
+    records, comparison = prepared.new_records(), prepared.describe(settings)
+    before = comparisons.resume(folder) if resume else None
+    if before is not None and before.cut_off:
+        say(before.cut_off)
+    if before is not None and before.records:
+        require_same(before.folder, before.comparison, comparison)
+        for earlier in before.records:
+            go_on(records[earlier.scenario], earlier)
+    # With what is set aside: an interruption in the new round would leave halves of both.
+    comparisons.begin(folder, comparison, records.values())
     return records
 
 
@@ -84,24 +81,29 @@ def kept_in(folder: Path) -> str:
     return f"Finished runs are kept in {folder}; the same command with --resume goes on."
 
 
-def require_same(contents: Contents, settings: Mapping[str, object]) -> None:
+def require_same(folder: Path, before: Comparison, now: Comparison) -> None:
     """Raises ``UsageError`` where a comparison was begun to answer other questions than these.
 
     How long it may take and what happens at its end may change.
     """
-    before, now = _questions(contents.settings), _questions(json.loads(json.dumps(settings)))
+    was, wanted = _questions(before), _questions(now)
     for name, option in _TO_REPEAT.items():
-        if before.get(name) != now.get(name):
+        if was[name] != wanted[name]:
             raise UsageError(
-                f"{str(contents.folder)!r} was begun with other {name.replace('_', ' ')}"
-                f"{_difference(before.get(name), now.get(name))}, so it cannot be resumed as this "
+                f"{str(folder)!r} was begun with other {name.replace('_', ' ')}"
+                f"{_difference(was[name], wanted[name])}, so it cannot be resumed as this "
                 f"comparison. Repeat {option} as it was, or name another folder with --results."
             )
 
 
-def _questions(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings, with those of the gate beside them."""
-    return {**settings, **(settings.get("gate") or {})}
+def _questions(one: Comparison) -> dict[str, Any]:
+    asked = {**one.settings, **(one.settings.get("gate") or {})}
+    return {
+        **{name: asked.get(name) for name in _TO_REPEAT},
+        "share": one.share,
+        "scenarios": [scenario.scenario for scenario in one.scenarios],
+        "parameters": {scenario.scenario: scenario.parameters for scenario in one.scenarios},
+    }
 
 
 def _difference(was: object, wanted: object) -> str:
@@ -112,7 +114,7 @@ def _difference(was: object, wanted: object) -> str:
 def _texts(value: object) -> list[str]:
     if isinstance(value, list):
         return [one["criterion"] if isinstance(one, dict) else str(one) for one in value]
-    return [] if value is None or isinstance(value, dict) else [str(value)]
+    return [] if value is None or not isinstance(value, (str, int, float)) else [str(value)]
 
 
 def go_on(record: Record, earlier: Record) -> list[Outcome]:
@@ -120,9 +122,7 @@ def go_on(record: Record, earlier: Record) -> list[Outcome]:
 
     Returns what is set aside to be made anew. Raises ``UsageError`` for another comparison.
     """
-    if earlier.context.identity != record.context.identity or dict(earlier.parameters) != dict(
-        record.parameters
-    ):
+    if earlier.identity != record.identity:
         raise UsageError(
             f"The results of {record.scenario} are of another comparison (revisions, Python, "
             "topology or parameters differ), so it cannot be resumed. Repeat the command as it "

@@ -86,16 +86,16 @@ def read(roots: Sequence[Path], *metrics: Metric) -> Stored:
     )  # fmt: skip
     for folder in folders:
         try:
-            contents = comparisons.salvage(folder)
+            contents = comparisons.resume(folder)
         except UsageError as error:
             stored.unreadable.append(f"{folder} is left out: {error}")
             continue
-        stored.unreadable.extend((*contents.lost, *contents.rebuilt))
-        if contents.context is not None:
-            stored.sessions.extend(
-                sessions.sessions_of(str(folder), contents.context, contents.records, metrics)
-            )
-            stored.tried.extend(sessions.tried(contents.context, contents.records))
+        if contents is not None:
+            of, records = contents.comparison, contents.records
+            stored.sessions.extend(sessions.sessions_of(str(folder), of, records, metrics))
+            stored.tried.extend(sessions.tried(of, records))
+            if contents.cut_off:
+                errors.print(contents.cut_off, soft_wrap=True)
     for each in stored.unreadable:
         errors.print(each, soft_wrap=True)
     return stored

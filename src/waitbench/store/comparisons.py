@@ -1,35 +1,71 @@
-"""Comparisons <-> folders. Every finished run is on the disk before the next one starts.
+"""Comparisons <-> folders: everything is read from ``comparison.json`` and ``runs.jsonl``.
 
-While a comparison is measured, its runs are lines of a journal for each scenario; when it is
-finished, they are in ``<scenario>.json``. A reader takes both, the journal last, so that it does
-not matter where between the two a crash falls.
+The one has what holds for all of a comparison, the other a line for each run, which is on the disk
+before the next run starts. Whatever else is in a folder is written for people and their tools.
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from msgspec import convert, structs, to_builtins
+
 from waitbench.model.errors import UsageError
-from waitbench.model.record import Context, Record
-from waitbench.model.run import NOT_BUILT, Result
-from waitbench.store import csv_files, journal
-from waitbench.store.exports import plain_export, read_export
-from waitbench.store.formats import FORMAT, format_of, plain_comparison, read_comparison
-from waitbench.store.plain import Plain, parse, reading
+from waitbench.model.record import Context, Record, ScenarioFacts
+from waitbench.model.run import MEASURED, Measurement, Outcome, Result
+from waitbench.model.share import Share
+from waitbench.store import exports, formats
+from waitbench.store.formats import reading
 from waitbench.system import files
 from waitbench.system.installation import called
 
 COMPARISON_NAME = "comparison.json"
+RUNS_NAME = "runs.jsonl"
 MEASURE_FIRST = f"Measure first: {called('compare')} v0.16.0 v0.16.1"
 
 _NOTHING_WITHOUT = (
     f"{COMPARISON_NAME} says which revisions, machine and settings the runs of a folder are of, so "
     "without it none of them counts. Put a copy of it back, or measure into another folder."
 )
-_RESERVED = ("comparison", "verdict")
-"""Stems of files that are no scenario's, in a folder that holds scenarios."""
+_WITHOUT_THE_LINE = "Put a copy back, or delete the line: --resume measures its round anew."
+
+
+class Comparison(Context, frozen=True, kw_only=True, tag_field="kind", tag="comparison"):
+    """The content of ``comparison.json``."""
+
+    format: int = formats.FORMAT
+    settings: dict[str, Any]
+    """What else was asked for."""
+    scenarios: tuple[ScenarioFacts, ...]
+    """All of the comparison, in its order."""
+    share: Share | None = None
+    """Which of them are measured here, where others are measured elsewhere."""
+    finished: bool = False
+    """Whether nothing more is to be measured."""
+
+    @classmethod
+    def of(
+        cls,
+        context: Context,
+        scenarios: Iterable[ScenarioFacts],
+        settings: Mapping[str, Any] | None = None,
+        share: Share | None = None,
+    ) -> "Comparison":
+        """A comparison that is about to begin."""
+        return cls(
+            **{name: getattr(context, name) for name in Context.__struct_fields__},
+            settings=dict(settings or {}),
+            scenarios=tuple(one.facts for one in scenarios),
+            share=share,
+        )
+
+    @property
+    def here(self) -> Share:
+        """Which scenarios are measured here."""
+        names = tuple(one.scenario for one in self.scenarios)
+        return self.share or Share(scenarios=names, of=names)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,216 +73,136 @@ class Contents:
     """What a results folder holds."""
 
     folder: Path
-    context: Context | None = None
-    """``None`` where nothing was compared."""
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    """What else the comparison was begun with; see ``begin``."""
-    records: Sequence[Record] = ()
-    """In the order in which the comparison began them."""
-    documents: Mapping[str, Plain] = field(default_factory=dict)
-    """The content of all other JSON files, such as a verdict, by name without the suffix."""
-    lost: Sequence[str] = ()
-    """Why some of its files cannot be read, and what to do."""
-    rebuilt: Sequence[str] = ()
-    """What was read from a journal, as the scenario's own file is damaged."""
+    comparison: Comparison
+    records: Sequence[Record]
+    """In the comparison's order."""
+    cut_off: str = ""
+    """What is said of a last line that was cut off."""
 
 
-def begin(folder: Path, context: Context, settings: Mapping[str, object] | None = None) -> None:
-    """Writes what holds for a whole comparison; ``settings`` are plain data for who reads it.
+def begin(folder: Path, comparison: Comparison, records: Iterable[Record]) -> None:
+    """Writes what holds for a whole comparison, and the runs that it has already.
 
     Raises ``HarnessError`` when the disk refuses.
     """
-    _write_json(folder / COMPARISON_NAME, plain_comparison(context, settings or {}))
+    _write(folder, comparison)
+    lines = [_line(record, run) + "\n" for record in records for run in record.results]
+    files.write_text(folder / RUNS_NAME, "".join(lines))
 
 
 def append(folder: Path, record: Record, result: Result) -> None:
-    """Keeps one run of a scenario. A later result of the same run replaces the earlier one.
+    """Adds one run of a scenario. A later result of the same run replaces the earlier one.
 
     The run is on the disk when this returns, and the cost does not depend on the runs before it.
-    Raises ``HarnessError`` when the disk refuses.
+    Raises ``HarnessError`` when the disk refuses; nothing of the run is there then.
     """
-    journal.append(_journal_path(folder, record), record, result)
+    files.append_line(folder / RUNS_NAME, _line(record, result))
 
 
 def finish(folder: Path, records: Sequence[Record]) -> None:
-    """Writes the files that people and their tools read, then removes the journals.
-
-    Raises ``HarnessError`` when the disk refuses; what was kept before is still there then.
-    """
-    for record in records:
-        _write_json(_export_path(folder, record), plain_export(record))
-        csv_files.write_samples(folder, record)
-    given = {record.scenario: record for record in records}
-    # A comparison that was resumed for some of its scenarios keeps the rows of the others.
-    all_of_them = [given.get(record.scenario, record) for record in resume(folder).records]
-    csv_files.write_runs(folder, all_of_them)
-    for record in records:
-        _journal_path(folder, record).unlink(missing_ok=True)
-
-
-def write_document(folder: Path, name: str, content: Mapping[str, object]) -> None:
-    """Writes a JSON file beside those of the scenarios; ``name`` is its kind and its file's stem.
+    """Writes the files that people and their tools read: nothing more will be measured.
 
     Raises ``HarnessError`` when the disk refuses.
     """
-    _write_json(folder / f"{name}.json", {"format": FORMAT, "kind": name, **content})
+    exports.write(folder, records)
+    found = formats.read(folder / COMPARISON_NAME, Comparison)
+    _write(folder, structs.replace(found, finished=True))
+
+
+def write_document(folder: Path, name: str, content: Mapping[str, object]) -> None:
+    """Writes another JSON file; ``name`` is its kind and its file's stem.
+
+    Raises ``HarnessError`` when the disk refuses.
+    """
+    formats.write(folder / f"{name}.json", {"format": formats.FORMAT, "kind": name, **content})
+
+
+def read_document(folder: Path, name: str) -> dict[str, Any] | None:
+    """What ``write_document`` has written, if it has. Raises ``UsageError``."""
+    path = folder / f"{name}.json"
+    return formats.read(path, dict[str, Any]) if path.exists() else None
 
 
 def read(folder: Path) -> Contents:
-    """Whatever there is in a results folder.
+    """The comparison in a folder.
 
-    Raises ``UsageError`` where there is nothing, or a file that is not one of ours.
+    Raises ``UsageError`` where there is none, it has no run yet, or a file is not one of ours.
     """
     if not files.is_folder(folder):
         raise UsageError(f"There is no folder {str(folder)!r}. {MEASURE_FIRST}")
     contents = resume(folder)
-    if not contents.records and not contents.documents:
+    if contents is None or not contents.records:
         raise UsageError(f"{str(folder)!r} holds no results. {MEASURE_FIRST}")
     return contents
 
 
-def resume(folder: Path) -> Contents:
-    """What ``read`` gives, but a comparison that has no run yet, or was not begun, is no error.
+def resume(folder: Path) -> Contents | None:
+    """The comparison in a folder, even if it has no run yet; ``None`` where none was begun.
 
     Raises ``UsageError`` for a file that is not one of ours.
     """
-    contents = salvage(folder)
-    for why in contents.lost:
-        raise UsageError(why)
-    return contents
-
-
-def salvage(folder: Path) -> Contents:
-    """What ``resume`` gives, but of files that are damaged it is only said.
-
-    Raises ``UsageError`` where the one that the others need cannot be read.
-    """
-    context, settings = _read_comparison(folder / COMPARISON_NAME)
-    # Before the files that take their place: a comparison may be finished while it is read.
-    damaged: dict[Path, UsageError] = {}
-    journalled = list(_read_journals(folder, context, damaged))
-    records, documents = _read_files(folder, context, damaged)
-    rebuilt = []
-    for newer in journalled:
-        path = _export_path(folder, newer)
-        if path in damaged and files.is_file(path):
-            rebuilt.append(
-                f"{damaged.pop(path)} Its journal is whole, and {len(newer.measurements)} "
-                "measurements are taken from there; what an earlier session measured is lost."
+    runs, has_runs = folder / RUNS_NAME, files.is_there(folder / RUNS_NAME)
+    if not files.is_there(folder / COMPARISON_NAME):
+        if has_runs:
+            raise UsageError(
+                f"There is no {COMPARISON_NAME} in {str(folder)!r}. {_NOTHING_WITHOUT}"
             )
-        older = records.get(newer.scenario)
-        records[newer.scenario] = newer if older is None else journal.joined(older, newer)
+        return None
+    comparison = _read_comparison(folder / COMPARISON_NAME)
+    context = Context(**{name: getattr(comparison, name) for name in Context.__struct_fields__})
+    records = {
+        one.scenario: Record(**structs.asdict(one), context=context)
+        for one in comparison.scenarios
+        if one.scenario in comparison.here.scenarios
+    }
+    is_cut_off = has_runs and _read_runs(runs, records)
     return Contents(
         folder=folder,
-        context=context,
-        settings=settings,
-        records=tuple(sorted(records.values(), key=_first_start)),
-        documents=documents,
-        lost=[_with_advice(error) for error in damaged.values()],
-        rebuilt=rebuilt,
+        comparison=comparison,
+        records=[one for one in records.values() if comparison.finished or one.results],
+        cut_off=f"The last line of {str(runs)!r} is cut off, and left out." if is_cut_off else "",
     )
 
 
-def of_memory(folder: Path, records: Sequence[Record]) -> Contents:
-    """What ``read`` gives of a comparison that was just finished, without reading it back."""
-    # A coarse scenario may have a topology of its own.
-    in_order = sorted(records, key=lambda record: record.coarse)
-    context = in_order[0].context if in_order else None
-    return Contents(folder=folder, context=context, records=tuple(records))
+def _write(folder: Path, comparison: Comparison) -> None:
+    plain = to_builtins(comparison, enc_hook=dict)
+    # They have a set.
+    revisions = to_builtins(comparison.revisions, enc_hook=dict, order="deterministic")
+    formats.write(folder / COMPARISON_NAME, {**plain, "revisions": revisions})
 
 
-def _with_advice(error: UsageError) -> str:
-    if isinstance(error.__cause__, UsageError):
-        return str(error)
-    return (
-        f"{error} Put a copy of it back, or move it away: then the rest can be read, and --resume "
-        "measures anew what it held."
-    )
+def _line(record: Record, result: Result) -> str:
+    return json.dumps({"scenario": record.scenario, **to_builtins(result, enc_hook=dict)})
 
 
-def _read_comparison(path: Path) -> tuple[Context | None, Mapping[str, object]]:
-    if not path.exists():
-        return None, {}
+def _read_comparison(path: Path) -> Comparison:
     try:
-        with reading(path):
-            data = parse(path.read_bytes())
-            format_of(data)
-            return read_comparison(data)
+        return formats.read(path, Comparison)
     except UsageError as error:
-        if isinstance(error.__cause__, UsageError):
+        if isinstance(error.__cause__, UsageError):  # of a later format
             raise
         raise UsageError(f"{error} {_NOTHING_WITHOUT}") from error
 
 
-def _read_files(
-    folder: Path, context: Context | None, damaged: dict[Path, UsageError]
-) -> tuple[dict[str, Record], dict[str, Plain]]:
-    """The records of a folder by scenario, and its documents by name."""
-    records, documents = {}, {}
-    for path in sorted(folder.glob("*.json")):
-        if path.name == COMPARISON_NAME:
-            continue
+def _read_runs(path: Path, records: Mapping[str, Record]) -> bool:
+    """Adds the runs of a file to their records. Returns whether its last line is cut off."""
+    with reading(path):
+        *lines, rest = formats.content_of(path).split(b"\n")
+    latest: dict[tuple[object, ...], tuple[Record, Result]] = {}
+    for number, line in enumerate(lines, 1):
         try:
-            with reading(path):
-                data = parse(path.read_bytes())
-                record = _read_record(data, context)
-            if record is None:
-                documents[path.stem] = data
-            else:
-                csv_files.add_samples(folder, record)
-                records[record.scenario] = record
+            with reading(path, number):
+                plain = json.loads(line)
+                kind: type[Result] = Measurement if plain["outcome"] == MEASURED else Outcome
+                record, result = records[plain["scenario"]], convert(plain, kind)
         except UsageError as error:
-            damaged[path] = error
-    return records, documents
-
-
-def _read_record(data: Plain, context: Context | None) -> Record | None:
-    """The record in a file; ``None`` where it holds a document."""
-    metadata = data.get("metadata")
-    if isinstance(metadata, dict) and "format" in metadata:
-        format_of(metadata)
-        return read_export(data, _needed(context))
-    format_of(data)
-    return None
-
-
-def _read_journals(
-    folder: Path, context: Context | None, damaged: dict[Path, UsageError]
-) -> Iterator[Record]:
-    for path in sorted(folder.glob(f"*{journal.SUFFIX}")):
-        try:
-            with reading(path):
-                record = journal.read(path, _needed(context))
-        except UsageError as error:
-            damaged[path] = error
-            continue
-        if record is not None:
-            yield record
-
-
-def _needed(context: Context | None) -> Context:
-    if context is None:
-        raise UsageError(f"there is no {COMPARISON_NAME} beside it. {_NOTHING_WITHOUT}")
-    return context
-
-
-def _first_start(record: Record) -> tuple[bool, str, str]:
-    """Orders scenarios by when the first run of each began; those without a run come last."""
-    starts = [run.started_at for run in record.measurements]
-    # What was not built has the time at which the whole comparison began.
-    starts += [run.started_at for run in record.outcomes if run.reason != NOT_BUILT]
-    return not starts, min(starts, default=""), record.scenario
-
-
-def _export_path(folder: Path, record: Record) -> Path:
-    # A user's own dataflow may have any name.
-    suffix = "-scenario" if record.scenario in _RESERVED else ""
-    return folder / f"{record.scenario}{suffix}.json"
-
-
-def _journal_path(folder: Path, record: Record) -> Path:
-    return folder / f"{record.scenario}{journal.SUFFIX}"
-
-
-def _write_json(path: Path, data: object) -> None:
-    files.write_text(path, json.dumps(data, indent=1))
+            raise UsageError(f"{error} {_WITHOUT_THE_LINE}") from error
+        identity = (
+            record.scenario, result.label, result.round, result.position, result.started_at
+        )  # fmt: skip
+        # Behind those that came before it, even if it replaces one of them.
+        latest.pop(identity, None)
+        latest[identity] = record, result
+    for record, result in latest.values():
+        record.add(result)
+    return bool(rest)

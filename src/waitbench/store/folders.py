@@ -3,7 +3,7 @@
 import hashlib
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime, timezone
 from itertools import count
@@ -23,35 +23,26 @@ _MOST_BYTES = 120
 """The most that a name may take, without the number behind it. File systems allow 255."""
 
 
-def utc_now() -> datetime:
-    """The time, by the system's clock."""
-    return datetime.now(timezone.utc)
-
-
 def new_folder(
-    requested: Path | None,
-    labels: Sequence[str] = (),
-    kind: str = "comparison",
-    *,
-    store: Path = RESULTS,
-    clock: Callable[[], datetime] = utc_now,
+    requested: Path | None, labels: Sequence[str] = (), *, store: Path = RESULTS
 ) -> Path:
     """An empty folder for what is about to be measured: the requested one, or a fresh one.
 
-    A fresh one is named after the time and the labels of a comparison, or the ``kind`` of anything
-    else, and ``latest`` leads to it. Raises ``UsageError`` where the requested one holds anything;
-    nothing in it is touched.
+    A fresh one is named after the time and the labels of a comparison, and ``latest`` leads to it.
+    Raises ``UsageError`` where the requested one holds anything; nothing in it is touched.
     """
     if requested is not None:
         return _claim(requested)
     latest = store / LATEST
     if latest.exists() and not latest.is_symlink():
         raise UsageError(f"{str(latest)!r} is not a link of waitbench's own: move it away.")
-    name = _name(clock(), labels if kind == "comparison" and labels else (kind,))
     with _explained(store):
         store.mkdir(parents=True, exist_ok=True)
-        folder = _create_first_free(store, name)
-        _lead_to(latest, folder)
+        folder = _create_first_free(store, _name(labels or ("comparison",)))
+        # A link is replaced: there is no moment without one.
+        link = folder.with_name(f".{LATEST}.{folder.name}")
+        link.symlink_to(folder.name)
+        link.replace(latest)
     return folder
 
 
@@ -86,28 +77,21 @@ def existing_folder(requested: Path | None, *, store: Path = RESULTS) -> Path:
 
 
 def resumed_folder(
-    requested: Path | None,
-    labels: Sequence[str] = (),
-    *,
-    store: Path = RESULTS,
-    clock: Callable[[], datetime] = utc_now,
+    requested: Path | None, labels: Sequence[str] = (), *, store: Path = RESULTS
 ) -> Path:
     """The folder of the comparison to continue: the requested one, or the latest.
 
     Where there is none, or it is empty, the comparison is a new one. Raises ``UsageError`` where it
     holds anything but a comparison of ours; nothing in it is touched.
     """
-    folder = requested
-    if folder is None:
-        latest = store / LATEST
-        if not latest.is_dir():
-            return new_folder(None, labels, store=store, clock=clock)
-        folder = latest.resolve()
+    if requested is None and not (store / LATEST).is_dir():
+        return new_folder(None, labels, store=store)
+    folder = requested or (store / LATEST).resolve()
     with _explained(folder):
         is_begun = folder.is_dir() and any(folder.iterdir())
     if not is_begun:
         return _claim(folder)
-    if comparisons.resume(folder).context is None:
+    if comparisons.resume(folder) is None:
         raise UsageError(
             f"{str(folder)!r} does not hold a comparison, so it cannot be resumed. "
             "Name another folder with --results."
@@ -124,28 +108,19 @@ def exclusive(folder: Path, cache: Cache) -> Iterator[None]:
     with removed_if_unused(folder):
         with _explained(folder):
             folder.mkdir(parents=True, exist_ok=True)
-        with _locked(folder, cache):
+        key = hashlib.sha256(os.fsencode(folder.resolve())).hexdigest()[:16]
+        try:
+            lock = FileLock(cache.lock_file(f"results-{key}")).acquire(timeout=0)
+        except Timeout as error:
+            raise UsageError(
+                f"Another comparison is writing to {str(folder)!r}. "
+                "Wait for it, or name another folder with --results."
+            ) from error
+        with lock:
+            # Nobody writes here now: these are halves of files whose writer was killed.
+            for half in folder.glob(f".*{files.HALF}"):
+                half.unlink(missing_ok=True)
             yield
-
-
-@contextmanager
-def _locked(folder: Path, cache: Cache) -> Iterator[None]:
-    key = hashlib.sha256(os.fsencode(folder.resolve())).hexdigest()[:16]
-    lock = FileLock(cache.lock_file(f"results-{key}"), timeout=0)
-    try:
-        lock.acquire()
-    except Timeout as error:
-        raise UsageError(
-            f"Another comparison is writing to {str(folder)!r}. "
-            "Wait for it, or name another folder with --results."
-        ) from error
-    try:
-        # Nobody writes here now: these are halves of files whose writer was killed.
-        for half in folder.glob(f".*{files.HALF}"):
-            half.unlink(missing_ok=True)
-        yield
-    finally:
-        lock.release()
 
 
 def _claim(folder: Path) -> Path:
@@ -166,25 +141,16 @@ def _create_first_free(store: Path, name: str) -> Path:
     """The folder of this name, or with the first suffix that is not taken."""
     for number in count(1):
         folder = store / (name if number == 1 else f"{name}-{number}")
-        try:
+        with suppress(FileExistsError):
             folder.mkdir()
-        except FileExistsError:
-            continue
-        return folder
+            return folder
     raise AssertionError  # count has no end
 
 
-def _lead_to(latest: Path, folder: Path) -> None:
-    """Makes a link lead to a folder beside it, with no moment at which there is no link."""
-    link = folder.with_name(f".{LATEST}.{folder.name}")
-    link.symlink_to(folder.name)
-    link.replace(latest)
-
-
-def _name(at: datetime, words: Sequence[str]) -> str:
-    """A name for a folder, safe on every file system, however odd the words are."""
+def _name(words: Sequence[str]) -> str:
+    """A name for a folder of now, safe on every file system, however odd the words are."""
     safe = [re.sub(r"[^\w.+]+", "-", word).strip("-.") for word in words]
-    name = "-".join([f"{at.astimezone(timezone.utc):%Y%m%dT%H%M%SZ}", *filter(None, safe)])
+    name = "-".join([f"{datetime.now(timezone.utc):%Y%m%dT%H%M%SZ}", *filter(None, safe)])
     return name.encode()[:_MOST_BYTES].decode(errors="ignore").rstrip("-.")
 
 

@@ -1,137 +1,64 @@
-"""The present format: what all files say of a comparison, its scenarios and their runs.
+"""Files of JSON, read with care: nobody knows who wrote one, or what cut it off."""
 
-``plain_…`` makes plain data, for JSON, of a record's part; ``read_…`` makes the part of plain data,
-ignores fields that it does not know, and raises ``ValueError`` where the data is not what it must
-be, as the types of the part say. docs/results.md describes the files for people.
-"""
-
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from functools import partial
-from typing import Any
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
 
 import msgspec
-from msgspec import convert, to_builtins
 
 from waitbench.model.errors import UsageError
-from waitbench.model.metrics import Metric
-from waitbench.model.record import Context, Record
-from waitbench.model.run import Measurement, Outcome, Result
-from waitbench.model.scan import ScanPoint
-from waitbench.store.plain import Plain
+from waitbench.system import files
 
-FORMAT = 2
+FORMAT = 3
 """The number that stands in every file. Readers accept every one that a release has written."""
-_MOST_OF_NAME = 200
-"""Bytes of a name to which suffixes are added; file systems allow 255."""
-
-_plain = partial(to_builtins, enc_hook=dict)
-"""Makes plain data of a record, whatever its mappings are."""
+_Kind = TypeVar("_Kind")
 
 
 class _Format(msgspec.Struct):
     format: int
 
 
-class _Comparison(msgspec.Struct):
-    """What is read of ``comparison.json`` besides the context that it holds."""
-
-    settings: dict[str, Any]
-
-
-class _Scenario(msgspec.Struct, kw_only=True):
-    """What holds for all runs of a scenario, as files have it."""
-
-    scenario: str
-    family: str
-    waits: bool
-    works: bool
-    coarse: bool = False
-    scan: ScanPoint | None = None
-    topology: str | None = None
-    """Where it has one of its own."""
-    parameters: dict[str, Any]
-    metrics: tuple[Metric, ...]
-    machine: dict[str, Any] | None = None
+@contextmanager
+def reading(path: Path, line: int | None = None) -> Iterator[None]:
+    """Turns what goes wrong while a file, or a line of it, is read into a ``UsageError``."""
+    place = repr(str(path)) if line is None else f"Line {line} of {str(path)!r}"
+    try:
+        yield
+    except UsageError as error:
+        raise UsageError(f"{place} cannot be read: {error}") from error
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        why = str(error) if isinstance(error, ValueError) else repr(error)
+        if isinstance(error, (json.JSONDecodeError, UnicodeDecodeError)):
+            why = f"it is cut off or damaged: {error}"
+        what = "a result file" if line is None else "a run"
+        raise UsageError(f"{place} is not {what} of waitbench ({why}).") from error
 
 
-def format_of(data: Plain) -> int:
-    """The format that an object names.
-
-    Raises ``UsageError`` for one that is later than ours.
-    """
-    named = convert(data, _Format).format
-    if named < FORMAT:
-        raise ValueError(f"no release has written format {named}")
-    if named > FORMAT:
-        raise UsageError(
-            f"it is of format {named}, and this version of waitbench reads formats up to {FORMAT}. "
-            "Update waitbench to read it."
-        )
-    return named
+def content_of(path: Path) -> bytes:
+    """The bytes of a file. What is none is not opened at all: a pipe would never end, or begin."""
+    if files.is_there(path) and not files.is_file(path):
+        raise ValueError("it is not a file")
+    return path.read_bytes()
 
 
-def plain_comparison(context: Context, settings: Mapping[str, object]) -> dict[str, Any]:
-    """The content of ``comparison.json``."""
-    return {
-        "format": FORMAT,
-        "kind": "comparison",
-        **_plain(context),
-        "revisions": _plain(context.revisions, order="deterministic"),
-        "settings": dict(settings),
-    }
+def read(path: Path, kind: type[_Kind]) -> _Kind:
+    """A file of our format. Raises ``UsageError`` for any other, and for a later format."""
+    with reading(path):
+        data = json.loads(content_of(path))
+        named = msgspec.convert(data, _Format).format
+        if named > FORMAT:
+            raise UsageError(
+                f"it is of format {named}, and this version of waitbench reads formats up to "
+                f"{FORMAT}. Update waitbench to read it."
+            )
+        if named < FORMAT:
+            raise ValueError(f"no release has written format {named}")
+        return msgspec.convert(data, kind)
 
 
-def read_comparison(data: Plain) -> tuple[Context, dict[str, Any]]:
-    """What holds for a whole comparison, and its settings."""
-    return convert(data, Context), convert(data, _Comparison).settings
-
-
-def plain_scenario(record: Record) -> dict[str, Any]:
-    """What holds for all runs of a scenario."""
-    return {
-        "format": FORMAT,
-        "scenario": record.scenario,
-        "family": record.family,
-        "waits": record.waits,
-        "works": record.works,
-        **({"coarse": True} if record.coarse else {}),
-        **({"scan": to_builtins(record.scan)} if record.scan else {}),
-        **({"topology": record.context.topology} if record.coarse or record.scan else {}),
-        "parameters": dict(record.parameters),
-        "metrics": [_plain_metric(metric) for metric in record.metrics],
-        **({} if record.machine is None else {"machine": dict(record.machine)}),
-    }
-
-
-def read_scenario(data: Plain, context: Context) -> Record:
-    """A record of a scenario, without its runs."""
-    read = msgspec.structs.asdict(convert(data, _Scenario))
-    topology = read.pop("topology") or context.topology
-    _require_file_name(read["scenario"])
-    return Record(**read, context=replace(context, topology=topology))
-
-
-def plain_run(result: Result, metrics: Sequence[Metric]) -> dict[str, Any]:
-    """One run, complete with its samples; of its metrics those that the scenario declares."""
-    plain: dict[str, Any] = _plain(result)
-    if isinstance(result, Measurement):
-        known = [metric.key for metric in metrics]
-        plain["metrics"] = {key: result.metrics[key] for key in known if key in result.metrics}
-    return plain
-
-
-def read_run(data: Plain) -> Result:
-    """One run: an outcome where it gives a reason, else a measurement."""
-    return convert(data, Outcome) if "reason" in data else convert(data, Measurement)
-
-
-def _require_file_name(name: str) -> None:
-    """Raises ``ValueError`` unless files named after it are visible, and in their own folder."""
-    if not name or "/" in name or not name.isprintable() or len(name.encode()) > _MOST_OF_NAME:
-        raise ValueError(f"{name[:40]!r} cannot be a file's name")
-
-
-def _plain_metric(metric: Metric) -> dict[str, Any]:
-    plain: dict[str, Any] = to_builtins(metric)
-    return plain if metric.price_s else {k: v for k, v in plain.items() if k != "price_s"}
+def write(path: Path, content: Mapping[str, Any]) -> None:
+    """Writes a file. Raises ``HarnessError`` when the disk refuses."""
+    # Not by msgspec: what was typed may not be UTF-8.
+    files.write_text(path, json.dumps(content, indent=1))

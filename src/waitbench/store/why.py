@@ -1,13 +1,13 @@
 """Where workers wait: a line a revision; and stacks as drawers of flame graphs take them."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 
 from waitbench.model.why import Why
-from waitbench.store.plain import reading
+from waitbench.store.formats import content_of, reading
 from waitbench.system import files
 from waitbench.system.streams import printable
 
@@ -41,23 +41,18 @@ def write_folded(
             files.write_text(folder / f"{scenario}.{name}.{unit}{_FOLDED}", "".join(lines))
 
 
-def paths(folder: Path, scenario: str) -> Iterator[Path]:
-    """The files that ``write`` and ``write_folded`` have made of a scenario."""
-    kept = folder / f"{scenario}{SUFFIX}"
-    if kept.exists():
-        yield kept
-        units = "|".join(_UNITS)
-        form = re.compile(rf"{re.escape(scenario)}\.[\w.+-]+\.({units}){re.escape(_FOLDED)}")
-        yield from sorted(one for one in folder.iterdir() if form.fullmatch(one.name))
+def paths(folder: Path) -> list[Path]:
+    """The files that ``write`` and ``write_folded`` have made."""
+    return sorted((*folder.glob(f"*{SUFFIX}"), *folder.glob(f"*{_FOLDED}")))
 
 
 def of(folder: Path, scenario: str) -> list[Why]:
-    """What revisions showed in a scenario; none, if nobody looked."""
+    """What revisions showed in a scenario; none, if nobody looked.
+
+    Raises ``UsageError`` where the file is not one of ours.
+    """
     path = folder / f"{scenario}{SUFFIX}"
-    return read(path) if path.exists() else []
-
-
-def read(path: Path) -> list[Why]:
-    """What a file holds. Raises ``UsageError`` where it is not one of ours."""
+    if not path.exists():
+        return []
     with reading(path):
-        return msgspec.json.Decoder(Why).decode_lines(path.read_bytes())
+        return msgspec.json.Decoder(Why).decode_lines(content_of(path))

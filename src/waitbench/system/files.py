@@ -78,12 +78,19 @@ def require_writable(path: Path) -> None:
 
 
 def append_line(path: Path, line: str) -> None:
-    """Adds a line to a file, on the disk when this returns. Raises ``HarnessError``."""
+    """Adds a line to a file, on the disk when this returns.
+
+    Raises ``HarnessError`` when the disk refuses; no part of the line is there then.
+    """
+    size = path.stat().st_size if is_file(path) else None
     try:
         with path.open("a", encoding="utf-8") as file:
             file.write(line + "\n")
             _to_disk(file)
     except OSError as error:
+        if size is not None:
+            with suppress(OSError):
+                os.truncate(path, size)
         raise HarnessError(f"{path} cannot be added to: {error.strerror}.") from error
 
 
