@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Any
 
 from waitbench.analysis.criteria import Criterion
 
@@ -37,17 +36,6 @@ class Acceptance:
         if self.is_over:
             return False
         return self.at_most is None or (low is not None and low <= 1 + self.at_most)
-
-    def as_plain(self) -> dict[str, Any]:
-        """For the result files."""
-        return {
-            "criterion": self.criterion,
-            "scenario": self.scenario,
-            "reason": self.reason,
-            "until": self.until,
-            "at_most": self.at_most,
-            "is_over": self.is_over,
-        }
 
 
 def accepting(

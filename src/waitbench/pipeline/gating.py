@@ -4,7 +4,7 @@ import math
 import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import date, datetime
 from enum import Enum
 from pathlib import Path
@@ -123,7 +123,7 @@ class Gate:
                 for criterion in self.criteria
             ],
             "left_out": list(self.left_out),
-            "accepted": [one.as_plain() for one in self.acceptances],
+            "accepted": [asdict(one) for one in self.acceptances],
             "max_rounds": self.most_rounds,
             "budget_s": self.budget_s,
             "inconclusive": "pass" if self.inconclusive_passes else "error",

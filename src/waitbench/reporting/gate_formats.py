@@ -108,7 +108,7 @@ def _plain(judgement: Judgement) -> dict[str, Any]:
 def _accepted(acceptance: Acceptance, verdict: GateVerdict) -> dict[str, Any]:
     covered = [one for one in verdict.accepted if one.accepted == acceptance]
     return {
-        **acceptance.as_plain(),
+        **asdict(acceptance),
         "judgements": [
             {"revision": one.label, "scenario": one.place, "criterion": str(one.criterion)}
             for one in covered
