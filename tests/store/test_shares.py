@@ -1,7 +1,7 @@
 """Shares that are put together, and what is refused."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +15,7 @@ from waitbench.model.errors import UsageError
 from waitbench.model.record import Context, Record
 from waitbench.model.share import Share
 from waitbench.store import comparisons, shares
-from waitbench.store.comparisons import COMPARISON_NAME
-from waitbench.store.shares import Merged
+from waitbench.store.comparisons import COMPARISON_NAME, Comparison
 
 NAMES = ("one", "two", "three")
 HERE = {"kernel": "Linux 6", "architecture": "x86_64", "fingerprint": "aaaa"}
@@ -41,8 +40,13 @@ def whole(tmp_path: Path) -> Path:
     return folder
 
 
-def merged(*folders: Path) -> Merged:
+def merged(*folders: Path) -> tuple[Comparison, Sequence[Record]]:
     return shares.merge([shares.read(folder) for folder in folders])
+
+
+def write_merged(to: Path, *folders: Path) -> None:
+    to.mkdir()
+    shares.write(to, *merged(*folders), folders)
 
 
 def change(folder: Path, edited: Callable[[dict[str, Any]], object]) -> None:
@@ -57,8 +61,7 @@ def test_merged_shares_are_byte_for_byte_what_one_machine_wrote(
 ) -> None:
     folders = part(whole, number)
     together = tmp_path / "together"
-    together.mkdir()
-    shares.write(merged(*reversed(folders)), together)
+    write_merged(together, *reversed(folders))
     assert scenario_files(together, NAMES) == scenario_files(whole, NAMES)
     for name in (COMPARISON_NAME, "runs.csv", "runs.jsonl"):
         assert (together / name).read_bytes() == (whole / name).read_bytes()
@@ -68,8 +71,7 @@ def test_a_record_of_another_machine_says_so(whole: Path, tmp_path: Path) -> Non
     one, two = part(whole, 2)
     change(two, lambda content: content.update(machine=THERE, started_at="2025"))
     together = tmp_path / "together"
-    together.mkdir()
-    shares.write(merged(one, two), together)
+    write_merged(together, one, two)
     contents = comparisons.read(together)
     assert (contents.comparison.machine, contents.comparison.started_at) == (HERE, "2025")
     found = {one.scenario: (one.machine, one.measured_on) for one in contents.records}
@@ -83,7 +85,7 @@ def test_a_revision_that_one_machine_could_not_set_up_is_known_from_the_others(
 ) -> None:
     one, two = part(whole, 2)
     change(one, lambda content: content["revisions"][1].update(environment=None))
-    assert all(revision.facts is not None for revision in merged(one, two).context.revisions)
+    assert all(revision.facts is not None for revision in merged(one, two)[0].revisions)
 
 
 def test_what_the_first_share_does_not_know_is_compared_among_the_others(whole: Path) -> None:

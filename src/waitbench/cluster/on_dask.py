@@ -145,20 +145,21 @@ def _conclude(
     comparing: Comparing, valid: ValidRequest, specs: Sequence[EnvironmentSpec], folder: Path
 ) -> ExitCode:
     """Merges the shares into the folder, and says what the comparison means."""
-    merged = shares.merge([shares.read(one) for one in (folder / SHARES).glob("*[0-9]")])
+    measured = [*(folder / SHARES).glob("*[0-9]")]
+    whole, records = shares.merge([shares.read(one) for one in measured])
     # As a comparison on this machine would have recorded it: there, what was built is a file.
     facts = [
         one.facts and replace(one.facts, compiler=spec.compiler or one.facts.compiler)
-        for one, spec in zip(merged.context.revisions, specs, strict=True)
+        for one, spec in zip(whole.revisions, specs, strict=True)
     ]
-    context = structs.replace(
-        merged.context,
+    whole = structs.replace(
+        whole,
         argv=valid.argv,
         mixed_origins=origins.is_mixed(specs),
         revisions=tuple(map(contestant, specs, facts)),
     )
-    records = [structs.replace(record, context=context) for record in merged.records]
-    shares.write(replace(merged, context=context, records=records), folder)
+    records = [structs.replace(record, context=whole.context) for record in records]
+    shares.write(folder, whole, records, measured)
     shutil.rmtree(folder / SHARES)
     concluding = comparing.concluding(valid)
     for record in records:

@@ -74,16 +74,16 @@ class Merging:
         Raises ``UsageError`` where they are not all shares of one comparison; nothing is created
         then.
         """
-        found = shares.merge([shares.read(folder) for folder in named])
-        gate = Gate.read_settings(found.settings, found.records)
+        whole, records = shares.merge([shares.read(folder) for folder in named])
+        gate = Gate.read_settings(whole.settings, records)
         gate.validate()
         if self.html is not None:
             files.require_writable(self.html)
-        names = tuple(record.scenario for record in found.records)
+        names = tuple(record.scenario for record in records)
         with folders.removed_if_unused(self.results):
-            folder = folders.new_folder(self.results, found.context.labels, store=self.store)
+            folder = folders.new_folder(self.results, whole.labels, store=self.store)
             with folders.exclusive(folder, Cache()):
-                shares.write(found, folder)
+                shares.write(folder, whole, records, named)
                 shown = {name: kept_tables(folder, name) for name in names}
                 concluding = Concluding(
                     gate=gate,
@@ -91,9 +91,9 @@ class Merging:
                     plot=self.plot,
                     output=self.output,
                 )
-                for record in found.records:
+                for record in records:
                     concluding.sum_up(record, shown[record.scenario])
-                code = concluding.conclude(found.records, folder)
+                code = concluding.conclude(records, folder)
                 if self.html is not None:
                     paging.write(self.html, [folder], newest=0, units=self.output.units)
         return code

@@ -62,6 +62,11 @@ class Comparison(Context, frozen=True, kw_only=True, tag_field="kind", tag="comp
         )
 
     @property
+    def context(self) -> Context:
+        """What each of its records knows of it."""
+        return Context(**{name: getattr(self, name) for name in Context.__struct_fields__})
+
+    @property
     def here(self) -> Share:
         """Which scenarios are measured here."""
         names = tuple(one.scenario for one in self.scenarios)
@@ -149,7 +154,7 @@ def resume(folder: Path) -> Contents | None:
             )
         return None
     comparison = _read_comparison(folder / COMPARISON_NAME)
-    context = Context(**{name: getattr(comparison, name) for name in Context.__struct_fields__})
+    context = comparison.context
     records = {
         one.scenario: Record(**structs.asdict(one), context=context)
         for one in comparison.scenarios

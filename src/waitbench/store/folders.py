@@ -66,14 +66,12 @@ def removed_if_unused(folder: Path | None) -> Iterator[None]:
 
 def existing_folder(requested: Path | None, *, store: Path = RESULTS) -> Path:
     """The folder to read from: the requested one, or the latest. Raises ``UsageError``."""
-    if requested is not None:
-        if not files.is_folder(requested):
-            raise UsageError(f"There is no folder {str(requested)!r}. {MEASURE_FIRST}")
-        return requested
-    latest = store / LATEST
-    if not latest.is_dir():
+    folder = requested or _latest(store)
+    if folder is None:
         raise UsageError(f"There are no results yet. {MEASURE_FIRST}")
-    return latest.resolve()
+    if not files.is_folder(folder):
+        raise UsageError(f"There is no folder {str(folder)!r}. {MEASURE_FIRST}")
+    return folder
 
 
 def resumed_folder(
@@ -84,9 +82,9 @@ def resumed_folder(
     Where there is none, or it is empty, the comparison is a new one. Raises ``UsageError`` where it
     holds anything but a comparison of ours; nothing in it is touched.
     """
-    if requested is None and not (store / LATEST).is_dir():
+    folder = requested or _latest(store)
+    if folder is None:
         return new_folder(None, labels, store=store)
-    folder = requested or (store / LATEST).resolve()
     with _explained(folder):
         is_begun = folder.is_dir() and any(folder.iterdir())
     if not is_begun:
@@ -121,6 +119,11 @@ def exclusive(folder: Path, cache: Cache) -> Iterator[None]:
             for half in folder.glob(f".*{files.HALF}"):
                 half.unlink(missing_ok=True)
             yield
+
+
+def _latest(store: Path) -> Path | None:
+    latest = store / LATEST
+    return latest.resolve() if latest.is_dir() else None
 
 
 def _claim(folder: Path) -> Path:

@@ -5,8 +5,7 @@ Only whole scenarios are put together, each as one machine measured it; no figur
 
 import shutil
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,18 +18,6 @@ from waitbench.model.share import Share
 from waitbench.store import comparisons, why
 from waitbench.store.comparisons import Comparison, Contents
 from waitbench.system import files
-
-
-@dataclass(frozen=True, kw_only=True)
-class Merged:
-    """One comparison out of several folders."""
-
-    context: Context
-    settings: Mapping[str, Any]
-    records: Sequence[Record]
-    """In the comparison's order."""
-    extra_files: Sequence[Path]
-    """Files of its scenarios that no record holds."""
 
 
 def read(folder: Path) -> Contents:
@@ -46,8 +33,8 @@ def read(folder: Path) -> Contents:
     return contents
 
 
-def merge(shares: Sequence[Contents]) -> Merged:
-    """The comparison of which these are all shares.
+def merge(shares: Sequence[Contents]) -> tuple[Comparison, Sequence[Record]]:
+    """The comparison of which these are all shares, and its records.
 
     Raises ``UsageError`` where they are not of one comparison, one of them is missing, or two have
     a scenario in common.
@@ -60,28 +47,28 @@ def merge(shares: Sequence[Contents]) -> Merged:
         _require_alike(in_order[0], one, revisions)
     _require_whole([one.here for one in found])
     context = structs.replace(
-        in_order[0].records[0].context,
+        found[0].context,
         revisions=revisions,
         started_at=min(one.started_at for one in found),
         argv=_without_shard(found[0].argv),
     )
-    records = {
+    by_name = {
         record.scenario: _as_of(context, record) for one in in_order for record in one.records
     }
-    return Merged(
-        context=context,
-        settings=found[0].settings,
-        records=[records[name] for name in found[0].here.of],
-        extra_files=[path for one in in_order for path in why.paths(one.folder)],
-    )
+    records = [by_name[name] for name in found[0].here.of]
+    return Comparison.of(context, records, found[0].settings), records
 
 
-def write(merged: Merged, folder: Path) -> None:
-    """Writes a comparison as if it had been measured in this folder. Raises ``HarnessError``."""
-    whole = Comparison.of(merged.context, merged.records, merged.settings)
-    comparisons.begin(folder, whole, merged.records)
-    comparisons.finish(folder, merged.records)
-    for path in merged.extra_files:
+def write(
+    folder: Path, whole: Comparison, records: Sequence[Record], shares: Iterable[Path]
+) -> None:
+    """Writes a comparison as if it had been measured in this folder, and what shares have besides.
+
+    Raises ``HarnessError``.
+    """
+    comparisons.begin(folder, whole, records)
+    comparisons.finish(folder, records)
+    for path in (path for share in shares for path in why.paths(share)):
         files.write_with(folder / path.name, partial(shutil.copyfile, path))
 
 
