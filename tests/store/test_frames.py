@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 
 import waitbench
+from tests.records import measurement, times
 from tests.store.keeping import finish, recorded
 from waitbench.store import comparisons
 from waitbench.system.places import ROOT
@@ -38,3 +39,13 @@ def test_where_there_are_no_results_is_a_value_error(tmp_path: Path) -> None:
     for folder in (tmp_path, tmp_path / "none"):
         with pytest.raises(ValueError, match="Measure first"):
             waitbench.read(folder)
+
+
+def test_whole_numbers_stay_whole_where_a_run_has_none(tmp_path: Path) -> None:
+    record = recorded()
+    record.add(measurement("a", 3, {**times(1.5, 1, 1), "wakeups": 7}))
+    finish(tmp_path, record)
+    runs = waitbench.read(tmp_path).runs
+    assert (runs["wakeups"].dtype, runs["time_wall_clock"].dtype) == ("Int64", "float64")
+    assert runs["wakeups"].dropna().tolist() == [7]
+    assert ",7," in (tmp_path / "runs.csv").read_text()

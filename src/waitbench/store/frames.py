@@ -35,7 +35,7 @@ def frame(records: Sequence[Record]) -> pd.DataFrame:
         for run in sorted(record.results, key=lambda run: (run.round, run.position))
     ]
     # Missing values would make fractions of whole numbers.
-    whole = [key for key in keys if all(isinstance(row.get(key, 0), int) for row in rows)]
+    whole = [key for key in keys if {type(row[key]) for row in rows if key in row} == {int}]
     table = pd.DataFrame(rows, columns=[*_COLUMNS, *keys])
     return table.astype(dict.fromkeys(whole, "Int64"))
 
