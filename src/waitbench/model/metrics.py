@@ -19,8 +19,6 @@ Count = Annotated[int, Meta(ge=-_MOST, le=_MOST)]
 Finite = Annotated[float, Meta(ge=-_MOST, le=_MOST)]
 Quantity = Count | Finite
 """A number, as files may have it: finite; a whole one stays whole."""
-Positive = Annotated[float, Meta(ge=1e-9, le=_MOST)]
-"""A number that others are divided by."""
 
 
 OWN = "own_"
