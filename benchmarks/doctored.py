@@ -4,7 +4,7 @@ r"""How often the gate finds a real regression of what waiting costs: bytewax do
         [--processes 1] [--results FOLDER] [-- OPTIONS OF compare.sh]
     .bench/venv/bin/python benchmarks/doctored.py WHEEL --kind wakeups --rise 0.10 [...]
 
-WHEEL is a real bytewax wheel of 0.18 or later, such as one in .bench/wheels/. A copy is made with
+WHEEL is a real bytewax wheel of 0.18 or later, as ``pip download`` fetches one. A copy is made with
 benchmarks/load.py in it, and each trial is one ``./compare.sh base=WHEEL new=COPY --gate`` with
 what follows ``--``; other criteria behind ``--`` take the place of ``--gate``.
 

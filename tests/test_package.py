@@ -181,8 +181,7 @@ def chosen() -> list[Requirement]:
 
 def test_what_the_wheel_needs_is_what_a_clone_locks() -> None:
     needed = {one.name: one for one in map(Requirement, PROJECT["dependencies"])}
-    # Every virtualenv of a clone has pip; one that uv or pipx makes does not.
-    assert set(needed) - {one.name for one in chosen()} == {"pip"}
+    assert set(needed) == {one.name for one in chosen()}
     for one in chosen():
         (pin,) = one.specifier
         assert needed[one.name].specifier.contains(pin.version), one

@@ -1,16 +1,18 @@
 """What may lie between two revisions, and why there may be nothing to search."""
 
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from packaging.specifiers import SpecifierSet
 
 from tests import standin
 from tests.histories import Upstream, at, release
 from tests.repositories import everywhere
 from waitbench import engines
+from waitbench.engines.base import Engine
+from waitbench.environments import index
 from waitbench.environments.candidates import Candidates
-from waitbench.environments.index import Index
 from waitbench.environments.repository import Repository
 from waitbench.model.environment import Interpreter
 from waitbench.model.errors import UsageError
@@ -20,15 +22,20 @@ from waitbench.system.places import Cache
 PYTHON = Interpreter("/python", "3.11.7")
 
 
-@dataclass(frozen=True)
-class FakeIndex(Index):
+RELEASES = ("0.11.0", "0.10.0", "0.2.1", "0.2.0", "0.2.0rc1", "0.1.0")
+
+
+@pytest.fixture(autouse=True)
+def listed(monkeypatch: pytest.MonkeyPatch) -> None:
     """An index with given releases."""
 
-    versions: tuple[str, ...] = ("0.1.0", "0.2.0rc1", "0.2.0", "0.2.1", "0.10.0", "0.11.0")
-
-    def releases(self, python: Interpreter, *, prereleases: bool = False) -> tuple[str, ...]:
+    def releases(
+        _engine: Engine, python: Interpreter, within: str, *, prereleases: bool
+    ) -> Iterator[str]:
         assert python == PYTHON
-        return tuple(one for one in self.versions if prereleases or "rc" not in one)
+        return iter(SpecifierSet(within, prereleases=prereleases).filter(RELEASES))
+
+    monkeypatch.setattr(index, "releases", releases)
 
 
 @pytest.fixture(scope="module")
@@ -54,8 +61,7 @@ def upstream(tmp_path_factory: pytest.TempPathFactory) -> Upstream:
 
 
 def versions(upstream: Upstream, good: Revision, bad: Revision) -> list[str]:
-    index = FakeIndex("stand-in", Cache(upstream.folder.parent / "cache"))
-    points = upstream.candidates().releases(good, bad, index, PYTHON).points
+    points = upstream.candidates().releases(good, bad, PYTHON).points
     assert [points[0].source, points[-1].source] == [good.source, bad.source]
     return [point.source.identity for point in points[1:-1]]
 

@@ -1,207 +1,154 @@
-"""What the package index says of a wheel, and what is only a page that says nothing."""
+"""What the package index has for a Python, and when it does not say."""
 
+import functools
 import http.server
-import io
-import sys
 import tarfile
 import threading
-import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests import standin
 from waitbench.engines.base import ARCHIVE, WHEEL
-from waitbench.environments.index import Index
+from waitbench.environments import index
 from waitbench.model.environment import Interpreter
 from waitbench.model.errors import HarnessError
-from waitbench.system.places import Cache
 
 pytestmark = pytest.mark.integration
 
-PYTHON = Interpreter("/usr/bin/python3", "3.11.7")
-A_FILE = (
-    '<a href="/files/stream-0.1.0-cp38-cp38-win_amd64.whl">stream-0.1.0-cp38-cp38-win_amd64.whl</a>'
-)
-PORTAL = "<html><body>Please log in.</body></html>"
+PYTHONS = [Interpreter("", f"3.{minor}.0") for minor in (10, 11, 12)]
+ENGINE = standin.StandIn()
 
 
-class Answering(http.server.ThreadingHTTPServer):
-    """An index that gives everybody the same answer."""
+class WithArchives(standin.StandIn):
+    """An engine whose releases may be built here."""
 
-    answer: tuple[int, str] = (200, "")
-    archive: bytes | None = None
-    """The one file that it gives instead, whatever its name."""
+    files = (WHEEL, ARCHIVE)
 
 
-class Handler(http.server.BaseHTTPRequestHandler):
+@pytest.fixture(autouse=True)
+def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is set by the user, and uv keeps nothing."""
+    for name in ("PIP_FIND_LINKS", "PIP_EXTRA_INDEX_URL", "PIP_INDEX_URL"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
+    monkeypatch.setenv("PIP_RETRIES", "0")
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path / "uv"))
+
+
+@pytest.fixture
+def links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder that is all there is of an index."""
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "links"))
+    return tmp_path / "links"
+
+
+def release(folder: Path, version: str, tag: str = "py3-none-any") -> Path:
+    """Puts a wheel of the stand-in into a folder."""
+    wheel = standin.write_wheel(folder, version=version)
+    return wheel.rename(folder / f"stand_in-{version}-{tag}.whl")
+
+
+def archive(folder: Path, version: str) -> None:
+    """Puts a source archive into a folder."""
+    project = f'[project]\nname = "stand-in"\nversion = "{version}"\n'
+    source = folder / "pyproject.toml"
+    source.write_text(project)
+    with tarfile.open(folder / f"stand_in-{version}.tar.gz", "w:gz") as packed:
+        packed.add(source, f"stand_in-{version}/pyproject.toml")
+    source.unlink()
+
+
+def test_a_release_is_there_for_the_pythons_that_its_wheels_are_for(links: Path) -> None:
+    for tag in ("cp310-none-any", "cp311-none-any", "cp312-none-win_amd64"):
+        release(links, "0.1.0", tag)
+    assert [index.has(ENGINE, "0.1.0", python) for python in PYTHONS] == [True, True, False]
+    assert not index.has(ENGINE, "0.2.0", PYTHONS[0])
+
+
+def test_a_source_archive_is_taken_only_of_an_engine_that_may_be_built_from_it(
+    links: Path,
+) -> None:
+    release(links, "0.1.0", "cp310-none-any")
+    archive(links, "0.1.0")
+    assert [index.has(ENGINE, "0.1.0", python) for python in PYTHONS] == [True, False, False]
+    assert all(index.has(WithArchives(), "0.1.0", python) for python in PYTHONS)
+
+
+def test_releases_are_those_for_a_python_the_newest_first(links: Path) -> None:
+    for version in ("0.10.0", "0.2.0", "0.3.0rc1", "0.11.0.post1"):
+        release(links, version)
+    release(links, "0.4.0", "cp38-none-any")
+    listed = functools.partial(index.releases, ENGINE, PYTHONS[1])
+    assert [*listed()] == ["0.11.0.post1", "0.10.0", "0.2.0"]
+    assert [*listed(">=0.2.0,!=0.2.0,<=0.10.0,!=0.10.0", prereleases=True)] == ["0.3.0rc1"]
+
+
+class Refusing(http.server.BaseHTTPRequestHandler):
+    code = 503
+
     def do_GET(self) -> None:
-        assert isinstance(self.server, Answering)
-        code, text = self.server.answer
-        content, kind = text.encode(), "text/html"
-        if self.server.archive is not None and self.path.startswith("/files/"):
-            content, kind = self.server.archive, "application/gzip"
-        self.send_response(code)
-        self.send_header("Content-Type", kind)
+        self.send_response(self.code)
         self.end_headers()
-        self.wfile.write(content)
 
     def log_message(self, *_arguments: object) -> None:
         pass
 
 
-@pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Answering]:
-    with Answering(("127.0.0.1", 0), Handler) as up:
-        threading.Thread(target=up.serve_forever, daemon=True).start()
-        for name in ("PIP_FIND_LINKS", "PIP_EXTRA_INDEX_URL"):
-            monkeypatch.delenv(name, raising=False)
-        monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
-        monkeypatch.setenv("PIP_RETRIES", "0")
-        monkeypatch.setenv("PIP_INDEX_URL", f"http://127.0.0.1:{up.server_port}/simple")
-        monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-        yield up
-        up.shutdown()
+class Forbidding(Refusing):
+    code = 403
 
 
-def test_that_there_is_no_wheel_is_remembered_where_the_index_names_others(
-    server: Answering, cache: Cache
+class Asking(Refusing):
+    code = 401
+
+
+def served(handler: object, monkeypatch: pytest.MonkeyPatch) -> http.server.ThreadingHTTPServer:
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)  # type: ignore[arg-type]
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    monkeypatch.setenv("PIP_INDEX_URL", f"http://127.0.0.1:{server.server_port}/simple")
+    return server
+
+
+@pytest.mark.parametrize("handler", [Refusing, Forbidding, Asking])
+def test_an_index_that_does_not_answer_is_not_one_without_the_release(
+    handler: type[Refusing], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    server.answer = (200, f"<html><body>{A_FILE}</body></html>")
-    assert Index("stream", cache).wheel("0.1.0", PYTHON) is None
-    assert list(cache.folder("wheels").glob("*.absent"))
+    with served(handler, monkeypatch) as server:
+        with pytest.raises(HarnessError, match="The package index does not answer for stand-in"):
+            index.has(ENGINE, "0.1.0", PYTHONS[0])
+        with pytest.raises(HarnessError, match="does not answer"):
+            next(index.releases(ENGINE, PYTHONS[0]))
+        server.shutdown()
 
 
-@pytest.mark.parametrize("answer", [(503, "busy"), (403, "no"), (200, PORTAL), (200, "")])
-def test_what_is_no_answer_is_an_error_and_is_not_remembered(
-    answer: tuple[int, str], server: Answering, cache: Cache
+class Serving(http.server.SimpleHTTPRequestHandler):
+    def end_headers(self) -> None:
+        self.send_header("Cache-Control", "no-cache")
+        super().end_headers()
+
+    def log_message(self, *_arguments: object) -> None:
+        pass
+
+
+def test_what_an_index_says_of_its_files_holds_also_when_it_is_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    server.answer = answer
-    with pytest.raises(HarnessError, match="does not answer for stream"):
-        Index("stream", cache).wheel("0.1.0", PYTHON)
-    assert not list(cache.folder("wheels").iterdir())
-
-
-def test_a_wheel_that_has_not_the_hash_that_the_index_names_is_not_taken(
-    server: Answering, cache: Cache
-) -> None:
-    wheel = "stream-0.1.0-py3-none-any.whl"
-    server.answer = (200, f'<html><a href="/files/{wheel}#sha256={"0" * 64}">{wheel}</a></html>')
-    with pytest.raises(HarnessError, match="DO NOT MATCH THE HASHES"):
-        Index("stream", cache).wheel("0.1.0", PYTHON)
-    assert not list(cache.folder("wheels").iterdir())
-
-
-RELEASES = (
-    *(f"stream-{version}-py3-none-any.whl" for version in ("0.10.0", "0.2.0", "0.3.0rc1")),
-    "stream-0.4.0-cp38-cp38-win_amd64.whl",
-    "stream-0.5.0.tar.gz",
-)
-
-
-def page(*more: str) -> str:
-    links = [f'<a href="/files/{name}">{name}</a>' for name in RELEASES]
-    return f"<!DOCTYPE html><html><body>{''.join([*links, *more])}</body></html>"
-
-
-def test_releases_are_those_with_a_wheel_that_fits_and_are_not_yanked_by_version(
-    server: Answering, cache: Cache
-) -> None:
-    yanked = "stream-0.6.0-py3-none-any.whl"
-    server.answer = (200, page(f'<a data-yanked="bad" href="/files/{yanked}">{yanked}</a>'))
-    index = Index("stream", cache)
-    assert index.releases(PYTHON) == ("0.2.0", "0.10.0")
-    assert index.releases(PYTHON, prereleases=True) == ("0.2.0", "0.3.0rc1", "0.10.0")
-
-
-@pytest.mark.parametrize("answer", [(503, "busy"), (200, PORTAL)])
-def test_releases_are_not_told_by_an_index_that_does_not_answer(
-    answer: tuple[int, str],
-    server: Answering,
-    cache: Cache,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    server.answer = answer
-    with pytest.raises(HarnessError, match="does not answer for stream"):
-        Index("stream", cache).releases(PYTHON)
-    if answer[0] != 200:
-        # Some, had from elsewhere, are not all.
-        (tmp_path / "stream-0.2.0-py3-none-any.whl").touch()
-        monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
-        with pytest.raises(HarnessError, match="does not answer for stream"):
-            Index("stream", cache).releases(PYTHON)
-
-
-HERE = Interpreter(sys.executable, ".".join(map(str, sys.version_info[:3])))
-BACKEND = """\
-import zipfile
-
-def build_wheel(folder, *_settings):
-    name = "stream-0.5.0-py3-none-any.whl"
-    info = "stream-0.5.0.dist-info/"
-    with zipfile.ZipFile(folder + "/" + name, "w") as wheel:
-        metadata = "Metadata-Version: 2.1\\nName: stream\\nVersion: 0.5.0\\n"
-        wheel.writestr(info + "METADATA", metadata)
-        wheel.writestr(info + "WHEEL", "Wheel-Version: 1.0\\nTag: py3-none-any\\n")
-        wheel.writestr(info + "RECORD", "")
-    return name
-"""
-
-
-def archive(backend: str, python: str = ">=3.9") -> bytes:
-    """A source archive that builds itself, and needs nothing for that."""
-    project = (
-        f'[project]\nname = "stream"\nversion = "0.5.0"\nrequires-python = "{python}"\n'
-        '[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n'
+    folder = tmp_path / "pages" / "simple" / "stand-in"
+    said = {"0.1.0": "", "0.2.0": 'data-yanked="bad"', "0.3.0": 'data-requires-python="&gt;=3.11"'}
+    names = {version: release(folder, version).name for version in said}
+    (folder / "index.html").write_text(
+        "".join(f'<a {said[v]} href="{name}">{name}</a>' for v, name in names.items())
     )
-    info = f"Metadata-Version: 2.1\nName: stream\nVersion: 0.5.0\nRequires-Python: {python}\n"
-    files = {"pyproject.toml": project, "backend.py": backend, "PKG-INFO": info}
-    packed = io.BytesIO()
-    with tarfile.open(fileobj=packed, mode="w:gz") as tar:
-        for name, text in files.items():
-            member = tarfile.TarInfo(f"stream-0.5.0/{name}")
-            member.size, member.mtime = len(text), int(time.time())
-            tar.addfile(member, io.BytesIO(text.encode()))
-    return packed.getvalue()
-
-
-def test_a_wheel_is_made_from_the_source_archive_and_kept(server: Answering, cache: Cache) -> None:
-    server.answer, server.archive = (200, page()), archive(BACKEND)
-    index = Index("stream", cache, files=(ARCHIVE,))
-    wheel = index.wheel("0.5.0", HERE)
-    assert wheel is not None
-    assert wheel.name == "stream-0.5.0-py3-none-any.whl"
-    server.answer = (503, "busy")
-    assert index.wheel("0.5.0", HERE) == wheel
-
-
-def test_a_source_archive_that_does_not_become_a_wheel_is_an_error_with_the_reason(
-    server: Answering, cache: Cache
-) -> None:
-    server.answer = (200, page())
-    server.archive = archive("def build_wheel(*_): raise RuntimeError('on purpose')")
-    with pytest.raises(HarnessError, match=r"(?s)does not become a wheel.*on purpose"):
-        Index("stream", cache, files=(ARCHIVE,)).wheel("0.5.0", HERE)
-    assert not list(cache.folder("wheels").iterdir())
-
-
-def test_a_source_archive_stands_in_for_a_wheel_that_is_not_there(
-    server: Answering, cache: Cache
-) -> None:
-    server.answer, server.archive = (200, page()), archive(BACKEND)
-    index = Index("stream", cache, files=(WHEEL, ARCHIVE))
-    assert index.releases(HERE) == ("0.2.0", "0.5.0", "0.10.0")
-    wheel = index.wheel("0.5.0", HERE)
-    assert wheel is not None
-    assert wheel.name == "stream-0.5.0-py3-none-any.whl"
-    assert index.wheel("0.4.0", HERE) is None
-    assert Index("stream", cache).wheel("0.5.0", HERE) == wheel, "one that was made is one"
-
-
-def test_a_package_that_the_index_does_not_have_is_not_remembered(
-    server: Answering, cache: Cache
-) -> None:
-    server.answer = (404, "not found")
-    assert Index("stream", cache).wheel("0.1.0", PYTHON) is None
-    assert not list(cache.folder("wheels").iterdir())
+    handler = functools.partial(Serving, directory=str(tmp_path / "pages"))
+    with served(handler, monkeypatch) as server:
+        assert [*index.releases(ENGINE, PYTHONS[0])] == ["0.1.0"]
+        assert [*index.releases(ENGINE, PYTHONS[1])] == ["0.3.0", "0.1.0"]
+        server.shutdown()
+    with pytest.raises(HarnessError, match="does not answer"):
+        index.has(ENGINE, "0.1.0", PYTHONS[0])
+    assert index.has(ENGINE, "0.1.0", PYTHONS[0], offline=True)
+    assert not index.has(ENGINE, "0.3.0", PYTHONS[0], offline=True)
+    assert index.has(ENGINE, "0.3.0", PYTHONS[1], offline=True)

@@ -1,5 +1,6 @@
 """Packages as they are named and as they are made, installed for real."""
 
+import os
 import platform
 import sys
 import tarfile
@@ -143,6 +144,16 @@ def test_a_compiled_program_is_among_the_compiled_parts(tmp_path: Path, cache: C
     assert facts("tool", changed, cache, "module = 'a'\n").extensions != found.extensions
 
 
+def test_all_modules_are_compiled_before_the_first_run_as_far_as_they_can_be(
+    tmp_path: Path, cache: Cache
+) -> None:
+    files = {"tool/__init__.py": "", "tool/late.py": "", "tool/python2.py": "print 'no'\n"}
+    environment = made("tool", wheel(tmp_path, "tool", files), cache)
+    assert isinstance(environment, Environment), environment
+    compiled = environment.folder.glob("lib/python*/site-packages/tool/__pycache__/*.pyc")
+    assert {path.name.partition(".")[0] for path in compiled} == {"__init__", "late"}
+
+
 def test_what_none_of_its_modules_can_be_imported_of_is_not_built(
     tmp_path: Path, cache: Cache
 ) -> None:
@@ -188,10 +199,8 @@ def test_a_package_beside_it_that_is_not_for_this_python_is_said_with_what_names
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
     path = wheel(tmp_path / "own", "server", {"server/__init__.py": ""})
     error = made("server", path, cache, "with = ['Old_One==1.0']\n")
-    assert str(error).splitlines()[0] == (
-        f"old-one has no wheel for Python {HERE.minor_text} and could not be built: name another "
-        "Python with --python."
-    )
+    assert "Failed to build `old-one==1.0`" in str(error).splitlines()[0]
+    assert str(error).endswith(f"That was Python {HERE.minor_text}: --python names another.")
     assert str(cache.root / "logs") in str(error)
 
 
@@ -202,3 +211,38 @@ def test_what_cannot_be_imported_is_said_with_the_python_that_tried(
     error = made("old", wheel(tmp_path, "old", {"old/__init__.py": module}), cache)
     assert "ImportError: cannot import name 'Iterable'" in str(error).splitlines()[0]
     assert f"Python {HERE.minor_text}: --python names another" in str(error)
+
+
+@pytest.mark.parametrize(
+    ("asked", "version"),
+    [
+        ("", "1.0"),
+        ("Requires-Dist: beside_it\n", "1.0"),
+        ("Requires-Dist: Beside.It>=1.5\n", "2.0"),
+        ("Requires-Dist: beside-it>=1.5; python_version < '3'\n", "1.0"),
+        ("Provides-Extra: more\nRequires-Dist: beside-it>=1.5; extra == 'more'\n", "1.0"),
+    ],
+)
+def test_a_pin_gives_way_only_to_what_the_revision_cannot_be_without(
+    asked: str, version: str, tmp_path: Path, cache: Cache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    links = tmp_path / "links"
+    for number in ("1.0", "2.0", "3.0a1"):
+        wheel(links, "Beside-It", {"beside_it.py": ""}, number)
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(links))
+    path = wheel(tmp_path / "own", "server", {"server/__init__.py": ""}, more=asked)
+    found = facts("server", path, cache, "with = ['BESIDE_it==1.0']\n")
+    assert found.requirements == (f"beside-it=={version}", "server==1.0")
+
+
+def test_what_a_wheel_was_under_the_same_name_is_not_installed_again(
+    tmp_path: Path, cache: Cache
+) -> None:
+    sizes, digests = set(), set()
+    for text in ("one", "two"):
+        path = wheel(tmp_path, "server", {"server/__init__.py": f"NAME = '{text}'\n"})
+        os.utime(path, (0, 0))
+        sizes.add(path.stat().st_size)
+        digests.add(facts("server", path, cache).package_sha256)
+    assert (len(sizes), len(digests)) == (1, 2)

@@ -1,10 +1,19 @@
-"""The Pythons of this machine."""
+"""The Pythons of this machine, and one that is fetched."""
 
 import json
+import platform
+import sys
+import tarfile
 from pathlib import Path
 
+import pytest
+
 from waitbench.environments import interpreters
+from waitbench.model.errors import UsageError
 from waitbench.system.places import Cache
+
+VERSION = platform.python_version()
+LEFT_OUT = {"test", "site-packages", "idlelib", "tkinter", "ensurepip", "__pycache__"}
 
 
 def test_this_machines_interpreters_are_found_without_shims(cache: Cache) -> None:
@@ -16,11 +25,83 @@ def test_this_machines_interpreters_are_found_without_shims(cache: Cache) -> Non
     assert [p.minor for p in found] == sorted({p.minor for p in found}, reverse=True)
 
 
-def test_what_was_learnt_of_them_is_kept_and_may_be_lost(cache: Cache) -> None:
-    answers = cache.folder("") / "interpreters.json"
-    found = interpreters.installed(cache)
-    assert {python.executable for python in found} <= {
-        known["executable"] for known in json.loads(answers.read_text()).values() if known
-    }
-    answers.write_text("garbage")
-    assert interpreters.installed(cache) == found
+def test_one_of_a_version_manager_is_found_though_it_is_not_on_path(
+    cache: Cache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("PYENV_ROOT", str(tmp_path / "pyenv"))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert interpreters.installed(cache) == ()
+    program = tmp_path / "pyenv" / "versions" / "mine" / "bin" / "python3"
+    program.parent.mkdir(parents=True)
+    program.symlink_to(Path(sys.executable).resolve())
+    assert [one.version for one in interpreters.installed(cache)] == [VERSION]
+
+
+def test_python_is_named_by_version_or_by_path(cache: Cache) -> None:
+    assert interpreters.find(sys.executable, cache).version == VERSION
+    minor = ".".join(VERSION.split(".")[:2])
+    assert interpreters.find(minor, cache).minor_text == minor
+    with pytest.raises(UsageError, match="is too old"):
+        interpreters.find("3.8", cache)
+    for wrong in ("/no/python", "/bin/sh", "python", "3.x"):
+        with pytest.raises(UsageError, match="neither a version"):
+            interpreters.find(wrong, cache)
+
+
+@pytest.fixture
+def downloads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """On a machine without Pythons, the file that names all that uv can fetch."""
+    for name in ("PATH", "PYENV_ROOT", "HOME"):
+        monkeypatch.setenv(name, str(tmp_path))
+    file = tmp_path / "downloads.json"
+    monkeypatch.setenv("UV_PYTHON_DOWNLOADS_JSON_URL", str(file))
+    file.write_text("{}")
+    return file
+
+
+def packed(folder: Path) -> Path:
+    """The Python of this test, as an archive of the kind that uv fetches."""
+    own = Path(sys.base_prefix)
+    major, minor = sys.version_info[:2]
+
+    def smaller(member: tarfile.TarInfo) -> tarfile.TarInfo | None:
+        is_left_out = LEFT_OUT.intersection(Path(member.name).parts) or member.name.endswith(".a")
+        return None if is_left_out else member
+
+    with tarfile.open(folder / "python.tar.gz", "w:gz", compresslevel=1) as archive:
+        for name in (f"bin/python{major}.{minor}", f"lib/python{major}.{minor}"):
+            archive.add(own / name, f"python/{name}", filter=smaller)
+    return folder / "python.tar.gz"
+
+
+@pytest.mark.integration
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="the archive is said to be of x86_64")
+def test_a_python_that_is_not_here_is_fetched_once_into_the_cache(
+    downloads: Path, tmp_path: Path, cache: Cache
+) -> None:
+    major, minor, patch = map(int, VERSION.split("."))
+    entry = {
+        "name": "cpython", "arch": {"family": "x86_64", "variant": None}, "os": "linux",
+        "libc": "gnu", "major": major, "minor": minor, "patch": patch, "prerelease": "",
+        "url": packed(tmp_path).as_uri(), "sha256": None, "variant": None, "build": "1",
+    }  # fmt: skip
+    downloads.write_text(json.dumps({f"cpython-{VERSION}-linux-x86_64-gnu": entry}))
+    fetched = interpreters.find(f"{major}.{minor}", cache)
+    assert fetched.version == VERSION
+    assert Path(fetched.executable).is_relative_to(cache.root)
+    downloads.write_text("{}")
+    assert interpreters.installed(cache) == (fetched,)
+    assert interpreters.find(VERSION, cache) == fetched
+
+
+def test_a_python_that_cannot_be_fetched_is_a_sentence_that_says_what_to_install(
+    downloads: Path, cache: Cache
+) -> None:
+    with pytest.raises(UsageError) as raised:
+        interpreters.find("3.10", cache)
+    assert raised.value.reason == (
+        "There is no Python 3.10 here, and it cannot be fetched: install it (uv python install "
+        "3.10, or pyenv install 3.10), or name another one with --python."
+    )
+    assert "3.10" in str(raised.value).splitlines()[1], "uv says why"

@@ -1,19 +1,19 @@
 """One interpreter and one origin for a comparison."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
 from tests import standin
 from tests.repositories import everywhere
-from waitbench.environments import interpreters, origins
-from waitbench.environments.index import Index
+from waitbench.engines.base import Engine
+from waitbench.environments import index, interpreters, origins
 from waitbench.environments.origins import Chooser
 from waitbench.environments.repository import Repository
 from waitbench.environments.revisions import resolve
 from waitbench.model.environment import EnvironmentSpec, Interpreter, Origin, OriginChoice
-from waitbench.model.errors import UsageError
+from waitbench.model.errors import HarnessError, UsageError
 from waitbench.system.places import Cache
 
 PYTHONS = tuple(
@@ -21,31 +21,42 @@ PYTHONS = tuple(
 )
 
 
-@dataclass(frozen=True)
-class FakeIndex(Index):
-    """An index with given wheels: version -> minors."""
+WHEELS = {
+    "0.16.0": ("3.9", "3.10"),
+    "0.16.1": ("3.9", "3.10", "3.11"),
+    "0.21.1": ("3.11", "3.12"),
+    "0.5.0": ("3.9", "3.10", "3.11"),
+}
+"""Of releases on the index: the Pythons that they are for."""
 
-    wheels: tuple[tuple[str, tuple[str, ...]], ...] = (
-        ("0.16.0", ("3.9", "3.10")),
-        ("0.16.1", ("3.9", "3.10", "3.11")),
-        ("0.21.1", ("3.11", "3.12")),
-        ("0.5.0", ("3.9", "3.10", "3.11")),
-    )
 
-    def wheel(self, version: str, python: Interpreter) -> Path | None:
-        fits = python.minor_text in dict(self.wheels).get(version, ())
-        return Path(f"/{version}-{python.minor_text}.whl") if fits else None
+@dataclass
+class Machine:
+    """A machine with certain Pythons, and an index with certain wheels."""
 
-    def releases(self, python: Interpreter, *, prereleases: bool = False) -> tuple[str, ...]:
-        return tuple(version for version, minors in self.wheels if python.minor_text in minors)
+    pythons: tuple[Interpreter, ...] = PYTHONS
+    fetched: list[str] = field(default_factory=list)
+    reaches_index: bool = True
+
+    def has(
+        self, _engine: Engine, version: str, python: Interpreter, *, offline: bool = False
+    ) -> bool:
+        if not self.reaches_index and not offline:
+            raise HarnessError("The package index does not answer.")
+        return python.minor_text in WHEELS.get(version, ())
+
+    def fetch(self, version: str, _cache: Cache) -> Interpreter:
+        self.fetched.append(version)
+        return Interpreter(f"/fetched/{version}", f"{version}.9")
 
 
 @pytest.fixture(autouse=True)
-def machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A machine with certain Pythons, and an index with certain wheels."""
-    monkeypatch.setattr(origins, "installed", lambda _cache: PYTHONS)
-    monkeypatch.setattr(interpreters, "installed", lambda _cache: PYTHONS)
-    monkeypatch.setattr(origins, "index_of", lambda engine, cache: FakeIndex(engine.package, cache))
+def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
+    made = Machine()
+    monkeypatch.setattr(interpreters, "_listed", lambda _cache, *_path: list(made.pythons))
+    monkeypatch.setattr(interpreters, "fetch", made.fetch)
+    monkeypatch.setattr(index, "has", made.has)
+    return made
 
 
 def chosen(
@@ -84,20 +95,27 @@ def test_releases_without_a_common_wheel_are_built_if_the_repository_has_them(
     assert chosen(["standin@r0.0.1"], repository, cache)[0].origin is Origin.SOURCE
 
 
-def test_where_wheels_need_another_python_it_is_named_if_nothing_can_be_built(
-    repository: Repository, cache: Cache, monkeypatch: pytest.MonkeyPatch
+def test_a_python_that_all_wheels_need_is_fetched_if_none_here_will_do(
+    repository: Repository, cache: Cache, machine: Machine
 ) -> None:
-    monkeypatch.setattr(origins, "installed", lambda _cache: PYTHONS[:3])
-    with pytest.raises(UsageError, match="no tag for release") as raised:
-        chosen(["v0.16.0", "v0.16.1"], repository, cache)
-    assert str(raised.value).splitlines()[-1] == (
-        "Wheels of all of them are for Python 3.9 or 3.10; here is 3.13, 3.12, 3.11. With one of "
-        "those nothing is built: uv python install 3.10, or pyenv install 3.10, or name one with "
-        "--python."
-    )
-    with pytest.raises(UsageError) as raised:
-        chosen(["v0.16.0", "v0.21.1"], repository, cache)
-    assert "Wheels of all" not in str(raised.value)
+    machine.pythons = PYTHONS[:3]
+    specs = chosen(["v0.16.0", "v0.16.1"], repository, cache)
+    assert [(r.origin, r.python.executable) for r in specs] == [
+        (Origin.WHEEL, "/fetched/3.10")
+    ] * 2, "the newest that both have wheels for"
+    machine.pythons = (PYTHONS[-1],)
+    specs = chosen(["v0.16.0", "v0.16.1"], repository, cache)
+    assert specs[0].python == PYTHONS[-1], "one that is here will do"
+    assert machine.fetched == ["3.10"]
+
+
+def test_what_the_index_said_before_decides_where_it_cannot_be_reached(
+    repository: Repository, cache: Cache, machine: Machine
+) -> None:
+    machine.reaches_index = False
+    assert chosen(["v0.16.0"], repository, cache)[0].python.minor_text == "3.10"
+    with pytest.raises(HarnessError, match="does not answer"):
+        chosen(["v0.16.9"], repository, cache)
 
 
 def test_a_mix_of_origins_happens_only_when_asked_for(
@@ -129,12 +147,12 @@ def test_origins_that_a_revision_cannot_have_are_refused(
         chosen([standin.revision(tmp_path)], repository, cache, OriginChoice.SOURCE)
 
 
-def test_python_can_be_named_but_must_exist_and_fit(repository: Repository, cache: Cache) -> None:
+def test_python_can_be_named_but_must_fit(
+    repository: Repository, cache: Cache, machine: Machine
+) -> None:
     assert chosen(["v0.16.0"], repository, cache, python="3.9")[0].python.minor_text == "3.9"
-    with pytest.raises(UsageError, match=r"no such CPython here. Installed: 3\.13\.1"):
-        chosen(["v0.16.0"], repository, cache, python="3.7")
-    with pytest.raises(UsageError, match="neither a version"):
-        chosen(["v0.16.0"], repository, cache, python="/no/python")
+    chosen(["v0.16.0"], repository, cache, python="3.10.9")
+    assert machine.fetched == ["3.10.9"]
     with pytest.raises(UsageError, match=r"v0\.16\.0"):
         chosen(["v0.16.0"], repository, cache, OriginChoice.WHEEL, python="3.12")
 

@@ -83,6 +83,7 @@ def test_what_an_installed_revision_lacks_is_said_with_what_mends_it(
             raise HarnessError(text)
 
     monkeypatch.setattr(virtualenvs, "run_logged", fail_last)
+    folder = cache.folder("environment")
     with pytest.raises(HarnessError, match=said) as raised:
-        maker._install(spec(), Path("a.whl"), cache.root / "environment", log)
+        maker._install(spec(), ["stand-in==1"], folder, log)
     assert "Traceback" not in str(raised.value)

@@ -120,9 +120,6 @@ def make(root: Path) -> Clone:
     for folder in (tools, venv / "bin"):
         folder.mkdir(parents=True)
     shutil.copy(locate(Cache(), lambda _what: None).path, tools / "hyperfine")
-    known = Cache().root / "interpreters.json"
-    if known.exists():
-        shutil.copy(known, clone.cache)
     python = venv / "bin" / "python"
     python.write_text(PYTHON.format(python=quote(sys.executable)))
     python.chmod(0o755)

@@ -166,7 +166,7 @@ def assert_said_truly(stderr: str, results: Path) -> None:
 
 
 STATIONS = {
-    "lookup": "download",
+    "lookup": "compile",
     "fetch": "fetch",
     "build": "wheel",
     "import": "import standin.run",

@@ -20,7 +20,6 @@ def test_a_network_that_does_not_answer_is_a_sentence(
     options = [*QUICK, "--results", tmp_path / "results"]
     done = shared_clone.run("standin@r0.0.3", *options, env=index)
     assert (done.returncode, "does not answer for stand-in" in done.stderr) == (3, True), done
-    assert not list(shared_clone.cache.glob("wheels/*0.0.3*")), "it is not taken for an answer"
     if address == "closed":
         done = shared_clone.run("standin@main", "--repo", f"{at}/repository.git", *options)
         assert (done.returncode, "Name another copy" in done.stderr) == (2, True), done

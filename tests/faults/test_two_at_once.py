@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from tests import standin
 from tests.faults.clones import QUICK, Clone, rounds_in
 
 pytestmark = pytest.mark.integration
@@ -75,16 +74,3 @@ def environments_of(names: Iterable[str], clone: Clone) -> dict[str, Path]:
         for module in modules
         if repr(f"do {name!r}") in module.read_text()
     }
-
-
-def test_a_damaged_wheel_in_the_cache_is_had_again(shared_clone: Clone, tmp_path: Path) -> None:
-    index = {"PIP_FIND_LINKS": str(tmp_path / "index"), "PIP_NO_INDEX": "1"}
-    standin.write_wheel(tmp_path / "index", "do 'released'")
-    shutil.rmtree(tmp_path / "index" / "sources")
-    for name in ("first", "second"):
-        done = shared_clone.run("standin@r0.0.1", *COMMON, "--results", tmp_path / name, env=index)
-        assert (done.returncode, "installing" in done.stdout) == (0, True), done.stdout
-        (kept,) = shared_clone.cache.glob("wheels/stand-in-0.0.1-*/*.whl")
-        with kept.open("r+b") as file:
-            file.truncate(100)
-        shutil.rmtree(shared_clone.cache / "environments")

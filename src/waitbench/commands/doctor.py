@@ -249,12 +249,10 @@ def _hyperfine(cache: Cache) -> Finding:
 
 def _pythons(cache: Cache) -> Finding:
     found = interpreters.installed(cache)
-    oldest = "{}.{}".format(*interpreters.OLDEST)
     return Finding(
         what="Pythons for revisions",
-        here=", ".join(python.minor_text for python in found) or f"none from {oldest} on",
-        costs="" if found else "No environment can be made.",
-        is_needed=True,
+        here=", ".join(python.minor_text for python in found) or "none",
+        costs="" if found else "The first comparison fetches one.",
     )
 
 

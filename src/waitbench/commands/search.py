@@ -12,7 +12,6 @@ from waitbench.analysis.bisection import Grain, Stage, Step, StepAnswer, StepVer
 from waitbench.analysis.rounds import logs_by_round
 from waitbench.analysis.statistics import other_packages
 from waitbench.environments.candidates import Candidates
-from waitbench.environments.index import index_of
 from waitbench.environments.origins import Chooser
 from waitbench.execution.session import Session
 from waitbench.model.environment import EnvironmentSpec, Interpreter, Origin, OriginChoice
@@ -54,15 +53,13 @@ class History:
             raise UsageError("--releases: name a release for each end, such as v0.16.0.")
         wheels = all(spec.origin is Origin.WHEEL for spec in self.request.specs)
         if self.only is not Grain.COMMITS and released and (wheels or self.only):
-            # Raises where the package is on no index.
-            index = index_of(self.request.engine, self.request.cache)
             if not wheels:
                 raise UsageError(
                     "--releases: no Python here has a wheel of both ends. Leave it out to search "
                     "the commits between them."
                 )
             python = self.request.specs[0].python
-            return Grain.RELEASES, self._candidates.releases(good, bad, index, python)
+            return Grain.RELEASES, self._candidates.releases(good, bad, python)
         found = self._candidates.commits(good, bad)
         if len(found.points) < FEWEST:
             raise UsageError(

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Annotated, Optional
 
@@ -15,8 +16,8 @@ from waitbench.analysis.history import Due, Trend
 from waitbench.analysis.sessions import name_of
 from waitbench.commands import options
 from waitbench.commands.options import with_request_options
+from waitbench.environments import index
 from waitbench.environments.candidates import Candidates
-from waitbench.environments.index import index_of
 from waitbench.model.errors import ExitCode, HarnessError, UsageError
 from waitbench.model.metrics import Metric
 from waitbench.model.record import Announced, Series
@@ -189,8 +190,8 @@ class Tracking:
         prefix = engines.prefix_of(valid.engine)
         good = valid.specs[0]
         if self.branch is None:
-            index = index_of(valid.engine, valid.cache)
-            versions = index.releases(good.python)[-self.newest :]
+            newest = islice(index.releases(valid.engine, good.python), self.newest)
+            versions = [*newest][::-1]
             return {name_of(Release(one)): prefix + valid.engine.tag_of(one) for one in versions}
         bad = valid.specs[1].revision
         points = Candidates(valid.engine, valid.repositories).commits(good.revision, bad).points

@@ -7,7 +7,7 @@ from pathlib import Path
 from packaging.version import Version
 
 from waitbench.engines.base import Engine
-from waitbench.environments.index import Index
+from waitbench.environments import index
 from waitbench.environments.repository import SHALLOW_HINT, Repository, git, is_shallow
 from waitbench.environments.revisions import Repositories
 from waitbench.environments.sources import commit_of
@@ -39,17 +39,18 @@ class Candidates:
             raise UsageError(f"Only releases are known of {self.engine.name}, and no commits.")
         return self.repositories[self.engine.name]
 
-    def releases(
-        self, good: Revision, bad: Revision, index: Index, python: Interpreter
-    ) -> SearchRange:
+    def releases(self, good: Revision, bad: Revision, python: Interpreter) -> SearchRange:
         """The releases from one to another that have a wheel for a Python, by version.
 
         Pre-releases only if an end is one. Raises ``UsageError``.
         """
         _require_order(good, bad)
         ends = [Version(one.source.identity) for one in (good, bad)]
-        listed = index.releases(python, prereleases=any(one.is_prerelease for one in ends))
-        inside = [Release(text) for text in listed if ends[0] < Version(text) < ends[1]]
+        # Not "> and <": these leave out post-releases of the one, and pre-releases of the other.
+        between = f">={ends[0]},!={ends[0]},<={ends[1]},!={ends[1]}"
+        early = any(one.is_prerelease for one in ends)
+        found = index.releases(self.engine, python, between, prereleases=early)
+        inside = [Release(version) for version in found][::-1]
         return SearchRange(
             points=tuple(Point(source=one) for one in (_source(good), *inside, _source(bad)))
         )

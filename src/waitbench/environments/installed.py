@@ -6,6 +6,7 @@ whatever it is called: so nothing is concluded from the names of folders.
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import Distribution, PackagePath, distributions
@@ -16,6 +17,9 @@ from packaging.utils import canonicalize_name
 _LIBRARIES = {".so", ".pyd", ".dylib"}
 _PROGRAMS = (b"\x7fELF", b"\xcf\xfa\xed\xfe")
 """What a compiled program of Linux, or of macOS, begins with."""
+
+_STARTS = re.compile(rb"\A#!(?:/bin/sh\n'''exec' .*\n' '''|.*)\n")
+"""How a script finds its Python, by a shell where the path is long."""
 
 _IMPORT_ONE = """\
 import importlib, sys, traceback
@@ -46,11 +50,16 @@ def find_all(folder: Path) -> Mapping[str, Distribution]:
     return {canonicalize_name(one.metadata["Name"]): one for one in distributions(path=places)}
 
 
+def requirements(folder: Path) -> tuple[str, ...]:
+    """What is installed in a virtualenv, as ``name==version``."""
+    return tuple(f"{name}=={one.version}" for name, one in sorted(find_all(folder).items()))
+
+
 def read_contents(package: Distribution) -> Contents:
     """Reads all files of a package. Raises ``OSError`` if one is gone.
 
     Left out is what the installer made of them, which differs from place to place: metadata,
-    bytecode, scripts that only call a function, and the first line of a script.
+    bytecode, scripts that only call a function, and the lines by which a script finds its Python.
     """
     generated = {one.name for one in package.entry_points if one.group.endswith("_scripts")}
     digests, compiled = {}, {}
@@ -59,8 +68,8 @@ def read_contents(package: Distribution) -> Contents:
         if _is_metadata(path) or path.suffix == ".pyc" or (is_outside and path.name in generated):
             continue
         content = Path(path.locate()).read_bytes()
-        if is_outside and content.startswith(b"#!"):
-            content = content.partition(b"\n")[2]
+        if is_outside:
+            content = _STARTS.sub(b"", content)
         name = str(path)
         digests[name] = hashlib.sha256(content).hexdigest()
         if _LIBRARIES.intersection(path.suffixes) or content.startswith(_PROGRAMS):

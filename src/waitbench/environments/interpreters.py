@@ -1,111 +1,90 @@
-"""The Pythons of this machine, and which of them a set of revisions can share."""
+"""The Pythons of this machine, and those that uv fetches."""
 
 import json
 import os
 import re
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict
 from pathlib import Path
-from subprocess import SubprocessError
 
-import findpython
-from packaging.version import InvalidVersion, Version
+from packaging.version import Version
 
+from waitbench.environments import uv
 from waitbench.model.environment import Interpreter
-from waitbench.model.errors import UsageError
-from waitbench.system import files
+from waitbench.model.errors import HarnessError, UsageError
 from waitbench.system.places import Cache
 
-OLDEST = (3, 9)
-"""The oldest that the pinned virtualenv still carries pip for."""
+OLDEST, NEWEST = (3, 9), (3, 14)
+"""Those that an environment can be made for; newer ones, if they are here."""
 
 
 def installed(cache: Cache) -> tuple[Interpreter, ...]:
-    """Every CPython here that an environment can be made for, newest first, one a minor version.
-
-    findpython knows where pyenv, uv, rye, asdf and the system keep theirs. Asking each binary for
-    its version takes about 0.1 s, so the answers are kept, for as long as the binary keeps its time
-    of modification and size.
-    """
-    known_file = cache.root / "interpreters.json"
-    known = _read_known(known_file)
-    with ThreadPoolExecutor(max_workers=4) as pool:
-        asked = dict(pool.map(lambda candidate: _identify(candidate, known), _candidates()))
-    if asked != known and known_file.parent.is_dir():
-        answers = {key: found and asdict(found) for key, found in asked.items()}
-        files.write_text(known_file, json.dumps(answers))
+    """Every CPython here that an environment can be made for, newest first, one a minor version."""
     newest: dict[tuple[int, int], Interpreter] = {}
-    for interpreter in sorted(
-        filter(None, asked.values()), key=lambda i: Version(i.version), reverse=True
-    ):
-        if interpreter.minor >= OLDEST:
-            newest.setdefault(interpreter.minor, interpreter)
+    for python in _listed(cache):
+        newest.setdefault(python.minor, python)
     return tuple(newest.values())
 
 
 def find(request: str, cache: Cache) -> Interpreter:
-    """The interpreter that ``--python`` names, by version or path. Raises ``UsageError``."""
+    """The interpreter that ``--python`` names, by version or path; a version may be fetched.
+
+    Raises ``UsageError`` for what is neither, or too old.
+    """
+    oldest = ".".join(map(str, OLDEST))
     if re.fullmatch(r"\d+(\.\d+){0,2}", request):
-        pythons = installed(cache)
-        for interpreter in pythons:
-            if (interpreter.version + ".").startswith(request + "."):
-                return interpreter
-        have = ", ".join(interpreter.version for interpreter in pythons) or "none"
-        raise UsageError(f"--python {request}: there is no such CPython here. Installed: {have}.")
-    path = Path(request)
-    if files.is_file(path) and os.access(path, os.X_OK):
-        _, interpreter_or_none = _identify(findpython.PythonVersion(path.absolute()), {})
-        if interpreter_or_none is not None and interpreter_or_none.minor >= OLDEST:
-            return interpreter_or_none
+        named = tuple(map(int, request.split(".")))[:2]
+        if named < OLDEST[: len(named)]:
+            raise UsageError(f"--python {request} is too old: {oldest} is the oldest that will do.")
+        found = [one for one in _listed(cache) if f"{one.version}.".startswith(f"{request}.")]
+        return found[0] if found else fetch(request, cache)
+    found = _listed(cache, str(Path(request).absolute())) if os.sep in request else []
+    if not found:
+        raise UsageError(
+            f"--python {request!r} is neither a version such as 3.10 nor the path of a CPython "
+            f"≥ {oldest}."
+        )
+    return found[0]
+
+
+def fetch(version: str, cache: Cache) -> Interpreter:
+    """Has uv fetch a Python, for waitbench alone. Raises ``UsageError`` where it cannot be had."""
+    answer = uv.ask(
+        "python", "install", "--no-bin", version, UV_PYTHON_INSTALL_DIR=str(_fetched(cache))
+    )
+    for python in _listed(cache):
+        if answer.returncode == 0 and f"{python.version}.".startswith(f"{version}."):
+            return python
     raise UsageError(
-        f"--python {request!r} is neither a version such as 3.10 nor the path of a CPython ≥ 3.9."
+        f"There is no Python {version} here, and it cannot be fetched: install it (uv python "
+        f"install {version}, or pyenv install {version}), or name another one with --python.\n"
+        f"{uv.reason(answer)}"
     )
 
 
-def newest_shared(
-    pythons: Sequence[Interpreter], supports: Sequence[Callable[[Interpreter], bool]]
-) -> Interpreter | None:
-    """The newest of ``pythons`` that all of ``supports`` say yes to; asked side by side."""
-    with ThreadPoolExecutor(max_workers=8) as pool:
-        for python in pythons:
-            if all(pool.map(lambda supported, python=python: supported(python), supports)):
-                return python
-    return None
+def _listed(cache: Cache, *request: str) -> list[Interpreter]:
+    """The CPythons here, newest first; or the one of a path."""
+    listing = ("--only-installed", "--output-format", "json")
+    path = _search_path(cache)
+    answer = uv.ask("python", "list", *listing, *request, UV_PYTHON_SEARCH_PATH=path)
+    if answer.returncode != 0 and not request:
+        raise HarnessError(f"The Pythons here cannot be listed: {uv.reason(answer)}.")
+    pythons = [
+        Interpreter(one["path"], one["version"])
+        for one in json.loads(answer.stdout or "[]")
+        if (one["implementation"], one["variant"]) == ("cpython", "default")
+    ]
+    usable = (one for one in pythons if one.minor >= OLDEST)
+    return sorted(usable, key=lambda one: Version(one.version), reverse=True)
 
 
-def _candidates() -> Iterable[findpython.PythonVersion]:
-    """Each binary once. pyenv's shims are left out: they are scripts that may lead nowhere."""
-    seen: set[Path] = set()
-    for provider in findpython.Finder().setup_providers():
-        for candidate in provider.find_pythons():
-            real = candidate.real_path
-            if real not in seen and real.is_file() and real.parent.name != "shims":
-                seen.add(real)
-                # The real path: an activated virtualenv must not become the base of others.
-                yield findpython.PythonVersion(real)
+def _search_path(cache: Cache) -> str:
+    """Where uv looks besides its own folder: pyenv's shims may lead nowhere."""
+    pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
+    folders = [one for one in os.environ.get("PATH", "").split(os.pathsep) if "shims" not in one]
+    for root in (pyenv / "versions", _fetched(cache)):
+        folders += sorted(map(str, root.glob("*/bin")))
+    return os.pathsep.join(folders)
 
 
-def _identify(
-    candidate: findpython.PythonVersion, known: dict[str, Interpreter | None]
-) -> tuple[str, Interpreter | None]:
-    status = candidate.executable.stat()
-    key = f"{candidate.executable}|{status.st_mtime_ns}|{status.st_size}"
-    if key in known:
-        return key, known[key]
-    try:
-        if candidate.implementation.lower() != "cpython" or candidate.freethreaded:
-            return key, None
-        return key, Interpreter(str(candidate.executable), str(candidate.version))
-    except (OSError, InvalidVersion, SubprocessError):
-        return key, None
-
-
-def _read_known(path: Path) -> dict[str, Interpreter | None]:
-    try:
-        return {
-            key: found and Interpreter(**found)
-            for key, found in json.loads(path.read_bytes()).items()
-        }
-    except (OSError, ValueError, TypeError):
-        return {}
+def _fetched(cache: Cache) -> Path:
+    """Where the Pythons are that were fetched."""
+    return cache.root / "pythons"

@@ -2,25 +2,23 @@
 
 These are rules 1 and 2. A wheel of the package index and a build made here come from different
 compilers and settings, so a comparison across the two says nothing about the code. Wheels are used
-when every revision of an engine has one for a common Python; else all of it are built here.
+when every revision of an engine has one for a common Python; else all of it are built here. A
+Python that all can have, and that is not here, is fetched.
 """
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 from packaging.specifiers import SpecifierSet
 from packaging.tags import compatible_tags, cpython_tags
 from packaging.utils import parse_wheel_filename
-from packaging.version import Version
 
 from waitbench import engines
-from waitbench.engines.base import ARCHIVE, Engine
-from waitbench.environments import sources
-from waitbench.environments.index import Index, index_of
-from waitbench.environments.interpreters import OLDEST, find, installed, newest_shared
+from waitbench.engines.base import Engine
+from waitbench.environments import index, interpreters, sources
 from waitbench.environments.repository import Repository
 from waitbench.environments.revisions import Repositories
 from waitbench.model.environment import EnvironmentSpec, Interpreter, Origin, OriginChoice
@@ -35,9 +33,6 @@ from waitbench.model.revision import (
     WheelFile,
 )
 from waitbench.system.places import Cache
-
-_MINORS = range(OLDEST[1], 15)
-"""Of Python 3: those that an environment can be made for."""
 
 
 @dataclass(frozen=True)
@@ -59,30 +54,55 @@ class Chooser:
 
     repositories: Repositories
     cache: Cache
+    offline: bool = False
+    """Whether the index does not answer: what it said before is asked for then."""
 
     def choose(
         self, revisions: Sequence[Revision], choice: OriginChoice, python_request: str | None
     ) -> tuple[EnvironmentSpec, ...]:
         """Decides interpreter and origin of each. Raises ``UsageError`` if none is valid."""
-        pythons = (find(python_request, self.cache),) if python_request else installed(self.cache)
-        if not pythons:
-            raise UsageError(
-                "No CPython ≥ 3.9 is installed here. Install one (pyenv, uv, apt), or name it with "
-                "--python."
-            )
+        pythons = self._pythons(python_request)
         candidates = self._of_all_engines(revisions, choice)
         python = self._shared(candidates, pythons)
-        advice = ""
         if python is None and choice is OriginChoice.AUTO:
-            advice = self._which_python(candidates, pythons)
-            try:
-                candidates = self._from_sources(candidates)
-                python = self._shared(candidates, pythons)
-            except HarnessError as error:
-                raise type(error)(f"{error}{advice}") from error
+            candidates = self._from_sources(candidates)
+            python = self._shared(candidates, pythons)
         if python is None:
-            raise UsageError(self._why_no_python(candidates, pythons) + advice)
+            raise UsageError(self._why_no_python(candidates, pythons))
+        if not python.executable:
+            python = interpreters.fetch(python.minor_text, self.cache)
         return tuple(self._spec(candidate, python) for candidate in candidates)
+
+    def _pythons(self, request: str | None) -> Sequence[Interpreter]:
+        """Those that may be chosen, the best first; one to be fetched has no executable yet."""
+        if request is not None:
+            return (interpreters.find(request, self.cache),)
+        here = interpreters.installed(self.cache)
+        minors = {python.minor for python in here}
+        newest, oldest = interpreters.NEWEST[1], interpreters.OLDEST[1]
+        elsewhere = [(3, minor) for minor in range(newest, oldest - 1, -1)]
+        return (
+            *here,
+            *(Interpreter("", f"3.{one[1]}.0") for one in elsewhere if one not in minors),
+        )
+
+    def _shared(
+        self, candidates: Sequence[_Candidate], pythons: Sequence[Interpreter]
+    ) -> Interpreter | None:
+        """The first that fits all. Raises ``HarnessError`` where the index cannot say."""
+        try:
+            with ThreadPoolExecutor(max_workers=8) as pool:
+                for python in pythons:
+                    if all(pool.map(partial(self._fits, python=python), candidates)):
+                        return python
+            return None
+        except HarnessError:
+            found = (
+                None if self.offline else replace(self, offline=True)._shared(candidates, pythons)
+            )
+            if found is None:
+                raise
+            return found
 
     def _of_all_engines(
         self, revisions: Sequence[Revision], choice: OriginChoice
@@ -159,11 +179,6 @@ class Chooser:
 
     def _spec(self, candidate: _Candidate, python: Interpreter) -> EnvironmentSpec:
         source, commit = candidate.revision.source, candidate.commit
-        wheel = None
-        if isinstance(source, WheelFile):
-            wheel = source.path
-        elif isinstance(source, Release) and self._is_on_index(candidate):
-            wheel = self._index(candidate).wheel(source.version, python)
         date = None
         if candidate.origin is Origin.SOURCE and commit is not None:
             date = self._repository(candidate.engine).date_of(commit)
@@ -173,19 +188,8 @@ class Chooser:
             python=python,
             commit=commit,
             commit_date=date,
-            wheel=wheel,
+            wheel=source.path if isinstance(source, WheelFile) else None,
         )
-
-    def _is_on_index(self, candidate: _Candidate) -> bool:
-        return candidate.origin is Origin.WHEEL
-
-    def _index(self, candidate: _Candidate) -> Index:
-        return index_of(candidate.engine, self.cache)
-
-    def _shared(
-        self, candidates: Sequence[_Candidate], pythons: Sequence[Interpreter]
-    ) -> Interpreter | None:
-        return newest_shared(pythons, [partial(self._fits, candidate) for candidate in candidates])
 
     def _fits(self, candidate: _Candidate, python: Interpreter) -> bool:
         """Whether a revision, with its origin, runs on a Python."""
@@ -197,59 +201,23 @@ class Chooser:
         if isinstance(source, WheelFile):
             return _wheel_fits(source.path, python)
         if isinstance(source, Release) and candidate.origin is Origin.WHEEL:
-            return self._index(candidate).wheel(source.version, python) is not None
+            return index.has(candidate.engine, source.version, python, offline=self.offline)
         read = sources.reader_of(candidate.revision, candidate.commit, self.repositories)
         return candidate.engine.supports(python, read)
-
-    def _which_python(
-        self, candidates: Sequence[_Candidate], pythons: Sequence[Interpreter]
-    ) -> str:
-        """The Pythons that wheels of all would need; empty where the index does not tell that."""
-        wheels = [one for one in candidates if self._is_on_index(one)]
-        if not wheels or any(ARCHIVE in one.engine.files for one in wheels):
-            return ""
-        there = [Interpreter("", f"3.{minor}.0") for minor in _MINORS]
-        try:
-            with ThreadPoolExecutor(max_workers=len(there)) as pool:
-                listed = pool.map(lambda python: self._are_listed(wheels, python), there)
-                fitting = [one.minor_text for one, all_ in zip(there, listed, strict=True) if all_]
-        except HarnessError:
-            return ""
-        if not fitting:
-            return ""
-        here = ", ".join(python.minor_text for python in pythons)
-        return (
-            f"\nWheels of all of them are for Python {' or '.join(fitting)}; here is {here}. With "
-            f"one of those nothing is built: uv python install {fitting[-1]}, or pyenv install "
-            f"{fitting[-1]}, or name one with --python."
-        )
-
-    def _are_listed(self, candidates: Sequence[_Candidate], python: Interpreter) -> bool:
-        """Whether indexes list wheels of these releases for a Python that may not be here."""
-        wanted: dict[Index, set[Version]] = {}
-        for one in candidates:
-            assert isinstance(one.revision.source, Release), "only releases are on an index"
-            versions = wanted.setdefault(self._index(one), set())
-            versions.add(Version(one.revision.source.version))
-        return all(
-            versions <= set(map(Version, index.releases(python, prereleases=True)))
-            for index, versions in wanted.items()
-        )
 
     def _why_no_python(
         self, candidates: Sequence[_Candidate], pythons: Sequence[Interpreter]
     ) -> str:
         lines = []
-        for candidate in candidates:
-            fits = [python.minor_text for python in pythons if self._fits(candidate, python)]
+        for one in candidates:
+            fits = [python.minor_text for python in pythons if self._fits(one, python)]
             lines.append(
-                f"  {candidate.revision.label} ({candidate.origin.value}): "
-                f"{', '.join(fits) or 'none'}"
+                f"  {one.revision.label} ({one.origin.value}): {', '.join(fits) or 'none'}\n"
             )
         names = ", ".join(python.minor_text for python in pythons)
         return (
-            f"No Python here fits every revision. Of {names} these do:\n" + "\n".join(lines) + "\n"
-            "Install another Python, choose another --python or --origin, or leave a revision out."
+            f"No Python fits every revision. Of {names} these do:\n{''.join(lines)}"
+            "Choose another --python or --origin, or leave a revision out."
         )
 
 

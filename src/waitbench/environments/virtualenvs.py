@@ -5,7 +5,6 @@ import json
 import re
 import shutil
 import sys
-import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -14,33 +13,29 @@ from importlib.metadata import Distribution
 from pathlib import Path
 
 import msgspec
-from packaging.metadata import Metadata
 from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
-from waitbench.engines.base import PROGRAM, Engine
-from waitbench.environments import installed
+from waitbench.engines.base import ARCHIVE, PROGRAM, Engine
+from waitbench.environments import installed, uv
 from waitbench.environments.repository import Repository
 from waitbench.environments.sources import WheelBuilder, reader_of
-from waitbench.model.environment import Environment, EnvironmentSpec, Facts, Interpreter, Toolchain
+from waitbench.model.environment import Environment, EnvironmentSpec, Facts, Origin, Toolchain
 from waitbench.model.errors import HarnessError
-from waitbench.model.revision import Program, Variant
+from waitbench.model.revision import Program, Release, Variant
 from waitbench.system import endings, files
 from waitbench.system.locks import locked
 from waitbench.system.places import Cache
 from waitbench.system.processes import IMPORT_S, INSTALL_S, run_logged
 
-_LAYOUT = "5"
+_LAYOUT = "6"
 """The layout of ``environment.json``; with another one, environments of before are unknown."""
 
 _FACTS = "environment.json"
 """Written last: where it is, the environment is whole."""
 
 _MISSING_MODULE = re.compile(r"^ModuleNotFoundError: No module named '([\w.]+)'", re.MULTILINE)
-_UNBUILT = re.compile(
-    r"^(?:ERROR: )?Failed to build '([^']+)'|Failed building wheel for (\S+)", re.M
-)
-"""What pip says of a package that has no wheel, and of which it could make none."""
 _OF_SETUPTOOLS = ("pkg_resources", "distutils", "setuptools")
 """Modules that many packages use without asking for what brings them: Python did, up to 3.11."""
 _SETUPTOOLS = "setuptools==80.9.0"
@@ -117,10 +112,9 @@ class Maker:
         return self.engine.builder.toolchain(sources, self.toolchain)
 
     def _make(self, spec: EnvironmentSpec, toolchain: Toolchain | None) -> Environment:
-        if isinstance(spec.revision.source, Program):
-            return self._of_program(spec, spec.revision.source)
-        if isinstance(spec.revision.source, Variant):
-            return self._of_variant(spec, spec.revision.source)
+        source = spec.revision.source
+        if isinstance(source, Program):
+            return self._of_program(source)
         key = self._key(spec, toolchain)
         folder = self.cache.folder("environments") / key
         say = partial(self.say, spec.revision.label)
@@ -131,15 +125,20 @@ class Maker:
                 shutil.rmtree(folder, ignore_errors=True)
                 log = self.cache.folder("logs") / f"{key}.log"
                 log.unlink(missing_ok=True)
-                wheel = spec.wheel or self._build(spec, toolchain, log)
-                self.say(spec.revision.label, "installing")
-                self._install(spec, wheel, folder, log)
+                wanted = self._wanted(spec, toolchain, log)
+                say("installing")
+                self._install(spec, wanted, folder, log)
                 facts = self._facts(spec, toolchain, folder)
                 plain = msgspec.to_builtins(facts, order="deterministic")
                 files.write_text(folder / _FACTS, json.dumps(plain, indent=1))
-            return Environment(folder, self.engine.name, facts)
+        if isinstance(source, Variant):
+            # One environment for all. A variant is not what another is, whatever is installed.
+            code = "\0".join((source.name, *facts.requirements))
+            sha256 = hashlib.sha256(code.encode()).hexdigest()
+            facts = replace(facts, package_sha256=sha256, details={PROGRAM: source.name})
+        return Environment(folder, self.engine.name, facts)
 
-    def _of_program(self, spec: EnvironmentSpec, program: Program) -> Environment:
+    def _of_program(self, program: Program) -> Environment:
         """No environment of ours: a program has what it needs."""
         facts = Facts(
             python="",
@@ -154,51 +153,18 @@ class Maker:
         folder = self.cache.folder("environments") / f"program-{program.sha256[:16]}"
         return Environment(folder, self.engine.name, facts)
 
-    def _of_variant(self, spec: EnvironmentSpec, variant: Variant) -> Environment:
-        """The environment that all variants share: an interpreter, and packages where there are.
-
-        It is known by its packages. A variant is not what another is, whatever is installed.
-        """
-        packages = sorted((*spec.revision.beside, *self._needed(spec)))
-        what = [_LAYOUT, "variants", spec.python.executable, spec.python.version, *packages]
-        key = f"{spec.python.tag}-{hashlib.sha256(chr(0).join(what).encode()).hexdigest()[:16]}"
-        folder, done = self.cache.folder("environments") / key, _FACTS
-        say = partial(self.say, spec.revision.label)
-        with locked(self.cache.lock_file(f"environment-{key}"), say):
-            if not ((folder / done).is_file() and (folder / "bin" / "python").exists()):
-                shutil.rmtree(folder, ignore_errors=True)
-                log = self.cache.folder("logs") / f"{key}.log"
-                log.unlink(missing_ok=True)
-                say("installing")
-                pip = self._new_virtualenv(spec.python, packages, folder, log)
-                if packages:
-                    run_logged([*pip, *packages], log, time_limit_s=self.limit_s or INSTALL_S)
-                files.write_text(folder / done, json.dumps(packages))
-        requirements = _requirements(folder)
-        code = "\0".join((variant.name, *requirements))
-        facts = Facts(
-            python=spec.python.version,
-            package_version="",
-            extensions={},
-            package_sha256=hashlib.sha256(code.encode()).hexdigest(),
-            requirements=requirements,
-            compiler=None,
-            capabilities=self.engine.traits(folder).capabilities,
-            details={PROGRAM: variant.name},
+    def _wanted(self, spec: EnvironmentSpec, toolchain: Toolchain | None, log: Path) -> list[str]:
+        """What the user named, as requirements."""
+        source, beside = spec.revision.source, spec.revision.beside
+        package = self.engine.package + f"[{','.join(self.engine.extras)}]" * bool(
+            self.engine.extras
         )
-        return Environment(folder, self.engine.name, facts)
-
-    def _new_virtualenv(
-        self, python: Interpreter, packages: Sequence[str], folder: Path, log: Path
-    ) -> list[str]:
-        """Makes one, and tells the command that installs into it what is added to it."""
-        # A copy of pip would be compiled anew for its only use; but what replaces pip needs one.
-        shared = () if "pip" in map(_name, packages) else ("--symlink-app-data",)
-        venv = [sys.executable, "-m", "virtualenv", *shared, "--python", python.executable]
-        run_logged([*venv, str(folder)], log, time_limit_s=self.limit_s or INSTALL_S)
-        program = str(folder / "bin" / "python")
-        # In a new environment pip would ask the index whether it is the newest each time.
-        return [program, "-m", "pip", "--disable-pip-version-check", "install", "--no-input"]
+        if isinstance(source, Variant):
+            return [*beside]
+        if isinstance(source, Release) and spec.origin is Origin.WHEEL:
+            return [f"{package}=={source.version}", *beside]
+        wheel = spec.wheel or self._build(spec, toolchain, log)
+        return [f"{package} @ {wheel.resolve().as_uri()}", *beside]
 
     def _build(self, spec: EnvironmentSpec, toolchain: Toolchain | None, log: Path) -> Path:
         assert toolchain is not None, "what has no wheel is built here"
@@ -211,37 +177,56 @@ class Maker:
         )
         return workshop.build_wheel(spec, log, lambda what: self.say(spec.revision.label, what))
 
-    def _install(self, spec: EnvironmentSpec, wheel: Path, folder: Path, log: Path) -> None:
-        extras = self.engine.extras
-        needed = accepted(self._needed(spec), wheel, spec.python, extras)
-        beside = (*spec.revision.beside, *needed)
-        pip = self._new_virtualenv(spec.python, beside, folder, log)
-        python = str(folder / "bin" / "python")
-        wanted = f"{wheel}[{','.join(extras)}]" if extras else str(wheel)
+    def _install(
+        self, spec: EnvironmentSpec, wanted: Sequence[str], folder: Path, log: Path
+    ) -> None:
+        """Makes a virtualenv with what is wanted, and tries to import that."""
+        python = spec.python
+        venv = ["virtualenv", "--no-seed", "--python", python.executable, str(folder)]
         try:
-            run_logged([*pip, wanted, *beside], log, time_limit_s=self.limit_s or INSTALL_S)
-        except HarnessError as error:
-            unbuilt = _UNBUILT.search(log.read_text("utf-8", "replace"))
-            if unbuilt is None:
-                raise
-            raise HarnessError(
-                f"{canonicalize_name(unbuilt[1] or unbuilt[2])} has no wheel for Python "
-                f"{spec.python.minor_text} and could not be built: name another Python with "
-                f"--python.\n{error}"
-            ) from error
-        smoke_test = self.engine.smoke_test or installed.import_test(self._package(spec, folder))
-        if not smoke_test:
-            return
-        try:
-            run_logged([python, "-I", "-c", smoke_test], log, time_limit_s=self.limit_s or IMPORT_S)
+            self._run([sys.executable, "-m", *venv], log, INSTALL_S)
+            self._fill(spec, wanted, folder, log)
+            smoke_test = self._smoke_test(spec, folder)
+            if smoke_test:
+                command = [str(folder / "bin" / "python"), "-I", "-c", smoke_test]
+                self._run(command, log, IMPORT_S)
         except HarnessError as error:
             lack = self._known_lack(spec, log)
             if lack:
                 raise HarnessError(f"{lack} The log is {log}.") from error
-            python = spec.python.minor_text
             raise HarnessError(
-                f"{error}\nThat was Python {python}: --python names another."
+                f"{error}\nThat was Python {python.minor_text}: --python names another."
             ) from error
+
+    def _fill(self, spec: EnvironmentSpec, wanted: Sequence[str], folder: Path, log: Path) -> None:
+        """Resolves what is wanted, and installs it.
+
+        What the workloads need comes in the versions that they are pinned to, unless what is
+        wanted asks for others: uv prefers those that a lock has.
+        """
+        options = ["--python", str(folder / "bin" / "python")]
+        if ARCHIVE not in self.engine.files:
+            options += ["--only-binary", self.engine.package]
+        chosen, lock = folder / "requirements.in", folder / "requirements.txt"
+        pins = self._needed(spec)
+        for requirements in (pins, (*wanted, *map(_unpinned, pins))):
+            if requirements:
+                files.write_text(chosen, "\n".join(requirements))
+                resolve = ("pip", "compile", *options, "--output-file", str(lock), str(chosen))
+                self._run(uv.command(*resolve), log, INSTALL_S, uv.settings())
+        if lock.exists():
+            install = ("pip", "install", *options, "--requirements", str(lock))
+            self._run(uv.command(*install), log, INSTALL_S, uv.settings())
+
+    def _run(
+        self, command: Sequence[str], log: Path, limit_s: float, more: Mapping[str, str] = {}
+    ) -> None:
+        run_logged(command, log, time_limit_s=self.limit_s or limit_s, more_variables=more)
+
+    def _smoke_test(self, spec: EnvironmentSpec, folder: Path) -> str:
+        if isinstance(spec.revision.source, Variant):
+            return ""
+        return self.engine.smoke_test or installed.import_test(self._package(spec, folder))
 
     def _known_lack(self, spec: EnvironmentSpec, log: Path) -> str:
         """What a revision lacks that was installed and cannot be imported; empty if unknown."""
@@ -273,24 +258,29 @@ class Maker:
         what += [spec.python.executable, spec.python.version]
         if spec.wheel is not None:
             what.append(hashlib.sha256(spec.wheel.read_bytes()).hexdigest())
-        else:
-            what += [spec.commit or "", spec.identity, repr(toolchain)]
-        what += sorted((*spec.revision.beside, *self._needed(spec)))
+        elif spec.origin is not Origin.VARIANT:
+            what += [spec.commit or "", spec.identity]
+        what += [repr(toolchain)] if spec.origin.is_built_here else []
+        what += [*sorted(spec.revision.beside), "", *sorted(self._needed(spec))]
         what += [f"[{extra}]" for extra in self.engine.extras]
         digest = hashlib.sha256("\0".join(what).encode()).hexdigest()
         return f"{spec.python.tag}-{digest[:16]}"
 
     def _facts(self, spec: EnvironmentSpec, toolchain: Toolchain | None, folder: Path) -> Facts:
-        package = self._package(spec, folder)
-        contents = installed.read_contents(package)
-        traits = self.engine.traits(Path(str(package.locate_file(self.engine.module))))
+        is_built = spec.origin.is_built_here and spec.wheel is None
+        package, contents, place = None, None, folder
+        if not isinstance(spec.revision.source, Variant):
+            package = self._package(spec, folder)
+            contents = installed.read_contents(package)
+            place = Path(str(package.locate_file(self.engine.module)))
+        traits = self.engine.traits(place)
         return Facts(
             python=spec.python.version,
-            package_version=package.version,
-            extensions=contents.compiled,
-            package_sha256=contents.sha256,
-            requirements=_requirements(folder),
-            compiler=toolchain.compiler if toolchain and spec.wheel is None else spec.compiler,
+            package_version=package.version if package else "",
+            extensions=contents.compiled if contents else {},
+            package_sha256=contents.sha256 if contents else "",
+            requirements=installed.requirements(folder),
+            compiler=toolchain.compiler if toolchain and is_built else spec.compiler,
             capabilities=traits.capabilities,
             details=traits.details,
         )
@@ -304,15 +294,16 @@ class Maker:
         return package
 
 
-def _requirements(folder: Path) -> tuple[str, ...]:
-    """What is installed in a virtualenv, but for pip, as ``name==version``."""
-    found = sorted(installed.find_all(folder).items())
-    return tuple(f"{name}=={one.version}" for name, one in found if name != "pip")
-
-
 def _name(requirement: str) -> str:
     """The package of a requirement, however it is spelled."""
     return canonicalize_name(Requirement(requirement).name)
+
+
+def _unpinned(pin: str) -> str:
+    """A requirement without its version."""
+    requirement = Requirement(pin)
+    requirement.specifier = SpecifierSet()
+    return str(requirement)
 
 
 def _read_facts(folder: Path, name: str) -> Facts | None:
@@ -322,49 +313,11 @@ def _read_facts(folder: Path, name: str) -> Facts | None:
         # Its interpreter is a link to one that may be gone.
         if not (folder / "bin" / "python").exists():
             return None
-        package = installed.find_all(folder)[canonicalize_name(name)]
-        is_whole = installed.read_contents(package).sha256 == facts.package_sha256
-        return facts if is_whole else None
+        if facts.package_sha256:
+            package = installed.find_all(folder)[canonicalize_name(name)]
+            is_whole = installed.read_contents(package).sha256 == facts.package_sha256
+        else:
+            is_whole = installed.requirements(folder) == facts.requirements
     except (OSError, ValueError, TypeError, AttributeError, KeyError):
         return None
-
-
-def accepted(
-    pins: Sequence[str], wheel: Path, python: Interpreter, extras: Sequence[str] = ()
-) -> tuple[str, ...]:
-    """Those of ``pins``, such as ``httpx==0.27.2``, that are not against what the wheel asks for.
-
-    With ``extras`` of it, what these ask for counts too. Of a package that it asks for in another
-    version, it gets what it asks for. Raises ``HarnessError`` for what is not a wheel.
-    """
-    try:
-        asked = _asked_for(wheel, python, extras) if pins else []
-    except (OSError, ValueError, zipfile.BadZipFile) as error:
-        raise HarnessError(f"{wheel.name} is not a readable wheel: {error}") from error
-    return tuple(
-        pin for pin in pins if not any(_is_against(Requirement(pin), one) for one in asked)
-    )
-
-
-def _asked_for(wheel: Path, python: Interpreter, extras: Sequence[str]) -> list[Requirement]:
-    """What it cannot be without, on this Python."""
-    with zipfile.ZipFile(wheel) as archive:
-        (name,) = [path for path in archive.namelist() if path.endswith(".dist-info/METADATA")]
-        metadata = Metadata.from_email(archive.read(name), validate=False)
-    here = {
-        "python_version": python.minor_text,
-        "python_full_version": python.version,
-    }
-    return [
-        one
-        for one in metadata.requires_dist or ()
-        if one.marker is None
-        or any(one.marker.evaluate({**here, "extra": extra}) for extra in ("", *extras))
-    ]
-
-
-def _is_against(pin: Requirement, asked: Requirement) -> bool:
-    (version,) = (specifier.version for specifier in pin.specifier)
-    return canonicalize_name(pin.name) == canonicalize_name(
-        asked.name
-    ) and not asked.specifier.contains(version, prereleases=True)
+    return facts if is_whole else None

@@ -164,7 +164,7 @@ _COMPLAINT = re.compile(
 )
 _TRAILER = re.compile(
     r"subprocess-exited-with-error|did not run successfully|originates from a subprocess"
-    r"|Failed (building|to build)|exit code: \d|metadata-generation-failed|Hint:|--verbose"
+    r"|Failed (building|to build (?!`))|exit code: \d|metadata-generation-failed|Hint:|--verbose"
     r"|finished with status 'error'|error while generating package metadata|^\s*\d+: \w+::"
 )
 """What pip says after every failure, whatever it was; and the frames of a backtrace."""

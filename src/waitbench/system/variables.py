@@ -23,7 +23,7 @@ caller's."""
 SETTING_UP = (
     # The way to an index or a repository.
     "*_proxy", "*_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE",
-    "PIP_*", "SSH_AUTH_SOCK",
+    "PIP_*", "UV_*", "SSH_AUTH_SOCK",
     "GIT_SSL_*", "GIT_SSH*", "GIT_CONFIG*", "GIT_ASKPASS", "GIT_HTTP_*", "GIT_PROXY_*",
     "GIT_TRACE*",
     # Interpreters and compilers.
