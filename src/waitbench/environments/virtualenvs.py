@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import re
 import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -34,12 +33,6 @@ _LAYOUT = "6"
 
 _FACTS = "environment.json"
 """Written last: where it is, the environment is whole."""
-
-_MISSING_MODULE = re.compile(r"^ModuleNotFoundError: No module named '([\w.]+)'", re.MULTILINE)
-_OF_SETUPTOOLS = ("pkg_resources", "distutils", "setuptools")
-"""Modules that many packages use without asking for what brings them: Python did, up to 3.11."""
-_SETUPTOOLS = "setuptools==80.9.0"
-"""One that still has ``pkg_resources``: 82 has it no more."""
 
 Made = Mapping[str, Environment | HarnessError]
 """An environment, or the reason why there is none, by label."""
@@ -191,9 +184,6 @@ class Maker:
                 command = [str(folder / "bin" / "python"), "-I", "-c", smoke_test]
                 self._run(command, log, IMPORT_S)
         except HarnessError as error:
-            lack = self._known_lack(spec, log)
-            if lack:
-                raise HarnessError(f"{lack} The log is {log}.") from error
             raise HarnessError(
                 f"{error}\nThat was Python {python.minor_text}: --python names another."
             ) from error
@@ -227,22 +217,6 @@ class Maker:
         if isinstance(spec.revision.source, Variant):
             return ""
         return self.engine.smoke_test or installed.import_test(self._package(spec, folder))
-
-    def _known_lack(self, spec: EnvironmentSpec, log: Path) -> str:
-        """What a revision lacks that was installed and cannot be imported; empty if unknown."""
-        found = _MISSING_MODULE.findall(log.read_text("utf-8", "replace"))
-        module = found[-1] if found else ""
-        if module in _OF_SETUPTOOLS:
-            return (
-                f"it needs {module}, which comes with setuptools, and neither it nor Python "
-                f"{spec.python.minor_text} brings that: name {spec.revision.text}+{_SETUPTOOLS}."
-            )
-        if module.partition(".")[0] == self.engine.module and self.engine.oldest is not None:
-            return (
-                f"it has no module {module}: {self.engine.oldest} is the oldest of "
-                f"{self.engine.name} that can be measured."
-            )
-        return ""
 
     def _needed(self, spec: EnvironmentSpec) -> tuple[str, ...]:
         """What the workloads need, besides what is under test, or named by the user.
