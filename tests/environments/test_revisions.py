@@ -120,25 +120,25 @@ def test_a_checkout_is_what_it_is_now_with_uncommitted_changes(
     folder = tmp_path / "my checkout"
     standin.write_repository(folder)
 
-    def fingerprint() -> str:
+    def tree() -> str:
         (revision,) = resolve([f"standin@{folder}"], everywhere(repository))
         assert isinstance(revision.source, Checkout)
-        return revision.source.fingerprint
+        return revision.source.tree
 
-    committed = fingerprint()
-    assert fingerprint() == committed
+    committed = tree()
+    assert tree() == committed
     declared = folder / "pyproject.toml"
     declared.write_text(declared.read_text().replace("stand-in", "Stand_In", 1))
-    assert fingerprint() != committed, "the same package, however it is spelled"
+    assert tree() != committed, "the same package, however it is spelled"
     standin.git(folder, "checkout", "--quiet", ".")
     (folder / "src" / "main.rs").write_text("fn main() {}\n")
-    changed = fingerprint()
+    changed = tree()
     (folder / "new.txt").write_text("untracked")
-    assert len({committed, changed, fingerprint()}) == 3
+    assert len({committed, changed, tree()}) == 3
     (folder / ".gitignore").write_text("ignored.txt\n")
-    with_ignore = fingerprint()
+    with_ignore = tree()
     (folder / "ignored.txt").write_text("ignored")
-    assert fingerprint() == with_ignore
+    assert tree() == with_ignore
 
 
 def test_a_folder_that_is_not_a_checkout_is_refused(repository: Repository, tmp_path: Path) -> None:
@@ -193,7 +193,7 @@ def test_a_damaged_wheel_is_sound_or_refused_wherever_the_damage_is(
 def test_a_folder_whose_name_cannot_be_shown_is_to_be_labelled(
     name: str, repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    standin.write_sources(tmp_path / name)
+    standin.write_repository(tmp_path / name)
     monkeypatch.chdir(tmp_path / name)
     with pytest.raises(UsageError, match="Label it: LABEL="):
         resolve(["standin@."], everywhere(repository))

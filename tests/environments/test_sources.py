@@ -5,20 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from waitbench.environments.sources import (
-    files_of,
-    fingerprint,
-    lay_out,
-)
-from waitbench.model.errors import HarnessError, UsageError
-from waitbench.model.revision import Checkout
+from waitbench.environments.repository import Repository
+from waitbench.model.errors import UsageError
+from waitbench.system.places import Cache
 
 
-def git(folder: Path, *arguments: str) -> None:
+def git(folder: Path, *arguments: str) -> str:
     options = ["-c", "user.name=a", "-c", "user.email=a@b", "-c", "protocol.file.allow=always"]
-    subprocess.run(
-        ["git", "-C", str(folder), *options, *arguments], check=True, capture_output=True
-    )
+    command = ["git", "-C", str(folder), *options, *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
 @pytest.fixture
@@ -37,49 +32,81 @@ def folder(tmp_path: Path) -> Path:
     return made
 
 
-def checkout(folder: Path) -> Checkout:
-    names = files_of(folder)
-    return Checkout(
-        folder=folder, fingerprint=fingerprint(folder, names), commit=None, files=tuple(names)
-    )
+def exported(repository: Repository, tree: str, target: Path) -> dict[str, str]:
+    """The files of a tree, and what is in them."""
+    target.mkdir()
+    repository.export(tree, target)
+    paths = (path for path in target.rglob("*") if path.is_file())
+    return {str(path.relative_to(target)): path.read_text() for path in paths}
 
 
-def test_links_to_folders_are_files_of_a_checkout_and_are_copied_as_links(
-    folder: Path, tmp_path: Path
+def test_a_checkout_is_built_as_it_was_looked_at_and_is_left_as_it_is(
+    folder: Path, tmp_path: Path, cache: Cache
 ) -> None:
-    found = checkout(folder)
-    assert found.files == (".gitignore", "alias.rs", "linked", "src/lib.rs")
-    lay_out(found, tmp_path / "copy")
-    assert (tmp_path / "copy" / "linked" / "lib.rs").read_text() == "fn a() {}\n"
+    (folder / "src" / "lib.rs").write_text("fn changed() {}\n")
+    (folder / "new.rs").write_text("fn new() {}\n")
+    (folder / "alias.rs").unlink()
+    git(folder, "add", "--force", "ignored")
+    before = git(folder, "status", "--porcelain"), git(folder, "count-objects")
+    repository = Repository(str(folder), cache)
+    tree = repository.snapshot()
+    assert (git(folder, "status", "--porcelain"), git(folder, "count-objects")) == before
+    (folder / "src" / "lib.rs").write_text("fn later() {}\n")
+    found = exported(repository, tree, tmp_path / "copy")
+    assert {*found} == {".gitignore", "ignored", "new.rs", "src/lib.rs"}
+    assert found["src/lib.rs"] == "fn changed() {}\n"
+    assert (tmp_path / "copy" / "linked" / "lib.rs").read_text() == "fn changed() {}\n"
+    assert repository.read_file(tree, "new.rs") == "fn new() {}\n"
+    assert repository.snapshot() != tree
 
 
-def test_where_a_link_leads_is_part_of_the_fingerprint(folder: Path) -> None:
-    before = checkout(folder).fingerprint
+def test_a_folder_of_a_repository_is_a_checkout_of_its_own(
+    folder: Path, tmp_path: Path, cache: Cache
+) -> None:
+    repository = Repository(str(folder / "src"), cache)
+    tree = repository.snapshot()
+    assert exported(repository, tree, tmp_path / "copy") == {"lib.rs": "fn a() {}\n"}
+    (folder / "elsewhere").write_text("")
+    assert repository.snapshot() == tree
+
+
+def test_where_a_link_leads_is_part_of_a_checkout(folder: Path, cache: Cache) -> None:
+    before = Repository(str(folder), cache).snapshot()
     (folder / "other").mkdir()
     (folder / "linked").unlink()
     (folder / "linked").symlink_to("other")
-    assert checkout(folder).fingerprint != before
+    assert Repository(str(folder), cache).snapshot() != before
 
 
-def test_a_link_to_a_folder_elsewhere_is_refused(folder: Path, tmp_path: Path) -> None:
-    (tmp_path / "elsewhere").mkdir()
-    (folder / "out").symlink_to(tmp_path / "elsewhere")
+@pytest.mark.parametrize("kind", ["folder", "file"])
+def test_a_link_that_leads_outside_is_refused(
+    kind: str, folder: Path, tmp_path: Path, cache: Cache
+) -> None:
+    target = tmp_path / "elsewhere"
+    target.mkdir() if kind == "folder" else target.touch()
+    (folder / "out").symlink_to(target)
     with pytest.raises(UsageError, match=r"'out' .* outside"):
-        files_of(folder)
+        Repository(str(folder), cache).snapshot()
 
 
-def test_files_of_submodules_are_files_of_a_checkout(folder: Path, tmp_path: Path) -> None:
+def test_files_of_submodules_are_files_of_a_checkout(
+    folder: Path, tmp_path: Path, cache: Cache
+) -> None:
     outer = tmp_path / "outer"
     outer.mkdir()
     git(outer, "init", "--quiet")
     git(outer, "submodule", "add", "--quiet", str(folder), "inner")
-    assert "inner/src/lib.rs" in files_of(outer)
-    before = fingerprint(outer, files_of(outer))
+    repository = Repository(str(outer), cache)
+    before = repository.snapshot()
+    assert exported(repository, before, tmp_path / "one")["inner/src/lib.rs"] == "fn a() {}\n"
     (outer / "inner" / "src" / "lib.rs").write_text("fn b() {}\n")
-    assert fingerprint(outer, files_of(outer)) != before
+    after = repository.snapshot()
+    assert exported(repository, after, tmp_path / "two")["inner/src/lib.rs"] == "fn b() {}\n"
 
 
-def test_an_empty_submodule_is_said_with_what_fills_it(folder: Path, tmp_path: Path) -> None:
+def test_an_empty_submodule_is_said_with_what_fills_it(
+    folder: Path, tmp_path: Path, cache: Cache
+) -> None:
     outer, clone = tmp_path / "outer", tmp_path / "clone"
     outer.mkdir()
     git(outer, "init", "--quiet")
@@ -87,18 +114,9 @@ def test_an_empty_submodule_is_said_with_what_fills_it(folder: Path, tmp_path: P
     git(outer, "commit", "--quiet", "--message", "inner")
     git(tmp_path, "clone", "--quiet", str(outer), str(clone))
     with pytest.raises(UsageError, match="git submodule update --init"):
-        files_of(clone)
+        Repository(str(clone), cache).snapshot()
 
 
-def test_an_edit_between_looking_and_building_is_noticed(folder: Path, tmp_path: Path) -> None:
-    found = checkout(folder)
-    (folder / "src" / "lib.rs").write_text("fn changed() {}\n")
-    with pytest.raises(HarnessError, match="was changed between"):
-        lay_out(found, tmp_path / "copy")
-
-
-def test_a_file_that_goes_meanwhile_is_noticed(folder: Path, tmp_path: Path) -> None:
-    found = checkout(folder)
-    (folder / "alias.rs").unlink()
-    with pytest.raises(HarnessError, match="has gone"):
-        lay_out(found, tmp_path / "copy")
+def test_a_folder_without_git_is_no_checkout(tmp_path: Path, cache: Cache) -> None:
+    with pytest.raises(UsageError, match="git cannot read the files of"):
+        Repository(str(tmp_path), cache).snapshot()

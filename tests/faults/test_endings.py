@@ -17,6 +17,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tests import standin
 from tests.faults.clones import QUICK, Clone, rounds_in
 
 pytestmark = pytest.mark.integration
@@ -196,6 +197,7 @@ def checkout_that_hangs(folder: Path) -> Path:
         '[build-system]\nrequires = []\nbuild-backend = "hanging"\nbackend-path = ["."]\n'
     )
     (folder / "hanging.py").write_text("import time\ntime.sleep(600)\n")
+    standin.git(folder, "init", "--quiet")
     return folder
 
 

@@ -3,6 +3,7 @@
 import hashlib
 import os
 import re
+import shutil
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -24,8 +25,8 @@ SHALLOW_HINT = (
 )
 """What follows what is missing in such a clone."""
 
-_SUBMODULE = re.compile(r"(?:^|\0)160000 [^\t]*\t([^\0]+)")
-"""How git lists a submodule in an index."""
+_SUBMODULE, _LINK = (re.compile(rf"(?:^|\0){mode} [^\t]*\t([^\0]+)") for mode in (160000, 120000))
+"""How git lists a submodule in an index, and a link."""
 
 
 @dataclass(frozen=True)
@@ -94,17 +95,18 @@ class Repository:
 
     def read_file(self, commit: str, path: str) -> str | None:
         """The text of one file of a commit; ``None`` where it has no such file."""
-        return git(self.folder(), "show", f"{commit}:{path}")
+        done = _run(["git", "-C", str(self.folder()), "show", f"{commit}:{path}"], self._objects)
+        return done.stdout if done.returncode == 0 else None
 
     def export(self, commit: str, target: Path) -> None:
-        """Writes a commit's files into an empty folder, with the time of now as theirs.
+        """Writes the files of a commit or a tree into an empty folder, with the time of now.
 
         Never the commit's time, which would hide a change from cargo. Raises ``HarnessError``.
         """
         # Not by git archive, which leaves out what .gitattributes says is not for archives.
         with tempfile.TemporaryDirectory() as own:
             # An index of our own, and no hooks: the folder may be where somebody works.
-            more = {"GIT_INDEX_FILE": str(Path(own) / "index")}
+            more = {"GIT_INDEX_FILE": str(Path(own) / "index"), **self._objects}
             at = ["git", "-C", str(self.folder()), "-c", "core.hooksPath=/dev/null"]
             for command in (
                 [*at, "read-tree", commit],
@@ -123,6 +125,29 @@ class Repository:
                         f"Commit {commit} has a submodule, {submodule[1]!r}, which its build would "
                         "not get. Check it out with its submodules, and name that folder."
                     )
+
+    def snapshot(self) -> str:
+        """The tree of a checkout's files as they are now: all that git does not ignore.
+
+        Those of submodules are among them. What git has not stored yet is stored in the cache.
+        Raises ``UsageError``.
+        """
+        alternates = self._store / "info" / "alternates"
+        alternates.parent.mkdir(parents=True, exist_ok=True)
+        alternates.write_text("")
+        return _tree(Path(self.location), self._store)
+
+    @property
+    def _store(self) -> Path:
+        """Objects of git that only the cache has."""
+        key = hashlib.sha256(os.fsencode(self.location)).hexdigest()[:16]
+        return self.cache.root / "checkouts" / key
+
+    @property
+    def _objects(self) -> Mapping[str, str]:
+        return (
+            {"GIT_ALTERNATE_OBJECT_DIRECTORIES": str(self._store)} if self._store.exists() else {}
+        )
 
     def folder(self) -> Path:
         """Where the repository, or the local copy of it, is. Raises ``UsageError``."""
@@ -169,31 +194,11 @@ class Repository:
 
 def _find(folder: Path, name: str) -> str | None:
     base, ancestry = _split_ancestry(name)
-    if base.startswith("#"):
-        candidates = list(_pull_requests(base))
-    elif base == "HEAD":
-        candidates = ["HEAD"]
-    else:
-        candidates = [
-            f"refs/tags/{base}",
-            f"refs/heads/{base}",
-            f"refs/remotes/{base}",
-            f"refs/remotes/origin/{base}",
-            f"refs/{base}",
-            # A copy of ours has the branches of its origin as its own.
-            f"refs/heads/{base.removeprefix('origin/')}",
-        ]
-    if re.fullmatch(r"[0-9a-fA-F]{7,40}", base):
-        candidates.append(base)
-    for candidate in candidates:
-        found = git(
-            folder,
-            "rev-parse",
-            "--verify",
-            "--quiet",
-            "--end-of-options",
-            f"{candidate}{ancestry}^{{commit}}",
-        )
+    # A copy of ours has the branches of its origin as its own; a clone may have them only there.
+    candidates = (base, f"origin/{base}", base.removeprefix("origin/"))
+    for ref in _pull_requests(base) if base.startswith("#") else candidates:
+        commit = f"{ref}{ancestry}^{{commit}}"
+        found = git(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", commit)
         if found:
             return found
     return None
@@ -222,6 +227,47 @@ def _pull_requests(name: str) -> tuple[str, ...]:
 def _environment() -> dict[str, str]:
     # GIT_DIR and its like, which any git hook has, would name another repository.
     return {**variables.of_setup(), "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+
+
+def _tree(folder: Path, store: Path) -> str:
+    """Stores the files of a checkout, and returns their tree. Raises ``UsageError``."""
+
+    def run(*arguments: str, **more: str) -> str:
+        done = _run(["git", "-C", str(folder), "-c", "core.safecrlf=false", *arguments], more)
+        if done.returncode != 0:
+            raise UsageError(f"git cannot read the files of {folder}: {done.stderr.strip()}")
+        return done.stdout.removesuffix("\n")
+
+    prefix = run("rev-parse", "--show-prefix")
+    objects, index = (
+        run("rev-parse", "--path-format=absolute", "--git-path", one)
+        for one in ("objects", "index")
+    )
+    with (store / "info" / "alternates").open("ab") as alternates:
+        alternates.write(os.fsencode(f"{objects}\n"))
+    with tempfile.TemporaryDirectory() as own:
+        # An index of our own: that of the checkout stays as it is.
+        env = {"GIT_INDEX_FILE": f"{own}/index", "GIT_OBJECT_DIRECTORY": str(store)}
+        if Path(index).exists():
+            shutil.copy(index, own)
+        run("add", "--all", ".", **env)
+        staged = run("ls-files", "--stage", "-z", **env)
+        for name in _LINK.findall(staged):
+            path = folder / name
+            if path.exists() and not path.resolve().is_relative_to(folder.resolve()):
+                raise UsageError(
+                    f"{name!r} in {str(folder)!r} is a link that leads outside of it. Build from a "
+                    "commit, or copy what it leads to into the checkout."
+                )
+        for name in _SUBMODULE.findall(staged):
+            if not (folder / name / ".git").exists():
+                raise UsageError(
+                    f"The submodule {name!r} of {str(folder)!r} is empty. Fill it: git submodule "
+                    "update --init --recursive"
+                )
+            run("update-index", "--force-remove", name, **env)
+            run("read-tree", f"--prefix={prefix}{name}/", _tree(folder / name, store), **env)
+        return run("write-tree", f"--prefix={prefix}", **env)
 
 
 def is_shallow(folder: Path) -> bool:

@@ -15,7 +15,6 @@ from packaging.version import InvalidVersion, Version
 from waitbench import engines
 from waitbench.engines.base import Engine
 from waitbench.environments.repository import Repository, git
-from waitbench.environments.sources import files_of, fingerprint
 from waitbench.model.errors import UsageError
 from waitbench.model.revision import (
     Checkout,
@@ -118,7 +117,7 @@ def _resolve(text: str, repositories: Repositories) -> Revision:
     elif name.endswith(".whl"):
         own_label, source = path.name.split("-cp")[0], _wheel_file(path, engine)
     elif files.is_folder(path):
-        own_label, source = path.resolve().name, _checkout(path, engine)
+        own_label, source = path.resolve().name, _checkout(path, engine, repositories)
     else:
         own_label, source = alone, _release_or_commit(name, engine, repositories)
     label = label or own_label + named[len(alone) :]
@@ -261,8 +260,8 @@ def _wheel_file(path: Path, engine: Engine) -> WheelFile:
     return WheelFile(path.resolve(), hashlib.sha256(path.read_bytes()).hexdigest())
 
 
-def _checkout(folder: Path, engine: Engine) -> Checkout:
-    if engine.repository is None:
+def _checkout(folder: Path, engine: Engine, repositories: Repositories) -> Checkout:
+    if engine.name not in repositories:
         raise UsageError(
             f"{str(folder)!r} is a folder, and {engine.name} is not built from sources here: name "
             "a release or a wheel file."
@@ -273,13 +272,8 @@ def _checkout(folder: Path, engine: Engine) -> Checkout:
             f"{str(folder)!r} is not a checkout of {engine.name}: no pyproject.toml there names "
             f"{engine.package}."
         )
-    names = files_of(folder)
-    return Checkout(
-        folder=folder,
-        fingerprint=fingerprint(folder, names),
-        commit=git(folder, "rev-parse", "HEAD"),
-        files=tuple(names),
-    )
+    tree = Repository(str(folder), repositories[engine.name].cache).snapshot()
+    return Checkout(folder=folder, tree=tree, commit=git(folder, "rev-parse", "HEAD"))
 
 
 def _declares(pyproject: Path, package: str) -> bool:

@@ -100,8 +100,7 @@ class Maker:
         if not built:
             return None
         # One for all of them: two compilers would be two things that differ.
-        repositories = {self.engine.name: self.repository} if self.repository else {}
-        sources = [reader_of(spec.revision, spec.commit, repositories) for spec in built]
+        sources = [reader_of(spec.revision, spec.commit, self._repositories) for spec in built]
         return self.engine.builder.toolchain(sources, self.toolchain)
 
     def _make(self, spec: EnvironmentSpec, toolchain: Toolchain | None) -> Environment:
@@ -159,12 +158,16 @@ class Maker:
         wheel = spec.wheel or self._build(spec, toolchain, log)
         return [f"{package} @ {wheel.resolve().as_uri()}", *beside]
 
+    @property
+    def _repositories(self) -> Mapping[str, Repository]:
+        return {self.engine.name: self.repository} if self.repository else {}
+
     def _build(self, spec: EnvironmentSpec, toolchain: Toolchain | None, log: Path) -> Path:
         assert toolchain is not None, "what has no wheel is built here"
         workshop = WheelBuilder(
             builder=self.engine.builder,
             toolchain=toolchain,
-            repository=self.repository,
+            repositories=self._repositories,
             cache=self.cache,
             limit_s=self.limit_s,
         )

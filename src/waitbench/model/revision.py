@@ -34,14 +34,13 @@ class Checkout:
     """A folder with sources as they are now, uncommitted changes included, ignored files not."""
 
     folder: Path
-    fingerprint: str
-    """SHA-256 over the names and contents of its files."""
+    tree: str
+    """The id that git gives its files as they are."""
     commit: str | None
-    files: tuple[str, ...]
 
     @property
     def identity(self) -> str:
-        return self.fingerprint
+        return self.tree
 
 
 @dataclass(frozen=True)
