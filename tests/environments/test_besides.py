@@ -28,8 +28,3 @@ def test_packages_stand_behind_a_revision() -> None:
 def test_what_would_not_be_heeded_is_refused(text: str, said: str) -> None:
     with pytest.raises(UsageError, match=said):
         resolve([text], {})
-
-
-def test_a_label_may_have_a_plus_sign() -> None:
-    (found,) = resolve(["after+fix=v0.21.1"], {})
-    assert found.label == "after+fix"

@@ -4,8 +4,6 @@ import hashlib
 import os
 import re
 import shutil
-import zipfile
-import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -15,6 +13,7 @@ from packaging.version import InvalidVersion, Version
 from waitbench import engines
 from waitbench.engines.base import Engine
 from waitbench.environments.repository import Repository, git
+from waitbench.environments.sources import is_whole
 from waitbench.model.errors import UsageError
 from waitbench.model.revision import (
     Checkout,
@@ -62,14 +61,14 @@ def _require_version(text: str, name: str, version: str) -> None:
         ) from error
 
 
-_NAME = re.compile(r"(#[0-9]+|[A-Za-z0-9_][A-Za-z0-9_./+-]*)([~^][0-9]*)*")
+_NAME = re.compile(
+    r"(?!.{201}|.*(?:\.\.|//)|.*(?:\.lock|[/.])\Z)"
+    r"(#[0-9]+|[A-Za-z0-9_][A-Za-z0-9_./+-]*)([~^][0-9]*)*"
+)
 """A name as git users write it, with its ancestors (``main~3``), or a pull request (``#571``)."""
-_UNREADABLE = (InvalidWheelFilename, zipfile.BadZipFile, zlib.error, OSError, EOFError, ValueError,
-               RuntimeError)  # fmt: skip
-"""What reading a damaged archive may raise; the last where it says it is encrypted."""
 _MOST_OF_NAME = 200
 """Longer ones name nothing in git, whose references are files, and no release."""
-_LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9 _./+-]{0,39}")
+_LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9 _./-]{0,39}")
 _LABELLED = re.compile(r"([^=]*)=(?!=)(.*)", re.DOTALL)
 
 Repositories = Mapping[str, Repository]
@@ -158,22 +157,12 @@ def _split_label(text: str) -> tuple[str | None, str]:
     if labelled is None or files.is_there(text):
         return None, text
     label, name = labelled.groups()
-    if _is_release(label.rpartition("+")[0]):
-        raise UsageError(f"{text!r} is not understood: {FORMS}.")
     if not _LABEL.fullmatch(label):
         raise UsageError(
-            f"{label!r} is not a label: letters, digits, spaces and . _ / + - only, beginning with "
-            "a letter or digit, 40 characters at most."
+            f"{label!r} is not a label: letters, digits, spaces and . _ / - only, beginning with a "
+            f"letter or digit, 40 characters at most; {FORMS}."
         )
     return label, name
-
-
-def _is_release(text: str) -> bool:
-    """Whether a label begins as a revision does: then what follows was not meant as one."""
-    name, at, version = text.partition("@")
-    known = {engine.name: engine for engine in engines.all_known()}
-    engine = known.get(name) if at else engines.assumed()
-    return engine is not None and engine.version_of(version if at else text) is not None
 
 
 def _release_or_commit(name: str, engine: Engine, repositories: Repositories) -> Source:
@@ -187,13 +176,7 @@ def _release_or_commit(name: str, engine: Engine, repositories: Repositories) ->
             f"{name[:_MOST_OF_NAME]!r} is not a release of {engine.name}, and nothing else of it "
             "is known here but wheel files."
         )
-    if (
-        len(name) > _MOST_OF_NAME
-        or not _NAME.fullmatch(name)
-        or ".." in name
-        or "//" in name
-        or name.endswith((".lock", "/", "."))
-    ):
+    if not _NAME.fullmatch(name):
         raise UsageError(
             f"{name[:_MOST_OF_NAME]!r} is not a revision. Name a release (v0.16.1), a commit (7 or "
             "more hex digits), a branch, a tag, an ancestor of these (main~3), a pull request "
@@ -243,17 +226,10 @@ def _wheel_file(path: Path, engine: Engine) -> WheelFile:
         raise UsageError(f"There is no wheel file {str(path)!r}.")
     try:
         name, version, _, _ = parse_wheel_filename(path.name)
-        with zipfile.ZipFile(path) as archive:
-            damaged = archive.testzip()
-            has_metadata = any(
-                entry.endswith(".dist-info/METADATA") for entry in archive.namelist()
-            )
-    except _UNREADABLE as error:
-        raise UsageError(f"{str(path)!r} is not a readable wheel: {error}") from error
-    if damaged or not has_metadata:
-        raise UsageError(
-            f"{str(path)!r} is a damaged wheel: {damaged or 'its METADATA'} cannot be read."
-        )
+    except InvalidWheelFilename as error:
+        raise UsageError(f"{str(path)!r} is not a wheel: {error}") from error
+    if not is_whole(path):
+        raise UsageError(f"{str(path)!r} is a damaged wheel.")
     if name != canonicalize_name(engine.package):
         raise UsageError(f"{str(path)!r} is a wheel of {name}, not of {engine.package}.")
     _require_new_enough(str(version), engine)

@@ -6,7 +6,6 @@ import sys
 import zipfile
 import zlib
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -135,9 +134,15 @@ def _build_python(python: Interpreter, directory: Path, log: Path, limit_s: floa
 
 def find_wheel(folder: Path) -> Path | None:
     """The wheel that a folder has, if it is whole."""
-    for wheel in folder.glob("*.whl"):
-        damaged = suppress(OSError, ValueError, zipfile.BadZipFile, zlib.error)
-        with damaged, zipfile.ZipFile(wheel) as archive:
-            if archive.testzip() is None:
-                return wheel
-    return None
+    return next(filter(is_whole, folder.glob("*.whl")), None)
+
+
+def is_whole(wheel: Path) -> bool:
+    """Whether all of a wheel's files can be read."""
+    try:
+        with zipfile.ZipFile(wheel) as archive:
+            names = archive.namelist()
+            has_metadata = any(name.endswith(".dist-info/METADATA") for name in names)
+            return has_metadata and archive.testzip() is None
+    except (OSError, ValueError, RuntimeError, EOFError, zipfile.BadZipFile, zlib.error):
+        return False
