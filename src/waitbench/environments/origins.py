@@ -17,7 +17,6 @@ from packaging.tags import compatible_tags, cpython_tags
 from packaging.utils import parse_wheel_filename
 
 from waitbench import engines
-from waitbench.engines.base import Engine
 from waitbench.environments import index, interpreters, sources
 from waitbench.environments.repository import Repository
 from waitbench.environments.revisions import Repositories
@@ -34,18 +33,14 @@ from waitbench.model.revision import (
 )
 from waitbench.system.places import Cache
 
-
-@dataclass(frozen=True)
-class _Candidate:
-    """A revision with the origin it would have."""
-
-    revision: Revision
-    origin: Origin
-    commit: str | None = None
-
-    @property
-    def engine(self) -> Engine:
-        return engines.named(self.revision.engine)
+_NATURAL = {
+    Program: Origin.PROGRAM,
+    Variant: Origin.VARIANT,
+    WheelFile: Origin.FILE,
+    Release: Origin.WHEEL,
+}
+"""What is not built here, unless it has to."""
+_UNKNOWN = Interpreter("", "")
 
 
 @dataclass(frozen=True)
@@ -62,154 +57,133 @@ class Chooser:
     ) -> tuple[EnvironmentSpec, ...]:
         """Decides interpreter and origin of each. Raises ``UsageError`` if none is valid."""
         pythons = self._pythons(python_request)
-        candidates = self._of_all_engines(revisions, choice)
-        python = self._shared(candidates, pythons)
+        specs = self._specs(revisions, choice)
+        python = self._shared(specs, pythons)
         if python is None and choice is OriginChoice.AUTO:
-            candidates = self._from_sources(candidates)
-            python = self._shared(candidates, pythons)
+            specs = self._from_sources(specs)
+            python = self._shared(specs, pythons)
         if python is None:
-            raise UsageError(self._why_no_python(candidates, pythons))
+            raise UsageError(self._why_no_python(specs, pythons))
         if not python.executable:
             python = interpreters.fetch(python.minor_text, self.cache)
-        return tuple(self._spec(candidate, python) for candidate in candidates)
+        return tuple(replace(spec, python=python) for spec in specs)
 
     def _pythons(self, request: str | None) -> Sequence[Interpreter]:
         """Those that may be chosen, the best first; one to be fetched has no executable yet."""
         if request is not None:
             return (interpreters.find(request, self.cache),)
         here = interpreters.installed(self.cache)
-        minors = {python.minor for python in here}
         newest, oldest = interpreters.NEWEST[1], interpreters.OLDEST[1]
-        elsewhere = [(3, minor) for minor in range(newest, oldest - 1, -1)]
-        return (
-            *here,
-            *(Interpreter("", f"3.{one[1]}.0") for one in elsewhere if one not in minors),
-        )
+        others = {(3, minor) for minor in range(oldest, newest + 1)} - {one.minor for one in here}
+        return (*here, *(Interpreter("", f"3.{minor}.0") for _, minor in sorted(others)[::-1]))
 
     def _shared(
-        self, candidates: Sequence[_Candidate], pythons: Sequence[Interpreter]
+        self, specs: Sequence[EnvironmentSpec], pythons: Sequence[Interpreter]
     ) -> Interpreter | None:
         """The first that fits all. Raises ``HarnessError`` where the index cannot say."""
         try:
             with ThreadPoolExecutor(max_workers=8) as pool:
                 for python in pythons:
-                    if all(pool.map(partial(self._fits, python=python), candidates)):
+                    if all(pool.map(partial(self._fits, python=python), specs)):
                         return python
             return None
         except HarnessError:
-            found = (
-                None if self.offline else replace(self, offline=True)._shared(candidates, pythons)
-            )
+            found = None if self.offline else replace(self, offline=True)._shared(specs, pythons)
             if found is None:
                 raise
             return found
 
-    def _of_all_engines(
+    def _specs(
         self, revisions: Sequence[Revision], choice: OriginChoice
-    ) -> tuple[_Candidate, ...]:
-        """The origin of each revision, in their order; each engine's are decided by themselves."""
-        found: dict[str, _Candidate] = {}
-        for name in {revision.engine for revision in revisions}:
-            of_engine = [revision for revision in revisions if revision.engine == name]
-            found |= {one.revision.label: one for one in self._candidates(of_engine, choice)}
-        return tuple(found[revision.label] for revision in revisions)
+    ) -> tuple[EnvironmentSpec, ...]:
+        """The origin that is asked for, of each engine by itself; the Python is not known yet.
 
-    def _candidates(
-        self, revisions: Sequence[Revision], choice: OriginChoice
-    ) -> tuple[_Candidate, ...]:
-        """The origin that ``choice`` asks for, for an engine's revisions. Raises ``UsageError``."""
-        files = [r for r in revisions if isinstance(r.source, WheelFile)]
-        unreleased = [r for r in revisions if isinstance(r.source, (Commit, Checkout))]
-        if choice is OriginChoice.WHEEL and unreleased:
-            raise UsageError(
-                f"--origin wheel: {unreleased[0].label} is not a release, so no index has a wheel "
-                "of it."
-            )
-        if choice is OriginChoice.SOURCE and files:
-            raise UsageError(
-                f"--origin source: {files[0].label} is a wheel file, which cannot be built from "
-                "source."
-            )
-        if files and len(files) < len(revisions) and choice is not OriginChoice.MIXED:
-            other = next(revision.label for revision in revisions if revision not in files)
-            raise UsageError(
-                f"{files[0].label} is a wheel file and {other} is not: their compilers may differ, "
-                "and with them the figures. To compare them all the same, add --origin mixed."
-            )
-        if choice is OriginChoice.SOURCE or (choice is OriginChoice.AUTO and unreleased):
-            return tuple(map(self._from_source, revisions))
-        return tuple(map(self._naturally, revisions))
+        Raises ``UsageError``.
+        """
+        built = set()
+        for engine in {revision.engine for revision in revisions}:
+            own = [revision for revision in revisions if revision.engine == engine]
+            files = [one.label for one in own if isinstance(one.source, WheelFile)]
+            others = [one.label for one in own if not isinstance(one.source, WheelFile)]
+            unreleased = [one.label for one in own if isinstance(one.source, (Commit, Checkout))]
+            if choice is OriginChoice.WHEEL and unreleased:
+                raise UsageError(
+                    f"--origin wheel: {unreleased[0]} is not a release, so no index has a wheel of "
+                    "it."
+                )
+            if choice is OriginChoice.SOURCE and files:
+                raise UsageError(
+                    f"--origin source: {files[0]} is a wheel file, which cannot be built from "
+                    "source."
+                )
+            if files and others and choice is not OriginChoice.MIXED:
+                raise UsageError(
+                    f"{files[0]} is a wheel file and {others[0]} is not: their compilers may "
+                    "differ, and with them the figures. To compare them all the same, add --origin "
+                    "mixed."
+                )
+            if choice is OriginChoice.SOURCE or (choice is OriginChoice.AUTO and unreleased):
+                built.add(engine)
+        return tuple(self._spec(one, is_built=one.engine in built) for one in revisions)
 
-    def _naturally(self, revision: Revision) -> _Candidate:
-        if isinstance(revision.source, Program):
-            return _Candidate(revision, Origin.PROGRAM)
-        if isinstance(revision.source, Variant):
-            return _Candidate(revision, Origin.VARIANT)
-        if isinstance(revision.source, WheelFile):
-            return _Candidate(revision, Origin.FILE)
-        if isinstance(revision.source, Release):
-            return _Candidate(revision, Origin.WHEEL)
-        return self._from_source(revision)
-
-    def _from_source(self, revision: Revision) -> _Candidate:
-        source, engine = revision.source, engines.named(revision.engine)
+    def _spec(self, revision: Revision, *, is_built: bool) -> EnvironmentSpec:
+        source, commit, date = revision.source, None, None
+        origin = _NATURAL.get(type(source))
         if isinstance(source, Checkout):
-            return _Candidate(revision, Origin.CHECKOUT, source.commit)
-        if isinstance(source, (Program, Variant)):
-            raise UsageError(f"--origin source: {revision.label} is not built: leave out --origin.")
-        assert not isinstance(source, WheelFile), "it is never built"
-        repository = self._repository(engine)
-        return _Candidate(revision, Origin.SOURCE, sources.commit_of(source, engine, repository))
-
-    def _from_sources(self, candidates: Sequence[_Candidate]) -> tuple[_Candidate, ...]:
-        """Those of engines that have all their revisions from wheels built here, where they can."""
-        others = {one.engine.name for one in candidates if one.origin is not Origin.WHEEL}
-        return tuple(
-            one
-            if one.engine.name in others or one.engine.repository is None
-            else self._from_source(one.revision)
-            for one in candidates
-        )
-
-    def _repository(self, engine: Engine) -> Repository:
-        """Where an engine's sources are. Raises ``UsageError``."""
-        if engine.name not in self.repositories:
-            raise UsageError(f"{engine.name} is not built from sources here: leave out --origin.")
-        return self.repositories[engine.name]
-
-    def _spec(self, candidate: _Candidate, python: Interpreter) -> EnvironmentSpec:
-        source, commit = candidate.revision.source, candidate.commit
-        date = None
-        if candidate.origin is Origin.SOURCE and commit is not None:
-            date = self._repository(candidate.engine).date_of(commit)
+            origin, commit = Origin.CHECKOUT, source.commit
+        elif is_built or origin is None:
+            if isinstance(source, (Program, Variant)):
+                raise UsageError(
+                    f"--origin source: {revision.label} is not built: leave out --origin."
+                )
+            assert not isinstance(source, WheelFile), "it is never built"
+            repository = self._repository(revision.engine)
+            origin = Origin.SOURCE
+            commit = sources.commit_of(source, engines.named(revision.engine), repository)
+            date = repository.date_of(commit)
         return EnvironmentSpec(
-            revision=candidate.revision,
-            origin=candidate.origin,
-            python=python,
+            revision=revision,
+            origin=origin,
+            python=_UNKNOWN,
             commit=commit,
             commit_date=date,
             wheel=source.path if isinstance(source, WheelFile) else None,
         )
 
-    def _fits(self, candidate: _Candidate, python: Interpreter) -> bool:
+    def _from_sources(self, specs: Sequence[EnvironmentSpec]) -> tuple[EnvironmentSpec, ...]:
+        """Those of engines that have all their revisions from wheels built here, where they can."""
+        others = {one.revision.engine for one in specs if one.origin is not Origin.WHEEL}
+        built = {*self.repositories} - others
+        return tuple(
+            self._spec(one.revision, is_built=True) if one.revision.engine in built else one
+            for one in specs
+        )
+
+    def _repository(self, engine: str) -> Repository:
+        """Where an engine's sources are. Raises ``UsageError``."""
+        if engine not in self.repositories:
+            raise UsageError(f"{engine} is not built from sources here: leave out --origin.")
+        return self.repositories[engine]
+
+    def _fits(self, spec: EnvironmentSpec, python: Interpreter) -> bool:
         """Whether a revision, with its origin, runs on a Python."""
-        source = candidate.revision.source
-        if not SpecifierSet(candidate.engine.pythons).contains(python.version):
+        source, engine = spec.revision.source, engines.named(spec.revision.engine)
+        if not SpecifierSet(engine.pythons).contains(python.version):
             return False
         if isinstance(source, (Program, Variant)):
             return True
         if isinstance(source, WheelFile):
             return _wheel_fits(source.path, python)
-        if isinstance(source, Release) and candidate.origin is Origin.WHEEL:
-            return index.has(candidate.engine, source.version, python, offline=self.offline)
-        read = sources.reader_of(candidate.revision, candidate.commit, self.repositories)
-        return candidate.engine.supports(python, read)
+        if isinstance(source, Release) and spec.origin is Origin.WHEEL:
+            return index.has(engine, source.version, python, offline=self.offline)
+        read = sources.reader_of(spec.revision, spec.commit, self.repositories)
+        return engine.supports(python, read)
 
     def _why_no_python(
-        self, candidates: Sequence[_Candidate], pythons: Sequence[Interpreter]
+        self, specs: Sequence[EnvironmentSpec], pythons: Sequence[Interpreter]
     ) -> str:
         lines = []
-        for one in candidates:
+        for one in specs:
             fits = [python.minor_text for python in pythons if self._fits(one, python)]
             lines.append(
                 f"  {one.revision.label} ({one.origin.value}): {', '.join(fits) or 'none'}\n"
