@@ -154,15 +154,6 @@ def test_all_modules_are_compiled_before_the_first_run_as_far_as_they_can_be(
     assert {path.name.partition(".")[0] for path in compiled} == {"__init__", "late"}
 
 
-def test_what_none_of_its_modules_can_be_imported_of_is_not_built(
-    tmp_path: Path, cache: Cache
-) -> None:
-    broken = {"a.py": "import no_such_module\n", "b/__init__.py": "import no_such_module\n"}
-    error = made("py-broken", wheel(tmp_path, "py-broken", broken), cache)
-    assert isinstance(error, HarnessError)
-    assert "No module named 'no_such_module'" in str(error)
-
-
 def test_the_module_that_a_worker_file_names_is_the_one_that_is_imported(
     tmp_path: Path, cache: Cache
 ) -> None:
@@ -208,7 +199,8 @@ def test_what_cannot_be_imported_is_said_with_the_python_that_tried(
     tmp_path: Path, cache: Cache
 ) -> None:
     module = "from collections import Iterable\n"
-    error = made("old", wheel(tmp_path, "old", {"old/__init__.py": module}), cache)
+    path = wheel(tmp_path, "old", {"old/__init__.py": module})
+    error = made("old", path, cache, "module = 'old'\n")
     assert "ImportError: cannot import name 'Iterable'" in str(error).splitlines()[0]
     assert f"Python {HERE.minor_text}: --python names another" in str(error)
 

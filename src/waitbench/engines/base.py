@@ -114,9 +114,7 @@ class Engine(Protocol):
     build_paths: Sequence[str] = (":(top)",)
     """The files that the package is built from, as git's pathspecs; in doubt, a file is."""
     smoke_test: str
-    """A Python program that fails where the package was installed but cannot be used.
-
-    Where it is empty, what the package installs is imported."""
+    """A Python program that fails where the installed package cannot be used; may be empty."""
     builder: Builder
 
     def version_of(self, name: str) -> str | None:

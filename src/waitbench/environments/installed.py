@@ -7,7 +7,7 @@ whatever it is called: so nothing is concluded from the names of folders.
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import Distribution, PackagePath, distributions
 from pathlib import Path
@@ -20,18 +20,6 @@ _PROGRAMS = (b"\x7fELF", b"\xcf\xfa\xed\xfe")
 
 _STARTS = re.compile(rb"\A#!(?:/bin/sh\n'''exec' .*\n' '''|.*)\n")
 """How a script finds its Python, by a shell where the path is long."""
-
-_IMPORT_ONE = """\
-import importlib, sys, traceback
-for name in {names}:
-    try:
-        importlib.import_module(name)
-    except Exception:
-        traceback.print_exc()
-    else:
-        sys.exit()
-sys.exit(1)
-"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,32 +64,6 @@ def read_contents(package: Distribution) -> Contents:
             compiled[name] = digests[name]
     total = hashlib.sha256(json.dumps(digests).encode()).hexdigest()
     return Contents(sha256=total, compiled=compiled)
-
-
-def import_test(package: Distribution) -> str:
-    """A Python program that fails where a package cannot be imported.
-
-    It imports what is called as the package is: ``sentry_sdk``, or ``opentelemetry.sdk``. Without
-    such a module, one of its modules is enough: some packages bring their tests, too. It is empty
-    where there are no modules.
-    """
-    modules = _modules(package)
-    name = canonicalize_name(package.metadata["Name"])
-    alike = [module for module in modules if canonicalize_name(module) == name]
-    first = [module for module in modules if "." not in module and not module.startswith("_")]
-    names = alike[:1] or first
-    return _IMPORT_ONE.format(names=names) if names else ""
-
-
-def _modules(package: Distribution) -> Sequence[str]:
-    """All that can be imported of it, folders included, those with the fewest dots first."""
-    found: set[str] = set()
-    for path in package.files or ():
-        is_module = path.suffix == ".py" or path.suffix in _LIBRARIES
-        parts = [*path.parts[:-1], path.name.partition(".")[0]]
-        if is_module and all(map(str.isidentifier, parts)):
-            found.update(".".join(parts[:count]) for count in range(1, len(parts) + 1))
-    return sorted(found, key=lambda name: (name.count("."), name))
 
 
 def _is_metadata(path: PackagePath) -> bool:

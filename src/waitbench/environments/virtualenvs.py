@@ -182,9 +182,8 @@ class Maker:
         try:
             self._run([sys.executable, "-m", *venv], log, INSTALL_S)
             self._fill(spec, wanted, folder, log)
-            smoke_test = self._smoke_test(spec, folder)
-            if smoke_test:
-                command = [str(folder / "bin" / "python"), "-I", "-c", smoke_test]
+            if self.engine.smoke_test:
+                command = [str(folder / "bin" / "python"), "-I", "-c", self.engine.smoke_test]
                 self._run(command, log, IMPORT_S)
         except HarnessError as error:
             raise HarnessError(
@@ -215,11 +214,6 @@ class Maker:
         self, command: Sequence[str], log: Path, limit_s: float, more: Mapping[str, str] = {}
     ) -> None:
         run_logged(command, log, time_limit_s=self.limit_s or limit_s, more_variables=more)
-
-    def _smoke_test(self, spec: EnvironmentSpec, folder: Path) -> str:
-        if isinstance(spec.revision.source, Variant):
-            return ""
-        return self.engine.smoke_test or installed.import_test(self._package(spec, folder))
 
     def _needed(self, spec: EnvironmentSpec) -> tuple[str, ...]:
         """What the workloads need, besides what is under test, or named by the user.

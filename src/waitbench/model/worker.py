@@ -94,7 +94,7 @@ class WorkerTable(_Table, frozen=True, kw_only=True, rename={
     package: str | None = None
     """What a revision is a release of; without one, a revision is a variant or a program."""
     module: str = ""
-    """What is imported to test the installation; without one, what the package installs."""
+    """What is imported to test the installation."""
     repository: str | None = None
     variants: tuple[Variant, ...] = ()
     """The words that are its revisions."""
