@@ -55,7 +55,12 @@ def make(
     engine = engines.named("standin")
     chooser = Chooser(everywhere(repository), repository.cache)
     specs = chooser.choose(resolve(texts, everywhere(repository)), OriginChoice.AUTO, None)
-    maker = Maker(engine=engine, repository=repository, cache=repository.cache, toolchain=toolchain)
+    maker = Maker(
+        engine=engine,
+        repositories=everywhere(repository),
+        cache=repository.cache,
+        toolchain=toolchain,
+    )
     return maker.make_all(specs)
 
 

@@ -18,15 +18,15 @@ from packaging.utils import canonicalize_name
 
 from waitbench.engines.base import ARCHIVE, PROGRAM, Engine
 from waitbench.environments import installed, uv
-from waitbench.environments.repository import Repository
-from waitbench.environments.sources import WheelBuilder, reader_of
+from waitbench.environments.revisions import Repositories
+from waitbench.environments.sources import find_wheel, reader_of, sources_of
 from waitbench.model.environment import Environment, EnvironmentSpec, Facts, Origin, Toolchain
 from waitbench.model.errors import HarnessError
 from waitbench.model.revision import Program, Release, Variant
 from waitbench.system import endings, files
 from waitbench.system.locks import locked
 from waitbench.system.places import Cache
-from waitbench.system.processes import IMPORT_S, INSTALL_S, run_logged
+from waitbench.system.processes import BUILD_S, IMPORT_S, INSTALL_S, run_logged
 
 _LAYOUT = "6"
 """The layout of ``environment.json``; with another one, environments of before are unknown."""
@@ -43,8 +43,7 @@ class Maker:
     """Makes the environments of an engine's revisions."""
 
     engine: Engine
-    repository: Repository | None
-    """Where its commits are; ``None`` for an engine that has none."""
+    repositories: Repositories
     cache: Cache
     requirements: tuple[str, ...] = ()
     """Packages that the workloads need besides the engine, pinned."""
@@ -100,7 +99,7 @@ class Maker:
         if not built:
             return None
         # One for all of them: two compilers would be two things that differ.
-        sources = [reader_of(spec.revision, spec.commit, self._repositories) for spec in built]
+        sources = [reader_of(spec.revision, spec.commit, self.repositories) for spec in built]
         return self.engine.builder.toolchain(sources, self.toolchain)
 
     def _make(self, spec: EnvironmentSpec, toolchain: Toolchain | None) -> Environment:
@@ -148,9 +147,8 @@ class Maker:
     def _wanted(self, spec: EnvironmentSpec, toolchain: Toolchain | None, log: Path) -> list[str]:
         """What the user named, as requirements."""
         source, beside = spec.revision.source, spec.revision.beside
-        package = self.engine.package + f"[{','.join(self.engine.extras)}]" * bool(
-            self.engine.extras
-        )
+        extras = ",".join(self.engine.extras)
+        package = f"{self.engine.package}[{extras}]" if extras else self.engine.package
         if isinstance(source, Variant):
             return [*beside]
         if isinstance(source, Release) and spec.origin is Origin.WHEEL:
@@ -158,20 +156,61 @@ class Maker:
         wheel = spec.wheel or self._build(spec, toolchain, log)
         return [f"{package} @ {wheel.resolve().as_uri()}", *beside]
 
-    @property
-    def _repositories(self) -> Mapping[str, Repository]:
-        return {self.engine.name: self.repository} if self.repository else {}
-
     def _build(self, spec: EnvironmentSpec, toolchain: Toolchain | None, log: Path) -> Path:
+        """Builds a revision's wheel, or finds the one built before. Raises ``HarnessError``.
+
+        All builds of one Python and one compiler take place in one folder, one after the other: the
+        sources always at the same path, and what builds share beside them. So dependencies compile
+        once, and equal sources give equal binaries; that unequal ones never do is the business of
+        the engine's builder.
+        """
         assert toolchain is not None, "what has no wheel is built here"
-        workshop = WheelBuilder(
-            builder=self.engine.builder,
-            toolchain=toolchain,
-            repositories=self._repositories,
-            cache=self.cache,
-            limit_s=self.limit_s,
-        )
-        return workshop.build_wheel(spec, log, lambda what: self.say(spec.revision.label, what))
+        python, builder, label = spec.python, self.engine.builder, spec.revision.label
+        text = "\0".join((python.executable, python.version, toolchain.compiler, toolchain.flags))
+        key = f"{python.tag}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+        folder = self.cache.folder(f"builds/{key}")
+        source, output, venv = (folder / name for name in ("source", "output", "venv"))
+        kept = self.cache.folder("wheels") / f"{key}-{spec.revision.source.identity}"
+        with locked(self.cache.lock_file(f"build-{key}"), partial(self.say, label)):
+            wheel = find_wheel(kept)
+            if wheel is not None:
+                return wheel
+            self.say(
+                label, "building from source" + "; the first takes minutes" * (not output.exists())
+            )
+            for old in (source, output, kept):
+                shutil.rmtree(old, ignore_errors=True)
+            source.mkdir()
+            repository, tree = sources_of(spec.revision, spec.commit, self.repositories)
+            repository.export(tree, source)
+            builder.before(source, folder)
+            # PyO3 recompiles when the path of its Python changes, so it is one for all revisions.
+            make = [sys.executable, "-m", "virtualenv", "--python", python.executable, str(venv)]
+            self._run(make, log, INSTALL_S)
+            options = ("--verbose", "--no-deps", "--no-cache-dir", "--disable-pip-version-check")
+            run_logged(
+                [
+                    str(venv / "bin" / "python"),
+                    "-m",
+                    "pip",
+                    "wheel",
+                    *options,
+                    "-w",
+                    str(output),
+                    ".",
+                ],
+                log,
+                time_limit_s=self.limit_s or BUILD_S,
+                more_variables=builder.variables(folder, toolchain),
+                cwd=source,
+                hint=builder.hint,
+            )
+            wheel = find_wheel(output)
+            if wheel is None:
+                raise HarnessError(f"The build ended without a wheel; the log is {log}.")
+            builder.after(source, folder, toolchain, log)
+            kept.mkdir()
+            return wheel.replace(kept / wheel.name)
 
     def _install(
         self, spec: EnvironmentSpec, wanted: Sequence[str], folder: Path, log: Path
@@ -230,7 +269,7 @@ class Maker:
         if spec.wheel is not None:
             what.append(hashlib.sha256(spec.wheel.read_bytes()).hexdigest())
         elif spec.origin is not Origin.VARIANT:
-            what += [spec.commit or "", spec.identity]
+            what += [spec.commit or "", spec.revision.source.identity]
         what += [repr(toolchain)] if spec.origin.is_built_here else []
         what += [*sorted(spec.revision.beside), "", *sorted(self._needed(spec))]
         what += [f"[{extra}]" for extra in self.engine.extras]

@@ -88,13 +88,6 @@ class EnvironmentSpec:
     """The wheel to install, where there is one already."""
     compiler: str | None = None
     """What compiled the wheel, where it was built for this comparison, if elsewhere."""
-    sources_sha256: str | None = None
-    """The digest of sources of ours."""
-
-    @property
-    def identity(self) -> str:
-        """What tells its code from any other of its engine."""
-        return self.sources_sha256 or self.revision.source.identity
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -153,7 +153,7 @@ def maker(
     """What makes an engine's environments; ``requirements`` are what the workloads need in them."""
     return Maker(
         engine=engine,
-        repository=request.repositories.get(engine.name),
+        repositories=request.repositories,
         cache=request.cache,
         requirements=requirements,
         toolchain=request.toolchain,
