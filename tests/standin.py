@@ -25,7 +25,7 @@ class StandIn(Engine):
     repository_variable: str | None = "STANDIN_REPO"
     build_paths = (":(top)", ":(top,exclude)docs")
     smoke_test = "import standin.run"
-    builder: Builder = CargoBuilder("standin", {})
+    builder: Builder = CargoBuilder("Building it takes Rust.")
 
     def version_of(self, name: str) -> str | None:
         return name.removeprefix("r") if re.fullmatch(r"r\d+\.\d+\.\d+", name) else None

@@ -21,36 +21,6 @@ THREE = {
 }
 
 
-@pytest.mark.parametrize(
-    ("line", "package"),
-    [
-        ("  sasl.c:1:10: fatal error: sasl/sasl.h: No such file or directory", "libsasl2-dev"),
-        ("  Could not find directory of OpenSSL installation", "libssl-dev"),
-        ("  thread 'main' panicked: Could not find `protoc` installation", "protobuf-compiler"),
-        ("  failed: No such file or directory\n  is `cmake` not installed?", "cmake"),
-        ("error: linker `cc` not found", "build-essential"),
-        (
-            "error: toolchain '1.86.0-x86_64' is not installed\n"
-            "  Cargo, the Rust package manager, is not installed or is not on PATH.",
-            "rustup toolchain install 1.86.0-x86_64",
-        ),
-        ("cargo, the Rust package manager, is not installed or is not on PATH.", "rustup.rs"),
-    ],
-)  # fmt: skip
-def test_a_missing_system_package_is_hinted_at(line: str, package: str, tmp_path: Path) -> None:
-    log = tmp_path / "build.log"
-    log.write_text(f"   Compiling sasl2-sys v0.1.20\n   Compiling openssl v0.10.45\n{line}\n")
-    assert package in BUILDER.hint(log)
-
-
-def test_no_hint_is_given_for_other_failures(tmp_path: Path) -> None:
-    log = tmp_path / "build.log"
-    log.write_text(
-        "   Compiling sasl2-sys v0.1.20\n   Compiling cmake v0.1.49\nerror[E0308]: mismatched\n"
-    )
-    assert BUILDER.hint(log) == ""
-
-
 def write_crate(folder: Path, name: str) -> Path:
     source = folder / "source"
     source.mkdir()

@@ -199,6 +199,7 @@ def test_a_build_that_fails_shows_its_log_and_the_other_revision_is_built(
     assert isinstance(made["main"], Environment)
     assert isinstance(made["broken"], HarnessError)
     assert "error" in str(made["broken"])
+    assert str(made["broken"]).endswith("Building it takes Rust.")
     assert str(repository.cache.root / "logs") in str(made["broken"])
 
 

@@ -52,6 +52,10 @@ class Start:
 class Builder(Protocol):
     """How a source tree becomes a wheel, besides ``pip wheel`` itself."""
 
+    @property
+    def needs(self) -> str:
+        """What a machine must have for it, as a sentence that follows the error of a build."""
+
     def toolchain(self, sources: Sequence[ReadSource], wanted: str | None = None) -> Toolchain:
         """The one compiler that all of some source trees are built by.
 
@@ -67,9 +71,6 @@ class Builder(Protocol):
 
     def after(self, source: Path, directory: Path, toolchain: Toolchain, log: Path) -> None:
         """Raises ``HarnessError`` if they were not, or by another compiler."""
-
-    def hint(self, log: Path) -> str:
-        """What a failed build seems to lack, as a sentence; empty if nothing is recognised."""
 
 
 class Engine(Protocol):

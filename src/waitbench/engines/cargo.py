@@ -22,7 +22,6 @@ from packaging.version import InvalidVersion, Version
 from waitbench.engines.base import ReadSource
 from waitbench.model.environment import Interpreter, Toolchain
 from waitbench.model.errors import HarnessError
-from waitbench.system.processes import tail
 
 NEWEST_PYTHON = {
     (0, 17): (3, 11), (0, 18): (3, 11), (0, 19): (3, 12), (0, 20): (3, 12), (0, 21): (3, 12),
@@ -46,21 +45,11 @@ def _parse(text: str | None) -> dict[str, Any]:
         return {}
 
 
-_COMPLAINT = re.compile(
-    r"error|not found|could not|cannot|no such|panicked|missing|not installed", re.IGNORECASE
-)
-"""Hints look at such lines only: package names are also in what cargo says of those it compiles."""
-
-_COMPLAINTS_WITHIN_LINES = 200
-
-
 @dataclass(frozen=True)
 class CargoBuilder:
     """Builds one engine's source trees."""
 
-    engine: str
-    hints: Mapping[str, str]
-    """System packages that a failed build seems to lack, by a pattern of its complaints."""
+    needs: str
 
     def toolchain(self, sources: Sequence[ReadSource], wanted: str | None = None) -> Toolchain:
         return choose(sources, wanted)
@@ -97,25 +86,6 @@ class CargoBuilder:
                 f"{crate} was to be built by {toolchain.compiler}, and was built by "
                 f"{' and '.join(sorted(ran))}; the log is {log}."
             )
-
-    def hint(self, log: Path) -> str:
-        lines = tail(log, _COMPLAINTS_WITHIN_LINES).splitlines()
-        text = "\n".join(line for line in lines if _COMPLAINT.search(line))
-        toolchain = re.search(r"toolchain '([\w.-]+)' is not installed", text)
-        if toolchain:
-            return f"\nHint: rustup toolchain install {toolchain[1]}"
-        for program in ("cargo", "rustc"):
-            missing = "{0}, the Rust .*is not installed|{0}.*not found|No such file.*{0}"
-            if re.search(missing.format(program), text):
-                return f"\nHint: building {self.engine} takes a Rust toolchain: https://rustup.rs"
-        packages = [
-            names
-            for pattern, names in self.hints.items()
-            if re.search(pattern, text, re.IGNORECASE)
-        ]
-        if not packages:
-            return ""
-        return f"\nHint: a system package may be missing: apt-get install {' '.join(packages)}"
 
 
 def _target(directory: Path) -> Path:

@@ -26,6 +26,8 @@ _RELEASE = re.compile(r"v?\d[\w.]*")
 class PureBuilder:
     """Builds source trees that nothing is compiled of."""
 
+    needs = ""
+
     def toolchain(self, _sources: Sequence[ReadSource], _wanted: str | None = None) -> Toolchain:
         return Toolchain(compiler="none", flags="")
 
@@ -37,9 +39,6 @@ class PureBuilder:
 
     def after(self, source: Path, directory: Path, toolchain: Toolchain, log: Path) -> None:
         """Nothing is compiled."""
-
-    def hint(self, _log: Path) -> str:
-        return ""
 
 
 class Command(Engine):

@@ -187,24 +187,13 @@ class Maker:
             # PyO3 recompiles when the path of its Python changes, so it is one for all revisions.
             make = [sys.executable, "-m", "virtualenv", "--python", python.executable, str(venv)]
             self._run(make, log, INSTALL_S)
-            options = ("--verbose", "--no-deps", "--no-cache-dir", "--disable-pip-version-check")
-            run_logged(
-                [
-                    str(venv / "bin" / "python"),
-                    "-m",
-                    "pip",
-                    "wheel",
-                    *options,
-                    "-w",
-                    str(output),
-                    ".",
-                ],
-                log,
-                time_limit_s=self.limit_s or BUILD_S,
-                more_variables=builder.variables(folder, toolchain),
-                cwd=source,
-                hint=builder.hint,
-            )
+            build = [str(venv / "bin" / "python"), "-m", "pip", "wheel", "--verbose", "--no-deps"]
+            build += ["--no-cache-dir", "--disable-pip-version-check", "-w", str(output), "."]
+            more = builder.variables(folder, toolchain)
+            try:
+                self._run(build, log, BUILD_S, more, cwd=source)
+            except HarnessError as error:
+                raise HarnessError(f"{error}\n{builder.needs}".rstrip()) from error
             wheel = find_wheel(output)
             if wheel is None:
                 raise HarnessError(f"The build ended without a wheel; the log is {log}.")
@@ -250,9 +239,15 @@ class Maker:
             self._run(uv.command(*install), log, INSTALL_S, uv.settings())
 
     def _run(
-        self, command: Sequence[str], log: Path, limit_s: float, more: Mapping[str, str] = {}
+        self,
+        command: Sequence[str],
+        log: Path,
+        limit_s: float,
+        more: Mapping[str, str] = {},
+        cwd: Path | None = None,
     ) -> None:
-        run_logged(command, log, time_limit_s=self.limit_s or limit_s, more_variables=more)
+        limit_s = self.limit_s or limit_s
+        run_logged(command, log, time_limit_s=limit_s, more_variables=more, cwd=cwd)
 
     def _needed(self, spec: EnvironmentSpec) -> tuple[str, ...]:
         """What the workloads need, besides what is under test, or named by the user.

@@ -179,12 +179,10 @@ def run_logged(
     time_limit_s: float = INSTALL_S,
     more_variables: Mapping[str, str] | None = None,
     cwd: Path | None = None,
-    hint: Callable[[Path], str] = lambda _log: "",
 ) -> None:
     """Runs one step of setting something up, its output appended to a log.
 
-    Raises ``HarnessError`` with what it complained of first, where the log is, and what ``hint``
-    makes of it.
+    Raises ``HarnessError`` with what it complained of first, and where the log is.
     """
     with log.open("ab") as file:
         begun = file.tell()
@@ -213,7 +211,7 @@ def run_logged(
         end = tail(log, since=begun)
         last = end.rpartition("\n")[2].strip()
         said = "".join((f": {last}" if last else ".", f"\nThe end of {log}:\n{end}"))
-    raise HarnessError(f"{program} failed (exit {finished.returncode}){said}{hint(log)}")
+    raise HarnessError(f"{program} failed (exit {finished.returncode}){said}")
 
 
 def _complaints(log: Path, begun: int) -> list[str]:

@@ -46,15 +46,8 @@ class Bytewax(Engine):
     smoke_test = "import bytewax.run, bytewax.dataflow"
     build_paths = (":(top)", *(f":(top,exclude,glob){one}" for one in _NOT_BUILT_FROM))
     builder: Builder = CargoBuilder(
-        "bytewax",
-        {
-            r"sasl|gssapi": "libsasl2-dev",
-            r"openssl|libssl": "libssl-dev pkg-config",
-            r"protoc\b|protobuf": "protobuf-compiler",
-            r"is `cmake` not installed|cmake.*not found|No such file.*cmake": "cmake",
-            r"linker `cc` not found|gcc.*not found|g\+\+.*not found": "build-essential",
-            r"Python\.h|python-config": "python3-dev",
-        },
+        "Building bytewax takes git and Rust (https://rustup.rs), and bytewax ≤ 0.16 on Debian: "
+        "apt-get install build-essential cmake libsasl2-dev libssl-dev pkg-config protobuf-compiler"
     )
 
     def version_of(self, name: str) -> str | None:
