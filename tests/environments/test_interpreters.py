@@ -4,16 +4,23 @@ import json
 import platform
 import sys
 import tarfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from waitbench.environments import interpreters
+from waitbench.model.environment import Interpreter
 from waitbench.model.errors import UsageError
 from waitbench.system.places import Cache
 
 VERSION = platform.python_version()
 LEFT_OUT = {"test", "site-packages", "idlelib", "tkinter", "ensurepip", "__pycache__"}
+
+
+def find(request: str, cache: Cache, say: Callable[[str], None] = pytest.fail) -> Interpreter:
+    """What is found, or else fetched."""
+    return interpreters.find(request, cache, say)
 
 
 def test_this_machines_interpreters_are_found_without_shims(cache: Cache) -> None:
@@ -39,14 +46,14 @@ def test_one_of_a_version_manager_is_found_though_it_is_not_on_path(
 
 
 def test_python_is_named_by_version_or_by_path(cache: Cache) -> None:
-    assert interpreters.find(sys.executable, cache).version == VERSION
+    assert find(sys.executable, cache).version == VERSION
     minor = ".".join(VERSION.split(".")[:2])
-    assert interpreters.find(minor, cache).minor_text == minor
+    assert find(minor, cache).minor_text == minor
     with pytest.raises(UsageError, match="is too old"):
-        interpreters.find("3.8", cache)
+        find("3.8", cache)
     for wrong in ("/no/python", "/bin/sh", "python", "3.x"):
         with pytest.raises(UsageError, match="neither a version"):
-            interpreters.find(wrong, cache)
+            find(wrong, cache)
 
 
 @pytest.fixture
@@ -87,19 +94,21 @@ def test_a_python_that_is_not_here_is_fetched_once_into_the_cache(
         "url": packed(tmp_path).as_uri(), "sha256": None, "variant": None, "build": "1",
     }  # fmt: skip
     downloads.write_text(json.dumps({f"cpython-{VERSION}-linux-x86_64-gnu": entry}))
-    fetched = interpreters.find(f"{major}.{minor}", cache)
+    said: list[str] = []
+    fetched = find(f"{major}.{minor}", cache, said.append)
+    assert said == [f"fetching Python {major}.{minor} (once)"]
     assert fetched.version == VERSION
     assert Path(fetched.executable).is_relative_to(cache.root)
     downloads.write_text("{}")
     assert interpreters.installed(cache) == (fetched,)
-    assert interpreters.find(VERSION, cache) == fetched
+    assert find(VERSION, cache) == fetched
 
 
 def test_a_python_that_cannot_be_fetched_is_a_sentence_that_says_what_to_install(
     downloads: Path, cache: Cache
 ) -> None:
     with pytest.raises(UsageError) as raised:
-        interpreters.find("3.10", cache)
+        find("3.10", cache, lambda _message: None)
     assert raised.value.reason == (
         "There is no Python 3.10 here, and it cannot be fetched: install it (uv python install "
         "3.10, or pyenv install 3.10), or name another one with --python."

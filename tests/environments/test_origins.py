@@ -45,7 +45,7 @@ class Machine:
             raise HarnessError("The package index does not answer.")
         return python.minor_text in WHEELS.get(version, ())
 
-    def fetch(self, version: str, _cache: Cache) -> Interpreter:
+    def fetch(self, version: str, _cache: Cache, _say: object) -> Interpreter:
         self.fetched.append(version)
         return Interpreter(f"/fetched/{version}", f"{version}.9")
 

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 from packaging.version import Version
@@ -24,7 +25,7 @@ def installed(cache: Cache) -> tuple[Interpreter, ...]:
     return tuple(newest.values())
 
 
-def find(request: str, cache: Cache) -> Interpreter:
+def find(request: str, cache: Cache, say: Callable[[str], None]) -> Interpreter:
     """The interpreter that ``--python`` names, by version or path; a version may be fetched.
 
     Raises ``UsageError`` for what is neither, or too old.
@@ -35,7 +36,7 @@ def find(request: str, cache: Cache) -> Interpreter:
         if named < OLDEST[: len(named)]:
             raise UsageError(f"--python {request} is too old: {oldest} is the oldest that will do.")
         found = [one for one in _listed(cache) if f"{one.version}.".startswith(f"{request}.")]
-        return found[0] if found else fetch(request, cache)
+        return found[0] if found else fetch(request, cache, say)
     found = _listed(cache, str(Path(request).absolute())) if os.sep in request else []
     if not found:
         raise UsageError(
@@ -45,8 +46,9 @@ def find(request: str, cache: Cache) -> Interpreter:
     return found[0]
 
 
-def fetch(version: str, cache: Cache) -> Interpreter:
+def fetch(version: str, cache: Cache, say: Callable[[str], None]) -> Interpreter:
     """Has uv fetch a Python, for waitbench alone. Raises ``UsageError`` where it cannot be had."""
+    say(f"fetching Python {version} (once)")
     answer = uv.ask(
         "python", "install", "--no-bin", version, UV_PYTHON_INSTALL_DIR=str(_fetched(cache))
     )

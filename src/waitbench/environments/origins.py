@@ -6,7 +6,7 @@ when every revision of an engine has one for a common Python; else all of it are
 Python that all can have, and that is not here, is fetched.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
@@ -49,6 +49,7 @@ class Chooser:
 
     repositories: Repositories
     cache: Cache
+    say: Callable[[str], None] = lambda _message: None
     offline: bool = False
     """Whether the index does not answer: what it said before is asked for then."""
 
@@ -65,13 +66,13 @@ class Chooser:
         if python is None:
             raise UsageError(self._why_no_python(specs, pythons))
         if not python.executable:
-            python = interpreters.fetch(python.minor_text, self.cache)
+            python = interpreters.fetch(python.minor_text, self.cache, self.say)
         return tuple(replace(spec, python=python) for spec in specs)
 
     def _pythons(self, request: str | None) -> Sequence[Interpreter]:
         """Those that may be chosen, the best first; one to be fetched has no executable yet."""
         if request is not None:
-            return (interpreters.find(request, self.cache),)
+            return (interpreters.find(request, self.cache, self.say),)
         here = interpreters.installed(self.cache)
         newest, oldest = interpreters.NEWEST[1], interpreters.OLDEST[1]
         others = {(3, minor) for minor in range(oldest, newest + 1)} - {one.minor for one in here}

@@ -162,7 +162,8 @@ def validate(request: Request, say: PreparationLog, *, quick: bool) -> ValidRequ
     repositories = _repositories(request, named_engines, cache, say)
     with say:
         named = revisions.resolve(request.revisions, repositories)
-        specs = Chooser(repositories, cache).choose(named, request.origin, request.python)
+        chooser = Chooser(repositories, cache, say.about)
+        specs = chooser.choose(named, request.origin, request.python)
     return ValidRequest(
         engines=named_engines,
         scenarios=chosen,
