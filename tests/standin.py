@@ -18,7 +18,6 @@ class StandIn(Engine):
     """The engine; its revisions are named ``standin@…``."""
 
     name = "standin"
-    example = "r0.0.1"
     package = "stand-in"
     module = "standin"
     repository: str | None = "https://example.org/standin.git"

@@ -78,8 +78,6 @@ class Engine(Protocol):
 
     name: str
     """The prefix of ``NAME@REVISION``."""
-    example: str
-    """One of its revisions, as it is typed behind the prefix."""
     package: str
     """On the package index, and of wheels: its normalised name."""
     extras: tuple[str, ...] = ()

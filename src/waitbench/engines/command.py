@@ -65,7 +65,6 @@ class Command(Engine):
         self.pythons = worker.python
         self.is_program = worker.package is None and not worker.variants
         self.install = worker.install
-        self.example = "./program" if self.is_program else (*self.variants, "1.0")[0]
         self.smoke_test = f"import {self.module}" if self.module else ""
 
     def version_of(self, name: str) -> str | None:

@@ -36,7 +36,6 @@ class Bytewax(Engine):
     """https://github.com/bytewax/bytewax, from 0.16 on."""
 
     name = "bytewax"
-    example = "v0.21.1"
     package = "bytewax"
     module = "bytewax"
     oldest: str | None = "0.16.0"
