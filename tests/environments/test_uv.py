@@ -7,6 +7,7 @@ import pytest
 
 from waitbench.environments import uv
 from waitbench.model.errors import UsageError
+from waitbench.system.places import Cache
 
 
 @pytest.fixture(autouse=True)
@@ -37,6 +38,7 @@ def test_what_pip_is_set_to_holds_for_uv(unset: Path, monkeypatch: pytest.Monkey
         "UV_NO_INDEX": "0",
         "UV_HTTP_TIMEOUT": "180",
         "SSL_CERT_FILE": "/ca",
+        "UV_CACHE_DIR": str(Cache().root / "uv"),
         "UV_LINK_MODE": "copy",
         "UV_COMPILE_BYTECODE": "1",
         "UV_NO_PROGRESS": "1",

@@ -64,6 +64,12 @@ def test_the_first_complaints_are_said_and_not_the_trailer(tmp_path: Path) -> No
     assert str(tmp_path / "log") in said
 
 
+def test_the_reason_of_an_error_of_uv_is_in_its_line(tmp_path: Path) -> None:
+    text = "error: Failed to copy\n  cause: while it wrote\n  cause: No space left\n\nhint: more\n"
+    said = fail(f"print({text!r}); raise SystemExit(2)", tmp_path / "log")
+    assert "error: Failed to copy: No space left" in said.splitlines()[0]
+
+
 def test_what_earlier_steps_complained_of_is_not_said(tmp_path: Path) -> None:
     (tmp_path / "log").write_text("error: of yesterday\n")
     assert "yesterday" not in fail(BUILD, tmp_path / "log")

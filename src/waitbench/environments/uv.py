@@ -15,6 +15,7 @@ from uv import find_uv_bin
 
 from waitbench.model.errors import UsageError
 from waitbench.system import processes, variables
+from waitbench.system.places import Cache
 from waitbench.system.processes import Answer
 
 _FROM_PIP = {
@@ -64,7 +65,8 @@ def reason(answer: Answer) -> str:
 
 def settings() -> Mapping[str, str]:
     """uv's variables: what pip is set to, where the user has not set uv."""
-    found = {}
+    # Not in the user's home, which may not be there, or read-only.
+    found = {"UV_CACHE_DIR": str(Cache().root / "uv")}
     for option, value in _of_pip().items():
         name, words = _FROM_PIP.get(option), value.split()
         if name and words:

@@ -232,7 +232,9 @@ class Maker:
         for requirements in (pins, (*wanted, *map(_unpinned, pins))):
             if requirements:
                 files.write_text(chosen, "\n".join(requirements))
-                resolve = ("pip", "compile", *options, "--output-file", str(lock), str(chosen))
+                # Without comments: a path in one may have a line break.
+                resolve = ("pip", "compile", "--no-header", "--no-annotate", *options)
+                resolve += ("--output-file", str(lock), str(chosen))
                 self._run(uv.command(*resolve), log, INSTALL_S, uv.settings())
         if lock.exists():
             install = ("pip", "install", *options, "--requirements", str(lock))

@@ -219,8 +219,10 @@ def _complaints(log: Path, begun: int) -> list[str]:
     with log.open("rb") as file:
         file.seek(begun)
         text = file.read(_MOST_READ).decode("utf-8", "replace")
+    # uv has the reason of an error in the last of the lines that follow it.
+    text = re.sub(r"\n +cause: (?:.*\n +cause: )*", ": ", text)
     found = [
-        printable(line.strip()[:200])
+        printable(line.strip()[:_LINE_LENGTH])
         for line in text.splitlines()
         if _COMPLAINT.search(line) and not _TRAILER.search(line)
     ]
