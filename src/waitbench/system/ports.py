@@ -5,7 +5,7 @@ from collections import deque
 from contextlib import suppress
 from pathlib import Path
 
-_LOOPBACK = "127.0.0.1"
+LOOPBACK = "127.0.0.1"
 _LISTENS = "0A"
 """The state of a listening socket in ``/proc/net/tcp``."""
 
@@ -17,11 +17,27 @@ def free_port() -> int:
     """A port that nobody listens on just now, and that this process has not just given away."""
     while True:
         with socket.socket() as probe:
-            probe.bind((_LOOPBACK, 0))
+            probe.bind((LOOPBACK, 0))
             port = int(probe.getsockname()[1])
         if port not in _given:
             _given.append(port)
             return port
+
+
+def reserve_ports(count: int) -> list[socket.socket]:
+    """Sockets of ports that nobody else is given while these are open (Linux).
+
+    They do not listen: whoever sets ``SO_REUSEADDR``, as servers do, can listen on their ports, and
+    an outgoing connection gets none of them.
+    """
+    reserved = []
+    for _ in range(count):
+        one = socket.socket()
+        one.bind((LOOPBACK, 0))
+        # Not before: of two who reserve a port, the second must fail.
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        reserved.append(one)
+    return reserved
 
 
 def is_listened_to(port: int, process: int | str = "self") -> bool:
