@@ -41,7 +41,7 @@ RISES_OF = {"wakeups": "wakeups", "syscalls": "syscalls", "system": "steady", "u
 """By kind of load, the metric whose rate the rise is a share of."""
 SHOWN = (
     "wakeups", "syscalls", "steady", "steady-user", "steady-system", "cpu", "cpu-startup",
-    "cpu-shutdown", "cpu-helpers", "startup", "shutdown", "latency-p50", "rss",
+    "cpu-shutdown", "startup", "shutdown", "latency-p50", "rss",
 )  # fmt: skip
 CHECKED = ("--gate", "--rounds", "6", *(part for name in WAITING for part in ("-s", name)))
 """Options of the comparisons that only measure."""

@@ -31,7 +31,7 @@ from waitbench.analysis.gate import GateVerdict
 from waitbench.execution.measure import Measurer
 from waitbench.execution.session import Observer, Session
 from waitbench.families import selection
-from waitbench.model.metrics import BY_NAME, Instruments, Metric
+from waitbench.model.metrics import BY_NAME, Metric
 from waitbench.model.record import Context, Record, RevisionRecord
 from waitbench.model.run import Measurement, PlannedRun
 from waitbench.pipeline.gating import Gate, last_look
@@ -270,7 +270,7 @@ def carry_out(machine: str, change: str, most_rounds: int, seed: int) -> Result:
 
 def _go_through(gate: Gate, measurer: MadeUp, records: Mapping[str, Record]) -> None:
     session = Session(cast(Measurer, measurer), records, cast(Observer, _Nobody()))
-    guide = GateGuide(gate, records, Instruments())
+    guide = GateGuide(gate, records)
     groups = gate.groups(SCENARIOS)
     session.carry_out_until(guide, groups, (BASE, NEW), gate.most_rounds, math.inf)
 

@@ -114,7 +114,7 @@ def _gate_of(scenario: Scenario, candidate: Behaviour, random: Random) -> GateOu
 
     made = Made(run)
     Session(cast(Measurer, made), records, made).carry_out_until(
-        GateGuide(gate, records, Instruments()),
+        GateGuide(gate, records),
         gate.groups([scenario]),
         ["base", "new"],
         gate.most_rounds,

@@ -4,31 +4,26 @@ The harness sets ``BENCH_PROBE_DIR``; each process then leaves ``process-<pid>.j
 the variable nothing is written, so a dataflow can be run by hand. stdout is not used: bytewax
 writes log lines to it, and the lines of several processes interleave.
 
+CPU time, switches and system calls are counted from outside. The pipe ``marks`` in that folder is
+for telling when: a process writes a word to it at its first poll, and when its input has ended.
+
 Workers of one process are threads and share this module; each source and each sink therefore counts
 in an object of its own, so that no count is lost to a race, and the sums are taken once, at the
 end.
 """
 
 import atexit
+import itertools
 import json
 import os
-import resource
 import time
 from typing import Any, Dict, List, Optional
 
 from .histogram import Histogram
 
 DIRECTORY_VARIABLE = "BENCH_PROBE_DIR"
-SPAWNED_VARIABLE = "BENCH_SPAWNED_NS"
-COUNTER_VARIABLE = "BENCH_SYSTEM_CALLS"
-"""The environment variable that says whom to ask for the system calls of the run, if anybody.
-
-The name of an abstract socket: whoever connects is told their number at that moment, in digits."""
-WAITING_VARIABLE = "BENCH_WAITING"
-"""The environment variable that names a file to be made at the first poll, if somebody looks on."""
-
-_ANSWERS_WITHIN_S = 1.0
-_counter = os.environ.get(COUNTER_VARIABLE)
+BEGIN, END = b"begin\n", b"end\n"
+"""The marks: a process polls for the first time; its input has ended."""
 
 
 class SourceCounters:
@@ -73,10 +68,11 @@ class SinkCounters:
 
 _sources: List[SourceCounters] = []
 _sinks: List[SinkCounters] = []
-_totals: Dict[str, float] = {}
-_first_poll: Optional[Dict[str, Any]] = None
-_end_of_input: Optional[Dict[str, Any]] = None
 _directory = os.environ.get(DIRECTORY_VARIABLE)
+_marks: Optional[int] = None
+_has_polled = False
+_ended = itertools.count(1)
+"""How many sources have ended: no two threads get the same number."""
 
 
 def source() -> SourceCounters:
@@ -93,69 +89,28 @@ def sink() -> SinkCounters:
     return counters
 
 
-def add(**values: float) -> None:
-    """Adds to this process's totals. To be called at its end: there is no lock."""
-    for name, value in values.items():
-        _totals[name] = _totals.get(name, 0.0) + value
-
-
 def first_poll() -> None:
     """Each source calls this before its first poll; the first call of the process counts."""
-    global _first_poll
-    if _first_poll is None:
-        _first_poll = _now()
-        _say_that_it_waits()
+    global _has_polled
+    if not _has_polled:
+        _mark(BEGIN)  # first: no thread's end may come before it
+        _has_polled = True
 
 
 def end_of_input() -> None:
-    """Each source calls this when its input ends; the last call of the process counts."""
-    global _end_of_input
-    _end_of_input = _now()
+    """Each source calls this when its input ends; that of the last one counts."""
+    if next(_ended) >= len(_sources):
+        _mark(END)
 
 
-def _say_that_it_waits() -> None:
-    path = os.environ.get(WAITING_VARIABLE)
-    if path:
-        with open(path, "a", encoding="utf-8"):
-            pass
-
-
-def _now() -> Dict[str, Any]:
-    """The monotonic clock, and what the whole process with its threads has used so far.
-
-    CPU time in seconds, and the number of times that a thread gave up its CPU to wait. System
-    calls are those of all that the run has started, ``None`` where they cannot be counted.
-    """
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    return {
-        "monotonic_ns": time.monotonic_ns(),
-        "user_s": used.ru_utime,
-        "system_s": used.ru_stime,
-        "switches_voluntary": used.ru_nvcsw,
-        "system_calls": _system_calls(),
-    }
-
-
-def _system_calls() -> Optional[int]:
-    """Those of the whole run so far, which are counted from outside."""
-    if not _counter:
-        return None
-    import socket
-
-    try:
-        with socket.socket(socket.AF_UNIX) as asking:
-            asking.settimeout(_ANSWERS_WITHIN_S)
-            asking.connect("\0" + _counter)
-            return int(asking.recv(32))
-    except (OSError, ValueError):
-        return None  # absent, never wrong
+def _mark(name: bytes) -> None:
+    """Has the counters read that are outside, and goes on meanwhile."""
+    if _marks is not None:
+        os.write(_marks, name)
 
 
 def report() -> Dict[str, Any]:
     """The observations of this process so far."""
-    spawned = os.environ.get(SPAWNED_VARIABLE)
-    # The programs that this process has started and waited for.
-    helpers = resource.getrusage(resource.RUSAGE_CHILDREN)
     return {
         "pid": os.getpid(),
         "polls": sum(c.polls for c in _sources),
@@ -163,20 +118,9 @@ def report() -> Dict[str, Any]:
         "items_out": sum(c.items for c in _sinks),
         "ident_sum_in": sum(c.ident_sum for c in _sources),
         "ident_sum_out": sum(c.ident_sum for c in _sinks),
-        "spawned_ns": int(spawned) if spawned else None,
-        "loaded": _loaded,
-        "first_poll": _first_poll,
-        "end_of_input": _end_of_input,
-        "exit": _now(),
-        "helpers": {"user_s": helpers.ru_utime, "system_s": helpers.ru_stime},
         "lateness_ns": [pair for c in _sinks for pair in c.lateness.values()],
         "lateness_max_ns": max((c.lateness.maximum for c in _sinks), default=0),
-        "totals": _totals,
     }
-
-
-_loaded = _now() if _directory else None
-"""From when on a worker waits that never has anything to poll."""
 
 
 def _write() -> None:
@@ -187,6 +131,14 @@ def _write() -> None:
     os.replace(path + ".part", path)
 
 
+def _open_marks(path: str) -> Optional[int]:
+    try:
+        return os.open(path, os.O_WRONLY | os.O_NONBLOCK)
+    except OSError:  # nobody reads them
+        return None
+
+
 if _directory:
+    _marks = _open_marks(os.path.join(_directory, "marks"))
     # Before any workload can register how it ends its helpers, so that this is done after that.
     atexit.register(_write)

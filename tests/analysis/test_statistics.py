@@ -171,12 +171,12 @@ def test_runs_without_a_measurement_are_counted_by_reason_and_marks_by_mark() ->
     record = make_record({"a": [times(1, 1, 1)], "b": []})
     for number, reason in enumerate(("failed", "failed", "timed-out"), 1):
         record.add(outcome("b", number, reason, message="why"))
-    record.add(measurement("b", 4, times(1, 1, 1), marks=("disturbed", "unbalanced")))
+    record.add(measurement("b", 4, times(1, 1, 1), marks=("disturbed", "restarted")))
     record.add(measurement("b", 5, times(1, 1, 1), marks=("disturbed",)))
     first, second = statistics.compare(record).rows
     assert (first.failures, first.marks) == ({}, {})
     assert second.failures == {"failed": 2, "timed-out": 1}
-    assert second.marks == {"disturbed": 2, "unbalanced": 1}
+    assert second.marks == {"disturbed": 2, "restarted": 1}
     assert second.unsupported is None
 
 

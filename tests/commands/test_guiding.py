@@ -6,24 +6,21 @@ import pytest
 
 from tests.records import make_record, measurement
 from waitbench.analysis.criteria import DEFAULTS, parse
-from waitbench.model.metrics import BY_NAME, METRICS, Instruments
+from waitbench.model.metrics import BY_NAME, METRICS
 from waitbench.model.record import Record
 from waitbench.pipeline.gating import Gate
 from waitbench.pipeline.measuring import GateGuide
-
-EVERYTHING = Instruments(tracepoint=1)
 
 
 def guide(
     records: Mapping[str, Record],
     *texts: str,
     fail_fast: bool = False,
-    instruments: Instruments = EVERYTHING,
     most_rounds: int = 10,
 ) -> GateGuide:
     criteria = parse(texts, METRICS) if texts else DEFAULTS
     asked = Gate(criteria=criteria, most_rounds=most_rounds, fail_fast=fail_fast)
-    return GateGuide(asked, records, instruments)
+    return GateGuide(asked, records)
 
 
 def grow(record: Record, rounds: int, label: str = "new", /, **ratios: float) -> None:
@@ -92,31 +89,6 @@ def test_it_is_over_at_the_first_failure_only_if_asked(records: dict[str, Record
     assert not patient.is_over()
 
 
-def test_instruments_are_wanted_while_what_they_count_is_not_settled(
-    records: dict[str, Record],
-) -> None:
-    asking = guide(records, most_rounds=8)
-    assert [asking.wants_instruments(name) for name in records] == [True, True, False]
-    noisy = (0.8, 1.25, 1.0)
-    for name in ("one", "two"):
-        for steady in noisy:
-            grow(records[name], 1, **{**SAME, "steady": steady})
-    assert [asking.wants_instruments(name) for name in records] == [False] * 3
-    assert [asking.wants_more(name) for name in records] == [True] * 3
-
-
-def test_instruments_wait_for_the_first_look_where_there_are_rounds_enough_after_it(
-    records: dict[str, Record],
-) -> None:
-    asking = guide(records, "syscalls:5%", "cpu:10%")
-    for _ in range(3):
-        assert not asking.wants_instruments("one")
-        grow(records["one"], 1, cpu=1.0)
-    assert asking.wants_instruments("one")
-    grow(records["one"], 3, cpu=1.0, syscalls=1.0)
-    assert not asking.wants_instruments("one")
-
-
 def elsewhere(*names: str) -> list[Record]:
     return [make_record({"base": [], "new": []}, scenario=name) for name in names]
 
@@ -125,9 +97,7 @@ def test_a_share_has_the_error_of_all_questions() -> None:
     # Rounds that fail where they are the only question, and not where there are a thousand.
     records = {"one": make_record({"base": [], "new": []}, scenario="one")}
     alone, shared = (
-        GateGuide(
-            Gate(criteria=parse(["cpu:10%"], METRICS), most_rounds=10), records, EVERYTHING, others
-        )
+        GateGuide(Gate(criteria=parse(["cpu:10%"], METRICS), most_rounds=10), records, others)
         for others in ([], elsewhere(*map(str, range(1000))))
     )
     for number, ratio in enumerate((1.2, 1.3, 1.25) * 2, 1):
@@ -142,8 +112,8 @@ def test_what_is_asked_of_more_scenarios_than_a_share_has_fails_nothing_by_itsel
     records = {"one": make_record({"base": [], "new": []}, scenario="one")}
     criteria = parse(["cpu:10%,together", "cpu:300%"], METRICS)
     asked = Gate(criteria=criteria, most_rounds=10, fail_fast=True)
-    whole = GateGuide(asked, records, EVERYTHING)
-    share = GateGuide(asked, records, EVERYTHING, elsewhere("two", "three"))
+    whole = GateGuide(asked, records)
+    share = GateGuide(asked, records, elsewhere("two", "three"))
     grow(records["one"], 6, cpu=3.0)
     assert whole.is_over()
     assert not share.is_over()

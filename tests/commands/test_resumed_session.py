@@ -68,7 +68,7 @@ def compare(
     gate = Gate(criteria=asked, most_rounds=most_rounds).supported_by(Instruments(), ())
     made = Made(lambda planned, _before: behave(planned))
     session = Session(cast(Measurer, made), records, made)
-    guide = GateGuide(gate, records, Instruments())
+    guide = GateGuide(gate, records)
     session.carry_out_until(guide, gate.groups(chosen), ("a", "b"), most_rounds, math.inf)
     return gate.conclude(records.values()), records
 

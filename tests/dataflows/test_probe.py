@@ -1,27 +1,59 @@
-"""What a process of a workload leaves behind."""
+"""What a process of a workload tells while it runs."""
 
-import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from waitbench.system.places import DATAFLOWS
 
-BURNS = "import sys, time; sys.stdin.read()\nwhile time.process_time() < 0.2: pass"
-WORKER = f"""\
-import atexit, subprocess, sys
+POLLS = """
+import threading
 from support import probe
-
-helper = subprocess.Popen([sys.executable, "-c", {BURNS!r}], stdin=subprocess.PIPE)
-atexit.register(helper.communicate)
+sources = [probe.source() for _ in range({sources})]
+def work():
+    probe.first_poll()
+    probe.end_of_input()
+threads = [threading.Thread(target=work) for _ in range(3)]
+for one in threads: one.start()
+for one in threads: one.join()
 """
 
 
-def test_what_helpers_used_that_end_with_the_process_is_told(tmp_path: Path) -> None:
-    environment = {**os.environ, "BENCH_PROBE_DIR": str(tmp_path), "PYTHONPATH": str(DATAFLOWS)}
-    subprocess.run([sys.executable, "-c", WORKER], env=environment, check=True, timeout=60)
-    (path,) = tmp_path.glob("process-*.json")
-    told = json.loads(path.read_text())
-    helpers_s = told["helpers"]["user_s"] + told["helpers"]["system_s"]
-    assert helpers_s >= 0.2
+def marks(folder: Path, workload: str, *, read: bool = True) -> list[str]:
+    """What it writes to the pipe, if that is there and somebody reads it."""
+    os.mkfifo(folder / "marks")
+    pipe = os.open(folder / "marks", os.O_RDWR | os.O_NONBLOCK)
+    if not read:
+        os.close(pipe)
+    environment = {**os.environ, "BENCH_PROBE_DIR": str(folder), "PYTHONPATH": str(DATAFLOWS)}
+    subprocess.run([sys.executable, "-c", workload], env=environment, check=True, timeout=60)
+    assert len(list(folder.glob("process-*.json"))) == 1
+    if not read:
+        return []
+    try:
+        return os.read(pipe, 4096).decode().split()
+    except BlockingIOError:
+        return []
+    finally:
+        os.close(pipe)
+
+
+@pytest.mark.parametrize("sources", [0, 3])
+def test_the_first_poll_and_the_end_of_the_last_source_are_told(
+    sources: int, tmp_path: Path
+) -> None:
+    told = marks(tmp_path, POLLS.format(sources=sources))
+    # What declares no source may end several times: the last one counts.
+    assert told[0] == "begin"
+    assert told.count("end") == (1 if sources else 3)
+
+
+def test_a_source_that_has_not_ended_keeps_the_window_open(tmp_path: Path) -> None:
+    assert "end" not in marks(tmp_path, POLLS.format(sources=4))
+
+
+def test_where_nobody_reads_the_marks_a_workload_runs_all_the_same(tmp_path: Path) -> None:
+    assert marks(tmp_path, POLLS.format(sources=3), read=False) == []

@@ -98,16 +98,11 @@ class Wishes:
     """A guide that decides by the records so far."""
 
     settled: Callable[[Record], bool]
-    seen: Callable[[Record], bool] = lambda _record: True
-    """Whether instruments have shown enough."""
     over: Callable[[], bool] = lambda: False
     records: dict[str, Record] = field(default_factory=dict)
 
     def wants_more(self, scenario: str) -> bool:
         return not self.settled(self.records[scenario])
-
-    def wants_instruments(self, scenario: str) -> bool:
-        return not self.seen(self.records[scenario])
 
     def is_over(self) -> bool:
         return self.over()

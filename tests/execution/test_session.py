@@ -2,15 +2,7 @@
 
 import pytest
 
-from tests.execution.made_runs import (
-    Made,
-    Wishes,
-    carry_out,
-    disturbed,
-    failing,
-    good,
-    run_until,
-)
+from tests.execution.made_runs import Made, carry_out, disturbed, failing, good
 from tests.records import measurement, times
 from waitbench.execution import session
 from waitbench.model.record import GIVE_UP_AFTER
@@ -83,42 +75,6 @@ def test_a_run_that_hung_is_not_tried_again_even_after_a_good_one() -> None:
     assert len(record.of("a")) == 5
 
 
-def seen(planned: PlannedRun) -> Result:
-    return measurement(planned.label, planned.round, {"system_calls": 100 * planned.round})
-
-
-def timed(planned: PlannedRun) -> Result:
-    metrics = {**times(1, 1, 0), "time_cpu_steady": 0.4}
-    return measurement(planned.label, planned.round, metrics)
-
-
-def test_what_instruments_see_goes_to_the_timed_run_of_the_same_round() -> None:
-    made = Made(lambda planned, _before: (seen if planned.instrumented else timed)(planned))
-    enough = Wishes(lambda r: len(r.of("b")) >= 3, lambda r: len(r.of("b")) >= 2)
-    record = run_until(made, enough, 9, 1e9, ("one",))["one"]
-    calls = [run.metrics.get("system_calls") for run in record.of("b")]
-    assert calls == [100, 200, None]
-    assert record.of("a")[0].metrics["time_cpu_steady"] == 0.4
-    # Both revisions are observed before either is timed.
-    rounds = [label for _, number, label in made.runs if number == 1]
-    assert rounds in (["a", "b", "a", "b"], ["b", "a", "b", "a"])
-    assert len(made.told("keep")) == 6, "an instrumented run by itself is not kept"
-
-
-def test_a_repeated_round_keeps_what_instruments_saw() -> None:
-    def disturb_once(planned: PlannedRun, before: int) -> Result:
-        if planned.instrumented:
-            return seen(planned)
-        return disturbed(planned) if before == 1 else timed(planned)
-
-    made = Made(disturb_once)
-    record = run_until(
-        made, Wishes(lambda r: bool(r.of("b")), lambda _record: False), 9, 1e9, ("one",)
-    )["one"]
-    assert [run.metrics["system_calls"] for run in record.measurements] == [100, 100]
-    assert len(record.outcomes) == 2
-
-
 def test_steal_repeats_nothing() -> None:
     """A hypervisor takes from who wants CPU: a worker that spins would excuse itself."""
 
@@ -137,15 +93,3 @@ def test_a_machine_that_is_always_busy_has_no_round_repeated_after_a_few() -> No
     carry_out(made, 6, "one")
     tries = [made.runs.count(("one", number, "a")) for number in range(1, 7)]
     assert tries == [1 + session.MOST_REPEATS] * session.BUSY_AFTER + [1, 1, 1]
-
-
-def test_an_instrumented_run_that_fails_is_an_outcome() -> None:
-    def fail_observed(planned: PlannedRun, before: int) -> Result:
-        return failing(FAILED)(planned, before) if planned.instrumented else timed(planned)
-
-    record = run_until(
-        Made(fail_observed), Wishes(lambda r: bool(r.of("b")), lambda _record: False), 9, 1e9,
-        ("one",),
-    )["one"]  # fmt: skip
-    assert [outcome.reason for outcome in record.outcomes] == [FAILED, FAILED]
-    assert [run.label for run in record.measurements] == ["b", "a"]

@@ -73,9 +73,8 @@ def record(
     says_when: bool = True,
 ) -> Why:
     folder.mkdir(exist_ok=True)
-    family = SimpleNamespace(counted_outside=says_when)
     scenario = SimpleNamespace(
-        family=family, parameters={"window": 1.0}, is_own=says_when, expected_s=60.0
+        is_command=says_when, parameters={"window": 1.0}, is_own=says_when, expected_s=60.0
     )
     scenario.lasting = lambda _seconds: scenario
     bench = OneRun((sys.executable, "-c", launch.format(program)), folder)

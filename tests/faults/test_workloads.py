@@ -29,7 +29,7 @@ MISDEEDS = {
         "        time.sleep(600)\n"
         "    os._exit(0)\n"
         "os.wait()",
-        "1 process left the run",
+        "1 process still ran after the dataflow's end; killed",
     ),
     "garbles": (REPORT.format("{"), "report cannot be read"),
     "lies": (REPORT.format('["of another kind"]'), "report cannot be read"),

@@ -25,8 +25,6 @@ WAITING = {
     "time_cpu_startup": 0.1,
     "time_cpu_steady": 0.6,
     "time_cpu_shutdown": 0.1,
-    "time_cpu_helpers": 0.0,
-    "time_cpu_launcher": 0.2,
     "polls_per_item": 1234.5,
     "item_latency_p99": 0.0042,
 }
@@ -100,15 +98,6 @@ def test_runs_without_a_measurement_are_counted_by_reason() -> None:
         record.add(outcome("b", 1, reason, message=message))
     assert warnings(record) == [
         "b: runs without a measurement: 2 × failed (exit code 1), 1 × timed-out."
-    ]
-
-
-def test_cpu_that_does_not_add_up_is_said() -> None:
-    record = pair()
-    record.add(measurement("a", 3, times(1, 1, 1)))
-    record.add(measurement("b", 3, times(1, 1, 1), marks=("unbalanced",)))
-    assert warnings(record) == [
-        "b: in 1 of 3 runs the CPU of workers, helpers and launcher does not add up."
     ]
 
 

@@ -55,12 +55,9 @@ def confined(program: str, tmp_path: Path) -> Finished:
 
 
 @pytest.mark.parametrize("then", ["time.sleep(600)", "os._exit(0)"])
-def test_what_leaves_its_session_is_found_accounted_for_and_ended(
-    then: str, tmp_path: Path
-) -> None:
+def test_what_leaves_its_session_is_found_and_ended(then: str, tmp_path: Path) -> None:
     found = confined(STRAY.format(then=then), tmp_path)
     assert (found.returncode, found.leftovers, found.strays) == (0, 0, 1)
-    assert found.strays_cpu_s >= 0.03
 
 
 def test_what_a_stray_has_started_is_not_left_to_the_next_run(tmp_path: Path) -> None:

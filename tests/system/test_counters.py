@@ -1,6 +1,5 @@
 """What a program and all that it starts use, counted from outside; and told to who asks."""
 
-import json
 import os
 import socket
 import subprocess
@@ -18,7 +17,6 @@ from waitbench.system.counters import (
     hits_of,
 )
 from waitbench.system.instruments import find_system_calls
-from waitbench.system.places import DATAFLOWS
 
 COUNTER = find_system_calls()
 needs_counter = pytest.mark.skipif(COUNTER.tracepoint is None, reason=COUNTER.reason)
@@ -86,60 +84,6 @@ def test_a_counter_that_the_kernel_refuses_leaves_none_open() -> None:
     with pytest.raises(OSError, match=r"\S"):
         TreeCounters({"clock": TASK_CLOCK, "nothing": hits_of(2**31)})
     assert os.listdir("/proc/self/fd") == before
-
-
-PROBED = """
-import json, threading
-from support import probe
-probe.first_poll()
-event = threading.Event()
-for _ in range(20):
-    event.wait(0.001)
-probe.end_of_input()
-print(json.dumps(probe.report()))
-"""
-
-
-def probed(**environment: str) -> dict[str, dict[str, int | None]]:
-    done = subprocess.run(
-        [sys.executable, "-c", PROBED],
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=60,
-        env={"PYTHONPATH": str(DATAFLOWS), **environment},
-    )
-    report: dict[str, dict[str, int | None]] = json.loads(done.stdout)
-    return report
-
-
-def test_a_probe_tells_what_it_is_told_at_that_moment() -> None:
-    told = iter(range(100, 1000, 100))
-    with answering(lambda: next(told)) as name:
-        report = probed(BENCH_SYSTEM_CALLS=name)
-    # Nobody asks at the load: it has no folder to report to.
-    assert [report[at]["system_calls"] for at in ("first_poll", "end_of_input", "exit")] == [
-        100, 200, 300,
-    ]  # fmt: skip
-
-
-def refuse() -> int:
-    raise OSError
-
-
-@pytest.mark.parametrize("who", ["unset", "nobody", "refuses", "silent"])
-def test_a_probe_whom_nobody_answers_lacks_the_calls_and_nothing_else(who: str) -> None:
-    with answering(refuse) as refusing, socket.socket(socket.AF_UNIX) as silent:
-        silent.bind("")
-        silent.listen()
-        names = {"nobody": "nobody", "refuses": refusing, "silent": silent.getsockname()[1:]}
-        given = {"BENCH_SYSTEM_CALLS": os.fsdecode(names[who])} if who in names else {}
-        report = probed(**given)
-    begin, end = report["first_poll"], report["end_of_input"]
-    assert begin["switches_voluntary"] is not None
-    assert end["switches_voluntary"] is not None
-    assert end["switches_voluntary"] - begin["switches_voluntary"] >= 20
-    assert (begin["system_calls"], end["system_calls"]) == (None, None)
 
 
 def test_many_who_ask_at_once_are_all_answered() -> None:

@@ -395,11 +395,7 @@ def _may_answer(record: Record, label: str, criterion: Criterion) -> bool:
         return False
     baseline, candidate = record.of(record.context.labels[0]), record.of(label)
     measured = {run.round for run in baseline} & {run.round for run in candidate}
-    # Instruments may come in only after the first look.
-    looks = 2 if criterion.metric.key in INSTRUMENTED else 1
-    return len(measured) < looks * FEWEST_ROUNDS or bool(
-        paired_by_round(record, label, criterion.metric)
-    )
+    return len(measured) < FEWEST_ROUNDS or bool(paired_by_round(record, label, criterion.metric))
 
 
 def _has(record: Record, label: str, reason: str) -> bool:

@@ -16,7 +16,7 @@ from waitbench.environments.origins import Chooser
 from waitbench.execution.session import Session
 from waitbench.model.environment import EnvironmentSpec, Interpreter, Origin, OriginChoice
 from waitbench.model.errors import HarnessError, UsageError, masked
-from waitbench.model.metrics import INSTRUMENTED, Metric
+from waitbench.model.metrics import Metric
 from waitbench.model.record import Record
 from waitbench.model.revision import Commit, Release, SearchRange
 from waitbench.pipeline.explaining import explain
@@ -237,9 +237,6 @@ class _StepGuide:
         # Three points: one that is given up leaves nothing to compare the others with.
         measurable = all(record.why_given_up(one) is None for one in record.context.labels)
         return measurable and self.answer().verdict is StepVerdict.INCONCLUSIVE
-
-    def wants_instruments(self, scenario: str) -> bool:
-        return self.stepper.metric.key in INSTRUMENTED and self.wants_more(scenario)
 
     def is_over(self) -> bool:
         return False

@@ -20,10 +20,6 @@ WHEEL, ARCHIVE = "wheel", "archive"
 PROGRAM = "program"
 """The detail of an environment that says which program a revision is."""
 
-INDEX, ADDRESSES = "{index}", "{addresses}"
-"""Arguments that stand for a process's number, and for the addresses of all, when a run starts; see
-dataflows/support/launch.py."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class Traits:
@@ -40,13 +36,13 @@ class Start:
     """How the processes of a run are started."""
 
     arguments: tuple[str, ...]
-    """Of each process; ``INDEX`` and ``ADDRESSES`` among them are filled in."""
+    """Of each process; ``placeholders.INDEX`` and ``ADDRESSES`` among them are filled in."""
     processes: int
     """How many of them."""
     variables: Mapping[str, str] = field(default_factory=dict)
     """Environment variables that they have besides those of every run."""
     worker: Mapping[str, Any] | None = None
-    """What the launcher of a worker that is a command is told: execution/worker_launch.py."""
+    """What the launcher is told of a worker that is a command: execution/worker_launch.py."""
 
 
 class Builder(Protocol):

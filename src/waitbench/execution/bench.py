@@ -3,32 +3,24 @@
 import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
 from waitbench import engines
 from waitbench.engines.base import Engine, Start
-from waitbench.execution.beside import SERVICES, TRACEPOINT
+from waitbench.execution.launch_report import PROBES
 from waitbench.execution.services import Running, running
 from waitbench.model.environment import Environment
 from waitbench.model.metrics import Instruments
 from waitbench.model.scenario import CAPABILITIES, Scenario, Topology
 from waitbench.system import locks, variables
 from waitbench.system.confinement import run_alone
-from waitbench.system.counters import TreeCounters, answering, hits_of
-from waitbench.system.guard import GUARD
 from waitbench.system.places import DATAFLOWS, Cache
 from waitbench.system.processes import Finished, kill_group
 
-PROBE_DIRECTORY = "BENCH_PROBE_DIR"
-"""The environment variable that tells a workload where to report: dataflows/support/probe.py."""
-COUNTER = "BENCH_SYSTEM_CALLS"
-"""The environment variable that tells a workload whom to ask for the system calls of its run."""
-
-_WORKER_LAUNCH = Path(__file__).with_name("worker_launch.py")
-_LAUNCH = DATAFLOWS / "support" / "launch.py"
+_LAUNCH = Path(__file__).with_name("launch.py")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,8 +36,6 @@ class ReadyRun:
     variables: Mapping[str, str]
     time_limit_s: float
     services: Running
-    tracepoint: int | None = None
-    """What its system calls are counted by, if they are."""
 
     @property
     def launched_file(self) -> Path:
@@ -81,40 +71,16 @@ class ReadyRun:
             for group in groups:
                 kill_group(group)
 
-        with (
-            self.services.on_end(kill),
-            self._counted() as found_by,
-        ):
+        with self.services.on_end(kill):
             return run_alone(
                 command,
                 stdout=stdout,
                 stderr=stderr,
                 time_limit_s=self.time_limit_s,
-                env={**self.variables, **found_by},
+                env=self.variables,
                 cwd=self.working_folder,
                 on_start=started,
             )
-
-    @contextmanager
-    def _counted(self) -> Iterator[Mapping[str, str]]:
-        """Counts what this thread starts; the variables by which the run finds the counter.
-
-        There are none where the kernel refuses.
-        """
-        if self.tracepoint is None:
-            yield {}
-            return
-        GUARD.start()  # later it would be taken for a part of the run
-        with ExitStack() as opened:
-            found_by = {}
-            with suppress(OSError):
-                counters = opened.enter_context(
-                    TreeCounters({"system_calls": hits_of(self.tracepoint)})
-                )
-                found_by[COUNTER] = opened.enter_context(
-                    answering(lambda: counters.reading()["system_calls"])
-                )
-            yield found_by
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,7 +94,7 @@ class Bench:
     time_limit_s: float | None = None
     """Instead of the scenario's own."""
     instruments: Instruments = field(default_factory=Instruments)
-    """What observes instrumented runs."""
+    """What its runs are counted by."""
 
     def what_is_missing(self, scenario: Scenario, label: str) -> str | None:
         """Why a revision cannot run a scenario, to end a sentence; ``None`` if it can."""
@@ -145,9 +111,7 @@ class Bench:
         return None
 
     @contextmanager
-    def prepare(
-        self, scenario: Scenario, label: str, *, instrumented: bool = False
-    ) -> Iterator[ReadyRun]:
+    def prepare(self, scenario: Scenario, label: str) -> Iterator[ReadyRun]:
         """Makes a run ready, cleans up behind it. Raises ``HarnessError`` if a service fails."""
         with locks.own_folder(self.cache.folder("runs")) as folder:
             (folder / "probes").mkdir()
@@ -155,18 +119,14 @@ class Bench:
             wanted = scenario.family.services(scenario.parameters)
             with running(environment.python, wanted, folder, self.cache) as services:
                 start = engine.start(environment, scenario, scenario.started_as(self.topology))
-                outside = scenario.family.counted_outside
                 yield ReadyRun(
                     folder=folder,
                     # Where the user's own files are, if the dataflow names any.
                     working_folder=folder if scenario.is_own else Path.cwd(),
-                    command=_command(environment, start, folder),
-                    variables=self._variables(folder, scenario)
-                    | dict(start.variables)
-                    | (self._worker_variables(services) if outside else {}),
+                    command=self._command(start, folder, services),
+                    variables=self._variables(folder, scenario) | dict(start.variables),
                     time_limit_s=self.time_limit_s or scenario.time_limit_s,
                     services=services,
-                    tracepoint=self.instruments.tracepoint if instrumented else None,
                 )
 
     def _engine(self, label: str) -> Engine:
@@ -177,28 +137,20 @@ class Bench:
         ours = {"PYTHONPATH": str(DATAFLOWS)} if scenario.is_observed else {}
         return {
             **variables.of_workload(),
-            PROBE_DIRECTORY: str(folder / "probes"),
+            PROBES: str(folder / "probes"),
             **ours,
             # One seed for str hashes: no run's dictionaries differ from another's by chance.
             "PYTHONHASHSEED": "0",
             "PYTHONPYCACHEPREFIX": str(self.cache.folder("pycache")),
         }
 
-    def _worker_variables(self, services: Running) -> dict[str, str]:
-        counted = self.instruments.tracepoint
-        return {
-            SERVICES: json.dumps(services.described()),
-            **({} if counted is None else {TRACEPOINT: str(counted)}),
+    def _command(self, start: Start, folder: Path, services: Running) -> tuple[str, ...]:
+        """Our launcher, and what it starts."""
+        dataflow = {"arguments": start.arguments, "processes": start.processes}
+        told = {
+            "tracepoint": self.instruments.tracepoint,
+            "running": services.described(),
+            **(start.worker or dataflow),
         }
-
-
-def _command(environment: Environment, start: Start, folder: Path) -> tuple[str, ...]:
-    """Our launcher, on the environment's own interpreter, and what it starts.
-
-    Of a command it is one on the harness's: a program has no Python.
-    """
-    if start.worker is not None:
-        told = json.dumps(start.worker)
-        return (sys.executable, "-I", str(_WORKER_LAUNCH), str(folder / "launched.json"), told)
-    launcher = (str(environment.python), "-I", "-S", str(_LAUNCH))
-    return (*launcher, str(folder / "launched.json"), str(start.processes), *start.arguments)
+        report = folder / "launched.json"
+        return (sys.executable, "-I", str(_LAUNCH), str(report), json.dumps(told))

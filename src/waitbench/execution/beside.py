@@ -1,6 +1,5 @@
 """What is beside a worker: its folder, output and services, and commands that ask or wake it."""
 
-import json
 import os
 import re
 import subprocess
@@ -9,28 +8,15 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from waitbench.execution.launch_report import Failure
 from waitbench.model.placeholders import filled
 from waitbench.system.counters import asked
 from waitbench.system.ports import free_port
 
-SERVICES = "BENCH_SERVICES"
-"""The environment variable that has the services: as JSON, by name, ``port``, ``folder``,
-``cpu``, under what its CPU time is told, and ``counters``, a command that prints them."""
-TRACEPOINT = "BENCH_TRACEPOINT"
-"""The environment variable that has what system calls are counted by, if they are."""
-WAITING = "BENCH_WAITING"
-"""The environment variable that names a file to be made when the waiting begins, if somebody looks
-on."""
 METRICS = "metrics"
 """What the files are called, in the run's folder, that copies of a worker write to."""
-FAILURE = "failure"
-"""The file, in the run's folder, that says why it is not a measurement."""
 OUTPUT = ("stdout", "stderr")
 """What the run's output goes to, in its folder."""
-
-
-class Failure(Exception):
-    """Why a run is not a measurement."""
 
 
 class Beside:
@@ -41,7 +27,7 @@ class Beside:
         self.run = run
         self.plain = plain
         self.folder = run / (f"work-{copy}" if copy else "work")
-        self.services: Mapping[str, Any] = json.loads(os.environ.get(SERVICES) or "{}")
+        self.services: Mapping[str, Any] = plain["running"]
         self.values = {
             "folder": str(self.folder),
             "python": plain["python"],

@@ -1,11 +1,12 @@
-"""A command and all that it starts: counted by the kernel from outside, waited for, and killed."""
+"""Commands and all that they start: counted by the kernel from outside, waited for, and killed."""
 
 import math
 import os
 import resource
+import select
 import signal
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,10 +17,7 @@ import psutil
 from waitbench.system import counters, trees
 
 _KILLED_WITHIN_S = 5.0
-_CHILD = (signal.SIGCHLD,)
-_PASSED_ON = (
-    signal.SIGTERM, signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2,
-)  # fmt: skip
+_EVENTS = {"cpu": counters.TASK_CLOCK, "switches": counters.CONTEXT_SWITCHES}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,8 +29,6 @@ class Command:
     variables: Mapping[str, str]
     folder: Path
     """Where it runs."""
-    stop_group: bool = False
-    """Whether its signals go to its whole process group."""
 
     def become(self) -> NoReturn:
         """Turns this process into it, in a session of its own: it may signal its whole group."""
@@ -48,89 +44,105 @@ class Command:
 
 
 class CountedTree:
-    """One command and its descendants. This process adopts what these leave behind."""
+    """Some commands and their descendants. This process adopts what these leave behind.
+
+    There is one in a process: it takes over the signal of children that end.
+    """
 
     def __init__(self, tracepoint: int | None) -> None:
         self.tracepoint = tracepoint
         """What system calls are counted by, if they are."""
-        self.pid = 0
+        self.pids: list[int] = []
+        """Those of the commands."""
         self.ended: dict[int, int] = {}
-        """The exit codes of what has been waited for, by process."""
+        """The exit codes of what has been waited for, by process, in this order."""
         self.beside: set[int] = set()
-        """Children of this process that are not of the command."""
+        """Children of this process that are not of the commands."""
         self._used: list[resource.struct_rusage] = []
-        """What each process of the command has used that was waited for here, with its own."""
-        self._stop_group = False
+        """What each process of the commands has used that was waited for here, with its own."""
         self._preempted: dict[int, int] = {}
         """How often each thread had to leave its CPU to others, when it was last looked at."""
-        self.events: counters.TreeCounters | None = None
-        """``None`` where the kernel does not count for this user."""
-        self.calls: counters.TreeCounters | None = None
+        self._counters: list[counters.TreeCounters] = []
+        """One of each command, or none."""
+        trees.adopt_orphans()
+        self._woken, waking = os.pipe()
+        for descriptor in (self._woken, waking):
+            os.set_blocking(descriptor, False)
+        signal.signal(signal.SIGCHLD, lambda _number, _frame: None)
+        signal.set_wakeup_fd(waking, warn_on_full_buffer=False)
 
-    def start(self, commands: Sequence[Command], *, until_exit: bool = False) -> None:
-        """Starts a command, or several below one process; counted from before they begin.
+    @property
+    def is_counted(self) -> bool:
+        """Whether the kernel counts for this user. Otherwise /proc is read."""
+        return bool(self._counters)
 
-        That process sleeps, passes signals on, and ends as soon as any of them ends by itself; with
-        ``until_exit`` when all have, or one has failed. What it uses to start them is counted with
-        them.
-        """
-        self._stop_group = commands[0].stop_group
+    @property
+    def codes(self) -> list[int]:
+        """The exit codes of the commands that have ended, in this order."""
+        return [code for pid, code in self.ended.items() if pid in self.pids]
+
+    def start(self, command: Command) -> None:
+        """Starts a command, which is counted from before it begins."""
         reading, writing = os.pipe()
-        self.pid = os.fork()
-        if self.pid == 0:
+        pid = os.fork()
+        if pid == 0:
             # Not before it is counted.
             os.close(writing)
             os.read(reading, 1)
-            if len(commands) > 1:
-                _become_all(commands, until_exit=until_exit)
-            commands[0].become()
+            command.become()
         os.close(reading)
-        events = {"cpu": counters.TASK_CLOCK, "switches": counters.CONTEXT_SWITCHES}
-        several = len(commands) > 1
-        with suppress(OSError):
-            self.events = counters.TreeCounters(events, self.pid, at_once=several)
-        if self.tracepoint is not None and self.events is not None:
-            with suppress(OSError):
-                self.calls = counters.TreeCounters(
-                    {"system_calls": counters.hits_of(self.tracepoint)}, self.pid, at_once=several
-                )
+        if self.is_counted or not self.pids:
+            self._count(pid)
+        self.pids.append(pid)
         os.write(writing, b"x")
         os.close(writing)
 
-    def signal(self, number: int) -> None:
-        """Sends the command a signal, or its whole group where that is asked for."""
-        _kill([self.pid], number, self._stop_group)
+    def _count(self, pid: int) -> None:
+        calls = {}
+        if self.tracepoint is not None:
+            calls["system_calls"] = counters.hits_of(self.tracepoint)
+        for events in (_EVENTS | calls, _EVENTS):
+            with suppress(OSError):
+                self._counters.append(counters.TreeCounters(events, pid))
+                return
+        self._counters.clear()
+
+    def signal(self, number: int, *, group: bool = False) -> None:
+        """Sends each command a signal, or its whole process group."""
+        for pid in self.pids:
+            if pid not in self.ended:
+                with suppress(ProcessLookupError):
+                    (os.killpg if group else os.kill)(pid, number)
 
     def reading(self) -> dict[str, Any]:
-        """CPU time in seconds, switches and, where they are counted, system calls so far.
+        """CPU time in seconds, wake-ups, and where the kernel counts switches and system calls.
 
-        The kernel's counter has all switches. Those of a thread that was preempted, which is no
-        wake-up of it, are known while it lives.
+        ``system_s`` is the kernel's estimate by ticks, of what lives or was waited for. A thread
+        that was preempted has not woken up: that is known while it lives.
         """
-        now_ns = time.monotonic_ns()
-        reading: dict[str, Any] = {"monotonic_ns": now_ns, "system_s": 0.0}
-        if self.events is not None:
-            counted = self.events.reading()
-            reading |= {"user_s": counted["cpu"] / 1e9, "switches": counted["switches"]}
-        else:
-            reading["user_s"] = self.cpu_s()
-        seen = trees.switches(self.processes())
+        reading: dict[str, Any] = {"monotonic_ns": time.monotonic_ns(), **self._counted()}
+        processes = self.processes()
+        reading["cpu_s"] = reading.pop("cpu") / 1e9 if self.is_counted else self.cpu_s()
+        reading["system_s"] = trees.system_s(processes) + sum(one.ru_stime for one in self._used)
+        seen = trees.switches(processes)
         for thread, (_, preempted) in seen.items():
             self._preempted[thread] = max(preempted, self._preempted.get(thread, 0))
-        if self.events is not None:
-            preempted = sum(self._preempted.values())
-            reading["switches_voluntary"] = reading["switches"] - preempted
+        if self.is_counted:
+            reading["wakeups"] = reading["switches"] - sum(self._preempted.values())
         else:
             ended = sum(one.ru_nvcsw for one in self._used)
-            reading["switches_voluntary"] = ended + sum(asleep for asleep, _ in seen.values())
-        if self.calls is not None:
-            reading |= self.calls.reading()
+            reading["wakeups"] = ended + sum(asleep for asleep, _ in seen.values())
         return reading
+
+    def _counted(self, *names: str) -> dict[str, int]:
+        """What the kernel counted so far, by name, or that of some."""
+        readings = [one.reading(*names) for one in self._counters]
+        return {name: sum(one[name] for one in readings) for name in (readings or [{}])[0]}
 
     def cpu_s(self) -> float:
         """CPU time so far, of what lives and of what has ended."""
-        if self.events is not None:
-            return self.events.reading("cpu")["cpu"] / 1e9
+        if self.is_counted:
+            return self._counted("cpu")["cpu"] / 1e9
         # A child that nobody has waited for, as its parent ignores its end, counts nowhere.
         ended_s = sum(one.ru_utime + one.ru_stime for one in self._used)
         return ended_s + trees.cpu_s(self.processes())
@@ -147,14 +159,21 @@ class CountedTree:
             "user_s": (1 - share) * total_s,
             "system_s": share * total_s,
             "waited_s": user_s + system_s,
+            "rss_bytes": 1024 * max((one.ru_maxrss for one in self._used), default=0),
             "switches_voluntary": sum(one.ru_nvcsw for one in self._used),
             "switches_involuntary": sum(one.ru_nivcsw for one in self._used),
         }
 
     def switches(self) -> int:
         """The switches so far, where the kernel counts."""
-        assert self.events is not None, "asked where the kernel counts"
-        return self.events.reading("switches")["switches"]
+        return self._counted("switches")["switches"]
+
+    def wait(self, timeout_s: float | None, *others: int) -> list[int]:
+        """Blocks until a child has ended, or the time is over; or others can be read: which."""
+        ready = select.select([self._woken, *others], [], [], timeout_s)[0]
+        with suppress(BlockingIOError):
+            os.read(self._woken, 4096)
+        return [one for one in ready if one != self._woken]
 
     def reap(self) -> bool:
         """Waits for what has ended; whether anything is left, adopted or started here."""
@@ -173,22 +192,25 @@ class CountedTree:
         """All that was started here and has not been waited for, adopted or not."""
         return trees.below(os.getpid())
 
-    def outlast(self, within_s: float) -> int:
-        """Blocks until the command has ended, and what it started; how much of that was killed.
+    def outlast(self, within_s: float, watched: Mapping[int, Callable[[], None]] = {}) -> int:
+        """Blocks until all commands have ended, or one has failed, and so has what they started.
 
-        That is given so many seconds more.
+        That is given so many seconds more; the number of processes that were killed after them is
+        returned. If a command fails, the others are killed. A watched descriptor's function is
+        called when it can be read.
         """
-        end = math.inf
-        signal.pthread_sigmask(signal.SIG_BLOCK, _CHILD)
-        try:
-            while self.reap():
-                if self.pid in self.ended:
-                    end = min(end, time.monotonic() + within_s)
-                if time.monotonic() > end:
-                    return self.kill_all()
-                signal.sigtimedwait(_CHILD, min(1.0, max(0.0, end - time.monotonic())))
-        finally:
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, _CHILD)
+        end_s = math.inf
+        while self.reap():
+            if any(self.codes):
+                self.kill_all()
+                return 0
+            if len(self.codes) == len(self.pids):
+                end_s = min(end_s, time.monotonic() + within_s)
+            left_s = end_s - time.monotonic()
+            if left_s <= 0:
+                return self.kill_all()
+            for one in self.wait(None if left_s == math.inf else left_s, *watched):
+                watched[one]()
         return 0
 
     def others(self) -> set[int]:
@@ -207,41 +229,3 @@ class CountedTree:
             killed |= left
             time.sleep(0.005)
         return len(killed)
-
-
-def _become_all(commands: Sequence[Command], *, until_exit: bool) -> NoReturn:
-    """Starts each as a child of this process, and waits for them without a wake-up."""
-    os.setsid()
-    children: list[int] = []
-    was_told = False
-
-    def pass_on(number: int, _frame: object) -> None:
-        nonlocal was_told
-        was_told = True
-        _kill(children, number, commands[0].stop_group)
-
-    for number in _PASSED_ON:
-        signal.signal(number, pass_on)
-    for command in commands:
-        child = os.fork()
-        if child == 0:
-            command.become()
-        children.append(child)
-    code = 0
-    while children:
-        ended, status = os.waitpid(-1, 0)
-        if ended not in children:
-            continue
-        children.remove(ended)
-        if not (was_told or (until_exit and status == 0)):
-            # The others alone are not what was to be measured.
-            code = os.waitstatus_to_exitcode(status) or code
-            _kill(children, signal.SIGKILL, False)
-            was_told = True
-    os._exit(code if code >= 0 else 128 - code)
-
-
-def _kill(pids: Sequence[int], number: int, group: bool) -> None:
-    for pid in pids:
-        with suppress(ProcessLookupError):
-            (os.killpg if group else os.kill)(pid, number)

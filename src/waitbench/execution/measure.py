@@ -9,15 +9,11 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from waitbench.execution.accounting import (
-    cpu_of_all,
-    instrumented_metrics,
-    marks_of,
-    metrics_of,
-)
+from waitbench.execution.accounting import cpu_of_all, marks_of, metrics_of
 from waitbench.execution.bench import Bench, ReadyRun
-from waitbench.execution.beside import FAILURE, METRICS
+from waitbench.execution.beside import METRICS
 from waitbench.execution.hyperfine import Hyperfine, parse_export
+from waitbench.execution.launch_report import FAILURE
 from waitbench.execution.services import Running
 from waitbench.model.errors import HarnessError
 from waitbench.model.run import (
@@ -82,11 +78,9 @@ class Measurer:
         if missing is not None:
             return outcome(NOT_SUPPORTED, missing)
         try:
-            with self.bench.prepare(
-                planned.scenario, planned.label, instrumented=planned.instrumented
-            ) as ready:
+            with self.bench.prepare(planned.scenario, planned.label) as ready:
                 try:
-                    observation = self._observe(planned, ready)
+                    return self._observe(planned, ready, started_at)
                 except _NoMeasurement as why:
                     log = (
                         tail(ready.folder / "stdout", 10) + "\n" + tail(ready.folder / "stderr", 20)
@@ -95,24 +89,15 @@ class Measurer:
                     return outcome(why.reason, str(why), log.strip())
         except HarnessError as error:  # a service that does not start
             return outcome(FAILED, error.reason, str(error))
-        return Measurement(
-            label=planned.label,
-            round=planned.round,
-            position=planned.position,
-            started_at=started_at,
-            metrics=observation.metrics,
-            marks=observation.marks,
-            samples=observation.samples,
-        )
 
-    def _observe(self, planned: PlannedRun, ready: ReadyRun) -> "_Observation":
+    def _observe(self, planned: PlannedRun, ready: ReadyRun, started_at: str) -> Measurement:
         """Runs it, and gathers what everyone saw of it. Raises ``_NoMeasurement``."""
         scenario = planned.scenario
         services_s = ready.services.cpu_s()
         before = Reading.now()
         used_s = time.process_time()
         follower = PaceFollower()
-        follows = self.follows_pace and scenario.waits and not planned.instrumented
+        follows = self.follows_pace and scenario.waits
         try:
             timing = self._time(ready, follower.begin if follows else lambda _process: None)
         except _NoMeasurement:
@@ -131,19 +116,11 @@ class Measurer:
             ]
             _require_complete(reports, scenario.expected_items(self.bench.topology))
             metrics = metrics_of(timing, launched, reports)
-            marks = marks_of(timing, launched, reports)
-            instrumented = instrumented_metrics(reports)
+            marks = marks_of(launched)
         run_cpu_s = cpu_of_all(timing, launched) + services_s + used_s
         metrics |= observed(before, after, run_cpu_s)
         metrics |= follower.observed()
-        if planned.instrumented:
-            return _Observation(instrumented, (), ())
-        if scenario.family.counted_outside:
-            metrics |= instrumented
-        else:
-            metrics = {k: v for k, v in metrics.items() if k not in self.bench.instruments.keys}
-        samples = tuple(sample for report in reports for sample in report.get("samples", ()))
-        metrics |= scenario.family.metrics_of(samples, _totals(reports))
+        metrics |= scenario.family.metrics_of(launched.get("totals", {}))
         if scenario.family.metrics_written is not None:
             copies = scenario.started_as(self.bench.topology).processes
             files = [ready.folder / f"{METRICS}-{number}.jsonl" for number in range(copies)]
@@ -151,8 +128,15 @@ class Measurer:
                 metrics |= scenario.family.metrics_written(files)
             except ValueError as error:
                 raise _NoMeasurement(FAILED, str(error)) from error
-        metrics = {k: v for k, v in metrics.items() if k not in scenario.family.without}
-        return _Observation(metrics, marks, samples)
+        return Measurement(
+            label=planned.label,
+            round=planned.round,
+            position=planned.position,
+            started_at=started_at,
+            metrics={k: v for k, v in metrics.items() if k not in scenario.family.without},
+            marks=marks,
+            samples=tuple(launched.get("samples", ())),
+        )
 
     def _time(self, ready: ReadyRun, on_start: Callable[[int], None]) -> Timing:
         """Has hyperfine run it once; tells its process. Raises ``_NoMeasurement``."""
@@ -182,22 +166,11 @@ class Measurer:
                 FAILED,
                 f"the dataflow ended with exit code {timing.exit_code}{_last_words(stderr_file)}",
             )
-        if finished.leftovers:
-            raise _NoMeasurement(
-                FAILED,
-                f"{_processes(finished.leftovers)} still ran after the dataflow's end; killed",
-            )
-        if finished.strays:
-            raise _NoMeasurement(
-                FAILED,
-                f"{_processes(finished.strays)} left the run, and used "
-                f"{finished.strays_cpu_s:.2f} s of CPU that no figure has; killed",
-            )
+        left = finished.leftovers + finished.strays
+        if left:
+            processes = "1 process" if left == 1 else f"{left} processes"
+            raise _NoMeasurement(FAILED, f"{processes} still ran after the launcher's end; killed")
         return timing
-
-
-def _processes(count: int) -> str:
-    return "1 process" if count == 1 else f"{count} processes"
 
 
 @contextmanager
@@ -208,13 +181,6 @@ def _understood() -> Iterator[None]:
     except (OSError, ValueError, TypeError, LookupError, AttributeError) as error:
         what = f"{type(error).__name__}: {error}"[:200]
         raise _NoMeasurement(FAILED, f"a process's report cannot be read ({what})") from error
-
-
-@dataclass(frozen=True)
-class _Observation:
-    metrics: Mapping[str, float]
-    marks: tuple[str, ...]
-    samples: tuple[Mapping[str, float], ...]
 
 
 def _require_services(services: Running) -> None:
@@ -243,12 +209,6 @@ def _require_complete(reports: Sequence[Mapping[str, Any]], expected: int | None
             raise _NoMeasurement(
                 LOST_ITEMS, f"{expected} items came out, but not the {expected} that were due"
             )
-
-
-def _totals(reports: Sequence[Mapping[str, Any]]) -> Mapping[str, float]:
-    """What the processes of a run add up to."""
-    totals = [report.get("totals", {}) for report in reports]
-    return {name: sum(one.get(name, 0.0) for one in totals) for one in totals for name in one}
 
 
 def _last_words(output: Path) -> str:

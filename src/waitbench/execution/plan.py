@@ -10,24 +10,21 @@ _Contestant = TypeVar("_Contestant")
 
 
 def schedule(
-    scenarios: Sequence[Scenario], labels: Sequence[str], rounds: int, *, instrumented: bool = False
+    scenarios: Sequence[Scenario], labels: Sequence[str], rounds: int
 ) -> tuple[PlannedRun, ...]:
     """Every run of a comparison, in order.
 
     Scenarios one after the other; within each a warm-up round and then ``rounds`` rounds; within
     each round every revision once, in balanced order (``in_turn``). The scenarios of one scan take
     turns: each round has all of them, in such an order, too. So a drift of the machine hits
-    all revisions alike, and none is always the one that runs after a noisy other. Warm-ups may be
-    instrumented: no time is taken from them anyway.
+    all revisions alike, and none is always the one that runs after a noisy other.
     """
     return tuple(
         run
         for group in _groups(scenarios)
         for number in range(WARM_UP, rounds + 1)
         for scenario in in_turn(group, number)
-        for run in one_round(
-            scenario, labels, number, instrumented=instrumented and number == WARM_UP
-        )
+        for run in one_round(scenario, labels, number)
     )
 
 
@@ -39,21 +36,10 @@ def _groups(scenarios: Sequence[Scenario]) -> list[list[Scenario]]:
     return list(groups.values())
 
 
-def one_round(
-    scenario: Scenario, labels: Sequence[str], number: int, *, instrumented: bool = False
-) -> tuple[PlannedRun, ...]:
-    """Every revision once, in the order that this round has.
-
-    Only a scenario of ours can be instrumented: its workers say when they wait.
-    """
+def one_round(scenario: Scenario, labels: Sequence[str], number: int) -> tuple[PlannedRun, ...]:
+    """Every revision once, in the order that this round has."""
     return tuple(
-        PlannedRun(
-            scenario=scenario,
-            label=label,
-            round=number,
-            position=position,
-            instrumented=instrumented and scenario.is_instrumented,
-        )
+        PlannedRun(scenario=scenario, label=label, round=number, position=position)
         for position, label in enumerate(in_turn(labels, number))
     )
 

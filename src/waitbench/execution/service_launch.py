@@ -10,7 +10,6 @@ end by SIGTERM, and is killed as soon as the standard input ends. The exit code 
 
 import os
 import resource
-import select
 import shutil
 import signal
 import sys
@@ -22,7 +21,6 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from waitbench.execution.counted_tree import Command, CountedTree
-from waitbench.system.confinement import adopting_orphans
 from waitbench.system.counters import answering
 
 ENDS_WITHIN_S = 10.0
@@ -32,36 +30,29 @@ ENDS_WITHIN_S = 10.0
 def main(arguments: Sequence[str]) -> int:
     """Runs one service; returns its exit code, or the negative number of its signal."""
     report, words = int(arguments[0]), arguments[1:]
-    woken, waking = os.pipe()
-    os.set_blocking(woken, False)
-    os.set_blocking(waking, False)
-    signal.set_wakeup_fd(waking, warn_on_full_buffer=False)
-    for number in (signal.SIGCHLD, signal.SIGTERM):
-        signal.signal(number, lambda _number, _frame: None)
+    told: list[int] = []
+    signal.signal(signal.SIGTERM, lambda number, _frame: told.append(number))
     tree = CountedTree(None)
-    with adopting_orphans():
-        program = shutil.which(words[0]) or words[0]
-        tree.start([Command(program=program, words=words, variables=os.environ, folder=Path.cwd())])
-        with answering(lambda: round(tree.cpu_s() * 1e9)) as name:
-            os.write(report, f"{tree.pid} {name}\n".encode())
-            os.close(report)
-            _wait(tree, woken)
-        tree.kill_all()
-    return tree.ended.get(tree.pid, 0)
+    program = shutil.which(words[0]) or words[0]
+    tree.start(Command(program=program, words=words, variables=os.environ, folder=Path.cwd()))
+    with answering(lambda: round(tree.cpu_s() * 1e9)) as name:
+        os.write(report, f"{tree.pids[0]} {name}\n".encode())
+        os.close(report)
+        _wait(tree, told)
+    tree.kill_all()
+    return tree.ended.get(tree.pids[0], 0)
 
 
-def _wait(tree: CountedTree, woken: int) -> None:
+def _wait(tree: CountedTree, told: Sequence[int]) -> None:
     """Until the service has ended, or is to be killed."""
     end_s: float | None = None
-    while tree.pid not in tree.ended:
-        left_s = None if end_s is None else max(0.0, end_s - time.monotonic())
-        ready = select.select([0, woken], [], [], left_s)[0]
-        if 0 in ready or left_s == 0:
-            return
-        if signal.SIGTERM in os.read(woken, 4096) and end_s is None:
+    while tree.reap() and not tree.codes:
+        if told and end_s is None:
             tree.signal(signal.SIGTERM)
             end_s = time.monotonic() + ENDS_WITHIN_S
-        tree.reap()
+        left_s = None if end_s is None else max(0.0, end_s - time.monotonic())
+        if tree.wait(left_s, 0) or left_s == 0:
+            return
 
 
 def _end(code: int) -> None:

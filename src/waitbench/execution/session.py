@@ -3,14 +3,13 @@
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from itertools import groupby
 from typing import Protocol
 
 from msgspec import structs
 
 from waitbench.execution import plan
-from waitbench.execution.accounting import merged
 from waitbench.execution.measure import Measurer
 from waitbench.model.record import Record
 from waitbench.model.run import (
@@ -31,9 +30,6 @@ class Guide(Protocol):
 
     def wants_more(self, scenario: str) -> bool:
         """Whether more rounds of a scenario would change anything that matters."""
-
-    def wants_instruments(self, scenario: str) -> bool:
-        """Whether what only instrumented runs give would."""
 
     def is_over(self) -> bool:
         """Whether nothing more need be measured at all."""
@@ -81,8 +77,6 @@ class Session:
     records: Mapping[str, Record]
     """By scenario; these grow."""
     observer: Observer
-    instrumented: dict[tuple[str, str], Measurement] = field(default_factory=dict)
-    """What an instrumented run gave to the next timed one, by scenario and label."""
 
     def carry_out(self, runs: Sequence[PlannedRun]) -> None:
         """Runs what a plan says, in its order, round by round."""
@@ -154,8 +148,6 @@ class Session:
                 timed = plan.one_round(scenario, labels, number)
                 missing = [run for run in timed if not _is_done(run, record)]
                 if guide.wants_more(scenario.name):
-                    if guide.wants_instruments(scenario.name):
-                        missing = _instrumented(missing) + missing
                     spent_s = time.monotonic() - begun
                     if spent_s + len(missing) * scenario.expected_s > budget_s:
                         return
@@ -172,18 +164,14 @@ class Session:
 
     def _round(self, runs: Sequence[PlannedRun]) -> None:
         """One round of one scenario, again if the machine was disturbed."""
-        for run in runs:
-            if run.instrumented:
-                self._run_instrumented(run)
-        timed = [run for run in runs if not run.instrumented]
         repeats = 0
         while True:
-            made = [result for run in timed if isinstance(result := self._run(run), Measurement)]
-            if not timed or timed[0].round == WARM_UP:
+            made = [result for run in runs if isinstance(result := self._run(run), Measurement)]
+            if not runs or runs[0].round == WARM_UP:
                 break
             if not is_disturbed([one.metrics for one in made]):
                 break
-            record = self.records[timed[0].scenario.name]
+            record = self.records[runs[0].scenario.name]
             if repeats == MOST_REPEATS or self._is_busy():
                 for measurement in made:
                     self._replace(record, measurement, _marked(measurement))
@@ -191,9 +179,7 @@ class Session:
             repeats += 1
             for measurement in made:
                 self._replace(record, measurement, set_aside(measurement))
-            self.observer.repeat(timed, foreign_cores([one.metrics for one in made]))
-        for run in timed:
-            self.instrumented.pop((run.scenario.name, run.label), None)
+            self.observer.repeat(runs, foreign_cores([one.metrics for one in made]))
 
     def _is_busy(self) -> bool:
         """Whether others use the machine so often that repeats would not help."""
@@ -208,28 +194,12 @@ class Session:
     def _run(self, planned: PlannedRun) -> Result | None:
         record = self.records[planned.scenario.name]
         result = self._measure(planned)
-        if isinstance(result, Measurement):
-            seen = self.instrumented.get((planned.scenario.name, planned.label))
-            result = merged(result, seen) if seen else result
         if isinstance(result, Outcome) or (result and planned.round != WARM_UP):
             record.add(result)
             self.observer.keep(record, result)
         if result is not None:
             self.observer.end(planned, result)
         return result
-
-    def _run_instrumented(self, planned: PlannedRun) -> None:
-        """Observes a revision; what that gives belongs to its next timed run."""
-        result = self._measure(planned)
-        if result is None:
-            return
-        self.observer.end(planned, result)
-        if isinstance(result, Outcome):
-            record = self.records[planned.scenario.name]
-            record.add(result)
-            self.observer.keep(record, result)
-        else:
-            self.instrumented[planned.scenario.name, planned.label] = result
 
     def _measure(self, planned: PlannedRun) -> Result | None:
         """One run; ``None`` where it is not worth to be tried again."""
@@ -241,17 +211,12 @@ class Session:
 
 
 def _longest_s(scenarios: Sequence[Scenario], labels: Sequence[str], rounds: int) -> float:
-    """The seconds of so many rounds of each, with an instrumented run beside each timed one."""
-    return 2 * len(labels) * rounds * sum(scenario.expected_s for scenario in scenarios)
+    """The seconds of so many rounds of each."""
+    return len(labels) * rounds * sum(scenario.expected_s for scenario in scenarios)
 
 
 def _marked(measurement: Measurement) -> Measurement:
     return structs.replace(measurement, marks=(*measurement.marks, DISTURBED))
-
-
-def _instrumented(runs: Sequence[PlannedRun]) -> list[PlannedRun]:
-    """The same runs, observed. Only in a scenario of ours do workers say when they wait."""
-    return [replace(run, instrumented=True) for run in runs if run.scenario.is_instrumented]
 
 
 def _is_done(planned: PlannedRun, record: Record) -> bool:

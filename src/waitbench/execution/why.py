@@ -21,7 +21,8 @@ import psutil
 from waitbench import engines
 from waitbench.engines.base import Engine
 from waitbench.execution.bench import Bench, ReadyRun
-from waitbench.execution.beside import FAILURE, OUTPUT, WAITING
+from waitbench.execution.beside import OUTPUT
+from waitbench.execution.launch_report import FAILURE, WAITING
 from waitbench.execution.looking import Looks
 from waitbench.execution.thread_counts import SLICE_S, Counts, Thread
 from waitbench.model.errors import HarnessError
@@ -52,7 +53,7 @@ def record(scenario: Scenario, label: str, bench: Bench) -> Why:
     """
     counted_s = _counted_s(scenario)
     asked = scenario.lasting(_LEARNED_S + counted_s + _LOOKED_S + _SPARE_S)
-    if not scenario.family.counted_outside:
+    if not scenario.is_command:
         counted_s = min(counted_s, asked.expected_s / 3)
     times = _Times(_LEARNED_S, _SETTLES_S, counted_s)
     watch = _watch(asked, label, bench, times)
@@ -82,7 +83,7 @@ def _watch(scenario: Scenario, label: str, bench: Bench, times: "_Times") -> "_W
 
 def _counted_s(scenario: Scenario) -> float:
     """For how long to count: as long as a worker file says that it takes to know it."""
-    outside = scenario.family.counted_outside
+    outside = scenario.is_command
     return float(scenario.parameters.get("window", _COUNTED_S)) if outside else _COUNTED_S
 
 
@@ -106,9 +107,7 @@ class _Run:
     @property
     def says_when(self) -> bool:
         """Whether something in it says that the waiting has begun."""
-        return self.scenario.family.counted_outside or (
-            self.scenario.is_own and self.engine.runs_python
-        )
+        return self.scenario.is_command or (self.scenario.is_own and self.engine.runs_python)
 
 
 class _Watch:

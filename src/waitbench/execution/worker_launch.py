@@ -1,41 +1,26 @@
-"""Launches one worker that is a command, waits beside it, wakes it up, ends it, and reports.
+"""Runs one worker that is a command: waits beside it, wakes it up, and ends it.
 
-    python -I worker_launch.py REPORT.json WORKER-AS-JSON
-
-The kernel counts, from outside, everything that the command starts, from before its first
-instruction: CPU time, context switches, system calls. Nothing is needed in the worker. While it is
-judged, this program blocks until a child has ended, or a half of the window is over: it counts the
-wake-ups of each half.
-
-What goes wrong is left in the file ``failure`` beside the report, and the exit code is 1: that
-makes it an outcome.
+Nothing is needed in the worker. While it is judged, this program blocks until a child has ended, or
+a half of the window is over: it counts the wake-ups of each half.
 """
 
-import json
 import os
 import re
-import resource
 import shutil
 import signal
 import subprocess
-import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-
-from waitbench.execution.beside import FAILURE, TRACEPOINT, WAITING, Beside, Failure
+from waitbench.execution.beside import Beside
 from waitbench.execution.counted_tree import Command, CountedTree
+from waitbench.execution.launch_report import BEGIN, END, EXIT, WAITING, Failure, write_report
 from waitbench.system import trees
-from waitbench.system.confinement import adopting_orphans
 from waitbench.system.ports import is_listened_to
 
-PROBES = "BENCH_PROBE_DIR"
-
-_CHILD = (signal.SIGCHLD,)
 _LOOK_EVERY_S = 0.02
 _CALM_S = 0.3
 """Between two tries of a command that is to exit with 0."""
@@ -46,80 +31,60 @@ class Unanswered(Failure):
     """Why what it was woken up with was not done; what came before is measured all the same."""
 
 
-class Launch:
+class WorkerLaunch:
     """One run of one worker."""
 
-    def __init__(self, report: Path, plain: Mapping[str, Any]) -> None:
+    def __init__(self, report: Path, plain: Mapping[str, Any], tree: CountedTree) -> None:
         self.report = report
         self.plain = plain
+        self.tree = tree
         self.copies = [Beside(report.parent, plain, number) for number in range(plain["copies"])]
         self.beside = self.copies[0]
         """What is asked and woken up, of several."""
-        counted = os.environ.get(TRACEPOINT)
-        self.tree = CountedTree(int(counted) if counted else None)
 
-    def run(self) -> None:
-        """Raises ``Failure``."""
+    def run(self) -> int:
+        """Returns 0. Raises ``Failure``."""
         for one in self.copies:
             one.folder.mkdir(exist_ok=True)
             for name in self.plain["files"]:
                 shutil.copy(name, one.folder)
-        spawned_ns = time.monotonic_ns()
-        self._start()
+        started_ns = time.monotonic_ns()
+        for one in self.copies:
+            self.tree.start(self._command(one))
         self._wait(self.plain["ready"], "ready")
         ready_ns = time.monotonic_ns()
         self._wait(self.plain["settled"], "settled", calm=_TIMES_RUNNING)
         before = trees.identities(self.tree.processes())
         # Twice: to ask a service is a request to it, too.
         asked, served = self.beside.service_counts(), self.beside.service_counts()
-        first = self.tree.reading()
+        begin = self.tree.reading()
         if os.environ.get(WAITING):
             Path(os.environ[WAITING]).touch()
+        totals: dict[str, float] = {"ready_s": (ready_ns - started_ns) / 1e9}
+        found: dict[str, object] = {}
         if self.plain["window_s"] is None:
             self._until_exit()
-            last, served_last = self.tree.reading(), self.beside.service_counts()
-            totals = {
-                "ready_s": (ready_ns - spawned_ns) / 1e9,
-                "window_s": (last["monotonic_ns"] - first["monotonic_ns"]) / 1e9,
-                "window_cpu_s": last["user_s"] - first["user_s"],
-                **_of_services(asked, served, served_last),
-            }
-            self._write(spawned_ns, ready_ns, first, last, last, None, "", totals, ())
-            return
-        halves = self._sit(self.plain["window_s"], parts=2)
-        last, served_last = self.tree.reading(), self.beside.service_counts()
-        after = trees.identities(self.tree.processes())
-        memory = trees.proportional_bytes(self.tree.processes())
-        lateness_ns, unanswered = None, ""
-        try:
-            lateness_ns = self._poke() if self.plain["poke"] else None
-        except Unanswered as failure:
-            unanswered = str(failure)
-        totals = {
-            "ready_s": (ready_ns - spawned_ns) / 1e9,
-            **({} if memory is None else {"memory_bytes": memory}),
-            "processes_ended": len(before - after),
-            "processes_begun": len(after - before),
-            **_of_services(asked, served, served_last),
-        }
-        self._require_alive("before it was told to end")
-        told = time.monotonic()
-        try:
-            self._stop()
-            totals["stop_s"] = time.monotonic() - told
-        except Failure:
-            # Who is too busy to answer may be too busy to end.
-            if not unanswered:
-                raise
-            self.tree.kill_all()
-        end = self.tree.reading()
-        self._write(spawned_ns, ready_ns, first, last, end, lateness_ns, unanswered, totals, halves)
+            end = self.tree.reading()
+            totals["window_s"] = (end["monotonic_ns"] - begin["monotonic_ns"]) / 1e9
+            totals["window_cpu_s"] = end["cpu_s"] - begin["cpu_s"]
+            totals |= _of_services(asked, served, self.beside.service_counts())
+        else:
+            found["samples"] = self._sit(self.plain["window_s"], parts=2)
+            end = self.tree.reading()
+            totals |= _of_services(asked, served, self.beside.service_counts())
+            after = trees.identities(self.tree.processes())
+            totals["processes_ended"] = len(before - after)
+            totals["processes_begun"] = len(after - before)
+            memory = trees.proportional_bytes(self.tree.processes())
+            totals |= {} if memory is None else {"memory_bytes": memory}
+            found |= self._wake_up()
+            totals |= self._end("unanswered" in found)
+        marks = {BEGIN: begin, END: end, EXIT: self.tree.reading()}
+        more = {"ready_ns": ready_ns, "totals": totals, **found}
+        write_report(self.report, self.tree, started_ns, marks, **more)
+        return 0
 
     # Starting and ending.
-
-    def _start(self) -> None:
-        commands = [self._command(one) for one in self.copies]
-        self.tree.start(commands, until_exit=self.plain["window_s"] is None)
 
     def _command(self, one: Beside) -> Command:
         words, variables = one.words(self.plain["command"]), one.variables()
@@ -127,24 +92,34 @@ class Launch:
         if program is None and not (one.folder / words[0]).is_file():
             raise Failure(f"there is no program {words[0]!r} on the PATH of the worker")
         return Command(
-            program=program or words[0],
-            words=words,
-            variables=variables,
-            folder=one.folder,
-            stop_group=self.plain["stop_group"],
+            program=program or words[0], words=words, variables=variables, folder=one.folder
         )
+
+    def _end(self, is_unanswered: bool) -> dict[str, float]:
+        """How long it took to end."""
+        self._require_alive("before it was told to end")
+        told = time.monotonic()
+        try:
+            self._stop()
+        except Failure:
+            # Who is too busy to answer may be too busy to end.
+            if not is_unanswered:
+                raise
+            self.tree.kill_all()
+            return {}
+        return {"stop_s": time.monotonic() - told}
 
     def _stop(self) -> None:
         """Ends the worker as its file says, and whatever it leaves."""
         number = getattr(signal, f"SIG{self.plain['stop']}")
-        self.tree.signal(number)
+        self.tree.signal(number, group=self.plain["stop_group"])
         within_s = self.plain["stop_within_s"]
         end = time.monotonic() + within_s
         while time.monotonic() < end:
             if not self.tree.reap():
                 return
             time.sleep(_LOOK_EVERY_S)
-        if self.tree.pid not in self.tree.ended:
+        if len(self.tree.codes) < len(self.copies):
             raise Failure(
                 f"it did not end within {within_s:g} s of SIG{self.plain['stop']}; killed"
             )
@@ -158,7 +133,7 @@ class Launch:
         """Blocks until the worker and all that it started have ended. Raises ``Failure``."""
         within_s = self.plain["stop_within_s"]
         left = self.tree.outlast(within_s)
-        if code := self.tree.ended[self.tree.pid]:
+        if code := next(filter(None, self.tree.codes), 0):
             raise Failure(f"it ended {_how(code)}")
         if left:
             raise Failure(
@@ -218,42 +193,47 @@ class Launch:
         Returns the end and the switches of each of so many equal parts, where they are counted.
         """
         begun = time.monotonic()
-        counted = parts if self.tree.events is not None else 0
+        counted = parts if self.tree.is_counted else 0
         each_s = seconds / max(1, counted)
         seen: list[Mapping[str, float]] = []
         count = self.tree.switches() if counted else 0
-        # Blocked, it is kept for who waits; what has come before is found by a look.
-        signal.pthread_sigmask(signal.SIG_BLOCK, _CHILD)
-        try:
-            while True:
-                self.tree.reap()
-                passed_s = time.monotonic() - begun
-                self._require_alive(
-                    f"before it was {before_it}"
-                    if before_it
-                    else f"after {passed_s:.1f} s of its window"
-                )
+        while True:
+            self.tree.reap()
+            passed_s = time.monotonic() - begun
+            self._require_alive(
+                f"before it was {before_it}"
+                if before_it
+                else f"after {passed_s:.1f} s of its window"
+            )
+            due_s = min(seconds, each_s * (len(seen) + 1))
+            if counted and passed_s >= due_s:
+                before, count = count, self.tree.switches()
+                seen.append({"time_s": passed_s, "wakeups": count - before})
                 due_s = min(seconds, each_s * (len(seen) + 1))
-                if counted and passed_s >= due_s:
-                    before, count = count, self.tree.switches()
-                    seen.append({"time_s": passed_s, "wakeups": count - before})
-                    due_s = min(seconds, each_s * (len(seen) + 1))
-                if passed_s >= seconds:
-                    return seen
-                signal.sigtimedwait(_CHILD, max(0.0, due_s - passed_s))
-        finally:
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, _CHILD)
+            if passed_s >= seconds:
+                return seen
+            self.tree.wait(max(0.0, due_s - passed_s))
 
     def _require_alive(self, when: str) -> None:
-        if self.tree.pid not in self.tree.ended:
+        if not self.tree.codes:
             return
-        code = self.tree.ended[self.tree.pid]
+        code = next(filter(None, self.tree.codes), 0)
         hint = ""
-        if self.tree.others() and code == 0:
+        if len(self.copies) == 1 and code == 0 and self.tree.others():
             hint = "; what it started runs on: have it stay in the foreground"
         raise Failure(f"it ended {_how(code)} {when}{hint}")
 
     # Asking and waking up.
+
+    def _wake_up(self) -> dict[str, object]:
+        """Wakes it up, if its file says how: how late that was done, or why it was not."""
+        if not self.plain["poke"]:
+            return {}
+        try:
+            lateness_ns = self._poke()
+        except Unanswered as failure:
+            return {"unanswered": str(failure)}
+        return {"lateness_ns": [(lateness_ns, 1)], "lateness_max_ns": lateness_ns}
 
     def _poke(self) -> int:
         """Wakes it up; the nanoseconds from when that was sent to when it was done.
@@ -320,58 +300,9 @@ class Launch:
         if condition["log"] is not None:
             return self.beside.count_logged(condition["log"]) >= copies
         if condition["port"]:
-            ports = [int(one.values["port"]) for one in self.copies[:copies]]
-            return all(is_listened_to(port, self.tree.pid) for port in ports)
+            started = zip(self.tree.pids[:copies], self.copies, strict=False)
+            return all(is_listened_to(int(one.values["port"]), pid) for pid, one in started)
         return self.beside.call(condition["command"], condition["within"])[0] == 0
-
-    # Reading and reporting.
-
-    def _write(
-        self,
-        spawned_ns: int,
-        ready_ns: int,
-        first: Mapping[str, Any],
-        last: Mapping[str, Any],
-        end: Mapping[str, Any],
-        lateness_ns: int | None,
-        unanswered: str,
-        totals: Mapping[str, float],
-        halves: Sequence[Mapping[str, float]],
-    ) -> None:
-        nothing = {"user_s": 0.0, "system_s": 0.0}
-        worker = {
-            "pid": 0,
-            "speaks_for_all": True,
-            "by_proc": self.tree.events is None,
-            "spawned_ns": spawned_ns,
-            "ready_ns": ready_ns,
-            "loaded": None,
-            "first_poll": first,
-            "end_of_input": last,
-            "exit": end,
-            "helpers": nothing,
-            "items_in": 0,
-            "items_out": 0,
-            "polls": None,
-            "lateness_ns": [] if lateness_ns is None else [(lateness_ns, 1)],
-            "lateness_max_ns": lateness_ns,
-            "unanswered": unanswered,
-            "totals": totals,
-            "samples": halves,
-        }
-        probes = Path(os.environ[PROBES])
-        (probes / "worker.json").write_text(json.dumps(worker))
-        # All of them together: some were waited for by what started them.
-        used = resource.getrusage(resource.RUSAGE_CHILDREN)
-        launched = {
-            "launcher": _usage(os.getpid(), resource.getrusage(resource.RUSAGE_SELF)),
-            "children": [_usage(self.tree.pid, used)],
-            # And without what asked and woke it up.
-            "worker": self.tree.usage(),
-        }
-        part = self.report.with_suffix(".part")
-        part.write_text(json.dumps(launched))
-        part.replace(self.report)
 
 
 def _of_services(
@@ -391,39 +322,3 @@ def _of_services(
 
 def _how(code: int) -> str:
     return f"with exit code {code}" if code >= 0 else f"by {signal.Signals(-code).name}"
-
-
-def _usage(pid: int, used: resource.struct_rusage) -> dict[str, Any]:
-    return {
-        "pid": pid,
-        "exit_code": 0,
-        "user_s": used.ru_utime,
-        "system_s": used.ru_stime,
-        "rss_bytes": used.ru_maxrss * 1024,
-        "switches_voluntary": used.ru_nvcsw,
-        "switches_involuntary": used.ru_nivcsw,
-    }
-
-
-def main(arguments: Sequence[str]) -> int:
-    """Runs one worker once; returns the exit code."""
-    # So that a child's end wakes this up where it waits.
-    signal.signal(signal.SIGCHLD, lambda _number, _frame: None)
-    with adopting_orphans():
-        launch = Launch(Path(arguments[0]), json.loads(arguments[-1]))
-        try:
-            launch.run()
-        except Failure as failure:
-            launch.tree.kill_all()
-            launch.report.with_name(FAILURE).write_text(str(failure))
-            return 1
-        except BaseException:
-            launch.tree.kill_all()
-            raise
-    return 0
-
-
-if __name__ == "__main__":
-    exit_code = main(sys.argv[1:])
-    # A teardown comes after the report, so its CPU would be missing from it.
-    os._exit(exit_code)

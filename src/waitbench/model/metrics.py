@@ -80,9 +80,9 @@ class Metric(Struct, frozen=True, omit_defaults=True):
 
 
 SYSTEM_CALLS = "system_calls"
-"""The key of what only instrumented runs can count; see ``Instruments``."""
+"""The key of what not every machine can count; see ``Instruments``."""
 INSTRUMENTED = frozenset({SYSTEM_CALLS})
-"""The metrics that some machine's instrumented runs give, by their key."""
+"""The metrics that not every machine gives, by their key."""
 USER_STEADY = "time_user_steady"
 SYSTEM_STEADY = "time_system_steady"
 """The keys of the split of the workers' steady CPU, by the kernel's ticks."""
@@ -96,13 +96,12 @@ METRICS = (
     Metric("system", "time_system", "second", "system time", explains="cpu"),
     Metric("cpu", "time_cpu", "second", "CPU time"),
     Metric("rss", "memory_peak_resident", "byte", "peak memory"),
-    # Where the CPU time went. The five add up to what the launcher saw: execution/accounting.py.
+    # Where the CPU time went: the first two and shutdown add up to all of it.
     Metric("cpu-startup", "time_cpu_startup", "second", "start-up CPU"),
     Metric("steady", "time_cpu_steady", "second", "the workers' steady CPU"),
     Metric("steady-user", USER_STEADY, "second", "steady user time", explains="steady"),
     Metric("steady-system", SYSTEM_STEADY, "second", "steady system time", explains="steady"),
     Metric("cpu-shutdown", "time_cpu_shutdown", "second", "shutdown CPU"),
-    Metric("cpu-helpers", "time_cpu_helpers", "second", "CPU of programs that workers started"),
     Metric("cpu-launcher", "time_cpu_launcher", "second", "the launcher's CPU"),
     Metric("cpu-running", "time_cpu_running", "second", "CPU after start-up"),
     # What the workers did.
@@ -200,16 +199,12 @@ def weighted_quantile(counts: Iterable[tuple[float, int]], q: float) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class Instruments:
-    """What an instrumented run can observe on this machine.
-
-    Counting system calls costs the workers CPU, so no time is ever taken from such a run: it comes
-    before the timed run of the same round, and gives that one its counts.
-    """
+    """What the kernel counts on this machine besides CPU time and switches."""
 
     tracepoint: int | None = None
     """What system calls are counted by, as the kernel numbers it; ``None`` where they cannot be."""
 
     @property
     def keys(self) -> frozenset[str]:
-        """The metrics that only instrumented runs give, by their key."""
+        """The metrics that it gives, by their key."""
         return frozenset() if self.tracepoint is None else INSTRUMENTED

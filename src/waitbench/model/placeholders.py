@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 
 PLACEHOLDER = re.compile(r"\{([a-z_][a-z0-9_-]*(?:\.[a-z]+)?)\}")
 """Such as ``{port}`` or ``{redis.port}``; other braces stay as they are."""
+INDEX, ADDRESSES = "{index}", "{addresses}"
+"""Words that stand for a process's number in a cluster, and for where all of it listen."""
 
 
 def filled(words: Sequence[str], values: Mapping[str, str]) -> list[str]:

@@ -33,8 +33,6 @@ BY_PROC = "by-proc"
 """The mark of a run that the kernel did not count: it was read from /proc, as long as it lived."""
 UNANSWERED = "unanswered"
 """The mark of a run whose poke failed or was not answered in time: its lateness is not measured."""
-UNBALANCED = "unbalanced"
-"""The mark of a run whose CPU does not add up to hyperfine's total, or has a part below zero."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,8 +45,6 @@ class PlannedRun:
     """1 and up; 0 is the warm-up."""
     position: int
     """Its place within the round, from 0."""
-    instrumented: bool = False
-    """Whether it is observed by what costs CPU; no time is taken from it then."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,7 +77,7 @@ class Measurement(
     metrics: Mapping[str, Quantity]
     """By the metric's key in files, in its unit."""
     marks: tuple[str, ...] = ()
-    """What is odd about it: ``unbalanced``, ``disturbed``."""
+    """What is odd about it: ``disturbed``, ``restarted``."""
     samples: tuple[Mapping[str, Quantity], ...] = ()
     """What the workload observed besides, such as each of its calls; see the family."""
 

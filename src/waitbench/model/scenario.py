@@ -9,8 +9,6 @@ from waitbench.model.scan import ScanPoint
 
 Value = int | float | bool | str
 Parameters = Mapping[str, Value]
-Samples = Sequence[Mapping[str, float]]
-"""What a workload observed besides: one mapping each, such as a call's time and lines."""
 
 NEXT_AWAKE = "next-awake"
 WINDOW = "window"
@@ -85,10 +83,10 @@ class Family:
     """After how long a run counts as hung, where that is known."""
     metrics: tuple[Metric, ...] = ()
     """What it measures beyond what every run gives."""
-    metrics_of: Callable[[Samples, Mapping[str, float]], Mapping[str, float]] = field(
-        default=lambda _samples, _totals: {}
+    metrics_of: Callable[[Mapping[str, float]], Mapping[str, float]] = field(
+        default=lambda _totals: {}
     )
-    """A run's own metrics, by key, out of its samples and totals: dataflows/support/probe.py."""
+    """A run's own metrics, by key, out of the totals that the launcher tells."""
     metrics_written: Callable[[Sequence[Path]], Mapping[str, float]] | None = None
     """The metrics that a run itself writes, by key: out of the files of each of its copies.
 
@@ -105,8 +103,6 @@ class Family:
     """Capabilities without which a revision cannot run them."""
     why_senseless: Callable[[Parameters], str | None] = field(default=lambda _parameters: None)
     """Why parameters contradict each other; ``None`` where they do not."""
-    counted_outside: bool = False
-    """Whether the kernel counts each of its runs from outside, so that none is instrumented."""
     lacks: Mapping[str, str] = field(default_factory=dict)
     """Keys of metrics that its runs do not give, and what would mend that."""
     without: frozenset[str] = frozenset()
@@ -173,9 +169,9 @@ class Scenario:
         return tuple(metric for metric in found if metric.key not in without)
 
     @property
-    def is_instrumented(self) -> bool:
-        """Whether its runs can be instrumented: its workers say when they wait."""
-        return self.is_own and not self.family.counted_outside
+    def is_command(self) -> bool:
+        """Whether a worker file describes it, and not a dataflow."""
+        return COMMAND in self.needs
 
     @property
     def import_string(self) -> str:

@@ -6,11 +6,9 @@ from pathlib import Path
 
 from waitbench.analysis import gate
 from waitbench.analysis.judging import Judgement
-from waitbench.analysis.sequential import FEWEST_ROUNDS
 from waitbench.execution import plan
 from waitbench.execution.measure import Measurer
 from waitbench.execution.session import Observer, Session
-from waitbench.model.metrics import Instruments
 from waitbench.model.record import Record
 from waitbench.model.run import PlannedRun, Result
 from waitbench.pipeline.gating import Gate
@@ -18,9 +16,6 @@ from waitbench.pipeline.preparation import Prepared
 from waitbench.pipeline.request import ValidRequest
 from waitbench.reporting.progress import RunProgress
 from waitbench.store import comparisons
-
-_ENOUGH = 3
-"""First looks that must fit into the rounds for instruments to wait for the first."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +51,7 @@ class Measuring:
         if self.gate.is_on:
             elsewhere = prepared.new_records(request.elsewhere).values()
             session.carry_out_until(
-                GateGuide(self.gate, records, request.instruments, elsewhere),
+                GateGuide(self.gate, records, elsewhere),
                 self.gate.groups(request.here),
                 labels,
                 self.gate.most_rounds,
@@ -68,9 +63,7 @@ class Measuring:
             for record in records.values()
             for run in record.measurements
         }
-        planned = plan.schedule(
-            request.here, labels, self.rounds, instrumented=bool(request.instruments.keys)
-        )
+        planned = plan.schedule(request.here, labels, self.rounds)
         session.carry_out(plan.missing(planned, done))
 
 
@@ -81,14 +74,12 @@ class GateGuide:
         self,
         asked: Gate,
         records: Mapping[str, Record],
-        instruments: Instruments,
         elsewhere: Iterable[Record] = (),
     ) -> None:
         """Guides by the records of what is measured here; those of ``elsewhere`` need no runs."""
         self._asked = asked
         self._records = tuple(records.values())
         self._elsewhere = tuple(elsewhere)
-        self._instrumented = instruments.keys
         self._seen: object = None
         self._judgements: tuple[Judgement, ...] = ()
         self._unsettled: tuple[Judgement, ...] = ()
@@ -103,24 +94,6 @@ class GateGuide:
         if any(number <= self._asked.most_rounds for number in record.awaits_repeats):
             return True
         return any(scenario in judgement.scenarios for judgement in self._unsettled)
-
-    def wants_instruments(self, scenario: str) -> bool:
-        """Whether what only instrumented runs give would.
-
-        Not before the first look, if there are rounds enough after it: an obvious change is known
-        by then, and counts need fewer rounds than times.
-        """
-        self._judge()
-        return self._may_begin(scenario) and any(
-            scenario in judgement.scenarios and judgement.criterion.metric.key in self._instrumented
-            for judgement in self._unsettled
-        )
-
-    def _may_begin(self, scenario: str) -> bool:
-        if self._asked.most_rounds < _ENOUGH * FEWEST_ROUNDS:
-            return True
-        (record,) = (record for record in self._records if record.scenario == scenario)
-        return any(len(record.of(label)) >= FEWEST_ROUNDS for label in record.context.labels)
 
     def is_over(self) -> bool:
         """Whether nothing more need be measured at all."""

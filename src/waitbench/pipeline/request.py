@@ -43,7 +43,7 @@ class ValidRequest:
     cache: Cache
     time_limit_s: float | None
     instruments: Instruments
-    """What observes instrumented runs; none, if there are to be no such runs."""
+    """What the kernel counts here besides CPU time and switches."""
     toolchain: str | None
     setup_limit_s: float | None
     python: str | None

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from waitbench.analysis.statistics import Comparison, Row
-from waitbench.model.run import BY_PROC, HARMLESS, RESTARTED, UNANSWERED, UNBALANCED
+from waitbench.model.run import BY_PROC, HARMLESS, RESTARTED, UNANSWERED
 from waitbench.reporting.document import Word
 from waitbench.reporting.formats import format_count
 from waitbench.system.installation import called
@@ -14,7 +14,6 @@ ENOUGH_ROUNDS = 5
 _ODD = {
     RESTARTED: "processes of it began while it was to wait: keep it from starting programs",
     UNANSWERED: "the poke was not answered, and lateness is not measured: judge the window only",
-    UNBALANCED: "the CPU of its parts does not add up: trust total CPU only",
     BY_PROC: f"the kernel did not count: {called('doctor')} tells what would mend it",
 }
 """What to do about runs with a mark."""

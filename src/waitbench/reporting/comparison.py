@@ -17,7 +17,6 @@ from waitbench.model.run import (
     HARMLESS,
     RESTARTED,
     UNANSWERED,
-    UNBALANCED,
     Outcome,
 )
 from waitbench.reporting import idle
@@ -42,14 +41,8 @@ WAITING = ("steady", "polls-per-item", "latency")
 """The second table: what the workers spent while they waited, and what that bought."""
 CONSISTS_OF = ("wakeups", "syscalls", "polls", "steady-system")
 """The third table: what waiting consists of."""
-SPLIT = {
-    "cpu-startup": "start",
-    "steady": "steady",
-    "cpu-shutdown": "stop",
-    "cpu-helpers": "helpers",
-    "cpu-launcher": "launch",
-}
-"""Where the CPU time of a run went; helpers only where a workload starts programs of its own."""
+SPLIT = {"cpu-startup": "start", "steady": "steady", "cpu-shutdown": "stop"}
+"""Where the CPU time of a run went."""
 
 _HEADINGS = {
     "steady": "steady CPU",
@@ -117,12 +110,9 @@ def table(
     header = [Heading(_HEADINGS.get(name, name)) for name in metrics]
     rows = [[row.label, *(_cell(row, name) for name in metrics)] for row in comparison.rows]
     if split:
-        parts = [name for name in SPLIT if name != "cpu-helpers" or _has_helpers(comparison)]
-        half = len(parts) // 2
-        names = [SPLIT[name] for name in parts]
-        header.append(Heading("/".join(names[:half]) + "/\n" + "/".join(names[half:])))
+        header.append(Heading("/".join(SPLIT.values())))
         for cells, row in zip(rows, comparison.rows, strict=True):
-            cells.append(_split(row, parts))
+            cells.append(_split(row))
     return Table(title, ("revision", *header), tuple(map(tuple, rows)), least=12)
 
 
@@ -132,15 +122,10 @@ def _cell(row: Row, name: str) -> Cell:
     return Value(row.estimates[name], BY_NAME[name], row.ratios.get(name))
 
 
-def _has_helpers(comparison: Comparison) -> bool:
-    helpers = (row.estimates.get("cpu-helpers") for row in comparison.rows)
-    return any(estimate is not None and estimate.value > 0 for estimate in helpers)
-
-
-def _split(row: Row, names: Sequence[str]) -> str:
+def _split(row: Row) -> str:
     """Where the CPU time of a run went, in per cent."""
-    parts = [row.estimates[name].value for name in names if name in row.estimates]
-    if len(parts) < len(names) or not sum(parts):
+    parts = [row.estimates[name].value for name in SPLIT if name in row.estimates]
+    if len(parts) < len(SPLIT) or not sum(parts):
         return NOTHING
     return "/".join(f"{max(part, 0) / sum(parts) * 100:.0f}" for part in parts) + " %"
 
@@ -254,11 +239,6 @@ def _warnings(row: Row) -> Iterator[str]:
         yield f"runs without a measurement: {counts}"
     if row.failures.get(DISTURBED, 0):
         yield count_repeated(row.failures[DISTURBED])
-    if UNBALANCED in row.marks:
-        yield (
-            f"in {row.marks[UNBALANCED]} of {runs} the CPU of workers, helpers and launcher does "
-            "not add up"
-        )
     if RESTARTED in row.marks:
         yield (
             f"in {row.marks[RESTARTED]} of {runs} processes of it began while it was to wait: it "

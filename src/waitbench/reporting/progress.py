@@ -174,8 +174,7 @@ class RunProgress:
 
 
 def _round(planned: PlannedRun) -> str:
-    name = "warm-up" if planned.round == WARM_UP else f"round {planned.round}"
-    return f"{name}, instrumented" if planned.instrumented else name
+    return "warm-up" if planned.round == WARM_UP else f"round {planned.round}"
 
 
 def _brief(result: Result) -> str:

@@ -1,6 +1,5 @@
 """Running code that may do anything: what leaves its group is found, its output has an end."""
 
-import ctypes
 import os
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -13,29 +12,23 @@ import psutil
 
 from waitbench.system.guard import GUARD
 from waitbench.system.processes import GONE_WITHIN_S, Finished, kill_group, run
+from waitbench.system.trees import adopt_orphans
 
 MOST_OUTPUT = 16 * 2**20
 """What such a program may write to each of its outputs, in bytes."""
-
-_PR_SET_CHILD_SUBREAPER = 36
 
 
 @contextmanager
 def adopting_orphans() -> Iterator[None]:
     """For the time of the block, this process inherits what its descendants leave behind (Linux).
 
-    So that ``run_alone`` finds programs that left their group, and what they used.
+    So that ``run_alone`` finds programs that left their group.
     """
-    _set_adopting(1)
+    adopt_orphans()
     try:
         yield
     finally:
-        _set_adopting(0)
-
-
-def _set_adopting(value: int) -> None:
-    with suppress(OSError, AttributeError):
-        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, value, 0, 0, 0)
+        adopt_orphans(does=False)
 
 
 def run_alone(
@@ -78,8 +71,8 @@ def run_alone(
                 on_start=started,
             )
         finally:
-            strays, cpu_s = _end_strays(before)
-    return replace(finished, strays=strays, strays_cpu_s=cpu_s, wrote_too_much=too_much.is_set())
+            strays = _end_strays(before)
+    return replace(finished, strays=strays, wrote_too_much=too_much.is_set())
 
 
 @contextmanager
@@ -112,15 +105,14 @@ def _limited(target: IO[bytes], stop: Callable[[], None]) -> Iterator[int]:
         os.close(reading)
 
 
-def _end_strays(before: Collection[int]) -> tuple[int, float]:
-    """Ends what this process has inherited since; how many they were, and what they have used.
+def _end_strays(before: Collection[int]) -> int:
+    """Ends what this process has inherited since; how many they were.
 
     What a stray has started is inherited when the stray is killed, and ended in its turn: waiting
     for the stray alone would leave it to the next run. Only what was there at the first look
     counts, for what a stray goes on starting meanwhile is as many as the clock would have it.
     """
     first: int | None = None
-    cpu_s = 0.0
     while strays := [one for one in psutil.Process().children() if one.pid not in before]:
         first = len(strays) if first is None else first
         for stray in strays:
@@ -128,6 +120,5 @@ def _end_strays(before: Collection[int]) -> tuple[int, float]:
                 stray.kill()
         for stray in strays:
             with suppress(ChildProcessError):
-                _, _, used = os.wait4(stray.pid, 0)
-                cpu_s += used.ru_utime + used.ru_stime
-    return first or 0, cpu_s
+                os.waitpid(stray.pid, 0)
+    return first or 0

@@ -72,23 +72,16 @@ def hits_of(tracepoint: int) -> tuple[int, int]:
 class TreeCounters:
     """Counters of the program that a thread starts while they are open, and of its tree.
 
-    Not of the thread itself, unless it is counted ``at_once``. To be closed, or used as a context
-    manager.
+    Not of the thread itself. To be closed, or used as a context manager.
     """
 
-    def __init__(
-        self,
-        events: Mapping[str, tuple[int, int]],
-        process: int = _THIS_THREAD,
-        *,
-        at_once: bool = False,
-    ) -> None:
+    def __init__(self, events: Mapping[str, tuple[int, int]], process: int = _THIS_THREAD) -> None:
         """Opens a counter for each event, by name; of this thread, or of another process.
 
-        What starts more than one program must be counted itself, ``at_once``. Otherwise the first
-        program can take the others' counts with it: as the CPU goes from a process to its child,
-        the kernel swaps their counters instead of stopping one and starting the other; the child's
-        exec then uses up what was to enable the original, and later children inherit that.
+        That may start one program only. The first can take the others' counts with it: as the CPU
+        goes from a process to its child, the kernel swaps their counters instead of stopping one
+        and starting the other; the child's exec then uses up what was to enable the original, and
+        later children inherit that.
         (Seen on Linux 6.18. Source: kernel/events/core.c, ``perf_event_context_sched_out``,
         ``event_enable_on_exec``, ``inherit_event``.)
 
@@ -97,7 +90,7 @@ class TreeCounters:
         self._descriptors: dict[str, int] = {}
         try:
             for name, (kind, number) in events.items():
-                flags = INHERIT if at_once else DISABLED | INHERIT | ENABLE_ON_EXEC
+                flags = DISABLED | INHERIT | ENABLE_ON_EXEC
                 self._descriptors[name] = open_event(kind, number, flags, process=process)
         except OSError:
             self.close()

@@ -10,7 +10,7 @@ from waitbench.model.metrics import Instruments
 from waitbench.system.counters import INHERIT, hits_of, open_event, read_counter
 
 SETTING = "BENCH_INSTRUMENTS"
-"""The environment variable that is ``off`` where no run is to be instrumented."""
+"""The environment variable that is ``off`` where no system call is to be counted."""
 _SYSTEM_CALLS = Path("events/raw_syscalls/sys_enter/id")
 _MOUNTS = Path("/proc/mounts")
 _CONTAINER = (

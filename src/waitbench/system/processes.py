@@ -34,8 +34,6 @@ class Finished:
     """Processes of its group that were still alive after it, and were killed."""
     strays: int = 0
     """Processes that left its group; killed, if they were still alive."""
-    strays_cpu_s: float = 0.0
-    """What these have used, which nobody else accounts for."""
     wrote_too_much: bool = False
     """Whether it was killed because there was no end to its output."""
 

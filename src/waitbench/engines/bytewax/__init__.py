@@ -5,8 +5,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from waitbench.engines.base import (
-    ADDRESSES,
-    INDEX,
     Builder,
     Engine,
     ReadSource,
@@ -16,6 +14,7 @@ from waitbench.engines.base import (
 )
 from waitbench.engines.cargo import CargoBuilder, supports_python
 from waitbench.model.environment import Environment, Interpreter
+from waitbench.model.placeholders import ADDRESSES, INDEX
 from waitbench.model.scenario import ALARM, NEXT_AWAKE, WINDOW, Scenario, Topology
 
 _RELEASE = re.compile(r"v?\d+(\.\d+)+((a|b|rc|\.dev|\.post|-alpha\.|-beta\.|-rc\.)\d+)?")

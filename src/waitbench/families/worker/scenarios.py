@@ -20,7 +20,6 @@ from waitbench.model.scenario import (
     COMMAND,
     Family,
     Parameters,
-    Samples,
     Scenario,
     Service,
 )
@@ -108,8 +107,8 @@ def _family(worker: WorkerFile) -> Family:
         lasts_s=lambda parameters: float(parameters.get(WINDOW, _USUAL_S)) + others_s,
         longest_s=lambda parameters: float(parameters.get(WINDOW, _MOST_S)) + others_s + sum(steps),
         metrics=(*(METRICS if waits else UNTIL_EXIT), *metrics_of_worker(worker)),
-        metrics_of=lambda samples, totals: {
-            **_metrics_of(samples, totals),
+        metrics_of=lambda totals: {
+            **_metrics_of(totals),
             **{
                 f"{key}_{name}": float(totals[f"service_{kind}_{name}"])
                 for name in worker.services
@@ -128,7 +127,6 @@ def _family(worker: WorkerFile) -> Family:
         if waits and not worker.poke
         else {},
         without=NOT_OF_COMMANDS if waits else NOT_UNTIL_EXIT,
-        counted_outside=True,
         lengthened=_lengthened,
     )
 
@@ -146,7 +144,7 @@ def _lengthened(parameters: Parameters, seconds: float) -> Parameters:
     return {**parameters, WINDOW: max(float(parameters[WINDOW]), seconds)}
 
 
-def _metrics_of(_samples: Samples, totals: Mapping[str, float]) -> Mapping[str, float]:
+def _metrics_of(totals: Mapping[str, float]) -> Mapping[str, float]:
     return {key: float(totals[name]) for name, key in _KEYS.items() if name in totals}
 
 

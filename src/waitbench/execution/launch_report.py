@@ -1,0 +1,43 @@
+"""What a launcher leaves of a run: what it used, or why it is not a measurement."""
+
+import json
+import resource
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from waitbench.execution.counted_tree import CountedTree
+
+PROBES = "BENCH_PROBE_DIR"
+"""The environment variable that tells a workload where to report: dataflows/support/probe.py."""
+WAITING = "BENCH_WAITING"
+"""The environment variable that names a file to be made when the waiting begins, if somebody looks
+on."""
+FAILURE = "failure"
+"""The file, in the run's folder, that says why it is not a measurement."""
+BEGIN, END, EXIT = "begin", "end", "exit"
+"""The marks at which counters are read: a window's ends, and when all has ended."""
+
+
+class Failure(Exception):
+    """Why a run is not a measurement."""
+
+
+def write_report(
+    path: Path, tree: CountedTree, started_ns: int, marks: Mapping[str, Any], **more: object
+) -> None:
+    """Writes what a tree that has ended used, its readings at the marks, and what else is known."""
+    used = tree.usage()
+    # What asks a worker and wakes it up is ours.
+    ours = (resource.getrusage(of) for of in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    launched = {
+        "used": used,
+        "launcher_s": sum(one.ru_utime + one.ru_stime for one in ours) - used["waited_s"],
+        "by_proc": not tree.is_counted,
+        "started_ns": started_ns,
+        "marks": marks,
+        **more,
+    }
+    part = path.with_suffix(".part")
+    part.write_text(json.dumps(launched))
+    part.replace(path)
