@@ -128,16 +128,41 @@ def refuse(*_arguments, **_options):
 counted_tree.counters.TreeCounters = refuse
 sys.exit(launch.main(sys.argv[1:]))
 """
+REFUSED = ("-c", WITHOUT_COUNTERS, str(PACKAGE.parent))
 
 
 def test_where_the_kernel_refuses_it_is_read_from_proc_and_said(tmp_path: Path) -> None:
-    program = ("-c", WITHOUT_COUNTERS, str(PACKAGE.parent))
-    found = launch(tmp_path, WAITS, program=program)
+    found = launch(tmp_path, WAITS, program=REFUSED)
     assert (found.exit_code, found.failure) == (0, "")
     assert found.report["by_proc"]
     assert found.rise("wakeups") >= 50
     assert found.rise("cpu_s") > 0
     assert "system_calls" not in found.report["marks"]["end"]
+
+
+ENDS_WITH_ITS_INPUT = """
+import threading, time
+from support import probe
+def work():
+    probe.first_poll()
+    time.sleep(0.2)
+    for _ in range(100): time.sleep(0.001)
+    probe.end_of_input()
+threads = [threading.Thread(target=work) for _ in range(2)]
+for one in threads: one.start()
+for one in threads: one.join()
+"""
+
+
+@pytest.mark.parametrize("is_counted", [True, False])
+def test_wakeups_of_a_thread_that_ends_with_its_input_are_counted(
+    is_counted: bool, tmp_path: Path
+) -> None:
+    program = ("-I", str(_LAUNCH)) if is_counted else REFUSED
+    found = launch(tmp_path, ENDS_WITH_ITS_INPUT, program=program)
+    assert (found.exit_code, found.failure) == (0, "")
+    # Two hundred, and what it takes to take turns.
+    assert 150 <= found.rise("wakeups") < 300
 
 
 def test_what_has_no_probe_has_no_marks_but_its_end(tmp_path: Path) -> None:

@@ -60,6 +60,8 @@ class CountedTree:
         """Children of this process that are not of the commands."""
         self._used: list[resource.struct_rusage] = []
         """What each process of the commands has used that was waited for here, with its own."""
+        self.threads: frozenset[int] = frozenset()
+        """Those that lived at the last reading."""
         self._preempted: dict[int, int] = {}
         """How often each thread had to leave its CPU to others, when it was last looked at."""
         self._counters: list[counters.TreeCounters] = []
@@ -125,6 +127,7 @@ class CountedTree:
         reading["cpu_s"] = reading.pop("cpu") / 1e9 if self.is_counted else self.cpu_s()
         reading["system_s"] = trees.system_s(processes) + sum(one.ru_stime for one in self._used)
         seen = trees.switches(processes)
+        self.threads = frozenset(seen)
         for thread, (_, preempted) in seen.items():
             self._preempted[thread] = max(preempted, self._preempted.get(thread, 0))
         if self.is_counted:

@@ -40,8 +40,12 @@ class DataflowLaunch:
         self.report = report
         self.plain = plain
         self.tree = tree
-        self.marks: dict[str, Mapping[str, Any]] = {}
+        self.marks: dict[str, dict[str, Any]] = {}
         """The last reading at each."""
+        self.threads: frozenset[int] = frozenset()
+        """Those that lived when the window began."""
+        self.has_lost_threads = False
+        """Whether one of them had ended when those of its end were looked at."""
 
     def run(self) -> int:
         """Returns the exit code of the first process that failed, or 0. Raises ``Failure``."""
@@ -60,6 +64,8 @@ class DataflowLaunch:
         if left:
             processes = "1 process" if left == 1 else f"{left} processes"
             raise Failure(f"{processes} still ran after the dataflow's end; killed")
+        if self.has_lost_threads:
+            self._correct_wakeups()
         write_report(self.report, self.tree, started_ns, self.marks)
         return 0
 
@@ -97,8 +103,22 @@ class DataflowLaunch:
         with suppress(BlockingIOError):
             names = os.read(pipe, 4096).split()
             reading = self.tree.reading()
-            for mark in (BEGIN, END):
-                if mark.encode() in names:
-                    self.marks[mark] = reading
-            if BEGIN.encode() in names and WAITING in os.environ:
-                Path(os.environ[WAITING]).touch()
+            if BEGIN.encode() in names:
+                self.marks[BEGIN], self.threads = reading, self.tree.threads
+                if WAITING in os.environ:
+                    Path(os.environ[WAITING]).touch()
+            if END.encode() in names:
+                self.marks[END] = dict(reading)
+                self.has_lost_threads = not self.threads <= self.tree.threads
+
+    def _correct_wakeups(self) -> None:
+        """Shares out wake-ups after the window began over it and what follows.
+
+        Threads that ended with the input, before they were looked at, took along how often they
+        woke up, or were preempted. When all has ended, the kernel has told that of all together.
+        """
+        begin, end, last = (self.marks[name] for name in (BEGIN, END, EXIT))
+        by = "switches" if self.tree.is_counted else "monotonic_ns"
+        share = (end[by] - begin[by]) / max(1, last[by] - begin[by])
+        woken = self.tree.usage()["switches_voluntary"] - begin["wakeups"]
+        end["wakeups"] = begin["wakeups"] + round(share * max(0.0, woken))
