@@ -17,6 +17,7 @@ import itertools
 import json
 import os
 import time
+from contextlib import suppress
 from typing import Any, Dict, List, Optional
 
 from .histogram import Histogram
@@ -106,7 +107,8 @@ def end_of_input() -> None:
 def _mark(name: bytes) -> None:
     """Has the counters read that are outside, and goes on meanwhile."""
     if _marks is not None:
-        os.write(_marks, name)
+        with suppress(OSError):  # whoever reads them is gone, or has many to read
+            os.write(_marks, name)
 
 
 def report() -> Dict[str, Any]:
