@@ -37,6 +37,7 @@ def test_the_workloads_run_on_every_generation_of_the_api(
     for path in files:
         data = json.loads(path.read_text())
         assert [result["command"] for result in data["results"]] == RELEASES, path.name
+        assert all("wakeups" in result["summary"] for result in data["results"]), "of its window"
 
 
 OWN_DATAFLOW = """
@@ -98,6 +99,7 @@ def test_all_other_kinds_of_input_work_and_what_a_revision_cannot_do_is_no_error
         held = json.loads((tmp_path / "results" / f"partitioned-{kind}.json").read_text())
         assert [result["command"] for result in held["results"]] == able
         assert all(result["summary"]["items_out"]["mean"] == items for result in held["results"])
+        assert all(result["summary"]["wakeups"]["mean"] > 0 for result in held["results"])
     for family in ("partitioned", "dynamic"):
         scheduled = json.loads((tmp_path / "results" / f"{family}-scheduled.json").read_text())
         assert [result["command"] for result in scheduled["results"]] == RELEASES[1:]
