@@ -196,6 +196,23 @@ def test_a_process_is_started_when_the_one_before_it_listens(tmp_path: Path) -> 
     assert launch(tmp_path, slow, 3).exit_code == 0
 
 
+def test_nobody_else_gets_the_port_of_a_process_that_does_not_listen_yet(tmp_path: Path) -> None:
+    code = """
+import socket, sys, time
+index, addresses = int(sys.argv[1]), sys.argv[2].split(";")
+port = int(addresses[index].split(":")[1])
+if index == 0:
+    listener = socket.create_server(("127.0.0.1", port))
+else:
+    try:
+        socket.socket().bind(("127.0.0.1", port))  # as others do, who reuse no address
+    except OSError:
+        sys.exit(7)
+time.sleep(1)
+"""
+    assert launch(tmp_path, code, 2).exit_code == 7
+
+
 def test_the_window_of_a_cluster_is_from_the_last_first_poll_to_the_last_end(
     tmp_path: Path,
 ) -> None:

@@ -7,9 +7,10 @@ the counters of all that it has started. The window begins with the last first p
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from socket import socket
 from typing import Any
 
 from waitbench.execution.counted_tree import Command, CountedTree
@@ -46,6 +47,8 @@ class DataflowLaunch:
         """Those that lived when the window began."""
         self.has_lost_threads = False
         """Whether one of them had ended when those of its end were looked at."""
+        self.sockets: Sequence[socket] = ()
+        """Of the ports of a cluster; open until all has ended, so that nobody else gets one."""
 
     def run(self) -> int:
         """Returns the exit code of the first process that failed, or 0. Raises ``Failure``."""
@@ -76,8 +79,8 @@ class DataflowLaunch:
         would be chance.
         """
         words, count = self.plain["arguments"], self.plain["processes"]
-        sockets = reserve_ports(count if ADDRESSES in words else 0)
-        ports = [one.getsockname()[1] for one in sockets]
+        self.sockets = reserve_ports(count if ADDRESSES in words else 0)
+        ports = [one.getsockname()[1] for one in self.sockets]
         addresses = ";".join(f"{LOOPBACK}:{port}" for port in ports)
         for index in range(count):
             filled = {INDEX: str(index), ADDRESSES: addresses}
