@@ -1,15 +1,18 @@
 """Which rounds the gate still wants, as records grow."""
 
 from collections.abc import Mapping
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from tests.execution.made_runs import Made
 from tests.records import make_record, measurement
 from waitbench.analysis.criteria import DEFAULTS, parse
 from waitbench.model.metrics import BY_NAME, METRICS
 from waitbench.model.record import Record
 from waitbench.pipeline.gating import Gate
-from waitbench.pipeline.measuring import GateGuide
+from waitbench.pipeline.measuring import GateGuide, Measuring
 
 
 def guide(
@@ -87,6 +90,27 @@ def test_it_is_over_at_the_first_failure_only_if_asked(records: dict[str, Record
     grow(records["one"], 6, wakeups=1.2, steady=1.0)
     assert hasty.is_over()
     assert not patient.is_over()
+
+
+class Stop(Exception):
+    """Nothing is to be measured."""
+
+
+@pytest.mark.parametrize(
+    ("texts", "counts_calls"),
+    [([], True), (["cpu:10%"], False), (["cpu:10%", "syscalls:5%"], True)],
+)
+def test_system_calls_are_counted_unless_a_gate_asks_nothing_of_them(
+    texts: list[str], counts_calls: bool
+) -> None:
+    def measuring(**how: bool) -> None:
+        assert how["counts_calls"] is counts_calls
+        raise Stop
+
+    gate = Gate(criteria=parse(texts, METRICS), most_rounds=10)
+    prepared: Any = SimpleNamespace(measuring=measuring)
+    with pytest.raises(Stop):
+        Measuring(gate=gate, rounds=5).measure(prepared, {}, lambda _measurer: Made())
 
 
 def elsewhere(*names: str) -> list[Record]:

@@ -16,7 +16,7 @@ from waitbench.environments.origins import Chooser
 from waitbench.execution.session import Session
 from waitbench.model.environment import EnvironmentSpec, Interpreter, Origin, OriginChoice
 from waitbench.model.errors import HarnessError, UsageError, masked
-from waitbench.model.metrics import Metric
+from waitbench.model.metrics import SYSTEM_CALLS, Metric
 from waitbench.model.record import Record
 from waitbench.model.revision import Commit, Release, SearchRange
 from waitbench.pipeline.explaining import explain
@@ -140,7 +140,7 @@ class Stepper:
             guide = _StepGuide(step, records, self)
             with (
                 RunProgress(self.progress, quiet=self.quiet) as bar,
-                prepared.measuring() as measurer,
+                prepared.measuring(counts_calls=self.metric.key == SYSTEM_CALLS) as measurer,
             ):
                 session = Session(measurer, records, RunRecorder(folder, bar))
                 session.carry_out_until(

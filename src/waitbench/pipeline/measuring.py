@@ -9,6 +9,7 @@ from waitbench.analysis.judging import Judgement
 from waitbench.execution import plan
 from waitbench.execution.measure import Measurer
 from waitbench.execution.session import Observer, Session
+from waitbench.model.metrics import SYSTEM_CALLS
 from waitbench.model.record import Record
 from waitbench.model.run import PlannedRun, Result
 from waitbench.pipeline.gating import Gate
@@ -41,7 +42,10 @@ class Measuring:
         observer: Callable[[Measurer], Observer],
     ) -> None:
         """Measures what the records lack; they grow. ``observer`` makes one of what measures."""
-        with prepared.measuring(follows_pace=self.gate.is_on) as measurer:
+        asked = {criterion.metric.key for criterion in self.gate.criteria}
+        with prepared.measuring(
+            follows_pace=self.gate.is_on, counts_calls=not asked or SYSTEM_CALLS in asked
+        ) as measurer:
             self._measure(Session(measurer, records, observer(measurer)), prepared, records)
 
     def _measure(self, session: Session, prepared: Prepared, records: Mapping[str, Record]) -> None:

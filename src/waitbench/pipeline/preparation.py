@@ -15,6 +15,7 @@ from waitbench.execution.hyperfine import Hyperfine, locate
 from waitbench.execution.measure import Measurer
 from waitbench.model.environment import Environment, EnvironmentSpec, Facts
 from waitbench.model.errors import HarnessError
+from waitbench.model.metrics import Instruments
 from waitbench.model.record import Context, Record, RevisionRecord
 from waitbench.model.run import NOT_BUILT, WARM_UP, Outcome
 from waitbench.model.scenario import Scenario
@@ -42,14 +43,16 @@ class Prepared:
         return tuple(label for label in self.request.labels if label in self.environments)
 
     @contextmanager
-    def measuring(self, *, follows_pace: bool = False) -> Iterator[Measurer]:
-        """What measures these environments."""
+    def measuring(
+        self, *, follows_pace: bool = False, counts_calls: bool = True
+    ) -> Iterator[Measurer]:
+        """What measures these environments; to count system calls costs the workers CPU."""
         bench = Bench(
             environments=self.environments,
             topology=self.request.topology,
             cache=self.request.cache,
             time_limit_s=self.request.time_limit_s,
-            instruments=self.request.instruments,
+            instruments=self.request.instruments if counts_calls else Instruments(),
         )
         yield Measurer(self.hyperfine, bench, follows_pace=follows_pace)
 
