@@ -37,27 +37,21 @@ def test_an_old_hyperfine_on_path_is_passed_over(
 
 EXPORT_1 = """{"results": [{"command": "x", "mean": 0.5, "stddev": null, "median": 0.5,
  "user": 0.25, "system": 0.125, "min": 0.5, "max": 0.5, "times": [0.5],
- "memory_usage_byte": [1048576], "exit_codes": [3]}]}"""
+ "exit_codes": [3]}]}"""
 EXPORT_2 = """{"schema_version": 2, "metadata": {"hyperfine_version": "2.0.0"},
  "primary_metric": "time_wall_clock", "results": [{"command": "x", "measurements": [{
  "time_wall_clock": {"value": 0.5, "unit": "second"}, "time_cpu": {"value": 0.375,
  "unit": "second"}, "time_user": {"value": 0.25, "unit": "second"},
  "time_system": {"value": 0.125, "unit": "second"},
- "memory_peak_resident": {"value": 1048576.0, "unit": "byte"}, "exit_code": 3}],
+ "exit_code": 3}],
  "summary": {}}]}"""
 
 
 @pytest.mark.parametrize("export", [EXPORT_1, EXPORT_2])
 def test_both_lines_of_hyperfine_are_read_alike(export: str) -> None:
     assert hyperfine.parse_export(export) == Timing(
-        real_s=0.5, user_s=0.25, system_s=0.125, rss_bytes=1048576.0, exit_code=3
+        real_s=0.5, user_s=0.25, system_s=0.125, exit_code=3
     )
-
-
-def test_hyperfine_before_1_19_has_no_memory() -> None:
-    export = EXPORT_1.replace('"memory_usage_byte": [1048576], ', "")
-    assert "memory" not in export
-    assert hyperfine.parse_export(export).rss_bytes is None
 
 
 @pytest.mark.parametrize(

@@ -320,7 +320,7 @@ def test_what_asks_and_wakes_a_worker_is_in_none_of_its_cpu(tmp_path: Path) -> N
     found = launch(tmp_path, SLEEPS.replace("import time", "import time; time.sleep(0.1)"), more)
     assert found.exit_code == 0, found.failure
     assert found.worker["launcher_s"] > 1.2
-    timing = Timing(real_s=9.0, user_s=2.0, system_s=0.1, rss_bytes=None, exit_code=0)
+    timing = Timing(real_s=9.0, user_s=2.0, system_s=0.1, exit_code=0)
     metrics = metrics_of(timing, found.worker, [])
     assert 0 < metrics["time_cpu"] < 0.4
     assert metrics["time_user"] + metrics["time_system"] == pytest.approx(metrics["time_cpu"])

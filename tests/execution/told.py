@@ -5,8 +5,8 @@ from typing import Any
 from waitbench.model.run import Timing
 
 
-def timing(real_s: float, user_s: float, system_s: float, rss_bytes: float | None = None) -> Timing:
-    return Timing(real_s=real_s, user_s=user_s, system_s=system_s, rss_bytes=rss_bytes, exit_code=0)
+def timing(real_s: float, user_s: float, system_s: float) -> Timing:
+    return Timing(real_s=real_s, user_s=user_s, system_s=system_s, exit_code=0)
 
 
 def at(seconds: float, cpu_s: float, system_s: float = 0.0, **counts: int) -> dict[str, Any]:

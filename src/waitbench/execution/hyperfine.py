@@ -63,25 +63,21 @@ def parse_export(text: str) -> Timing:
 
 def _parse_1(result: dict[str, Any]) -> Timing:
     (real,) = result["times"]
-    memory = result.get("memory_usage_byte")
     exit_codes = result.get("exit_codes") or [None]
     return Timing(
         real_s=real,
         user_s=result["user"],
         system_s=result["system"],
-        rss_bytes=float(memory[0]) if memory else None,
         exit_code=exit_codes[0],
     )
 
 
 def _parse_2(result: dict[str, Any]) -> Timing:
     (run,) = result["measurements"]
-    memory = run.get("memory_peak_resident")
     return Timing(
         real_s=run["time_wall_clock"]["value"],
         user_s=run["time_user"]["value"],
         system_s=run["time_system"]["value"],
-        rss_bytes=float(memory["value"]) if memory else None,
         exit_code=run.get("exit_code"),
     )
 

@@ -104,11 +104,6 @@ class _Run:
     marker: Path
     times: _Times
 
-    @property
-    def says_when(self) -> bool:
-        """Whether something in it says that the waiting has begun."""
-        return self.scenario.is_command or (self.scenario.is_own and self.engine.runs_python)
-
 
 class _Watch:
     """Counts and looks from a thread of its own, and ends the run."""
@@ -165,7 +160,7 @@ class _Watch:
     def times_that_fit(self) -> _Times:
         """Times for a run that lasts as long as this one, most of them left to look at it."""
         learned_s = min(self._run.times.learned_s, self.lived_s / 4)
-        if self._run.says_when and self._waits_from > self._began:
+        if self._run.scenario.is_own and self._waits_from > self._began:
             learned_s = self._waits_from - self._began
         left_s = max(self.lived_s - learned_s, SLICE_S)
         return _Times(learned_s, left_s / 8, left_s / 4, dumps=0)
@@ -194,7 +189,7 @@ class _Watch:
     def _await_waiting(self) -> None:
         """Until the worker waits, or is taken to."""
         times = self._run.times
-        within_s = times.learned_s + (_BEGINS_WITHIN_S if self._run.says_when else 0.0)
+        within_s = times.learned_s + (_BEGINS_WITHIN_S if self._run.scenario.is_own else 0.0)
         end = time.monotonic() + within_s
         while time.monotonic() < end and not self._run.marker.exists():
             if self.over.wait(0.02):

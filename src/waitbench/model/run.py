@@ -54,8 +54,6 @@ class Timing:
     real_s: float
     user_s: float
     system_s: float
-    rss_bytes: float | None
-    """Largest peak of any one process; ``None`` before hyperfine 1.19."""
     exit_code: int | None
 
     @property
