@@ -45,7 +45,7 @@ def launch(
     code: str,
     processes: int = 1,
     *,
-    program: tuple[str, ...] = ("-I", str(_LAUNCH)),
+    program: tuple[str, ...] = ("-I", "-S", str(_LAUNCH)),
     tracepoint: int | None = None,
     variables: Mapping[str, str] = MappingProxyType({}),
 ) -> Launched:
@@ -158,7 +158,7 @@ for one in threads: one.join()
 def test_wakeups_of_a_thread_that_ends_with_its_input_are_counted(
     is_counted: bool, tmp_path: Path
 ) -> None:
-    program = ("-I", str(_LAUNCH)) if is_counted else REFUSED
+    program = ("-I", "-S", str(_LAUNCH)) if is_counted else REFUSED
     found = launch(tmp_path, ENDS_WITH_ITS_INPUT, program=program)
     assert (found.exit_code, found.failure) == (0, "")
     # Two hundred, and what it takes to take turns.
@@ -253,7 +253,7 @@ def test_a_program_that_is_not_there_fails(tmp_path: Path) -> None:
     (tmp_path / "probes").mkdir()
     told = {"arguments": ["/no/such/program"], "processes": 1, "tracepoint": None}
     done = subprocess.run(
-        [sys.executable, "-I", str(_LAUNCH), str(tmp_path / "report"), json.dumps(told)],
+        [sys.executable, "-I", "-S", str(_LAUNCH), str(tmp_path / "report"), json.dumps(told)],
         env={PROBES: str(tmp_path / "probes")},
         capture_output=True,
         text=True,

@@ -53,7 +53,7 @@ def launch(
     more: str = CALM,
     running: Mapping[str, Any] = MappingProxyType({}),
     command: str = "{revision} code.py {port}",
-    program: Sequence[str] = ("-I", str(_LAUNCH)),
+    program: Sequence[str] = ("-I", "-S", str(_LAUNCH)),
     copies: int = 1,
     tracepoint: int | None = None,
 ) -> Launched:
@@ -539,7 +539,7 @@ time.sleep(0.2)
 """
 
 
-@pytest.mark.parametrize("program", [("-I", str(_LAUNCH)), ("-c", "")])
+@pytest.mark.parametrize("program", [("-I", "-S", str(_LAUNCH)), ("-c", "")])
 def test_what_ends_by_itself_is_judged_until_all_of_it_has_ended(
     program: Sequence[str], tmp_path: Path
 ) -> None:
@@ -585,8 +585,9 @@ def test_what_does_not_end_well_is_no_measurement(
 def test_copies_that_end_by_themselves_are_all_waited_for(
     code: str, exit_code: int, tmp_path: Path
 ) -> None:
-    slow = "import os, time\nprint('up', flush=True)\nif os.getcwd().endswith('work-1'):\n"
-    slow += f"    time.sleep(0.5)\n    print('late', flush=True)\nelse:\n    pass\n{code}\n"
+    slow = "import os, time\nif os.getcwd().endswith('work-1'): time.sleep(0.5)\n"
+    slow += "print('up', flush=True)\nif os.getcwd().endswith('work-1'):\n"
+    slow += f"    time.sleep(0.5)\n    print('late', flush=True)\n{code}\n"
     found = launch(tmp_path, slow, UNTIL_EXIT, copies=2)
     assert found.exit_code == exit_code, found.failure
     said = (tmp_path / "run" / "stdout").read_text().split()

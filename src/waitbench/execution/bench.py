@@ -153,4 +153,4 @@ class Bench:
             **(start.worker or dataflow),
         }
         report = folder / "launched.json"
-        return (sys.executable, "-I", str(_LAUNCH), str(report), json.dumps(told))
+        return (sys.executable, "-I", "-S", str(_LAUNCH), str(report), json.dumps(told))

@@ -8,11 +8,8 @@ import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
-
-import psutil
+from typing import Any, NamedTuple, NoReturn
 
 from waitbench.system import counters, trees
 
@@ -20,8 +17,7 @@ _KILLED_WITHIN_S = 5.0
 _EVENTS = {"cpu": counters.TASK_CLOCK, "switches": counters.CONTEXT_SWITCHES}
 
 
-@dataclass(frozen=True, kw_only=True)
-class Command:
+class Command(NamedTuple):
     """What is started."""
 
     program: str
@@ -191,7 +187,7 @@ class CountedTree:
             if pid not in self.beside:
                 self._used.append(used)
 
-    def processes(self) -> list[psutil.Process]:
+    def processes(self) -> list[int]:
         """All that was started here and has not been waited for, adopted or not."""
         return trees.below(os.getpid())
 

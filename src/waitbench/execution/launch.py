@@ -1,6 +1,6 @@
 """Launches what is measured: a dataflow, or a worker that is a command.
 
-    python -I launch.py REPORT.json WHAT-AS-JSON
+    python -I -S launch.py REPORT.json WHAT-AS-JSON
 
 The kernel counts, from outside, everything that is started, from before its first instruction: CPU
 time, context switches, system calls. The counters are read at the ends of the window and at the

@@ -1,6 +1,6 @@
 """Launches one service, counts it with all that it starts, and ends all of that with it.
 
-    python -I service_launch.py DESCRIPTOR COMMAND...
+    python -I -S service_launch.py DESCRIPTOR COMMAND...
 
 The kernel counts the CPU time of everything that the service starts, whether it still lives or not,
 and this program adopts what it leaves behind. A line on the descriptor has the service's process

@@ -75,7 +75,7 @@ def _serving(python: Path, service: Service, logs: Path, cache: Cache) -> Iterat
     reading, writing = os.pipe()
     with log.open("wb") as output, os.fdopen(reading) as report:
         process = subprocess.Popen(
-            [sys.executable, "-I", str(_LAUNCH), str(writing), *words],
+            [sys.executable, "-I", "-S", str(_LAUNCH), str(writing), *words],
             # Away from any .env of the user's.
             cwd=folder,
             # By the folder, which names the harness, the guard finds what leaves its group.

@@ -81,12 +81,11 @@ class Counts:
 
     def _used(self) -> dict[Key, tasks.Used]:
         found = {}
-        for process in trees.processes(self._root):
-            if process.pid != self._root:
-                for tid in tasks.threads(process.pid):
-                    used = tasks.used(process.pid, tid)
-                    if used is not None:
-                        found[process.pid, tid] = used
+        for pid in trees.below(self._root):
+            for tid in tasks.threads(pid):
+                used = tasks.used(pid, tid)
+                if used is not None:
+                    found[pid, tid] = used
         return found
 
     def _named(self, key: Key) -> Thread:

@@ -8,6 +8,8 @@ looked at while it is on a CPU, at moments that chance chooses. What that does t
 no count.
 """
 
+import os
+import signal
 import threading
 import time
 from collections import Counter
@@ -179,12 +181,11 @@ class _Watch:
             self._error = error
         finally:
             self.was_cut_short = self.over.is_set()
-            with suppress(psutil.Error):
-                left = list(trees.processes(group))
-                kill_group(group)
-                for one in left:
-                    with suppress(psutil.Error):
-                        one.kill()
+            left = trees.below(group)
+            kill_group(group)
+            for one in left:
+                with suppress(ProcessLookupError):
+                    os.kill(one, signal.SIGKILL)
 
     def _await_waiting(self) -> None:
         """Until the worker waits, or is taken to."""

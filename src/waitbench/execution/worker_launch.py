@@ -215,9 +215,11 @@ class WorkerLaunch:
             self.tree.wait(max(0.0, due_s - passed_s))
 
     def _require_alive(self, when: str) -> None:
-        if not self.tree.codes:
-            return
+        # Copies that end by themselves may do so one after the other.
+        enough = len(self.copies) if self.plain["window_s"] is None else 1
         code = next(filter(None, self.tree.codes), 0)
+        if not code and len(self.tree.codes) < enough:
+            return
         hint = ""
         if len(self.copies) == 1 and code == 0 and self.tree.others():
             hint = "; what it started runs on: have it stay in the foreground"

@@ -1,16 +1,21 @@
-"""A process and all its descendants, read from ``/proc`` while they live (Linux, by psutil)."""
+"""The descendants of a process, read from ``/proc`` while they live (Linux).
+
+The standard library alone: launchers import this, and what their start takes is in each run.
+"""
 
 import ctypes
+import os
 import re
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-import psutil
-
 _SWITCHES = re.compile(r"^(?:non)?voluntary_ctxt_switches:\s*(\d+)$", re.MULTILINE)
+_PSS = re.compile(r"^Pss:\s*(\d+) kB$", re.MULTILINE)
 _PR_SET_CHILD_SUBREAPER = 36
+_STATE, _PARENT, _SYSTEM, _USER_OF_ENDED, _SYSTEM_OF_ENDED, _BEGUN = 0, 1, 12, 13, 14, 19
+"""Fields of ``/proc/<pid>/stat`` behind the name (proc(5): 3, 4, 15, 16, 17 and 22)."""
 
 
 def adopt_orphans(*, does: bool = True) -> None:
@@ -19,59 +24,49 @@ def adopt_orphans(*, does: bool = True) -> None:
         ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, int(does), 0, 0, 0)
 
 
-def processes(root: int) -> Iterator[psutil.Process]:
-    """A process and its descendants, as far as they are there."""
-    with suppress(psutil.Error):
-        first = psutil.Process(root)
-        yield first
-        yield from first.children(recursive=True)
+def below(root: int) -> list[int]:
+    """The descendants of a process, each behind its parent."""
+    children: dict[int, list[int]] = {}
+    for name in os.listdir("/proc"):
+        if name.isdecimal() and (stat := _stat(int(name))):
+            children.setdefault(int(stat[_PARENT]), []).append(int(name))
+    found = children.get(root, [])
+    for one in found:  # which grows meanwhile
+        found += children.get(one, [])
+    return found
 
 
-def below(root: int) -> list[psutil.Process]:
-    """The descendants of a process."""
-    with suppress(psutil.Error):
-        return psutil.Process(root).children(recursive=True)
-    return []
-
-
-def identities(those: Iterable[psutil.Process]) -> set[tuple[int, float]]:
+def identities(those: Iterable[int]) -> set[tuple[int, int]]:
     """Number and time of creation of each that runs."""
-    return {
-        (one.pid, one.create_time())
-        for one in those
-        if _status(one) not in (None, psutil.STATUS_ZOMBIE)
-    }
+    stats = ((one, _stat(one)) for one in those)
+    return {(one, int(stat[_BEGUN])) for one, stat in stats if stat and stat[_STATE] not in "ZX"}
 
 
-def cpu_s(those: Iterable[psutil.Process]) -> float:
+def cpu_s(those: Iterable[int]) -> float:
     """CPU seconds of those that run, and of children that these have waited for.
 
     What runs is read from its clock, in nanoseconds; what has ended counts in the kernel's ticks.
     """
     total = 0.0
     for one in those:
-        with suppress(psutil.Error, OSError):
-            ended = one.cpu_times()
-            total += ended.children_user + ended.children_system + _clock_s(one.pid)
+        with suppress(OSError):
+            # What clock_getcpuclockid(3) would say, for which Python has no name.
+            total += time.clock_gettime((~one << 3) | 2)
+            total += _ticks_s(one, _USER_OF_ENDED, _SYSTEM_OF_ENDED)
     return total
 
 
-def system_s(those: Iterable[psutil.Process]) -> float:
+def system_s(those: Iterable[int]) -> float:
     """System time of those that run, and of children that these have waited for, by ticks."""
-    total = 0.0
-    for one in those:
-        with suppress(psutil.Error):
-            used = one.cpu_times()
-            total += used.system + used.children_system
-    return total
+    return sum(_ticks_s(one, _SYSTEM, _SYSTEM_OF_ENDED) for one in those)
 
 
-def switches(those: Iterable[psutil.Process]) -> dict[int, tuple[int, int]]:
+def switches(those: Iterable[int]) -> dict[int, tuple[int, int]]:
     """Context switches of each thread that lives: when it went to sleep, when it was preempted."""
     found: dict[int, tuple[int, int]] = {}
     for one in those:
         with suppress(OSError):
-            for task in Path(f"/proc/{one.pid}/task").iterdir():
+            for task in Path(f"/proc/{one}/task").iterdir():
                 with suppress(OSError):
                     status = (task / "status").read_text("utf-8", "replace")
                     voluntary, involuntary = map(int, _SWITCHES.findall(status))
@@ -79,7 +74,7 @@ def switches(those: Iterable[psutil.Process]) -> dict[int, tuple[int, int]]:
     return found
 
 
-def proportional_bytes(those: Iterable[psutil.Process]) -> int | None:
+def proportional_bytes(those: Iterable[int]) -> int | None:
     """The memory of those that run; what several share counts a part for each (PSS).
 
     ``None`` where that of some may not be read: a part would look like all.
@@ -87,21 +82,24 @@ def proportional_bytes(those: Iterable[psutil.Process]) -> int | None:
     total = 0
     for one in those:
         try:
-            total += one.memory_full_info().pss
-        except psutil.AccessDenied:
+            found = _PSS.search(Path(f"/proc/{one}/smaps_rollup").read_text())
+        except PermissionError:
             return None
-        except psutil.Error:  # it has ended
+        except OSError:  # it has ended
             continue
+        total += 1024 * int(found[1]) if found else 0
     return total
 
 
-def _clock_s(pid: int) -> float:
-    # What clock_getcpuclockid(3) would say, for which Python has no name.
-    return time.clock_gettime((~pid << 3) | 2)
+def _ticks_s(process: int, *fields: int) -> float:
+    stat = _stat(process)
+    return sum(int(stat[one]) for one in fields) / os.sysconf("SC_CLK_TCK") if stat else 0.0
 
 
-def _status(process: psutil.Process) -> str | None:
+def _stat(process: int) -> list[str]:
+    """What the kernel says of a process; nothing where it is gone."""
     try:
-        return process.status()
-    except psutil.Error:
-        return None
+        text = Path(f"/proc/{process}/stat").read_text("utf-8", "replace")
+    except OSError:
+        return []
+    return text.rpartition(")")[2].split()
