@@ -1,0 +1,51 @@
+"""The descendants of a process, as /proc has them."""
+
+import os
+import subprocess
+import sys
+
+import psutil
+
+from tests.waiting import until
+from waitbench.system import trees
+
+PROGRAM = """
+import os, sys, time
+held = bytearray(40 * 2**20)
+child = os.fork()
+if child == 0:
+    grandchild = os.fork()
+    if grandchild == 0: time.sleep(600)
+    ended = os.fork()
+    if ended == 0: os._exit(0)
+    print(os.getpid(), grandchild, ended, flush=True)
+    time.sleep(600)
+os.wait()
+"""
+"""Has a child with two children, one of which has ended."""
+
+
+def test_descendants_are_found_behind_their_parents_and_the_ended_are_told_apart() -> None:
+    process = subprocess.Popen([sys.executable, "-c", PROGRAM], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    child, grandchild, ended = map(int, process.stdout.readline().split())
+    try:
+        found = trees.below(process.pid)
+        assert found[0] == child
+        assert set(found[1:]) == {grandchild, ended}
+        running = [psutil.Process(one) for one in (child, grandchild)]
+        until(lambda: psutil.Process(ended).status() == psutil.STATUS_ZOMBIE)
+        assert {one for one, _ in trees.identities(found)} == {child, grandchild}
+        assert trees.switches(found).keys() >= {child, grandchild}
+        memory = trees.proportional_bytes(found)
+        assert memory is not None
+        of_psutil = sum(one.memory_full_info().pss for one in running)
+        assert abs(memory - of_psutil) < 2**20
+        assert 0 < trees.cpu_s([process.pid]) < 60
+    finally:
+        for one in (grandchild, child, process.pid):
+            os.kill(one, 9)
+        process.communicate()
+    assert trees.below(process.pid) == []
+    assert trees.identities([process.pid]) == set()
+    assert (trees.cpu_s([process.pid]), trees.system_s([process.pid])) == (0.0, 0.0)
