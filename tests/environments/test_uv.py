@@ -25,11 +25,12 @@ def test_what_pip_is_set_to_holds_for_uv(unset: Path, monkeypatch: pytest.Monkey
     unset.write_text(
         "[global]\nindex_url = https://one\nextra-index-url =\n  https://two\n  https://three\n"
         "[install]\nindex-url = https://own\nfind-links = /a /b\ntrusted-host = one\ncert = /ca\n"
+        "proxy = http://proxy:3128\n"
     )
     monkeypatch.setenv("PIP_NO_INDEX", "0")
     monkeypatch.setenv("PIP_DEFAULT_TIMEOUT", "180")
     found = uv.settings()
-    assert {name: found[name] for name in found if name.startswith(("UV_", "SSL"))} == {
+    assert {name: found[name] for name in found if name.startswith(("UV_", "SSL", "ALL"))} == {
         "UV_DEFAULT_INDEX": "https://own",
         "UV_INDEX": "https://two https://three",
         "UV_INDEX_STRATEGY": "unsafe-best-match",
@@ -38,6 +39,7 @@ def test_what_pip_is_set_to_holds_for_uv(unset: Path, monkeypatch: pytest.Monkey
         "UV_NO_INDEX": "0",
         "UV_HTTP_TIMEOUT": "180",
         "SSL_CERT_FILE": "/ca",
+        "ALL_PROXY": "http://proxy:3128",
         "UV_CACHE_DIR": str(Cache().root / "uv"),
         "UV_LINK_MODE": "copy",
         "UV_COMPILE_BYTECODE": "1",
