@@ -120,7 +120,7 @@ class CountedTree:
         """
         reading: dict[str, Any] = {"monotonic_ns": time.monotonic_ns(), **self._counted()}
         processes = self.processes()
-        reading["cpu_s"] = reading.pop("cpu") / 1e9 if self.is_counted else self.cpu_s()
+        reading["cpu_s"] = self._cpu_s(processes, reading.pop("cpu", 0))
         reading["system_s"] = trees.system_s(processes) + sum(one.ru_stime for one in self._used)
         seen = trees.switches(processes)
         self.threads = frozenset(seen)
@@ -140,18 +140,24 @@ class CountedTree:
 
     def cpu_s(self) -> float:
         """CPU time so far, of what lives and of what has ended."""
-        if self.is_counted:
-            return self._counted("cpu")["cpu"] / 1e9
-        # A child that nobody has waited for, as its parent ignores its end, counts nowhere.
+        return self._cpu_s(self.processes(), self._counted("cpu").get("cpu", 0))
+
+    def _cpu_s(self, processes: Sequence[int], counted_ns: int) -> float:
+        """CPU time by the scheduler's clock; or, where that has less, by the kernel's counter.
+
+        The counter stands still while a CPU is handed over to a thread, which can be more than half
+        of what a wake-up costs. The clock lacks a child that nobody has waited for, as its parent
+        ignores its end.
+        """
         ended_s = sum(one.ru_utime + one.ru_stime for one in self._used)
-        return ended_s + trees.cpu_s(self.processes())
+        return max(ended_s + trees.cpu_s(processes), counted_ns / 1e9)
 
     def usage(self) -> dict[str, float]:
         """What all of it has used, at its end; children that nobody waited for switched nowhere."""
         user_s, system_s = (
             sum(getattr(one, f"ru_{name}") for one in self._used) for name in ("utime", "stime")
         )
-        # The kernel's counter has all; its parts are those of what was waited for.
+        # The parts of all are those of what was waited for.
         share = system_s / (user_s + system_s) if user_s + system_s else 0.0
         total_s = self.cpu_s()
         return {
