@@ -38,10 +38,6 @@ class Trial:
         return str(self.verdict["outcome"])
 
     @property
-    def passed(self) -> bool:
-        return self.outcome == "pass"
-
-    @property
     def failures(self) -> list[Judgement]:
         """The judgements that made it fail."""
         return [judgement for judgement in self.verdict["judgements"] if judgement["fails"]]

@@ -15,11 +15,12 @@ import psutil
 import pytest
 
 from tests.counting import counts_events
+from tests.execution.refused import REFUSED
 from waitbench.execution.bench import _LAUNCH
 from waitbench.execution.launch_report import PROBES, WAITING
 from waitbench.model.placeholders import ADDRESSES, INDEX
 from waitbench.system.instruments import find_system_calls
-from waitbench.system.places import DATAFLOWS, PACKAGE
+from waitbench.system.places import DATAFLOWS
 
 COUNTER = find_system_calls()
 needs_counter = pytest.mark.skipif(COUNTER.tracepoint is None, reason=COUNTER.reason)
@@ -117,18 +118,6 @@ def test_what_is_counted_at_the_marks_is_that_of_the_window(tmp_path: Path) -> N
     used = found.report["used"]
     assert used["user_s"] + used["system_s"] == pytest.approx(marks["exit"]["cpu_s"])
     assert used["rss_bytes"] > 50_000_000
-
-
-WITHOUT_COUNTERS = """
-import sys
-sys.path.insert(0, sys.argv.pop(1))
-from waitbench.execution import counted_tree, launch
-def refuse(*_arguments, **_options):
-    raise PermissionError(1, "Operation not permitted")
-counted_tree.counters.TreeCounters = refuse
-sys.exit(launch.main(sys.argv[1:]))
-"""
-REFUSED = ("-c", WITHOUT_COUNTERS, str(PACKAGE.parent))
 
 
 def test_where_the_kernel_refuses_it_is_read_from_proc_and_said(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ import psutil
 import pytest
 
 from tests.counting import counts_events
+from tests.execution.refused import REFUSED
 from waitbench.engines import worker_file
 from waitbench.execution.accounting import metrics_of
 from waitbench.execution.bench import _LAUNCH
@@ -21,7 +22,6 @@ from waitbench.execution.launch_report import PROBES
 from waitbench.model.run import Timing
 from waitbench.system.counters import answering
 from waitbench.system.instruments import find_system_calls
-from waitbench.system.places import PACKAGE
 
 COUNTER = find_system_calls()
 needs_events = pytest.mark.skipif(not counts_events(), reason="the kernel does not count here")
@@ -385,19 +385,8 @@ def test_a_program_that_is_not_there_is_named(tmp_path: Path) -> None:
     assert "there is no program 'no-such-program'" in found.failure
 
 
-WITHOUT_COUNTERS = """
-import sys
-sys.path.insert(0, sys.argv.pop(1))
-from waitbench.execution import counted_tree, launch
-def refuse(*_arguments, **_options):
-    raise PermissionError(1, "Operation not permitted")
-counted_tree.counters.TreeCounters = refuse
-sys.exit(launch.main(sys.argv[1:]))
-"""
-
-
 def test_where_the_kernel_refuses_it_is_read_from_proc_and_said(tmp_path: Path) -> None:
-    program = ("-c", WITHOUT_COUNTERS, str(PACKAGE.parent))
+    program = REFUSED
     code = SLEEPS.replace("(1)", "(0.01)")
     found = launch(tmp_path, code, program=program)
     assert found.exit_code == 0, found.failure
@@ -544,7 +533,7 @@ def test_what_ends_by_itself_is_judged_until_all_of_it_has_ended(
     program: Sequence[str], tmp_path: Path
 ) -> None:
     if program[0] == "-c":
-        program = ("-c", WITHOUT_COUNTERS, str(PACKAGE.parent))
+        program = REFUSED
     found = launch(tmp_path, ENDS, UNTIL_EXIT, program=program)
     assert found.exit_code == 0, found.failure
     totals = found.worker["totals"]

@@ -5,15 +5,13 @@ Nothing else writes a figure: it reads alike wherever it stands.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from waitbench.analysis.statistics import Estimate
 from waitbench.model.metrics import Metric
 
 NOTHING = "–"
 """Stands where there is no figure."""
-
-Statistic = Callable[[Sequence[float]], float]
 
 _DIGITS = 3
 """Of a value: more is noise."""

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Sequence
 import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
-from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
@@ -43,12 +42,6 @@ def colour(number: int) -> str:
 def marker(look: Look) -> str:
     """What tells revisions of one colour apart."""
     return _MARKERS[look.turn % len(_MARKERS)]
-
-
-def dark(colour: str) -> str:
-    """A colour in which small text can be read on white."""
-    red, green, blue = to_rgb(colour)
-    return to_hex((0.6 * red, 0.6 * green, 0.6 * blue))
 
 
 def title(figure: Figure, axes: Axes | None, heading: str, explanation: str) -> None:
