@@ -122,8 +122,8 @@ def test_a_child_is_named_and_what_it_does_is_seen(tmp_path: Path) -> None:
 
 @pytest.mark.integration
 def test_a_dataflow_that_ends_as_soon_as_it_was_counted_is_looked_at(tmp_path: Path) -> None:
-    # It does not say when it waits, so it is counted from 4 s on, for 3 s.
-    ends = "threading.Timer(6, os._exit, [0]).start()"
+    # It does not say when it waits, so it is counted from 1.5 s on, in four parts.
+    ends = "threading.Timer(4, os._exit, [0]).start()"
     found = record(tmp_path, f"{IDLE}\n{ends}\nhaystack()", says_when=False)
     assert found.looks > 0
     (first, *_) = lines([found])

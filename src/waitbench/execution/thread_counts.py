@@ -3,7 +3,7 @@
 import re
 import threading
 import time
-from collections.abc import Sequence
+from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,11 +11,13 @@ from pathlib import Path
 import psutil
 
 from waitbench.engines.base import Engine
+from waitbench.model.why import Frame
 from waitbench.system import tasks, trees
 
-SLICE_S = 0.25
+PARTS = 4
+"""Threads are counted so often; how these differ tells how much a thread varies."""
+_SLICE_S = 0.25
 """A process that lives for less may not be seen at all."""
-
 _LONGEST_NAME = 15
 """So many bytes of a name the kernel keeps."""
 _VERSION = re.compile(r"[-_.@]?v?\d+(\.\d+)+\S*$|[-_.@][0-9a-f]{7,40}$")
@@ -27,57 +29,62 @@ Key = tuple[int, int]
 
 @dataclass
 class Thread:
-    """What is counted of one."""
+    """What a thread did while it was counted, and where it was when its stack was read."""
 
     process: str
     name: str
-    slices: list[tuple[float, tasks.Used]] = field(default_factory=list)
-    """What it used in each slice of the time, and when that ended, in s."""
-
-    @property
-    def wakeups(self) -> int:
-        return sum(used.wakeups for _, used in self.slices)
-
-    @property
-    def cpu_ns(self) -> int:
-        return sum(used.cpu_ns for _, used in self.slices)
-
-    @property
-    def delayed_ns(self) -> int:
-        return sum(used.delayed_ns for _, used in self.slices)
+    wakeups: list[int] = field(default_factory=lambda: [0] * PARTS)
+    """In each part of the time."""
+    cpu_ns: list[int] = field(default_factory=lambda: [0] * PARTS)
+    delayed_ns: int = 0
+    asleep: Counter[tuple[Frame, ...]] = field(default_factory=Counter)
+    """Its stacks when it slept."""
+    at_work: Counter[tuple[Frame, ...]] = field(default_factory=Counter)
+    sleeps_in: set[int] = field(default_factory=set)
+    """The system calls in which it was asleep."""
 
 
-class Counts:
-    """What each thread has done, while nobody looked."""
+class ThreadCounts:
+    """What each thread below a process has done, while nobody looked."""
 
     def __init__(self, engine: Engine, root: int) -> None:
         self.threads: dict[Key, Thread] = {}
-        self.lasted_s = 0.0
+        self.parts_s: list[float] = []
+        """How long each part took that was counted."""
         self.begun = 0
         """Processes that began meanwhile."""
         self._engine = engine
         self._root = root
         self._roles: dict[int, str] = {}
 
+    @property
+    def lasted_s(self) -> float:
+        """For how long it was counted."""
+        return sum(self.parts_s)
+
     def count(self, seconds: float, over: threading.Event) -> None:
-        """Counts for so long, or until it is over."""
-        begun = time.monotonic()
+        """Counts one more part, for so long, or until the run is over."""
+        part, begun, lasted_s = len(self.parts_s), time.monotonic(), 0.0
         before = self._used()
         known = {pid for pid, _ in before}
-        while self.lasted_s < seconds and not over.is_set():
-            over.wait(min(SLICE_S, seconds - self.lasted_s))
+        while lasted_s < seconds and not over.wait(min(_SLICE_S, seconds - lasted_s)):
             now = self._used()
             if not now:
                 break
-            self.lasted_s = time.monotonic() - begun
+            lasted_s = time.monotonic() - begun
             for key, used in now.items():
                 # Of a process that began meanwhile all counts; so does all of a new thread.
-                old = before.get(key, tasks.Used(0, 0))
-                if key not in self.threads:
-                    self.threads[key] = self._named(key)
-                self.threads[key].slices.append((self.lasted_s, used.since(old)))
+                rise = used.since(before.get(key, tasks.Used(0, 0)))
+                thread = self.threads.get(key) or self._named(key)
+                self.threads[key] = thread
+                thread.wakeups[part] += rise.wakeups
+                thread.cpu_ns[part] += rise.cpu_ns
+                thread.delayed_ns += rise.delayed_ns
+            self.begun += len({pid for pid, _ in now} - known)
+            known |= {pid for pid, _ in now}
             before = now
-        self.begun = len({pid for pid, _ in self.threads} - known)
+        if lasted_s:
+            self.parts_s.append(lasted_s)
 
     def _used(self) -> dict[Key, tasks.Used]:
         found = {}
@@ -101,21 +108,20 @@ class Counts:
         if pid not in self._roles:
             with suppress(psutil.Error):
                 process = psutil.Process(pid)
-                words = tasks.arguments(pid)
-                known = self._engine.role(words)
+                known = self._engine.role(tasks.arguments(pid))
                 is_first = process.ppid() == self._root and "worker" not in self._roles.values()
-                role = known or ("worker" if is_first else f"child {_called(words, process)}")
+                role = known or ("worker" if is_first else f"child {_program(process)}")
                 taken = sum(one.partition(" #")[0] == role for one in self._roles.values())
                 self._roles[pid] = f"{role} #{taken + 1}" if taken else role
         return self._roles.get(pid, "child")
 
 
-def _called(words: Sequence[str], process: psutil.Process) -> str:
-    """What a process is called by who started it."""
+def _program(process: psutil.Process) -> str:
+    """The name of what a process runs, without its version; of Python, that of the script."""
+    words = tasks.arguments(process.pid)
     program = Path(words[0]).name.split(" ")[0].rstrip(":")
-    named = [word for word in words[1:] if word and not word.startswith("-")]
     if program.startswith("python"):
-        is_file = named and "-c" not in words
-        return Path(named[0]).name if is_file else "python"
+        scripts = [word for word in words[1:] if word and not word.startswith("-")]
+        return Path(scripts[0]).name if scripts and "-c" not in words else "python"
     program = program or process.name()
     return _VERSION.sub("", program) or program
