@@ -218,6 +218,13 @@ while True: time.sleep(1)
     assert found.exit_code == 0, found.failure
 
 
+def test_a_worker_begins_with_no_signal_ignored(tmp_path: Path) -> None:
+    shell = "sh -c 'grep SigIgn /proc/self/status; echo up; exec sleep 100' {revision}"
+    found = launch(tmp_path, "", command=shell)
+    assert found.exit_code == 0, found.failure
+    assert int((tmp_path / "run" / "stdout").read_text().split()[1], 16) == 0
+
+
 def test_a_worker_that_kills_its_process_group_kills_nothing_of_ours(tmp_path: Path) -> None:
     code = """
 import os, signal, time

@@ -33,6 +33,9 @@ class Command(NamedTuple):
             os.chdir(self.folder)
             null = os.open(os.devnull, os.O_RDONLY)
             os.dup2(null, 0)
+            # Python ignores these, and a program inherits that.
+            for number in (signal.SIGPIPE, signal.SIGXFSZ):
+                signal.signal(number, signal.SIG_DFL)
             os.execve(self.program, list(self.words), dict(self.variables))  # noqa: S606
         except OSError as error:
             os.write(2, f"{self.program} does not start: {error.strerror}\n".encode())
