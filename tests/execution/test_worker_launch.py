@@ -359,7 +359,7 @@ READY = "ready = { log = 'never', within = 0.3 }\n"
             "s of its window",
         ),
         (SLEEPS, READY, "it was not ready within 0.3 s: no line of its output matches 'never'"),
-        (SLEEPS, READY, "Does it buffer its output?"),
+        (SLEEPS.replace("print", "len"), READY, "'never'. Does it buffer its output?"),
         (
             SLEEPS,
             "ready = { log = 'up' }\nsettled = { command = 'false', within = 0.5 }\n",
@@ -384,6 +384,11 @@ def test_what_goes_wrong_is_said_and_leaves_nothing(
     found = launch(tmp_path, code, more)
     assert found.exit_code == 1
     assert said in found.failure
+
+
+def test_a_worker_that_prints_something_is_not_said_to_buffer_its_output(tmp_path: Path) -> None:
+    ready = "ready = { log = 'never', within = 2 }\n"
+    assert "buffer" not in launch(tmp_path, SLEEPS, ready).failure
 
 
 def test_a_program_that_is_not_there_is_named(tmp_path: Path) -> None:

@@ -2,12 +2,13 @@
 
 import os
 import re
-import subprocess
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from waitbench.execution.counted_tree import Command, CountedTree
 from waitbench.execution.launch_report import Failure
 from waitbench.model.placeholders import filled
 from waitbench.system.counters import asked
@@ -22,8 +23,9 @@ OUTPUT = ("stdout", "stderr")
 class Beside:
     """Knows what stands in braces, and runs commands in the worker's folder."""
 
-    def __init__(self, run: Path, plain: Mapping[str, Any], copy: int = 0) -> None:
+    def __init__(self, run: Path, plain: Mapping[str, Any], tree: CountedTree, copy: int) -> None:
         """Knows what one of several copies of a worker needs, which have folders of their own."""
+        self.tree = tree
         self.run = run
         self.plain = plain
         self.folder = run / (f"work-{copy}" if copy else "work")
@@ -48,38 +50,25 @@ class Beside:
         """From now on only what is written later counts as output."""
         self._seen = {name: _size(self.run / name) for name in OUTPUT}
 
-    def words(self, words: Sequence[str]) -> list[str]:
-        """Words with what stands in braces filled in."""
-        return filled(words, self.values)
-
-    def variables(self) -> dict[str, str]:
-        """The environment variables of the worker, and of whatever runs beside it."""
+    def command(self, words: Sequence[str]) -> Command:
+        """Words with what stands in braces filled in. Raises ``Failure`` without the program."""
+        words = filled(words, self.values)
         own = {name: value for name, value in os.environ.items() if not name.startswith("BENCH_")}
         texts = self.plain["environment"]
-        given = zip(texts, self.words(list(texts.values())), strict=True)
+        given = zip(texts, filled(list(texts.values()), self.values), strict=True)
         # A log that sits in a buffer tells nobody that it is ready. The folder names the run to
         # who clears up after a harness that was killed.
-        return {**own, "PYTHONUNBUFFERED": "1", "WAITBENCH_RUN": str(self.run), **dict(given)}
+        own |= {"PYTHONUNBUFFERED": "1", "WAITBENCH_RUN": str(self.run), **dict(given)}
+        program = shutil.which(words[0], path=own.get("PATH"))
+        if program is None and not (self.folder / words[0]).is_file():
+            raise Failure(f"there is no program {words[0]!r} on the PATH of the worker")
+        return Command(program or words[0], words, own, self.folder)
 
-    def call(self, command: Sequence[str], within_s: float) -> tuple[int, str]:
-        """The exit code of a command, and what it printed."""
-        process = subprocess.Popen(
-            self.words(command),
-            cwd=self.folder,
-            env=self.variables(),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            text=True,
-            errors="replace",
-        )
-        assert process.stdout is not None
-        try:
-            said = process.communicate(timeout=within_s)[0]
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-            return 124, ""
-        return process.returncode, said
+    def call(self, words: Sequence[str], within_s: float) -> tuple[int | None, str]:
+        """The exit code of a command, and what it printed; ``None`` where it took too long."""
+        output = self.run / "called"
+        code = self.tree.end_beside(self.tree.start_beside(self.command(words), output), within_s)
+        return code, output.read_text("utf-8", "replace")
 
     def count_logged(self, pattern: str) -> int:
         """How often its output matches: two copies that share it may print into one line."""
@@ -106,8 +95,9 @@ class Beside:
             if not service["counters"]:
                 continue
             code, said = self.call(service["counters"], 10.0)
-            if code:
-                raise Failure(f"the command that counts for {name} ended with exit code {code}")
+            if code != 0:
+                how = "took too long" if code is None else f"ended with exit code {code}"
+                raise Failure(f"the command that counts for {name} {how}")
             for key, value in _counts(said):
                 found[name][key] = found[name].get(key, 0.0) + value
         return found

@@ -26,13 +26,14 @@ class Command(NamedTuple):
     folder: Path
     """Where it runs."""
 
-    def become(self) -> NoReturn:
+    def become(self, output: Path | None = None) -> NoReturn:
         """Turns this process into it, in a session of its own: it may signal its whole group."""
         try:
             os.setsid()
             os.chdir(self.folder)
-            null = os.open(os.devnull, os.O_RDONLY)
-            os.dup2(null, 0)
+            os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+            if output is not None:
+                os.dup2(os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), 1)
             # Python ignores these, and a program inherits that.
             for number in (signal.SIGPIPE, signal.SIGXFSZ):
                 signal.signal(number, signal.SIG_DFL)
@@ -55,7 +56,7 @@ class CountedTree:
         """Those of the commands."""
         self.ended: dict[int, int] = {}
         """The exit codes of what has been waited for, by process, in this order."""
-        self.beside: set[int] = set()
+        self._beside: set[int] = set()
         """Children of this process that are not of the commands."""
         self._used: list[resource.struct_rusage] = []
         """What each process of the commands has used that was waited for here, with its own."""
@@ -97,6 +98,29 @@ class CountedTree:
         self.pids.append(pid)
         os.write(writing, b"x")
         os.close(writing)
+
+    def start_beside(self, command: Command, output: Path) -> int:
+        """Starts what is not counted and writes to a file; returns its process."""
+        pid = os.fork()
+        if pid == 0:
+            command.become(output)
+        self._beside.add(pid)
+        return pid
+
+    def end_beside(self, pid: int, within_s: float) -> int | None:
+        """The exit code of what was started beside; ``None`` where it had to be killed."""
+        end_s = time.monotonic() + within_s
+        while self.reap() and pid not in self.ended:
+            left_s = end_s - time.monotonic()
+            if left_s <= 0:
+                for kill in (os.kill, os.killpg):
+                    with suppress(ProcessLookupError):
+                        kill(pid, signal.SIGKILL)
+                os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+                self.reap()
+                return None
+            self.wait(left_s)
+        return self.ended[pid]
 
     def _count(self, pid: int) -> None:
         calls = {}
@@ -173,8 +197,8 @@ class CountedTree:
         }
 
     def switches(self) -> int:
-        """The switches so far, where the kernel counts."""
-        return self._counted("switches")["switches"]
+        """The switches so far; 0 where the kernel does not count."""
+        return self._counted("switches").get("switches", 0)
 
     def wait(self, timeout_s: float | None, *others: int) -> list[int]:
         """Blocks until a child has ended, or the time is over; or others can be read: which."""
@@ -193,7 +217,7 @@ class CountedTree:
             if pid == 0:
                 return True
             self.ended[pid] = os.waitstatus_to_exitcode(status)
-            if pid not in self.beside:
+            if pid not in self._beside:
                 self._used.append(used)
 
     def processes(self) -> list[int]:

@@ -8,15 +8,13 @@ import os
 import re
 import shutil
 import signal
-import subprocess
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from waitbench.execution.beside import Beside
-from waitbench.execution.counted_tree import Command, CountedTree
+from waitbench.execution.counted_tree import CountedTree
 from waitbench.execution.launch_report import BEGIN, END, EXIT, WAITING, Failure, write_report
 from waitbench.system import trees
 from waitbench.system.ports import is_listened_to
@@ -38,7 +36,9 @@ class WorkerLaunch:
         self.report = report
         self.plain = plain
         self.tree = tree
-        self.copies = [Beside(report.parent, plain, number) for number in range(plain["copies"])]
+        self.copies = [
+            Beside(report.parent, plain, tree, number) for number in range(plain["copies"])
+        ]
         self.beside = self.copies[0]
         """What is asked and woken up, of several."""
 
@@ -50,7 +50,7 @@ class WorkerLaunch:
                 shutil.copy(name, one.folder)
         started_ns = time.monotonic_ns()
         for one in self.copies:
-            self.tree.start(self._command(one))
+            self.tree.start(one.command(self.plain["command"]))
         self._wait(self.plain["ready"], "ready")
         ready_ns = time.monotonic_ns()
         self._wait(self.plain["settled"], "settled", calm=_TIMES_RUNNING)
@@ -69,7 +69,7 @@ class WorkerLaunch:
             totals["window_cpu_s"] = end["cpu_s"] - begin["cpu_s"]
             totals |= _of_services(asked, served, self.beside.service_counts())
         else:
-            found["samples"] = self._sit(self.plain["window_s"], parts=2)
+            found["samples"] = self._window(self.plain["window_s"])
             end = self.tree.reading()
             totals |= _of_services(asked, served, self.beside.service_counts())
             after = trees.identities(self.tree.processes())
@@ -85,15 +85,6 @@ class WorkerLaunch:
         return 0
 
     # Starting and ending.
-
-    def _command(self, one: Beside) -> Command:
-        words, variables = one.words(self.plain["command"]), one.variables()
-        program = shutil.which(words[0], path=variables["PATH"])
-        if program is None and not (one.folder / words[0]).is_file():
-            raise Failure(f"there is no program {words[0]!r} on the PATH of the worker")
-        return Command(
-            program=program or words[0], words=words, variables=variables, folder=one.folder
-        )
 
     def _end(self, is_unanswered: bool) -> dict[str, float]:
         """How long it took to end."""
@@ -147,72 +138,51 @@ class WorkerLaunch:
         if condition["seconds"] == 0.0:
             return
         if condition["seconds"] is not None:
-            self._sit(condition["seconds"], before_it=what)
+            self._sit(time.monotonic() + condition["seconds"], lambda: f"before it was {what}")
             return
-        count = 0
-
-        def holds() -> bool:
-            nonlocal count
-            count = count + 1 if self._holds(condition, len(self.copies)) else 0
-            if condition["command"] and count < calm:
-                time.sleep(_CALM_S)
-            return count >= (calm if condition["command"] else 1)
-
+        left = needed = calm if condition["command"] else 1
+        end = time.monotonic() + condition["within"]
+        while True:
+            # First, so that of what has ended all is there to be looked at.
+            self.tree.reap()
+            holds = self._holds(condition, len(self.copies))
+            left = left - 1 if holds else needed
+            if left == 0:
+                return
+            self._require_alive(f"before it was {what}")
+            if time.monotonic() > end:
+                break
+            time.sleep(_CALM_S if condition["command"] else _LOOK_EVERY_S)
         hint = ""
         if condition["log"] is not None:
             hint = f": no line of its output matches {condition['log']!r}"
             hint += ". Does it buffer its output?" if self.beside.is_silent() else ""
-        self._until(holds, condition["within"], f"it was not {what} within ", hint, before_it=what)
+        raise Failure(f"it was not {what} within {condition['within']:g} s{hint}")
 
-    def _until(
-        self,
-        holds: Callable[[], bool],
-        within_s: float,
-        failure: str,
-        hint: str = "",
-        *,
-        before_it: str = "",
-    ) -> None:
-        end = time.monotonic() + within_s
+    def _sit(self, until_s: float, when: Callable[[], str]) -> None:
+        """Blocks until then. Raises ``Failure`` if the worker ends meanwhile."""
         while True:
-            # First, so that of what has ended all is there to be looked at.
             self.tree.reap()
-            if holds():
+            self._require_alive(when())
+            left_s = until_s - time.monotonic()
+            if left_s <= 0:
                 return
-            if before_it:
-                self._require_alive(f"before it was {before_it}")
-            if time.monotonic() > end:
-                raise Failure(f"{failure}{within_s:g} s{hint}" if before_it else failure)
-            time.sleep(_LOOK_EVERY_S)
+            self.tree.wait(left_s)
 
-    def _sit(
-        self, seconds: float, before_it: str = "", *, parts: int = 0
-    ) -> list[Mapping[str, float]]:
-        """Blocks for so long. Raises ``Failure`` if the worker ends meanwhile.
+    def _window(self, seconds: float) -> list[Mapping[str, float]]:
+        """Blocks for so long; the end and the switches of each half, where they are counted."""
+        begun, halves = time.monotonic(), list[Mapping[str, float]]()
 
-        Returns the end and the switches of each of so many equal parts, where they are counted.
-        """
-        begun = time.monotonic()
-        counted = parts if self.tree.is_counted else 0
-        each_s = seconds / max(1, counted)
-        seen: list[Mapping[str, float]] = []
-        count = self.tree.switches() if counted else 0
-        while True:
-            self.tree.reap()
-            passed_s = time.monotonic() - begun
-            self._require_alive(
-                f"before it was {before_it}"
-                if before_it
-                else f"after {passed_s:.1f} s of its window"
-            )
-            due_s = min(seconds, each_s * (len(seen) + 1))
-            if counted and passed_s >= due_s:
-                before, count = count, self.tree.switches()
-                seen.append({"time_s": passed_s, "wakeups": count - before})
-                due_s = min(seconds, each_s * (len(seen) + 1))
-            if passed_s >= seconds:
-                return seen
-            self.tree.wait(max(0.0, due_s - passed_s))
+        def passed_s() -> float:
+            return time.monotonic() - begun
+
+        before = self.tree.switches()
+        for half in (1, 2):
+            self._sit(begun + seconds * half / 2, lambda: f"after {passed_s():.1f} s of its window")
+            after = self.tree.switches()
+            halves.append({"time_s": passed_s(), "wakeups": after - before})
+            before = after
+        return halves if self.tree.is_counted else []
 
     def _require_alive(self, when: str) -> None:
         # Copies that end by themselves may do so one after the other.
@@ -229,54 +199,35 @@ class WorkerLaunch:
 
     def _wake_up(self) -> dict[str, object]:
         """Wakes it up, if its file says how: how late that was done, or why it was not."""
-        if not self.plain["poke"]:
+        poke = self.plain["poke"]
+        if not poke:
             return {}
+        self.beside.forget_output()
+        output = self.report.with_name("poke")
+        process = self.tree.start_beside(self.beside.command(poke["command"]), output)
         try:
-            lateness_ns = self._poke()
+            lateness_ns = self._await_answer(process, output, poke["done"])
         except Unanswered as failure:
             return {"unanswered": str(failure)}
+        finally:
+            self.tree.end_beside(process, 0.0)
         return {"lateness_ns": [(lateness_ns, 1)], "lateness_max_ns": lateness_ns}
 
-    def _poke(self) -> int:
-        """Wakes it up; the nanoseconds from when that was sent to when it was done.
+    def _await_answer(self, process: int, output: Path, done: Mapping[str, Any]) -> int:
+        """The nanoseconds from when something was sent to when it was done, or as a poke says.
 
         Raises ``Unanswered``.
         """
-        self.beside.forget_output()
-        process = subprocess.Popen(
-            self.beside.words(self.plain["poke"]["command"]),
-            cwd=self.beside.folder,
-            env=self.beside.variables(),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            start_new_session=True,
-        )
-        self.tree.beside.add(process.pid)
-        try:
-            return self._await_answer(process)
-        finally:
-            if process.pid not in self.tree.ended:
-                with suppress(ProcessLookupError):
-                    os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
-
-    def _await_answer(self, process: "subprocess.Popen[bytes]") -> int:
-        begun_ns = time.monotonic_ns()
-        assert process.stdout is not None
-        done, sent_ns, said = self.plain["poke"]["done"], None, b""
-        os.set_blocking(process.stdout.fileno(), False)
+        sent_ns, was_sent = time.monotonic_ns(), False
         end = time.monotonic() + done["within"]
-        code = None
         while True:
-            said += process.stdout.read() or b""
             now_ns = time.monotonic_ns()
-            if sent_ns is None and b"sent" in said.split():
-                sent_ns = now_ns
+            if not was_sent and output.exists() and b"sent" in output.read_bytes().split():
+                sent_ns, was_sent = now_ns, True
             self.tree.reap()
-            if code is None and process.pid in self.tree.ended:
-                code = process.returncode = self.tree.ended[process.pid]
-                if code:
-                    raise Unanswered(f"the poke ended with exit code {code}")
+            code = self.tree.ended.get(process)
+            if code:
+                raise Unanswered(f"the poke ended with exit code {code}")
             if code == 0 if done["exit"] else self._holds(done):
                 break
             self._require_alive("before what it was poked with was done")
@@ -285,17 +236,10 @@ class WorkerLaunch:
                 raise Unanswered(f"what it was poked with was not done within {within}")
             time.sleep(0.001)
         done_ns = time.monotonic_ns()
-        if process.pid not in self.tree.ended:
-            try:
-                self._until(lambda: process.pid in self.tree.ended, 10.0, "the poke did not end")
-            except Failure as failure:
-                raise Unanswered(str(failure)) from failure
-            process.returncode = self.tree.ended[process.pid]
-        said += process.stdout.read() or b""
-        told = re.search(rb"^lateness ([0-9.]+)$", said, re.MULTILINE)
-        if told:
-            return int(float(told[1]) * 1e9)
-        return max(0, done_ns - (sent_ns or begun_ns))
+        if self.tree.end_beside(process, 10.0) is None:
+            raise Unanswered("the poke did not end")
+        told = re.search(rb"^lateness ([0-9.]+)$", output.read_bytes(), re.MULTILINE)
+        return int(float(told[1]) * 1e9) if told else max(0, done_ns - sent_ns)
 
     def _holds(self, condition: Mapping[str, Any], copies: int = 1) -> bool:
         """Whether so many lines are there, ports are listened to, or a command exits with 0."""
