@@ -1,11 +1,13 @@
 """One planned run -> a Measurement, or an Outcome that says why there is none."""
 
 import json
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timezone
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -42,10 +44,12 @@ class _NoMeasurement(Exception):
 
 
 _TRACEBACK = "Traceback (most recent call last):"
-_CHAINED = (
-    "The above exception was the direct cause of",
-    "During handling of the above exception, another",
+_CHAINED = re.compile(
+    r"^(?:The above exception was the direct cause of|During handling of the above).*\n",
+    re.MULTILINE,
 )
+_EXCEPTION = re.compile(r"^ .*\n(\S.*)$", re.MULTILINE)
+"""The line behind a traceback names it."""
 _MOST_LINES, _MOST_WORDS = 200, 200
 """Of the end of its output, and characters of each of its exceptions."""
 
@@ -216,28 +220,16 @@ def _last_words(output: Path) -> str:
 
     The whole is in the log.
     """
-    parts: list[list[str]] = [[]]
-    for line in tail(output, _MOST_LINES).splitlines():
-        if line.startswith(_CHAINED):
-            parts.append([])
-        elif line.strip() and "Ignoring non-zero exit code" not in line:
-            parts[-1].append(line)
-    if not parts[-1]:
-        return ""
-    said = [parts[-1][-1].strip()[:_MOST_WORDS]]
-    for place in range(len(parts) - 1, 0, -1):
-        cause = _exception(parts[place - 1])
+    lines = tail(output, _MOST_LINES).splitlines(keepends=True)
+    text = "".join(
+        line for line in lines if line.strip() and "Ignoring non-zero exit code" not in line
+    )
+    parts = _CHAINED.split(text)[::-1]
+    words = parts[0].splitlines()[-1:]
+    for part, cause in pairwise(parts):
+        exceptions = _EXCEPTION.findall(cause)
         # A second traceback in a part is the end of one chain and the beginning of another.
-        if cause is None or parts[place].count(_TRACEBACK) != 1:
+        if not exceptions or part.count(_TRACEBACK) != 1:
             break
-        said.append(cause)
-    return f": {'; from '.join(said)}"
-
-
-def _exception(lines: Sequence[str]) -> str | None:
-    """The line of the last traceback among these that names its exception."""
-    if _TRACEBACK not in lines:
-        return None
-    begun = len(lines) - 1 - lines[::-1].index(_TRACEBACK)
-    named = (line for line in lines[begun + 1 :] if not line.startswith(" "))
-    return next((line[:_MOST_WORDS] for line in named), None)
+        words.append(exceptions[-1])
+    return f": {'; from '.join(one.strip()[:_MOST_WORDS] for one in words)}" if words else ""
