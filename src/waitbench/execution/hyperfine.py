@@ -13,7 +13,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from shlex import join
-from typing import Any
 
 from packaging.version import Version
 
@@ -26,6 +25,8 @@ from waitbench.system.processes import run_logged
 OLDEST = Version("1.13")
 CARGO_VERSION = "1.20.0"
 """What is built where neither PATH nor apt has one."""
+_TIMES = ("wall_clock", "user", "system")
+"""As the exports of 2.x call them."""
 
 
 @dataclass(frozen=True)
@@ -53,33 +54,16 @@ def parse_export(text: str) -> Timing:
     try:
         (result,) = json.loads(text)["results"]
         if "measurements" in result:
-            return _parse_2(result)
-        return _parse_1(result)
+            (run,) = result["measurements"]
+            real, user, system = (run[f"time_{one}"]["value"] for one in _TIMES)
+            return Timing(real_s=real, user_s=user, system_s=system, exit_code=run.get("exit_code"))
+        (real,) = result["times"]
+        code = (result.get("exit_codes") or [None])[0]
+        return Timing(real_s=real, user_s=result["user"], system_s=result["system"], exit_code=code)
     except (ValueError, KeyError, IndexError, TypeError) as error:
         raise HarnessError(
             f"hyperfine's export cannot be read ({error!r}): {text[:200]!r}"
         ) from error
-
-
-def _parse_1(result: dict[str, Any]) -> Timing:
-    (real,) = result["times"]
-    exit_codes = result.get("exit_codes") or [None]
-    return Timing(
-        real_s=real,
-        user_s=result["user"],
-        system_s=result["system"],
-        exit_code=exit_codes[0],
-    )
-
-
-def _parse_2(result: dict[str, Any]) -> Timing:
-    (run,) = result["measurements"]
-    return Timing(
-        real_s=run["time_wall_clock"]["value"],
-        user_s=run["time_user"]["value"],
-        system_s=run["time_system"]["value"],
-        exit_code=run.get("exit_code"),
-    )
 
 
 def locate(cache: Cache, say: Callable[[str], None]) -> Hyperfine:
@@ -154,16 +138,14 @@ def _from_apt(own: Path, cache: Cache, log: Path) -> None:
     folder = cache.folder("tools/apt")
     (folder / "lists" / "partial").mkdir(parents=True, exist_ok=True)
     # Lists of our own: the system's may be empty, and only root may update them.
-    options = [
-        "-o",
+    settings = (
         f"Dir::State::Lists={folder / 'lists'}",
-        "-o",
         f"Dir::Cache={folder}",
-        "-o",
         "APT::Sandbox::User=",
-    ]
-    run_logged(["apt-get", *options, "update"], log)
-    run_logged(["apt-get", *options, "download", "hyperfine"], log, cwd=folder)
+    )
+    apt = ["apt-get", *(f"-o{setting}" for setting in settings)]
+    run_logged([*apt, "update"], log)
+    run_logged([*apt, "download", "hyperfine"], log, cwd=folder)
     package = next(folder.glob("hyperfine_*.deb"), None)
     if package is None:
         raise HarnessError("apt-get downloaded nothing")
@@ -176,16 +158,5 @@ def _from_apt(own: Path, cache: Cache, log: Path) -> None:
 
 
 def _from_cargo(own: Path, _cache: Cache, log: Path) -> None:
-    run_logged(
-        [
-            "cargo",
-            "install",
-            "hyperfine",
-            "--version",
-            CARGO_VERSION,
-            "--locked",
-            "--root",
-            str(own.parent.parent),
-        ],
-        log,
-    )
+    release = ("--version", CARGO_VERSION, "--locked")
+    run_logged(["cargo", "install", "hyperfine", *release, "--root", str(own.parent.parent)], log)
