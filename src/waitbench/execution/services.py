@@ -44,8 +44,6 @@ class Server:
     """Where it runs."""
     counting: Sequence[str] = ()
     """The command that prints what it has counted, if there is one."""
-    listeners: list[Callable[[], None]] = field(default_factory=list, repr=False, compare=False)
-    """Called if it ends by itself."""
 
     def cpu_s(self) -> float:
         """What it and all that it has started have used. Raises ``HarnessError`` if gone."""
@@ -93,15 +91,12 @@ def _serving(python: Path, service: Service, logs: Path, cache: Cache) -> Iterat
         os.close(writing)
         GUARD.watch(process.pid)
         pid, cpu = report.readline().split() or ("0", "")
-    told = threading.Event()
     counting = service.counting(port, folder, python) if service.counting else ()
     server = Server(service, int(pid), cpu, port, log, process, folder, counting)
-    threading.Thread(target=_watch, args=(server, told), daemon=True).start()
     try:
         _wait_until_ready(server, cache)
         yield server
     finally:
-        told.set()
         process.terminate()
         try:
             process.wait(ENDS_WITHIN_S + _SPARE_S)
@@ -111,14 +106,6 @@ def _serving(python: Path, service: Service, logs: Path, cache: Cache) -> Iterat
         assert process.stdin is not None, "opened with a pipe"
         process.stdin.close()
         GUARD.release(process.pid)
-
-
-def _watch(server: Server, told: threading.Event) -> None:
-    """Blocks until a server ends; tells who listens, unless it was told to end."""
-    server.process.wait()
-    if not told.is_set():
-        for call in list(server.listeners):
-            call()
 
 
 def _wait_until_ready(server: Server, cache: Cache) -> None:
@@ -183,15 +170,19 @@ class Running:
     @contextmanager
     def on_end(self, call: Callable[[], None]) -> Iterator[None]:
         """Calls, from a thread, when a server ends by itself within the block."""
-        for server in self.servers:
-            server.listeners.append(call)
-        try:
-            if self.ended():
+        over = threading.Event()
+
+        def watch(server: Server) -> None:
+            server.process.wait()
+            if not over.is_set():
                 call()
+
+        for server in self.servers:
+            threading.Thread(target=watch, args=(server,), daemon=True).start()
+        try:
             yield
         finally:
-            for server in self.servers:
-                server.listeners.remove(call)
+            over.set()
 
 
 @contextmanager
