@@ -38,6 +38,7 @@ def test_no_round_begins_that_would_exceed_the_budget(monkeypatch: pytest.Monkey
     assert [len(records[name].of("a")) for name in ("one", "two")] == [2, 2]
     assert made.told("complete") == ["one", "two"]
     assert now[0] <= 115
+    assert made.told("at most")[:3] == [115, 95, 75], "seconds that are left at the most"
 
 
 def test_what_a_resumed_comparison_has_is_not_measured_again() -> None:

@@ -104,22 +104,16 @@ class Session:
         share of the time that is left. There is one warm-up of each revision for all scenarios.
         """
         begun = time.monotonic()
+        rounds_s = [len(labels) * one.expected_s for group in groups for one in group]
+        end = begun + min(budget_s, max(rounds_s, default=0.0) + most_rounds * sum(rounds_s))
         first = next((one for group in groups for one in group if guide.wants_more(one.name)), None)
         if first is not None:
-            self._extend(plan.one_round(first, labels, WARM_UP), budget_s)
+            self._extend(plan.one_round(first, labels, WARM_UP), end)
         for number, group in enumerate(groups):
             left_s = begun + budget_s - time.monotonic()
             unsettled = list(group)
-            later = [scenario for each in groups[number + 1 :] for scenario in each]
-            self._take_turns(
-                guide,
-                unsettled,
-                labels,
-                most_rounds,
-                left_s / (len(groups) - number),
-                whole_s=left_s,
-                later_s=_longest_s(later, labels, most_rounds),
-            )
+            share_s = left_s / (len(groups) - number)
+            self._take_turns(guide, unsettled, labels, most_rounds, share_s, end)
             for scenario in unsettled:
                 self.observer.complete(self.records[scenario.name])
 
@@ -130,13 +124,11 @@ class Session:
         labels: Sequence[str],
         most_rounds: int,
         budget_s: float,
-        *,
-        whole_s: float,
-        later_s: float,
+        end: float,
     ) -> None:
         """Adds rounds to scenarios in turn; those that are complete leave ``unsettled``.
 
-        ``whole_s`` are left for this group and all later ones, which need no more than ``later_s``.
+        By ``end`` all groups will be done, so far as can be known.
         """
         begun = time.monotonic()
         for number in range(1, most_rounds + 1):
@@ -151,15 +143,14 @@ class Session:
                     spent_s = time.monotonic() - begun
                     if spent_s + len(missing) * scenario.expected_s > budget_s:
                         return
-                    here_s = _longest_s(unsettled, labels, most_rounds - number + 1)
-                    self._extend(missing, min(whole_s - spent_s, here_s + later_s))
+                    self._extend(missing, end)
                 # Another scenario's round may have settled what is judged of both together.
                 if not (guide.wants_more(scenario.name) and _is_comparable(record)):
                     unsettled.remove(scenario)
                     self.observer.complete(record)
 
-    def _extend(self, runs: Sequence[PlannedRun], at_most_s: float) -> None:
-        self.observer.extend(runs, at_most_s)
+    def _extend(self, runs: Sequence[PlannedRun], end: float) -> None:
+        self.observer.extend(runs, max(0.0, end - time.monotonic()))
         self._round(runs)
 
     def _round(self, runs: Sequence[PlannedRun]) -> None:
@@ -208,11 +199,6 @@ class Session:
             return None
         self.observer.begin(planned)
         return self.measurer.measure(planned)
-
-
-def _longest_s(scenarios: Sequence[Scenario], labels: Sequence[str], rounds: int) -> float:
-    """The seconds of so many rounds of each."""
-    return len(labels) * rounds * sum(scenario.expected_s for scenario in scenarios)
 
 
 def _marked(measurement: Measurement) -> Measurement:
