@@ -127,7 +127,7 @@ def test_a_service_that_has_ended_is_named_with_its_last_words(tmp_path: Path) -
         environment_of(found.servers[0].port)
         psutil.Process(found.servers[0].pid).kill()
         until(lambda: found.ended() is not None)
-        with pytest.raises(HarnessError, match=r"^the first ended, with exit code -9: .*GET /"):
+        with pytest.raises(HarnessError, match=r"^the first ended, with exit code 137: .*GET /"):
             found.cpu_s()
         assert "about to serve" in found.last_words()
         assert "service-first.log" in found.last_words()
@@ -184,7 +184,7 @@ def test_what_processes_of_a_service_have_used_is_its_own_when_they_have_ended(
             "from waitbench.execution import counted_tree, service_launch\n"
             "def refuse(*_arguments, **_options): raise PermissionError(1, 'no')\n"
             "counted_tree.counters.TreeCounters = refuse\n"
-            "service_launch._end(service_launch.main(sys.argv[1:]))\n"
+            "sys.exit(service_launch.main(sys.argv[1:]))\n"
         )
         monkeypatch.setattr(services, "_LAUNCH", launch)
     (tmp_path / "forking.py").write_text(FORKING)

@@ -5,17 +5,16 @@
 The kernel counts the CPU time of everything that the service starts, whether it still lives or not,
 and this program adopts what it leaves behind. A line on the descriptor has the service's process
 and the name under which its CPU time is told, in ns: system/counters.py. The service is told to
-end by SIGTERM, and is killed as soon as the standard input ends. The exit code is the service's.
+end by SIGTERM, and is killed as soon as the standard input ends. The exit code is the service's, or
+128 + N where signal N has killed it.
 """
 
 import os
-import resource
 import shutil
 import signal
 import sys
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
@@ -55,15 +54,6 @@ def _wait(tree: CountedTree, told: Sequence[int]) -> None:
             return
 
 
-def _end(code: int) -> None:
-    """Ends this process as the service ended."""
-    if code < 0:
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        with suppress(OSError):
-            signal.signal(-code, signal.SIG_DFL)
-        os.kill(os.getpid(), -code)
-    os._exit(code)
-
-
 if __name__ == "__main__":
-    _end(main(sys.argv[1:]))
+    exit_code = main(sys.argv[1:])
+    os._exit(exit_code if exit_code >= 0 else 128 - exit_code)
