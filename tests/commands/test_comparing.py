@@ -83,8 +83,8 @@ def test_a_bad_run_is_an_outcome_exit_3_and_the_other_revision_is_measured(
     )
     assert table == {("good", "ok"): 3, ("bad", reason): 1 if behaviour == "hang" else 2}
     assert says in done.stdout
-    data = json.loads((results / "partitioned.json").read_text())
-    logs = [o["log"] for o in data["outcomes"] if o["revision"] == "bad"]
+    lines = map(json.loads, (results / "runs.jsonl").read_text().splitlines())
+    logs = [run["log"] for run in lines if run["revision"] == "bad"]
     assert "failing on purpose" in logs[0] or behaviour != "fail"
     assert orphans() == []
 

@@ -153,6 +153,6 @@ def test_copies_of_a_worker_are_scanned(run_compare: Compare, tmp_path: Path) ->
     options = ["--worker", worker, "--scan", "processes=1,2,3", "--rounds", "1"]
     done = run_compare(path, *options)
     assert done.returncode == 0, done.stdout + done.stderr
-    data = json.loads((tmp_path / "results/poked@processes=3.json").read_text())
-    assert data["metadata"]["topology"] == "cluster, 3 processes"
+    scenarios = json.loads((tmp_path / "results/comparison.json").read_text())["scenarios"]
+    assert scenarios[-1]["topology"] == "cluster, 3 processes"
     assert (tmp_path / "results/poked-processes-scan.png").exists()

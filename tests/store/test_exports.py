@@ -8,6 +8,7 @@ from tests.records import make_record, measurement, outcome, times
 from waitbench.model.metrics import METRICS, Metric
 from waitbench.store import exports
 from waitbench.store.exports import for_hyperfine
+from waitbench.store.frames import frame
 
 
 def rows(folder: Path) -> list[dict[str, str]]:
@@ -46,7 +47,7 @@ def test_columns_are_the_metrics_of_any_scenario_those_of_all_first(tmp_path: Pa
 
 def test_the_keys_of_hyperfine_1_stand_beside_those_of_2() -> None:
     record = make_record({"a": [times(1, 0.5, 0.25), times(3, 0.75, 0.5)], "b": [times(2, 1, 0.5)]})
-    data = for_hyperfine(record)
+    data = for_hyperfine(record, frame([record]))
     first, second = data["results"]
     assert (data["schema_version"], data["primary_metric"]) == (2, "time_wall_clock")
     of_1 = ("command", "mean", "median", "min", "max", "times", "user", "system", "exit_codes")
@@ -63,11 +64,19 @@ def test_the_keys_of_hyperfine_1_stand_beside_those_of_2() -> None:
     assert first["measurements"][0]["exit_code"] == 0
 
 
-def test_what_gave_no_measurement_is_there_with_its_log(tmp_path: Path) -> None:
-    record = make_record({"a": []})
-    record.add(outcome("a", 1, "failed", message="exit status 7", log="last words"))
+def test_a_revision_without_a_measurement_is_no_result(tmp_path: Path) -> None:
+    record = make_record({"a": [], "b": [times(1, 1, 1)]})
+    record.add(outcome("a", 1, "failed"))
     exports.write(tmp_path, [record])
     data = json.loads((tmp_path / "waiting.json").read_text())
-    (found,) = data["outcomes"]
-    assert (found["revision"], found["outcome"], found["log"]) == ("a", "failed", "last words")
-    assert data["results"] == []
+    assert [result["command"] for result in data["results"]] == ["b"]
+
+
+def test_a_metric_that_some_runs_lack_has_no_summary() -> None:
+    record = make_record({"a": [times(1, 1, 1), {**times(2, 1, 1), "wakeups": 7}]})
+    (result,) = for_hyperfine(record, frame([record]))["results"]
+    assert "wakeups" not in result["summary"]
+    assert [run.get("wakeups") for run in result["measurements"]] == [
+        None,
+        {"value": 7, "unit": "count"},
+    ]
