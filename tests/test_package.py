@@ -164,7 +164,7 @@ def test_an_installed_waitbench_compares_from_anywhere(
     assert machine["harness"] is None
     assert (cache / "environments").is_dir()
     assert list((tmp_path / "empty").iterdir()) == []
-    read = "import waitbench; print(waitbench.read().runs.outcome.tolist())"
+    read = "import waitbench; print(waitbench.read().outcome.tolist())"
     assert run("python", "-c", read, **variables).stdout == "['ok', 'ok', 'ok', 'ok']\n"
     elsewhere = tmp_path / "elsewhere"
     again = run(

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from os import PathLike
 
-    from waitbench.store.frames import Results
+    import pandas as pd
 
 __all__ = ["read"]
 
 
-def read(folder: str | PathLike[str] | None = None) -> Results:
-    """Reads a folder of results: its runs as a pandas DataFrame, and the gate's verdict.
+def read(folder: str | PathLike[str] | None = None) -> pd.DataFrame:
+    """The runs in a folder of results, one row a run, with a column for each metric.
 
-    Without a folder, that of the latest comparison. Raises ``ValueError`` where there are no
+    Without a folder, those of the latest comparison. Raises ``ValueError`` where there are no
     results.
     """
     # Here, not above: pandas takes a second to import, and the command line starts without it.
