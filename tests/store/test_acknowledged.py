@@ -24,8 +24,8 @@ def test_change_points_are_kept_once(tmp_path: Path) -> None:
     "content", ["{", "[]", '{"format": 3}', '{"format": 99, "change_points": []}']
 )
 def test_a_file_that_is_not_ours_is_refused_and_kept(tmp_path: Path, content: str) -> None:
-    path = tmp_path / acknowledged.NAME
+    path = tmp_path / "acknowledged.json"
     path.write_text(content)
-    with pytest.raises(UsageError, match=acknowledged.NAME):
+    with pytest.raises(UsageError, match=r"acknowledged\.json"):
         acknowledged.read(tmp_path)
     assert path.read_text() == content

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.records import make_record
 from tests.store.keeping import begin
 from waitbench.model.errors import UsageError
-from waitbench.store import comparisons
+from waitbench.store import formats
 from waitbench.store.folders import (
     LATEST,
     exclusive,
@@ -131,7 +131,7 @@ def test_a_comparison_of_ours_is_resumed_whether_it_has_runs_or_not(tmp_path: Pa
 
 def test_what_another_command_left_is_not_resumed(tmp_path: Path) -> None:
     folder = fresh(tmp_path)
-    comparisons.write_document(folder, "load", {"modes": {}})
+    formats.write(folder, "load", {"modes": {}})
     for requested in (None, folder):
         with pytest.raises(UsageError, match="does not hold a comparison"):
             resumed_folder(requested, store=tmp_path)

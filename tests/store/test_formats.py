@@ -10,7 +10,7 @@ import pytest
 from tests.store.keeping import finish, recorded
 from waitbench.model.errors import UsageError
 from waitbench.model.record import Record
-from waitbench.store import comparisons
+from waitbench.store import comparisons, formats
 
 
 @pytest.fixture
@@ -61,17 +61,15 @@ def test_a_link_to_a_device_in_place_of_a_file_is_not_read(
         comparisons.read(tmp_path)
 
 
-def test_a_later_format_is_refused_with_what_to_do(tmp_path: Path, record: Record) -> None:
+def test_another_format_is_refused_with_what_to_do(tmp_path: Path, record: Record) -> None:
     finish(tmp_path, record)
     change(tmp_path, '"format": 3', '"format": 4')
-    with pytest.raises(UsageError, match=r"json' cannot be read: .*format 4, .* 3\. Update wait"):
+    with pytest.raises(UsageError, match=r"format 4, .* format 3: use the version that wrote it"):
         comparisons.read(tmp_path)
 
 
-@pytest.mark.parametrize("named", ["2", "1", "0", "-1", '"3"', "3.0", "null", "true", "[3]"])
-def test_a_format_that_no_release_has_written_is_refused(
-    named: str, tmp_path: Path, record: Record
-) -> None:
+@pytest.mark.parametrize("named", ["2", "-1", '"3"', "3.0", "null", "true", "[3]"])
+def test_what_is_no_format_of_ours_is_refused(named: str, tmp_path: Path, record: Record) -> None:
     finish(tmp_path, record)
     change(tmp_path, '"format": 3', f'"format": {named}')
     with pytest.raises(UsageError, match="format"):
@@ -86,9 +84,9 @@ def test_fields_of_a_later_version_are_ignored(tmp_path: Path, record: Record) -
 
 
 def test_a_document_is_read_as_it_was_written(tmp_path: Path) -> None:
-    assert comparisons.read_document(tmp_path, "verdict") is None
-    comparisons.write_document(tmp_path, "verdict", {"outcome": "pass"})
-    assert comparisons.read_document(tmp_path, "verdict") == {
+    assert formats.read(tmp_path, "verdict", dict) is None
+    formats.write(tmp_path, "verdict", {"outcome": "pass"})
+    assert formats.read(tmp_path, "verdict", dict) == {
         "format": 3, "kind": "verdict", "outcome": "pass",
     }  # fmt: skip
 

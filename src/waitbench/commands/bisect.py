@@ -47,7 +47,7 @@ from waitbench.reporting import why as reasons
 from waitbench.reporting.console import make_console, print_document, print_tables
 from waitbench.reporting.document import Table
 from waitbench.reporting.progress import PreparationLog
-from waitbench.store import comparisons, folders, formats, why
+from waitbench.store import folders, formats, why
 from waitbench.system import endings
 from waitbench.system.installation import called
 
@@ -326,7 +326,7 @@ class _Search:
 
     def _save(self) -> None:
         """Writes down how far it is. Raises ``HarnessError`` when the disk refuses."""
-        comparisons.write_document(self.folder, KIND, bisection.plain(self._searched()))
+        formats.write(self.folder, KIND, bisection.plain(self._searched()))
 
     def _searched(self) -> Searched:
         good, bad = (spec.revision.text for spec in self.request.specs)
@@ -381,5 +381,6 @@ class _Saved(msgspec.Struct):
 
 def _missing_before(folder: Path) -> list[Mapping[str, str]]:
     """What an interrupted search could not measure, by stage: it is not tried again."""
-    stages = formats.read(folder / f"{KIND}.json", _Saved).stages
+    saved = formats.read(folder, KIND, _Saved)
+    stages = saved.stages if saved else []
     return [{one.label: one.missing for one in stage.points if one.missing} for stage in stages]

@@ -34,7 +34,7 @@ from waitbench.reporting.gate_formats import FORMATS, annotations
 from waitbench.reporting.gate_formats import plain as plain_verdict
 from waitbench.reporting.markdown import render_table
 from waitbench.reporting.shortening import Names, named_verdict, short_names
-from waitbench.store import comparisons, why
+from waitbench.store import formats, why
 from waitbench.system import files
 from waitbench.system.installation import called
 
@@ -282,7 +282,7 @@ def publish(verdict: GateVerdict, folder: Path, more: Sequence[Table] = ()) -> N
     rendered = "\n".join((FORMATS["markdown"](verdict), *map(render_table, more)))
     junit = FORMATS["junit"](verdict)
     writes = [
-        partial(comparisons.write_document, folder, VERDICT_NAME, plain_verdict(verdict)),
+        partial(formats.write, folder, VERDICT_NAME, plain_verdict(verdict)),
         partial(files.write_text, folder / f"{VERDICT_NAME}.xml", junit),
     ]
     publish_markdown(rendered, folder / f"{VERDICT_NAME}.md", writes)

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from waitbench.analysis import history
 from waitbench.analysis.sessions import Session
@@ -14,7 +15,7 @@ from waitbench.reporting.costs import AS_IT_IS, Units
 from waitbench.reporting.formats import format_count
 from waitbench.reporting.page import COSTS, ReadFolder, Trends, compose
 from waitbench.reporting.page_parts import Scene
-from waitbench.store import comparisons, why
+from waitbench.store import comparisons, formats, why
 from waitbench.store.comparisons import MEASURE_FIRST
 from waitbench.system import files
 
@@ -56,7 +57,7 @@ def _kept(folder: Path) -> ReadFolder | None:
                 scenarios=len(contents.records),
             )
         )
-    verdict = comparisons.read_document(folder, "verdict") or {}
+    verdict = formats.read(folder, "verdict", dict[str, Any]) or {}
     headline = verdict.get("headline")
     return ReadFolder(
         folder=folder,

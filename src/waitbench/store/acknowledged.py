@@ -8,21 +8,20 @@ import msgspec
 from waitbench.model.record import Announced
 from waitbench.store import formats
 
-NAME = "acknowledged.json"
+KIND = "acknowledged"
 
 
-class _File(msgspec.Struct, kw_only=True, tag_field="kind", tag="acknowledged"):
-    format: int = formats.FORMAT
+class _File(msgspec.Struct, tag_field="kind", tag=KIND):
     change_points: list[Announced]
 
 
 def read(store: Path) -> frozenset[Announced]:
     """Those that were announced. Raises ``UsageError`` for a file that is not one of ours."""
-    path = store / NAME
-    return frozenset(formats.read(path, _File).change_points if path.exists() else ())
+    found = formats.read(store, KIND, _File)
+    return frozenset(found.change_points if found else ())
 
 
 def add(store: Path, announced: Iterable[Announced]) -> None:
     """Saves that some were announced. Raises ``HarnessError`` when the disk refuses."""
-    file = _File(change_points=sorted(read(store).union(announced)))
-    formats.write(store / NAME, msgspec.to_builtins(file))
+    every = sorted(read(store).union(announced))
+    formats.write(store, KIND, {"change_points": msgspec.to_builtins(every)})

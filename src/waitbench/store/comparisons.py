@@ -21,7 +21,8 @@ from waitbench.store.formats import reading
 from waitbench.system import files
 from waitbench.system.installation import called
 
-COMPARISON_NAME = "comparison.json"
+KIND = "comparison"
+COMPARISON_NAME = f"{KIND}.json"
 RUNS_NAME = "runs.jsonl"
 MEASURE_FIRST = f"Measure first: {called('compare')} v0.16.0 v0.16.1"
 
@@ -32,10 +33,9 @@ _NOTHING_WITHOUT = (
 _WITHOUT_THE_LINE = "Put a copy back, or delete the line: --resume measures its round anew."
 
 
-class Comparison(Context, frozen=True, kw_only=True, tag_field="kind", tag="comparison"):
+class Comparison(Context, frozen=True, kw_only=True, tag_field="kind", tag=KIND):
     """The content of ``comparison.json``."""
 
-    format: int = formats.FORMAT
     settings: dict[str, Any]
     """What else was asked for."""
     scenarios: tuple[ScenarioFacts, ...]
@@ -55,7 +55,7 @@ class Comparison(Context, frozen=True, kw_only=True, tag_field="kind", tag="comp
     ) -> "Comparison":
         """A comparison that is about to begin."""
         return cls(
-            **{name: getattr(context, name) for name in Context.__struct_fields__},
+            **structs.asdict(context),
             settings=dict(settings or {}),
             scenarios=tuple(one.facts for one in scenarios),
             share=share,
@@ -110,22 +110,9 @@ def finish(folder: Path, records: Sequence[Record]) -> None:
     Raises ``HarnessError`` when the disk refuses.
     """
     exports.write(folder, records)
-    found = formats.read(folder / COMPARISON_NAME, Comparison)
-    _write(folder, structs.replace(found, finished=True))
-
-
-def write_document(folder: Path, name: str, content: Mapping[str, object]) -> None:
-    """Writes another JSON file; ``name`` is its kind and its file's stem.
-
-    Raises ``HarnessError`` when the disk refuses.
-    """
-    formats.write(folder / f"{name}.json", {"format": formats.FORMAT, "kind": name, **content})
-
-
-def read_document(folder: Path, name: str) -> dict[str, Any] | None:
-    """What ``write_document`` has written, if it has. Raises ``UsageError``."""
-    path = folder / f"{name}.json"
-    return formats.read(path, dict[str, Any]) if path.exists() else None
+    begun = formats.read(folder, KIND, Comparison, _NOTHING_WITHOUT)
+    assert begun is not None, "it was begun in this folder"
+    _write(folder, structs.replace(begun, finished=True))
 
 
 def read(folder: Path) -> Contents:
@@ -133,8 +120,6 @@ def read(folder: Path) -> Contents:
 
     Raises ``UsageError`` where there is none, it has no run yet, or a file is not one of ours.
     """
-    if not files.is_folder(folder):
-        raise UsageError(f"There is no folder {str(folder)!r}. {MEASURE_FIRST}")
     contents = resume(folder)
     if contents is None or not contents.records:
         raise UsageError(f"{str(folder)!r} holds no results. {MEASURE_FIRST}")
@@ -147,13 +132,13 @@ def resume(folder: Path) -> Contents | None:
     Raises ``UsageError`` for a file that is not one of ours.
     """
     runs, has_runs = folder / RUNS_NAME, files.is_there(folder / RUNS_NAME)
-    if not files.is_there(folder / COMPARISON_NAME):
+    comparison = formats.read(folder, KIND, Comparison, _NOTHING_WITHOUT)
+    if comparison is None:
         if has_runs:
             raise UsageError(
                 f"There is no {COMPARISON_NAME} in {str(folder)!r}. {_NOTHING_WITHOUT}"
             )
         return None
-    comparison = _read_comparison(folder / COMPARISON_NAME)
     context = comparison.context
     records = {
         one.scenario: Record(**structs.asdict(one), context=context)
@@ -173,20 +158,11 @@ def _write(folder: Path, comparison: Comparison) -> None:
     plain = to_builtins(comparison, enc_hook=dict)
     # They have a set.
     revisions = to_builtins(comparison.revisions, enc_hook=dict, order="deterministic")
-    formats.write(folder / COMPARISON_NAME, {**plain, "revisions": revisions})
+    formats.write(folder, KIND, {**plain, "revisions": revisions})
 
 
 def _line(record: Record, result: Result) -> str:
     return json.dumps({"scenario": record.scenario, **to_builtins(result, enc_hook=dict)})
-
-
-def _read_comparison(path: Path) -> Comparison:
-    try:
-        return formats.read(path, Comparison)
-    except UsageError as error:
-        if isinstance(error.__cause__, UsageError):  # of a later format
-            raise
-        raise UsageError(f"{error} {_NOTHING_WITHOUT}") from error
 
 
 def _read_runs(path: Path, records: Mapping[str, Record]) -> bool:
@@ -195,13 +171,10 @@ def _read_runs(path: Path, records: Mapping[str, Record]) -> bool:
         *lines, rest = formats.content_of(path).split(b"\n")
     latest: dict[tuple[object, ...], tuple[Record, Result]] = {}
     for number, line in enumerate(lines, 1):
-        try:
-            with reading(path, number):
-                plain = json.loads(line)
-                kind: type[Result] = Measurement if plain["outcome"] == MEASURED else Outcome
-                record, result = records[plain["scenario"]], convert(plain, kind)
-        except UsageError as error:
-            raise UsageError(f"{error} {_WITHOUT_THE_LINE}") from error
+        with reading(path, number, _WITHOUT_THE_LINE):
+            plain = json.loads(line)
+            kind: type[Result] = Measurement if plain["outcome"] == MEASURED else Outcome
+            record, result = records[plain["scenario"]], convert(plain, kind)
         identity = (
             record.scenario, result.label, result.round, result.position, result.started_at
         )  # fmt: skip

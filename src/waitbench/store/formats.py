@@ -12,7 +12,7 @@ from waitbench.model.errors import UsageError
 from waitbench.system import files
 
 FORMAT = 3
-"""The number that stands in every file. Readers accept every one that a release has written."""
+"""The number that stands in every file."""
 _Kind = TypeVar("_Kind")
 
 
@@ -21,19 +21,20 @@ class _Format(msgspec.Struct):
 
 
 @contextmanager
-def reading(path: Path, line: int | None = None) -> Iterator[None]:
+def reading(path: Path, line: int | None = None, remedy: str = "") -> Iterator[None]:
     """Turns what goes wrong while a file, or a line of it, is read into a ``UsageError``."""
-    place = repr(str(path)) if line is None else f"Line {line} of {str(path)!r}"
     try:
         yield
-    except UsageError as error:
-        raise UsageError(f"{place} cannot be read: {error}") from error
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         why = str(error) if isinstance(error, ValueError) else repr(error)
         if isinstance(error, (json.JSONDecodeError, UnicodeDecodeError)):
             why = f"it is cut off or damaged: {error}"
-        what = "a result file" if line is None else "a run"
-        raise UsageError(f"{place} is not {what} of waitbench ({why}).") from error
+        place, what = repr(str(path)), "a result file"
+        if line is not None:
+            place, what = f"Line {line} of {place}", "a run"
+        raise UsageError(
+            f"{place} is not {what} of waitbench ({why}). {remedy}".rstrip()
+        ) from error
 
 
 def content_of(path: Path) -> bytes:
@@ -43,22 +44,24 @@ def content_of(path: Path) -> bytes:
     return path.read_bytes()
 
 
-def read(path: Path, kind: type[_Kind]) -> _Kind:
-    """A file of our format. Raises ``UsageError`` for any other, and for a later format."""
-    with reading(path):
+def read(folder: Path, kind: str, into: type[_Kind], remedy: str = "") -> _Kind | None:
+    """What ``write`` has written, if it has. Raises ``UsageError`` for anything else."""
+    path = folder / f"{kind}.json"
+    if not files.is_there(path):
+        return None
+    with reading(path, remedy=remedy):
         data = json.loads(content_of(path))
-        named = msgspec.convert(data, _Format).format
-        if named > FORMAT:
-            raise UsageError(
-                f"it is of format {named}, and this version of waitbench reads formats up to "
-                f"{FORMAT}. Update waitbench to read it."
+        found = msgspec.convert(data, _Format).format
+        if found != FORMAT:
+            raise ValueError(
+                f"it is of format {found}, and this version of waitbench reads format {FORMAT}: "
+                "use the version that wrote it"
             )
-        if named < FORMAT:
-            raise ValueError(f"no release has written format {named}")
-        return msgspec.convert(data, kind)
+        return msgspec.convert(data, into)
 
 
-def write(path: Path, content: Mapping[str, Any]) -> None:
-    """Writes a file. Raises ``HarnessError`` when the disk refuses."""
+def write(folder: Path, kind: str, content: Mapping[str, Any]) -> None:
+    """Writes ``KIND.json``. Raises ``HarnessError`` when the disk refuses."""
     # Not by msgspec: what was typed may not be UTF-8.
-    files.write_text(path, json.dumps(content, indent=1))
+    text = json.dumps({"format": FORMAT, "kind": kind, **content}, indent=1)
+    files.write_text(folder / f"{kind}.json", text)
