@@ -3,6 +3,7 @@
 Only whole scenarios are put together, each as one machine measured it; no figure is made of two.
 """
 
+import re
 import shutil
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,11 +14,14 @@ from typing import Any
 from msgspec import structs
 
 from waitbench.model.errors import UsageError
-from waitbench.model.record import Context, Record, RevisionRecord
+from waitbench.model.record import Record, RevisionRecord
 from waitbench.model.share import Share
 from waitbench.store import comparisons, why
 from waitbench.store.comparisons import Comparison, Contents
 from waitbench.system import files
+
+_SHARD = re.compile(r"\0--shard[=\0][^\0]*")
+"""What a share was asked for by, among arguments with zeros between them."""
 
 
 def read(folder: Path) -> Contents:
@@ -42,7 +46,10 @@ def merge(shares: Sequence[Contents]) -> tuple[Comparison, Sequence[Record]]:
     in_order = sorted(shares, key=lambda one: one.comparison.here.index or 0)
     found = [one.comparison for one in in_order]
     # Each revision as a share has it that could set it up.
-    revisions = tuple(map(_known, *(one.revisions for one in found)))
+    revisions = tuple(
+        next((one for one in of_each if one.facts is not None), of_each[0])
+        for of_each in zip(*(one.revisions for one in found), strict=False)
+    )
     for one in in_order[1:]:
         _require_alike(in_order[0], one, revisions)
     _require_whole([one.here for one in found])
@@ -50,12 +57,13 @@ def merge(shares: Sequence[Contents]) -> tuple[Comparison, Sequence[Record]]:
         found[0].context,
         revisions=revisions,
         started_at=min(one.started_at for one in found),
-        argv=_without_shard(found[0].argv),
+        argv=tuple(_SHARD.sub("", "\0".join(found[0].argv)).split("\0")),
     )
-    by_name = {
-        record.scenario: _as_of(context, record) for one in in_order for record in one.records
-    }
+    by_name = {record.scenario: record for one in in_order for record in one.records}
     records = [by_name[name] for name in found[0].here.of]
+    for record in records:
+        record.machine = record.measured_on if record.measured_on != context.machine else None
+        record.context = context
     return Comparison.of(context, records, found[0].settings), records
 
 
@@ -107,21 +115,21 @@ def _in_common(one: Comparison, known: Sequence[RevisionRecord]) -> dict[str, An
 
     A revision that a share could not set up is taken for what is known of it.
     """
-    told: dict[str, Any] = {
+    facts = {
+        own.label: own.facts or of.facts for own, of in zip(one.revisions, known, strict=False)
+    }
+    return {
         "versions of waitbench": one.waitbench,
         "versions of hyperfine": one.hyperfine_version,
         "topologies": one.topology,
         "revisions": [revision.label + revision.variant for revision in one.revisions],
         "scenarios": [scenario.scenario for scenario in one.scenarios],
         "settings": [*one.settings],
+        **{f"Pythons of {label}": of and of.python for label, of in facts.items()},
+        **{f"builds of {label}": of and of.package_sha256 for label, of in facts.items()},
+        **{f"settings {name!r}": value for name, value in one.settings.items()},
+        **{f"parameters of {of.scenario}": of.parameters for of in one.scenarios},
     }
-    for revision, other in zip(one.revisions, known, strict=False):
-        facts = revision.facts or other.facts
-        told[f"Pythons of {revision.label}"] = facts and facts.python
-        told[f"builds of {revision.label}"] = facts and facts.package_sha256
-    told |= {f"settings {name!r}": value for name, value in one.settings.items()}
-    told |= {f"parameters of {of.scenario}": of.parameters for of in one.scenarios}
-    return told
 
 
 def _require_whole(shares: Sequence[Share]) -> None:
@@ -135,26 +143,3 @@ def _require_whole(shares: Sequence[Share]) -> None:
     missing = [name for name in shares[0].of if name not in measured]
     if missing:
         raise UsageError(f"A share is missing: nobody measured {', '.join(missing)}.")
-
-
-def _known(*of_each: RevisionRecord) -> RevisionRecord:
-    return next((one for one in of_each if one.facts is not None), of_each[0])
-
-
-def _as_of(context: Context, record: Record) -> Record:
-    """A record of a share as the whole comparison has it."""
-    elsewhere = record.measured_on != context.machine
-    machine = record.measured_on if elsewhere else None
-    return structs.replace(record, context=context, machine=machine)
-
-
-def _without_shard(argv: Sequence[str]) -> tuple[str, ...]:
-    """The command that measures all of it."""
-    kept: list[str] = []
-    words = iter(argv)
-    for word in words:
-        if word == "--shard":
-            next(words, None)
-        elif not word.startswith("--shard="):
-            kept.append(word)
-    return tuple(kept)
