@@ -18,7 +18,6 @@ from waitbench.store.folders import (
     exclusive,
     existing_folder,
     new_folder,
-    resumed_folder,
 )
 from waitbench.system.places import Cache
 
@@ -87,7 +86,7 @@ def test_a_requested_folder_that_holds_anything_is_refused_and_not_touched(tmp_p
     with pytest.raises(UsageError, match="is not empty, and nothing in it is overwritten"):
         new_folder(tmp_path, ["v1"])
     with pytest.raises(UsageError, match="does not hold a comparison"):
-        resumed_folder(tmp_path)
+        new_folder(tmp_path, resume=True)
     assert contents(tmp_path) == before
 
 
@@ -108,9 +107,9 @@ def test_what_was_made_for_nothing_is_taken_away_and_no_more(tmp_path: Path, cac
 
 def test_a_request_that_is_a_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("text")
-    for claim in (new_folder, resumed_folder):
+    for resume in (False, True):
         with pytest.raises(UsageError, match="not a folder that can be written to: File exists"):
-            claim(tmp_path / "file")
+            new_folder(tmp_path / "file", resume=resume)
     with pytest.raises(UsageError, match="There is no folder"):
         existing_folder(tmp_path / "file")
 
@@ -119,14 +118,14 @@ def test_a_latest_whose_folder_was_deleted_is_none(tmp_path: Path) -> None:
     fresh(tmp_path, "a").rmdir()
     with pytest.raises(UsageError, match="no results yet"):
         existing_folder(None, store=tmp_path)
-    assert resumed_folder(None, ["b"], store=tmp_path).name.endswith("Z-b")
+    assert new_folder(None, ["b"], store=tmp_path, resume=True).name.endswith("Z-b")
 
 
 def test_a_comparison_of_ours_is_resumed_whether_it_has_runs_or_not(tmp_path: Path) -> None:
     folder = fresh(tmp_path, "a")
     begin(folder, [make_record({"a": []})])
-    assert resumed_folder(folder) == folder
-    assert resumed_folder(None, store=tmp_path) == folder
+    assert new_folder(folder, resume=True) == folder
+    assert new_folder(None, store=tmp_path, resume=True) == folder
 
 
 def test_what_another_command_left_is_not_resumed(tmp_path: Path) -> None:
@@ -134,7 +133,7 @@ def test_what_another_command_left_is_not_resumed(tmp_path: Path) -> None:
     formats.write(folder, "load", {"modes": {}})
     for requested in (None, folder):
         with pytest.raises(UsageError, match="does not hold a comparison"):
-            resumed_folder(requested, store=tmp_path)
+            new_folder(requested, store=tmp_path, resume=True)
 
 
 def test_a_second_comparison_is_kept_out_by_whatever_path_it_comes(tmp_path: Path) -> None:

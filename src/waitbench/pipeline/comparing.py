@@ -117,9 +117,7 @@ class Comparing:
 
     def reserve_folder(self, labels: Sequence[str]) -> Path:
         """The folder of the results: a new one, or that of what is resumed."""
-        if self.resume:
-            return folders.resumed_folder(self.results, labels, store=self.store)
-        return folders.new_folder(self.results, labels, store=self.store)
+        return folders.new_folder(self.results, labels, store=self.store, resume=self.resume)
 
     @property
     def measuring(self) -> Measuring:

@@ -24,15 +24,32 @@ _MOST_BYTES = 120
 
 
 def new_folder(
-    requested: Path | None, labels: Sequence[str] = (), *, store: Path = RESULTS
+    requested: Path | None,
+    labels: Sequence[str] = (),
+    *,
+    store: Path = RESULTS,
+    resume: bool = False,
 ) -> Path:
     """An empty folder for what is about to be measured: the requested one, or a fresh one.
 
     A fresh one is named after the time and the labels of a comparison, and ``latest`` leads to it.
-    Raises ``UsageError`` where the requested one holds anything; nothing in it is touched.
+    With ``resume`` it may hold a comparison to continue, and is the latest where none is requested.
+    Raises ``UsageError`` where the requested one holds anything else; nothing in it is touched.
     """
+    if resume:
+        requested = requested or _latest(store)
     if requested is not None:
-        return _claim(requested)
+        with _explained(requested), removed_if_unused(requested):
+            requested.mkdir(parents=True, exist_ok=True)
+            is_empty = not any(requested.iterdir())
+        if not (is_empty or (resume and comparisons.resume(requested))):
+            why = "does not hold a comparison to resume" if resume else "is not empty"
+            raise UsageError(
+                f"--results {str(requested)!r} {why}, and nothing in it is overwritten. "
+                "Name a folder that is empty or not there yet, or with compare's --resume one that "
+                "holds a comparison."
+            )
+        return requested
     latest = store / LATEST
     if latest.exists() and not latest.is_symlink():
         raise UsageError(f"{str(latest)!r} is not a link of waitbench's own: move it away.")
@@ -74,29 +91,6 @@ def existing_folder(requested: Path | None, *, store: Path = RESULTS) -> Path:
     return folder
 
 
-def resumed_folder(
-    requested: Path | None, labels: Sequence[str] = (), *, store: Path = RESULTS
-) -> Path:
-    """The folder of the comparison to continue: the requested one, or the latest.
-
-    Where there is none, or it is empty, the comparison is a new one. Raises ``UsageError`` where it
-    holds anything but a comparison of ours; nothing in it is touched.
-    """
-    folder = requested or _latest(store)
-    if folder is None:
-        return new_folder(None, labels, store=store)
-    with _explained(folder):
-        is_begun = folder.is_dir() and any(folder.iterdir())
-    if not is_begun:
-        return _claim(folder)
-    if comparisons.resume(folder) is None:
-        raise UsageError(
-            f"{str(folder)!r} does not hold a comparison, so it cannot be resumed. "
-            "Name another folder with --results."
-        )
-    return folder
-
-
 @contextmanager
 def exclusive(folder: Path, cache: Cache) -> Iterator[None]:
     """Keeps a second comparison out of a folder, which is created if it is not there.
@@ -124,20 +118,6 @@ def exclusive(folder: Path, cache: Cache) -> Iterator[None]:
 def _latest(store: Path) -> Path | None:
     latest = store / LATEST
     return latest.resolve() if latest.is_dir() else None
-
-
-def _claim(folder: Path) -> Path:
-    """A folder that the user named, once it is there and known to be empty."""
-    with _explained(folder), removed_if_unused(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-        is_empty = not any(folder.iterdir())
-    if not is_empty:
-        raise UsageError(
-            f"--results {str(folder)!r} is not empty, and nothing in it is overwritten. "
-            "Name a folder that is empty or not there yet. "
-            "A comparison that it holds is continued by compare's --resume."
-        )
-    return folder
 
 
 def _create_first_free(store: Path, name: str) -> Path:
