@@ -65,15 +65,24 @@ class Candidates:
         _require_order(good, bad)
         one, other = (commit_of(_source(end), self.engine, self.repository) for end in (good, bad))
         folder = self.repository.folder()
-        if _is_ancestor(folder, other, one):
+        if is_shallow(folder):
+            raise UsageError(
+                f"{self.repository.shown} may lack commits between the ends, {SHALLOW_HINT}"
+            )
+        start = (git(folder, "merge-base", one, other) or "").partition("\n")[0]
+        if not start:
+            raise UsageError(
+                f"{good.label} and {bad.label} have no commit in common: there is no history "
+                "between them to search."
+            )
+        if start == other:
             raise _not_before(good, bad, is_same=one == other)
-        start = one
-        if not _is_ancestor(folder, one, other):
-            start = self._fork(good, bad, one, other)
-        if is_shallow(folder) and _ask(
-            folder, "rev-list", "--first-parent", "--max-parents=0", f"{start}..{other}"
-        ):
-            raise self._shallow()
+        if start != one and not isinstance(good.source, Release):
+            shown = start[:_SHOWN_DIGITS]
+            raise UsageError(
+                f"{good.label} is not an ancestor of {bad.label}: their histories part at {shown}. "
+                f"Name {shown} as the good end, if it is as good as {good.label}."
+            )
         # What does not descend from the good end was not made of it. With --ancestry-path and
         # --first-parent at once, git finds too little.
         descends = {*_ask(folder, "rev-list", "--ancestry-path", f"{start}..{other}").split()}
@@ -84,33 +93,6 @@ class Candidates:
             points=tuple(Point(source=Commit(c.commit), commit=c) for c in (first, *later)),
             begins_at_fork=start != one,
         )
-
-    def _fork(self, good: Revision, bad: Revision, one: str, other: str) -> str:
-        """Where the history of the bad end leaves that of the good one. Raises ``UsageError``."""
-        folder = self.repository.folder()
-        fork = (git(folder, "merge-base", one, other) or "").partition("\n")[0]
-        if is_shallow(folder) and not (fork and isinstance(good.source, Release)):
-            raise self._shallow()
-        if not fork:
-            raise UsageError(
-                f"{good.label} and {bad.label} have no commit in common: there is no history "
-                "between them to search."
-            )
-        if not isinstance(good.source, Release):
-            shown = fork[:_SHOWN_DIGITS]
-            raise UsageError(
-                f"{good.label} is not an ancestor of {bad.label}: their histories part at {shown}. "
-                f"Name {shown} as the good end, if it is as good as {good.label}."
-            )
-        return fork
-
-    def _shallow(self) -> UsageError:
-        return UsageError(f"{self.repository.shown} lacks commits between the ends, {SHALLOW_HINT}")
-
-
-def _is_ancestor(folder: Path, one: str, other: str) -> bool:
-    """Whether a commit is an ancestor of another one, or the same."""
-    return git(folder, "merge-base", "--is-ancestor", one, other) is not None
 
 
 def _log(folder: Path, *arguments: str) -> Iterator[LoggedCommit]:
