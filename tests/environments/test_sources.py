@@ -89,32 +89,15 @@ def test_a_link_that_leads_outside_is_refused(
         Repository(str(folder), cache).snapshot()
 
 
-def test_files_of_submodules_are_files_of_a_checkout(
+def test_a_checkout_with_a_submodule_is_not_built_without_it(
     folder: Path, tmp_path: Path, cache: Cache
 ) -> None:
     outer = tmp_path / "outer"
     outer.mkdir()
     git(outer, "init", "--quiet")
     git(outer, "submodule", "add", "--quiet", str(folder), "inner")
-    repository = Repository(str(outer), cache)
-    before = repository.snapshot()
-    assert exported(repository, before, tmp_path / "one")["inner/src/lib.rs"] == "fn a() {}\n"
-    (outer / "inner" / "src" / "lib.rs").write_text("fn b() {}\n")
-    after = repository.snapshot()
-    assert exported(repository, after, tmp_path / "two")["inner/src/lib.rs"] == "fn b() {}\n"
-
-
-def test_an_empty_submodule_is_said_with_what_fills_it(
-    folder: Path, tmp_path: Path, cache: Cache
-) -> None:
-    outer, clone = tmp_path / "outer", tmp_path / "clone"
-    outer.mkdir()
-    git(outer, "init", "--quiet")
-    git(outer, "submodule", "add", "--quiet", str(folder), "inner")
-    git(outer, "commit", "--quiet", "--message", "inner")
-    git(tmp_path, "clone", "--quiet", str(outer), str(clone))
-    with pytest.raises(UsageError, match="git submodule update --init"):
-        Repository(str(clone), cache).snapshot()
+    with pytest.raises(UsageError, match=r"submodule, 'inner'.* Build a wheel of it"):
+        Repository(str(outer), cache).snapshot()
 
 
 def test_a_folder_without_git_is_no_checkout(tmp_path: Path, cache: Cache) -> None:

@@ -121,21 +121,45 @@ class Repository:
                     )
                 submodule = _SUBMODULE.search(done.stdout)
                 if submodule:
-                    raise HarnessError(
-                        f"Commit {commit} has a submodule, {submodule[1]!r}, which its build would "
-                        "not get. Check it out with its submodules, and name that folder."
-                    )
+                    raise HarnessError(f"Commit {commit} {_without(submodule[1])}")
 
     def snapshot(self) -> str:
         """The tree of a checkout's files as they are now: all that git does not ignore.
 
-        Those of submodules are among them. What git has not stored yet is stored in the cache.
-        Raises ``UsageError``.
+        What git has not stored yet is stored in the cache. Raises ``UsageError``.
         """
+        folder = Path(self.location)
+
+        def run(*arguments: str, **more: str) -> str:
+            done = _run(["git", "-C", str(folder), "-c", "core.safecrlf=false", *arguments], more)
+            if done.returncode != 0:
+                raise UsageError(f"git cannot read the files of {folder}: {done.stderr.strip()}")
+            return done.stdout.removesuffix("\n")
+
+        prefix = run("rev-parse", "--show-prefix")
+        where = "rev-parse", "--path-format=absolute", "--git-path"
+        objects, index = (run(*where, name) for name in ("objects", "index"))
         alternates = self._store / "info" / "alternates"
         alternates.parent.mkdir(parents=True, exist_ok=True)
-        alternates.write_text("")
-        return _tree(Path(self.location), self._store)
+        alternates.write_bytes(os.fsencode(f"{objects}\n"))
+        with tempfile.TemporaryDirectory() as own:
+            # An index of our own: that of the checkout stays as it is.
+            env = {"GIT_INDEX_FILE": f"{own}/index", "GIT_OBJECT_DIRECTORY": str(self._store)}
+            if Path(index).exists():
+                shutil.copy(index, own)
+            run("add", "--all", ".", **env)
+            staged = run("ls-files", "--stage", "-z", **env)
+            submodule = _SUBMODULE.search(staged)
+            if submodule:
+                raise UsageError(f"{str(folder)!r} {_without(submodule[1])}")
+            for name in _LINK.findall(staged):
+                path = folder / name
+                if path.exists() and not path.resolve().is_relative_to(folder.resolve()):
+                    raise UsageError(
+                        f"{name!r} in {str(folder)!r} is a link that leads outside of it. Build "
+                        "from a commit, or copy what it leads to into the checkout."
+                    )
+            return run("write-tree", f"--prefix={prefix}", **env)
 
     @property
     def _store(self) -> Path:
@@ -229,45 +253,11 @@ def _environment() -> dict[str, str]:
     return {**variables.of_setup(), "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
 
 
-def _tree(folder: Path, store: Path) -> str:
-    """Stores the files of a checkout, and returns their tree. Raises ``UsageError``."""
-
-    def run(*arguments: str, **more: str) -> str:
-        done = _run(["git", "-C", str(folder), "-c", "core.safecrlf=false", *arguments], more)
-        if done.returncode != 0:
-            raise UsageError(f"git cannot read the files of {folder}: {done.stderr.strip()}")
-        return done.stdout.removesuffix("\n")
-
-    prefix = run("rev-parse", "--show-prefix")
-    objects, index = (
-        run("rev-parse", "--path-format=absolute", "--git-path", one)
-        for one in ("objects", "index")
+def _without(submodule: str) -> str:
+    return (
+        f"has a submodule, {submodule!r}, which its build would not get. Build a wheel of it, and "
+        "name that."
     )
-    with (store / "info" / "alternates").open("ab") as alternates:
-        alternates.write(os.fsencode(f"{objects}\n"))
-    with tempfile.TemporaryDirectory() as own:
-        # An index of our own: that of the checkout stays as it is.
-        env = {"GIT_INDEX_FILE": f"{own}/index", "GIT_OBJECT_DIRECTORY": str(store)}
-        if Path(index).exists():
-            shutil.copy(index, own)
-        run("add", "--all", ".", **env)
-        staged = run("ls-files", "--stage", "-z", **env)
-        for name in _LINK.findall(staged):
-            path = folder / name
-            if path.exists() and not path.resolve().is_relative_to(folder.resolve()):
-                raise UsageError(
-                    f"{name!r} in {str(folder)!r} is a link that leads outside of it. Build from a "
-                    "commit, or copy what it leads to into the checkout."
-                )
-        for name in _SUBMODULE.findall(staged):
-            if not (folder / name / ".git").exists():
-                raise UsageError(
-                    f"The submodule {name!r} of {str(folder)!r} is empty. Fill it: git submodule "
-                    "update --init --recursive"
-                )
-            run("update-index", "--force-remove", name, **env)
-            run("read-tree", f"--prefix={prefix}{name}/", _tree(folder / name, store), **env)
-        return run("write-tree", f"--prefix={prefix}", **env)
 
 
 def is_shallow(folder: Path) -> bool:
