@@ -67,7 +67,7 @@ def refused(
         (["--fail-fast", "v0.16.0", "v0.16.1"], "--fail-fast is for the gate"),
         (["--scenario", "nothing", "v0.16.0"], "matches none of"),
         (["--set", "partitions=0", "v0.16.0"], "--set partitions=0"),
-        (["--python", "2.4", "v0.16.0"], "--python 2.4 is too old"),
+        (["--python", "2.4", "v0.16.0"], "'2.4' is neither a version"),
         (["--origin", "moon", "v0.16.0"], "moon"),
         (["--no-such-option", "v0.16.0"], "--no-such-option"),
         (["--repo", "/no/such", "v0.16.0"], "neither a folder nor a URL"),

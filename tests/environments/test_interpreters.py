@@ -49,10 +49,8 @@ def test_python_is_named_by_version_or_by_path(cache: Cache) -> None:
     assert find(sys.executable, cache).version == VERSION
     minor = ".".join(VERSION.split(".")[:2])
     assert find(minor, cache).minor_text == minor
-    with pytest.raises(UsageError, match="is too old"):
-        find("3.8", cache)
-    for wrong in ("/no/python", "/bin/sh", "python", "3.x"):
-        with pytest.raises(UsageError, match="neither a version"):
+    for wrong in ("3.8", "2", "/no/python", "/bin/sh", "python", "3.x"):
+        with pytest.raises(UsageError, match=r"neither a version .*3\.9 is the oldest"):
             find(wrong, cache)
 
 

@@ -45,6 +45,11 @@ class Machine:
             raise HarnessError("The package index does not answer.")
         return python.minor_text in WHEELS.get(version, ())
 
+    def listed(self, _cache: Cache, version: str = "") -> list[Interpreter]:
+        return [
+            one for one in self.pythons if f"{one.version}.".startswith(version and f"{version}.")
+        ]
+
     def fetch(self, version: str, _cache: Cache, _say: object) -> Interpreter:
         self.fetched.append(version)
         return Interpreter(f"/fetched/{version}", f"{version}.9")
@@ -53,7 +58,7 @@ class Machine:
 @pytest.fixture(autouse=True)
 def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
     made = Machine()
-    monkeypatch.setattr(interpreters, "_listed", lambda _cache, *_path: list(made.pythons))
+    monkeypatch.setattr(interpreters, "_listed", made.listed)
     monkeypatch.setattr(interpreters, "fetch", made.fetch)
     monkeypatch.setattr(index, "has", made.has)
     return made

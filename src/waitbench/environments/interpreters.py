@@ -30,20 +30,19 @@ def find(request: str, cache: Cache, say: Callable[[str], None]) -> Interpreter:
 
     Raises ``UsageError`` for what is neither, or too old.
     """
+    is_version = re.fullmatch(r"\d+(\.\d+){0,2}", request)
+    found: list[Interpreter] = []
+    if is_version or os.sep in request:
+        found = _listed(cache, request if is_version else str(Path(request).absolute()))
+    if found:
+        return found[0]
+    if is_version and tuple(map(int, request.split(".")[:2])) >= OLDEST:
+        return fetch(request, cache, say)
     oldest = ".".join(map(str, OLDEST))
-    if re.fullmatch(r"\d+(\.\d+){0,2}", request):
-        named = tuple(map(int, request.split(".")))[:2]
-        if named < OLDEST[: len(named)]:
-            raise UsageError(f"--python {request} is too old: {oldest} is the oldest that will do.")
-        found = [one for one in _listed(cache) if f"{one.version}.".startswith(f"{request}.")]
-        return found[0] if found else fetch(request, cache, say)
-    found = _listed(cache, str(Path(request).absolute())) if os.sep in request else []
-    if not found:
-        raise UsageError(
-            f"--python {request!r} is neither a version such as 3.10 nor the path of a CPython "
-            f"≥ {oldest}."
-        )
-    return found[0]
+    raise UsageError(
+        f"--python {request!r} is neither a version such as 3.10 nor the path of a CPython: "
+        f"{oldest} is the oldest that will do."
+    )
 
 
 def fetch(version: str, cache: Cache, say: Callable[[str], None]) -> Interpreter:
@@ -52,9 +51,9 @@ def fetch(version: str, cache: Cache, say: Callable[[str], None]) -> Interpreter
     answer = uv.ask(
         "python", "install", "--no-bin", version, UV_PYTHON_INSTALL_DIR=str(_fetched(cache))
     )
-    for python in _listed(cache):
-        if answer.returncode == 0 and f"{python.version}.".startswith(f"{version}."):
-            return python
+    found = _listed(cache, version) if answer.returncode == 0 else []
+    if found:
+        return found[0]
     raise UsageError(
         f"There is no Python {version} here, and it cannot be fetched: install it (uv python "
         f"install {version}, or pyenv install {version}), or name another one with --python.\n"
