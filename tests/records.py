@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from waitbench.model.environment import Facts
 from waitbench.model.record import Context, Record, RevisionRecord
 from waitbench.model.run import DISTURBED, Measurement, Outcome
+from waitbench.model.share import Share
 
 Runs = Sequence[Mapping[str, float]]
 AT = "2026-01-01T00:00:00+00:00"
@@ -54,6 +55,16 @@ def context(labels: Sequence[str], **changes: Any) -> Context:
         "argv": ("compare",),
     }
     return Context(**{**known, **changes})
+
+
+def describing(
+    records: Sequence[Record],
+    settings: Mapping[str, object] | None = None,
+    share: Share | None = None,
+) -> Context:
+    """The comparison of these scenarios, as it is begun."""
+    facts = tuple(record.facts for record in records)
+    return replace(records[0].context, settings=settings or {}, scenarios=facts, share=share)
 
 
 def make_record(

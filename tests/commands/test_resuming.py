@@ -8,16 +8,15 @@ from typing import cast
 import pytest
 from msgspec.structs import replace
 
-from tests.records import make_record, measurement, outcome, times
+from tests.records import describing, make_record, measurement, outcome, times
 from tests.store.keeping import finish
 from waitbench.model.errors import UsageError
-from waitbench.model.record import Record
+from waitbench.model.record import Context, Record
 from waitbench.model.run import DISTURBED, FAILED, NOT_BUILT, REPEATED, TIMED_OUT, WARM_UP
 from waitbench.model.share import Share
 from waitbench.pipeline.preparation import Prepared
 from waitbench.pipeline.resuming import begin_records, go_on, recording, require_same
 from waitbench.store import comparisons
-from waitbench.store.comparisons import Comparison
 from waitbench.system.endings import Ended
 
 SAME = [times(1, 1, 1)] * 3
@@ -32,7 +31,7 @@ def prepared(record: Record) -> Prepared:
     """What would measure one scenario."""
     made = SimpleNamespace(
         new_records=lambda: {"waiting": record},
-        describe=lambda settings: Comparison.of(record.context, [record], settings),
+        describe=lambda settings: describing([record], settings),
     )
     return cast(Prepared, made)
 
@@ -131,16 +130,16 @@ def asked(
     scenarios: Mapping[str, Mapping[str, object]] = SCENARIOS,
     share: Share | None = None,
     **changes: object,
-) -> Comparison:
+) -> Context:
     """What a comparison was begun with."""
     named = [
         replace(make_record({"a": []}, scenario=name), parameters=parameters)
         for name, parameters in scenarios.items()
     ]
-    return Comparison.of(named[0].context, named, {**SETTINGS, **changes}, share)
+    return describing(named, {**SETTINGS, **changes}, share)
 
 
-def gate(**changes: object) -> Comparison:
+def gate(**changes: object) -> Context:
     known = SETTINGS["gate"]
     assert isinstance(known, dict)
     return asked(gate={**known, **changes})
@@ -158,7 +157,7 @@ def gate(**changes: object) -> Comparison:
         (gate(full=True), "Repeat --full"),
     ],
 )
-def test_a_resume_asks_what_was_asked_before(now: Comparison, says: str, tmp_path: Path) -> None:
+def test_a_resume_asks_what_was_asked_before(now: Context, says: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=says):
         require_same(tmp_path, asked(), now)
     with pytest.raises(UsageError):
@@ -168,7 +167,7 @@ def test_a_resume_asks_what_was_asked_before(now: Comparison, says: str, tmp_pat
 @pytest.mark.parametrize(
     "now", [asked(), gate(max_rounds=60, budget_s=9.0), asked(rounds=20, time_limit_s=5)]
 )
-def test_a_resume_may_take_longer(now: Comparison, tmp_path: Path) -> None:
+def test_a_resume_may_take_longer(now: Context, tmp_path: Path) -> None:
     require_same(tmp_path, asked(), now)
 
 

@@ -6,10 +6,9 @@ from pathlib import Path
 from resource import RLIMIT_FSIZE, getrlimit, setrlimit
 from typing import Any
 
-from tests.records import make_record, measurement, outcome, times
+from tests.records import describing, make_record, measurement, outcome, times
 from waitbench.model.record import Record
 from waitbench.store import comparisons
-from waitbench.store.comparisons import Comparison
 
 SAMPLE = {"taken_s": 0.5, "lines": 3.0}
 
@@ -28,7 +27,7 @@ def recorded() -> Record:
 def begin(folder: Path, records: Sequence[Record], **settings: Any) -> None:
     """Begins a comparison of which nothing is measured yet."""
     folder.mkdir(exist_ok=True)
-    comparisons.begin(folder, Comparison.of(records[0].context, records, settings), [])
+    comparisons.begin(folder, describing(records, settings), [])
 
 
 def keep(folder: Path, *records: Record, **settings: Any) -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from msgspec.structs import replace
 
-from tests.records import context, make_record, measurement, outcome, times
+from tests.records import context, describing, make_record, measurement, outcome, times
 from tests.store import strategies
 from tests.store.keeping import SAMPLE, begin, finish, keep, no_file_above, recorded
 from waitbench.model.errors import HarnessError, UsageError
@@ -19,7 +19,6 @@ from waitbench.model.run import DISTURBED
 from waitbench.model.scan import ScanPoint
 from waitbench.model.share import Share
 from waitbench.store import comparisons
-from waitbench.store.comparisons import Comparison
 from waitbench.system import files
 
 
@@ -76,7 +75,7 @@ def test_of_a_share_the_scenarios_that_are_measured_elsewhere_are_known_and_have
     names = ("waiting", "other")
     here = Share(scenarios=names[:1], of=names, index=1, number=2)
     scenarios = [record, make_record({"a": [], "b": []}, scenario="other")]
-    comparisons.begin(tmp_path, Comparison.of(record.context, scenarios, {}, here), [record])
+    comparisons.begin(tmp_path, describing(scenarios, share=here), [record])
     contents = comparisons.read(tmp_path)
     assert contents.records == [record]
     assert contents.comparison.share == here
@@ -134,7 +133,7 @@ def test_a_comparison_that_is_resumed_continues_what_is_there(
 ) -> None:
     finish(tmp_path, record)
     contents = comparisons.read(tmp_path)
-    comparisons.begin(tmp_path, Comparison.of(record.context, [record]), contents.records)
+    comparisons.begin(tmp_path, describing([record]), contents.records)
     later = measurement("a", 3, times(3, 1, 1), samples=(SAMPLE,))
     comparisons.append(tmp_path, record, later)
     read = comparisons.read(tmp_path)
@@ -173,7 +172,7 @@ def test_a_full_disk_leaves_everything_as_it_was(tmp_path: Path, record: Record)
         with pytest.raises(HarnessError, match=r"waiting\.json cannot be written"):
             comparisons.finish(tmp_path, [record])
         with pytest.raises(HarnessError, match=r"comparison\.json cannot be written"):
-            comparisons.begin(tmp_path, Comparison.of(record.context, [record]), [])
+            comparisons.begin(tmp_path, describing([record]), [])
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
@@ -181,7 +180,7 @@ def test_a_folder_without_results_says_what_to_do(tmp_path: Path) -> None:
     (tmp_path / "package.json").write_text("{}")
     with pytest.raises(UsageError, match=r"holds no results\. Measure first"):
         comparisons.read(tmp_path)
-    comparisons.begin(tmp_path, Comparison.of(context(["a"]), []), [])
+    comparisons.begin(tmp_path, context(["a"]), [])
     with pytest.raises(UsageError, match=r"holds no results\. Measure first"):
         comparisons.read(tmp_path)
 

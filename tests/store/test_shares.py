@@ -15,7 +15,7 @@ from waitbench.model.errors import UsageError
 from waitbench.model.record import Context, Record
 from waitbench.model.share import Share
 from waitbench.store import comparisons, shares
-from waitbench.store.comparisons import COMPARISON_NAME, Comparison
+from waitbench.store.comparisons import COMPARISON_NAME
 
 NAMES = ("one", "two", "three")
 HERE = {"kernel": "Linux 6", "architecture": "x86_64", "fingerprint": "aaaa"}
@@ -40,7 +40,7 @@ def whole(tmp_path: Path) -> Path:
     return folder
 
 
-def merged(*folders: Path) -> tuple[Comparison, Sequence[Record]]:
+def merged(*folders: Path) -> tuple[Context, Sequence[Record]]:
     return shares.merge([shares.read(folder) for folder in folders])
 
 

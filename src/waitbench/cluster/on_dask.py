@@ -158,7 +158,7 @@ def _conclude(
         mixed_origins=origins.is_mixed(specs),
         revisions=tuple(map(contestant, specs, facts)),
     )
-    records = [structs.replace(record, context=whole.context) for record in records]
+    records = [structs.replace(record, context=whole) for record in records]
     shares.write(folder, whole, records, measured)
     shutil.rmtree(folder / SHARES)
     concluding = comparing.concluding(valid)

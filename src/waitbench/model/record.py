@@ -20,6 +20,7 @@ from waitbench.model.run import (
     Result,
 )
 from waitbench.model.scan import ScanPoint
+from waitbench.model.share import Share
 
 
 class Series(msgspec.Struct, frozen=True, order=True, array_like=True):
@@ -90,32 +91,6 @@ class RevisionRecord(msgspec.Struct, frozen=True, kw_only=True, rename={"facts":
         return typed(self.beside)
 
 
-class Context(msgspec.Struct, frozen=True, kw_only=True):
-    """What holds for a whole comparison; everything needed to repeat it."""
-
-    revisions: tuple[RevisionRecord, ...]
-    """In the order given: the baseline first."""
-    topology: str
-    mixed_origins: bool
-    hyperfine_version: str
-    machine: Mapping[str, object]
-    """See ``system.machine.describe``."""
-    started_at: str
-    """ISO 8601, UTC."""
-    argv: tuple[str, ...]
-    waitbench: str | None = None
-    """The version of this package that made the comparison."""
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        return tuple(revision.label for revision in self.revisions)
-
-    @property
-    def engines(self) -> tuple[str, ...]:
-        """The engines whose revisions these are, the baseline's first."""
-        return tuple(dict.fromkeys(one.engine for one in self.revisions))
-
-
 FileName = Annotated[str, msgspec.Meta(pattern=r"\A[^/\x00-\x1f\x7f-\x9f\ud800-\udfff]{1,200}\Z")]
 """What files may be named after: they are visible then, and in their own folder."""
 
@@ -146,6 +121,49 @@ class ScenarioFacts(msgspec.Struct, kw_only=True, rename={"own_topology": "topol
         """These alone, without any runs."""
         names = ScenarioFacts.__struct_fields__
         return ScenarioFacts(**{name: getattr(self, name) for name in names})
+
+
+class Context(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="comparison"):
+    """What holds for a whole comparison: the content of ``comparison.json``.
+
+    A record knows it without the other scenarios.
+    """
+
+    revisions: tuple[RevisionRecord, ...]
+    """In the order given: the baseline first."""
+    topology: str
+    mixed_origins: bool
+    hyperfine_version: str
+    machine: Mapping[str, object]
+    """See ``system.machine.describe``."""
+    started_at: str
+    """ISO 8601, UTC."""
+    argv: tuple[str, ...]
+    waitbench: str | None = None
+    """The version of this package that made the comparison."""
+    settings: Mapping[str, Any] = {}
+    """What else was asked for."""
+    scenarios: tuple[ScenarioFacts, ...] = ()
+    """All of the comparison, in its order."""
+    share: Share | None = None
+    """Which of them are measured here, where others are measured elsewhere."""
+    finished: bool = False
+    """Whether nothing more is to be measured."""
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        return tuple(revision.label for revision in self.revisions)
+
+    @property
+    def engines(self) -> tuple[str, ...]:
+        """The engines whose revisions these are, the baseline's first."""
+        return tuple(dict.fromkeys(one.engine for one in self.revisions))
+
+    @property
+    def here(self) -> Share:
+        """Which scenarios are measured here."""
+        names = tuple(one.scenario for one in self.scenarios)
+        return self.share or Share(scenarios=names, of=names)
 
 
 class Record(ScenarioFacts, kw_only=True):

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timezone
 
+from msgspec import structs
 from rich.console import Console
 
 from waitbench.engines.base import Engine
@@ -21,7 +22,6 @@ from waitbench.model.run import NOT_BUILT, WARM_UP, Outcome
 from waitbench.model.scenario import Scenario
 from waitbench.pipeline.request import ValidRequest
 from waitbench.reporting.progress import PreparationLog
-from waitbench.store.comparisons import Comparison
 from waitbench.system import installation, machine
 
 
@@ -69,11 +69,14 @@ class Prepared:
             records[scenario.name] = record
         return records
 
-    def describe(self, settings: Mapping[str, object]) -> Comparison:
+    def describe(self, settings: Mapping[str, object]) -> Context:
         """What result files say of the comparison; ``settings`` are what else was asked for."""
-        scenarios = [new_record(one, self.context) for one in self.request.scenarios]
-        share = None if self.request.share.is_whole else self.request.share
-        return Comparison.of(self.context, scenarios, settings, share)
+        return structs.replace(
+            self.context,
+            settings=dict(settings),
+            scenarios=tuple(new_record(one, self.context).facts for one in self.request.scenarios),
+            share=None if self.request.share.is_whole else self.request.share,
+        )
 
 
 def new_record(scenario: Scenario, context: Context) -> Record:

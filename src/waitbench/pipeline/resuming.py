@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from waitbench.model.errors import UsageError
-from waitbench.model.record import Record
+from waitbench.model.record import Context, Record
 from waitbench.model.run import HARMLESS, NOT_BUILT, REPEATED, WARM_UP, Outcome, Result
 from waitbench.pipeline.preparation import Prepared
 from waitbench.store import comparisons, exports
-from waitbench.store.comparisons import Comparison
 from waitbench.system import endings
 
 _TO_REPEAT = {
@@ -81,7 +80,7 @@ def kept_in(folder: Path) -> str:
     return f"Finished runs are kept in {folder}; the same command with --resume goes on."
 
 
-def require_same(folder: Path, before: Comparison, now: Comparison) -> None:
+def require_same(folder: Path, before: Context, now: Context) -> None:
     """Raises ``UsageError`` where a comparison was begun to answer other questions than these.
 
     How long it may take and what happens at its end may change.
@@ -96,7 +95,7 @@ def require_same(folder: Path, before: Comparison, now: Comparison) -> None:
             )
 
 
-def _questions(one: Comparison) -> dict[str, Any]:
+def _questions(one: Context) -> dict[str, Any]:
     asked = {**one.settings, **(one.settings.get("gate") or {})}
     return {
         **{name: asked.get(name) for name in _TO_REPEAT},

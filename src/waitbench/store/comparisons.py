@@ -8,14 +8,12 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from msgspec import convert, structs, to_builtins
 
 from waitbench.model.errors import UsageError
-from waitbench.model.record import Context, Record, ScenarioFacts
+from waitbench.model.record import Context, Record
 from waitbench.model.run import MEASURED, Measurement, Outcome, Result
-from waitbench.model.share import Share
 from waitbench.store import exports, formats
 from waitbench.store.formats import reading
 from waitbench.system import files
@@ -33,59 +31,19 @@ _NOTHING_WITHOUT = (
 _WITHOUT_THE_LINE = "Put a copy back, or delete the line: --resume measures its round anew."
 
 
-class Comparison(Context, frozen=True, kw_only=True, tag_field="kind", tag=KIND):
-    """The content of ``comparison.json``."""
-
-    settings: dict[str, Any]
-    """What else was asked for."""
-    scenarios: tuple[ScenarioFacts, ...]
-    """All of the comparison, in its order."""
-    share: Share | None = None
-    """Which of them are measured here, where others are measured elsewhere."""
-    finished: bool = False
-    """Whether nothing more is to be measured."""
-
-    @classmethod
-    def of(
-        cls,
-        context: Context,
-        scenarios: Iterable[ScenarioFacts],
-        settings: Mapping[str, Any] | None = None,
-        share: Share | None = None,
-    ) -> "Comparison":
-        """A comparison that is about to begin."""
-        return cls(
-            **structs.asdict(context),
-            settings=dict(settings or {}),
-            scenarios=tuple(one.facts for one in scenarios),
-            share=share,
-        )
-
-    @property
-    def context(self) -> Context:
-        """What each of its records knows of it."""
-        return Context(**{name: getattr(self, name) for name in Context.__struct_fields__})
-
-    @property
-    def here(self) -> Share:
-        """Which scenarios are measured here."""
-        names = tuple(one.scenario for one in self.scenarios)
-        return self.share or Share(scenarios=names, of=names)
-
-
 @dataclass(frozen=True, kw_only=True)
 class Contents:
     """What a results folder holds."""
 
     folder: Path
-    comparison: Comparison
+    comparison: Context
     records: Sequence[Record]
     """In the comparison's order."""
     cut_off: str = ""
     """What is said of a last line that was cut off."""
 
 
-def begin(folder: Path, comparison: Comparison, records: Iterable[Record]) -> None:
+def begin(folder: Path, comparison: Context, records: Iterable[Record]) -> None:
     """Writes what holds for a whole comparison, and the runs that it has already.
 
     Raises ``HarnessError`` when the disk refuses.
@@ -110,7 +68,7 @@ def finish(folder: Path, records: Sequence[Record]) -> None:
     Raises ``HarnessError`` when the disk refuses.
     """
     exports.write(folder, records)
-    begun = formats.read(folder, KIND, Comparison, _NOTHING_WITHOUT)
+    begun = formats.read(folder, KIND, Context, _NOTHING_WITHOUT)
     assert begun is not None, "it was begun in this folder"
     _write(folder, structs.replace(begun, finished=True))
 
@@ -132,14 +90,14 @@ def resume(folder: Path) -> Contents | None:
     Raises ``UsageError`` for a file that is not one of ours.
     """
     runs, has_runs = folder / RUNS_NAME, files.is_there(folder / RUNS_NAME)
-    comparison = formats.read(folder, KIND, Comparison, _NOTHING_WITHOUT)
+    comparison = formats.read(folder, KIND, Context, _NOTHING_WITHOUT)
     if comparison is None:
         if has_runs:
             raise UsageError(
                 f"There is no {COMPARISON_NAME} in {str(folder)!r}. {_NOTHING_WITHOUT}"
             )
         return None
-    context = comparison.context
+    context = structs.replace(comparison, settings={}, scenarios=(), share=None, finished=False)
     records = {
         one.scenario: Record(**structs.asdict(one), context=context)
         for one in comparison.scenarios
@@ -154,7 +112,7 @@ def resume(folder: Path) -> Contents | None:
     )
 
 
-def _write(folder: Path, comparison: Comparison) -> None:
+def _write(folder: Path, comparison: Context) -> None:
     plain = to_builtins(comparison, enc_hook=dict)
     # They have a set.
     revisions = to_builtins(comparison.revisions, enc_hook=dict, order="deterministic")

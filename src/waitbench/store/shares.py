@@ -14,10 +14,10 @@ from typing import Any
 from msgspec import structs
 
 from waitbench.model.errors import UsageError
-from waitbench.model.record import Record, RevisionRecord
+from waitbench.model.record import Context, Record, RevisionRecord
 from waitbench.model.share import Share
 from waitbench.store import comparisons, why
-from waitbench.store.comparisons import Comparison, Contents
+from waitbench.store.comparisons import Contents
 from waitbench.system import files
 
 _SHARD = re.compile(r"\0--shard[=\0][^\0]*")
@@ -37,7 +37,7 @@ def read(folder: Path) -> Contents:
     return contents
 
 
-def merge(shares: Sequence[Contents]) -> tuple[Comparison, Sequence[Record]]:
+def merge(shares: Sequence[Contents]) -> tuple[Context, Sequence[Record]]:
     """The comparison of which these are all shares, and its records.
 
     Raises ``UsageError`` where they are not of one comparison, one of them is missing, or two have
@@ -53,23 +53,24 @@ def merge(shares: Sequence[Contents]) -> tuple[Comparison, Sequence[Record]]:
     for one in in_order[1:]:
         _require_alike(in_order[0], one, revisions)
     _require_whole([one.here for one in found])
-    context = structs.replace(
-        found[0].context,
+    by_name = {record.scenario: record for one in in_order for record in one.records}
+    records = [by_name[name] for name in found[0].here.of]
+    machine = found[0].machine
+    for record in records:
+        record.machine = record.measured_on if record.measured_on != machine else None
+    whole = structs.replace(
+        found[0],
         revisions=revisions,
         started_at=min(one.started_at for one in found),
         argv=tuple(_SHARD.sub("", "\0".join(found[0].argv)).split("\0")),
+        scenarios=tuple(record.facts for record in records),
+        share=None,
+        finished=False,
     )
-    by_name = {record.scenario: record for one in in_order for record in one.records}
-    records = [by_name[name] for name in found[0].here.of]
-    for record in records:
-        record.machine = record.measured_on if record.measured_on != context.machine else None
-        record.context = context
-    return Comparison.of(context, records, found[0].settings), records
+    return whole, [structs.replace(record, context=whole) for record in records]
 
 
-def write(
-    folder: Path, whole: Comparison, records: Sequence[Record], shares: Iterable[Path]
-) -> None:
+def write(folder: Path, whole: Context, records: Sequence[Record], shares: Iterable[Path]) -> None:
     """Writes a comparison as if it had been measured in this folder, and what shares have besides.
 
     Raises ``HarnessError``.
@@ -110,7 +111,7 @@ def _require_alike(first: Contents, other: Contents, known: Sequence[RevisionRec
             )
 
 
-def _in_common(one: Comparison, known: Sequence[RevisionRecord]) -> dict[str, Any]:
+def _in_common(one: Context, known: Sequence[RevisionRecord]) -> dict[str, Any]:
     """What shares of one comparison have in common, by what it is called.
 
     A revision that a share could not set up is taken for what is known of it.
