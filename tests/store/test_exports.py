@@ -6,20 +6,19 @@ from pathlib import Path
 
 from tests.records import make_record, measurement, outcome, times
 from waitbench.model.metrics import METRICS, Metric
-from waitbench.store import exports
-from waitbench.store.exports import for_hyperfine
-from waitbench.store.frames import frame
+from waitbench.store import frames
+from waitbench.store.frames import for_hyperfine, frame
 
 
 def rows(folder: Path) -> list[dict[str, str]]:
-    with (folder / exports.TABLE_NAME).open(newline="", encoding="utf-8") as file:
+    with (folder / frames.TABLE_NAME).open(newline="", encoding="utf-8") as file:
         return list(csv.DictReader(file))
 
 
 def test_there_is_a_row_for_every_run_in_the_order_in_which_they_were_made(tmp_path: Path) -> None:
     record = make_record({"a": [times(1, 0.5, 0.25)] * 2, "b": [times(2, 1, 0.5)]})
     record.add(outcome("b", 2, "lost-items"))
-    exports.write(tmp_path, [record])
+    frames.export(tmp_path, [record])
     assert [
         (row["revision"], row["round"], row["outcome"], row["time_system"])
         for row in rows(tmp_path)
@@ -36,7 +35,7 @@ def test_columns_are_the_metrics_of_any_scenario_those_of_all_first(tmp_path: Pa
     plain, special = make_record({"a": []}), make_record({"a": []}, scenario="special")
     special.metrics = (*METRICS, own)
     special.add(measurement("a", 1, {**times(1, 1, 1), own.key: 7, "undeclared": 8}))
-    exports.write(tmp_path, [special, plain])
+    frames.export(tmp_path, [special, plain])
     (row,) = rows(tmp_path)
     assert list(row) == [
         "scenario", "revision", "round", "position", "started_at", "outcome", "marks",
@@ -67,7 +66,7 @@ def test_the_keys_of_hyperfine_1_stand_beside_those_of_2() -> None:
 def test_a_revision_without_a_measurement_is_no_result(tmp_path: Path) -> None:
     record = make_record({"a": [], "b": [times(1, 1, 1)]})
     record.add(outcome("a", 1, "failed"))
-    exports.write(tmp_path, [record])
+    frames.export(tmp_path, [record])
     data = json.loads((tmp_path / "waiting.json").read_text())
     assert [result["command"] for result in data["results"]] == ["b"]
 

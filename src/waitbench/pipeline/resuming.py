@@ -9,7 +9,7 @@ from waitbench.model.errors import UsageError
 from waitbench.model.record import Context, Record
 from waitbench.model.run import HARMLESS, NOT_BUILT, REPEATED, WARM_UP, Outcome, Result
 from waitbench.pipeline.preparation import Prepared
-from waitbench.store import comparisons, exports
+from waitbench.store import comparisons
 from waitbench.system import endings
 
 _TO_REPEAT = {
@@ -44,7 +44,7 @@ def recording(
     try:
         yield records
     except endings.Ended:
-        exports.write(folder, list(records.values()))
+        comparisons.export(folder, list(records.values()))
         raise
     comparisons.finish(folder, list(records.values()))
 

@@ -14,7 +14,7 @@ from msgspec import convert, structs, to_builtins
 from waitbench.model.errors import UsageError
 from waitbench.model.record import Context, Record
 from waitbench.model.run import MEASURED, Measurement, Outcome, Result
-from waitbench.store import exports, formats
+from waitbench.store import formats
 from waitbench.store.formats import reading
 from waitbench.system import files
 from waitbench.system.installation import called
@@ -62,12 +62,17 @@ def append(folder: Path, record: Record, result: Result) -> None:
     files.append_line(folder / RUNS_NAME, _line(record, result))
 
 
-def finish(folder: Path, records: Sequence[Record]) -> None:
-    """Writes the files that people and their tools read: nothing more will be measured.
+def export(folder: Path, records: Sequence[Record]) -> None:
+    """Writes the files that people and their tools read. Raises ``HarnessError``."""
+    # Here, not above: pandas takes a second to import, and nothing is measured any more.
+    from waitbench.store import frames
 
-    Raises ``HarnessError`` when the disk refuses.
-    """
-    exports.write(folder, records)
+    frames.export(folder, records)
+
+
+def finish(folder: Path, records: Sequence[Record]) -> None:
+    """Exports all, and says that nothing more will be measured. Raises ``HarnessError``."""
+    export(folder, records)
     begun = formats.read(folder, KIND, Context, _NOTHING_WITHOUT)
     assert begun is not None, "it was begun in this folder"
     _write(folder, structs.replace(begun, finished=True))
