@@ -31,8 +31,8 @@ def test_another_engine_is_compared_gated_charted_and_reported(
     assert (facts["package_version"], facts["details"]) == ("0.0.1", {"greeting": "hello"})
     assert json.loads((results / "verdict.json").read_text())["outcome"] != "pass"
     charts = run_compare(results, "--format", "svg", command="plot")
-    assert (charts.returncode, "dynamic.svg" in charts.stdout) == (0, True), charts.stderr
-    assert "slow" in (results / "dynamic.svg").read_text()
+    assert (charts.returncode, "overview.svg" in charts.stdout) == (0, True), charts.stderr
+    assert "slow" in (results / "overview.svg").read_text()
     report = run_compare(results, command="report")
     assert (report.returncode, "slow against quick" in report.stdout) == (0, True), report.stderr
     passed = run_compare(

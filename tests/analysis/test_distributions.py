@@ -26,12 +26,6 @@ def test_chances_of_noncentral_t_are_those_of_scipy(
     assert distributions.noncentral_t_above(value, freedom, noncentrality) == expected
 
 
-@pytest.mark.parametrize(("heads", "throws"), [(0, 0), (0, 5), (2, 12), (30, 60), (7, 7)])
-def test_chances_of_a_fair_coin_are_those_of_scipy(heads: int, throws: int) -> None:
-    expected = exactly(stats.binom.cdf(heads, throws, 0.5))
-    assert distributions.fair_coin_at_most(heads, throws) == expected
-
-
 @pytest.mark.parametrize("hits", [0, 1, 7, 39, 40])
 @pytest.mark.parametrize("confidence", [0.9, 0.95])
 def test_intervals_of_a_rate_are_the_exact_ones_of_scipy(hits: int, confidence: float) -> None:

@@ -1,8 +1,7 @@
-"""Estimates, paired ratios, medians, what builds have in common, and what all that says."""
+"""Estimates, paired ratios, what builds have in common, and what all that says."""
 
 import math
 from dataclasses import replace
-from itertools import combinations
 from random import Random
 
 import pytest
@@ -17,7 +16,6 @@ from tests.records import (
     working_engines,
 )
 from waitbench.analysis import statistics
-from waitbench.analysis.medians import Median, median
 from waitbench.analysis.rounds import paired_by_round
 from waitbench.analysis.statistics import Estimate
 from waitbench.analysis.verdicts import Verdict
@@ -272,44 +270,6 @@ def test_other_packages_that_differ_are_named_with_who_has_which() -> None:
         ),
     )
     assert statistics.compare(record).other_packages == ("json 3.0.1 (a, c), 3.0.2 (b)",)
-
-
-@pytest.mark.parametrize(
-    ("count", "low", "high", "is_confident"),
-    [
-        (1, 1, 1, False),
-        (2, 1, 2, False),
-        (5, 1, 5, False),
-        # The tables of order statistics at 95 %: the first of 6, the second from 9 on, and so on.
-        (6, 1, 6, True),
-        (8, 1, 8, True),
-        (9, 2, 8, True),
-        (12, 3, 10, True),
-        (20, 6, 15, True),
-        (100, 40, 61, True),
-    ],
-)
-def test_the_interval_ends_at_the_order_statistics_of_the_tables(
-    count: int, low: int, high: int, is_confident: bool
-) -> None:
-    values = list(range(1, count + 1))
-    expected = Median(value=(count + 1) / 2, low=low, high=high, is_confident=is_confident)
-    assert median(values[::-1]) == expected
-
-
-def test_one_outlier_moves_neither_the_median_nor_a_narrow_interval() -> None:
-    calm = [1.0 + n / 100 for n in range(12)]
-    assert median([*calm[:-1], 50.0]) == median(calm)
-
-
-@pytest.mark.parametrize("count", [6, 9, 15])
-def test_the_median_is_enclosed_at_least_as_often_as_is_said(count: int) -> None:
-    # Every way in which values can fall below and above the true median is equally likely.
-    enclosed = 0
-    for below in range(count + 1):
-        found = median([-1.0 - n for n in range(below)] + [1.0 + n for n in range(count - below)])
-        enclosed += (found.low < 0 < found.high) * len(list(combinations(range(count), below)))
-    assert 0.95 <= enclosed / 2**count < 0.985
 
 
 def test_what_is_certain_among_many_is_still_said() -> None:

@@ -11,7 +11,7 @@ from tests.faults.clones import QUICK, Clone, rounds_in
 
 pytestmark = pytest.mark.integration
 
-WRITTEN = ("comparison.json", "runs.jsonl", "dynamic.json", "runs.csv", "dynamic.png")
+WRITTEN = ("comparison.json", "runs.jsonl", "dynamic.json", "runs.csv", "overview.png")
 """Files in the order in which they are written."""
 GATE = ("--fail-on", "cpu:1000%", "--rounds", "6")
 

@@ -30,7 +30,7 @@ def test_hostile_folders_an_ascii_terminal_and_no_home_do_not_matter(tmp_path: P
     assert done.returncode == 0, done.stdout + done.stderr
     assert "Traceback" not in done.stderr
     assert rounds_in(results) == {"A": [1], "B": [1]}
-    assert (results / "dynamic.png").exists()
+    assert (results / "overview.png").exists()
     # The latest results, through a link, from elsewhere.
     link = tmp_path / "link"
     link.symlink_to(clone.root / "plot.sh")

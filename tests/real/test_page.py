@@ -1,22 +1,24 @@
-"""Pages in a real browser: of one comparison, of all samples together, of runs that failed."""
+"""Pages in a real browser: of one comparison, of several together, of a gate and of failed runs."""
 
 import re
 import shutil
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
+from tests.analysis.scanned import scan_records
+from tests.gate_runs import counted
 from tests.reasons import place, why
 from tests.records import make_record, outcome, times
-from tests.reporting.made_up import kept
+from tests.reporting.made_up import page_of
+from tests.reporting.test_page import gate
+from tests.store.keeping import finish
 from waitbench.pipeline import paging
 from waitbench.reporting import html
-from waitbench.reporting.page import ReadFolder, compose
-from waitbench.reporting.page_parts import Scene
+from waitbench.store import why as reasons
 from waitbench.system.places import ROOT
 
 CHROMIUM = next(
@@ -27,7 +29,8 @@ pytestmark = [
     pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium"),
 ]
 SAMPLES = ROOT / "docs" / "samples"
-SIX = ("waiting", "input")
+HOSTILE = "<img src=x onerror='document.title=1'>"
+NAMES = ("waiting", "input", "all", "gate", "failed", "scan", "why")
 Open = Callable[..., Page]
 
 
@@ -39,23 +42,28 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """``one.html`` of one comparison, ``all.html`` of several, and others."""
+    """A page of each of ``NAMES``."""
     folder = tmp_path_factory.mktemp("pages")
-    paging.write(folder / "one.html", [SAMPLES / "waiting"], 50)
-    paging.write(folder / "all.html", [SAMPLES], 50)
-    for name in SIX[1:]:
-        paging.write(folder / f"{name}.html", [SAMPLES / name], 50)
-    (folder / "failed.html").write_text(html.render(compose([failed()])))
-    return folder
-
-
-def failed() -> ReadFolder:
-    """A candidate whose runs failed."""
-    record = make_record({"v1": [times(1, 1, 1)] * 3, "v2": []}, scenario="idle")
+    for name, of in (("waiting", "waiting"), ("input", "input"), ("all", "")):
+        paging.write(folder / f"{name}.html", [SAMPLES / of], 50)
+    judged = [counted(one, steady=4.0, latency=1.0) for one in ("one", "two")]
+    of_gate = page_of(*judged, **gate("steady:10%", "latency:25%"))
+    (folder / "gate.html").write_text(html.render(of_gate))
+    failed = make_record({"v1": [times(1, 1, 1)] * 3, "v2": []}, scenario="idle")
     for number in (1, 2):
-        record.add(outcome("v2", number, "failed", message="exit code 1: boom", log="Trace\nboom"))
-    one = ReadFolder(folder=Path("one"), context=record.context, scenes=[Scene.of(record)])
-    return replace(one, headline=("NOT MEASURED: v2 failed in 2 runs of idle", "not measured"))
+        failed.add(outcome("v2", number, "failed", message="exit code 1: boom", log="Trace\nboom"))
+    (folder / "failed.html").write_text(html.render(page_of(failed)))
+    curves = scan_records({"v1": lambda n: 0.02 + 0.0002 * n, "v2": lambda n: 0.02 + 0.0004 * n})
+    (folder / "scan.html").write_text(html.render(page_of(*curves)))
+    looked_at = make_record({"v1": [times(1, 1, 1)] * 3, HOSTILE: [times(1, 2, 1)] * 3})
+    finish(folder / "why", looked_at)
+    main = place("main", "lock", wakeups=2)
+    spun = why("v1", place("main", "spin", cpu=0.9, waits=False), main)
+    parked = place("main", "park", wakeups=900, cpu=0.07, call="futex")
+    needle = place(HOSTILE, thread="needle", wakeups=100)
+    reasons.write(folder / "why", "waiting", [spun, why(HOSTILE, parked, main, needle)])
+    paging.write(folder / "why.html", [folder / "why"], 50)
+    return folder
 
 
 @pytest.fixture
@@ -64,30 +72,17 @@ def open_page(browser: Browser, pages: Path) -> Iterator[Open]:
     wrong: list[str] = []
     contexts = []
 
-    def asked(url: str) -> None:
-        if not url.startswith(("file:", "data:", "blob:")):
-            wrong.append(url)
-
-    def opened(
-        name: str = "one",
-        *,
-        width: int = 1280,
-        height: int = 900,
-        part: str = "",
-        **options: object,
-    ) -> Page:
+    def opened(name: str, *, width: int = 1280, height: int = 900, **options: object) -> Page:
         context = browser.new_context(
             viewport={"width": width, "height": height},
-            permissions=["clipboard-read", "clipboard-write"],
             **options,  # type: ignore[arg-type]
         )
         contexts.append(context)
         page = context.new_page()
         page.on("console", lambda message: wrong.append(f"{message.type}: {message.text}"))
         page.on("pageerror", lambda error: wrong.append(str(error)))
-        page.on("request", lambda request: asked(request.url))
-        address = name if name.startswith("file:") else (pages / name).with_suffix(".html").as_uri()
-        page.goto(f"{address}{part}")
+        page.on("request", lambda request: wrong.append(request.url) if asks(request.url) else None)
+        page.goto((pages / name).with_suffix(".html").as_uri())
         return page
 
     yield opened
@@ -96,215 +91,95 @@ def open_page(browser: Browser, pages: Path) -> Iterator[Open]:
     assert wrong == []
 
 
-MOST_DRAWN = 8
+def asks(url: str) -> bool:
+    return not url.startswith("file:")
 
 
 def unfold(page: Page) -> None:
-    page.evaluate(
-        "document.querySelectorAll('section > details').forEach((d) => { d.open = true; })"
-    )
+    page.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
 
 
-def draw(page: Page) -> None:
-    """Opens what is folded up, and waits until the first charts are drawn."""
+@pytest.mark.parametrize("name", NAMES)
+def test_everyone_can_read_everything(open_page: Open, name: str) -> None:
+    page = open_page(name)
     unfold(page)
-    for figure in page.locator("figure.chart").all()[:MOST_DRAWN]:
-        figure.scroll_into_view_if_needed()
-        expect(figure.locator("svg.marks")).to_be_visible(timeout=30_000)
-
-
-def chart(page: Page, title: str) -> Locator:
-    """The first chart of this title, drawn."""
-    unfold(page)
-    figure = page.locator("figure.chart", has_text=title).first
-    figure.scroll_into_view_if_needed()
-    expect(figure.locator("svg.marks")).to_be_visible(timeout=30_000)
-    return figure
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("name", ["one", *SIX[1:], "all", "failed"])
-def test_everyone_can_read_everything(open_page: Open, name: str, scheme: str) -> None:
-    page = open_page(name, width=1440, color_scheme=scheme)
-    for width in (1440, 1024, 390):
+    for width, scheme in ((1440, "light"), (900, "dark"), (390, "light")):
         page.set_viewport_size({"width": width, "height": 900})
-        draw(page)
+        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
         violations = Axe().run(page).response["violations"]
         assert [(width, one["id"], one["nodes"][0]["html"]) for one in violations] == []
         assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-@pytest.mark.parametrize("name", ["one", *SIX[1:], "failed"])
+@pytest.mark.parametrize("name", ["waiting", "input", "gate"])
 def test_the_answer_is_on_the_first_screen(open_page: Open, name: str) -> None:
     page = open_page(name, width=900, height=600)
-    cards = page.locator(".card").all()
-    assert cards
-    for card in cards:
-        box = card.bounding_box()
-        assert box is not None
-        assert box["y"] + box["height"] <= 600, card.inner_text()
-        expect(card.locator(".level")).not_to_be_empty()
-        expect(card.locator(".figure")).to_have_count(1)
-        if name == "failed":
-            continue
-        # How sure it is: an interval of each change.
-        changes = card.locator(".lines li", has_text=re.compile("less|more|the same"))
-        for change in changes.all() or [card]:
-            shown = change.locator("small").filter(visible=True)
-            expect(shown).to_have_text(re.compile(r"\d( %|×)"))
+    last = page.locator("main > .table tbody tr").last
+    box = last.bounding_box()
+    assert box is not None
+    assert box["y"] + box["height"] <= 600
+    dot = last.locator("svg.dot").bounding_box()
+    assert dot is not None
+    assert dot["x"] + dot["width"] <= 900
 
 
-def test_a_table_is_sorted_with_the_keyboard(open_page: Open) -> None:
-    page = open_page()
-    unfold(page)
-    table = page.get_by_role("table", name="The whole run").first
-    first = table.locator("tbody th").first
-    expect(first).to_have_text("v0.16.0")
-    button = table.get_by_label("Sort by cpu")
-    button.focus()
+@pytest.mark.parametrize("name", ["waiting", "gate", "all"])
+def test_on_a_phone_no_name_or_figure_of_the_first_table_is_cut_off(
+    open_page: Open, name: str
+) -> None:
+    page = open_page(name, width=390)
+    scroll = page.locator("main > .table .scroll").first
+    assert scroll.evaluate("(part) => part.scrollWidth - part.clientWidth") == 0
+    for cell in page.locator("main > .table tbody :is(th, td)").all():
+        assert cell.evaluate("(part) => part.scrollWidth <= part.clientWidth + 1")
+
+
+def test_a_long_table_is_sorted_and_filtered_with_the_keyboard(open_page: Open) -> None:
+    page = open_page("input")
+    table = page.locator("main > .table")
+    table.get_by_role("button", name="change").focus()
     page.keyboard.press("Enter")
-    expect(first).to_have_text("v0.16.1")
+    expect(table.locator("tbody th").first).to_have_text("▼ dynamic-long-input")
     page.keyboard.press("Enter")
-    expect(first).to_have_text("v0.16.0")
     expect(table.locator("th[aria-sort]")).to_have_attribute("aria-sort", "descending")
-
-
-def test_revisions_and_scenarios_are_filtered(open_page: Open) -> None:
-    page = open_page()
-    page.get_by_role("searchbox", name="Revisions").fill("0.21")
-    matrix = page.locator(".matrix:not(.away) tbody tr")
-    expect(matrix.filter(visible=True)).to_have_count(1)
-    page.get_by_role("searchbox", name="Scenarios").fill("burst")
-    expect(page.locator("section.scenario").filter(visible=True)).to_have_count(1)
-    expect(page.locator(".matrix:not(.away) thead th").filter(visible=True)).to_have_count(2)
-
-
-def test_a_link_shows_what_its_sender_saw(open_page: Open) -> None:
-    page = open_page(color_scheme="light")
-    page.locator("#cost").select_option(label="CPU time, relative to v0.16.0")
-    page.get_by_role("button", name="Dark", exact=True).click()
-    page.locator(".matrix:not(.away)").get_by_label("Sort by partitioned-idle").click()
-    page.locator("#partitioned-idle summary").first.click()
-    figure = page.locator("#partitioned-idle figure", has_text="Every run")
-    figure.get_by_label("Show").select_option("real time, s")
-    page.get_by_role("searchbox", name="Scenarios").fill("idle")
-    expect(page).to_have_url(re.compile("scenarios=idle"))
-
-    other = open_page(page.url, color_scheme="light")
-    matrix = other.locator(".matrix").filter(visible=True)
-    expect(matrix).to_contain_text("CPU time, relative to v0.16.0")
-    expect(matrix.locator("th[aria-sort]")).to_contain_text("partitioned-idle")
-    expect(matrix.locator("thead th").filter(visible=True)).to_have_count(2)
-    expect(other.locator("section.scenario").filter(visible=True)).to_have_count(1)
-    expect(other.locator("html")).to_have_attribute("data-theme", "dark")
-    expect(other.locator("#partitioned-idle > details")).to_have_attribute("open", "")
-    shown = other.locator("#partitioned-idle figure", has_text="Every run")
-    expect(shown.get_by_label("Show")).to_have_value(figure.get_by_label("Show").input_value())
-    shown.scroll_into_view_if_needed()
-    expect(shown.locator(".role-axis-title", has_text="real time, s")).to_be_visible()
-
-
-def test_tables_and_charts_are_copied(open_page: Open) -> None:
-    page = open_page()
-    unfold(page)
-    page.get_by_label("Copy the table The whole run").first.click()
-    expect(page.get_by_role("status").last).to_contain_text("Copied: the table")
-    copied = page.evaluate("navigator.clipboard.readText()").splitlines()
-    assert copied[0].split("\t") == ["revision", "real", "user", "system", "cpu"]
-    assert copied[1].startswith("v0.16.0\t")
+    expect(table.locator("tbody th").last).to_have_text("▼ dynamic-long-input")
+    table.get_by_role("searchbox").fill("lateness")
+    expect(table.locator("tbody tr").filter(visible=True)).to_have_count(4)
 
 
 def test_print_has_everything_and_no_buttons(open_page: Open) -> None:
-    page = open_page()
+    page = open_page("waiting", color_scheme="dark")
     page.emulate_media(media="print")
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
-    expect(page.locator("section > details:not([open])")).to_have_count(0)
-    expect(page.get_by_role("button").filter(visible=True)).to_have_count(0)
-    expect(page.locator("figure svg.marks").filter(visible=True)).to_have_count(
-        page.locator("figure.chart").count()
-    )
+    expect(page.locator("details:not([open])")).to_have_count(0)
+    expect(page.locator("button, input").filter(visible=True)).to_have_count(0)
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert page.pdf().startswith(b"%PDF")
     page.evaluate("dispatchEvent(new Event('afterprint'))")
-    expect(page.locator("section > details[open]")).to_have_count(0)
-    assert "open=" not in page.url
+    expect(page.locator("details[open]")).to_have_count(0)
 
 
-def test_without_scripts_there_are_all_tables_and_nothing_that_does_not_work(
-    open_page: Open,
-) -> None:
-    page = open_page(java_script_enabled=False)
-    expect(page.locator(".matrix").filter(visible=True)).to_have_count(4)
-    expect(page.locator("button, input, select, figure").filter(visible=True)).to_have_count(0)
-    expect(page.locator(".card").filter(visible=True)).to_have_count(2)
+def test_without_scripts_there_are_all_tables_dots_and_flame_graphs(open_page: Open) -> None:
+    page = open_page("why", java_script_enabled=False)
+    expect(page.locator("main > .table .dot circle").filter(visible=True)).to_have_count(1)
+    page.locator("summary", has_text="waiting").click()
+    expect(page.locator(".graph b", has_text="park").first).to_be_visible()
+    expect(page.locator("button, input").filter(visible=True)).to_have_count(0)
 
 
-def test_hostile_text_is_shown_as_text_on_dots_too(open_page: Open, pages: Path) -> None:
-    hostile = "<img src=x onerror='document.title=1'>"
-    one = kept("hostile", ("v1", hostile), (hostile,))
-    (pages / "hostile.html").write_text(html.render(compose([one])))
-    page = open_page("hostile")
-    figure = chart(page, "Every run")
-    figure.locator(".mark-symbol path").last.hover()
-    expect(page.locator("#vg-tooltip-element")).to_contain_text(hostile)
-    expect(page.locator(".card h2").first).to_contain_text(hostile)
-    assert page.title() == f"{hostile} against v1"
-
-
-@pytest.fixture(scope="module")
-def reasons(pages: Path) -> Path:
-    """``why.html``: two revisions whose threads wait and work at several places."""
-    one = kept("why", ("v1", "v2"), ("waiting",))
-    before = why(
-        "v1", place("main", "spin", cpu=0.9, waits=False), place("main", "lock", wakeups=2)
-    )
-    after = why(
-        "v2",
-        place("main", "park", wakeups=900, cpu=0.07, call="futex"),
-        place("main", "lock", wakeups=2),
-        place("<img src=x onerror='document.title=1'>", thread="needle", wakeups=100),
-    )
-    scenes = [replace(scene, reasons=[before, after]) for scene in one.scenes]
-    path = pages / "why.html"
-    path.write_text(html.render(compose([replace(one, scenes=scenes)])))
-    return path
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.usefixtures("reasons")
-def test_everyone_can_read_a_flame_graph(open_page: Open, scheme: str) -> None:
-    page = open_page("why", color_scheme=scheme)
-    unfold(page)
-    expect(page.get_by_role("treeitem", name="park")).to_be_visible()
-    violations = Axe().run(page).response["violations"]
-    assert [(one["id"], one["nodes"][0]["html"]) for one in violations] == []
-    assert page.title() == "v2 against v1"
-
-
-@pytest.mark.usefixtures("reasons")
-def test_a_flame_graph_is_walked_zoomed_and_searched_with_the_keyboard(open_page: Open) -> None:
+def test_a_flame_graph_is_zoomed_into_and_searched(open_page: Open) -> None:
     page = open_page("why")
     unfold(page)
-    figure = page.locator("figure.flame")
+    figure = page.locator(".flame", has_text="by wake-ups")
     told = figure.locator(".told")
-    expect(told).to_contain_text("all: v1 2 wake-ups a second, v2 1,002 wake-ups a second")
-    page.get_by_role("treeitem", name="all").focus()
-    page.keyboard.press("ArrowDown")
-    page.keyboard.press("ArrowDown")
-    expect(told).to_contain_text("MainThread: ")
-    page.keyboard.press("ArrowRight")
-    expect(told).to_contain_text("needle: v1 0 wake-ups a second, v2 100 wake-ups")
+    expect(told).to_have_text(re.compile("^all: v1 2 wake-ups a second, .* 1,002 wake-ups"))
+    field = figure.get_by_label("Find")
+    field.fill("needle")
+    expect(figure.locator(".match")).to_have_count(1)
+    expect(told).to_have_text(re.compile("^1 found. needle: v1 0 wake-ups a second, .* 100 "))
     page.keyboard.press("Enter")
-    expect(page.get_by_role("treeitem", name="park")).to_have_count(0)
+    expect(figure.locator("b", has_text="park")).to_be_hidden()
+    assert figure.locator("b", has_text="needle").get_attribute("style") is not None
     page.keyboard.press("Escape")
-    expect(page.get_by_role("treeitem", name="park")).to_be_visible()
-    figure.get_by_label("Find").fill("park")
-    expect(page.locator(".graph .match")).to_have_count(1)
-    expect(told).to_contain_text("1 found for “park”: v1 0 wake-ups a second, v2 900 wake-ups")
-    figure.get_by_label("Width").select_option("cpu")
-    expect(page.get_by_role("treeitem", name="spin")).to_have_class(re.compile("less4"))
-
-
-def test_a_link_that_was_cut_short_shows_the_page(open_page: Open) -> None:
-    page = open_page(part="#nowhere&cost=17&theme=pink&sort0=x&chart0=99&open=a.b&revisions=%E0%A4")
-    expect(page.locator(".matrix").filter(visible=True)).to_contain_text("steady CPU")
-    expect(page.locator("html")).to_have_attribute("data-theme", "light")
+    expect(figure.locator("b", has_text="park")).to_be_visible()
+    assert page.title() == f"{HOSTILE} against v1"

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
+from typing import Any
 from zlib import crc32
 
 from msgspec.structs import replace
@@ -12,8 +13,12 @@ from waitbench.analysis import history
 from waitbench.analysis.history import MARGIN
 from waitbench.analysis.sessions import sessions_of
 from waitbench.model.metrics import BY_NAME
-from waitbench.reporting.page import COSTS, ReadFolder, Trends
-from waitbench.reporting.page_parts import Scene
+from waitbench.model.record import Record
+from waitbench.pipeline import paging
+from waitbench.reporting.costs import AS_IT_IS, Units
+from waitbench.reporting.document import Page
+from waitbench.reporting.page import COSTS, Trends
+from waitbench.store.comparisons import Comparison, Contents
 
 _METRICS = (
     "real", "user", "system", "cpu", "steady", "cpu-startup", "cpu-shutdown", "cpu-launcher",
@@ -29,14 +34,14 @@ def kept(
     *,
     rounds: int = 5,
     rise: float = 0.5,
-) -> ReadFolder:
+) -> Contents:
     """A comparison of some releases, each of which costs a little more than the one before."""
     revisions = tuple(
         contestant(one, text=one, facts=facts(package_version=one.removeprefix("v")))
         for one in releases
     )
     at = (_FIRST + timedelta(seconds=crc32(name.encode()) % 10**7)).isoformat()
-    scenes = []
+    records = []
     for scenario in scenarios:
         runs = {
             one: [
@@ -48,19 +53,30 @@ def kept(
         record = make_record(runs, scenario=scenario, revisions=revisions)
         # Equal runs at the same time would be copies of one session.
         record.measurements[:] = [replace(run, started_at=at) for run in record.measurements]
-        scenes.append(Scene.of(record))
-    return ReadFolder(folder=Path(name), context=scenes[0].record.context, scenes=scenes)
+        records.append(record)
+    return contents_of(*records, name=name)
 
 
-def trends_of(all_kept: Sequence[ReadFolder]) -> Trends:
+def contents_of(*records: Record, name: str = "made-up", **settings: Any) -> Contents:
+    """A folder that holds these."""
+    comparison = Comparison.of(records[0].context, records, settings)
+    return Contents(folder=Path(name), comparison=comparison, records=records)
+
+
+def page_of(*records: Record, units: Units = AS_IT_IS, **settings: Any) -> Page:
+    """The page of one comparison."""
+    return paging.page_of(contents_of(*records, **settings), units)
+
+
+def trends_of(all_kept: Sequence[Contents]) -> Trends:
     """What they tell together of two costs."""
     told = [
         one
         for each in all_kept
         for one in sessions_of(
             str(each.folder),
-            each.context,
-            [scene.record for scene in each.scenes],
+            each.comparison,
+            each.records,
             [BY_NAME[name] for name in COSTS],
         )
     ]

@@ -1,28 +1,74 @@
-"""What charts of either kind share."""
+"""The axis of ratios, and what is drawn on it."""
 
-import math
+import re
 
 import pytest
 
-from waitbench.reporting.drawing import fences, looks
+from waitbench.analysis.statistics import Estimate
+from waitbench.reporting import svg
+from waitbench.reporting.document import Dot
+from waitbench.reporting.drawing import COLOURS, Axis, colours_of
+
+BAND = (1.0, 1.1)
 
 
-@pytest.mark.parametrize("outlier", [27.0, 1 / 27])
-def test_fences_leave_out_what_is_far_out_on_either_side(outlier: float) -> None:
-    usual = [0.9, 0.95, 1.0, 1.1, 1.3, 0.7]
-    low, high = fences([*usual, outlier])
-    assert low < min(usual)
-    assert high > max(usual)
-    assert not low <= outlier <= high
+def estimate(value: float, low: float | None = None, high: float | None = None) -> Estimate:
+    return Estimate(value=value, low=low, high=high, count=5)
 
 
-def test_what_is_equal_or_alone_has_no_outlier() -> None:
-    low, high = fences([1.0] * 5 + [1.3])
-    assert low < 1.3 < high
-    assert fences([5.0]) == fences([]) == (0.0, math.inf)
+def test_half_and_twice_are_as_far_from_no_change() -> None:
+    axis = Axis(4)
+    assert [axis.place(ratio) for ratio in (0.25, 0.5, 1, 2, 4)] == [0, 0.25, 0.5, 0.75, 1]
+    assert [text for _, text in axis.ticks] == ["÷4", "1", "×4"]
 
 
-def test_of_several_engines_each_has_a_colour() -> None:
-    found = looks(["a", "b", "c"], {"a": "one", "b": "two", "c": "one"})
-    assert found["a"].colour == found["c"].colour != found["b"].colour
-    assert (found["a"].turn, found["b"].turn, found["c"].turn) == (0, 0, 1)
+@pytest.mark.parametrize(
+    ("ratios", "reach"),
+    [
+        ([], 1.25),
+        ([estimate(1.1, 0.95, 1.2)], 1.25),
+        ([estimate(1.1), estimate(0.4, 0.3, 0.6)], 5),
+        ([estimate(3, 2.5, 1e9)], 1000),
+    ],
+)
+def test_an_axis_holds_all_intervals_up_to_a_thousandfold(
+    ratios: list[Estimate], reach: float
+) -> None:
+    assert Axis.over(ratios).reach == reach
+
+
+def test_few_far_out_do_not_flatten_a_history() -> None:
+    usual = [estimate(1 + n / 100) for n in range(19)]
+    assert Axis.over([*usual, estimate(30)], 0.1).reach == 1.25
+    assert Axis.over([*usual, estimate(30)]).reach == 50
+
+
+def test_a_dot_lies_on_its_interval() -> None:
+    drawn = svg.of_dot(Dot(estimate(2, 1, 4), BAND, COLOURS[1]), Axis(4))
+    assert '<line x1="50.0%" x2="100.0%" y1="50%" y2="50%" class="i"/>' in drawn
+    assert '<circle cx="75.0%"' in drawn
+    assert COLOURS[1] in drawn
+    assert 'class="h"' not in drawn
+
+
+def test_what_is_open_is_hollow() -> None:
+    assert 'class="h"' in svg.of_dot(Dot(estimate(1), BAND, is_open=True), Axis(4))
+
+
+@pytest.mark.parametrize(("ratio", "edge"), [(36.0, "100.0%"), (1 / 36, "0.0%"), (0.0, "0.0%")])
+def test_what_lies_beyond_the_axis_is_an_arrow_at_its_edge(ratio: float, edge: str) -> None:
+    drawn = svg.of_dot(Dot(estimate(ratio, ratio, ratio), BAND), Axis(2))
+    assert "<circle" not in drawn
+    assert f'<svg x="{edge}"' in drawn
+    assert all(0 <= float(found) <= 100 for found in re.findall(r"([-\d.]+)%", drawn))
+
+
+def test_the_band_is_what_the_margin_allows() -> None:
+    drawn = svg.of_dot(Dot(estimate(1), (1.0, 2.0)), Axis(4))
+    assert '<rect x="50.0%" width="25.0%"' in drawn
+
+
+def test_colours_begin_anew_when_all_are_used() -> None:
+    found = colours_of([f"v{number}" for number in range(len(COLOURS) + 1)])
+    assert found["v0"] == found[f"v{len(COLOURS)}"]
+    assert len(set(found.values())) == len(COLOURS)

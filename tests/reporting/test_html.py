@@ -1,18 +1,20 @@
 """A page is one file, and whatever is in it is text."""
 
+import os
 import re
-from dataclasses import replace
+from pathlib import Path
 
 import pytest
-from msgspec import structs
 
-from tests.records import outcome
-from tests.reporting.made_up import kept
-from waitbench.analysis.statistics import Estimate
+from tests.gate_runs import record_of, rounds, scaled
+from tests.reasons import place, why
+from tests.records import make_record, outcome, times
+from tests.reporting.made_up import kept, page_of
+from tests.reporting.test_page import gate
 from waitbench.reporting import html
-from waitbench.reporting.page import compose
-from waitbench.reporting.page_parts import Scene
+from waitbench.reporting import why as reasons
 
+GOLDEN = Path(__file__).parents[1] / "frozen" / "expected" / "page.html"
 HOSTILE = (
     "<script>alert(1)</script>",
     "\"onmouseover='alert(1)'",
@@ -26,22 +28,15 @@ HOSTILE = (
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_hostile_text_is_text(text: str) -> None:
-    one = kept("folder", ("v1", "v2"))
-    context = structs.replace(one.context, argv=("compare", text), topology=text)
-    for scene in one.scenes:
-        scene.record.scenario = text
-        scene.record.context = context
-        scene.record.add(outcome("v2", 6, "failed", message=text, log=text))
-    scenes = [Scene.of(scene.record) for scene in one.scenes]
-    shown = html.render(
-        compose([replace(one, context=context, scenes=scenes, headline=(text, "fail"))])
-    )
-    # What it holds of elements is what the template and the library wrote.
-    harmless = kept("folder", ("v1", "v2"))
-    harmless.scenes[0].record.add(outcome("v2", 6, "failed", message="why", log="log"))
-    scenes = [Scene.of(harmless.scenes[0].record)]
-    plain = html.render(compose([replace(harmless, scenes=scenes)]))
-    tags = [len(re.findall(r"<(script|img|style|!--)", page)) for page in (shown, plain)]
+    def page(said: str) -> str:
+        record = make_record({"v1": [times(1, 1, 1)] * 3, said: [times(1, 2, 1)] * 3}, argv=(said,))
+        record.scenario = said
+        record.add(outcome(said, 6, "failed", message=said, log=said))
+        return html.render(page_of(record))
+
+    shown, plain = page(text), page("harmless")
+    # What it holds of elements is what the template wrote.
+    tags = [re.findall(r"<(?:script|img|style|!--)", one) for one in (shown, plain)]
     assert tags[0] == tags[1]
     assert "\u202e" not in shown
     assert "onerror=alert(1)>" not in shown
@@ -49,24 +44,40 @@ def test_hostile_text_is_text(text: str) -> None:
 
 
 def test_a_page_asks_for_nothing() -> None:
-    shown = html.render(compose([kept("folder", ("v1", "v2"))]))
-    own = shown[: shown.index('id="drawings"')]
-    assert re.findall(r"""(?:src|href)=["'](?!#)""", own) == []
-    assert "default-src 'none'" in own
-    assert shown.count("</script>") == 3
+    shown = html.render(page_of(*kept("folder", ("v1", "v2")).records))
+    assert re.findall(r"""(?:src|href)=["'](?!#)|url\(""", shown) == []
+    assert "default-src 'none'" in shown
+    assert shown.count("<script>") == 1
 
 
-@pytest.mark.parametrize(
-    ("outcome_of_gate", "kind"),
-    [("pass", "passed"), ("fail", "failed"), ("inconclusive", "open"), ("not measured", "open")],
-)
-def test_a_page_shows_the_outcome_of_a_gate(outcome_of_gate: str, kind: str) -> None:
-    one = replace(kept("folder", ("v1", "v2")), headline=("What it said", outcome_of_gate))
-    assert f'<p class="verdict {kind}"><bdi>What it said' in html.render(compose([one]))
+def test_a_page_is_written_as_it_was_frozen() -> None:
+    """Without its styles and script. ``UPDATE_FROZEN=1`` writes it."""
+    base = rounds(1, 0.5, 3)
+    record = record_of(base, scaled(base, system=3.0))
+    record.add(outcome("new", 4, "failed", message="exit code 1", log="Traceback\nboom"))
+    shown = html.render(page_of(record, **gate("system:10%", "cpu:900%")))
+    shown = re.sub(r"(<(style|script)>).*?(</\2>)", r"\1\3", shown, flags=re.DOTALL)
+    if os.environ.get("UPDATE_FROZEN"):
+        GOLDEN.write_text(shown, "utf-8")
+    assert shown == GOLDEN.read_text("utf-8")
 
 
-def test_every_tone_has_a_rule_of_its_own() -> None:
-    rules = html.render(compose([kept("folder", ("v1", "v2"))]))
-    for low, high, expected in ((0.5, 2.0, "inconclusive"), (0.999, 1.001, "same")):
-        assert html.tone(Estimate(value=1.0, low=low, high=high, count=9)) == expected
-        assert f'class="{expected}"' in rules
+def test_a_function_of_a_flame_graph_lies_within_its_caller_and_beside_its_like() -> None:
+    before = why(
+        "v1", place("main", "spin", cpu=0.9, waits=False), place("main", "lock", wakeups=2)
+    )
+    after = why("v2", place("main", "park", wakeups=6), place("main", "lock", wakeups=2))
+    (flame,) = reasons.flames([before, after])
+    boxes = {box.name.partition(" ")[0]: box for box in html.boxes(flame, "wakeups")}
+    assert boxes["park"].said == "v1 0 wake-ups a second, v2 6 wake-ups a second"
+    assert (boxes["park"].tone, boxes["lock"].tone) == ("more", "same")
+    assert boxes["lock"].width == pytest.approx(0.4)
+    assert boxes["park"].left == pytest.approx(boxes["lock"].left + boxes["lock"].width)
+    assert boxes["lock"].depth == boxes["main"].depth + 1
+    assert "spin" not in boxes
+
+
+def test_of_a_revision_alone_no_function_is_more_or_less() -> None:
+    (flame,) = reasons.flames([why("v1", place("main", wakeups=2))])
+    assert {box.tone for box in html.boxes(flame, "wakeups")} == {"same"}
+    assert html.boxes(flame, "cpu") == []

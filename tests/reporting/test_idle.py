@@ -2,12 +2,12 @@
 
 import json
 import re
-from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
 from tests.records import make_record, times
+from tests.reporting.made_up import page_of
 from tests.reporting.printing import lines_of_table
 from waitbench.analysis import statistics
 from waitbench.analysis.idle import HOURS_A_MONTH, Price
@@ -17,8 +17,6 @@ from waitbench.model.record import Record
 from waitbench.reporting import cautions, html, idle, markdown
 from waitbench.reporting import comparison as reporting
 from waitbench.reporting.costs import Units
-from waitbench.reporting.page import ReadFolder, compose
-from waitbench.reporting.page_parts import Scene
 
 WINDOW_S, STEADY_S = 4.0, {"v1": 0.0561, "v2": 0.0036}
 PRICE = Price.parse("$0.04/core-hour")
@@ -42,18 +40,13 @@ def expected(label: str) -> float:
 
 
 @pytest.mark.parametrize("price", [None, PRICE])
-def test_core_hours_agree_with_steady_cpu_in_every_output(
-    price: Price | None, tmp_path: Path
-) -> None:
+def test_core_hours_agree_with_steady_cpu_in_every_output(price: Price | None) -> None:
     found = record()
     compared = statistics.compare(found)
     (table,) = idle.tables([compared], price)
     console = lines_of_table(table, 120)
     rendered = markdown.render_table(table)
-    folder = ReadFolder(
-        folder=tmp_path, context=found.context, scenes=[Scene.of(found, scenarios=1)]
-    )
-    page = re.sub(r"<[^>]+>", " ", html.render(compose([folder], units=Units(price=price))))
+    page = re.sub(r"<[^>]+>", " ", html.render(page_of(found, units=Units(price=price))))
     plain = json.loads(json.dumps(reporting.plain([compared], price)))[0]["revisions"]
     for label, data in zip(STEADY_S, plain, strict=True):
         hours = expected(label)
@@ -89,14 +82,11 @@ def of_services(*services: str) -> Record:
     return found
 
 
-def test_each_service_has_columns_of_its_own_in_every_output(tmp_path: Path) -> None:
+def test_each_service_has_columns_of_its_own_in_every_output() -> None:
     found = of_services("redis", "rabbit")
     compared = statistics.compare(found)
     (table,) = idle.tables([compared])
-    folder = ReadFolder(
-        folder=tmp_path, context=found.context, scenes=[Scene.of(found, scenarios=1)]
-    )
-    page = html.render(compose([folder]))
+    page = html.render(page_of(found))
     plain = json.loads(json.dumps(reporting.plain([compared])))[0]["revisions"][0]["idle"]
     assert plain["services"] == {
         name: {

@@ -1,13 +1,11 @@
 """Where scenarios were measured, and what people read of several machines."""
 
-from pathlib import Path
-
 from msgspec.structs import replace
 
 from tests.records import make_record
+from tests.reporting.made_up import page_of
 from waitbench.model.record import Record
 from waitbench.reporting import machines
-from waitbench.reporting.page_parts import source
 
 SMALL = {"cpu": "Small", "cpus": 1, "fingerprint": "aaaa"}
 LARGE = {"cpu": "Large", "cpus": 8, "fingerprint": "bbbb"}
@@ -29,6 +27,6 @@ def test_where_each_scenario_was_measured_is_said_if_that_was_on_several_machine
 
 def test_the_page_says_it_too() -> None:
     one, two = records()
-    facts = dict(source(Path("results"), one.context, [one, two]).facts)
+    facts = dict(page_of(one, two).sections[-1].facts)
     assert facts["machines"] == machines.where_measured([one, two])
-    assert "machines" not in dict(source(Path("results"), one.context, [one]).facts)
+    assert "machines" not in dict(page_of(one).sections[-1].facts)

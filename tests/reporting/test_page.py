@@ -1,78 +1,139 @@
 """What a page shows of one comparison, and of many."""
 
-import json
-from dataclasses import replace
-from pathlib import Path
+from typing import Any
 
-import vl_convert
+import pytest
 
+from tests.gate_runs import counted, record_of, rounds, scaled
 from tests.records import make_record, outcome, times
-from tests.reporting.made_up import kept, trends_of
+from tests.reporting.made_up import kept, page_of, trends_of
+from waitbench.analysis.criteria import parse
+from waitbench.model.metrics import METRICS
+from waitbench.pipeline.gating import Gate
 from waitbench.reporting import html
-from waitbench.reporting.document import Chart, Page, Table, text_of
-from waitbench.reporting.page import ReadFolder, compose
-from waitbench.reporting.page_parts import Scene
-
-ONE = kept("one", ("v1", "v2"), ("idle", "busy"))
-MANY = [kept("one", ("v1", "v2")), kept("two", ("v1", "v2", "v3"))]
+from waitbench.reporting.document import Dot, Table, text_of
+from waitbench.reporting.drawing import COLOURS
+from waitbench.reporting.page import compose_history
 
 
-def charts(page: Page) -> list[Chart]:
-    return [c for section in page.sections for part in section.parts for c in part.charts]
+def gate(*criteria: str) -> dict[str, Any]:
+    """The settings of a comparison with a gate."""
+    return {"gate": Gate(criteria=parse(criteria, METRICS), most_rounds=10).as_settings()}
 
 
-def names(table: Table) -> list[str]:
-    return [text_of(row[0]) for row in table.rows]
+def texts(table: Table) -> list[list[str]]:
+    """The cells of each row, but for the dot."""
+    return [[text_of(cell) for cell in row[:-1]] for row in table.rows]
 
 
-def test_a_page_of_runs_that_failed_says_how_many_and_shows_their_last_words_and_log() -> None:
+def dots(table: Table) -> list[Dot]:
+    return [cell for row in table.rows for cell in row if isinstance(cell, Dot)]
+
+
+def test_the_page_of_a_failed_gate_has_its_ratios_bounds_and_limits() -> None:
+    base = rounds(1, 0.5)
+    page = page_of(record_of(base, scaled(base, system=3.0)), **gate("system:10%", "cpu:900%"))
+    assert [(one.mark, one.text) for one in page.headlines] == [
+        ("✗", "FAIL: new: system time 3× more in waiting")
+    ]
+    (table,) = page.tables
+    assert [heading.text for heading in table.headings[:-1]] == [
+        "cost", "change", "certainly", "allowed",
+    ]  # fmt: skip
+    assert texts(table) == [["✗ system time", "3× more", "3× more", "+ 10 %"]]
+    (dot,) = dots(table)
+    assert (dot.band, dot.is_open) == ((1.0, 1.1), False)
+    holding = page.sections[0]
+    assert holding.title == "1 more question holds"
+    assert [row[0] for row in texts(holding.tables[0])] == ["✓ CPU in all"]
+
+
+def test_the_page_of_a_pass_begins_with_what_is_nearest_to_its_limit() -> None:
+    base = rounds(1, 0.5)
+    page = page_of(record_of(base, base), **gate("system:50%", "cpu:20%", "user:90%"))
+    assert [row[0] for row in texts(page.tables[0])] == ["✓ CPU in all"]
+    assert page.sections[0].title == "2 more questions hold"
+
+
+def test_without_a_gate_each_scenario_has_what_is_judged_and_how_late_items_are() -> None:
+    page = page_of(counted("one", steady=0.5, latency=3.0), counted("two", steady=1.0))
+    assert [row[:-1] for row in texts(page.tables[0])] == [
+        ["▼ one", "CPU while waiting", "100 s", "50.0 s", "2× less"],
+        ["▲ one", "lateness p99", "100 s", "300 s", "3× more"],
+        ["= two", "CPU while waiting", "100 s", "100 s", "the same"],
+    ]
+    assert [dot.is_open for dot in dots(page.tables[0])] == [False] * 3
+
+
+def test_a_revision_has_one_colour_in_all_tables() -> None:
+    runs = {label: [times(1, 1 + n, 1)] * 3 for label, n in (("a", 0), ("b", 1), ("c", 2))}
+    page = page_of(make_record(runs, scenario="one"), make_record(runs, scenario="two"))
+    tables = [*page.tables, *(table for one in page.sections for table in one.tables)]
+    found = {dot.colour for table in tables for dot in dots(table)}
+    assert found == {COLOURS[1], COLOURS[2]}
+    for table in tables:
+        for *cells, last in table.rows:
+            if isinstance(last, Dot):
+                (label,) = (text_of(cell) for cell in cells if text_of(cell) in ("b", "c"))
+                assert last.colour == COLOURS["abc".index(label)]
+
+
+def test_what_is_below_the_floor_on_both_sides_is_not_compared() -> None:
+    runs = {"a": [times(1, 2e-4, 2e-4)] * 3, "b": [times(1, 4e-4, 4e-4)] * 3}
+    (row,) = texts(page_of(make_record(runs, waits=False)).tables[0])
+    assert row == ["– CPU in all", "0.400 ms", "0.800 ms", "below 1 ms, not compared", "–"]
+
+
+def test_runs_that_failed_are_counted_and_their_last_words_and_log_shown() -> None:
     record = make_record({"a": [times(1, 1, 1)] * 2, "b": []}, scenario="idle")
     for number in (1, 2):
         log = f"Traceback of {number}\nValueError: <boom>"
         record.add(outcome("b", number, "failed", message="exit code 1: <boom>", log=log))
     record.add(outcome("a", 1, "disturbed", message="others used 1 s", log="no failure"))
-    context = record.context
-    page = compose([ReadFolder(folder=Path("one"), context=context, scenes=[Scene.of(record)])])
-    (card,) = page.cards
-    assert card.level == "failed"
-    assert card.failures == ("2 runs of idle: failed: exit code 1: <boom>",)
-    assert page.failures == ()
-    assert page.facts[-1] == "2 runs with figures, 2 failed"
-    part = page.sections[0].parts[0]
-    assert "b: runs without a measurement: 2 × failed (exit code 1: <boom>)." in part.sentences
-    (log_shown,) = part.logs
+    page = page_of(record)
+    assert page.failures == ("b, 2 runs of idle: failed: exit code 1: <boom>",)
+    assert page.facts[-1] == "2 runs, 2 failed"
+    (log_shown,) = (log for section in page.sections for log in section.logs)
     assert log_shown.title == "The end of the log of b, failed, round 2"
-    assert log_shown.text == "Traceback of 2\nValueError: <boom>"
     shown = html.render(page)
-    assert "<pre><bdi>Traceback of 2\nValueError: &lt;boom&gt;</bdi></pre>" in shown
+    assert '<pre tabindex="0"><bdi>Traceback of 2\nValueError: &lt;boom&gt;</bdi></pre>' in shown
     assert "no failure" not in shown
     assert "<boom>" not in shown
 
 
-def test_a_page_of_many_shows_no_logs_but_says_what_failed() -> None:
-    failing = kept("three", ("v1", "v2"), rise=0.0)
-    failing.scenes[0].record.add(outcome("v2", 6, "failed", message="why", log="log"))
-    all_kept = [*MANY, replace(failing, scenes=[Scene.of(failing.scenes[0].record)])]
-    page = compose(all_kept, trends_of(all_kept))
-    part = page.sections[-1].parts[-1]
-    assert part.logs == ()
-    assert "v2: runs without a measurement: 1 × failed (why)." in part.sentences
-
-
-def test_what_differs_in_its_parameters_or_name_has_a_link_of_its_own() -> None:
-    page = compose([kept("one", ("v1", "v2"), ("a b", "a-b", "é", "how"))])
-    assert [section.id for section in page.sections] == [
-        "a-b", "a-b-2", "scenario", "how-2",
+def test_a_revision_alone_has_its_means_and_nothing_relative() -> None:
+    page = page_of(make_record({"a": [times(1, 1, 1)] * 3}))
+    assert [text_of(cell) for cell in page.tables[0].rows[0]] == [
+        "waiting", "2.00 s ±0 %", "1.00 s ±0 %", "1.00 s ±0 %",
     ]  # fmt: skip
+    assert dots(page.tables[0]) == []
 
 
-def test_every_chart_is_a_specification_that_compiles() -> None:
-    for page in (compose([ONE]), compose(MANY, trends_of(MANY))):
-        for chart in charts(page):
-            for choice in chart.choices or (None,):
-                spec = chart.filled(choice)
-                vl_convert.vegalite_to_vega({**spec, "data": {"values": list(chart.rows)}})
-                assert '"$' not in json.dumps(spec), "a placeholder is left"
+def test_a_page_of_many_has_their_history_and_says_what_failed() -> None:
+    failing = kept("three", ("v1", "v2"), rise=0.0)
+    failing.records[0].add(outcome("v2", 6, "failed", message="why", log="log"))
+    several = [kept("one", ("v1", "v2")), kept("two", ("v1", "v2", "v3")), failing]
+    page = compose_history(several, trends_of(several), 0, [])
+    assert page.failures == ("v2, 1 run of waiting: failed: why",)
+    assert page.tables[0].title == "v3, the newest, relative to v1"
+    history = page.sections[0]
+    assert history.title == "waiting, single: steady CPU"
+    assert [row[0] for row in texts(history.tables[0])] == ["v1", "v2", "v3"]
+    assert history.pictures[0].count("<circle") == 3
+
+
+@pytest.mark.parametrize("newest", [0, 2])
+def test_a_history_is_cut_to_the_newest_and_the_anchor(newest: int) -> None:
+    releases = [f"v{number}" for number in range(1, 7)]
+    several = [kept(one, ("v1", one), rise=0.0) for one in releases[1:]]
+    page = compose_history(several, trends_of(several), newest, [])
+    shown = [row[0] for row in texts(page.sections[0].tables[0])]
+    assert shown == (["v1", "v5", "v6"] if newest else releases)
+
+
+def test_eight_scenarios_of_thirty_rounds_are_at_most_half_a_megabyte() -> None:
+    one = kept("one", ("v1", "v2"), [f"scenario-{n}" for n in range(8)], rounds=30)
+    assert len(html.render(page_of(*one.records)).encode()) <= 500_000
 
 
 def test_fifty_revisions_in_eight_scenarios_are_at_most_3_megabytes() -> None:
@@ -81,37 +142,5 @@ def test_fifty_revisions_in_eight_scenarios_are_at_most_3_megabytes() -> None:
         kept(f"night {number}", ("v0.1", f"v0.{number}", f"v0.{number + 1}"), names)
         for number in range(2, 52)
     ]
-    page = compose(nights, trends_of(nights), newest=50)
-    assert len(page.matrices[0].rows) == 50
+    page = compose_history(nights, trends_of(nights), 50, [])
     assert len(html.render(page).encode()) <= 3_000_000
-
-
-def test_a_failing_baseline_is_named_above_all_cards() -> None:
-    record = make_record({"a": [], "b": [times(1, 1, 1)] * 2}, scenario="idle")
-    record.add(outcome("a", 1, "timed-out", message="after 60 s."))
-    one = ReadFolder(folder=Path("one"), context=record.context, scenes=[Scene.of(record)])
-    page = compose([one])
-    assert page.failures == ("a, 1 run of idle: timed-out: after 60 s",)
-    assert page.cards[0].level == "not measured"
-
-
-def test_better_here_and_worse_there_is_mixed_and_the_worst_lateness_is_named() -> None:
-    def runs(steady: float, late: float) -> list[dict[str, float]]:
-        wobbles = (0.99, 1.0, 1.01, 1.0, 0.995)
-        return [
-            {**times(5, 1, 1), "time_cpu_steady": steady * w, "item_latency_p99": late * w}
-            for w in wobbles
-        ]
-
-    records = [
-        make_record({"a": runs(1, 0.001), "b": runs(0.1, 0.002)}, scenario="idle"),
-        make_record({"a": runs(1, 0.001), "b": runs(3.0, 1.487)}, scenario="busy"),
-    ]
-    scenes = [Scene.of(record) for record in records]
-    one = ReadFolder(folder=Path("one"), context=records[0].context, scenes=scenes)
-    (card,) = compose([one]).cards
-    assert card.level == "mixed"
-    assert [headline.text for headline in card.headlines] == [
-        "3× more CPU while waiting", "10× less CPU while waiting",
-    ]  # fmt: skip
-    assert card.price == "lateness p99 0.999 ms → 1.49 s: later (busy, the worst)"

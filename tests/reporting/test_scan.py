@@ -5,11 +5,10 @@ from pathlib import Path
 
 from tests.analysis.scanned import VALUES, scan_records
 from tests.records import disturb
+from tests.reporting.made_up import page_of
 from waitbench.analysis.scan import Scanned, scans
 from waitbench.model.record import Record
-from waitbench.reporting import charts, html, scan
-from waitbench.reporting.page import ReadFolder, compose
-from waitbench.reporting.page_parts import Scene
+from waitbench.reporting import charts, scan
 
 COSTS = {
     "v1": lambda n: 0.02 + 0.0002 * n,
@@ -33,16 +32,14 @@ def test_json_has_every_point_and_line() -> None:
 
 
 def test_a_page_begins_with_the_curve_and_keeps_every_value() -> None:
-    records = scan_records(COSTS)
-    scenes = [Scene.of(record, scenarios=len(records)) for record in records]
-    folder = ReadFolder(folder=Path("one"), context=records[0].context, scenes=scenes)
-    page = compose([folder])
-    curve, *values = page.sections
-    assert (curve.title, len(values)) == ("idle by partitions", len(VALUES))
-    (drawn,) = curve.parts[0].charts
-    assert {row["value"] for row in drawn.rows} == set(VALUES)
-    assert len({section.id for section in page.sections}) == len(page.sections)
-    assert "idle by partitions" in html.render(page)
+    page = page_of(*scan_records(COSTS))
+    curve, *others = page.sections
+    assert curve.title == "idle by partitions · 5 rounds"
+    assert len([one for one in others if one.title.startswith("idle@")]) == len(VALUES)
+    assert "currentColor" in curve.pictures[0]
+    assert [table.title for table in curve.tables] == [
+        one.title for one in scan.tables([scanned()])
+    ]
 
 
 def test_a_chart_of_a_scan_is_written_instead_of_one_for_each_value(tmp_path: Path) -> None:

@@ -28,13 +28,6 @@ def noncentral_t_above(value: float, freedom: int, noncentrality: float) -> floa
     return 1 - float(special.nctdtr(freedom, noncentrality, value))
 
 
-def fair_coin_at_most(heads: int, throws: int) -> float:
-    """The chance of at most so many heads: the binomial distribution function at one half."""
-    from scipy import special
-
-    return float(special.bdtr(heads, throws, 0.5))
-
-
 def rate_interval(hits: int, trials: int, confidence: float) -> tuple[float, float]:
     """The exact interval of a rate that gave ``hits`` in ``trials``.
 

@@ -34,5 +34,6 @@ def plot(
             )
     output = make_console()
     contents = comparisons.read(folders.existing_folder(results))
-    for path in concluding.draw(contents.records, contents.folder, formats):
+    verdict = concluding.verdict_of(contents)
+    for path in concluding.draw(contents.records, contents.folder, formats, verdict):
         output.print(str(path), soft_wrap=True)

@@ -1,20 +1,17 @@
 """``report``: the tables of folders of results, or a page of them."""
 
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Optional
 
 import typer
 
 from waitbench.analysis import statistics
-from waitbench.analysis.gate import GateVerdict
 from waitbench.commands import options
 from waitbench.model.errors import UsageError
 from waitbench.pipeline import paging
-from waitbench.pipeline.concluding import Output, answer_of, say_answer
+from waitbench.pipeline.concluding import Output, answer_of, say_answer, verdict_of
 from waitbench.pipeline.explaining import kept_tables
-from waitbench.pipeline.gating import Gate
 from waitbench.reporting import costs
 from waitbench.reporting.comparison import print_comparison
 from waitbench.reporting.console import print_tables
@@ -56,7 +53,7 @@ def report(
         typer.Option(
             metavar="FILE",
             help="Write a page instead, one file to be looked at in a browser.\n\n"
-            "It has verdicts, every run, and the history of several comparisons.",
+            "It has the verdict, every run, and the history of several comparisons.",
         ),
     ] = None,
     newest: Annotated[
@@ -94,17 +91,8 @@ def _print(contents: Contents, output: Output) -> list[str]:
         shown = kept_tables(contents.folder, comparison.scenario)
         print_tables(shown, output.answers)
         only_here += shown
-    verdict = _verdict(contents)
+    verdict = verdict_of(contents)
     say_answer(compared, verdict, contents.records, contents.folder, output)
     of_costs = costs.tables(compared, contents.records, output.units)
     answer = [render_answer(answer_of(compared, verdict, contents.records))] if compared else []
     return [*answer, *map(render_table, (*only_here, *of_costs))]
-
-
-def _verdict(contents: Contents) -> GateVerdict | None:
-    """What its gate says; ``None`` without a gate, of a share, and of another version's."""
-    with suppress(UsageError):
-        gate = Gate.read_settings(contents.comparison.settings, contents.records)
-        if gate.is_on and contents.comparison.share is None:
-            return gate.conclude(contents.records)
-    return None

@@ -17,7 +17,7 @@ from waitbench.analysis.bisection import Searched
 from waitbench.analysis.gate import GateVerdict
 from waitbench.analysis.scan import scans
 from waitbench.analysis.statistics import Comparison
-from waitbench.model.errors import ExitCode, HarnessError
+from waitbench.model.errors import ExitCode, HarnessError, UsageError
 from waitbench.model.record import Record
 from waitbench.model.share import Share
 from waitbench.pipeline.gating import Gate
@@ -35,6 +35,7 @@ from waitbench.reporting.gate_formats import plain as plain_verdict
 from waitbench.reporting.markdown import render_table
 from waitbench.reporting.shortening import Names, named_verdict, short_names
 from waitbench.store import formats, why
+from waitbench.store.comparisons import Contents
 from waitbench.system import files
 from waitbench.system.installation import called
 
@@ -105,8 +106,9 @@ class Concluding:
 
         Returns the exit code.
         """
-        drawn = draw(records, folder, ("png",)) if self.plot else []
-        code = self._judge(records, folder, drawn)
+        verdict = self._verdict(records)
+        drawn = draw(records, folder, ("png",), verdict) if self.plot else []
+        code = self._judge(records, folder, verdict, drawn)
         if not self.share.is_whole:
             self._say_what_is_left(folder)
         return code
@@ -121,8 +123,13 @@ class Concluding:
         shown = answer_of(compared, self._verdict(records), records)
         print_answer(replace(shown, title=f"{shown.title}, so far"), console)
 
-    def _judge(self, records: Sequence[Record], folder: Path, drawn: Sequence[Path]) -> ExitCode:
-        verdict = self._verdict(records)
+    def _judge(
+        self,
+        records: Sequence[Record],
+        folder: Path,
+        verdict: GateVerdict | None,
+        drawn: Sequence[Path],
+    ) -> ExitCode:
         try:
             # First of all: whoever reads what is printed may have gone.
             if verdict is not None:
@@ -192,6 +199,15 @@ def _why(folder: Path, scenario: str) -> dict[str, Any]:
     """What an extra run has shown, if there was one."""
     found = why.of(folder, scenario)
     return {"why": reasons.plain(found)} if found else {}
+
+
+def verdict_of(contents: Contents) -> GateVerdict | None:
+    """What its gate says; ``None`` without a gate, of a share, and of another version's."""
+    with suppress(UsageError):
+        gate = Gate.read_settings(contents.comparison.settings, contents.records)
+        if gate.is_on and contents.comparison.share is None:
+            return gate.conclude(contents.records)
+    return None
 
 
 def answer_of(
@@ -313,16 +329,18 @@ def publish_markdown(
         raise HarnessError("\n".join(errors))
 
 
-def draw(records: Sequence[Record], folder: Path, formats: Sequence[str]) -> list[Path]:
+def draw(
+    records: Sequence[Record],
+    folder: Path,
+    formats: Sequence[str],
+    verdict: GateVerdict | None = None,
+) -> list[Path]:
     """Writes every chart there is data for into the folder. Returns the files."""
     # Here, not above: matplotlib takes a second to import, which no error message should wait for.
     from waitbench.reporting import charts
 
     compared = [one for one in statistics.compare_all(records) if one.scan is None]
-    revisions = records[0].context.revisions if records else ()
-    engines = {one.label: one.engine or "" for one in revisions}
-    scanned = scans(records)
-    return charts.draw_all(compared, folder, formats, scanned, engines)
+    return charts.draw_all(compared, folder, formats, scans(records), verdict)
 
 
 def draw_search(searched: Searched, folder: Path, name: str) -> list[str]:

@@ -5,78 +5,74 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from waitbench.analysis import history
+from waitbench.analysis import history, statistics
 from waitbench.analysis.sessions import Session
 from waitbench.model.errors import UsageError
 from waitbench.model.metrics import BY_NAME
 from waitbench.pipeline import stored_sessions
+from waitbench.pipeline.concluding import answer_of, verdict_of
 from waitbench.reporting import html
 from waitbench.reporting.costs import AS_IT_IS, Units
+from waitbench.reporting.document import Page
 from waitbench.reporting.formats import format_count
-from waitbench.reporting.page import COSTS, ReadFolder, Trends, compose
-from waitbench.reporting.page_parts import Scene
-from waitbench.store import comparisons, formats, why
-from waitbench.store.comparisons import MEASURE_FIRST
+from waitbench.reporting.page import COSTS, Shown, Trends, compose, compose_history
+from waitbench.store import comparisons, why
+from waitbench.store.comparisons import MEASURE_FIRST, Contents
 from waitbench.system import files
 
 
 def write(path: Path, roots: Sequence[Path], newest: int, units: Units = AS_IT_IS) -> None:
     """Writes the page of all comparisons in these folders and below them.
 
-    Of many, those that hold one of the ``newest`` revisions; 0 for all. Raises ``UsageError`` where
-    there is none, and ``HarnessError`` when the disk refuses.
+    Of many, the history of the ``newest`` revisions; 0 for all. Raises ``UsageError`` where there
+    is none, and ``HarnessError`` when the disk refuses.
     """
     files.require_writable(path)
     folders = stored_sessions.folders_in(roots)
-    lead: list[str] = []
-    if len(folders) == 1:
-        kept = _read(folders)
-        trends = None
+    contents = [comparisons.resume(folder) for folder in folders] if len(folders) == 1 else []
+    if len(folders) > 1:
+        page = _of_many(roots, folders, newest)
+    elif contents and contents[0] is not None and contents[0].records:
+        page = page_of(contents[0], units)
     else:
-        told = _told(roots)
-        chosen = _newest(folders, told, newest)
-        kept = _read(chosen)
-        trends = _trends(told)
-        lead = _not_shown(len(folders), len(chosen), len(kept), newest)
-    if not kept:
+        page = None
+    if page is None:
         named = ", ".join(map(str, roots))
         raise UsageError(f"There is no comparison in {named}. {MEASURE_FIRST}")
-    files.write_text(path, html.render(compose(kept, trends, newest, units, lead)))
+    files.write_text(path, html.render(page))
 
 
-def _kept(folder: Path) -> ReadFolder | None:
-    contents = comparisons.resume(folder)
-    if contents is None or not contents.records:
-        return None
-    scenes = []
-    for record in contents.records:
-        scenes.append(
-            Scene.of(
-                record,
-                why.of(folder, record.scenario),
-                scenarios=len(contents.records),
-            )
-        )
-    verdict = formats.read(folder, "verdict", dict[str, Any]) or {}
-    headline = verdict.get("headline")
-    return ReadFolder(
-        folder=folder,
-        context=contents.comparison,
-        scenes=scenes,
-        headline=(headline, str(verdict.get("outcome"))) if isinstance(headline, str) else None,
+def page_of(contents: Contents, units: Units = AS_IT_IS) -> Page:
+    """The page of one comparison."""
+    compared = statistics.compare_all(contents.records)
+    verdict = verdict_of(contents)
+    shown = Shown(
+        contents=contents,
+        comparisons=compared,
+        answer=answer_of(compared, verdict, contents.records),
+        verdict=verdict,
+        reasons={one.scenario: why.of(contents.folder, one.scenario) for one in contents.records},
     )
+    return compose(shown, units)
 
 
-def _read(folders: Sequence[Path]) -> list[ReadFolder]:
-    """What they hold; of many, those that cannot be read are left out, as history says of each."""
-    found = []
-    for folder in folders:
-        try:
-            found.append(_kept(folder))
-        except UsageError:
-            if len(folders) == 1:
-                raise
-    return [one for one in found if one is not None]
+def _of_many(roots: Sequence[Path], folders: Sequence[Path], newest: int) -> Page | None:
+    told = _told(roots)
+    chosen = _newest(folders, told, newest)
+    found = [contents for folder in chosen if (contents := _read(folder)) is not None]
+    if not found:
+        return None
+    lead = _not_shown(len(folders), len(chosen), len(found), newest)
+    return compose_history(found, _trends(told), newest, lead)
+
+
+def _read(folder: Path) -> Contents | None:
+    """A comparison; ``None`` where it cannot be read, as history says of each."""
+    try:
+        contents = comparisons.resume(folder)
+    except UsageError:
+        return None
+    return contents if contents is not None and contents.records else None
 
 
 def _not_shown(found: int, chosen: int, read: int, newest: int) -> list[str]:
@@ -88,8 +84,8 @@ def _not_shown(found: int, chosen: int, read: int, newest: int) -> list[str]:
             "revisions. The history is of all; --newest 0 shows all."
         )
     if read < chosen:
-        comparisons = format_count(chosen - read, "comparison", "comparisons")
-        said.append(f"{comparisons} cannot be read: see what the command printed.")
+        unread = format_count(chosen - read, "comparison", "comparisons")
+        said.append(f"{unread} cannot be read: see what the command printed.")
     return said
 
 

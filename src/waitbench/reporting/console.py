@@ -17,6 +17,7 @@ from waitbench.reporting.document import (
     Change,
     Command,
     Document,
+    Dot,
     Headline,
     Quote,
     Ratio,
@@ -335,7 +336,7 @@ def _text(cell: Cell) -> Text:
         return Text(cell.text, style=STYLES[cell.estimate.verdict])
     if isinstance(cell, Value):
         return _value(cell)
-    if isinstance(cell, Change):
+    if isinstance(cell, Change | Dot):
         return Text(cell.text)
     return Text(cell.text if cell.short is None else cell.short, style=cell.style)
 

@@ -1,11 +1,11 @@
 """What reports and pages say, as data. Builders make it of answers, renderers show it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from waitbench.analysis.statistics import Estimate
 from waitbench.model.metrics import Metric
+from waitbench.reporting.drawing import Axis
 from waitbench.reporting.formats import NOTHING, format_estimate, format_said, format_value
 
 _LONG = 10
@@ -25,6 +25,8 @@ class Word:
     """Whether Markdown emphasizes it."""
     sort: float | None = None
     """What a column of a page is sorted by; ``None`` sorts by the text."""
+    colour: str = ""
+    """Of the revision that it names, on a page."""
 
 
 @dataclass(frozen=True)
@@ -78,12 +80,21 @@ class Change:
         return " → ".join(self.sides)
 
 
-Cell = str | Word | Ratio | Value | Change
+@dataclass(frozen=True)
+class Dot:
+    """A cell of a page with a ratio as a dot and its interval, on the axis of its column."""
+
+    ratio: Estimate
+    band: tuple[float, float]
+    """The ratios that a margin allows."""
+    colour: str = ""
+    """Of the revision; empty is that of text."""
+    is_open: bool = False
+    """Whether nothing certain is known: the dot is hollow."""
+    text: str = ""
 
 
-def ratio_cell(ratio: Estimate | None, note: str = "") -> Cell:
-    """A ratio, or that there is none."""
-    return NOTHING if ratio is None else Ratio(ratio, note)
+Cell = str | Word | Ratio | Value | Change | Dot
 
 
 def text_of(cell: Cell) -> str:
@@ -100,10 +111,8 @@ class Heading:
     """What stands on a console instead."""
     is_left: bool = True
     """Whether the column is aligned to the left."""
-    more: str = ""
-    """What stands smaller below it on a page."""
-    target: str | None = None
-    """The section of a page that it leads to, if any."""
+    axis: Axis | None = None
+    """Of a column of dots, on a page."""
 
 
 @dataclass(frozen=True)
@@ -175,45 +184,6 @@ class Document:
     """What the figures mean, for who does not know the program."""
 
 
-@dataclass(frozen=True)
-class CardLine:
-    """One of the figures on a card."""
-
-    name: str
-    text: str
-    interval: str = ""
-    ratio: Estimate | None = None
-    """What it is coloured by."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Card:
-    """The answer to whether something is better, for who reads no more."""
-
-    title: str
-    level: str
-    """How it stands, in a word."""
-    headlines: tuple["Headline", ...]
-    """How much, and how sure."""
-    price: str = ""
-    """What it costs in lateness."""
-    lines: tuple[CardLine, ...] = ()
-    lines_title: str = ""
-    failures: tuple[str, ...] = ()
-    """What failed, with its last words."""
-    cautions: tuple[str, ...] = ()
-    """What the figures must not be read without."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Choice:
-    """One of the things that a chart can show."""
-
-    title: str
-    fills: Mapping[str, Any]
-    """What stands in the specification for each placeholder, such as ``$title``."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class Headline:
     """The answer in one line, for people."""
@@ -244,29 +214,6 @@ class Answer:
     """What to be wary of, and what to do about it."""
     links: tuple[tuple[str, Command | str], ...] = ()
     """What is best done now, and where there is more: a word, and a command or a place."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Chart:
-    """A picture that a page draws when it is looked at."""
-
-    title: str
-    description: str
-    """What somebody is told who cannot see it."""
-    spec: Mapping[str, Any]
-    """A Vega-Lite specification without data; strings that begin with ``$`` are placeholders."""
-    rows: Sequence[Mapping[str, Any]]
-    """The data: flat objects, all with the same keys."""
-    choices: tuple[Choice, ...] = ()
-    """What it can show, where that is chosen; the first until then."""
-    wide: bool = False
-    """Whether a narrow screen should scroll it rather than squeeze it."""
-
-    def filled(self, choice: Choice | None = None) -> Any:
-        """The specification of a choice, or of the first, without placeholders."""
-        if choice is None and self.choices:
-            choice = self.choices[0]
-        return _filled(self.spec, choice.fills if choice else {})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -302,37 +249,21 @@ class Log:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Part:
-    """What a page folds up under one heading, such as one comparison in one scenario."""
-
-    title: str
-    sentences: tuple[str, ...] = ()
-    logs: tuple[Log, ...] = ()
-    tables: tuple[Table, ...] = ()
-    charts: tuple[Chart, ...] = ()
-    flames: tuple[Flame, ...] = ()
-
-
-@dataclass(frozen=True, kw_only=True)
 class Section:
-    """All that is known of one scenario as it was measured."""
+    """What a page folds up: a scenario, a history, how something was measured."""
 
-    id: str
-    """What a link to it ends in."""
     title: str
-    parts: tuple[Part, ...]
     brief: str = ""
     """What it comes to, in a line."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Source:
-    """How one comparison was measured, and how to measure it again."""
-
-    title: str
-    facts: tuple[tuple[str, str], ...]
-    revisions: Table
-    command: str
+    command: str = ""
+    """How to measure it again."""
+    pictures: tuple[str, ...] = ()
+    """SVG that this package has drawn."""
+    tables: tuple[Table, ...] = ()
+    sentences: tuple[str, ...] = ()
+    logs: tuple[Log, ...] = ()
+    flames: tuple[Flame, ...] = ()
+    facts: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -342,24 +273,10 @@ class Page:
     title: str
     facts: tuple[str, ...]
     """What was measured, and when."""
-    lead: tuple[str, ...]
-    """What must be known of it before all else, such as what is not shown."""
-    failures: tuple[str, ...]
-    """What failed and belongs to no card."""
-    cards: tuple[Card, ...]
+    headlines: tuple[Headline, ...]
     """What somebody reads who reads no more."""
-    verdicts: tuple[tuple[str, str], ...]
-    """The headline of each gate, and its outcome."""
-    matrices: tuple[Table, ...]
-    """Revisions by scenarios, one for each cost."""
+    failures: tuple[str, ...]
+    cautions: tuple[str, ...]
+    """What the figures must not be read without."""
+    tables: tuple[Table, ...]
     sections: tuple[Section, ...]
-    sources: tuple[Source, ...]
-
-
-def _filled(value: Any, fills: Mapping[str, Any]) -> Any:
-    """Plain data with something for each placeholder."""
-    if isinstance(value, str):
-        return fills.get(value, value)
-    if isinstance(value, Mapping):
-        return {name: _filled(one, fills) for name, one in value.items()}
-    return [_filled(one, fills) for one in value] if isinstance(value, list) else value

@@ -1,64 +1,48 @@
-"""What charts of either kind, files and those of a page, share."""
+"""What all pictures share, those of a page and files: the axis of ratios and the colours."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from statistics import quantiles
 
-COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#999999", "#F0E442")
-"""Of revisions: Okabe and Ito's palette, which colour-blind readers can tell apart.
+from waitbench.analysis.statistics import Estimate
+from waitbench.reporting.formats import format_digits
 
-See jfly.uni-koeln.de/color.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#999999")
+"""Of revisions: Okabe and Ito's palette for colour-blind readers, the darkest first.
+
+See jfly.uni-koeln.de/color. Their yellow cannot be seen on white.
 """
-_FAR_APART = 5
-"""From this factor on a scale is logarithmic, so that what is small can be told apart too."""
-_FENCE = 3.0
-"""What lies so many quartile distances beyond a quartile is an outlier: Tukey's "far out"."""
-_LEAST_DISTANCE = 0.2
-"""Of the quartiles, in doublings: equal values have no outliers a few per cent away."""
+_REACHES = (1.25, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0)
+
+
+def colours_of(labels: Sequence[str]) -> dict[str, str]:
+    """The colour of each revision of a comparison: it has the same wherever it is drawn."""
+    return {label: COLOURS[place % len(COLOURS)] for place, label in enumerate(labels)}
 
 
 @dataclass(frozen=True)
-class Look:
-    """How a revision is drawn."""
+class Axis:
+    """A logarithmic axis of ratios, from ``1 / reach`` to ``reach``."""
 
-    colour: str
-    turn: int
-    """How many before it have this colour: each has a marker of its own."""
+    reach: float
 
+    @classmethod
+    def over(cls, ratios: Iterable[Estimate], beyond: float = 0.0) -> "Axis":
+        """The shortest that holds these with their intervals, but for a share of them."""
+        logs = sorted(
+            max(abs(math.log(end)) for end in (one.value, one.low, one.high) if end)
+            for one in ratios
+            if not one.is_bound
+        )
+        most = math.exp(logs[math.ceil(len(logs) * (1 - beyond)) - 1]) if logs else 1.0
+        return cls(next((reach for reach in _REACHES if reach >= most), _REACHES[-1]))
 
-def looks(labels: Sequence[str], engines: Mapping[str, str] | None = None) -> dict[str, Look]:
-    """The look of each revision, in order.
+    def place(self, ratio: float) -> float:
+        """Where a ratio lies: 0 to 1 within the axis, less or more beyond its ends."""
+        return 0.5 + math.log(max(ratio, 1e-9)) / math.log(self.reach) / 2
 
-    One colour an engine, where there are several by label; else one colour a revision, and from the
-    ninth on the same colours again.
-    """
-    of = {label: (engines or {}).get(label, "") for label in labels}
-    groups = list(dict.fromkeys(of.values()))
-    found: dict[str, Look] = {}
-    for number, label in enumerate(labels):
-        if len(groups) > 1:
-            place = groups.index(of[label])
-            turn = sum(of[other] == of[label] for other in labels[:number])
-        else:
-            place, turn = number, number // len(COLOURS)
-        found[label] = Look(COLOURS[place % len(COLOURS)], turn)
-    return found
-
-
-def are_far_apart(values: Sequence[float]) -> bool:
-    """Whether only a logarithmic scale tells all of them apart."""
-    return bool(values) and min(values) > 0 and max(values) / min(values) > _FAR_APART
-
-
-def fences(ratios: Sequence[float]) -> tuple[float, float]:
-    """The ends between which ratios are no outliers, by J. Tukey, "Exploratory Data Analysis".
-
-    On their logarithms, so that half and twice are as far from 1.
-    """
-    logs = [math.log2(ratio) for ratio in ratios if ratio > 0]
-    if len(logs) < 2:
-        return 0.0, math.inf
-    low, _, high = quantiles(logs, n=4, method="inclusive")
-    reach = _FENCE * max(high - low, _LEAST_DISTANCE)
-    return 2 ** (low - reach), 2 ** (high + reach)
+    @property
+    def ticks(self) -> tuple[tuple[float, str], ...]:
+        """The ratios that are written at it."""
+        text = format_digits(self.reach, 3)
+        return (1 / self.reach, f"÷{text}"), (1.0, "1"), (self.reach, f"×{text}")

@@ -5,7 +5,7 @@ Nothing else writes a figure: it reads alike wherever it stands.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from waitbench.analysis.statistics import Estimate
 from waitbench.model.metrics import Metric
@@ -49,13 +49,6 @@ def format_digits(value: float, digits: int, *, zeros: bool = False) -> str:
     return text if zeros or "." not in text else text.rstrip("0").rstrip(".")
 
 
-def rounded(value: float) -> float:
-    """Four digits of a chart's data: more is noise, and would be most of the page."""
-    if value == 0 or not math.isfinite(value):
-        return 0.0
-    return float(f"{value:.4g}")
-
-
 def format_number(value: float) -> str:
     """Three digits, or all before the point."""
     return format_digits(value, _DIGITS)
@@ -83,6 +76,16 @@ def format_bytes(value: float) -> str:
     found = ((size, unit) for size, unit in _SIZES if abs(value) >= size)
     size, unit = next(found, (1, "B"))
     return f"{format_digits(value / size, _DIGITS, zeros=unit != 'B')} {unit}"
+
+
+def unit_for(values: Sequence[float], metric: Metric) -> tuple[str, float]:
+    """The unit in which a column of such values is read, and how many of it are one of theirs."""
+    most = max(map(abs, values), default=0.0)
+    if metric.unit == "second":
+        return next((unit, scale) for least, unit, scale in _TIMES if most >= least)
+    if metric.unit == "byte":
+        return next(((unit, 1 / size) for size, unit in _SIZES if most >= size), ("B", 1.0))
+    return "", 1.0
 
 
 def format_said(value: float, metric: Metric) -> str:

@@ -12,7 +12,7 @@ from waitbench.analysis.statistics import Estimate
 from waitbench.model.metrics import Metric
 from waitbench.model.record import Series
 from waitbench.reporting.document import Table
-from waitbench.reporting.formats import format_factor, format_ratio
+from waitbench.reporting.formats import format_factor
 
 _HEADER = ("revision", "date", "ratio", "95 % CI", "sessions", "change")
 _COLUMNS = (
@@ -231,11 +231,3 @@ def _plain_step(step: ChangePoint) -> dict[str, Any]:
 
 def _plain_ratio(ratio: Estimate) -> dict[str, float | None]:
     return {"ratio": ratio.value, "low": ratio.low, "high": ratio.high}
-
-
-def step_text(step: ChangePoint | None) -> str:
-    """A step's ratio, and whether it is certain; empty where there is none."""
-    if step is None:
-        return ""
-    provisional = " provisional" if step.is_provisional else ""
-    return f"{format_ratio(step.ratio)}{provisional}"

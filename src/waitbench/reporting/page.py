@@ -1,354 +1,491 @@
-"""Comparisons, and what they tell together -> everything that a page shows."""
+"""One comparison, or the history of many -> everything that a page shows."""
 
-import re
+import shlex
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-from waitbench.analysis.history import Trend
+from waitbench.analysis.gate import GateVerdict
+from waitbench.analysis.history import ChangePoint, Trend
 from waitbench.analysis.scan import scans
-from waitbench.analysis.sessions import series_of
 from waitbench.analysis.statistics import Comparison
-from waitbench.analysis.verdicts import Verdict
 from waitbench.model.metrics import BY_NAME, Metric
-from waitbench.model.record import Context, Series
-from waitbench.reporting import cards, scan
-from waitbench.reporting.costs import AS_IT_IS, Units
+from waitbench.model.record import Record, RevisionRecord
+from waitbench.model.run import HARMLESS, Measurement
+from waitbench.model.why import Why
+from waitbench.reporting import comparison, forest, gate, idle, machines, scan, svg, why
+from waitbench.reporting.answer import MARKS
+from waitbench.reporting.costs import Units
 from waitbench.reporting.document import (
-    Card,
+    Answer,
     Cell,
     Heading,
+    Headline,
+    Log,
     Page,
-    Part,
-    Ratio,
     Section,
     Table,
     Word,
-    ratio_cell,
 )
-from waitbench.reporting.formats import NOTHING, format_count
-from waitbench.reporting.history import sentence, titled, titles
-from waitbench.reporting.page_parts import Scene, along_history, moment, sitting, source
-from waitbench.reporting.summary import DISTURBED_MARK, DISTURBED_NOTE, TOTAL_MARK, TOTAL_NOTE
+from waitbench.reporting.drawing import Axis, colours_of
+from waitbench.reporting.forest import ForestRow
+from waitbench.reporting.formats import (
+    NOTHING,
+    format_bytes,
+    format_change,
+    format_count,
+    format_digits,
+    format_range,
+    format_spread,
+    format_value,
+    unit_for,
+)
+from waitbench.reporting.history import newest_of, titled
+from waitbench.reporting.shortening import named, named_verdict, short_names
+from waitbench.reporting.summary import TITLES
+from waitbench.store.comparisons import Contents
+from waitbench.system.installation import as_called
+
+COSTS = ("steady", "cpu", "system", "real")
+"""What a page of many comparisons has the history of."""
+_REVISIONS = (
+    "revision", "asked for", "origin", "version", "commit", "Python", "compiler", "package",
+)  # fmt: skip
+_SHOWN_DIGITS = 12
+_DIGITS = 3
+"""Of a figure of one run."""
+_NAMED = 3
+"""So many candidates say in a heading what a scenario comes to."""
+_MOST_FAILURES = 4
+"""So many stand above all else on a page of many comparisons."""
+_GATE = {"change": "change", "interval": "certainly", "allowed": "allowed"}
+_GATE_NOTE = (
+    "“Certainly” holds over all looks. The axis shades what is allowed; a hollow dot is open, an "
+    "arrow is beyond the axis."
+)
+_HISTORY = {"change": "change", "interval": "95 %", "sessions": "sessions"}
+_NOTE = "Intervals are of 95 %. The axis shades 5 %; a hollow dot is inconclusive."
 
 Trends = Mapping[str, Sequence[Trend]]
 """By the metric's name."""
 
-COSTS = ("steady", "cpu", "system", "real")
-"""What there is a matrix of, the one that is looked at first before the others."""
-CHANCE_MARK = "?"
-CHANCE_NOTE = (
-    "? beside an interval on one side of no change: among so many figures, one may lie there by "
-    "chance. More rounds decide."
-)
-_NOTES = {TOTAL_MARK: TOTAL_NOTE, DISTURBED_MARK: DISTURBED_NOTE, CHANCE_MARK: CHANCE_NOTE}
-
-_NAMED = 3
-"""So many candidates are named in the title."""
-_MOST_FAILURES = 4
-"""So many are shown above all else."""
-_STEPS = "steps"
-_OWN_IDS = {
-    _STEPS, "clear", "cost", "drawings", "how", "how-heading", "library", "nothing",
-    "revisions", "said", "scenarios", "summary", "theme",
-}  # fmt: skip
-"""What the page itself calls its parts: a scenario may have any name."""
-
 
 @dataclass(frozen=True, kw_only=True)
-class ReadFolder:
-    """What a folder of results holds, read."""
+class Shown:
+    """A folder of results, and what analysis says of it."""
 
-    folder: Path
-    context: Context
-    scenes: Sequence[Scene]
-    headline: tuple[str, str] | None = None
-    """What its gate said, and its outcome."""
+    contents: Contents
+    comparisons: Sequence[Comparison]
+    answer: Answer
+    verdict: GateVerdict | None = None
+    reasons: Mapping[str, Sequence[Why]]
+    """Who wakes up, by scenario."""
 
 
-def compose(
-    kept: Sequence[ReadFolder],
-    trends: Trends | None = None,
-    newest: int = 0,
-    units: Units = AS_IT_IS,
-    lead: Sequence[str] = (),
-) -> Page:
-    """A page of one comparison; or, with ``trends``, of several and what they tell together.
-
-    ``newest``: only so many revisions are shown of trends; 0 for all. ``lead``: what must be known
-    of the page before all else, such as what is not on it.
-    """
-    # Comparisons of a series may all be older than the newest revisions.
-    called = titles(
-        (
-            *(series_of(scene.record) for one in kept for scene in one.scenes),
-            *(one.series for found in (trends or {}).values() for one in found),
-        )
-    )
-    ids = _ids(called)
-    curves = _curves(kept) if trends is None else []
-    sections = [
-        *curves,
-        *(
-            _section(series, title, ids[series], kept, trends, newest, units)
-            for series, title in called.items()
-        ),
-    ]
-    steps = _steps(trends)
-    if steps is not None:
-        sections.insert(0, steps)
+def compose(shown: Shown, units: Units) -> Page:
+    """A page of one comparison: the gate's table, or what each scenario costs; all else folded."""
+    labels = shown.contents.comparison.labels
+    names = short_names(labels)
+    compared = [named(one, names) for one in shown.comparisons]
+    colours = {names.of(label): colour for label, colour in colours_of(labels).items()}
+    tables, more = [_costs(compared)], []
+    if shown.verdict is not None:
+        tables, folded = _gate(named_verdict(shown.verdict, names), colours)
+        more = [*folded, Section(title="What each scenario costs", tables=(_costs(compared),))]
+    of_idle = idle.tables(compared, units.price)
+    if of_idle:
+        more.append(Section(title="In plain units", tables=tuple(of_idle)))
+    scanned = scans(shown.contents.records)
     return Page(
-        title=_title(kept, trends),
-        facts=tuple(_facts(kept, trends)),
-        lead=(*lead, *_warnings(kept, trends)),
-        failures=_failures(kept, trends),
-        cards=_cards(kept, trends),
-        verdicts=tuple(one.headline for one in kept if one.headline is not None),
-        matrices=_matrices(kept, trends, ids, called, newest),
-        sections=tuple(sections),
-        sources=tuple(
-            source(one.folder, one.context, [scene.record for scene in one.scenes]) for one in kept
+        title=shown.answer.title,
+        facts=tuple(_facts(shown)),
+        headlines=shown.answer.headlines,
+        failures=tuple(one.text for one in shown.answer.warnings if one.style == "red"),
+        cautions=tuple(
+            [one.text for one in shown.answer.warnings if one.style != "red"] + list(names.remarks)
+        ),
+        tables=tuple(tables),
+        sections=(
+            *(
+                Section(
+                    title=scan.title(one),
+                    pictures=svg.of_scan(one),
+                    tables=tuple(scan.tables([one])),
+                )
+                for one in scanned
+            ),
+            *more,
+            *(
+                _scenario(of, record, shown.reasons.get(of.scenario, ()))
+                for of, record in zip(compared, shown.contents.records, strict=True)
+            ),
+            _source(shown.contents),
         ),
     )
 
 
-def _title(kept: Sequence[ReadFolder], trends: Trends | None) -> str:
-    if trends is not None:
-        comparisons = format_count(len(kept), "comparison", "comparisons")
-        return f"What workers cost while they wait: {comparisons}"
-    first, *others = kept[0].context.labels
-    if not others:
-        return first
-    who = ", ".join(others) if len(others) <= _NAMED else f"{len(others)} revisions"
-    return f"{who} against {first}"
-
-
-def _facts(kept: Sequence[ReadFolder], trends: Trends | None) -> Iterator[str]:
+def _facts(shown: Shown) -> Iterator[str]:
     """What was measured, when, and how many runs of it failed."""
-    records = [scene.record for one in kept for scene in one.scenes]
-    scenarios = len({record.scenario for record in records})
-    yield format_count(scenarios, "scenario", "scenarios")
-    if trends is None:
-        yield kept[0].context.topology
-        counts = sorted({scene.comparison.rounds for scene in kept[0].scenes})
-        rounds = format_count(counts[-1], "round", "rounds")
-        yield rounds if len(counts) == 1 else f"{counts[0]} to {rounds}"
-    begun = sorted(moment(one.context.started_at) for one in kept)
-    yield begun[0] if begun[0] == begun[-1] else f"{begun[0]} to {begun[-1]}"
+    records = shown.contents.records
+    yield shown.answer.basis
+    yield format_count(len(records), "scenario", "scenarios")
+    yield moment(shown.contents.comparison.started_at)
     failed = sum(len(record.failures) for record in records)
     runs = format_count(sum(len(record.measurements) for record in records), "run", "runs")
-    yield (
-        f"{runs}, {failed or 'none'} failed"
-        if not failed
-        else f"{runs} with figures, {failed} failed"
+    yield f"{runs}, {failed or 'none'} failed"
+
+
+def _gate(verdict: GateVerdict, colours: Mapping[str, str]) -> tuple[list[Table], list[Section]]:
+    """What decides, and folded up what holds; of a pass, what is nearest to its limit."""
+    rows = forest.of_verdict(verdict, colours)
+    axis = forest.gate_axis(rows)
+    decisive = [row for row in rows if row.mark != "✓"]
+    holding = [row for row in rows if row.mark == "✓"]
+    if not decisive:
+        decisive = sorted(holding, key=_headroom)[:1]
+        holding = [row for row in holding if row not in decisive]
+    # The table has the failures already.
+    said = (*gate.remarks(verdict)[len(verdict.failures) :], _GATE_NOTE)
+    first = _forest("What the gate asked", decisive, axis, _GATE, said)
+    if not holding:
+        return [first], []
+    title = format_count(len(holding), "more question holds", "more questions hold")
+    return [first], [Section(title=title, tables=(_forest(title, holding, axis, _GATE),))]
+
+
+def _headroom(row: ForestRow) -> float:
+    """How far below its limit the upper bound lies, as a factor."""
+    if row.dot is None or row.dot.ratio.high is None:
+        return 1e9
+    return row.dot.band[1] / row.dot.ratio.high
+
+
+def _costs(compared: Sequence[Comparison]) -> Table:
+    """What is judged in each scenario; of a revision that is compared with none, what it costs."""
+    of_scenarios = [one for one in compared if one.scan is None] or list(compared)
+    rows = forest.of_comparisons(of_scenarios)
+    return _relative(of_scenarios[0], rows) if rows else _alone(of_scenarios)
+
+
+def _relative(of: Comparison, rows: Sequence[ForestRow]) -> Table:
+    """Figures beside those of the baseline."""
+    baseline, *others = (row.label for row in of.rows)
+    # Beside several candidates there is no room for the baseline's figures.
+    values = {"after": "mean"} if others[1:] else {"before": baseline, "after": others[0]}
+    columns = {**values, "change": "change", "interval": "95 %"}
+    return _forest(f"Relative to {baseline}", rows, forest.axis_of(rows), columns, (_NOTE,))
+
+
+def _forest(
+    title: str,
+    rows: Sequence[ForestRow],
+    axis: Axis,
+    columns: Mapping[str, str],
+    said: Sequence[str] = (),
+) -> Table:
+    """A table with a dot and its interval in each row, and the fields that ``columns`` head.
+
+    Names that all rows share are no column.
+    """
+    names = [
+        name
+        for name in ("place", "cost", "label")
+        if name == "cost" or len({getattr(row, name) for row in rows}) > 1
+    ]
+    called = {"place": "scenario", "cost": "cost", "label": "revision"}
+    return Table(
+        title=title,
+        header=(
+            *(Heading(called[name]) for name in names),
+            *(Heading(text, is_left=False) for text in columns.values()),
+            Heading("ratio", axis=axis),
+        ),
+        rows=tuple(
+            (
+                *(_name(row, name, is_first=name == names[0]) for name in names),
+                *(_figure(row, column) for column in columns),
+                row.dot or "",
+            )
+            for row in rows
+        ),
+        notes=tuple(said),
     )
 
 
-def _warnings(kept: Sequence[ReadFolder], trends: Trends | None) -> Iterator[str]:
-    if trends is None:
-        if len(kept[0].context.labels) == 1:
-            yield "One revision: there is nothing to compare it with."
-        if kept[0].context.mixed_origins:
-            yield "Mixed origins: different compilers built these; a difference may be theirs."
+def _name(row: ForestRow, name: str, *, is_first: bool) -> Cell:
+    text = f"{row.mark} {getattr(row, name)}" if is_first else getattr(row, name)
+    return Word(text=text, colour=row.colour if name == "label" else "")
 
 
-def _failures(kept: Sequence[ReadFolder], trends: Trends | None) -> tuple[str, ...]:
-    """What failed of the baseline, which has no card; and of all that has a card of its history."""
-    found = []
-    for one in kept:
-        compared = [scene.comparison for scene in one.scenes]
-        labels = one.context.labels[:1] if trends is None else one.context.labels
-        found += [
-            f"{label}, {text}" for label in labels for text in cards.failures(compared, label)
-        ]
-    shown = list(dict.fromkeys(found))
-    more = [f"{len(shown) - _MOST_FAILURES} more below"] if len(shown) > _MOST_FAILURES else []
-    return (*shown[:_MOST_FAILURES], *more)
+def _figure(row: ForestRow, column: str) -> Cell:
+    text = str(getattr(row, column)) or NOTHING
+    if column == "change" and row.dot is not None:
+        return Word(text=text, sort=row.dot.ratio.value)
+    return text
 
 
-def _cards(kept: Sequence[ReadFolder], trends: Trends | None) -> tuple[Card, ...]:
-    if trends is None:
-        return cards.of_comparisons([scene.comparison for scene in kept[0].scenes])
-    name, found = next((one for one in trends.items() if one[1]), (COSTS[0], ()))
-    return cards.of_trends(found, BY_NAME[name], list(titled(found)))
+def _alone(compared: Sequence[Comparison]) -> Table:
+    """What a revision costs that is compared with none."""
+    names = [name for name in COSTS if comparison.known(compared[0], [name])]
+    return Table(
+        title="Means",
+        header=("scenario", *(BY_NAME[name].title for name in names)),
+        rows=tuple((of.scenario, *(_mean(of, BY_NAME[name]) for name in names)) for of in compared),
+    )
 
 
-def _steps(trends: Trends | None) -> Section | None:
-    """A sentence for each step of the cost that is looked at first."""
-    name, found = next((one for one in (trends or {}).items() if one[1]), ("", ()))
-    said = tuple(
-        f"{title}: {sentence(step, BY_NAME[name])}"
-        for title, one in titled(found).items()
+def _mean(of: Comparison, metric: Metric) -> Cell:
+    found = of.baseline.estimates.get(metric.name)
+    if found is None:
+        return NOTHING
+    spread = format_spread(found, lambda value: format_value(value, metric))
+    text = f"{format_value(found.value, metric)} {spread}".rstrip()
+    return Word(text=text, sort=found.value)
+
+
+def _scenario(of: Comparison, record: Record, reasons: Sequence[Why]) -> Section:
+    """Everything that is known of one scenario."""
+    rows = forest.of_scenario(of)
+    judged = forest.of_comparisons([of])
+    brief = ", ".join(f"{row.mark} {row.cost} {row.change}" for row in judged[:_NAMED])
+    return Section(
+        title=of.scenario,
+        brief=brief if len(judged) <= _NAMED else "",
+        sentences=tuple(comparison.oddities(of)),
+        logs=_logs(of),
+        tables=(
+            _relative(of, rows) if rows else _everything(of),
+            *why.tables(of.scenario, reasons),
+            _runs(record),
+        ),
+        flames=why.flames(reasons),
+    )
+
+
+def _everything(of: Comparison) -> Table:
+    """Every metric of a revision that is compared with none."""
+    shown = [metric for metric in of.metrics if metric.name in of.baseline.estimates]
+    rows = tuple((metric.title, _mean(of, metric)) for metric in shown)
+    return Table(title="Means", header=("metric", of.baseline.label), rows=rows)
+
+
+def _logs(of: Comparison) -> tuple[Log, ...]:
+    """The end of what was printed by the last failed run of each revision, for each reason."""
+    return tuple(
+        Log(title=f"The end of the log of {row.label}, {reason}, round {last.round}", text=last.log)
+        for row in of.rows
+        for reason, last in row.last_failures.items()
+        if last.log and reason not in HARMLESS
+    )
+
+
+def _runs(record: Record) -> Table:
+    """Every run, in the order in which they were made."""
+    runs = sorted(record.measurements, key=lambda run: (run.round, run.position))
+    known = {metric.name: metric for metric in record.metrics}
+    shown = [
+        known[name]
+        for name in (*forest.FIRST, *(metric.name for metric in record.metrics if metric.is_own))
+        if name in known and any(known[name].key in run.metrics for run in runs)
+    ]
+    units = {
+        metric.name: unit_for([run.metrics.get(metric.key, 0.0) for run in runs], metric)
+        for metric in shown
+    }
+    return Table(
+        title="Every run",
+        header=(
+            "round",
+            "revision",
+            *(", ".join(filter(None, (metric.title, units[metric.name][0]))) for metric in shown),
+            "marks",
+        ),
+        rows=tuple(
+            (
+                f"{run.round}",
+                run.label,
+                *(_of_run(run, metric, units[metric.name][1]) for metric in shown),
+                ", ".join(run.marks) or NOTHING,
+            )
+            for run in runs
+        ),
+        names=2,
+    )
+
+
+def _of_run(run: Measurement, metric: Metric, scale: float) -> str:
+    if metric.key not in run.metrics:
+        return NOTHING
+    return format_digits(run.metrics[metric.key] * scale, _DIGITS, zeros=True).replace(",", "")
+
+
+def compose_history(
+    several: Sequence[Contents], trends: Trends, newest: int, lead: Sequence[str]
+) -> Page:
+    """A page of many comparisons: the history of what they measured relative to one revision.
+
+    ``newest``: only so many revisions are shown of each; 0 for all. ``lead`` says what is not
+    shown.
+    """
+    found = [
+        (BY_NAME[name], title, one)
+        for name, own in trends.items()
+        for title, one in titled(own).items()
+    ]
+    rows = [forest.of_trend(one, title, metric) for metric, title, one in found]
+    records = [record for contents in several for record in contents.records]
+    begun = sorted(moment(contents.comparison.started_at) for contents in several)
+    failures = list(_failures(several))
+    tables = []
+    if rows:
+        labels = dict.fromkeys(row.label for row in rows)
+        title = f"{' or '.join(labels)}, the newest, relative to {found[0][2].anchor}"
+        tables.append(_forest(title, rows, forest.axis_of(rows), _HISTORY, (_NOTE,)))
+    steps = _steps(found)
+    return Page(
+        title="What workers cost while they wait: "
+        f"{format_count(len(several), 'comparison', 'comparisons')}",
+        facts=(
+            format_count(len({record.scenario for record in records}), "scenario", "scenarios"),
+            begun[0] if begun[0] == begun[-1] else f"{begun[0]} to {begun[-1]}",
+        ),
+        headlines=steps or (Headline(text="No change point is claimed.", style=""),),
+        failures=tuple(failures[:_MOST_FAILURES]),
+        cautions=tuple(lead),
+        tables=tuple(tables),
+        sections=(
+            *(_history(*each, newest) for each in found),
+            *([Section(title="What failed", sentences=tuple(failures))] if failures else []),
+            *map(_source, several),
+        ),
+    )
+
+
+def _steps(found: Sequence[tuple[Metric, str, Trend]]) -> tuple[Headline, ...]:
+    """A line for each change point of the cost that is looked at first."""
+    return tuple(
+        Headline(
+            text=f"{format_change(step.ratio)} {TITLES[metric.name]} from {step.after} on",
+            style="",
+            mark=MARKS[step.ratio.verdict],
+            aside=f"{title}, {format_range(step.ratio)}"
+            + (", provisional: only one session says so" if step.is_provisional else ""),
+        )
+        for metric, title, one in found
+        if metric == found[0][0]
         for step in one.change_points
     )
-    if not said:
-        return None
-    steps = format_count(len(said), "change point", "change points")
-    part = Part(title=f"{steps} of {BY_NAME[name].title}", sentences=said)
-    return Section(id=_STEPS, title="Change points", parts=(part,))
 
 
-def _matrices(
-    kept: Sequence[ReadFolder],
-    trends: Trends | None,
-    ids: Mapping[Series, str],
-    called: Mapping[Series, str],
-    newest: int,
-) -> tuple[Table, ...]:
-    if trends is None:
-        scenes = kept[0].scenes
-        anchors = {scene.record.scenario: ids[series_of(scene.record)] for scene in scenes}
-        return _of_comparisons([scene.comparison for scene in scenes], anchors)
-    headings = {
-        series: Heading(
-            series.scenario, more=title.removeprefix(f"{series.scenario}, "), target=ids[series]
-        )
-        for series, title in called.items()
-    }
-    return tuple(
-        _of_trends(found, BY_NAME[name], headings, newest)
-        for name, found in trends.items()
-        if found
-    )
+def _failures(several: Sequence[Contents]) -> Iterator[str]:
+    """What failed of each revision in each scenario, with the last words."""
+    for contents in several:
+        for record in contents.records:
+            counts = Counter((one.label, one.reason) for one in record.failures)
+            last = {(one.label, one.reason): one.message for one in record.failures}
+            for (label, reason), count in counts.items():
+                runs = format_count(count, "run", "runs")
+                said = f": {last[label, reason].rstrip('.')}" if last[label, reason] else ""
+                yield f"{label}, {runs} of {record.scenario}: {reason}{said}"
 
 
-def _of_comparisons(
-    comparisons: Sequence[Comparison], anchors: Mapping[str, str]
-) -> tuple[Table, ...]:
-    """Candidates by scenarios, relative to the baseline. ``anchors`` are sections by scenario.
-
-    The first is of what the verdicts are of, so that it agrees with them.
-    """
-    labels = dict.fromkeys(row.label for one in comparisons for row in one.rows[1:])
-    if not labels:
-        return ()
-    headings = [Heading(one.scenario, target=anchors[one.scenario]) for one in comparisons]
-    tables = []
-    for name in COSTS:
-        if not any(name in row.ratios for one in comparisons for row in one.rows):
-            continue
-        cells = {label: [_cell(one, label, name) for one in comparisons] for label in labels}
-        marks = "".join(
-            cell.note for row in cells.values() for cell in row if isinstance(cell, Ratio)
-        )
-        if any(_may_be_chance(cell) for row in cells.values() for cell in row):
-            marks += CHANCE_MARK
-        tables.append(_matrix(BY_NAME[name], comparisons[0].baseline.label, headings, cells, marks))
-    return tuple(tables)
-
-
-def _may_be_chance(cell: Cell) -> bool:
-    """Whether it looks more certain than it is."""
-    if not isinstance(cell, Ratio):
-        return False
-    ratio = cell.estimate
-    return ratio.verdict is Verdict.INCONCLUSIVE and ratio.excludes_one
-
-
-def _of_trends(
-    trends: Sequence[Trend], metric: Metric, called: Mapping[Series, Heading], newest: int
-) -> Table:
-    """Revisions by scenarios, relative to the anchor: the newest first."""
-    entries = {place.entry.name: place.entry for one in trends for place in one.places}
-    ratios = [{place.entry.name: place.ratio for place in one.places} for one in trends]
-    names = sorted(entries, key=lambda name: entries[name].order, reverse=True)
-    rows = {name: [ratio_cell(of.get(name)) for of in ratios] for name in names[: newest or None]}
-    return _matrix(metric, trends[0].anchor, [called[one.series] for one in trends], rows)
-
-
-def _cell(comparison: Comparison, label: str, cost: str) -> Cell:
-    row = next((one for one in comparison.rows if one.label == label), None)
-    if row is None:
-        return NOTHING
-    disturbed = DISTURBED_MARK if comparison.is_disturbed else ""
-    if cost == "steady" and row.judged_by != "steady":
-        return ratio_cell(row.judged, TOTAL_MARK + disturbed)
-    return ratio_cell(row.ratios.get(cost), disturbed)
-
-
-def _matrix(
-    metric: Metric,
-    anchor: str,
-    headings: Sequence[Heading],
-    rows: Mapping[str, Sequence[Cell]],
-    marks: str = "",
-) -> Table:
-    return Table(
-        title=f"{metric.heading}, relative to {anchor}",
-        header=(Heading("revision"), *headings),
-        rows=tuple(
-            (Word(text=label, sort=number), *cells)
-            for number, (label, cells) in enumerate(rows.items())
+def _history(metric: Metric, title: str, found: Trend, newest: int) -> Section:
+    """A cost of all revisions, with its change points; see ``newest_of``."""
+    steps = {step.after: step for step in found.change_points}
+    places = newest_of(found, newest)
+    axis = forest.trend_axis(found)
+    apart = ", ".join(entry.name for entry in found.apart)
+    return Section(
+        title=f"{title}: {TITLES[metric.name]}",
+        brief=", ".join(f"{_step(step)} from {step.after} on" for step in found.change_points),
+        pictures=(svg.of_trend(places, steps.keys(), axis),),
+        tables=(
+            Table(
+                title=f"{metric.heading}, relative to {found.anchor}",
+                header=(
+                    "revision", "date", Heading("change", is_left=False),
+                    Heading("95 %", is_left=False), "sessions", "change point",
+                    Heading("ratio", axis=axis),
+                ),
+                rows=tuple(
+                    (
+                        Word(text=row.label, sort=number),
+                        (place.entry.date or "")[:10],
+                        Word(text=f"{row.mark} {row.change}", sort=place.ratio.value),
+                        row.interval,
+                        row.sessions,
+                        _step(steps.get(row.label)),
+                        row.dot or "",
+                    )
+                    for number, place in enumerate(places)
+                    for row in [forest.of_place(place, found.anchor, title, metric)]
+                ),
+                notes=(
+                    *([f"No session measured beside the anchor: {apart}."] if apart else []),
+                    "A change point compares all revisions before it with all after it.",
+                ),
+            ),
         ),
-        notes=tuple(note for mark, note in _NOTES.items() if mark in marks),
+    )  # fmt: skip
+
+
+def _step(step: ChangePoint | None) -> str:
+    if step is None:
+        return ""
+    provisional = ", provisional" if step.is_provisional else ""
+    return f"{MARKS[step.ratio.verdict]} {format_change(step.ratio)}{provisional}"
+
+
+def moment(iso: str) -> str:
+    """A moment to the minute."""
+    return iso[:16].replace("T", " ") + " UTC"
+
+
+def _source(contents: Contents) -> Section:
+    """How one comparison was measured, and where, if that was on several machines."""
+    context = contents.comparison
+    where = machines.where_measured(contents.records)
+    return Section(
+        title=f"How it was measured: {contents.folder.resolve().name}",
+        command=f"{as_called('./waitbench')} {shlex.join(context.argv)}".rstrip(),
+        tables=(
+            Table(
+                title="Revisions",
+                header=tuple(map(Heading, _REVISIONS)),
+                rows=tuple(map(_texts, context.revisions)),
+            ),
+        ),
+        facts=(
+            ("begun", moment(context.started_at)),
+            ("topology", context.topology),
+            ("engine", ", ".join(context.engines)),
+            ("hyperfine", context.hyperfine_version),
+            *_machine(context.machine),
+            *([("waitbench", context.waitbench)] if context.waitbench else []),
+            *([("machines", where)] if where is not None else []),
+        ),
     )
 
 
-def _section(
-    series: Series,
-    title: str,
-    identity: str,
-    kept: Sequence[ReadFolder],
-    trends: Trends | None,
-    newest: int,
-    units: Units,
-) -> Section:
-    along = [
-        along_history(one, BY_NAME[name], newest)
-        for name, found in (trends or {}).items()
-        for one in found
-        if one.series == series
-    ]
-    sittings = [
-        sitting(scene, units, brief=trends is not None)
-        for one in kept
-        for scene in one.scenes
-        if series_of(scene.record) == series
-    ]
-    brief = _brief(series, kept) if trends is None else ""
-    return Section(id=identity, title=title, parts=(*along, *sittings), brief=brief)
+def _machine(machine: Mapping[str, object]) -> Iterator[tuple[str, str]]:
+    for name, value in machine.items():
+        if value is not None:
+            title = name.removesuffix("_bytes").replace("_", " ")
+            is_size = title != name.replace("_", " ") and isinstance(value, int)
+            yield title, format_bytes(value) if is_size else str(value)  # type: ignore[arg-type]
 
 
-def _brief(series: Series, kept: Sequence[ReadFolder]) -> str:
-    """What each candidate comes to in a scenario."""
-    shown = next(
-        scene.comparison
-        for one in kept
-        for scene in one.scenes
-        if series_of(scene.record) == series
+def _texts(revision: RevisionRecord) -> tuple[str, ...]:
+    facts = revision.facts
+    commit = (revision.commit or "")[:_SHOWN_DIGITS]
+    texts = (
+        revision.label,
+        revision.text,
+        revision.origin,
+        facts.package_version if facts else "",
+        " ".join(filter(None, (commit, (revision.commit_date or "")[:10]))),
+        facts.python if facts else "",
+        (facts.compiler if facts else None) or "",
+        facts.package_sha256[:_SHOWN_DIGITS] if facts else "not built",
     )
-    said = [f"{row.label} {cards.short(shown, row)}" for row in shown.rows[1:]]
-    return ", ".join(said) if len(said) <= _NAMED else ""
-
-
-def _curves(kept: Sequence[ReadFolder]) -> list[Section]:
-    """What was scanned; each value has a section of its own, too."""
-    found = [one for each in kept for one in scans(scene.record for scene in each.scenes)]
-    return [
-        Section(
-            # No scenario has a point in its id.
-            id=f"scan.{place}",
-            title=f"{each.scenario} by {each.parameter}",
-            parts=(scan.part(each),),
-        )
-        for place, each in enumerate(found, 1)
-    ]
-
-
-def _ids(called: Mapping[Series, str]) -> dict[Series, str]:
-    """The scenario where only one has it, and no two the same."""
-    found: dict[Series, str] = {}
-    for series, title in called.items():
-        alone = sum(one.scenario == series.scenario for one in called) == 1
-        identity = _slug(series.scenario if alone else title)
-        taken = {*_OWN_IDS, *found.values()}
-        found[series] = next(
-            one
-            for one in (identity, *(f"{identity}-{n}" for n in range(2, len(called) + 2)))
-            if one not in taken
-        )
-    return found
-
-
-def _slug(text: str) -> str:
-    return re.sub(r"[^A-Za-z0-9_]+", "-", text).strip("-") or "scenario"
+    return tuple(text or NOTHING for text in texts)

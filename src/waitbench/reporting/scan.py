@@ -1,4 +1,4 @@
-"""Scans -> tables, sentences, plain data and a chart: what a worker costs, and each input more."""
+"""Scans -> tables, sentences and plain data: what a worker costs, and each input more."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -10,15 +10,12 @@ from waitbench.reporting.answer import MARKS
 from waitbench.reporting.console import STYLES
 from waitbench.reporting.document import (
     Cell,
-    Chart,
     Heading,
     Headline,
-    Part,
     Ratio,
     Table,
     Word,
 )
-from waitbench.reporting.drawing import COLOURS
 from waitbench.reporting.formats import (
     NOTHING,
     format_change,
@@ -27,10 +24,8 @@ from waitbench.reporting.formats import (
     format_number,
     format_range,
     format_spread,
-    rounded,
 )
 
-_HEIGHT = 320
 _MICRO = 1e6
 
 
@@ -205,67 +200,6 @@ def _plain(estimate: Estimate | None) -> dict[str, Any] | None:
     if estimate is None:
         return None
     return {name: getattr(estimate, name) for name in ("value", "low", "high", "count")}
-
-
-def part(scanned: Scanned) -> Part:
-    """What a page shows of a scan before each of its values."""
-    drawn = chart(scanned)
-    return Part(
-        title=title(scanned),
-        sentences=tuple(sentences(scanned)),
-        tables=(_costs(scanned), _lines(scanned)),
-        charts=() if drawn is None else (drawn,),
-    )
-
-
-def chart(scanned: Scanned) -> Chart | None:
-    """Cost against the value, both axes logarithmic: each run a dot, a line through the means."""
-    rows = [
-        {
-            "revision": curve.label,
-            "value": point.value,
-            "run": rounded(run * 100),
-            "mean": rounded(point.cost.value * 100),
-        }
-        for curve in scanned.curves
-        for point in curve.points
-        if point.cost is not None
-        for run in point.runs
-        if run > 0
-    ]
-    if not rows:
-        return None
-    colour = {
-        "field": "revision", "type": "nominal", "sort": None, "scale": {"range": list(COLOURS)},
-        "legend": {"title": None, "orient": "bottom", "labelLimit": 160},
-    }  # fmt: skip
-    value = {"field": "value", "type": "quantitative", "scale": {"type": "log"},
-             "title": scanned.parameter, "axis": {"grid": False, "tickCount": 6}}  # fmt: skip
-    cost = {"type": "quantitative", "scale": {"type": "log"}, "title": "% of a core",
-            "axis": {"grid": False, "tickCount": 5}}  # fmt: skip
-    spec = {
-        "height": _HEIGHT,
-        "encoding": {"x": value, "color": colour},
-        "layer": [
-            {
-                "mark": {"type": "line", "aria": False},
-                "encoding": {"y": {**cost, "field": "mean", "aggregate": "mean"}},
-            },
-            {
-                "mark": {"type": "point", "filled": True, "size": 30, "opacity": 0.7},
-                "encoding": {
-                    "y": {**cost, "field": "run"},
-                    "tooltip": [{"field": name} for name in rows[0]],
-                },
-            },
-        ],
-    }
-    return Chart(
-        title=f"CPU while waiting by {scanned.parameter}; both axes logarithmic",
-        description=f"CPU while waiting in {scanned.scenario} against {scanned.parameter}.",
-        spec=spec,
-        rows=rows,
-    )
 
 
 def format_value(value: float) -> str:

@@ -1,13 +1,10 @@
-"""Comparisons to draw, and what a drawn figure holds."""
+"""Comparisons to draw, and what a drawn figure says."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.collections import PathCollection
 from matplotlib.lines import Line2D
-from matplotlib.patches import Rectangle
 
 from tests.records import make_record, times
 from waitbench.analysis import statistics
@@ -30,17 +27,6 @@ def steady_runs(count: int, factor: float = 1.0) -> list[dict[str, float]]:
         }
         for n in range(count)
     ]
-
-
-def points(axes: Axes) -> list[tuple[float, float]]:
-    """The places of all dots of a panel."""
-    found = [drawn for drawn in axes.collections if isinstance(drawn, PathCollection)]
-    return [(x, y) for drawn in found for x, y in np.asarray(drawn.get_offsets()).tolist()]
-
-
-def bars(axes: Axes) -> list[Rectangle]:
-    """The bars of a panel, in the order in which they were drawn."""
-    return [patch for patch in axes.patches if isinstance(patch, Rectangle)]
 
 
 def notes(axes: Axes) -> list[str]:

@@ -5,9 +5,9 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from tests.reporting.charts.figures import compared, steady_runs
-from waitbench.reporting.charts import plane, style
-from waitbench.reporting.charts import times as times_chart
-from waitbench.reporting.drawing import Look, looks
+from waitbench.reporting import forest as forest_rows
+from waitbench.reporting.charts import forest, plane, style
+from waitbench.reporting.drawing import COLOURS
 
 PAGE_PIXELS = 830
 """How wide GitHub shows a picture of a README."""
@@ -15,14 +15,11 @@ LEAST_PIXELS = 9
 
 
 def drawn(labels: list[str]) -> list[Figure]:
-    """A chart of each kind, of revisions with these labels."""
-    comparison = compared({label: steady_runs(2, factor=1 + n) for n, label in enumerate(labels)})
-    look_of = looks(labels)
-    return [
-        times_chart.draw(comparison, look_of),
-        times_chart.draw_overview([comparison, comparison], look_of),
-        plane.draw(comparison, look_of),
-    ]
+    """A chart of each kind, of revisions with these labels beside a baseline."""
+    runs = {label: steady_runs(2, factor=1 + n) for n, label in enumerate(["base", *labels])}
+    comparison = compared(runs)
+    rows = forest_rows.of_comparisons([comparison])
+    return [forest.draw("", rows, forest_rows.axis_of(rows)), plane.draw(comparison)]
 
 
 @pytest.mark.parametrize(
@@ -48,5 +45,6 @@ def test_every_revision_is_named_and_every_text_can_be_read_where_a_readme_shows
 
 
 def test_what_shares_a_colour_has_a_marker_of_its_own() -> None:
-    markers = [style.marker(Look("#000000", turn)) for turn in range(7)]
-    assert len(set(markers)) == 7
+    alike = range(0, 7 * len(COLOURS), len(COLOURS))
+    assert len({style.colour(number) for number in alike}) == 1
+    assert len({style.marker(number) for number in alike}) == 7

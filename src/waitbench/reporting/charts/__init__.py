@@ -1,19 +1,21 @@
-"""Comparisons -> charts, as PNG or SVG files. Needs no display. One module a kind of picture."""
+"""Rows and comparisons -> charts, as PNG or SVG files. Needs no display. One module a kind."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
+from waitbench.analysis.gate import GateVerdict
 from waitbench.analysis.scan import Scanned
 from waitbench.analysis.statistics import Comparison
-from waitbench.reporting.charts import plane, scan, times
-from waitbench.reporting.drawing import looks
+from waitbench.reporting import forest as rows_of
+from waitbench.reporting.charts import forest, plane, scan
+from waitbench.reporting.drawing import colours_of
 from waitbench.system.files import write_with
 from waitbench.system.streams import printable
 
-OVERVIEW_NAME = "overview"
+OVERVIEW_NAME, GATE_NAME = "overview", "gate"
 
 
 def draw_all(
@@ -21,28 +23,32 @@ def draw_all(
     folder: Path,
     formats: Sequence[str],
     scanned: Sequence[Scanned] = (),
-    engines: Mapping[str, str] | None = None,
+    verdict: GateVerdict | None = None,
 ) -> list[Path]:
     """Writes every chart there is data for, in every format. Returns the files.
 
-    ``<scenario>``: what its runs cost; ``overview``: the cost that is judged, in all scenarios;
-    ``<scenario>-tradeoff``: CPU against latency, where items are due over time;
+    ``overview``: what is judged in each scenario, relative to the baseline; ``gate``: what a gate
+    asked; ``<scenario>-tradeoff``: CPU against latency, where items are due over time;
     ``<scenario>-<parameter>-scan``: cost against the number that was scanned.
-    ``engines`` of the revisions, by label: where there are several, each has one colour.
     Raises ``HarnessError`` when the disk refuses.
     """
     figures: dict[str, Figure] = {}
+    rows = rows_of.of_comparisons(comparisons)
+    if rows:
+        baseline, *others = (row.label for row in comparisons[0].rows)
+        candidates = others[0] if len(others) == 1 else f"{len(others)} revisions"
+        title = f"{candidates} relative to {baseline}"
+        figures[OVERVIEW_NAME] = forest.draw(title, rows, rows_of.axis_of(rows))
+    if verdict is not None and verdict.judgements:
+        labels = [row.label for row in comparisons[0].rows] if comparisons else []
+        asked = rows_of.of_verdict(verdict, colours_of(labels))
+        title = f"The gate: {verdict.outcome.value}"
+        figures[GATE_NAME] = forest.draw(title, asked, rows_of.gate_axis(asked))
     for comparison in comparisons:
-        scenario = comparison.scenario
-        labels = [row.label for row in comparison.rows]
-        look_of = looks(labels, engines)
-        figures[scenario] = times.draw(comparison, look_of)
         if plane.has_data(comparison):
-            figures[f"{scenario}-tradeoff"] = plane.draw(comparison, look_of)
+            figures[f"{comparison.scenario}-tradeoff"] = plane.draw(comparison)
     for one in filter(scan.has_data, scanned):
         figures[f"{one.scenario}-{one.parameter}{scan.NAME_SUFFIX}"] = scan.draw(one)
-    if len(comparisons) > 1:
-        figures[OVERVIEW_NAME] = times.draw_overview(comparisons, look_of)
     return [
         save(figure, folder, name, form) for name, figure in figures.items() for form in formats
     ]

@@ -1,15 +1,12 @@
 """CPU against latency: what who waits more cheaply pays for it, at one glance."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from waitbench.analysis.medians import Median, median
-from waitbench.analysis.statistics import Comparison
+from waitbench.analysis.statistics import CONFIDENCE, Comparison, Estimate, Row
 from waitbench.reporting.charts import style
-from waitbench.reporting.drawing import Look
 from waitbench.reporting.shortening import shorten_apart
 from waitbench.system.streams import printable
 
@@ -18,87 +15,56 @@ _MOST_CHARACTERS = 28
 """Of a name in the legend."""
 
 
-@dataclass(frozen=True)
-class _Runs:
-    """The runs of a revision: how late items were, what waiting cost."""
-
-    label: str
-    look: Look
-    late: Sequence[float]
-    cost: Sequence[float]
-
-    @property
-    def dots(self) -> list[tuple[float, float]]:
-        """A place for each run, where every run has both."""
-        paired = len(self.late) == len(self.cost)
-        return list(zip(self.late, self.cost, strict=True)) if paired else []
-
-    @property
-    def medians(self) -> tuple[Median, Median]:
-        """Of lateness, and of what waiting cost."""
-        return median(self.late), median(self.cost)
-
-
 def has_data(comparison: Comparison) -> bool:
     """Whether items were due over time and some run reported how late they were."""
-    runs = (run for row in comparison.rows for run in row.runs)
-    return comparison.waits and any(X in run and Y in run for run in runs)
+    return comparison.waits and bool(_having(comparison))
 
 
-def draw(comparison: Comparison, look_of: Mapping[str, Look]) -> Figure:
+def draw(comparison: Comparison) -> Figure:
     """Lateness at p99 to the right, CPU per waiting second upwards: both better when smaller."""
-    having = _runs_of(comparison, look_of)
-    labels = [runs.label for runs in having]
-    missing = [row.label for row in comparison.rows if row.label not in labels]
+    having = _having(comparison)
+    labels = [row.label for row in having]
     figure = Figure(figsize=(7, 4.8), layout="constrained")
     axes = figure.subplots()
-    style.scale(axes, "x", [value for runs in having for value in runs.late])
-    style.scale(axes, "y", [value for runs in having for value in runs.cost])
-    for runs, name in zip(having, shorten_apart(labels, _MOST_CHARACTERS), strict=True):
+    style.scale(axes, "x", _reach([row.estimates[X] for row in having], 1000))
+    style.scale(axes, "y", _reach([row.estimates[Y] for row in having], 1))
+    places = [row.label for row in comparison.rows]
+    for row, name in zip(having, shorten_apart(labels, _MOST_CHARACTERS), strict=True):
         # matplotlib leaves names out of a legend that begin with an underscore.
-        _draw_runs(axes, runs, printable(name).replace("_", "\N{ZERO WIDTH SPACE}_", 1))
+        shown = printable(name).replace("_", "\N{ZERO WIDTH SPACE}_", 1)
+        _draw_row(axes, row, places.index(row.label), shown)
     axes.set_xlabel("lateness of items at p99, milliseconds")
     axes.set_ylabel("CPU seconds per second of waiting, all workers")
-    medians = [one for runs in having for one in runs.medians]
-    marks = style.explain(medians, middle="large mark", interval="arms")
-    lacking = f" · no run: {', '.join(missing)}" if missing else ""
-    where = f"{comparison.topology} · lower left is better\n{marks}{lacking}"
-    style.title(figure, axes, comparison.scenario, where)
+    lacking = [label for label in places if label not in labels]
+    said = f" · no run: {', '.join(lacking)}" if lacking else ""
+    where = f"{comparison.topology} · lower left is better"
+    marks = f"mean with its {CONFIDENCE * 100:.0f} % interval{said}"
+    style.title(figure, axes, comparison.scenario, f"{where}\n{marks}")
     style.tidy(axes)
     style.legend_of(figure, axes)
     return figure
 
 
-def _runs_of(comparison: Comparison, look_of: Mapping[str, Look]) -> list[_Runs]:
-    """Milliseconds of lateness and CPU per waiting second of each run that has both."""
-    found = []
-    for row in comparison.rows:
-        having = [run for run in row.runs if X in run and Y in run]
-        if having:
-            found.append(
-                _Runs(
-                    row.label,
-                    look_of[row.label],
-                    [run[X] * 1000 for run in having],
-                    [run[Y] for run in having],
-                )
-            )
-    return found
+def _having(comparison: Comparison) -> list[Row]:
+    return [row for row in comparison.rows if {X, Y} <= row.estimates.keys()]
 
 
-def _draw_runs(axes: Axes, runs: _Runs, name: str) -> None:
-    """Each run small and pale; where the medians meet, a large mark with both intervals."""
-    late, cost = runs.medians
-    colour, marker = runs.look.colour, style.marker(runs.look)
-    if runs.dots:
-        xs, ys = zip(*runs.dots, strict=True)
-        axes.scatter(xs, ys, s=12, color=colour, marker=marker, alpha=0.5)
+def _reach(found: Sequence[Estimate], factor: float) -> list[float]:
+    """What an axis must hold: means, and the ends of their intervals."""
+    return [end * factor for one in found for end in (one.value, one.low, one.high) if end]
+
+
+def _draw_row(axes: Axes, row: Row, place: int, name: str) -> None:
+    late, cost = row.estimates[X], row.estimates[Y]
     axes.errorbar(
-        late.value, cost.value, xerr=_arms(late), yerr=_arms(cost), fmt=marker, markersize=8,
-        color=colour, elinewidth=1.2, capsize=2.5, label=name,
+        late.value * 1000, cost.value, xerr=_arms(late, 1000), yerr=_arms(cost, 1),
+        fmt=style.marker(place), markersize=8, color=style.colour(place), elinewidth=1.2,
+        capsize=2.5, label=name,
     )  # fmt: skip
 
 
-def _arms(found: Median) -> list[list[float]]:
+def _arms(found: Estimate, factor: float) -> list[list[float]] | None:
     """Distances below and above, in matplotlib's shape."""
-    return [[found.value - found.low], [found.high - found.value]]
+    if found.low is None or found.high is None:
+        return None
+    return [[(found.value - found.low) * factor], [(found.high - found.value) * factor]]

@@ -2,19 +2,15 @@
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator, NullFormatter
 
 from waitbench.analysis.line import Line
 from waitbench.analysis.scan import Curve, Scanned
 from waitbench.reporting.charts import style
-from waitbench.reporting.drawing import Look, looks
 from waitbench.reporting.scan import title
 from waitbench.system.streams import printable
 
 NAME_SUFFIX = "-scan"
 """What the chart's file is named with, behind scenario and parameter."""
-_FAR = 1e3
-"""From this factor on, only the powers of ten are written at a scale."""
 _STEPS = 60
 """Points of a drawn line."""
 
@@ -28,15 +24,11 @@ def draw(scanned: Scanned) -> Figure:
     """The number to the right, per cent of a core upwards."""
     figure = Figure(figsize=(8, 5.5), layout="constrained")
     axes = figure.subplots()
-    look_of = looks([curve.label for curve in scanned.curves])
-    for curve in scanned.curves:
-        _draw_curve(axes, look_of[curve.label], curve)
+    for place, curve in enumerate(scanned.curves):
+        _draw_curve(axes, place, curve)
     axes.set(xscale="log", yscale="log")
     for axis in (axes.xaxis, axes.yaxis):
-        least, most = axis.get_view_interval()
-        axis.set_major_locator(LogLocator(subs=(1, 2, 5) if most / least < _FAR else (1,)))
         style.write_plainly(axis)
-        axis.set_minor_formatter(NullFormatter())
     axes.set_xlabel(scanned.parameter)
     axes.set_ylabel("CPU while waiting, % of a core")
     style.title(
@@ -47,8 +39,8 @@ def draw(scanned: Scanned) -> Figure:
     return figure
 
 
-def _draw_curve(axes: Axes, look: Look, curve: Curve) -> None:
-    colour, marker = look.colour, style.marker(look)
+def _draw_curve(axes: Axes, place: int, curve: Curve) -> None:
+    colour, marker = style.colour(place), style.marker(place)
     for point in curve.points:
         shown = [run * 100 for run in point.runs if run > 0]
         axes.scatter([point.value] * len(shown), shown, s=8, color=colour, marker=marker, alpha=0.4)

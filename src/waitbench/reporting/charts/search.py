@@ -2,7 +2,6 @@
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator, NullFormatter
 
 from waitbench.analysis.bisection import Change, End, Searched, Stage
 from waitbench.reporting.charts import style
@@ -59,9 +58,7 @@ def _draw_stage(axes: Axes, stage: Stage) -> None:
     axes.set_xticks(places, labels, rotation=45, ha="right", fontsize=8)
     axes.set_xlim(-0.5, len(stage.points) - 0.5)
     axes.set_yscale("log")
-    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     style.write_plainly(axes.yaxis)
-    axes.yaxis.set_minor_formatter(NullFormatter())
     axes.set_ylabel("ratio to the good end of the step")
     axes.set_title(
         f"{len(stage.points)} {stage.grain.value}; bounds over all looks; shaded: the proven step; "

@@ -1,6 +1,6 @@
 """What all charts share: a revision keeps one colour everywhere, and all text can be read."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import matplotlib
 from matplotlib.axes import Axes
@@ -8,9 +8,7 @@ from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from waitbench.analysis.medians import Median
-from waitbench.analysis.statistics import CONFIDENCE
-from waitbench.reporting.drawing import COLOURS, Look, are_far_apart
+from waitbench.reporting.drawing import COLOURS
 from waitbench.system.streams import printable
 
 matplotlib.use("Agg")
@@ -20,7 +18,6 @@ matplotlib.rcParams.update(
 )
 
 GREY = "#555555"
-RED = "#A00000"
 
 SMALL = 8
 """Points: the smallest text of any chart."""
@@ -30,8 +27,10 @@ more than 10 pixels high; of one 10 inches wide, 9."""
 
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 
+_FAR_APART = 5
+"""From this factor on a scale is logarithmic, so that what is small can be told apart too."""
 _VERY_FAR = 1e3
-"""From this factor on, only the powers of ten are written at a scale; see ``log_scale``."""
+"""From this factor on, only the powers of ten are written at a scale."""
 
 
 def colour(number: int) -> str:
@@ -39,9 +38,9 @@ def colour(number: int) -> str:
     return COLOURS[number % len(COLOURS)]
 
 
-def marker(look: Look) -> str:
+def marker(number: int) -> str:
     """What tells revisions of one colour apart."""
-    return _MARKERS[look.turn % len(_MARKERS)]
+    return _MARKERS[number // len(COLOURS) % len(_MARKERS)]
 
 
 def title(figure: Figure, axes: Axes | None, heading: str, explanation: str) -> None:
@@ -52,19 +51,6 @@ def title(figure: Figure, axes: Axes | None, heading: str, explanation: str) -> 
         axes.set_title(printable(explanation), fontsize=9, color=GREY)
 
 
-def explain(medians: Iterable[Median], *, middle: str = "line", interval: str = "band") -> str:
-    """Says what the dots are, and what shows the medians and their intervals."""
-    sure = {found.is_confident for found in medians}
-    if not sure:
-        return "no run gave a measurement"
-    meaning = confident = f"{CONFIDENCE * 100:.0f} % interval"
-    if sure == {False}:
-        meaning = f"range (too few runs for a {confident})"
-    elif len(sure) == 2:
-        meaning = f"{confident}, or range where runs are too few"
-    return f"dot: run · {middle}: median · {interval}: {meaning}"
-
-
 def tidy(axes: Axes) -> None:
     """No frame above and to the right, and a quiet grid behind the data."""
     axes.spines[["top", "right"]].set_visible(False)
@@ -73,29 +59,21 @@ def tidy(axes: Axes) -> None:
 
 
 def scale(axes: Axes, name: str, values: Sequence[float]) -> None:
-    """Limits of an axis, ``x`` or ``y``, that hold all values."""
-    least, most = min(values), max(values)
-    if not are_far_apart(values):
+    """Limits of an axis, ``x`` or ``y``, that hold all values: logarithmic if these need it."""
+    least, most = min(values, default=0), max(values, default=0)
+    if least <= 0 or most / least <= _FAR_APART:
         axes.set(**{f"{name}lim": (0, most * 1.15 or 1)})
         return
-    log_scale(axes, name, least / 1.5, most * 1.5)
-
-
-def log_scale(axes: Axes, name: str, low: float, high: float, very_far: float = _VERY_FAR) -> None:
-    """A logarithmic axis, ``x`` or ``y``, from ``low`` to ``high``.
-
-    Where these are very far apart, only the powers of ten are written.
-    """
-    axes.set(**{f"{name}scale": "log", f"{name}lim": (low, high)})
-    axis = axes.xaxis if name == "x" else axes.yaxis
-    axis.set_major_locator(LogLocator(subs=(1, 2, 5) if high / low < very_far else (1,)))
-    write_plainly(axis)
-    axis.set_minor_formatter(NullFormatter())
+    axes.set(**{f"{name}scale": "log", f"{name}lim": (least / 1.5, most * 1.5)})
+    write_plainly(axes.xaxis if name == "x" else axes.yaxis)
 
 
 def write_plainly(axis: Axis) -> None:
-    """Writes the figures at a logarithmic scale without powers."""
+    """Writes the figures at a logarithmic axis without powers, and of a long one only some."""
+    low, high = axis.get_view_interval()
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5) if high / low < _VERY_FAR else (1,)))
     axis.set_major_formatter(FuncFormatter(lambda value, _place: f"{value:g}"))
+    axis.set_minor_formatter(NullFormatter())
 
 
 def legend_of(figure: Figure, axes: Axes) -> None:

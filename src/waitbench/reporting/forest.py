@@ -1,0 +1,209 @@
+"""Comparisons, trends and verdicts -> the rows of a forest plot: a dot and its interval each.
+
+A page draws a row's plot into its table, and ``charts`` all rows into one picture. The axis of
+ratios is logarithmic with 1 in its middle. A hollow dot is inconclusive; the band is what the row's
+own margin allows.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from waitbench.analysis.gate import GateVerdict
+from waitbench.analysis.history import Place, Trend
+from waitbench.analysis.judging import Judgement
+from waitbench.analysis.statistics import MARGIN, Comparison, Estimate, Row
+from waitbench.analysis.verdicts import Verdict
+from waitbench.model.metrics import BY_NAME, Metric
+from waitbench.reporting.answer import MARKS
+from waitbench.reporting.document import Dot
+from waitbench.reporting.drawing import Axis, colours_of
+from waitbench.reporting.formats import NOTHING, format_change, format_range, format_value, unit_for
+from waitbench.reporting.gate import ACCEPTED, ratio_text
+from waitbench.reporting.summary import TITLES, candidates, titles_of, verdict
+
+FIRST = (
+    "steady", "cpu", "system", "user", "real", "startup", "wakeups", "syscalls", "latency", "rss",
+    "memory",
+)  # fmt: skip
+"""The metrics that are looked at before all others, in this order."""
+_GATE_REACH = 2.0
+"""Of the axis of a gate: margins are narrow, and a failure is an arrow at the edge."""
+_FAR_OUT = 0.1
+"""The share of a history's places that may lie beyond its axis."""
+_BAND = (1 / (1 + MARGIN), 1 + MARGIN)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ForestRow:
+    """One figure of a candidate, relative to the baseline."""
+
+    place: str
+    """The scenario, or how many of them."""
+    cost: str
+    label: str
+    """The candidate."""
+    colour: str = ""
+    mark: str
+    """Says without colours what is known of it."""
+    before: str = NOTHING
+    """The baseline's value."""
+    after: str = NOTHING
+    change: str
+    interval: str = ""
+    allowed: str = ""
+    sessions: str = ""
+    """Of a history: how many it rests on."""
+    dot: Dot | None = None
+
+
+def of_comparisons(comparisons: Sequence[Comparison]) -> list[ForestRow]:
+    """What is judged of each candidate in each scenario, and how late items are that wait."""
+    rows = []
+    for of, row in candidates(comparisons):
+        judged = BY_NAME[row.judged_by]
+        if row.judged is None:
+            said = verdict(of, row) or "no ratio"
+            mark = "–" if said == "not supported" else "✗"
+            rows.append(_row(of, row, judged, mark=mark, change=said))
+            continue
+        rows.append(_row(of, row, judged))
+        if of.waits and "latency" in row.ratios:
+            rows.append(_row(of, row, BY_NAME["latency"]))
+    return rows
+
+
+def of_scenario(comparison: Comparison) -> list[ForestRow]:
+    """Everything that was measured of each candidate, but for what else the machine did."""
+    first = [metric for name in FIRST for metric in comparison.metrics if metric.name == name]
+    return [
+        _row(comparison, row, metric)
+        for metric in dict.fromkeys((*first, *comparison.metrics))
+        for row in comparison.rows[1:]
+        if not metric.key.startswith("machine_")
+        and metric.name in comparison.baseline.estimates.keys() | row.estimates.keys()
+    ]
+
+
+def _row(
+    of: Comparison, row: Row, metric: Metric, mark: str = "–", change: str = NOTHING
+) -> ForestRow:
+    both = [one.estimates.get(metric.name) for one in (of.baseline, row)]
+    before, after = (NOTHING if one is None else format_value(one.value, metric) for one in both)
+    ratio, interval = row.ratios.get(metric.name), ""
+    colour = colours_of([one.label for one in of.rows])[row.label]
+    if ratio is not None and all(one and one.value < metric.floor for one in both):
+        # Both count as the floor: their ratio is 1 whatever they are.
+        ratio, change = None, f"below {_amount(metric.floor, metric)}, not compared"
+    if ratio is not None:
+        mark, change, interval = MARKS[ratio.verdict], format_change(ratio), format_range(ratio)
+    return ForestRow(
+        place=of.scenario,
+        cost=titles_of(is_waiting=of.waits).get(metric.name, metric.title),
+        label=row.label,
+        colour=colour,
+        mark=mark,
+        before=before,
+        after=after,
+        change=change,
+        interval=interval,
+        dot=None if ratio is None else _dot(ratio, colour),
+    )
+
+
+def _dot(ratio: Estimate, colour: str = "") -> Dot:
+    return Dot(ratio, _BAND, colour, ratio.verdict is Verdict.INCONCLUSIVE)
+
+
+def of_verdict(found: GateVerdict, colours: Mapping[str, str]) -> list[ForestRow]:
+    """What a gate asked: what failed first, then what is open, then what holds."""
+    rows = [_of_judgement(one, colours) for one in found.judgements]
+    return sorted(rows, key=lambda row: "✗!–?✓".index(row.mark))
+
+
+def _of_judgement(found: Judgement, colours: Mapping[str, str]) -> ForestRow:
+    criterion, colour = found.criterion, colours.get(found.label, "")
+    ratio = (
+        None
+        if found.ratio is None
+        else Estimate(found.ratio, found.low, found.high, found.rounds, is_bound=found.is_bound)
+    )
+    floor = f" + {_amount(criterion.floor, criterion.metric)}" if criterion.floor else ""
+    cost = TITLES.get(criterion.metric.name, criterion.metric.title)
+    return ForestRow(
+        place=found.place,
+        cost=f"rare bad runs of {cost}" if found.tail is not None else cost,
+        label=found.label,
+        colour=colour,
+        mark=_mark(found),
+        change=_change(found, ratio),
+        interval=_certainly(ratio),
+        allowed=f"+ {criterion.margin * 100:g} %{floor}",
+        dot=None
+        if ratio is None or found.tail is not None
+        else Dot(ratio, (1.0, 1 + criterion.margin), colour, found.is_open),
+    )
+
+
+def _amount(value: float, metric: Metric) -> str:
+    """A limit, whose digits are all meant."""
+    unit, scale = unit_for([value], metric)
+    return f"{value * scale:g} {unit}".rstrip()
+
+
+def _mark(found: Judgement) -> str:
+    if found.accepted is not None:
+        return "!"
+    if found.fails:
+        return "✗"
+    return "–" if found.is_unmeasured else "?" if found.is_open else "✓"
+
+
+def _change(found: Judgement, ratio: Estimate | None) -> str:
+    if found.tail is not None:
+        return ratio_text(found)
+    if ratio is None:
+        return found.verdict.value
+    accepted = f", {ACCEPTED}" if found.accepted is not None else ""
+    return f"{format_change(ratio)}{accepted}"
+
+
+def _certainly(ratio: Estimate | None) -> str:
+    if ratio is None or ratio.high is None:
+        return ""
+    return format_range(ratio) or f"at most {format_change(ratio.high)}"
+
+
+def axis_of(rows: Iterable[ForestRow]) -> Axis:
+    """The axis of comparisons."""
+    return Axis.over(row.dot.ratio for row in rows if row.dot is not None)
+
+
+def gate_axis(rows: Iterable[ForestRow]) -> Axis:
+    """The axis of a gate, which holds every band."""
+    return Axis(max([_GATE_REACH, *(row.dot.band[1] for row in rows if row.dot is not None)]))
+
+
+def of_trend(found: Trend, title: str, metric: Metric) -> ForestRow:
+    """The newest revision of a history, relative to the anchor."""
+    return of_place(found.newest, found.anchor, title, metric)
+
+
+def of_place(found: Place, anchor: str, title: str, metric: Metric) -> ForestRow:
+    """One revision of a history, relative to the anchor."""
+    name, ratio = found.entry.name, found.ratio
+    is_anchor = name == anchor
+    return ForestRow(
+        place=title,
+        cost=TITLES.get(metric.name, metric.title),
+        label=name,
+        mark=MARKS[ratio.verdict],
+        change="the anchor" if is_anchor else format_change(ratio),
+        interval="" if is_anchor else format_range(ratio),
+        sessions=str(ratio.count),
+        dot=_dot(ratio),
+    )
+
+
+def trend_axis(found: Trend) -> Axis:
+    """The axis of a history: the few that are far out do not flatten the others."""
+    return Axis.over([place.ratio for place in found.places], _FAR_OUT)

@@ -1,0 +1,104 @@
+"""Pictures of a page as SVG: places in per cent, so that they are as wide as there is room."""
+
+import io
+import re
+from collections.abc import Collection, Iterator, Sequence
+from html import escape
+
+from waitbench.analysis.history import Place
+from waitbench.analysis.scan import Scanned
+from waitbench.reporting.document import Dot
+from waitbench.reporting.drawing import Axis
+from waitbench.system.streams import printable
+
+_LEFT, _RIGHT, _UP, _DOWN = "M-5 0 5-5V5Z", "M5 0-5-5V5Z", "M0-5 5 5H-5Z", "M0 5 5-5H-5Z"
+
+
+def of_axis(axis: Axis) -> str:
+    """The ratios at an axis, for the head of a column."""
+    anchors = ("start", "middle", "end")
+    texts = "".join(
+        f'<text x="{_percent(axis, ratio)}" y="75%" text-anchor="{anchor}">{text}</text>'
+        for (ratio, text), anchor in zip(axis.ticks, anchors, strict=True)
+    )
+    return f'<svg class="axis" aria-hidden="true">{texts}</svg>'
+
+
+def of_dot(dot: Dot, axis: Axis) -> str:
+    """A ratio, its interval and what is allowed; an arrow where that lies beyond the axis.
+
+    The row says the same in figures, so that nobody need see it.
+    """
+    return f'<svg class="dot" aria-hidden="true">{"".join(_parts(dot, axis))}</svg>'
+
+
+def _parts(dot: Dot, axis: Axis) -> Iterator[str]:
+    low, high = (min(max(end, 1 / axis.reach), axis.reach) for end in dot.band)
+    width = axis.place(high) - axis.place(low)
+    yield f'<rect x="{_percent(axis, low)}" width="{width:.1%}" height="100%"/>'
+    yield '<line x1="50%" x2="50%" y2="100%"/>'
+    ratio, colour = dot.ratio, f' color="{dot.colour}"' if dot.colour else ""
+    yield f"<g{colour}>"
+    if ratio.low is not None and ratio.high is not None:
+        ends = (_percent(axis, end) for end in (ratio.low, ratio.high))
+        yield '<line x1="{}" x2="{}" y1="50%" y2="50%" class="i"/>'.format(*ends)
+    place = axis.place(ratio.value)
+    fill = ' class="h"' if dot.is_open else ""
+    if 0 <= place <= 1:
+        yield f'<circle cx="{_percent(axis, ratio.value)}" cy="50%" r="4.5"{fill}/>'
+    else:
+        arrow = _LEFT if place < 0 else _RIGHT
+        yield f'<svg x="{_percent(axis, ratio.value)}" y="50%"><path d="{arrow}"{fill}/></svg>'
+    yield "</g>"
+
+
+def _percent(axis: Axis, ratio: float) -> str:
+    """Where a ratio lies from the left; at the edge, if it lies beyond."""
+    place = min(max(axis.place(ratio), 0.0), 1.0)
+    return f"{place:.1%}"
+
+
+def of_trend(places: Sequence[Place], at_steps: Collection[str], axis: Axis) -> str:
+    """A history from the left to the right: dots with intervals; change points are shaded."""
+    count = max(len(places), 1)
+    drawn = ['<line x2="100%" y1="50%" y2="50%" class="one"/>']
+    for number, place in enumerate(places):
+        x, ratio = f"{(number + 0.5) / count:.2%}", place.ratio
+        low, high, middle = (
+            _height(axis, one or 1.0) for one in (ratio.low, ratio.high, ratio.value)
+        )
+        if place.entry.name in at_steps:
+            drawn.append(f'<rect x="{number / count:.2%}" width="{1 / count:.2%}" height="100%"/>')
+        if place.entry.name in at_steps or number in (0, count - 1):
+            name = escape(printable(place.entry.name))
+            drawn.append(f'<text x="{x}" y="100%" dy="14" text-anchor="middle">{name}</text>')
+        drawn.append(f'<line x1="{x}" x2="{x}" y1="{low}" y2="{high}" class="i"/>')
+        at = axis.place(ratio.value)
+        arrow = f'<svg x="{x}" y="{middle}"><path d="{_DOWN if at < 0 else _UP}"/></svg>'
+        dot = f'<circle cx="{x}" cy="{middle}" r="3.5"/>'
+        drawn.append(dot if 0 <= at <= 1 else arrow)
+    texts = "".join(
+        f'<text x="2" y="{_height(axis, ratio)}" dy="{shift}">{text}</text>'
+        for (ratio, text), shift in zip(axis.ticks, (-3, -4, 10), strict=True)
+    )
+    return f'<svg class="trend" aria-hidden="true">{"".join(drawn)}{texts}</svg>'
+
+
+def _height(axis: Axis, ratio: float) -> str:
+    place = min(max(axis.place(ratio), 0.0), 1.0)
+    return f"{1 - place:.1%}"
+
+
+def of_scan(scanned: Scanned) -> tuple[str, ...]:
+    """The chart of a scan, if there is one, with black in the colour of the text around it."""
+    # Here, not above: matplotlib takes a second to import, and most pages have no scan.
+    from waitbench.reporting.charts import scan
+
+    if not scan.has_data(scanned):
+        return ()
+    written = io.StringIO()
+    figure = scan.draw(scanned)
+    figure.savefig(written, format="svg", transparent=True, metadata={"Date": None})
+    found = written.getvalue()
+    drawn = re.sub(r'(width|height)="[\d.]+pt"', "", found[found.index("<svg") :], count=2)
+    return (drawn.replace("#000000", "currentColor").replace("<svg", '<svg class="scan"', 1),)

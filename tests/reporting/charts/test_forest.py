@@ -1,0 +1,63 @@
+"""Dots with their intervals, read from the figures."""
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+
+from tests.gate_runs import failing
+from tests.reporting.charts.figures import compared, notes, steady_runs, xs
+from waitbench.analysis.statistics import Estimate
+from waitbench.reporting import forest as rows_of
+from waitbench.reporting.charts import forest
+from waitbench.reporting.document import Dot
+from waitbench.reporting.drawing import Axis
+from waitbench.reporting.forest import ForestRow
+
+
+def row(value: float, *, low: float, high: float, is_open: bool = False) -> ForestRow:
+    dot = Dot(Estimate(value, low, high, 5), (1.0, 1.1), "#0072B2", is_open)
+    return ForestRow(place="idle", cost="CPU", label="b", mark="?", change="it", dot=dot)
+
+
+def draw(*rows: ForestRow, reach: float = 4) -> Axes:
+    return axes_of(forest.draw("title", rows, Axis(reach)))
+
+
+def axes_of(figure: Figure) -> Axes:
+    (axes,) = figure.axes
+    return axes
+
+
+def test_a_dot_and_its_interval_are_those_of_the_row() -> None:
+    axes = draw(row(2, low=1, high=3))
+    _, interval, dot = axes.lines
+    assert xs(interval) == [1, 3]
+    assert (xs(dot), dot.get_marker()) == ([2], "o")
+    assert axes.get_xscale() == "log"
+    (band,) = (patch for patch in axes.patches if isinstance(patch, Rectangle))
+    assert (band.get_x(), round(band.get_width(), 6)) == (1, 0.1)
+
+
+def test_what_is_open_is_hollow_and_what_is_beyond_is_an_arrow() -> None:
+    axes = draw(row(1, low=0.5, high=2, is_open=True), row(36, low=31, high=39), reach=2)
+    _, _, hollow, _, arrow = axes.lines
+    assert hollow.get_markerfacecolor() == "white"
+    assert (xs(arrow), arrow.get_marker()) == ([2], ">")
+
+
+def test_the_chart_of_a_gate_has_every_question_and_what_it_says() -> None:
+    rows = rows_of.of_verdict(failing(), {})
+    axes = axes_of(forest.draw("gate", rows, rows_of.gate_axis(rows)))
+    assert [text.get_text() for text in axes.get_yticklabels()] == [
+        "✗ system time", "✓ CPU in all",
+    ]  # fmt: skip
+    assert notes(axes)[0] == rows[0].change
+
+
+def test_a_candidate_without_a_run_keeps_its_row() -> None:
+    rows = rows_of.of_comparisons([compared({"a": steady_runs(2), "b": [], "c": steady_runs(2)})])
+    axes = axes_of(forest.draw("", rows, rows_of.axis_of(rows)))
+    assert [text.get_text() for text in axes.get_yticklabels()] == [
+        "✗ CPU in all · b", "= CPU in all · c", "= lateness p99 · c",
+    ]  # fmt: skip
+    assert notes(axes)[0] == "not measured"
