@@ -51,6 +51,11 @@ def test_a_dot_lies_on_its_interval() -> None:
     assert 'class="h"' not in drawn
 
 
+def test_a_bound_on_one_side_reaches_from_the_dot() -> None:
+    drawn = svg.of_dot(Dot(estimate(1, None, 2), BAND), Axis(4))
+    assert '<line x1="50.0%" x2="75.0%"' in drawn
+
+
 def test_what_is_open_is_hollow() -> None:
     assert 'class="h"' in svg.of_dot(Dot(estimate(1), BAND, is_open=True), Axis(4))
 

@@ -52,9 +52,9 @@ def test_a_page_asks_for_nothing() -> None:
 
 def test_a_page_is_written_as_it_was_frozen() -> None:
     """Without its styles and script. ``UPDATE_FROZEN=1`` writes it."""
-    base = rounds(1, 0.5, 3)
+    base = rounds(1, 0.5, 6)
     record = record_of(base, scaled(base, system=3.0))
-    record.add(outcome("new", 4, "failed", message="exit code 1", log="Traceback\nboom"))
+    record.add(outcome("new", 7, "failed", message="exit code 1", log="Traceback\nboom"))
     shown = html.render(page_of(record, **gate("system:10%", "cpu:900%")))
     shown = re.sub(r"(<(style|script)>).*?(</\2>)", r"\1\3", shown, flags=re.DOTALL)
     if os.environ.get("UPDATE_FROZEN"):

@@ -103,9 +103,7 @@ def test_runs_that_failed_are_counted_and_their_last_words_and_log_shown() -> No
 
 def test_a_revision_alone_has_its_means_and_nothing_relative() -> None:
     page = page_of(make_record({"a": [times(1, 1, 1)] * 3}))
-    assert [text_of(cell) for cell in page.tables[0].rows[0]] == [
-        "waiting", "2.00 s ±0 %", "1.00 s ±0 %", "1.00 s ±0 %",
-    ]  # fmt: skip
+    assert [text_of(cell) for cell in page.tables[0].rows[0]] == ["CPU in all", "2.00 s"]
     assert dots(page.tables[0]) == []
 
 
@@ -123,12 +121,14 @@ def test_a_page_of_many_has_their_history_and_says_what_failed() -> None:
 
 
 @pytest.mark.parametrize("newest", [0, 2])
-def test_a_history_is_cut_to_the_newest_and_the_anchor(newest: int) -> None:
+def test_a_history_is_cut_to_the_newest_and_the_anchor_and_says_so(newest: int) -> None:
     releases = [f"v{number}" for number in range(1, 7)]
     several = [kept(one, ("v1", one), rise=0.0) for one in releases[1:]]
     page = compose_history(several, trends_of(several), newest, [])
     shown = [row[0] for row in texts(page.sections[0].tables[0])]
     assert shown == (["v1", "v5", "v6"] if newest else releases)
+    said = page.sections[0].tables[0].notes
+    assert ("3 more revisions: --newest 0 shows all." in said) is bool(newest)
 
 
 def test_eight_scenarios_of_thirty_rounds_are_at_most_half_a_megabyte() -> None:

@@ -15,7 +15,7 @@ from waitbench.reporting import html
 from waitbench.reporting.costs import AS_IT_IS, Units
 from waitbench.reporting.document import Page
 from waitbench.reporting.formats import format_count
-from waitbench.reporting.page import COSTS, Shown, Trends, compose, compose_history
+from waitbench.reporting.page import COSTS, Trends, compose, compose_history
 from waitbench.store import comparisons, why
 from waitbench.store.comparisons import MEASURE_FIRST, Contents
 from waitbench.system import files
@@ -46,24 +46,20 @@ def page_of(contents: Contents, units: Units = AS_IT_IS) -> Page:
     """The page of one comparison."""
     compared = statistics.compare_all(contents.records)
     verdict = verdict_of(contents)
-    shown = Shown(
-        contents=contents,
-        comparisons=compared,
-        answer=answer_of(compared, verdict, contents.records),
-        verdict=verdict,
-        reasons={one.scenario: why.of(contents.folder, one.scenario) for one in contents.records},
-    )
-    return compose(shown, units)
+    answer = answer_of(compared, verdict, contents.records)
+    reasons = {one.scenario: why.of(contents.folder, one.scenario) for one in contents.records}
+    return compose(contents, compared, answer, verdict, reasons, units)
 
 
 def _of_many(roots: Sequence[Path], folders: Sequence[Path], newest: int) -> Page | None:
-    told = _told(roots)
-    chosen = _newest(folders, told, newest)
-    found = [contents for folder in chosen if (contents := _read(folder)) is not None]
+    found = [contents for folder in folders if (contents := _read(folder)) is not None]
     if not found:
         return None
-    lead = _not_shown(len(folders), len(chosen), len(found), newest)
-    return compose_history(found, _trends(told), newest, lead)
+    lacking = format_count(len(folders) - len(found), "comparison", "comparisons")
+    said = f"{lacking} cannot be read: see what the command printed."
+    return compose_history(
+        found, _trends(_told(roots)), newest, [said] if len(found) < len(folders) else []
+    )
 
 
 def _read(folder: Path) -> Contents | None:
@@ -73,20 +69,6 @@ def _read(folder: Path) -> Contents | None:
     except UsageError:
         return None
     return contents if contents is not None and contents.records else None
-
-
-def _not_shown(found: int, chosen: int, read: int, newest: int) -> list[str]:
-    """Which comparisons are not on the page, and where they are."""
-    said = []
-    if chosen < found:
-        said.append(
-            f"{chosen} of {found} comparisons are shown, those with one of the newest {newest} "
-            "revisions. The history is of all; --newest 0 shows all."
-        )
-    if read < chosen:
-        unread = format_count(chosen - read, "comparison", "comparisons")
-        said.append(f"{unread} cannot be read: see what the command printed.")
-    return said
 
 
 def _told(roots: Sequence[Path]) -> list[Session]:
@@ -105,17 +87,3 @@ def _trends(told: Sequence[Session]) -> Trends:
         for name in COSTS
         if anchor is not None
     }
-
-
-def _newest(folders: Sequence[Path], told: Sequence[Session], newest: int) -> Sequence[Path]:
-    """Those that hold one of the newest revisions, or none that history knows."""
-    entries = {entry for one in told for entry in one.entries}
-    shown = {entry.name for entry in sorted(entries, key=lambda entry: entry.order)[-newest:]}
-    held: dict[str, set[str]] = {}
-    for one in told:
-        held.setdefault(one.folder, set()).update(entry.name for entry in one.entries)
-    return [
-        folder
-        for folder in folders
-        if str(folder) not in held or not shown.isdisjoint(held[str(folder)])
-    ]

@@ -20,7 +20,6 @@ from waitbench.reporting.document import (
     Dot,
     Headline,
     Quote,
-    Ratio,
     Table,
     Value,
 )
@@ -332,8 +331,6 @@ def _aligned(texts: Sequence[str]) -> list[str]:
 def _text(cell: Cell) -> Text:
     if isinstance(cell, str):
         return Text(cell)
-    if isinstance(cell, Ratio):
-        return Text(cell.text, style=STYLES[cell.estimate.verdict])
     if isinstance(cell, Value):
         return _value(cell)
     if isinstance(cell, Change | Dot):

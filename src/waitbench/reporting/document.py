@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from waitbench.analysis.statistics import Estimate
 from waitbench.model.metrics import Metric
 from waitbench.reporting.drawing import Axis
-from waitbench.reporting.formats import NOTHING, format_estimate, format_said, format_value
+from waitbench.reporting.formats import NOTHING, format_said, format_value
 
 _LONG = 10
 """Five columns with headings of so many characters fit a console."""
@@ -27,19 +27,6 @@ class Word:
     """What a column of a page is sorted by; ``None`` sorts by the text."""
     colour: str = ""
     """Of the revision that it names, on a page."""
-
-
-@dataclass(frozen=True)
-class Ratio:
-    """A cell with a ratio to the baseline, coloured by what it says."""
-
-    estimate: Estimate
-    note: str = ""
-    """The marks of the notes below the table that are about it."""
-
-    @property
-    def text(self) -> str:
-        return f"{format_estimate(self.estimate)}{self.note}"
 
 
 @dataclass(frozen=True)
@@ -94,7 +81,7 @@ class Dot:
     text: str = ""
 
 
-Cell = str | Word | Ratio | Value | Change | Dot
+Cell = str | Word | Value | Change | Dot
 
 
 def text_of(cell: Cell) -> str:

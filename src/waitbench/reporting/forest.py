@@ -5,7 +5,7 @@ ratios is logarithmic with 1 in its middle. A hollow dot is inconclusive; the ba
 own margin allows.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from waitbench.analysis.gate import GateVerdict
@@ -19,7 +19,7 @@ from waitbench.reporting.document import Dot
 from waitbench.reporting.drawing import Axis, colours_of
 from waitbench.reporting.formats import NOTHING, format_change, format_range, format_value, unit_for
 from waitbench.reporting.gate import ACCEPTED, ratio_text
-from waitbench.reporting.summary import TITLES, candidates, titles_of, verdict
+from waitbench.reporting.summary import TITLES, titles_of, verdict
 
 FIRST = (
     "steady", "cpu", "system", "user", "real", "startup", "wakeups", "syscalls", "latency", "rss",
@@ -57,28 +57,35 @@ class ForestRow:
 
 
 def of_comparisons(comparisons: Sequence[Comparison]) -> list[ForestRow]:
-    """What is judged of each candidate in each scenario, and how late items are that wait."""
-    rows = []
-    for of, row in candidates(comparisons):
+    """What is judged of each candidate in each scenario, and how late items are that wait.
+
+    Of a revision that is compared with none, what it costs.
+    """
+    return [row for of in comparisons for row in _of_comparison(of)]
+
+
+def _of_comparison(of: Comparison) -> Iterator[ForestRow]:
+    for row in of.rows[1:]:
         judged = BY_NAME[row.judged_by]
         if row.judged is None:
             said = verdict(of, row) or "no ratio"
-            mark = "–" if said == "not supported" else "✗"
-            rows.append(_row(of, row, judged, mark=mark, change=said))
+            yield _row(of, row, judged, "–" if said == "not supported" else "✗", said)
             continue
-        rows.append(_row(of, row, judged))
+        yield _row(of, row, judged)
         if of.waits and "latency" in row.ratios:
-            rows.append(_row(of, row, BY_NAME["latency"]))
-    return rows
+            yield _row(of, row, BY_NAME["latency"])
+    for name in ("steady", "cpu", "latency") if not of.rows[1:] else ():
+        if name in of.baseline.estimates:
+            yield _row(of, of.baseline, BY_NAME[name], "")
 
 
 def of_scenario(comparison: Comparison) -> list[ForestRow]:
-    """Everything that was measured of each candidate, but for what else the machine did."""
+    """Everything that was measured, but for what else the machine did."""
     first = [metric for name in FIRST for metric in comparison.metrics if metric.name == name]
     return [
         _row(comparison, row, metric)
         for metric in dict.fromkeys((*first, *comparison.metrics))
-        for row in comparison.rows[1:]
+        for row in comparison.rows[1:] or comparison.rows
         if not metric.key.startswith("machine_")
         and metric.name in comparison.baseline.estimates.keys() | row.estimates.keys()
     ]
@@ -181,11 +188,6 @@ def axis_of(rows: Iterable[ForestRow]) -> Axis:
 def gate_axis(rows: Iterable[ForestRow]) -> Axis:
     """The axis of a gate, which holds every band."""
     return Axis(max([_GATE_REACH, *(row.dot.band[1] for row in rows if row.dot is not None)]))
-
-
-def of_trend(found: Trend, title: str, metric: Metric) -> ForestRow:
-    """The newest revision of a history, relative to the anchor."""
-    return of_place(found.newest, found.anchor, title, metric)
 
 
 def of_place(found: Place, anchor: str, title: str, metric: Metric) -> ForestRow:

@@ -12,13 +12,11 @@ from waitbench.reporting.document import (
     Dot,
     Flame,
     Page,
-    Ratio,
     Table,
-    Value,
     Word,
     text_of,
 )
-from waitbench.reporting.formats import format_ratio, format_share
+from waitbench.reporting.formats import format_share
 from waitbench.system.streams import printable
 
 if TYPE_CHECKING:
@@ -70,7 +68,7 @@ def _environment() -> "jinja2.Environment":
     environment.filters["dot"] = svg.of_dot
     environment.filters["axis"] = svg.of_axis
     environment.filters["sort_key"] = sort_key
-    environment.filters["text"] = _text_of
+    environment.filters["text"] = text_of
     environment.filters["colour"] = lambda cell: cell.colour if isinstance(cell, Word) else ""
     environment.filters["boxes"] = boxes
     environment.tests["dot"] = lambda cell: isinstance(cell, Dot)
@@ -84,12 +82,6 @@ def _text(value: object) -> object:
     return printable(value) if type(value) is str else value
 
 
-def _text_of(cell: Cell) -> str:
-    """The text of a cell, with its ratio to the baseline."""
-    ratio = cell.ratio if isinstance(cell, Value) else None
-    return text_of(cell) if ratio is None else f"{text_of(cell)} ({format_ratio(ratio)})"
-
-
 def _is_long(table: Table) -> bool:
     return len(table.rows) > _MANY_ROWS
 
@@ -98,9 +90,7 @@ def sort_key(cell: Cell) -> str | None:
     """What a cell sorts by, where that is not its text or the number that it begins with."""
     if isinstance(cell, Dot):
         return f"{cell.ratio.value:.4g}"
-    if isinstance(cell, Ratio | Value):
-        return f"{cell.estimate.value:.4g}"
-    found = None if isinstance(cell, str) else cell.sort
+    found = cell.sort if isinstance(cell, Word) else None
     return None if found is None else f"{found:.4g}"
 
 

@@ -3,7 +3,7 @@
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from types import MappingProxyType
 
 from waitbench.analysis.gate import GateVerdict
 from waitbench.analysis.history import ChangePoint, Trend
@@ -15,7 +15,7 @@ from waitbench.model.run import HARMLESS, Measurement
 from waitbench.model.why import Why
 from waitbench.reporting import comparison, forest, gate, idle, machines, scan, svg, why
 from waitbench.reporting.answer import MARKS
-from waitbench.reporting.costs import Units
+from waitbench.reporting.costs import AS_IT_IS, Units
 from waitbench.reporting.document import (
     Answer,
     Cell,
@@ -36,8 +36,6 @@ from waitbench.reporting.formats import (
     format_count,
     format_digits,
     format_range,
-    format_spread,
-    format_value,
     unit_for,
 )
 from waitbench.reporting.history import newest_of, titled
@@ -70,39 +68,37 @@ Trends = Mapping[str, Sequence[Trend]]
 """By the metric's name."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Shown:
-    """A folder of results, and what analysis says of it."""
+def compose(
+    contents: Contents,
+    comparisons: Sequence[Comparison],
+    answer: Answer,
+    verdict: GateVerdict | None = None,
+    reasons: Mapping[str, Sequence[Why]] = MappingProxyType({}),
+    units: Units = AS_IT_IS,
+) -> Page:
+    """A page of one comparison: the gate's table, or what each scenario costs; all else folded.
 
-    contents: Contents
-    comparisons: Sequence[Comparison]
-    answer: Answer
-    verdict: GateVerdict | None = None
-    reasons: Mapping[str, Sequence[Why]]
-    """Who wakes up, by scenario."""
-
-
-def compose(shown: Shown, units: Units) -> Page:
-    """A page of one comparison: the gate's table, or what each scenario costs; all else folded."""
-    labels = shown.contents.comparison.labels
+    ``reasons`` say who wakes up, by scenario.
+    """
+    labels = contents.comparison.labels
     names = short_names(labels)
-    compared = [named(one, names) for one in shown.comparisons]
+    compared = [named(one, names) for one in comparisons]
     colours = {names.of(label): colour for label, colour in colours_of(labels).items()}
     tables, more = [_costs(compared)], []
-    if shown.verdict is not None:
-        tables, folded = _gate(named_verdict(shown.verdict, names), colours)
+    if verdict is not None:
+        tables, folded = _gate(named_verdict(verdict, names), colours)
         more = [*folded, Section(title="What each scenario costs", tables=(_costs(compared),))]
     of_idle = idle.tables(compared, units.price)
     if of_idle:
         more.append(Section(title="In plain units", tables=tuple(of_idle)))
-    scanned = scans(shown.contents.records)
+    scanned = scans(contents.records)
     return Page(
-        title=shown.answer.title,
-        facts=tuple(_facts(shown)),
-        headlines=shown.answer.headlines,
-        failures=tuple(one.text for one in shown.answer.warnings if one.style == "red"),
+        title=answer.title,
+        facts=tuple(_facts(contents, answer)),
+        headlines=answer.headlines,
+        failures=tuple(one.text for one in answer.warnings if one.style == "red"),
         cautions=tuple(
-            [one.text for one in shown.answer.warnings if one.style != "red"] + list(names.remarks)
+            [one.text for one in answer.warnings if one.style != "red"] + list(names.remarks)
         ),
         tables=tuple(tables),
         sections=(
@@ -116,20 +112,20 @@ def compose(shown: Shown, units: Units) -> Page:
             ),
             *more,
             *(
-                _scenario(of, record, shown.reasons.get(of.scenario, ()))
-                for of, record in zip(compared, shown.contents.records, strict=True)
+                _scenario(of, record, reasons.get(of.scenario, ()))
+                for of, record in zip(compared, contents.records, strict=True)
             ),
-            _source(shown.contents),
+            _source(contents),
         ),
     )
 
 
-def _facts(shown: Shown) -> Iterator[str]:
+def _facts(contents: Contents, answer: Answer) -> Iterator[str]:
     """What was measured, when, and how many runs of it failed."""
-    records = shown.contents.records
-    yield shown.answer.basis
+    records = contents.records
+    yield answer.basis
     yield format_count(len(records), "scenario", "scenarios")
-    yield moment(shown.contents.comparison.started_at)
+    yield moment(contents.comparison.started_at)
     failed = sum(len(record.failures) for record in records)
     runs = format_count(sum(len(record.measurements) for record in records), "run", "runs")
     yield f"{runs}, {failed or 'none'} failed"
@@ -163,13 +159,14 @@ def _headroom(row: ForestRow) -> float:
 def _costs(compared: Sequence[Comparison]) -> Table:
     """What is judged in each scenario; of a revision that is compared with none, what it costs."""
     of_scenarios = [one for one in compared if one.scan is None] or list(compared)
-    rows = forest.of_comparisons(of_scenarios)
-    return _relative(of_scenarios[0], rows) if rows else _alone(of_scenarios)
+    return _means(of_scenarios[0], forest.of_comparisons(of_scenarios))
 
 
-def _relative(of: Comparison, rows: Sequence[ForestRow]) -> Table:
+def _means(of: Comparison, rows: Sequence[ForestRow]) -> Table:
     """Figures beside those of the baseline."""
     baseline, *others = (row.label for row in of.rows)
+    if not others:
+        return _forest("Means", rows, None, {"after": baseline})
     # Beside several candidates there is no room for the baseline's figures.
     values = {"after": "mean"} if others[1:] else {"before": baseline, "after": others[0]}
     columns = {**values, "change": "change", "interval": "95 %"}
@@ -179,7 +176,7 @@ def _relative(of: Comparison, rows: Sequence[ForestRow]) -> Table:
 def _forest(
     title: str,
     rows: Sequence[ForestRow],
-    axis: Axis,
+    axis: Axis | None,
     columns: Mapping[str, str],
     said: Sequence[str] = (),
 ) -> Table:
@@ -198,13 +195,13 @@ def _forest(
         header=(
             *(Heading(called[name]) for name in names),
             *(Heading(text, is_left=False) for text in columns.values()),
-            Heading("ratio", axis=axis),
+            *([Heading("ratio", axis=axis)] if axis else []),
         ),
         rows=tuple(
             (
                 *(_name(row, name, is_first=name == names[0]) for name in names),
                 *(_figure(row, column) for column in columns),
-                row.dot or "",
+                *([row.dot or ""] if axis else []),
             )
             for row in rows
         ),
@@ -213,7 +210,7 @@ def _forest(
 
 
 def _name(row: ForestRow, name: str, *, is_first: bool) -> Cell:
-    text = f"{row.mark} {getattr(row, name)}" if is_first else getattr(row, name)
+    text = f"{row.mark if is_first else ''} {getattr(row, name)}".lstrip()
     return Word(text=text, colour=row.colour if name == "label" else "")
 
 
@@ -224,29 +221,9 @@ def _figure(row: ForestRow, column: str) -> Cell:
     return text
 
 
-def _alone(compared: Sequence[Comparison]) -> Table:
-    """What a revision costs that is compared with none."""
-    names = [name for name in COSTS if comparison.known(compared[0], [name])]
-    return Table(
-        title="Means",
-        header=("scenario", *(BY_NAME[name].title for name in names)),
-        rows=tuple((of.scenario, *(_mean(of, BY_NAME[name]) for name in names)) for of in compared),
-    )
-
-
-def _mean(of: Comparison, metric: Metric) -> Cell:
-    found = of.baseline.estimates.get(metric.name)
-    if found is None:
-        return NOTHING
-    spread = format_spread(found, lambda value: format_value(value, metric))
-    text = f"{format_value(found.value, metric)} {spread}".rstrip()
-    return Word(text=text, sort=found.value)
-
-
 def _scenario(of: Comparison, record: Record, reasons: Sequence[Why]) -> Section:
     """Everything that is known of one scenario."""
-    rows = forest.of_scenario(of)
-    judged = forest.of_comparisons([of])
+    judged = forest.of_comparisons([of]) if of.rows[1:] else []
     brief = ", ".join(f"{row.mark} {row.cost} {row.change}" for row in judged[:_NAMED])
     return Section(
         title=of.scenario,
@@ -254,19 +231,12 @@ def _scenario(of: Comparison, record: Record, reasons: Sequence[Why]) -> Section
         sentences=tuple(comparison.oddities(of)),
         logs=_logs(of),
         tables=(
-            _relative(of, rows) if rows else _everything(of),
+            _means(of, forest.of_scenario(of)),
             *why.tables(of.scenario, reasons),
             _runs(record),
         ),
         flames=why.flames(reasons),
     )
-
-
-def _everything(of: Comparison) -> Table:
-    """Every metric of a revision that is compared with none."""
-    shown = [metric for metric in of.metrics if metric.name in of.baseline.estimates]
-    rows = tuple((metric.title, _mean(of, metric)) for metric in shown)
-    return Table(title="Means", header=("metric", of.baseline.label), rows=rows)
 
 
 def _logs(of: Comparison) -> tuple[Log, ...]:
@@ -332,7 +302,7 @@ def compose_history(
         for name, own in trends.items()
         for title, one in titled(own).items()
     ]
-    rows = [forest.of_trend(one, title, metric) for metric, title, one in found]
+    rows = [forest.of_place(one.newest, one.anchor, title, it) for it, title, one in found]
     records = [record for contents in several for record in contents.records]
     begun = sorted(moment(contents.comparison.started_at) for contents in several)
     failures = list(_failures(several))
@@ -356,7 +326,7 @@ def compose_history(
         sections=(
             *(_history(*each, newest) for each in found),
             *([Section(title="What failed", sentences=tuple(failures))] if failures else []),
-            *map(_source, several),
+            Section(title="How it was measured", tables=(_sources(several),)),
         ),
     )
 
@@ -393,7 +363,7 @@ def _history(metric: Metric, title: str, found: Trend, newest: int) -> Section:
     """A cost of all revisions, with its change points; see ``newest_of``."""
     steps = {step.after: step for step in found.change_points}
     places = newest_of(found, newest)
-    axis = forest.trend_axis(found)
+    axis, hidden = forest.trend_axis(found), len(found.places) - len(places)
     apart = ", ".join(entry.name for entry in found.apart)
     return Section(
         title=f"{title}: {TITLES[metric.name]}",
@@ -421,6 +391,7 @@ def _history(metric: Metric, title: str, found: Trend, newest: int) -> Section:
                     for row in [forest.of_place(place, found.anchor, title, metric)]
                 ),
                 notes=(
+                    *([f"{hidden} more revisions: --newest 0 shows all."] if hidden else []),
                     *([f"No session measured beside the anchor: {apart}."] if apart else []),
                     "A change point compares all revisions before it with all after it.",
                 ),
@@ -441,13 +412,34 @@ def moment(iso: str) -> str:
     return iso[:16].replace("T", " ") + " UTC"
 
 
+def _sources(several: Sequence[Contents]) -> Table:
+    """Which comparisons they are, and how to make them again."""
+    return Table(
+        title="Comparisons",
+        header=tuple(map(Heading, ("folder", "begun", "machine", "command"))),
+        rows=tuple(
+            (
+                contents.folder.resolve().name,
+                moment(contents.comparison.started_at),
+                machines.name_of(contents.comparison.machine),
+                _command(contents),
+            )
+            for contents in several
+        ),
+    )
+
+
+def _command(contents: Contents) -> str:
+    return f"{as_called('./waitbench')} {shlex.join(contents.comparison.argv)}".rstrip()
+
+
 def _source(contents: Contents) -> Section:
     """How one comparison was measured, and where, if that was on several machines."""
     context = contents.comparison
     where = machines.where_measured(contents.records)
     return Section(
         title=f"How it was measured: {contents.folder.resolve().name}",
-        command=f"{as_called('./waitbench')} {shlex.join(context.argv)}".rstrip(),
+        command=_command(contents),
         tables=(
             Table(
                 title="Revisions",

@@ -12,7 +12,6 @@ from waitbench.reporting.document import (
     Cell,
     Heading,
     Headline,
-    Ratio,
     Table,
     Word,
 )
@@ -20,6 +19,7 @@ from waitbench.reporting.formats import (
     NOTHING,
     format_change,
     format_count,
+    format_estimate,
     format_interval,
     format_number,
     format_range,
@@ -88,7 +88,10 @@ def _lines(scanned: Scanned, notes: Sequence[str] = ()) -> Table:
 
 
 def _ratio(curve: Curve) -> Cell:
-    return NOTHING if curve.slope_ratio is None else Ratio(curve.slope_ratio)
+    ratio = curve.slope_ratio
+    if ratio is None:
+        return NOTHING
+    return Word(text=format_estimate(ratio), style=STYLES[ratio.verdict], sort=ratio.value)
 
 
 def headlines(scanned: Sequence[Scanned]) -> tuple[Headline, ...]:

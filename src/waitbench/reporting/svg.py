@@ -39,8 +39,9 @@ def _parts(dot: Dot, axis: Axis) -> Iterator[str]:
     yield '<line x1="50%" x2="50%" y2="100%"/>'
     ratio, colour = dot.ratio, f' color="{dot.colour}"' if dot.colour else ""
     yield f"<g{colour}>"
-    if ratio.low is not None and ratio.high is not None:
-        ends = (_percent(axis, end) for end in (ratio.low, ratio.high))
+    if ratio.high is not None:
+        # Of what is open there may be an upper bound only.
+        ends = (_percent(axis, end) for end in (ratio.low or ratio.value, ratio.high))
         yield '<line x1="{}" x2="{}" y1="50%" y2="50%" class="i"/>'.format(*ends)
     place = axis.place(ratio.value)
     fill = ' class="h"' if dot.is_open else ""

@@ -34,7 +34,7 @@ def draw_all(
     """
     figures: dict[str, Figure] = {}
     rows = rows_of.of_comparisons(comparisons)
-    if rows:
+    if any(row.dot is not None for row in rows):
         baseline, *others = (row.label for row in comparisons[0].rows)
         candidates = others[0] if len(others) == 1 else f"{len(others)} revisions"
         title = f"{candidates} relative to {baseline}"

@@ -64,8 +64,9 @@ def _draw(axes: Axes, place: int, dot: Dot, axis: Axis) -> None:
         Rectangle((low, place - 0.5), high - low, 1, color="#dddddd", linewidth=0, zorder=0)
     )
     colour, ratio = dot.colour or style.GREY, dot.ratio
-    if ratio.low is not None and ratio.high is not None:
-        axes.plot([ratio.low, ratio.high], [place, place], color=colour, linewidth=2)
+    if ratio.high is not None:
+        ends = [ratio.low or ratio.value, ratio.high]
+        axes.plot(ends, [place, place], color=colour, linewidth=2)
     reached = min(max(ratio.value, 1 / axis.reach), axis.reach)
     marker = "o" if reached == ratio.value else "<" if ratio.value < 1 else ">"
     axes.plot(
