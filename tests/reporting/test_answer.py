@@ -234,3 +234,21 @@ def test_the_gate_has_the_last_word(verdict: GateVerdict, mark: str) -> None:
 
 def test_the_marks_of_verdicts_differ() -> None:
     assert len(set(answering.MARKS.values())) == len(answering.MARKS)
+
+
+def test_the_headlines_end_with_how_much_later_items_certainly_are_and_where_most() -> None:
+    def runs(steady: float, late: float) -> list[dict[str, float]]:
+        return [
+            {**times(5, 1, 1), "time_cpu_steady": steady * w, "item_latency_p99": late * w}
+            for w in (0.99, 1.0, 1.01, 1.0, 0.995)
+        ]
+
+    records = [
+        make_record({"a": runs(1, 0.001), "b": runs(0.1, 0.002)}, scenario="idle"),
+        make_record({"a": runs(1, 0.001), "b": runs(0.1, 0.008)}, scenario="busy"),
+        make_record({"a": runs(1, 1e-6), "b": runs(0.1, 3e-6)}, scenario="next-to-nothing"),
+    ]
+    cheaper, later = answer(statistics.compare_all(records)).headlines
+    assert (cheaper.mark, cheaper.text) == ("▼", "10× less CPU while waiting")
+    assert (later.mark, later.text) == ("▲", "lateness p99 up to 8× more")
+    assert later.aside == "in busy: 0.999 ms → 7.99 ms"

@@ -183,6 +183,33 @@ def headlines_of(found: Sequence[Found], who: str) -> Iterator[Headline]:
         yield from _headlines_of(others, who, " that do not wait")
     else:
         yield from _headlines_of(found, who, "")
+    yield from _later(waiting, who)
+
+
+def _later(waiting: Sequence[Found], who: str) -> Iterator[Headline]:
+    """What waiting more cheaply costs: how much later items certainly are, and where most."""
+    later = [
+        (row.ratios["latency"], of, row)
+        for of, row in waiting
+        if "latency" in row.ratios
+        and row.ratios["latency"].verdict is Verdict.SLOWER
+        and _difference(of, row, "latency") >= _NEXT_TO_NOTHING_S
+    ]
+    if later:
+        ratio, of, row = max(later, key=lambda one: one[0].value)
+        values = Change(
+            of.baseline.estimates["latency"], row.estimates["latency"], BY_NAME["latency"]
+        )
+        yield Headline(
+            text=f"{who}{TITLES['latency']} {'up to ' if later[1:] else ''}{format_change(ratio)}",
+            style=f"bold {STYLES[Verdict.SLOWER]}",
+            mark=MARKS[Verdict.SLOWER],
+            aside=f"in {of.scenario}: {values.text}",
+        )
+
+
+def _difference(of: Comparison, row: Row, name: str) -> float:
+    return row.estimates[name].value - of.baseline.estimates[name].value
 
 
 def _headlines_of(found: Sequence[Found], who: str, kind: str) -> Iterator[Headline]:
@@ -305,7 +332,7 @@ def _besides(comparison: Comparison, row: Row, *, in_detail: bool) -> list[tuple
         if comparison.waits is (name == "real") and name in ("latency", "real"):
             continue
         before, after = baseline.estimates[name], row.estimates[name]
-        if name == "latency" and abs(after.value - before.value) < _NEXT_TO_NOTHING_S:
+        if name == "latency" and abs(_difference(comparison, row, name)) < _NEXT_TO_NOTHING_S:
             continue
         words = _WORDS_OF_LATENESS if name == "latency" else _WORDS
         found = Verdict.EXCUSED if name in excused else ratio.verdict
