@@ -242,8 +242,6 @@ class Section:
     title: str
     brief: str = ""
     """What it comes to, in a line."""
-    command: str = ""
-    """How to measure it again."""
     pictures: tuple[str, ...] = ()
     """SVG that this package has drawn."""
     tables: tuple[Table, ...] = ()

@@ -12,7 +12,6 @@ from waitbench.reporting.document import (
     Dot,
     Flame,
     Page,
-    Table,
     Word,
     text_of,
 )
@@ -23,8 +22,6 @@ if TYPE_CHECKING:
     import jinja2
 
 _TEMPLATES = Path(__file__).parent / "templates"
-_MANY_ROWS = 10
-"""A table with more can be sorted and filtered."""
 _NARROWEST = 0.0005
 """A function that is less wide, as a share of its flame graph, is left out."""
 _ALIKE = 0.1
@@ -72,7 +69,6 @@ def _environment() -> "jinja2.Environment":
     environment.filters["colour"] = lambda cell: cell.colour if isinstance(cell, Word) else ""
     environment.filters["boxes"] = boxes
     environment.tests["dot"] = lambda cell: isinstance(cell, Dot)
-    environment.tests["long"] = _is_long
     return environment
 
 
@@ -80,10 +76,6 @@ def _text(value: object) -> object:
     """What a template writes: nothing in it reorders letters or commands a terminal."""
     # Markup is what the template itself declares safe.
     return printable(value) if type(value) is str else value
-
-
-def _is_long(table: Table) -> bool:
-    return len(table.rows) > _MANY_ROWS
 
 
 def sort_key(cell: Cell) -> str | None:

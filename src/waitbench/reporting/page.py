@@ -439,7 +439,6 @@ def _source(contents: Contents) -> Section:
     where = machines.where_measured(contents.records)
     return Section(
         title=f"How it was measured: {contents.folder.resolve().name}",
-        command=_command(contents),
         tables=(
             Table(
                 title="Revisions",
@@ -448,6 +447,7 @@ def _source(contents: Contents) -> Section:
             ),
         ),
         facts=(
+            ("command", _command(contents)),
             ("begun", moment(context.started_at)),
             ("topology", context.topology),
             ("engine", ", ".join(context.engines)),

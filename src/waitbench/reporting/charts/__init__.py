@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from matplotlib.figure import Figure
-from matplotlib.text import Text
 
 from waitbench.analysis.gate import GateVerdict
 from waitbench.analysis.scan import Scanned
@@ -13,7 +12,6 @@ from waitbench.reporting import forest as rows_of
 from waitbench.reporting.charts import forest, plane, scan
 from waitbench.reporting.drawing import colours_of
 from waitbench.system.files import write_with
-from waitbench.system.streams import printable
 
 OVERVIEW_NAME, GATE_NAME = "overview", "gate"
 
@@ -56,7 +54,6 @@ def draw_all(
 
 def save(figure: Figure, folder: Path, name: str, file_format: str) -> Path:
     """Writes one chart. Raises ``HarnessError`` when the disk refuses."""
-    _make_printable(figure)
     path = folder / f"{name}.{file_format}"
     # No date in the file: the same figures give the same bytes.
     metadata = {"Date": None} if file_format == "svg" else {"Software": None}
@@ -65,17 +62,3 @@ def save(figure: Figure, folder: Path, name: str, file_format: str) -> Path:
         lambda partial: figure.savefig(partial, format=file_format, dpi=150, metadata=metadata),
     )
     return path
-
-
-def _make_printable(figure: Figure) -> None:
-    """Replaces control characters: SVG has no way to write them, and a warning would print them."""
-    for axes in figure.axes:
-        for axis in (axes.xaxis, axes.yaxis):
-            # Made anew from what the axis knows whenever it is drawn.
-            ticks = [label.get_text() for label in axis.get_ticklabels()]
-            shown = list(map(printable, ticks))
-            if shown != ticks:
-                axis.set_ticklabels(shown)
-    for text in figure.findobj(Text):
-        assert isinstance(text, Text)
-        text.set_text(printable(text.get_text()))

@@ -6,6 +6,7 @@ from matplotlib.figure import Figure
 from waitbench.analysis.bisection import Change, End, Searched, Stage
 from waitbench.reporting.charts import style
 from waitbench.reporting.shortening import shorten_apart
+from waitbench.system.streams import printable
 
 _MOST_CHARACTERS = 14
 _CULPRIT = "#D55E00"
@@ -54,7 +55,7 @@ def _draw_stage(axes: Axes, stage: Stage) -> None:
     for point in stage.missing:
         axes.axvline(point, color=style.GREY, linestyle=":", linewidth=0.8)
     places = sorted({*places, 0})
-    labels = shorten_apart([stage.labels[point] for point in places], _MOST_CHARACTERS)
+    labels = shorten_apart([printable(stage.labels[it]) for it in places], _MOST_CHARACTERS)
     axes.set_xticks(places, labels, rotation=45, ha="right", fontsize=8)
     axes.set_xlim(-0.5, len(stage.points) - 0.5)
     axes.set_yscale("log")
