@@ -8,7 +8,7 @@ from zlib import crc32
 
 from msgspec.structs import replace
 
-from tests.records import contestant, facts, make_record
+from tests.records import contestant, describing, facts, make_record
 from waitbench.analysis import history
 from waitbench.analysis.history import MARGIN
 from waitbench.analysis.sessions import sessions_of
@@ -18,7 +18,7 @@ from waitbench.pipeline import paging
 from waitbench.reporting.costs import AS_IT_IS, Units
 from waitbench.reporting.document import Page
 from waitbench.reporting.page import COSTS, Trends
-from waitbench.store.comparisons import Comparison, Contents
+from waitbench.store.comparisons import Contents
 
 _METRICS = (
     "real", "user", "system", "cpu", "steady", "cpu-startup", "cpu-shutdown", "cpu-launcher",
@@ -59,7 +59,7 @@ def kept(
 
 def contents_of(*records: Record, name: str = "made-up", **settings: Any) -> Contents:
     """A folder that holds these."""
-    comparison = Comparison.of(records[0].context, records, settings)
+    comparison = describing(records, settings)
     return Contents(folder=Path(name), comparison=comparison, records=records)
 
 

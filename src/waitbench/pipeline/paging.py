@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from waitbench.analysis import history, statistics
 from waitbench.analysis.sessions import Session
