@@ -121,7 +121,7 @@ def _with_rise(options: Namespace, results: Path, name: str) -> Path:
 
 
 def rates_of(records: Sequence[Record], metric: str, processes: int) -> dict[str, float]:
-    """What each process did a second in the steady phase, by family; those that were measured."""
+    """What each process did a second in the steady phase, by dataflow; those that were measured."""
     key, steady, share = (BY_NAME[name].key for name in (metric, "steady", "share"))
     rates: dict[str, float] = {}
     for record in records:
@@ -132,8 +132,8 @@ def rates_of(records: Sequence[Record], metric: str, processes: int) -> dict[str
             for run in record.measurements
             if key in run.metrics
         ]
-        if each and record.family is not None:
-            rates[record.family] = fmean(each)
+        if each:
+            rates[record.scenario.partition("-")[0]] = fmean(each)
     return rates
 
 

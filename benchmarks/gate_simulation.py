@@ -28,9 +28,9 @@ from numpy.random import Generator
 from benchmarks.common import command_line
 from waitbench.analysis import criteria
 from waitbench.analysis.gate import GateVerdict
+from waitbench.engines import selection
 from waitbench.execution.measure import Measurer
 from waitbench.execution.session import Observer, Session
-from waitbench.families import selection
 from waitbench.model.metrics import BY_NAME, Metric
 from waitbench.model.record import Context, Record, RevisionRecord
 from waitbench.model.run import Measurement, PlannedRun

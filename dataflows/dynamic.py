@@ -1,4 +1,4 @@
-"""Family ``dynamic``: a source that every worker reads on its own."""
+"""Input ``dynamic``: a source that every worker reads on its own."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ def get_flow(
 ) -> Any:
     """A dataflow in which each of the first 16 workers reads ``items_per_worker`` random digits.
 
-    The other parameters are as in the family ``partitioned``.
+    The other parameters are as in ``partitioned``.
     """
     schedule = items.Schedule(interval if long_input else 0, burst, idle)
     reader = items.ScheduledReader if scheduled else items.Reader

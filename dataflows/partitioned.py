@@ -1,4 +1,4 @@
-"""Family ``partitioned``: a source with a fixed number of partitions, shared out over workers."""
+"""Input ``partitioned``: a source with a fixed number of partitions, shared out over workers."""
 
 from typing import Any
 

@@ -73,7 +73,6 @@ def make_record(
     """A record with the given metrics: a list of runs for each label, values by key for each."""
     record = Record(
         scenario=scenario,
-        family="standin",
         parameters={"partitions": 2},
         context=context(list(runs), **changes),
         waits=waits,

@@ -8,9 +8,9 @@ import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from waitbench.engines.base import Builder, Engine, ReadSource, Start, Traits
-from waitbench.engines.cargo import CargoBuilder
-from waitbench.model.environment import Environment, Interpreter
+from waitbench.engines.base import Engine, Features, Start
+from waitbench.engines.bytewax.scenarios import Dataflow
+from waitbench.model.environment import Environment
 from waitbench.model.scenario import Scenario, Topology
 
 
@@ -24,7 +24,8 @@ class StandIn(Engine):
     repository_variable: str | None = "STANDIN_REPO"
     build_paths = (":(top)", ":(top,exclude)docs")
     smoke_test = "import standin.run"
-    builder: Builder = CargoBuilder("Building it takes Rust.")
+    uses_cargo = True
+    building_needs = "Building it takes Rust."
 
     def version_of(self, name: str) -> str | None:
         return name.removeprefix("r") if re.fullmatch(r"r\d+\.\d+\.\d+", name) else None
@@ -32,13 +33,11 @@ class StandIn(Engine):
     def tag_of(self, version: str) -> str:
         return f"release-{version}"
 
-    def supports(self, python: Interpreter, read: ReadSource) -> bool:
-        return read("pyproject.toml") is not None
-
-    def traits(self, package: Path) -> Traits:
-        return Traits(details={"greeting": (package / "greeting.txt").read_text()})
+    def features(self, package: Path) -> Features:
+        return Features(details={"greeting": (package / "greeting.txt").read_text()})
 
     def start(self, environment: Environment, scenario: Scenario, _topology: Topology) -> Start:
+        assert isinstance(scenario, Dataflow)
         greeting = environment.facts.details["greeting"]
         arguments = (str(environment.python), "-m", "standin.run", scenario.import_string, greeting)
         return Start(arguments=arguments, processes=1)

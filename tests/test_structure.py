@@ -8,13 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from waitbench import engines, families
+from waitbench import engines
 from waitbench.system.places import PACKAGE, ROOT
 
 MODULES = sorted(PACKAGE.rglob("*.py"))
 ENGINE_LIST = PACKAGE / "engines" / "__init__.py"
-FAMILY_LIST = PACKAGE / "families" / "__init__.py"
-"""The two lists: the only general modules that name what they list."""
+"""The only general module that names an engine."""
 
 
 def words_of(path: Path) -> Iterator[str]:
@@ -64,31 +63,6 @@ def without_help(path: Path) -> Iterator[str]:
             yield (node.attr if isinstance(node, ast.Attribute) else node.name).lower()
 
 
-def family_names() -> set[str]:
-    """Names of families, and of their folders."""
-    named = {scenario.family.name for scenario in families.ALL}
-    folders = {path.name for path in (PACKAGE / "families").iterdir() if path.is_dir()}
-    # Two are also English words, which any module may use.
-    return (named | {name.replace("-", "_") for name in named} | folders) - {
-        "input",
-        "worker",
-        "__pycache__",
-    }
-
-
-@pytest.mark.parametrize("path", MODULES, ids=module_id)
-def test_only_its_own_folder_knows_a_family_by_name(path: Path) -> None:
-    if path == FAMILY_LIST:
-        return
-    folder = path.relative_to(PACKAGE).parts
-    if folder[0] == "families" and len(folder) > 2:
-        return
-    text = "\n".join(without_help(path) if is_of_the_command_line(path) else words_of(path))
-    # Whole words: "dynamic" is one, "dynamically" is not.
-    words = set("".join(c if c.isalnum() or c in "_-" else " " for c in text).split())
-    assert not words & family_names()
-
-
 def test_reading_a_result_file_does_not_load_the_build_system() -> None:
     code = (
         "import sys; from waitbench.store import comparisons;"
@@ -129,4 +103,4 @@ def test_starting_one_command_loads_what_that_one_takes() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
     )
     loaded = set(done.stdout.split())
-    assert not loaded & {"numpy", "waitbench.engines", "waitbench.pipeline", "waitbench.store"}
+    assert not loaded & {"numpy", "waitbench.pipeline", "waitbench.store"}

@@ -16,10 +16,10 @@ from tests.execution.made_runs import Made
 from tests.records import context, measurement
 from waitbench.analysis.criteria import DEFAULTS
 from waitbench.analysis.verdicts import GateOutcome
-from waitbench.engines import worker_file
+from waitbench.engines import selection
+from waitbench.engines.worker import file as worker_file
 from waitbench.execution.measure import Measurer
 from waitbench.execution.session import Session
-from waitbench.families.worker.scenarios import scenarios_of
 from waitbench.model.metrics import Instruments
 from waitbench.model.run import PlannedRun, Result
 from waitbench.model.scenario import Scenario
@@ -94,7 +94,7 @@ def gates_of(folder: Path, candidate: Behaviour, count: int = 1) -> Counter[Gate
     """What so many gates come to that compare a worker with one that does more."""
     path = folder / "mine.toml"
     path.write_text(WORKER)
-    (scenario,) = scenarios_of(worker_file.read(path), quick=True)
+    (scenario,) = selection.select((), (), worker=worker_file.read(path), quick=True)
     return Counter(_gate_of(scenario, candidate, Random(seed)) for seed in range(count))
 
 

@@ -11,8 +11,8 @@ from waitbench.analysis.idle import (
     ServiceCost,
     idle_costs,
 )
-from waitbench.families.worker import METRICS as OF_WORKERS
-from waitbench.families.worker import metrics_of_service
+from waitbench.engines.worker.metrics import WAITING as OF_WORKERS
+from waitbench.engines.worker.metrics import metrics_of_service
 from waitbench.model.errors import UsageError
 from waitbench.model.metrics import METRICS
 from waitbench.model.record import Record

@@ -15,7 +15,7 @@ from tests.gate_runs import record_of, rounds, scaled
 from waitbench import engines
 from waitbench.analysis.acceptance import Acceptance
 from waitbench.analysis.criteria import parse
-from waitbench.families import METRICS
+from waitbench.engines import METRICS
 from waitbench.model.errors import UsageError
 from waitbench.pipeline import gating
 from waitbench.pipeline.gating import Gate

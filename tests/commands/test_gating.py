@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from waitbench.analysis.criteria import DEFAULTS, parse
-from waitbench.engines import worker_file
-from waitbench.families import ALL, METRICS
-from waitbench.families.worker.scenarios import scenarios_of
+from waitbench.engines import METRICS, SCENARIOS
+from waitbench.engines.worker import file as worker_file
+from waitbench.engines.worker.scenarios import scenarios_of
 from waitbench.model.errors import HarnessError, UsageError
 from waitbench.model.metrics import Instruments
 from waitbench.pipeline import concluding, gating
@@ -63,9 +63,9 @@ def test_a_default_that_cannot_be_measured_is_left_out_and_said() -> None:
 def test_of_a_worker_that_nothing_wakes_up_lateness_is_not_asked(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_text("command = '{revision}'\n")
-    (silent,) = scenarios_of(worker_file.read(path), quick=True)
+    (silent,) = scenarios_of(worker_file.read(path))
     path.write_text("command = '{revision}'\npoke = { command = 'true' }\n")
-    (poked,) = scenarios_of(worker_file.read(path), quick=True)
+    (poked,) = scenarios_of(worker_file.read(path))
     gate = Gate(criteria=(*DEFAULTS, *parse(["latency:1%"], METRICS)), most_rounds=10)
     every = Instruments(tracepoint=0)
     assert gate.supported_by(every, (poked,)) == gate
@@ -78,8 +78,8 @@ def test_of_a_worker_that_nothing_wakes_up_lateness_is_not_asked(tmp_path: Path)
 
 
 def test_what_waits_is_measured_first_and_what_is_judged_together_takes_turns() -> None:
-    coarse = [scenario for scenario in ALL if scenario.coarse]
-    own = [scenario for scenario in ALL if scenario.waits and not scenario.coarse][:6]
+    coarse = [scenario for scenario in SCENARIOS if scenario.coarse]
+    own = [scenario for scenario in SCENARIOS if scenario.waits and not scenario.coarse][:6]
     waiting = [scenario for scenario in own if not scenario.works]
     working = [scenario for scenario in own if scenario.works]
     assert coarse

@@ -12,9 +12,9 @@ from tests.records import AT, context
 from waitbench.analysis import criteria
 from waitbench.analysis.gate import GateVerdict
 from waitbench.analysis.verdicts import GateOutcome
+from waitbench.engines.selection import select
 from waitbench.execution.measure import Measurer
 from waitbench.execution.session import Session
-from waitbench.families.selection import select
 from waitbench.model.metrics import Instruments
 from waitbench.model.record import Record
 from waitbench.model.run import FAILED, WARM_UP, Measurement, Outcome, PlannedRun, Result

@@ -110,7 +110,7 @@ def test_a_scan_is_measured_in_turn_tabulated_and_reported(
         (["--scan", "partitions=1:1"], "the first value must be above zero, and below the last"),
         (["--scan", "nothing=1:8"], "--set nothing: no selected scenario has it"),
         (["-s", "dynamic-idle", "--scan", "partitions=1:8"], "no selected scenario has it"),
-        (["--scan", "partitions=1:8", "--set", "partitions=4"], "both name partitions"),
+        (["--scan", "partitions=1:8", "--set", "partitions=4"], "partitions is given twice"),
         (["--scan", "partitions=1:8", "--shard", "1/2"], "a curve is of one machine"),
         (["--scan", "partitions=1:8", "--on", "tcp://127.0.0.1:9"], "a curve is of one machine"),
         (["--scan", "processes=1:4"], "--topology 'cluster' is not one of: single"),

@@ -10,7 +10,7 @@ import pytest
 import runner
 from tests import standin
 from tests.conftest import Compare
-from waitbench.families import selection
+from waitbench.engines import selection
 from waitbench.model.errors import UsageError
 from waitbench.model.metrics import BY_NAME, Instruments
 from waitbench.system.instruments import Counter
@@ -205,7 +205,7 @@ def test_an_odd_file_of_a_dataflow_is_refused(
 ) -> None:
     (tmp_path / name).write_bytes(content)
     with pytest.raises(UsageError) as refused:
-        selection.of_user(str(tmp_path / name))
+        selection.dataflow(str(tmp_path / name))
     assert says in str(refused.value)
 
 
@@ -250,6 +250,6 @@ def test_an_own_dataflow_with_our_probe_may_be_asked_what_it_does_while_waiting(
 ) -> None:
     file = tmp_path / "mine.py"
     file.write_text("from support import probe\nflow = 1\n")
-    assert BY_NAME["steady"] in selection.of_user(f"{file}").metrics
+    assert BY_NAME["steady"] in selection.dataflow(f"{file}")[0].metrics
     file.write_text("flow = 1\n")
-    assert BY_NAME["steady"] not in selection.of_user(f"{file}").metrics
+    assert BY_NAME["steady"] not in selection.dataflow(f"{file}")[0].metrics

@@ -109,7 +109,7 @@ def test_a_service_that_is_not_there_is_no_figure(
     ("options", "said"),
     [
         (("--scenario", "dynamic"), "--scenario 'dynamic' matches none of: mine"),
-        (("--set", "interval=1"), "set window=SECONDS"),
+        (("--set", "interval=1"), "no selected scenario has it. They have: window."),
     ],
 )
 def test_what_does_not_go_with_a_worker_is_refused(

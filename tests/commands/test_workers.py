@@ -12,8 +12,8 @@ from tests.records import make_record
 from waitbench.analysis import statistics
 from waitbench.analysis.idle import IdleCost, idle_costs
 from waitbench.commands.workers import FOLDER, Row, Sitting
-from waitbench.engines import worker_file
-from waitbench.families.worker import METRICS as OF_WORKERS
+from waitbench.engines.worker import file as worker_file
+from waitbench.engines.worker.metrics import WAITING as OF_WORKERS
 from waitbench.model.errors import UsageError
 from waitbench.model.metrics import METRICS
 from waitbench.pipeline.comparing import Comparing
@@ -77,7 +77,7 @@ def test_the_example_of_the_document_is_read_and_its_reference_has_every_key(
         (["silent.toml"], "does not say which versions to measure"),
         (["a.toml", "lonely/../a.toml"], "Two worker files are called 'a'"),
         (["a.toml", "--rounds", "0"], "--rounds 0: must be at least 1"),
-        (["a.toml", "--set", "widow=1"], "--set widow=1: of this worker, set window=SECONDS"),
+        (["a.toml", "--set", "widow=1"], "--set widow: no selected scenario has it. They have: window"),
         (["a.toml", "--results", "full"], "'full'"),
         (["unknown.toml"], "windows: is not known here. Did you mean window?"),
     ],

@@ -5,13 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from waitbench.engines import DEFAULT, cargo
-from waitbench.engines.base import ReadSource
-from waitbench.engines.cargo import supports_python
+from waitbench.engines import cargo
+from waitbench.engines.cargo import ReadSource, supports_python
 from waitbench.model.environment import Interpreter, Toolchain
 from waitbench.model.errors import HarnessError
 
-BUILDER = DEFAULT.builder
 RUST = Toolchain("rustc 1.86.0 (05f9846f8 2025-03-31)", "", "stable")
 
 THREE = {
@@ -38,7 +36,7 @@ def test_fingerprints_of_the_crate_are_removed_and_those_of_its_dependencies_sta
     cross = tmp_path / "target" / "x86_64" / "release" / ".fingerprint" / "stream-2"
     for folder in (kept, gone, cross):
         folder.mkdir(parents=True)
-    BUILDER.before(source, tmp_path)
+    cargo.before(source, tmp_path)
     assert (kept.exists(), gone.exists(), cross.exists()) == (True, False, False)
 
 
@@ -46,16 +44,16 @@ def test_a_build_that_compiled_nothing_of_the_crate_is_refused(tmp_path: Path) -
     source, log = write_crate(tmp_path, "stream"), tmp_path / "log"
     log.write_text("   Compiling tokio v1.0.0\n    Finished release\n")
     with pytest.raises(HarnessError, match="cargo did not recompile stream"):
-        BUILDER.after(source, tmp_path, RUST, log)
+        cargo.require_compiled(source, tmp_path, RUST, log)
     log.write_text("   Compiling tokio v1.0.0\n   Compiling stream v1.0.0 (/source)\n")
-    BUILDER.after(source, tmp_path, RUST, log)
+    cargo.require_compiled(source, tmp_path, RUST, log)
 
 
 def test_sources_without_a_crate_have_nothing_to_recompile(tmp_path: Path) -> None:
     (tmp_path / "source").mkdir()
     (tmp_path / "log").write_text("")
-    BUILDER.before(tmp_path / "source", tmp_path)
-    BUILDER.after(tmp_path / "source", tmp_path, RUST, tmp_path / "log")
+    cargo.before(tmp_path / "source", tmp_path)
+    cargo.require_compiled(tmp_path / "source", tmp_path, RUST, tmp_path / "log")
 
 
 def ran(folder: Path, *compilers: str) -> None:
@@ -72,19 +70,19 @@ def test_what_another_compiler_has_built_is_refused(tmp_path: Path) -> None:
     source, log = write_crate(tmp_path, "stream"), tmp_path / "log"
     log.write_text("   Compiling stream v1.0.0 (/source)\n")
     ran(tmp_path, RUST.compiler)
-    BUILDER.after(source, tmp_path, RUST, log)
+    cargo.require_compiled(source, tmp_path, RUST, log)
     ran(tmp_path, "rustc 1.74.1 (a28077b28 2023-12-04)")
     with pytest.raises(
         HarnessError, match=r"built by rustc 1\.86\.0 .* was built by rustc 1\.74\.1"
     ):
-        BUILDER.after(source, tmp_path, RUST, log)
-    BUILDER.before(source, tmp_path)
-    BUILDER.after(source, tmp_path, RUST, log)  # cargo has said nothing
+        cargo.require_compiled(source, tmp_path, RUST, log)
+    cargo.before(source, tmp_path)
+    cargo.require_compiled(source, tmp_path, RUST, log)  # cargo has said nothing
 
 
 def test_the_toolchain_is_forced_whatever_the_sources_name(tmp_path: Path) -> None:
-    assert BUILDER.variables(tmp_path, RUST)["RUSTUP_TOOLCHAIN"] == "stable"
-    assert "RUSTUP_TOOLCHAIN" not in BUILDER.variables(tmp_path, Toolchain("rustc 1.0.0", ""))
+    assert cargo.variables(tmp_path, RUST)["RUSTUP_TOOLCHAIN"] == "stable"
+    assert "RUSTUP_TOOLCHAIN" not in cargo.variables(tmp_path, Toolchain("rustc 1.0.0", ""))
 
 
 def tree(**files: str) -> ReadSource:

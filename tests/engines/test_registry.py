@@ -6,8 +6,8 @@ import pytest
 
 import runner
 from waitbench import engines
-from waitbench.engines import worker_file
-from waitbench.engines.command import Command
+from waitbench.engines.worker import Command
+from waitbench.engines.worker import file as worker_file
 from waitbench.environments.revisions import engines_of, resolve
 from waitbench.model.errors import UsageError
 from waitbench.model.revision import Release

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from waitbench.engines import worker_file
-from waitbench.engines.command import Command
+from waitbench.engines.worker import Command
+from waitbench.engines.worker import file as worker_file
 from waitbench.environments.virtualenvs import Maker
 from waitbench.model.environment import Environment, EnvironmentSpec, Facts, Interpreter, Origin
 from waitbench.model.errors import HarnessError

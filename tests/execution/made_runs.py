@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, cast
 
 from tests.records import context, measurement, outcome, times
@@ -11,16 +10,23 @@ from waitbench.execution.measure import Measurer
 from waitbench.execution.session import Session
 from waitbench.model.record import Record
 from waitbench.model.run import PlannedRun, Result
-from waitbench.model.scenario import Family, Scenario
+from waitbench.model.scenario import Scenario
 
 LASTS_S = 10.0
-FAMILY = Family(name="made-up", items=lambda *_: None, lasts_s=lambda _parameters: LASTS_S)
 Behaviour = Callable[[PlannedRun, int], Result]
 """What comes of a run: it is told the run, and how often the same was made before."""
 
 
+class MadeUp(Scenario):
+    """A scenario that lasts so long."""
+
+    @property
+    def expected_s(self) -> float:
+        return LASTS_S
+
+
 def scenario(name: str) -> Scenario:
-    return Scenario(name=name, purpose="", family=FAMILY, module=Path("flow.py"))
+    return MadeUp(name=name, purpose="")
 
 
 def good(planned: PlannedRun, _before: int = 0) -> Result:
@@ -80,8 +86,7 @@ class Made:
 
 def make_session(made: Made, *names: str) -> tuple[Session, list[Scenario], dict[str, Record]]:
     records = {
-        name: Record(scenario=name, family="made-up", parameters={}, context=context(["a", "b"]))
-        for name in names
+        name: Record(scenario=name, parameters={}, context=context(["a", "b"])) for name in names
     }
     chosen = [scenario(name) for name in names]
     return Session(cast(Measurer, made), records, made), chosen, records

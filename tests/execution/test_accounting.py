@@ -105,5 +105,5 @@ def test_all_that_a_run_used_has_what_nobody_waited_for() -> None:
 
 def test_what_is_odd_about_a_run_is_marked() -> None:
     assert marks_of(launched()) == ()
-    odd = launched(by_proc=True, unanswered="the poke ended", totals={"processes_begun": 1})
+    odd = launched(by_proc=True, unanswered="the poke ended", totals={"processes_replaced": 1})
     assert marks_of(odd) == (RESTARTED, UNANSWERED, BY_PROC)

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from tests.records import facts
+from waitbench.engines import selection
 from waitbench.execution.bench import Bench
-from waitbench.families import selection
 from waitbench.model.environment import Environment
 from waitbench.model.scenario import NEXT_AWAKE, Topology
 from waitbench.system.places import Cache

@@ -3,7 +3,6 @@
 from collections import Counter
 from dataclasses import replace
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -12,13 +11,9 @@ from hypothesis import strategies as st
 from waitbench.execution import plan
 from waitbench.model.run import WARM_UP
 from waitbench.model.scan import ScanPoint
-from waitbench.model.scenario import Family, Scenario
+from waitbench.model.scenario import Scenario
 
-FAMILY = Family(name="standin", items=lambda _parameters, _topology: 1, lasts_s=lambda _: 1.0)
-ONE, TWO, THREE = (
-    Scenario(name=name, purpose="to be planned", family=FAMILY, module=Path("flow.py"))
-    for name in ("one", "two", "three")
-)
+ONE, TWO, THREE = (Scenario(name=name, purpose="to be planned") for name in ("one", "two", "three"))
 
 
 @given(st.integers(1, 6), st.integers(1, 9), st.integers(1, 3))

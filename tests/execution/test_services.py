@@ -11,15 +11,14 @@ import psutil
 import pytest
 
 from tests.waiting import until
+from waitbench.engines.services import Service
 from waitbench.execution import services
 from waitbench.execution.services import Running, running
 from waitbench.model.errors import HarnessError
-from waitbench.model.scenario import Service
+from waitbench.model.worker import Condition, ServiceFile, Words
 from waitbench.system import variables
 from waitbench.system.places import PACKAGE, Cache
-from waitbench.system.ports import is_listened_to
 
-PYTHON = Path(sys.executable)
 ECHO = """
 import json, os, sys
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -37,14 +36,20 @@ HTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
 
 
 def service(name: str, program: str = ECHO) -> Service:
-    def command(port: int, _folder: Path, python: Path) -> Sequence[str]:
-        return [str(python), "-c", program, str(port), f"as {name}"]
+    return serving(name, (sys.executable, "-c", program, "{port}", f"as {name}"))
 
-    return Service(name=name, command=command, is_up=is_listened_to)
+
+def serving(
+    name: str,
+    words: Sequence[str],
+    ready: Condition = Condition(port=True),  # noqa: B008
+) -> Service:
+    file = ServiceFile(command=Words(words), ready=ready)
+    return Service(name=name, file=file, values={"here": ""})
 
 
 def up(folder: Path, *names: str) -> AbstractContextManager[Running]:
-    return running(PYTHON, [service(name) for name in names], folder, Cache(folder / "cache"))
+    return running([service(name) for name in names], folder, Cache(folder / "cache"))
 
 
 def environment_of(port: int) -> Mapping[str, str]:
@@ -80,15 +85,10 @@ def test_what_the_callers_shell_holds_does_not_reach_a_service(
 
 
 def test_a_service_that_cannot_be_had_is_not_started(tmp_path: Path) -> None:
-    def require() -> None:
-        raise HarnessError("there is no such program")
-
-    lacking = Service(
-        name="lacking", command=lambda *_: ["no"], is_up=is_listened_to, require=require
-    )
+    lacking = serving("lacking", ("no-such-program",))
     with (
-        pytest.raises(HarnessError, match="no such program"),
-        running(PYTHON, [lacking], tmp_path, Cache(tmp_path / "cache")),
+        pytest.raises(HarnessError, match="no-such-program, which is not here"),
+        running([lacking], tmp_path, Cache(tmp_path / "cache")),
     ):
         pytest.fail("never gets here")
 
@@ -111,7 +111,7 @@ def test_a_service_that_does_not_start_is_quoted_its_log_is_kept_and_those_befor
 ) -> None:
     with (
         pytest.raises(HarnessError) as raised,
-        running(PYTHON, [service("first"), service("broken", program)], tmp_path, cache),
+        running([service("first"), service("broken", program)], tmp_path, cache),
     ):
         pytest.fail("never gets here")
     said = str(raised.value).splitlines()
@@ -188,14 +188,9 @@ def test_what_processes_of_a_service_have_used_is_its_own_when_they_have_ended(
         )
         monkeypatch.setattr(services, "_LAUNCH", launch)
     (tmp_path / "forking.py").write_text(FORKING)
-    forking = Service(
-        name="forking",
-        command=lambda port, _folder, python: [
-            str(python), str(tmp_path / "forking.py"), str(port), who,
-        ],
-        is_up=lambda _port: True,
-    )  # fmt: skip
-    with running(PYTHON, [forking], tmp_path, Cache(tmp_path / "cache")) as found:
+    words = (sys.executable, str(tmp_path / "forking.py"), "{port}", who)
+    forking = serving("forking", words, Condition(command=Words(("true",))))
+    with running([forking], tmp_path, Cache(tmp_path / "cache")) as found:
         folder = found.servers[0].folder
         before = found.cpu_s()
         (folder / "begin").touch()

@@ -70,7 +70,7 @@ def judged(to: Path, candidate: Any, base: Any = BASE) -> Result:
 
 def worker_file(to: Path) -> Result:
     """A comparison of a worker that a file describes."""
-    record = replace(record_of(BASE, scaled(BASE, user=1.5)), family="worker", scenario="idle")
+    record = replace(record_of(BASE, scaled(BASE, user=1.5)), scenario="idle")
     return merged(to, store(to / "whole", [record]))
 
 

@@ -162,8 +162,7 @@ def test_cargo_writes_down_which_compiler_ran(tmp_path: Path) -> None:
     source, log = tmp_path / "source", tmp_path / "log"
     standin.write_sources(source)
     compiler = says("rustc")
-    builder = engines.named("standin").builder
-    builder.before(source, tmp_path)
+    cargo.before(source, tmp_path)
     with log.open("wb") as file:
         subprocess.run(
             ["cargo", "build"],
@@ -171,11 +170,11 @@ def test_cargo_writes_down_which_compiler_ran(tmp_path: Path) -> None:
             stdout=file,
             stderr=file,
             check=True,
-            env={**os.environ, **builder.variables(tmp_path, Toolchain(compiler, ""))},
+            env={**os.environ, **cargo.variables(tmp_path, Toolchain(compiler, ""))},
         )
-    builder.after(source, tmp_path, Toolchain(compiler, ""), log)
+    cargo.require_compiled(source, tmp_path, Toolchain(compiler, ""), log)
     with pytest.raises(HarnessError, match=f"was built by {re.escape(compiler)}"):
-        builder.after(source, tmp_path, Toolchain("rustc 1.60.0 (another)", ""), log)
+        cargo.require_compiled(source, tmp_path, Toolchain("rustc 1.60.0 (another)", ""), log)
 
 
 @needs_cargo

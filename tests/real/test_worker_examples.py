@@ -15,7 +15,7 @@ import pytest
 
 from tests.conftest import Compare
 from waitbench.commands.workers import FOLDER
-from waitbench.engines import worker_file
+from waitbench.engines.worker import file as worker_file
 
 pytestmark = pytest.mark.integration
 OF_EACH_KIND = ("rq", "gunicorn", "redis-server", "python-floor", "streamz")

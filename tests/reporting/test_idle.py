@@ -11,7 +11,7 @@ from tests.reporting.made_up import page_of
 from tests.reporting.printing import lines_of_table
 from waitbench.analysis import statistics
 from waitbench.analysis.idle import HOURS_A_MONTH, Price
-from waitbench.families.worker import metrics_of_service
+from waitbench.engines.worker.metrics import metrics_of_service
 from waitbench.model.metrics import METRICS
 from waitbench.model.record import Record
 from waitbench.reporting import cautions, html, idle, markdown

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from waitbench.families import ALL
+from waitbench.engines import SCENARIOS
 from waitbench.model.run import Measurement, PlannedRun
 from waitbench.reporting.console import make_console
 from waitbench.reporting.progress import RunProgress
 
-SCENARIO = next(one for one in ALL if one.waits and not one.coarse)
+SCENARIO = next(one for one in SCENARIOS if one.waits and not one.coarse)
 
 
 class Clock:

@@ -16,7 +16,7 @@ numbers = st.floats(0, 1e9) | st.integers(0, 10**15)
 keys = st.text("abcdefgh_", min_size=1)
 times = {"time_wall_clock": numbers, "time_user": numbers, "time_system": numbers}
 
-OWN_METRIC = Metric("own", "own_metric", "byte", "a family's own")
+OWN_METRIC = Metric("own", "own_metric", "byte", "a worker's own")
 
 contestants = st.builds(
     RevisionRecord,
@@ -41,7 +41,6 @@ def records(draw: st.DrawFn) -> Record:
     context = draw(contexts)
     record = Record(
         scenario="waiting",
-        family=draw(texts),
         parameters=draw(st.dictionaries(texts, texts | st.booleans() | numbers, max_size=2)),
         context=context,
         waits=draw(st.booleans()),

@@ -31,7 +31,7 @@ def test_there_is_a_row_for_every_run_in_the_order_in_which_they_were_made(tmp_p
 
 
 def test_columns_are_the_metrics_of_any_scenario_those_of_all_first(tmp_path: Path) -> None:
-    own = Metric("own", "own_metric", "byte", "a family's own")
+    own = Metric("own", "own_metric", "byte", "a worker's own")
     plain, special = make_record({"a": []}), make_record({"a": []}, scenario="special")
     special.metrics = (*METRICS, own)
     special.add(measurement("a", 1, {**times(1, 1, 1), own.key: 7, "undeclared": 8}))

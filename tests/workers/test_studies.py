@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Compare
-from waitbench.engines import worker_file
+from waitbench.engines.worker import file as worker_file
 from waitbench.system.places import WORKERS
 
 pytestmark = pytest.mark.integration

@@ -20,7 +20,7 @@ import distributed
 from msgspec import structs
 
 from waitbench.cluster.on_worker import START, Task, identity, require_same, run_share
-from waitbench.engines import worker_file
+from waitbench.engines.worker import file as worker_file
 from waitbench.environments import origins, revisions
 from waitbench.model.environment import EnvironmentSpec, Origin
 from waitbench.model.errors import ExitCode, HarnessError, UsageError

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from waitbench import engines
 from waitbench.analysis.sensitivity import POWER
+from waitbench.engines import cargo
 from waitbench.environments import interpreters
 from waitbench.execution import hyperfine
 from waitbench.model.errors import ExitCode, masked
@@ -257,7 +258,7 @@ def _pythons(cache: Cache) -> Finding:
 
 
 def _compiler() -> Finding:
-    compiler = engines.DEFAULT.builder.toolchain(()).compiler
+    compiler = cargo.choose(()).compiler
     if compiler != "none":
         return Finding(what="compiler", here=compiler)
     return Finding(

@@ -11,8 +11,8 @@ import typer
 from waitbench.analysis import statistics
 from waitbench.analysis.idle import IdleCost, Price, idle_cost
 from waitbench.commands import options
-from waitbench.engines import worker_file
-from waitbench.families import selection
+from waitbench.engines import selection
+from waitbench.engines.worker import file as worker_file
 from waitbench.model.environment import OriginChoice
 from waitbench.model.errors import ExitCode, HarnessError, UsageError, masked
 from waitbench.model.record import Record
@@ -100,7 +100,7 @@ def workers(
     """
     given = _read(of or [FOLDER])
     for one in given:
-        selection.of_worker(one, (), settings, quick=False)
+        selection.select((), settings, worker=one)
     if rounds < 1:
         raise UsageError(f"--rounds {rounds}: must be at least 1.")
     if markdown is not None:

@@ -1,15 +1,24 @@
-"""What is under test. The only list of engines; all else asks one through ``base.Engine``.
+"""What is under test: bytewax, or what a worker file describes.
 
-There is bytewax, and each worker file makes one of its own.
+All else asks an engine through ``base.Engine``.
 """
 
 from waitbench.engines import bytewax
 from waitbench.engines.base import Engine
+from waitbench.engines.bytewax.of_users import users_dataflow
+from waitbench.engines.bytewax.scenarios import SCENARIOS
+from waitbench.engines.worker.metrics import UNTIL_EXIT, WAITING
+from waitbench.model import metrics
 from waitbench.model.errors import UsageError
+from waitbench.model.metrics import Metric
 from waitbench.system import files
 
+__all__ = ["DEFAULT", "METRICS", "SCENARIOS", "users_dataflow"]
+
 DEFAULT: Engine = bytewax.ENGINE
-"""Whose revisions are named without a prefix."""
+"""Whose revisions are named without a prefix, where there is no worker file."""
+METRICS: tuple[Metric, ...] = tuple(dict.fromkeys((*metrics.METRICS, *WAITING, *UNTIL_EXIT)))
+"""Everything that a run may give, but for what one worker file alone declares."""
 
 _known: dict[str, Engine] = {DEFAULT.name: DEFAULT}
 _assumed = [DEFAULT.name]
@@ -48,13 +57,17 @@ def named(name: str) -> Engine:
 
 
 def split(text: str) -> tuple[Engine, str]:
-    """Splits ``NAME@REVISION``; the assumed engine needs no name. Raises ``UsageError``."""
+    """Splits ``NAME@REVISION``; the assumed engine needs no name. Raises ``UsageError``.
+
+    A worker file's scenarios are for no other engine than its own.
+    """
     name, at, revision = text.partition("@")
     if not at or files.is_there(text):
         return assumed(), text
-    if name not in _known:
-        raise UsageError(f"{text!r}: there is no engine {name!r}. There are: {', '.join(_known)}.")
-    return _known[name], revision
+    there = _known if assumed() is DEFAULT else {_assumed[0]: assumed()}
+    if name not in there:
+        raise UsageError(f"{text!r}: there is no engine {name!r}. There are: {', '.join(there)}.")
+    return there[name], revision
 
 
 def prefix_of(engine: Engine) -> str:

@@ -1,18 +1,16 @@
 """The seam between the harness and what is under test: all that it may ask of an engine."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
 from packaging.version import InvalidVersion, Version
 
-from waitbench.model.environment import Environment, Interpreter, Toolchain
+from waitbench.engines.services import Service
+from waitbench.model.environment import Environment
 from waitbench.model.scenario import Scenario, Topology
-
-ReadSource = Callable[[str], str | None]
-"""The text of one file of a source tree, by its path; ``None`` where there is no such file."""
 
 WHEEL, ARCHIVE = "wheel", "archive"
 """What an index has of a release."""
@@ -22,7 +20,7 @@ PROGRAM = "program"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Traits:
+class Features:
     """What an installed package can do, as far as its files tell."""
 
     capabilities: frozenset[str] = frozenset()
@@ -43,30 +41,6 @@ class Start:
     """Environment variables that they have besides those of every run."""
     worker: Mapping[str, Any] | None = None
     """What the launcher is told of a worker that is a command: execution/worker_launch.py."""
-
-
-class Builder(Protocol):
-    """How a source tree becomes a wheel, besides ``pip wheel`` itself."""
-
-    @property
-    def needs(self) -> str:
-        """What a machine must have for it, as a sentence that follows the error of a build."""
-
-    def toolchain(self, sources: Sequence[ReadSource], wanted: str | None = None) -> Toolchain:
-        """The one compiler that all of some source trees are built by.
-
-        ``wanted`` is what the user asks for. Raises ``HarnessError`` where none fits, with the
-        command that installs one.
-        """
-
-    def variables(self, directory: Path, toolchain: Toolchain) -> Mapping[str, str]:
-        """Environment variables of a build; ``directory`` keeps what builds share."""
-
-    def before(self, source: Path, directory: Path) -> None:
-        """Makes sure that the sources will really be compiled."""
-
-    def after(self, source: Path, directory: Path, toolchain: Toolchain, log: Path) -> None:
-        """Raises ``HarnessError`` if they were not, or by another compiler."""
 
 
 class Engine(Protocol):
@@ -90,10 +64,6 @@ class Engine(Protocol):
     """What is taken from the index, in this order: a wheel is made here of a source archive."""
     requirements: tuple[str, ...] = ()
     """Packages that it needs beside it and does not ask for itself, pinned."""
-    runs_python: bool = True
-    """Whether it runs workloads written in Python."""
-    only: str | None = None
-    """The capability that is all it has: what does not need that, it cannot run. ``None`` else."""
     is_program: bool = False
     """Whether a revision is a program on this machine, and nothing is installed."""
     variants: tuple[str, ...] = ()
@@ -110,19 +80,25 @@ class Engine(Protocol):
     """The files that the package is built from, as git's pathspecs; in doubt, a file is."""
     smoke_test: str
     """A Python program that fails where the installed package cannot be used; may be empty."""
-    builder: Builder
+    uses_cargo: bool = False
+    """Whether its sources are built by cargo: engines/cargo.py."""
+    building_needs: str = ""
+    """What a machine must have to build it, as a sentence that follows the error of a build."""
 
     def version_of(self, name: str) -> str | None:
         """The version that a name such as ``v0.16.1`` means; ``None`` if it is not a release."""
 
     def tag_of(self, version: str) -> str:
         """The repository's tag of a version, which also names the release on the command line."""
+        return version
 
-    def supports(self, python: Interpreter, read: ReadSource) -> bool:
-        """Whether a source tree builds for a Python, as far as its files tell."""
-
-    def traits(self, package: Path) -> Traits:
+    def features(self, package: Path) -> Features:
         """What an installed package can do. ``package`` is its folder in ``site-packages``."""
+        return Features()
+
+    def services(self, environment: Environment, scenario: Scenario) -> Sequence[Service]:
+        """The servers of a run, in the order in which they start; their CPU is not the run's."""
+        return ()
 
     def start(self, environment: Environment, scenario: Scenario, topology: Topology) -> Start:
         """How a run of ``scenario`` is started."""

@@ -11,17 +11,18 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 
-from waitbench.engines.base import ReadSource
 from waitbench.model.environment import Interpreter, Toolchain
 from waitbench.model.errors import HarnessError
+
+ReadSource = Callable[[str], str | None]
+"""The text of one file of a source tree, by its path; ``None`` where there is no such file."""
 
 NEWEST_PYTHON = {
     (0, 17): (3, 11), (0, 18): (3, 11), (0, 19): (3, 12), (0, 20): (3, 12), (0, 21): (3, 12),
@@ -45,47 +46,40 @@ def _parse(text: str | None) -> dict[str, Any]:
         return {}
 
 
-@dataclass(frozen=True)
-class CargoBuilder:
-    """Builds one engine's source trees."""
+def variables(directory: Path, toolchain: Toolchain) -> Mapping[str, str]:
+    """Environment variables of a build; ``directory`` keeps what builds share."""
+    forced = {VARIABLE: toolchain.name} if toolchain.name else {}
+    return {"CARGO_TARGET_DIR": str(_target(directory)), "CARGO_TERM_COLOR": "never", **forced}
 
-    needs: str
 
-    def toolchain(self, sources: Sequence[ReadSource], wanted: str | None = None) -> Toolchain:
-        return choose(sources, wanted)
+def before(source: Path, directory: Path) -> None:
+    """Makes sure that the sources will really be compiled."""
+    _compiler_file(directory).unlink(missing_ok=True)
+    crate = _crate_name(source)
+    if crate is None:
+        return
+    for pattern in ("*/.fingerprint", "*/*/.fingerprint"):
+        for fingerprints in _target(directory).glob(pattern):
+            for fingerprint in fingerprints.glob(f"{crate}-*"):
+                shutil.rmtree(fingerprint)
 
-    def variables(self, directory: Path, toolchain: Toolchain) -> Mapping[str, str]:
-        forced = {VARIABLE: toolchain.name} if toolchain.name else {}
-        return {
-            "CARGO_TARGET_DIR": str(_target(directory)),
-            "CARGO_TERM_COLOR": "never",
-            **forced,
-        }
 
-    def before(self, source: Path, directory: Path) -> None:
-        _compiler_file(directory).unlink(missing_ok=True)
-        crate = _crate_name(source)
-        if crate is None:
-            return
-        for pattern in ("*/.fingerprint", "*/*/.fingerprint"):
-            for fingerprints in _target(directory).glob(pattern):
-                for fingerprint in fingerprints.glob(f"{crate}-*"):
-                    shutil.rmtree(fingerprint)
-
-    def after(self, source: Path, directory: Path, toolchain: Toolchain, log: Path) -> None:
-        crate = _crate_name(source)
-        text = log.read_text("utf-8", "replace")
-        if crate and not re.search(rf"Compiling {re.escape(crate)} v", text):
-            raise HarnessError(
-                f"cargo did not recompile {crate}; the log is {log}. "
-                f"Delete {source.parent} and try again."
-            )
-        ran = _compilers_that_ran(directory)
-        if crate and ran and ran != {toolchain.compiler}:
-            raise HarnessError(
-                f"{crate} was to be built by {toolchain.compiler}, and was built by "
-                f"{' and '.join(sorted(ran))}; the log is {log}."
-            )
+def require_compiled(source: Path, directory: Path, toolchain: Toolchain, log: Path) -> None:
+    """Raises ``HarnessError`` if they were not, or by another compiler."""
+    crate = _crate_name(source)
+    if crate is None:
+        return
+    if not re.search(rf"Compiling {re.escape(crate)} v", log.read_text("utf-8", "replace")):
+        raise HarnessError(
+            f"cargo did not recompile {crate}; the log is {log}. "
+            f"Delete {source.parent} and try again."
+        )
+    ran = _compilers_that_ran(directory)
+    if ran and ran != {toolchain.compiler}:
+        raise HarnessError(
+            f"{crate} was to be built by {toolchain.compiler}, and was built by "
+            f"{' and '.join(sorted(ran))}; the log is {log}."
+        )
 
 
 def _target(directory: Path) -> Path:
@@ -124,7 +118,7 @@ _VERSION = re.compile(r"rustc (\d+\.\d+\.\d+)\b")
 _TIME_LIMIT_S = 60
 
 
-def choose(sources: Sequence[ReadSource], wanted: str | None) -> Toolchain:
+def choose(sources: Sequence[ReadSource], wanted: str | None = None) -> Toolchain:
     """The newest that is installed, if no source tree asks for a newer one; or the one ``wanted``.
 
     Raises ``HarnessError`` with the command that would install one.

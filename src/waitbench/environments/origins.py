@@ -17,6 +17,7 @@ from packaging.tags import compatible_tags, cpython_tags
 from packaging.utils import parse_wheel_filename
 
 from waitbench import engines
+from waitbench.engines import cargo
 from waitbench.environments import index, interpreters, sources
 from waitbench.environments.repository import Repository
 from waitbench.environments.revisions import Repositories
@@ -178,7 +179,7 @@ class Chooser:
         if isinstance(source, Release) and spec.origin is Origin.WHEEL:
             return index.has(engine, source.version, python, offline=self.offline)
         read = sources.reader_of(spec.revision, spec.commit, self.repositories)
-        return engine.supports(python, read)
+        return cargo.supports_python(python, read)
 
     def _why_no_python(
         self, specs: Sequence[EnvironmentSpec], pythons: Sequence[Interpreter]

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
-from waitbench.engines.base import Engine, ReadSource
+from waitbench.engines.base import Engine
+from waitbench.engines.cargo import ReadSource
 from waitbench.environments.repository import Repository
 from waitbench.model.errors import UsageError
 from waitbench.model.revision import Checkout, Commit, Release, Revision

@@ -16,6 +16,7 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
+from waitbench.engines import cargo
 from waitbench.engines.base import ARCHIVE, PROGRAM, Engine
 from waitbench.environments import installed, uv
 from waitbench.environments.revisions import Repositories
@@ -48,7 +49,7 @@ class Maker:
     requirements: tuple[str, ...] = ()
     """Packages that the workloads need besides the engine, pinned."""
     toolchain: str | None = None
-    """The compiler that the user asks for, by the name that the engine's builder knows."""
+    """The compiler that the user asks for, by the name that rustup knows."""
     limit_s: float | None = None
     """What any step may take, instead of what fits it."""
     say: Callable[[str, str], None] = lambda _label, _what: None
@@ -100,7 +101,9 @@ class Maker:
             return None
         # One for all of them: two compilers would be two things that differ.
         sources = [reader_of(spec.revision, spec.commit, self.repositories) for spec in built]
-        return self.engine.builder.toolchain(sources, self.toolchain)
+        if self.engine.uses_cargo:
+            return cargo.choose(sources, self.toolchain)
+        return Toolchain(cargo.NONE, "")
 
     def _make(self, spec: EnvironmentSpec, toolchain: Toolchain | None) -> Environment:
         source = spec.revision.source
@@ -138,7 +141,7 @@ class Maker:
             package_sha256=program.sha256,
             requirements=(),
             compiler=None,
-            capabilities=self.engine.traits(program.path).capabilities,
+            capabilities=frozenset(),
             details={PROGRAM: str(program.path)},
         )
         folder = self.cache.folder("environments") / f"program-{program.sha256[:16]}"
@@ -162,10 +165,10 @@ class Maker:
         All builds of one Python and one compiler take place in one folder, one after the other: the
         sources always at the same path, and what builds share beside them. So dependencies compile
         once, and equal sources give equal binaries; that unequal ones never do is the business of
-        the engine's builder.
+        engines/cargo.py.
         """
         assert toolchain is not None, "what has no wheel is built here"
-        python, builder, label = spec.python, self.engine.builder, spec.revision.label
+        python, label = spec.python, spec.revision.label
         text = "\0".join((python.executable, python.version, toolchain.compiler, toolchain.flags))
         key = f"{python.tag}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
         folder = self.cache.folder(f"builds/{key}")
@@ -183,21 +186,23 @@ class Maker:
             source.mkdir()
             repository, tree = sources_of(spec.revision, spec.commit, self.repositories)
             repository.export(tree, source)
-            builder.before(source, folder)
+            if self.engine.uses_cargo:
+                cargo.before(source, folder)
             # PyO3 recompiles when the path of its Python changes, so it is one for all revisions.
             make = [sys.executable, "-m", "virtualenv", "--python", python.executable, str(venv)]
             self._run(make, log, INSTALL_S)
             build = [str(venv / "bin" / "python"), "-m", "pip", "wheel", "--verbose", "--no-deps"]
             build += ["--no-cache-dir", "--disable-pip-version-check", "-w", str(output), "."]
-            more = builder.variables(folder, toolchain)
+            more = cargo.variables(folder, toolchain) if self.engine.uses_cargo else {}
             try:
                 self._run(build, log, BUILD_S, more, cwd=source)
             except HarnessError as error:
-                raise HarnessError(f"{error}\n{builder.needs}".rstrip()) from error
+                raise HarnessError(f"{error}\n{self.engine.building_needs}".rstrip()) from error
             wheel = find_wheel(output)
             if wheel is None:
                 raise HarnessError(f"The build ended without a wheel; the log is {log}.")
-            builder.after(source, folder, toolchain, log)
+            if self.engine.uses_cargo:
+                cargo.require_compiled(source, folder, toolchain, log)
             kept.mkdir()
             return wheel.replace(kept / wheel.name)
 
@@ -280,7 +285,7 @@ class Maker:
             package = self._package(spec, folder)
             contents = installed.read_contents(package)
             place = Path(str(package.locate_file(self.engine.module)))
-        traits = self.engine.traits(place)
+        features = self.engine.features(place)
         return Facts(
             python=spec.python.version,
             package_version=package.version if package else "",
@@ -288,8 +293,8 @@ class Maker:
             package_sha256=contents.sha256 if contents else "",
             requirements=installed.requirements(folder),
             compiler=toolchain.compiler if toolchain and is_built else spec.compiler,
-            capabilities=traits.capabilities,
-            details=traits.details,
+            capabilities=features.capabilities,
+            details=features.details,
         )
 
     def _package(self, spec: EnvironmentSpec, folder: Path) -> Distribution:

@@ -45,7 +45,7 @@ def cpu_of_all(timing: Timing, launched: Mapping[str, Any]) -> float:
 def marks_of(launched: Mapping[str, Any]) -> tuple[str, ...]:
     """What is odd about a run that counts all the same."""
     odd = {
-        RESTARTED: launched.get("totals", {}).get("processes_begun"),
+        RESTARTED: launched.get("totals", {}).get("processes_replaced"),
         UNANSWERED: launched.get("unanswered"),
         BY_PROC: launched["by_proc"],
     }

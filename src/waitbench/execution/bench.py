@@ -102,8 +102,6 @@ class Bench:
         kind = scenario.started_as(self.topology).kind
         if kind not in engine.topologies:
             return f"it cannot be started as a {kind}"
-        if engine.only is not None and engine.only not in scenario.needs:
-            return f"all that it can is to {CAPABILITIES[engine.only]}"
         environment = self.environments[label]
         missing = sorted({*scenario.needs} - environment.facts.capabilities)
         if missing:
@@ -116,8 +114,8 @@ class Bench:
         with locks.own_folder(self.cache.folder("runs")) as folder:
             (folder / "probes").mkdir()
             engine, environment = self._engine(label), self.environments[label]
-            wanted = scenario.family.services(scenario.parameters)
-            with running(environment.python, wanted, folder, self.cache) as services:
+            wanted = engine.services(environment, scenario)
+            with running(wanted, folder, self.cache) as services:
                 start = engine.start(environment, scenario, scenario.started_as(self.topology))
                 yield ReadyRun(
                     folder=folder,

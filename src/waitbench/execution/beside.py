@@ -89,7 +89,7 @@ class Beside:
         found: dict[str, dict[str, float]] = {}
         for name, service in self.services.items():
             try:
-                found[name] = {"cpu": asked(service["cpu"]) / 1e9}
+                found[name] = {"cpu_steady": asked(service["cpu"]) / 1e9}
             except OSError as error:
                 raise Failure(f"the service {name} ended during the run") from error
             if not service["counters"]:

@@ -124,20 +124,20 @@ class Measurer:
         run_cpu_s = cpu_of_all(timing, launched) + services_s + used_s
         metrics |= observed(before, after, run_cpu_s)
         metrics |= follower.observed()
-        metrics |= scenario.family.metrics_of(launched.get("totals", {}))
-        if scenario.family.metrics_written is not None:
-            copies = scenario.started_as(self.bench.topology).processes
-            files = [ready.folder / f"{METRICS}-{number}.jsonl" for number in range(copies)]
-            try:
-                metrics |= scenario.family.metrics_written(files)
-            except ValueError as error:
-                raise _NoMeasurement(FAILED, str(error)) from error
+        metrics |= launched.get("totals", {})
+        copies = scenario.started_as(self.bench.topology).processes
+        files = [ready.folder / f"{METRICS}-{number}.jsonl" for number in range(copies)]
+        try:
+            metrics |= scenario.written_metrics(files)
+        except ValueError as error:
+            raise _NoMeasurement(FAILED, str(error)) from error
+        known = {metric.key for metric in scenario.metrics}
         return Measurement(
             label=planned.label,
             round=planned.round,
             position=planned.position,
             started_at=started_at,
-            metrics={k: v for k, v in metrics.items() if k not in scenario.family.without},
+            metrics={key: value for key, value in metrics.items() if key in known},
             marks=marks,
             samples=tuple(launched.get("samples", ())),
         )

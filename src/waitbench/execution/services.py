@@ -14,9 +14,9 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from waitbench.engines.services import Service
 from waitbench.execution.service_launch import ENDS_WITHIN_S
 from waitbench.model.errors import HarnessError
-from waitbench.model.scenario import Service
 from waitbench.system import variables
 from waitbench.system.counters import asked
 from waitbench.system.guard import GUARD
@@ -62,14 +62,14 @@ class Server:
 
 
 @contextmanager
-def _serving(python: Path, service: Service, logs: Path, cache: Cache) -> Iterator[Server]:
+def _serving(service: Service, logs: Path, cache: Cache) -> Iterator[Server]:
     """A server of a service, for the time of the block. Raises ``HarnessError``."""
     service.require()
     port = free_port()
     log = logs / f"service-{service.name}.log"
     folder = logs / f"service-{service.name}"
     folder.mkdir()
-    words = service.command(port, folder, python)
+    words = service.command(port, folder)
     reading, writing = os.pipe()
     with log.open("wb") as output, os.fdopen(reading) as report:
         process = subprocess.Popen(
@@ -91,7 +91,7 @@ def _serving(python: Path, service: Service, logs: Path, cache: Cache) -> Iterat
         os.close(writing)
         GUARD.watch(process.pid)
         pid, cpu = report.readline().split() or ("0", "")
-    counting = service.counting(port, folder, python) if service.counting else ()
+    counting = service.counting(port, folder)
     server = Server(service, int(pid), cpu, port, log, process, folder, counting)
     try:
         _wait_until_ready(server, cache)
@@ -186,14 +186,10 @@ class Running:
 
 
 @contextmanager
-def running(
-    python: Path, services: Sequence[Service], logs: Path, cache: Cache
-) -> Iterator[Running]:
+def running(services: Sequence[Service], logs: Path, cache: Cache) -> Iterator[Running]:
     """Starts each service when the one before it is up, and stops them afterwards.
 
     Raises ``HarnessError`` with the last words of a service that does not start.
     """
     with ExitStack() as stack:
-        yield Running(
-            tuple(stack.enter_context(_serving(python, one, logs, cache)) for one in services)
-        )
+        yield Running(tuple(stack.enter_context(_serving(one, logs, cache)) for one in services))

@@ -60,23 +60,22 @@ class WorkerLaunch:
         begin = self.tree.reading()
         if os.environ.get(WAITING):
             Path(os.environ[WAITING]).touch()
-        totals: dict[str, float] = {"ready_s": (ready_ns - started_ns) / 1e9}
+        totals: dict[str, float] = {"time_ready": (ready_ns - started_ns) / 1e9}
         found: dict[str, object] = {}
         if self.plain["window_s"] is None:
             self._until_exit()
             end = self.tree.reading()
-            totals["window_s"] = (end["monotonic_ns"] - begin["monotonic_ns"]) / 1e9
-            totals["window_cpu_s"] = end["cpu_s"] - begin["cpu_s"]
+            totals["time_window"] = (end["monotonic_ns"] - begin["monotonic_ns"]) / 1e9
+            totals["time_cpu_window"] = end["cpu_s"] - begin["cpu_s"]
             totals |= _of_services(asked, served, self.beside.service_counts())
         else:
             found["samples"] = self._window(self.plain["window_s"])
             end = self.tree.reading()
             totals |= _of_services(asked, served, self.beside.service_counts())
             after = trees.identities(self.tree.processes())
-            totals["processes_ended"] = len(before - after)
-            totals["processes_begun"] = len(after - before)
+            totals["processes_replaced"] = len(after - before)
             memory = trees.proportional_bytes(self.tree.processes())
-            totals |= {} if memory is None else {"memory_bytes": memory}
+            totals |= {} if memory is None else {"memory_proportional": memory}
             found |= self._wake_up()
             totals |= self._end("unanswered" in found)
         marks = {BEGIN: begin, END: end, EXIT: self.tree.reading()}
@@ -98,7 +97,7 @@ class WorkerLaunch:
                 raise
             self.tree.kill_all()
             return {}
-        return {"stop_s": time.monotonic() - told}
+        return {"time_stop": time.monotonic() - told}
 
     def _stop(self) -> None:
         """Ends the worker as its file says, and whatever it leaves."""

@@ -1,7 +1,4 @@
-"""Metrics: each quantity's name for people, its key in files, its unit.
-
-What only a family measures is in its folder.
-"""
+"""Metrics: each quantity's name for people, its key in files, its unit."""
 
 import math
 from bisect import bisect_right
@@ -137,7 +134,7 @@ METRICS = (
     Metric("items", "items_out", "count", "items out"),
 )
 
-"""What every run may give, whatever its family."""
+"""What every run may give."""
 
 SEEN_FROM_OUTSIDE = tuple(
     metric
@@ -149,16 +146,6 @@ SEEN_FROM_OUTSIDE = tuple(
 
 MEMORY = Metric("memory", "memory_proportional", "byte", "memory of all processes (PSS)")
 """That of what is counted from outside."""
-
-NOT_OF_COMMANDS = frozenset({"memory_peak_resident", "time_shutdown", USER_STEADY, SYSTEM_STEADY})
-"""Keys of what runs do not give that are counted from outside.
-
-There the kernel counts user and system time together.
-
-The greatest peak of one process would be our launcher's where the worker is small. What is told to
-end may take as long as is left until it looks, so that equal workers differ by any factor: ``stop``
-of family ``worker`` is that time, and no question of the gate.
-"""
 
 PACED = frozenset({"time_cpu", "time_cpu_steady", "time_cpu_running", USER_STEADY, SYSTEM_STEADY})
 """Keys of what depends on the pace of the CPUs."""

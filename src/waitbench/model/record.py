@@ -99,7 +99,6 @@ class ScenarioFacts(msgspec.Struct, kw_only=True, rename={"own_topology": "topol
     """What holds for all runs of a scenario, as result files have it."""
 
     scenario: FileName
-    family: str
     parameters: Mapping[str, object]
     waits: bool = False
     """Whether the scenario's input makes the workers wait."""

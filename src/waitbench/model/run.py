@@ -77,7 +77,7 @@ class Measurement(
     marks: tuple[str, ...] = ()
     """What is odd about it: ``disturbed``, ``restarted``."""
     samples: tuple[Mapping[str, Quantity], ...] = ()
-    """What the workload observed besides, such as each of its calls; see the family."""
+    """What the workload observed besides, such as its wake-ups in each half of its window."""
 
 
 class Outcome(

@@ -1,14 +1,14 @@
 """Worker files: the tables of TOML that describe a worker which is only a command.
 
 docs/workers.md has the reference, workers/ has some. What a type cannot tell is checked by
-engines/worker_file.py.
+engines/worker/file.py.
 """
 
 import re
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from msgspec import Meta, Struct, to_builtins
+from msgspec import Meta, Struct
 
 Seconds = Annotated[float, Meta(gt=0, le=3600)]
 Name = Annotated[str, Meta(pattern=r"^[a-z][a-z0-9-]{0,30}$")]
@@ -134,6 +134,10 @@ class WorkerFile(WorkerTable, frozen=True, kw_only=True):
 
     name: str
     """Of its file, without the suffix."""
+    ready: Condition
+    """When start-up is over: what ends by itself is judged from its start."""
+    settled: Condition
+    """When the window may begin, after it is ready."""
     extras: tuple[str, ...] = ()
     """Of the package, normalised; ``package`` is its normalised name."""
     path: Path
@@ -151,31 +155,3 @@ class WorkerFile(WorkerTable, frozen=True, kw_only=True):
     def ends_by_itself(self) -> bool:
         """Whether its window ends with it."""
         return self.window_s == UNTIL_EXIT
-
-    @property
-    def ready_when(self) -> Condition:
-        """When start-up is over: what ends by itself is judged from its start."""
-        return self.ready or Condition(seconds=0.0 if self.ends_by_itself else 1.0)
-
-    @property
-    def settled_when(self) -> Condition:
-        """When the window may begin, after it is ready."""
-        return self.settled or Condition(seconds=0.0 if self.ends_by_itself else 1.0)
-
-    def as_plain(self) -> dict[str, Any]:
-        """What the launcher is told, as JSON takes it."""
-        return {
-            "path": str(self.path),
-            "command": self.command,
-            "files": [str(self.path.parent / name) for name in self.files],
-            "environment": self.environment,
-            "ready": to_builtins(self.ready_when),
-            "settled": to_builtins(self.settled_when),
-            "window_s": None if self.ends_by_itself else self.window_s,
-            "stop": self.stop.removeprefix("SIG"),
-            "stop_group": self.stop_group,
-            "stop_within_s": self.stop_within_s,
-            "poke": to_builtins(self.poke),
-            "parameters": self.parameters,
-            "copies": 1,
-        }

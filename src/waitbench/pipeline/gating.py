@@ -14,9 +14,9 @@ from waitbench.analysis import criteria, gate, sequential
 from waitbench.analysis.acceptance import Acceptance
 from waitbench.analysis.criteria import DEFAULTS, Criterion, Scope
 from waitbench.analysis.gate import GateVerdict
-from waitbench.engines import worker_file
-from waitbench.families import METRICS
-from waitbench.families.worker.scenarios import metrics_of_worker
+from waitbench.engines import METRICS
+from waitbench.engines.worker import file as worker_file
+from waitbench.engines.worker.metrics import own_metrics
 from waitbench.model.errors import UsageError
 from waitbench.model.metrics import Instruments, Metric
 from waitbench.model.record import Record
@@ -78,7 +78,7 @@ class Gate:
                 continue
             if not criteria.is_measured(criterion, instruments):
                 lacking[criterion] = _why_left_out(criterion)
-            remedies = [one.family.lacks.get(criterion.metric.key) for one in scenarios]
+            remedies = [one.lacks.get(criterion.metric.key) for one in scenarios]
             if remedies and all(remedies):
                 name = criterion.metric.title
                 lacking[criterion] = f"{criterion}: {name} is not measured here: {remedies[0]}."
@@ -190,7 +190,7 @@ def metrics_known(worker: str | None) -> tuple[Metric, ...]:
     """
     if worker is None:
         return METRICS
-    return (*METRICS, *metrics_of_worker(worker_file.read(Path(worker))))
+    return (*METRICS, *own_metrics(worker_file.read(Path(worker))))
 
 
 def read_criteria(

@@ -83,7 +83,6 @@ def new_record(scenario: Scenario, context: Context) -> Record:
     """An empty record."""
     return Record(
         scenario=scenario.name,
-        family=scenario.family.name,
         parameters=scenario.parameters,
         context=context,
         own_topology=str(scenario.topology) if scenario.topology else None,
@@ -99,10 +98,7 @@ def prepare(request: ValidRequest, progress: Console, say: PreparationLog) -> Pr
     """Locates or makes everything; what cannot be made is said at once."""
     with say:
         hyperfine = locate(request.cache, say.about)
-        # Of all scenarios: an environment is the same wherever a share is measured.
-        families = {scenario.family.name: scenario.family for scenario in request.scenarios}
-        requirements = {text for family in families.values() for text in family.requirements}
-        made = _made(request, tuple(sorted(requirements)), say)
+        made = _made(request, say)
         usable = {label: one for label, one in made.items() if isinstance(one, Environment)}
     errors = {label: one for label, one in made.items() if isinstance(one, HarnessError)}
     for spec in request.specs:
@@ -135,7 +131,7 @@ def say_error(progress: Console, label: str, error: object) -> None:
     progress.print(f"{label}: {error}", style="red", soft_wrap=True)
 
 
-def _made(request: ValidRequest, requirements: tuple[str, ...], say: PreparationLog) -> Made:
+def _made(request: ValidRequest, say: PreparationLog) -> Made:
     """The environments of all engines, or why there are none. Raises ``HarnessError``.
 
     Of several engines, one that this machine cannot have does not keep the others from it.
@@ -143,9 +139,8 @@ def _made(request: ValidRequest, requirements: tuple[str, ...], say: Preparation
     found: dict[str, Environment | HarnessError] = {}
     for engine in request.engines:
         specs = request.specs_of(engine)
-        needed = (*engine.requirements, *(requirements if engine.runs_python else ()))
         try:
-            found |= maker(request, engine, say, needed).make_all(specs)
+            found |= maker(request, engine, say).make_all(specs)
         except HarnessError as error:
             if len(request.engines) == 1:
                 raise
@@ -153,15 +148,13 @@ def _made(request: ValidRequest, requirements: tuple[str, ...], say: Preparation
     return {label: found[label] for label in request.labels}
 
 
-def maker(
-    request: ValidRequest, engine: Engine, say: PreparationLog, requirements: tuple[str, ...] = ()
-) -> Maker:
-    """What makes an engine's environments; ``requirements`` are what the workloads need in them."""
+def maker(request: ValidRequest, engine: Engine, say: PreparationLog) -> Maker:
+    """What makes an engine's environments."""
     return Maker(
         engine=engine,
         repositories=request.repositories,
         cache=request.cache,
-        requirements=requirements,
+        requirements=engine.requirements,
         toolchain=request.toolchain,
         limit_s=request.setup_limit_s,
         say=say,

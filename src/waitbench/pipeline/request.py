@@ -6,14 +6,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from waitbench import engines
-from waitbench.engines import worker_file
+from waitbench.engines import METRICS, selection
 from waitbench.engines.base import Engine
-from waitbench.engines.command import Command
+from waitbench.engines.worker import Command
+from waitbench.engines.worker import file as worker_file
 from waitbench.environments import revisions
 from waitbench.environments.origins import Chooser
 from waitbench.environments.repository import Repository
 from waitbench.environments.revisions import Repositories
-from waitbench.families import METRICS, selection
 from waitbench.model.environment import EnvironmentSpec, OriginChoice
 from waitbench.model.errors import UsageError
 from waitbench.model.metrics import SYSTEM_CALLS, Instruments
@@ -145,8 +145,8 @@ def validate(request: Request, say: PreparationLog, *, quick: bool) -> ValidRequ
         engines.assume(Command(worker))
     named_engines = revisions.engines_of(request.revisions)
     topology = _topology(request, named_engines)
-    if request.scan is not None:
-        _require_one_sitting(request)
+    if request.scan is not None and request.shard is not None:
+        raise UsageError("--shard: a curve is of one machine; leave out --scan, or --shard.")
     chosen = _scenarios(request, named_engines, worker, quick=quick)
     for name, limit_s in (
         ("--time-limit", request.time_limit_s), ("BENCH_SETUP_LIMIT", request.setup_limit_s)
@@ -266,96 +266,49 @@ def _instruments(request: Request) -> Instruments:
     return found
 
 
-def _of_worker(request: Request, worker: WorkerFile, *, quick: bool) -> tuple[Scenario, ...]:
-    """The scenarios of a worker file. Raises ``UsageError`` for what does not go with one."""
-    if request.dataflow:
-        raise UsageError("--dataflow does not go with --worker: the file says what is run.")
-    return selection.of_worker(worker, request.scenarios, request.settings, quick=quick)
-
-
 def _scenarios(
-    request: Request,
-    named_engines: Sequence[Engine],
-    worker: WorkerFile | None,
-    *,
-    quick: bool,
+    request: Request, named_engines: Sequence[Engine], worker: WorkerFile | None, *, quick: bool
 ) -> tuple[Scenario, ...]:
-    if request.scan is not None:
-        return _scanned(request, request.scan, named_engines, worker, quick=quick)
-    if worker is not None:
-        return _of_worker(request, worker, quick=quick)
-    if request.dataflow is None:
-        chosen = selection.select(
-            request.scenarios, request.settings, quick=quick, with_coarse=request.by_defaults
-        )
-        # What none of the engines can start is not asked for unless somebody names it.
-        return tuple(
-            one
-            for one in chosen
-            if request.scenarios
-            or one.topology is None
-            or any(one.topology.kind in engine.topologies for engine in named_engines)
-        )
-    _require_scenarios_to_set(request)
-    own = selection.of_user(request.dataflow)
-    if not request.scenarios:
-        return (own,)
-    return (*selection.select(request.scenarios, request.settings, quick=quick), own)
-
-
-def _require_scenarios_to_set(request: Request) -> None:
-    """Raises ``UsageError`` where a dataflow of the user's is all that parameters are set of."""
-    if request.settings and not request.scenarios:
-        raise UsageError(
-            "--set changes this project's scenarios; parameters of your own dataflow go into its "
-            "call."
-        )
-
-
-def _require_one_sitting(request: Request) -> None:
-    """Raises ``UsageError`` where a curve would be made of several machines' values."""
-    if request.shard is not None:
-        raise UsageError("--shard: a curve is of one machine; leave out --scan, or --shard.")
-
-
-def _scanned(
-    request: Request,
-    scan: Scan,
-    named_engines: Sequence[Engine],
-    worker: WorkerFile | None,
-    *,
-    quick: bool,
-) -> tuple[Scenario, ...]:
-    """What is measured at each value of a scan. Raises ``UsageError``."""
-    found: Sequence[Scenario]
-    if worker is not None:
-        found = [
-            selection.at_value(one, scan, value)
-            for value in scan.values
-            for one in _of_worker(
-                replace(request, settings=(*request.settings, *scan.settings(value))),
-                worker,
-                quick=quick,
+    """What is measured. Raises ``UsageError``."""
+    scan = request.scan
+    own: tuple[Scenario, ...] = ()
+    if request.dataflow is not None:
+        if worker is not None:
+            raise UsageError("--dataflow does not go with --worker: the file says what is run.")
+        if request.settings and not request.scenarios:
+            raise UsageError(
+                "--set changes this project's scenarios; parameters of your own dataflow go into "
+                "its call."
             )
-        ]
-    elif request.dataflow is not None:
-        _require_scenarios_to_set(request)
-        found = selection.scanned_calls(request.dataflow, scan)
-        if request.scenarios:
-            ours = selection.scanned(request.scenarios, request.settings, scan, quick=quick)
-            found = (*ours, *found)
-    else:
-        found = selection.scanned(request.scenarios, request.settings, scan, quick=quick)
-    if scan.parameter not in TOPOLOGY:
-        return tuple(found)
-    started = []
-    for one in found:
-        count = int(one.scan.value) if one.scan else 1
-        of_processes = scan.parameter == PROCESSES
-        asked = replace(
-            request,
-            processes=count if of_processes else request.processes,
-            workers=request.workers if of_processes else count,
+        own = selection.dataflow(request.dataflow, scan)
+    chosen: Sequence[Scenario] = ()
+    if request.scenarios or not own:
+        named = request.scenarios, request.settings
+        chosen = (
+            selection.select(*named, worker=worker, quick=quick, with_coarse=request.by_defaults)
+            if scan is None
+            else selection.scanned(*named, scan, worker=worker, quick=quick)
         )
-        started.append(replace(one, topology=_topology(asked, named_engines)))
-    return tuple(started)
+    if not request.scenarios:
+        # What none of the engines can start is not asked for unless somebody names it.
+        kinds = {kind for engine in named_engines for kind in engine.topologies}
+        chosen = [one for one in chosen if one.topology is None or one.topology.kind in kinds]
+    found = (*chosen, *own)
+    if scan is None or scan.parameter not in TOPOLOGY:
+        return found
+    return tuple(_started(request, one, scan, named_engines) for one in found)
+
+
+def _started(
+    request: Request, scenario: Scenario, scan: Scan, named_engines: Sequence[Engine]
+) -> Scenario:
+    """A scenario with as many processes or workers as its place on a curve says."""
+    assert scenario.scan is not None, "it is one of a scan"
+    count = int(scenario.scan.value)
+    of_processes = scan.parameter == PROCESSES
+    asked = replace(
+        request,
+        processes=count if of_processes else request.processes,
+        workers=request.workers if of_processes else count,
+    )
+    return replace(scenario, topology=_topology(asked, named_engines))

@@ -10,7 +10,7 @@ from rich.progress import track
 from waitbench.analysis import sessions
 from waitbench.analysis.history import commonest
 from waitbench.analysis.sessions import Session, TriedRevisions
-from waitbench.families import METRICS
+from waitbench.engines import METRICS
 from waitbench.model.errors import UsageError
 from waitbench.model.metrics import Metric
 from waitbench.reporting.console import make_console

@@ -10,7 +10,7 @@ import pytest
 from tests.workers.embedding import upstreams
 from tests.workers.embedding.proxied import LONG, proxy
 from tests.workers.embedding.upstreams import Upstream
-from waitbench.engines import worker_file
+from waitbench.engines.worker import file as worker_file
 from waitbench.model.errors import HarnessError
 from waitbench.system.locks import locked
 from waitbench.system.places import WORKERS, Cache

@@ -1,17 +1,18 @@
 """Services of the embedding study for tests: an embedder, perhaps with a proxy before it."""
 
-import urllib.error
-import urllib.request
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from waitbench.engines.services import Service
 from waitbench.execution.services import running
-from waitbench.model.scenario import Service
+from waitbench.model.worker import Condition, ServiceFile, Words
 from waitbench.system.places import WORKERS, Cache
 
 SCRIPTS = WORKERS / "embedding"
+HEALTHY = "import urllib.request as u; u.urlopen('http://127.0.0.1:{port}/health', timeout=5)"
 
 
 @dataclass(frozen=True)
@@ -32,34 +33,25 @@ def served(
     python: Path, logs: Path, proxy: Mapping[str, str], url: str | None = None
 ) -> Iterator[Served]:
     """A proxy before an embedder, or before somebody else's at ``url``."""
-    upstream = [url] if url else []
-
-    def embeds(port: int, _folder: Path, python: Path) -> Sequence[str]:
-        upstream[:] = [f"http://127.0.0.1:{port}"]
-        return command(python, "embedder", port, {})
-
-    def proxies(port: int, _folder: Path, python: Path) -> Sequence[str]:
-        return command(python, "proxy", port, {**proxy, "INFERENCE_SERVICE_URL": upstream[0]})
-
-    services = [Service(name="proxy", command=proxies, is_up=_is_healthy)]
-    if url is None:
-        services.insert(0, Service(name="embedder", command=embeds, is_up=_is_healthy))
-    with running(python, services, logs, Cache()) as up:
+    values = {"python": str(python), "here": str(SCRIPTS)}
+    services = [_service("embedder", {}, values)] if url is None else []
+    settings = {**proxy, "INFERENCE_SERVICE_URL": url or "http://127.0.0.1:{embedder.port}"}
+    services.append(_service("proxy", settings, values))
+    with running(services, logs, Cache()) as up:
         yield Served(
             tuple(f"http://127.0.0.1:{server.port}" for server in up.servers),
             tuple(server.pid for server in up.servers),
         )
 
 
-def _is_healthy(port: int) -> bool:
-    try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=5):
-            return True
-    except (urllib.error.URLError, OSError):
-        return False
+def _service(name: str, settings: Mapping[str, str], values: dict[str, str]) -> Service:
+    words = command(Path("{python}"), name, "{port}", settings)
+    ready = Condition(command=Words((sys.executable, "-c", HEALTHY)))
+    file = ServiceFile(command=Words(words), ready=ready)
+    return Service(name=name, file=file, values=values)
 
 
-def command(python: Path, name: str, port: int, settings: Mapping[str, str]) -> Sequence[str]:
+def command(python: Path, name: str, port: int | str, settings: Mapping[str, str]) -> Sequence[str]:
     """The command line of one of them."""
     given = [f"{key}={value}" for key, value in settings.items()]
     return ["env", f"PORT={port}", *given, str(python), str(SCRIPTS / f"{name}.py")]

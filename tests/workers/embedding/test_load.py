@@ -4,7 +4,7 @@ import pytest
 from load import figures
 from traffic import Load
 
-from waitbench.engines import worker_file
+from waitbench.engines.worker import file as worker_file
 from waitbench.system.places import WORKERS
 
 

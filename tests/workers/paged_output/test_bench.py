@@ -9,7 +9,7 @@ from paged import PagedWriter
 from regular import RegularWriter
 
 from tests.workers.paged_output.recorder import Recorder, held_up
-from waitbench.engines import worker_file
+from waitbench.engines.worker import file as worker_file
 from waitbench.system.places import WORKERS
 
 LINES = [b"one\n", b"three\n"]

@@ -4,7 +4,7 @@ from call import Call
 from predict import WARM_UP_CALLS, WAYS, measure, warm_up
 from problem import Problem
 
-from waitbench.engines import worker_file
+from waitbench.engines.worker import file as worker_file
 from waitbench.system.places import WORKERS
 
 

@@ -4,16 +4,9 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from waitbench.engines.base import (
-    Builder,
-    Engine,
-    ReadSource,
-    Start,
-    Traits,
-    released_version,
-)
-from waitbench.engines.cargo import CargoBuilder, supports_python
-from waitbench.model.environment import Environment, Interpreter
+from waitbench.engines.base import Engine, Features, Start, released_version
+from waitbench.engines.bytewax.scenarios import Dataflow
+from waitbench.model.environment import Environment
 from waitbench.model.placeholders import ADDRESSES, INDEX
 from waitbench.model.scenario import ALARM, NEXT_AWAKE, WINDOW, Scenario, Topology
 
@@ -43,7 +36,8 @@ class Bytewax(Engine):
     topologies: tuple[str, ...] = ("single", "cluster", "launcher")
     smoke_test = "import bytewax.run, bytewax.dataflow"
     build_paths = (":(top)", *(f":(top,exclude,glob){one}" for one in _NOT_BUILT_FROM))
-    builder: Builder = CargoBuilder(
+    uses_cargo = True
+    building_needs = (
         "Building bytewax takes git and Rust (https://rustup.rs), and bytewax ≤ 0.16 on Debian: "
         "apt-get install build-essential cmake libsasl2-dev libssl-dev pkg-config protobuf-compiler"
     )
@@ -54,10 +48,7 @@ class Bytewax(Engine):
     def tag_of(self, version: str) -> str:
         return f"v{version}"
 
-    def supports(self, python: Interpreter, read: ReadSource) -> bool:
-        return supports_python(python, read)
-
-    def traits(self, package: Path) -> Traits:
+    def features(self, package: Path) -> Features:
         run_module, inputs_module = (_text(package / name) for name in ("run.py", "inputs.py"))
         launcher = "bytewax.run" if '"--processes"' in run_module else "bytewax.testing"
         operators = _text(package / "operators" / "__init__.py")
@@ -66,12 +57,13 @@ class Bytewax(Engine):
             NEXT_AWAKE: "def next_awake" in inputs_module,
             ALARM: "def notify_at" in operators,
         }
-        return Traits(
+        return Features(
             capabilities=frozenset(name for name, has in capabilities.items() if has),
             details={_LAUNCHER_MODULE: launcher},
         )
 
     def start(self, environment: Environment, scenario: Scenario, topology: Topology) -> Start:
+        assert isinstance(scenario, Dataflow), "worker files have engines of their own"
         launched = topology.kind == "launcher"
         module = environment.facts.details[_LAUNCHER_MODULE] if launched else "bytewax.run"
         # -w always: 0.18's launcher raises TypeError without it.

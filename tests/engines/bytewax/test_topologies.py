@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from waitbench import engines
-from waitbench.families import selection
+from waitbench.engines import selection
 from waitbench.model.environment import Environment, Facts
 from waitbench.model.scenario import Topology
 

@@ -19,6 +19,7 @@ from waitbench.model.errors import UsageError
 from waitbench.model.placeholders import PLACEHOLDER
 from waitbench.model.scan import TOPOLOGY
 from waitbench.model.worker import (
+    UNTIL_EXIT,
     Condition,
     MetricFile,
     Poke,
@@ -194,6 +195,9 @@ def _located(table: WorkerTable, path: Path, content: bytes) -> WorkerFile:
             texts[name] = held.decode("utf-8")
     given = {name: getattr(table, name) for name in WorkerTable.__struct_fields__}
     given["package"], extras = _package(table.package)
+    default = Condition(seconds=0.0 if table.window_s == UNTIL_EXIT else 1.0)
+    given.update(ready=table.ready or default, settled=table.settled or default)
+    given["stop"] = table.stop.removeprefix("SIG")
     return WorkerFile(
         **given,
         extras=extras,
@@ -226,7 +230,7 @@ def _require_sense(table: WorkerTable) -> None:
     _require_pins(table)
     if table.variants and table.package is not None:
         _wrong("variants", "a revision is either a variant or of a package")
-    if table.window_s == "until-exit":
+    if table.window_s == UNTIL_EXIT:
         for name in ("settled", "gate_window_s", "poke"):
             if getattr(table, name) is not None:
                 _wrong(name.removesuffix("_s"), "does not go with a window until exit")

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from waitbench.engines import worker_file
+from waitbench.engines.worker import file as worker_file
+from waitbench.engines.worker import launched
 from waitbench.model.errors import UsageError
 from waitbench.model.worker import Condition, WorkerFile
 
@@ -48,7 +49,7 @@ def read(tmp_path: Path, text: str, name: str = "mine.toml") -> WorkerFile:
 def test_a_program_needs_no_more_than_its_command(tmp_path: Path) -> None:
     found = read(tmp_path, SHORTEST)
     assert (found.name, found.package, found.command) == ("mine", None, ("{revision}", "--wait"))
-    assert found.ready_when == found.settled_when == Condition(seconds=1.0)
+    assert found.ready == found.settled == Condition(seconds=1.0)
     assert (found.window_s, found.stop) == (10.0, "TERM")
 
 
@@ -58,12 +59,12 @@ def test_all_that_a_file_may_say_is_read(tmp_path: Path) -> None:
     assert (found.package, found.module) == ("some-package", "")
     assert found.versions == ("1.0", "2.0")
     assert found.beside == ("redis==5.2.1",)
-    assert found.as_plain()["files"] == [str(tmp_path / "task.py")]
+    assert launched(found, found.parameters)["files"] == [str(tmp_path / "task.py")]
     assert found.command[-1] == "{not a placeholder}"
     assert found.ready == Condition(log="Listening", within=5.0)
-    assert found.settled_when.command == ("is-it", "--calm")
+    assert found.settled.command == ("is-it", "--calm")
     assert (found.window_s, found.gate_window_s) == (20.0, 3.0)
-    assert found.as_plain()["stop"] == "INT"
+    assert found.stop == "INT"
     redis = found.services["redis"]
     assert redis.ready == Condition(port=True)
     assert redis.counters == ("count", "{port}")
@@ -245,7 +246,7 @@ def test_parameters_may_stand_in_braces_wherever_others_do(tmp_path: Path) -> No
     )
     found = read(tmp_path, text)
     assert found.parameters == {"jobs": 4, "mode": "slow"}
-    assert found.as_plain()["parameters"] == {"jobs": 4, "mode": "slow"}
+    assert launched(found, found.parameters)["parameters"] == {"jobs": "4", "mode": "slow"}
 
 
 def test_a_service_may_be_told_where_those_before_it_are(tmp_path: Path) -> None:
@@ -258,8 +259,8 @@ def test_a_service_may_be_told_where_those_before_it_are(tmp_path: Path) -> None
 def test_what_ends_by_itself_is_judged_from_its_start(tmp_path: Path) -> None:
     found = read(tmp_path, UNTIL_EXIT)
     assert found.ends_by_itself
-    assert found.ready_when == found.settled_when == Condition(seconds=0.0)
-    assert found.as_plain()["window_s"] is None
+    assert found.ready == found.settled == Condition(seconds=0.0)
+    assert launched(found, {})["window_s"] is None
 
 
 def test_variants_are_what_workers_measures_unless_it_names_versions(tmp_path: Path) -> None:

@@ -7,13 +7,14 @@ import pytest
 
 from tests.records import context
 from waitbench.analysis.criteria import DEFAULTS, ask
-from waitbench.engines import worker_file
-from waitbench.families import selection
-from waitbench.families.worker.scenarios import scenarios_of
+from waitbench.engines import selection
+from waitbench.engines.services import Service, services_of
+from waitbench.engines.worker import file as worker_file
+from waitbench.engines.worker.scenarios import scenarios_of
 from waitbench.model.errors import HarnessError, UsageError
 from waitbench.model.record import Record
-from waitbench.model.scenario import Service
 
+PYTHON = Path("/env/python")
 SERVICE = """
 package = "some"
 command = "some {other.port}"
@@ -28,19 +29,18 @@ install = "apt-get install other"
 def service(folder: Path, program: str = "{python}", ready: str = "ready.sh") -> Service:
     path = folder / "mine.toml"
     path.write_text(SERVICE.replace("PROGRAM", program).replace("READY", ready))
-    (scenario,) = scenarios_of(worker_file.read(path), quick=False)
-    (found,) = scenario.family.services(scenario.parameters)
+    (scenario,) = scenarios_of(worker_file.read(path))
+    (found,) = services_of(scenario.worker, scenario.parameters, PYTHON)
     return found
 
 
 def test_whatever_a_service_is_started_with_is_filled_in(tmp_path: Path) -> None:
     found = service(tmp_path)
-    assert found.counting is not None
-    port, folder, python = 4711, Path("/run"), Path("/env/python")
-    assert found.command(port, folder, python) == [
+    port, folder = 4711, Path("/run")
+    assert found.command(port, folder) == [
         "/env/python", f"{tmp_path}/other.py", "4711", "/run", "/env/python", "{unknown", "stays}",
     ]  # fmt: skip
-    assert found.counting(port, folder, python)[1:] == [
+    assert found.counting(port, folder)[1:] == [
         f"{tmp_path}/count.sh", "4711", "/env/python",
     ]  # fmt: skip
 
@@ -54,8 +54,8 @@ def test_a_service_is_up_when_its_command_says_so(tmp_path: Path) -> None:
 def test_a_service_that_is_up_by_its_port_has_not_been_connected_to(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_text("command = '{revision}'\n[services.other]\ncommand = 'serve {port}'\n")
-    (scenario,) = scenarios_of(worker_file.read(path), quick=False)
-    (found,) = scenario.family.services(scenario.parameters)
+    (scenario,) = scenarios_of(worker_file.read(path))
+    (found,) = services_of(scenario.worker, scenario.parameters, PYTHON)
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.setblocking(False)
         assert found.is_up(server.getsockname()[1])
@@ -75,9 +75,9 @@ def test_a_gate_asks_for_memory_and_cpu_after_start_up_and_not_for_what_is_ours_
 ) -> None:
     path = tmp_path / "mine.toml"
     path.write_text("command = '{revision}'\n[poke]\ncommand = 'true'\n")
-    (scenario,) = scenarios_of(worker_file.read(path), quick=True)
+    (scenario,) = scenarios_of(worker_file.read(path))
     record = Record(
-        scenario="mine", family="worker", parameters={}, context=context(["a", "b"]), waits=True,
+        scenario="mine", parameters={}, context=context(["a", "b"]), waits=True,
         metrics=scenario.metrics,
     )  # fmt: skip
     asked = {one.criterion.metric.name for one in ask([record], DEFAULTS)}
@@ -96,11 +96,11 @@ def test_parameters_fill_the_commands_of_services_with_what_the_scenario_has(
     )
     worker = worker_file.read(path)
     for settings, filled in (((), "4"), (("jobs=8",), "8")):
-        (scenario,) = selection.of_worker(worker, (), settings, quick=False)
-        (found,) = scenario.family.services(scenario.parameters)
-        assert found.command(1, Path("/run"), Path("/python")) == ["serve", filled, "a"]
-    with pytest.raises(UsageError, match=r"set window=SECONDS, jobs=VALUE, name=VALUE\."):
-        selection.of_worker(worker, (), ("other=1",), quick=False)
+        (scenario,) = selection.select((), settings, worker=worker)
+        (found,) = services_of(worker, scenario.parameters, PYTHON)
+        assert found.command(1, Path("/run")) == ["serve", filled, "a"]
+    with pytest.raises(UsageError, match=r"They have: jobs, name, window\."):
+        selection.select((), ("other=1",), worker=worker)
 
 
 SCENARIOS = """
@@ -120,13 +120,13 @@ def test_scenarios_are_named_sets_of_parameters_over_the_defaults(tmp_path: Path
     worker = worker_file.read(path)
 
     def sizes(*patterns: str, settings: tuple[str, ...] = ()) -> dict[str, object]:
-        chosen = selection.of_worker(worker, patterns, settings, quick=False)
+        chosen = selection.select(patterns, settings, worker=worker)
         return {one.name: one.parameters["size"] for one in chosen}
 
     assert sizes() == {"load-small": 1, "load-large": 100}
     assert sizes("small") == sizes("load-s*") == {"load-small": 1}
     assert sizes("*l*", settings=("size=7",)) == {"load-small": 7, "load-large": 7}
-    modes = [one.parameters["mode"] for one in selection.of_worker(worker, (), (), quick=False)]
+    modes = [one.parameters["mode"] for one in selection.select((), (), worker=worker)]
     assert modes == ["a", "b"]
     with pytest.raises(UsageError, match=r"--scenario 'x' matches none of: small, large\."):
         sizes("x")
@@ -136,9 +136,9 @@ def test_what_ends_by_itself_works_and_has_nothing_of_what_waiting_costs(tmp_pat
     path = tmp_path / "load.toml"
     text = "command = '{revision} {metrics}'\n[metrics.call-time]\nshow = ['p99']\n"
     path.write_text(text)
-    (waiting,) = scenarios_of(worker_file.read(path), quick=False)
+    (waiting,) = scenarios_of(worker_file.read(path))
     path.write_text(f"window = 'until-exit'\n{text}")
-    (working,) = scenarios_of(worker_file.read(path), quick=False)
+    (working,) = scenarios_of(worker_file.read(path))
     assert (waiting.waits, waiting.works) == (True, False)
     assert (working.waits, working.works) == (False, True)
     assert "window" not in working.parameters
@@ -156,7 +156,7 @@ def test_a_service_is_told_the_port_of_the_one_before_it(tmp_path: Path) -> None
         "command = '{revision}'\n[services.model]\ncommand = 'serve {port}'\n"
         "[services.proxy]\ncommand = 'proxy {port} {model.port}'\n"
     )
-    (scenario,) = scenarios_of(worker_file.read(path), quick=False)
-    model, proxy = scenario.family.services(scenario.parameters)
-    model.command(1001, Path("/model"), Path("/python"))
-    assert proxy.command(1002, Path("/proxy"), Path("/python")) == ["proxy", "1002", "1001"]
+    (scenario,) = scenarios_of(worker_file.read(path))
+    model, proxy = services_of(scenario.worker, scenario.parameters, PYTHON)
+    model.command(1001, Path("/model"))
+    assert proxy.command(1002, Path("/proxy")) == ["proxy", "1002", "1001"]

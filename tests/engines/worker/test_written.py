@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from waitbench.families.worker import written
+from waitbench.engines.worker import written
 from waitbench.model.worker import MetricFile
 
 TIMES = {"call-time": MetricFile(unit="s", show=("mean", "p25", "p50", "p99", "min", "max"))}

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from waitbench import families
-from waitbench.families import selection
+from waitbench.engines import SCENARIOS, selection, users_dataflow
+from waitbench.engines.bytewax.scenarios import OwnDataflow
 from waitbench.model.errors import UsageError
 from waitbench.model.scan import Scan
 from waitbench.model.scenario import NEXT_AWAKE, Topology
@@ -13,7 +13,7 @@ from waitbench.model.scenario import NEXT_AWAKE, Topology
 
 def test_without_a_name_the_default_scenarios_run() -> None:
     chosen = selection.select([], [])
-    assert chosen == tuple(scenario for scenario in families.ALL if scenario.by_default)
+    assert chosen == tuple(scenario for scenario in SCENARIOS if scenario.by_default)
 
 
 def test_globs_select_and_settings_apply_where_they_exist() -> None:
@@ -21,6 +21,7 @@ def test_globs_select_and_settings_apply_where_they_exist() -> None:
     assert {s.parameters["interval"] for s in chosen} == {0.5}
     partitioned = [s for s in chosen if s.name.startswith("partitioned")]
     assert [s.parameters["partitions"] for s in partitioned] == [4] * 12
+    assert isinstance(partitioned[0], OwnDataflow)
     assert "partitions=4" in partitioned[0].import_string
     (other,) = (s for s in chosen if s not in partitioned)
     assert "partitions" not in other.parameters
@@ -28,7 +29,7 @@ def test_globs_select_and_settings_apply_where_they_exist() -> None:
 
 @pytest.mark.parametrize("pattern", ["nothing", "", "PARTITIONED", "partitioned-"])
 def test_a_glob_without_a_match_names_all_scenarios(pattern: str) -> None:
-    names = ", ".join(scenario.name for scenario in families.ALL)
+    names = ", ".join(scenario.name for scenario in SCENARIOS)
     with pytest.raises(UsageError) as raised:
         selection.select(["dynamic", pattern], [])
     assert str(raised.value) == f"--scenario {pattern!r} matches none of: {names}."
@@ -52,7 +53,7 @@ def test_a_bad_setting_is_refused_with_what_would_be_right(setting: str, message
 
 
 def test_a_setting_that_is_given_twice_is_refused() -> None:
-    with pytest.raises(UsageError, match=r"^--set burst is given twice: name it once\.$"):
+    with pytest.raises(UsageError, match=r"^--set burst is given twice: name it once"):
         selection.select(["dynamic"], ["burst=2", "burst=3"])
 
 
@@ -63,47 +64,27 @@ def test_an_unknown_setting_names_those_there_are() -> None:
         selection.select(["partitioned"], ["nothing=1"])
 
 
-def test_quick_shortens_every_scenario_as_its_own_family_says() -> None:
-    # Families share names of parameters: one family's short run must not be another's long one.
+def test_quick_shortens_every_scenario_but_the_coarse_ones() -> None:
     whole, quick = (selection.select(["*"], [], quick=flag) for flag in (False, True))
-    assert [scenario.name for scenario in quick] == [scenario.name for scenario in families.ALL]
+    assert [scenario.name for scenario in quick] == [scenario.name for scenario in SCENARIOS]
     for before, after in zip(whole, quick, strict=True):
         assert after.expected_s <= before.expected_s, after.name
         assert after.expected_s < 25, after.name
         if after.coarse:
             assert after == before, "its length is what it is about"
             continue
-        for name, text in {**after.family.quick, **after.quick}.items():
-            if before.parameters.get(name):
-                assert float(after.parameters[name]) == float(text), (after.name, name)
-            else:
-                assert after.parameters.get(name) == before.parameters.get(name), "0 is none"
+        given = {name for name, value in before.parameters.items() if value}
+        assert {name for name, value in after.parameters.items() if value} == given, "0 is none"
     by_name = {scenario.name: scenario.parameters for scenario in quick}
     assert by_name["dynamic-long-input"]["items_per_worker"] == 4
     assert by_name["dynamic-long-input-heavy-map"]["items_per_worker"] == 8, "work is kept"
     assert by_name["partitioned-burst"]["interval"] == 1.25, "the silence before it, too"
 
 
-@pytest.mark.parametrize(
-    ("pattern", "setting", "message"),
-    [
-        ("partitioned-long-input", "scheduled=true", "--set makes partitioned-long-input the sam"),
-    ],
-)
-def test_no_setting_makes_one_scenario_another(pattern: str, setting: str, message: str) -> None:
-    for quick in (False, True):
-        with pytest.raises(UsageError) as raised:
-            selection.select([pattern], [setting], quick=quick)
-        assert str(raised.value).startswith(message)
-
-
-def test_no_more_can_be_silent_than_there_are() -> None:
-    settings = ["partitions=4", "silent=5"]
-    with pytest.raises(UsageError, match=r"^--set: 5 of 4 partitions cannot be silent\.$"):
-        selection.select(["partitioned-ended"], settings)
-    with pytest.raises(UsageError, match="cannot be silent"):
-        selection.select(["partitioned-ended"], ["silent=17"], quick=True)
-    (chosen,) = selection.select(["partitioned-ended"], ["silent=5", "partitions=5"])
+@pytest.mark.parametrize("silent", [5, 6])
+def test_of_partitions_that_are_all_silent_no_item_is_expected(silent: int) -> None:
+    settings = [f"silent={silent}", "partitions=5"]
+    (chosen,) = selection.select(["partitioned-ended"], settings)
     assert chosen.expected_items(Topology("single")) == 0
 
 
@@ -141,7 +122,7 @@ def test_expected_items_follow_the_topology() -> None:
 def test_a_dataflow_of_the_users_own_is_a_scenario(call: str, code: str, tmp_path: Path) -> None:
     path = tmp_path / "mine.py"
     path.write_text(code)
-    scenario = selection.of_user(f"{path}{call}")
+    scenario = users_dataflow(f"{path}{call}")
     assert (scenario.name, scenario.is_own) == ("mine", False)
     assert scenario.import_string == f"{path}:{call.removeprefix(':') or 'flow'}"
     assert scenario.expected_items(Topology("single")) is None
@@ -155,7 +136,7 @@ def test_a_dataflow_of_the_users_own_is_a_scenario(call: str, code: str, tmp_pat
         ("broken.py", "", "does not parse: line 1: "),
         ("mine.py", ":1 +", "'1 +' is not a name or a call, such as flow or get_flow(1)."),
         ("mine.py", ":a.b", "'a.b' is not a name or a call, such as flow or get_flow(1)."),
-        ("mine.py", ":other", "does not define 'other' at its top level."),
+        ("mine.py", ":other", "does not define 'other'."),
     ],
 )
 def test_a_file_that_cannot_be_a_dataflow_is_refused(
@@ -168,7 +149,7 @@ def test_a_file_that_cannot_be_a_dataflow_is_refused(
     ):
         (tmp_path / made).write_text(code)
     with pytest.raises(UsageError) as raised:
-        selection.of_user(f"{tmp_path / name}{call}")
+        users_dataflow(f"{tmp_path / name}{call}")
     assert str(raised.value).startswith("--dataflow ")
     assert message in str(raised.value)
 
@@ -176,19 +157,19 @@ def test_a_file_that_cannot_be_a_dataflow_is_refused(
 def test_two_calls_of_one_file_are_two_dataflows(tmp_path: Path) -> None:
     path = tmp_path / "mine.py"
     path.write_text("def flow(n): ...\n")
-    one, other = (selection.of_user(f"{path}:flow({n})") for n in (1, 100_000))
+    one, other = (users_dataflow(f"{path}:flow({n})") for n in (1, 100_000))
     assert dict(one.parameters) != dict(other.parameters)
     path.write_text("def flow(n): return n\n")
-    assert dict(selection.of_user(f"{path}:flow(1)").parameters) != dict(one.parameters)
+    assert dict(users_dataflow(f"{path}:flow(1)").parameters) != dict(one.parameters)
 
 
 def test_a_dataflow_of_the_users_own_is_never_taken_for_one_of_ours(tmp_path: Path) -> None:
     path = tmp_path / "partitioned.py"
     path.write_text("flow = 1\n")
-    assert selection.of_user(f"{path}").name == "partitioned-of-yours"
+    assert users_dataflow(f"{path}").name == "partitioned-of-yours"
     path.write_text("from support import probe\nflow = 1\n")
     with pytest.raises(UsageError, match="also the name of a file of waitbench's"):
-        selection.of_user(f"{path}")
+        users_dataflow(f"{path}")
 
 
 def test_a_path_with_a_colon_is_refused_before_an_engine_misreads_it(tmp_path: Path) -> None:
@@ -196,7 +177,7 @@ def test_a_path_with_a_colon_is_refused_before_an_engine_misreads_it(tmp_path: P
     folder.mkdir()
     (folder / "mine.py").write_text("flow = 1\n")
     with pytest.raises(UsageError, match="has a colon"):
-        selection.of_user(f"{folder}/mine.py:flow")
+        users_dataflow(f"{folder}/mine.py:flow")
 
 
 def test_the_gate_adds_the_coarse_scenarios_to_the_default_ones() -> None:
@@ -242,14 +223,18 @@ def test_what_lacks_the_parameter_is_left_out_of_a_scan() -> None:
     chosen = selection.scanned(
         ["partitioned-idle", "dynamic-idle"], [], Scan.parse("partitions=1:4")
     )
-    assert {one.family.name for one in chosen} == {"partitioned"}
+    assert {one.scan and one.scan.scenario for one in chosen} == {"partitioned-idle"}
 
 
 def test_the_name_in_braces_is_filled_in_the_call_of_a_users_dataflow(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text("def get_flow(n):\n    pass\n")
     scan = Scan.parse("n=1:4")
-    chosen = selection.scanned_calls(f"{tmp_path}/mine.py:get_flow({{n}})", scan)
-    assert [one.call for one in chosen] == ["get_flow(1)", "get_flow(2)", "get_flow(4)"]
+    chosen = selection.dataflow(f"{tmp_path}/mine.py:get_flow({{n}})", scan)
+    assert [one.parameters["call"] for one in chosen] == [
+        "get_flow(1)",
+        "get_flow(2)",
+        "get_flow(4)",
+    ]
     assert [one.name for one in chosen] == ["mine@n=1", "mine@n=2", "mine@n=4"]
     with pytest.raises(UsageError, match=r"write \{n\} where it belongs"):
-        selection.scanned_calls(f"{tmp_path}/mine.py:get_flow(1)", scan)
+        selection.dataflow(f"{tmp_path}/mine.py:get_flow(1)", scan)

@@ -1,0 +1,95 @@
+"""A dataflow of the user's own: ``FILE.py:CALL`` -> its scenario."""
+
+import ast
+import hashlib
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from waitbench.engines.bytewax.scenarios import SCENARIOS, Dataflow
+from waitbench.model.errors import UsageError
+from waitbench.model.metrics import METRICS, SEEN_FROM_OUTSIDE, Metric
+from waitbench.system import files
+from waitbench.system.places import DATAFLOWS
+
+_GIVEN = re.compile(r"(?P<path>.+\.py)(?::(?P<call>.*))?", re.DOTALL)
+_CALL = re.compile(r"([A-Za-z_]\w*)(\(.*\))?", re.DOTALL)
+_IMPORTS_SUPPORT = re.compile(r"^\s*(?:from|import)\s+support\b", re.MULTILINE)
+_MOST_OF_NAME = 200
+"""Bytes of a name to which suffixes are added; file systems allow 255."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class UsersDataflow(Dataflow):
+    """A dataflow of which nothing is known but what it is called."""
+
+    @property
+    def metrics(self) -> tuple[Metric, ...]:
+        return METRICS if self.is_observed else SEEN_FROM_OUTSIDE
+
+
+def users_dataflow(text: str) -> UsersDataflow:
+    """The scenario of ``FILE.py:CALL``; the call is ``flow`` by default.
+
+    It is validated as far as a file can be without running it. Raises ``UsageError``.
+    """
+    shown = f"--dataflow {text!r}"
+    given = _GIVEN.fullmatch(text)
+    path = Path(given["path"] if given else text)
+    call = (given and given["call"]) or "flow"
+    if given is None or not files.is_file(path):
+        raise UsageError(f"{shown}: there is no Python file {str(path)!r}.")
+    if not path.stem.isprintable() or len(os.fsencode(path.stem)) > _MOST_OF_NAME:
+        raise UsageError(
+            f"{shown}: its files are named after {path.name!r}, which is too long or cannot be "
+            "shown everywhere. Name it through a link of another name."
+        )
+    if ":" in str(path.resolve()):
+        raise UsageError(
+            f"{shown}: its path has a colon in it, and engines take what follows one for the call. "
+            "Move it, or name it through a link without one."
+        )
+    code = _read(path, shown)
+    called = _CALL.fullmatch(call)
+    if called is None:
+        raise UsageError(f"{shown}: {call!r} is not a name or a call, such as flow or get_flow(1).")
+    if not re.search(rf"\b{called[1]}\b|import \*", code):
+        raise UsageError(f"{shown}: {path} does not define {called[1]!r}.")
+    is_observed = _IMPORTS_SUPPORT.search(code) is not None
+    if is_observed and (DATAFLOWS / path.name).exists():
+        raise UsageError(
+            f"{shown}: {path.name} is also the name of a file of waitbench's, which Python may "
+            "import in its place. Call yours otherwise."
+        )
+    is_taken = path.stem in {scenario.name for scenario in SCENARIOS}
+    return UsersDataflow(
+        # One name in files and tables; what is measured is known by its parameters.
+        name=f"{path.stem}-of-yours" if is_taken else path.stem,
+        purpose=f"your dataflow {text}",
+        module=path.resolve(),
+        call=call,
+        parameters={
+            "file": str(path.resolve()),
+            "sha256": hashlib.sha256(code.encode()).hexdigest(),
+            "call": call,
+        },
+        is_own=False,
+        is_observed=is_observed,
+    )
+
+
+def _read(path: Path, shown: str) -> str:
+    """The text of a file that parses. Raises ``UsageError``."""
+    try:
+        code = path.read_bytes().decode("utf-8")
+        ast.parse(code, str(path))
+    except OSError as error:
+        raise UsageError(f"{shown} cannot be read: {error.strerror}.") from error
+    # The last two where something is nested too deeply.
+    except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
+        where = str(error) or "it is nested too deeply"
+        if isinstance(error, SyntaxError):
+            where = f"line {error.lineno}: {error.msg}"
+        raise UsageError(f"{shown}: {path} does not parse: {where}.") from error
+    return code

@@ -1,0 +1,243 @@
+"""Scenarios of workers that wait for their input: two dataflows, and the parameters of each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from math import ceil
+from pathlib import Path
+
+from waitbench.model.scenario import (
+    ALARM,
+    NEXT_AWAKE,
+    WINDOW,
+    Parameters,
+    Scenario,
+    Topology,
+    Value,
+)
+from waitbench.system.places import DATAFLOWS
+
+_NEEDS = {"scheduled": NEXT_AWAKE, "window": WINDOW, "alarm": ALARM}
+"""What a revision must be able to do, by the parameter that asks for it."""
+_QUICK: Parameters = {
+    "items_per_partition": 8,
+    "items_per_worker": 8,
+    "interval": 0.125,
+    "heaviness": 20_000,
+    "idle": 1.0,
+}
+"""About 1 s of waiting a run."""
+_QUICKER = 4
+"""Items of those that only wait: 0.5 s.
+
+Steady CPU varies no more from run to run than in runs of 1 s: what disturbs a run comes in
+episodes, and hits fewer of the shorter ones. So as many seconds of them settle more.
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dataflow(Scenario):
+    """A dataflow: a file, and what of it is run."""
+
+    module: Path
+    call: str = "get_flow"
+
+    @property
+    def import_string(self) -> str:
+        """What the engine is given to run, such as ``…/flow.py:get_flow(1)``."""
+        return f"{self.module}:{self.call}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnDataflow(Dataflow):
+    """One of dataflows/, with parameters."""
+
+    counted_by: str
+    """The parameter that says how many items each source has."""
+    quick: Parameters = field(default_factory=dict)
+    """What shortens it, beside or instead of what shortens all."""
+
+    @property
+    def settable(self) -> tuple[str, ...]:
+        return tuple(self.parameters)
+
+    @property
+    def import_string(self) -> str:
+        arguments = ", ".join(f"{name}={value!r}" for name, value in self.parameters.items())
+        return f"{super().import_string}({arguments})"
+
+    @property
+    def waits(self) -> bool:
+        return bool(self.parameters["long_input"] or self.parameters["idle"])
+
+    @property
+    def works(self) -> bool:
+        return bool(self.parameters["heavy_map"])
+
+    @property
+    def needs(self) -> frozenset[str]:
+        return frozenset(need for name, need in _NEEDS.items() if self.parameters.get(name))
+
+    @property
+    def expected_s(self) -> float:
+        """The time of the input's schedule, or of the work on all items, whichever is longer."""
+        waiting_s, working_s = self._number("idle"), 0.0
+        items = self._number(self.counted_by)
+        if self.parameters["long_input"]:
+            waiting_s += items / self._number("burst") * self._number("interval")
+        if self.works:
+            # Workers with a source each work side by side.
+            sources = float(self.parameters.get("partitions", 1))
+            working_s = sources * items * self._number("heaviness") * 4e-7
+        return 0.5 + max(waiting_s, working_s)
+
+    def expected_items(self, topology: Topology) -> int:
+        sources = self.started_as(topology).reading_workers
+        if "partitions" in self.parameters:
+            silent = int(self.parameters.get("silent", 0))
+            sources = max(0, int(self.parameters["partitions"]) - silent)
+        return sources * int(self.parameters[self.counted_by])
+
+    def shortened(self) -> OwnDataflow:
+        if self.coarse:
+            return self
+        # Nothing is set where a parameter is absent, or 0.
+        quick = {k: v for k, v in {**_QUICK, **self.quick}.items() if self.parameters.get(k)}
+        return replace(self, parameters={**self.parameters, **quick})
+
+    def lasting(self, seconds: float) -> OwnDataflow:
+        longer: Mapping[str, Value] = {}
+        if self.parameters["idle"]:
+            longer = {"idle": max(self._number("idle"), seconds)}
+        elif self.parameters["long_input"]:
+            items = ceil(seconds * self._number("burst") / self._number("interval"))
+            longer = {self.counted_by: max(int(self.parameters[self.counted_by]), items)}
+        return replace(self, parameters={**self.parameters, **longer})
+
+    def _number(self, name: str) -> float:
+        return float(self.parameters[name])
+
+
+_SOURCES: tuple[tuple[str, str, str, dict[str, Value]], ...] = (
+    ("partitioned", "items_per_partition", "16 partitions", {"partitions": 16}),
+    ("dynamic", "items_per_worker", "a source on each of the first 16 workers", {}),
+)
+"""Dataflow, the parameter that counts a source's items, what its sources are, own parameters."""
+
+_COMMON: dict[str, Value] = {
+    "long_input": False, "heavy_map": False, "scheduled": False, "interval": 0.25, "burst": 1,
+    "idle": 0.0, "heaviness": 40_000, "seed": 1,
+}  # fmt: skip
+_LONG: dict[str, Value] = {"long_input": True}
+_SOME: dict[str, Value] = {**_LONG, "interval": 0.125, "idle": 4.0}
+_KINDS: tuple[tuple[str, int, dict[str, Value], str], ...] = (
+    ("", 20, {}, "20 items each, all at once: start-up, polling without waiting, shutdown"),
+    (
+        "-long-input",
+        20,
+        _LONG,
+        "20 items each, one due per 0.25 s: what a worker spends while it waits",
+    ),
+    (
+        "-heavy-map",
+        20,
+        {"heavy_map": True},
+        "20 items each, heavy work on every one: all CPU should be used",
+    ),
+    (
+        "-long-input-heavy-map",
+        20,
+        {**_LONG, "heavy_map": True},
+        "one item due per 0.25 s and heavy work: waiting and working",
+    ),
+    (
+        "-scheduled",
+        20,
+        {**_LONG, "scheduled": True},
+        "as long-input, but the source says when to be asked next (from 0.17)",
+    ),
+    ("-idle", 0, {"idle": 5.0}, "no item at all for 5 s: the cost of an idle second"),
+    (
+        "-burst",
+        40,
+        {**_LONG, "interval": 1.25, "burst": 10},
+        "10 items at once after 1.25 s of silence: latency after parking",
+    ),
+    (
+        "-windowed",
+        8,
+        {**_SOME, "window": 3600.0},
+        "8 items each within 1 s, then 4 s of silence while a window of an hour holds them",
+    ),
+    (
+        "-notify",
+        8,
+        {**_SOME, "alarm": 3600.0},
+        "8 items each within 1 s, then 4 s of silence while a step asks to be woken in an hour",
+    ),
+    (
+        "-ended",
+        20,
+        {"silent": 1, "idle": 5.0},
+        "all but one have ended after 20 items each; that one is silent for 5 s",
+    ),
+)
+"""End of the name, items of each source, what differs from the common parameters, purpose."""
+_COARSE: tuple[tuple[str, Topology, dict[str, Value], str], ...] = (
+    (
+        "-silence",
+        Topology("cluster", 2),
+        {"partitions": 1, "idle": 6.0},
+        "4 items within 0.5 s, then 6 s of silence, read by one of two processes: what begins "
+        "late, and what an idle peer costs",
+    ),
+    (
+        "-launcher",
+        Topology("launcher", 2),
+        {},
+        "4 items each within 0.5 s, two processes by the engine's own launcher: what that costs",
+    ),
+)
+"""End of the name, how its processes are started, what differs from four items in each of 16
+partitions, purpose: what the gate asks for large rises only."""
+_DEFAULT_KINDS = ("", "-long-input", "-heavy-map", "-long-input-heavy-map")
+
+
+def _quick_of(kind: str, counted_by: str) -> Parameters:
+    if kind == "-burst":  # a single one, after its silence
+        return {counted_by: 10, "interval": 1.25}
+    return {counted_by: _QUICKER} if kind in ("-long-input", "-scheduled") else {}
+
+
+SCENARIOS: tuple[Scenario, ...] = tuple(
+    OwnDataflow(
+        name=dataflow + kind,
+        purpose=f"{sources}; {purpose}",
+        module=DATAFLOWS / f"{dataflow}.py",
+        counted_by=counted_by,
+        parameters={**_COMMON, **own, counted_by: count, **parameters},
+        by_default=kind in _DEFAULT_KINDS,
+        quick=_quick_of(kind, counted_by),
+    )
+    for dataflow, counted_by, sources, own in _SOURCES
+    for kind, count, parameters, purpose in _KINDS
+    # Only partitions end one by one: a worker that reads has its source to the end.
+    if "silent" not in parameters or "partitions" in own
+) + tuple(
+    OwnDataflow(
+        name=f"partitioned{kind}",
+        purpose=purpose,
+        module=DATAFLOWS / "partitioned.py",
+        counted_by="items_per_partition",
+        parameters={
+            **_COMMON, **_LONG, "interval": 0.125, "partitions": 16, "items_per_partition": 4,
+            **parameters,
+        },
+        by_default=False,
+        coarse=True,
+        topology=topology,
+    )
+    for kind, topology, parameters, purpose in _COARSE
+)  # fmt: skip
+"""All of them, in the order in which they run."""

@@ -1,0 +1,137 @@
+"""Names -> Scenarios: what a user named, with the settings that go with it."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fnmatch import fnmatchcase
+
+from waitbench.engines import SCENARIOS, users_dataflow
+from waitbench.engines.worker.scenarios import scenarios_of
+from waitbench.model.errors import UsageError
+from waitbench.model.scan import TOPOLOGY, Scan
+from waitbench.model.scenario import Scenario, Value
+from waitbench.model.worker import WorkerFile
+
+
+def select(
+    patterns: Sequence[str],
+    settings: Sequence[str],
+    *,
+    worker: WorkerFile | None = None,
+    quick: bool = False,
+    with_coarse: bool = False,
+) -> tuple[Scenario, ...]:
+    """The scenarios that any of the globs match (without a glob, the default ones), with settings.
+
+    Those of ``worker``, where there is one, may be named without its name. ``with_coarse`` adds the
+    coarse scenarios to the default ones, for the gate; ``quick`` shortens each before it is set.
+
+    Raises ``UsageError`` for a glob that matches none, and for a setting that none of them has.
+    """
+    known = SCENARIOS if worker is None else scenarios_of(worker)
+    chosen = _matching(known, patterns, "" if worker is None else f"{worker.name}-")
+    if not patterns:
+        chosen = [one for one in known if one.by_default or (with_coarse and one.coarse)]
+    if quick:
+        chosen = [scenario.shortened() for scenario in chosen]
+    names = [setting.partition("=")[0] for setting in settings]
+    for name, setting in zip(names, settings, strict=True):
+        if "=" not in setting:
+            raise UsageError(f"--set {setting!r} is not NAME=VALUE, such as --set interval=0.1")
+        if names.count(name) > 1:
+            raise UsageError(f"--set {name} is given twice: name it once, in --set or --scan.")
+        settable = sorted({parameter for scenario in chosen for parameter in scenario.settable})
+        if name not in settable:
+            raise UsageError(
+                f"--set {name}: no selected scenario has it. "
+                + (f"They have: {', '.join(settable)}." if settable else "They have none.")
+            )
+        text = setting.partition("=")[2]
+        chosen = [_with_setting(scenario, name, text) for scenario in chosen]
+    return tuple(chosen)
+
+
+def scanned(
+    patterns: Sequence[str],
+    settings: Sequence[str],
+    scan: Scan,
+    *,
+    worker: WorkerFile | None = None,
+    quick: bool = False,
+) -> tuple[Scenario, ...]:
+    """The selected scenarios that have the parameter of a scan, each once for each of its values.
+
+    Without a glob, the one in which nothing comes in. Raises as ``select`` does.
+    """
+    if worker is None and not patterns:
+        patterns = ["partitioned-idle"]
+    by_value = [
+        [
+            _at_value(one, scan, value)
+            for one in select(
+                patterns, [*settings, *scan.settings(value)], worker=worker, quick=quick
+            )
+            if scan.parameter in (*one.settable, *TOPOLOGY)
+        ]
+        for value in scan.values
+    ]
+    return tuple(one for of_scenario in zip(*by_value, strict=True) for one in of_scenario)
+
+
+def dataflow(text: str, scan: Scan | None = None) -> tuple[Scenario, ...]:
+    """A user's own dataflow; with each value of a scan where the call has its name in braces.
+
+    Raises ``UsageError``.
+    """
+    if scan is None:
+        return (users_dataflow(text),)
+    place = f"{{{scan.parameter}}}"
+    if scan.parameter not in TOPOLOGY and place not in text:
+        raise UsageError(
+            f"--scan {scan.parameter}: write {place} where it belongs into --dataflow, such as "
+            f"flow.py:get_flow({place})."
+        )
+    return tuple(
+        _at_value(users_dataflow(text.replace(place, str(value))), scan, value)
+        for value in scan.values
+    )
+
+
+def _at_value(scenario: Scenario, scan: Scan, value: int | float) -> Scenario:
+    """A scenario that has this value already, as one of a scan."""
+    point = scan.point(scenario.name, value)
+    return replace(scenario, name=scan.name_at(scenario.name, value), scan=point)
+
+
+def _matching(known: Sequence[Scenario], patterns: Sequence[str], prefix: str) -> list[Scenario]:
+    names = {one.name: (one.name, one.name.removeprefix(prefix)) for one in known}
+    for pattern in patterns:
+        if not any(fnmatchcase(name, pattern) for both in names.values() for name in both):
+            there = ", ".join(short for _, short in names.values())
+            raise UsageError(f"--scenario {pattern!r} matches none of: {there}.")
+    return [
+        one
+        for one in known
+        if any(fnmatchcase(name, pattern) for name in names[one.name] for pattern in patterns)
+    ]
+
+
+def _with_setting(scenario: Scenario, name: str, text: str) -> Scenario:
+    """The scenario with a setting, or unchanged where it does not have the parameter."""
+    if name not in scenario.settable:
+        return scenario
+    value = _parse(name, text, scenario.parameters[name])
+    return replace(scenario, parameters={**scenario.parameters, name: value})
+
+
+def _parse(name: str, text: str, default: Value) -> Value:
+    try:
+        if isinstance(default, bool):
+            return {"true": True, "false": False}[text.lower()]
+        value = type(default)(text)
+    except (ValueError, KeyError) as error:
+        raise UsageError(
+            f"--set {name}={text}: not a {type(default).__name__}, such as {default!r}."
+        ) from error
+    if isinstance(value, (int, float)) and not 0 < value < 1e9:
+        raise UsageError(f"--set {name}={text}: must be above zero and below 10⁹.")
+    return value

@@ -1,0 +1,68 @@
+"""The services of a worker file, as a run starts and asks them."""
+
+import shutil
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from waitbench.model.errors import HarnessError
+from waitbench.model.placeholders import filled
+from waitbench.model.scenario import Parameters
+from waitbench.model.worker import ServiceFile, WorkerFile
+from waitbench.system.ports import is_listened_to
+
+
+@dataclass(frozen=True, kw_only=True)
+class Service:
+    """One server that a run needs, started before it and stopped after it."""
+
+    name: str
+    file: ServiceFile
+    values: dict[str, str]
+    """What stands in braces; all services of a run share it."""
+
+    @property
+    def ready_within_s(self) -> float:
+        """How long it may take to be up."""
+        return self.file.ready.within
+
+    def command(self, port: int, folder: Path) -> Sequence[str]:
+        """Its command line, given its port and its folder, which those after it may be told."""
+        self.values.update({f"{self.name}.port": str(port), f"{self.name}.folder": str(folder)})
+        return self._words(self.file.command, port, folder)
+
+    def counting(self, port: int, folder: Path) -> Sequence[str]:
+        """The command line that prints what it has counted, if there is one."""
+        return self._words(self.file.counters, port, folder)
+
+    def is_up(self, port: int) -> bool:
+        """Whether it is up, by its port."""
+        ready = self.file.ready
+        if not ready.command:
+            return is_listened_to(port)
+        words = filled(ready.command, {"port": str(port), "here": self.values["here"]})
+        try:
+            asked = subprocess.run(words, capture_output=True, timeout=ready.within, check=False)
+        except (OSError, subprocess.TimeoutExpired):
+            return False
+        return asked.returncode == 0
+
+    def require(self) -> None:
+        """Raises ``HarnessError`` where its program is missing, with what would install it."""
+        program, install = self.file.command[0], self.file.install
+        if not program.startswith("{") and shutil.which(program) is None:
+            remedy = f" This would install it: {install}" if install else ""
+            raise HarnessError(
+                f"The service {self.name} needs the program {program}, which is not here.{remedy}"
+            )
+
+    def _words(self, words: Sequence[str], port: int, folder: Path) -> Sequence[str]:
+        return filled(words, {**self.values, "port": str(port), "folder": str(folder)})
+
+
+def services_of(worker: WorkerFile, parameters: Parameters, python: Path) -> Sequence[Service]:
+    """The services of a run, in the order in which they start."""
+    values = {name: str(parameters[name]) for name in worker.parameters}
+    values.update(python=str(python), here=str(worker.path.parent))
+    return [Service(name=name, file=one, values=values) for name, one in worker.services.items()]

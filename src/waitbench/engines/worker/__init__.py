@@ -1,0 +1,79 @@
+"""Workers that are commands: each worker file makes an engine."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from msgspec import to_builtins
+
+from waitbench.engines.base import ARCHIVE, PROGRAM, WHEEL, Engine, Start, released_version
+from waitbench.engines.services import Service, services_of
+from waitbench.engines.worker.scenarios import WINDOW
+from waitbench.model.environment import Environment
+from waitbench.model.scenario import Scenario, Topology
+from waitbench.model.worker import WorkerFile
+from waitbench.system.variables import of_workload
+
+_RELEASE = re.compile(r"v?\d[\w.]*")
+_TOLD = (
+    "command", "environment", "ready", "settled", "stop", "stop_group", "stop_within_s", "poke",
+)  # fmt: skip
+"""The keys of a worker file that the launcher is told as they are."""
+
+
+class Command(Engine):
+    """What a worker file describes; its revisions are releases of a package, variants, programs."""
+
+    most_workers: int | None = 1
+    topologies = ("single", "cluster")
+    """Several are copies that share the services; each has a folder and a port of its own."""
+
+    def __init__(self, worker: WorkerFile) -> None:
+        self.worker = worker
+        self.name = worker.name
+        self.package = worker.package or ""
+        self.extras = worker.extras
+        self.module = worker.module
+        self.repository = worker.repository
+        self.requirements = worker.beside
+        self.files = (WHEEL, ARCHIVE)
+        self.variants = worker.variants
+        self.pythons = worker.python
+        self.is_program = worker.package is None and not worker.variants
+        self.install = worker.install
+        self.smoke_test = f"import {self.module}" if self.module else ""
+
+    def version_of(self, name: str) -> str | None:
+        return released_version(name, _RELEASE)
+
+    def services(self, environment: Environment, scenario: Scenario) -> Sequence[Service]:
+        return services_of(self.worker, scenario.parameters, environment.python)
+
+    def start(self, environment: Environment, scenario: Scenario, topology: Topology) -> Start:
+        told = launched(self.worker, scenario.parameters, topology.processes)
+        told["python"] = str(environment.python)
+        told["revision"] = environment.facts.details.get(PROGRAM, "")
+        return Start(arguments=(), processes=1, worker=told, variables=_variables(environment))
+
+
+def launched(
+    worker: WorkerFile, parameters: Mapping[str, Any], copies: int = 1
+) -> dict[str, object]:
+    """What the launcher is told of a worker, as JSON takes it: execution/worker_launch.py."""
+    return {
+        **{name: to_builtins(getattr(worker, name)) for name in _TOLD},
+        "path": str(worker.path),
+        "files": [str(worker.path.parent / name) for name in worker.files],
+        "parameters": {name: str(parameters[name]) for name in worker.parameters},
+        "window_s": parameters.get(WINDOW),
+        "copies": copies,
+    }
+
+
+def _variables(environment: Environment) -> Mapping[str, str]:
+    """What finds the programs that are installed beside it first."""
+    folder = environment.python.parent
+    if not folder.is_dir():
+        return {}
+    path = of_workload().get("PATH", "")
+    return {"PATH": f"{folder}:{path}", "VIRTUAL_ENV": str(folder.parent)}

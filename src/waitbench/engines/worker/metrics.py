@@ -1,0 +1,76 @@
+"""The metrics of workers that are commands, beside those of all."""
+
+from collections.abc import Sequence
+
+from waitbench.engines.worker import written
+from waitbench.model.metrics import MEMORY, METRICS, SYSTEM_STEADY, USER_STEADY, Metric
+from waitbench.model.worker import WorkerFile
+
+_READY = Metric("ready", "time_ready", "second", "time to ready")
+_OF_SERVICES = (
+    Metric("service-cpu", "service_cpu_steady", "second", "the services' CPU while it waited"),
+    Metric("service-requests", "service_requests", "count", "requests to the services"),
+    Metric("service-bytes", "service_bytes", "byte", "bytes to and from the services"),
+)
+WAITING = (
+    _READY,
+    Metric("stop", "time_stop", "second", "time to end when told"),
+    MEMORY,
+    Metric("restarts", "processes_replaced", "count", "processes that began while it waited"),
+    *_OF_SERVICES,
+)
+"""What those give that wait until they are told to end."""
+UNTIL_EXIT = (
+    _READY,
+    Metric("window", "time_window", "second", "time from ready to its end"),
+    Metric("cpu-window", "time_cpu_window", "second", "CPU from ready to its end"),
+    *_OF_SERVICES,
+)
+"""What those give that end by themselves."""
+LATENESS = frozenset({"item_latency_p50", "item_latency_p99", "item_latency_max"})
+"""Keys of what only those give that are woken up."""
+
+
+_MISSING = frozenset({"memory_peak_resident", "time_shutdown", USER_STEADY, SYSTEM_STEADY})
+"""Keys of what runs do not give that are counted from outside.
+
+There the kernel counts user and system time together. The greatest peak of one process would be our
+launcher's where the worker is small. What is told to end may take as long as is left until it
+looks, so that equal workers differ by any factor: ``stop`` is that time, and no question of the
+gate.
+"""
+
+
+def metrics_of(worker: WorkerFile) -> tuple[Metric, ...]:
+    """Everything that a run of a worker may give."""
+    missing = set(_MISSING if worker.poke else _MISSING | LATENESS)
+    if worker.ends_by_itself:
+        # It works, and so nothing of it is what waiting costs.
+        missing |= {metric.key for metric in METRICS if metric.is_of_steady_phase}
+        missing.add("time_cpu_shutdown")
+    common = (metric for metric in METRICS if metric.key not in missing)
+    return (*common, *(UNTIL_EXIT if worker.ends_by_itself else WAITING), *own_metrics(worker))
+
+
+def own_metrics(worker: WorkerFile) -> tuple[Metric, ...]:
+    """Those of its services, and those that its file declares."""
+    of_services = (
+        metric
+        for name, service in worker.services.items()
+        for metric in metrics_of_service(name, counts=bool(service.counters))
+    )
+    own = (one for name, file in worker.metrics.items() for one in written.metrics_of(name, file))
+    return (*of_services, *own)
+
+
+def metrics_of_service(service: str, *, counts: bool) -> Sequence[Metric]:
+    """The metrics of one service, which are parts of those of all; what counts has all of them."""
+    return [
+        Metric(
+            f"{metric.name}-{service}",
+            f"{metric.key}_{service}",
+            metric.unit,
+            metric.title.replace("the services'", f"{service}'s").replace("the services", service),
+        )
+        for metric in (_OF_SERVICES if counts else _OF_SERVICES[:1])
+    ]

@@ -1,0 +1,101 @@
+"""A worker file -> its scenarios."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from waitbench.engines.worker import metrics, written
+from waitbench.model.metrics import Metric
+from waitbench.model.scenario import Scenario
+from waitbench.model.worker import WorkerFile
+
+WINDOW = "window"
+_USUAL_S, _MOST_S = 30.0, 600.0
+"""How long what ends by itself usually takes, for the time left, and may take."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkerScenario(Scenario):
+    """A worker that is started, waits, is woken up, and ends; or that ends by itself."""
+
+    worker: WorkerFile
+
+    @property
+    def settable(self) -> tuple[str, ...]:
+        return (*(() if self.works else (WINDOW,)), *self.worker.parameters)
+
+    @property
+    def waits(self) -> bool:
+        return not self.works
+
+    @property
+    def works(self) -> bool:
+        return self.worker.ends_by_itself
+
+    @property
+    def metrics(self) -> tuple[Metric, ...]:
+        return metrics.metrics_of(self.worker)
+
+    @property
+    def lacks(self) -> Mapping[str, str]:
+        if self.works or self.worker.poke:
+            return {}
+        return dict.fromkeys(metrics.LATENESS, "[poke] in its file says how")
+
+    @property
+    def expected_s(self) -> float:
+        return self._window_s(_USUAL_S) + self._others_s
+
+    @property
+    def time_limit_s(self) -> float:
+        """As long as each step of it may take."""
+        worker = self.worker
+        steps = [worker.ready.within, worker.settled.within, worker.stop_within_s]
+        steps += [worker.poke.done.within] if worker.poke else []
+        return 30 + self._window_s(_MOST_S) + self._others_s + sum(steps)
+
+    def shortened(self) -> WorkerScenario:
+        gate_s = self.worker.gate_window_s or min(self._window_s(), 2.0)
+        return self if self.works else self._watched_for(gate_s)
+
+    def lasting(self, seconds: float) -> WorkerScenario:
+        return self if self.works else self._watched_for(max(self._window_s(), seconds))
+
+    def written_metrics(self, paths: Sequence[Path]) -> Mapping[str, float]:
+        return written.read(paths, self.worker.metrics) if self.worker.metrics else {}
+
+    def _window_s(self, until_exit_s: float = 0.0) -> float:
+        return float(self.parameters.get(WINDOW, until_exit_s))
+
+    @property
+    def _others_s(self) -> float:
+        """How long it may take to start and to end, which nobody knows before."""
+        return (self.worker.settled.seconds or 1.0) + (1.0 if self.worker.poke else 0.0) + 1.5
+
+    def _watched_for(self, seconds: float) -> WorkerScenario:
+        return replace(self, parameters={**self.parameters, WINDOW: seconds})
+
+
+def scenarios_of(worker: WorkerFile) -> tuple[WorkerScenario, ...]:
+    """Each of the scenarios of a worker, or the one that has the defaults of its parameters."""
+    named = {f"{worker.name}-{name}": values for name, values in worker.scenarios.items()}
+    doing = "until it ends" if worker.ends_by_itself else "while it waits"
+    window = {} if isinstance(worker.window_s, str) else {WINDOW: worker.window_s}
+    return tuple(
+        WorkerScenario(
+            name=name,
+            purpose=f"the worker of {worker.path.name}, {doing}",
+            worker=worker,
+            parameters={
+                "file": worker.path.name,
+                "sha256": worker.sha256,
+                **window,
+                **worker.parameters,
+                **values,
+            },
+            is_command=True,
+        )
+        for name, values in (named or {worker.name: {}}).items()
+    )
