@@ -1,24 +1,25 @@
 """Metrics of a worker's own: the lines of JSON that its command writes to ``{metrics}``."""
 
-import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
-from typing import Any
 
-from waitbench.model.metrics import OWN, Metric, quantile
+import msgspec
+
+from waitbench.model.metrics import OWN, Finite, Metric, quantile
 from waitbench.model.worker import MetricFile
 
 _UNITS = {"s": "second", "B": "byte"}
-_MOST = 1e15
 _MOST_SHOWN = 60
+_LINE = msgspec.json.Decoder(dict[str, Finite | list[Finite]])
 
 
 def metrics_of(name: str, file: MetricFile) -> tuple[Metric, ...]:
     """What a run gives of one: ``call-time-p99`` and others, or the one that has its name."""
     unit = _UNITS.get(file.unit, file.unit)
     with_unit = "" if unit in ("second", "byte", "count") else f" ({unit})"
+    statistics: list[tuple[str, ...]] = [(one,) for one in file.show] or [()]
     return tuple(
         Metric(
             "-".join((name, *shown)),
@@ -26,12 +27,8 @@ def metrics_of(name: str, file: MetricFile) -> tuple[Metric, ...]:
             "count" if shown == ("count",) else unit,
             " ".join((name, *shown)) + with_unit,
         )
-        for shown in _shown(file)
+        for shown in statistics
     )
-
-
-def _shown(file: MetricFile) -> list[tuple[str, ...]]:
-    return [(one,) for one in file.show] or [()]
 
 
 def read(paths: Sequence[Path], files: Mapping[str, MetricFile]) -> Mapping[str, float]:
@@ -41,8 +38,15 @@ def read(paths: Sequence[Path], files: Mapping[str, MetricFile]) -> Mapping[str,
     """
     numbers: dict[str, list[float]] = {}
     for path in paths:
-        for name, values in _lines(path, files):
-            numbers.setdefault(name, []).extend(values)
+        try:
+            lines = path.read_bytes().splitlines()
+        except FileNotFoundError as error:
+            raise ValueError("it did not write the file {metrics}") from error
+        except OSError as error:
+            raise ValueError(f"the file {{metrics}} cannot be read: {error.strerror}") from error
+        for number, line in enumerate(lines, start=1):
+            for name, values in _values(line, f"line {number} of {{metrics}}", files).items():
+                numbers.setdefault(name, []).extend(values)
     found = {}
     for name, file in files.items():
         if name not in numbers:
@@ -52,42 +56,21 @@ def read(paths: Sequence[Path], files: Mapping[str, MetricFile]) -> Mapping[str,
     return found
 
 
-def _lines(path: Path, files: Mapping[str, MetricFile]) -> Iterator[tuple[str, list[float]]]:
+def _values(line: bytes, where: str, files: Mapping[str, MetricFile]) -> dict[str, list[float]]:
     try:
-        with path.open("rb") as lines:
-            for number, line in enumerate(lines, start=1):
-                yield from _line(line, f"line {number} of {{metrics}}", files)
-    except FileNotFoundError as error:
-        raise ValueError("it did not write the file {metrics}") from error
-    except OSError as error:
-        raise ValueError(f"the file {{metrics}} cannot be read: {error.strerror}") from error
-
-
-def _line(
-    line: bytes, where: str, files: Mapping[str, MetricFile]
-) -> Iterator[tuple[str, list[float]]]:
-    try:
-        table = json.loads(line)
-    except (ValueError, RecursionError):
-        table = None
-    if not isinstance(table, dict):
+        found = _LINE.decode(line)
+    except (ValueError, RecursionError) as error:
         shown = line.decode("utf-8", "replace").strip()[:_MOST_SHOWN]
-        raise ValueError(f"{where} is not a JSON object: {shown!r}")
-    for name, value in table.items():
+        raise ValueError(
+            f"{where} is not a JSON object of numbers and lists of numbers: {shown!r}"
+        ) from error
+    for name in found:
         if name not in files:
             there = ", ".join(files)
             raise ValueError(
                 f"{where} has {name[:_MOST_SHOWN]!r}, which is not one of the [metrics]: {there}"
             )
-        values: list[Any] = value if isinstance(value, list) else [value]
-        if not all(_is_number(one) for one in values):
-            raise ValueError(f"{where}: {name} is neither a number nor a list of numbers")
-        yield name, values
-
-
-def _is_number(value: object) -> bool:
-    is_one = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return is_one and math.isfinite(value) and abs(value) <= _MOST  # type: ignore[arg-type]
+    return {name: one if isinstance(one, list) else [one] for name, one in found.items()}
 
 
 def _statistic(name: str, values: Sequence[float], shown: str) -> float:
@@ -97,15 +80,15 @@ def _statistic(name: str, values: Sequence[float], shown: str) -> float:
         return math.fsum(values)
     if not values:
         raise ValueError(f"it wrote no numbers of {name} to {{metrics}}")
-    if not shown:
-        if len(values) > 1:
-            raise ValueError(
-                f"it wrote {len(values)} numbers of {name} to {{metrics}}, where one is due: say "
-                "in show what is shown of them"
-            )
-        return float(values[0])
-    if shown == "mean":
-        return fmean(values)
+    if not shown and len(values) > 1:
+        raise ValueError(
+            f"it wrote {len(values)} numbers of {name} to {{metrics}}, where one is due: say in "
+            "show what is shown of them"
+        )
     if shown in ("min", "max"):
         return float(min(values) if shown == "min" else max(values))
-    return quantile(values, int(shown.removeprefix("p")) / 100)
+    return (
+        fmean(values)
+        if shown in ("", "mean")
+        else quantile(values, int(shown.removeprefix("p")) / 100)
+    )
