@@ -8,7 +8,7 @@ import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from waitbench.engines.base import Engine, Features, Start
+from waitbench.engines.base import Engine, Start
 from waitbench.engines.bytewax.scenarios import Dataflow
 from waitbench.model.environment import Environment
 from waitbench.model.scenario import Scenario, Topology
@@ -33,12 +33,12 @@ class StandIn(Engine):
     def tag_of(self, version: str) -> str:
         return f"release-{version}"
 
-    def features(self, package: Path) -> Features:
-        return Features(details={"greeting": (package / "greeting.txt").read_text()})
+    def capabilities(self, package: Path) -> frozenset[str]:
+        return frozenset({(package / "greeting.txt").read_text()})
 
     def start(self, environment: Environment, scenario: Scenario, _topology: Topology) -> Start:
         assert isinstance(scenario, Dataflow)
-        greeting = environment.facts.details["greeting"]
+        (greeting,) = environment.facts.capabilities
         arguments = (str(environment.python), "-m", "standin.run", scenario.import_string, greeting)
         return Start(arguments=arguments, processes=1)
 

@@ -28,7 +28,7 @@ def test_another_engine_is_compared_gated_charted_and_reported(
     comparison = json.loads((results / "comparison.json").read_text())
     assert comparison["revisions"][0]["engine"] == "standin"
     facts = comparison["revisions"][0]["environment"]
-    assert (facts["package_version"], facts["details"]) == ("0.0.1", {"greeting": "hello"})
+    assert (facts["package_version"], facts["capabilities"]) == ("0.0.1", ["hello"])
     assert json.loads((results / "verdict.json").read_text())["outcome"] != "pass"
     charts = run_compare(results, "--format", "svg", command="plot")
     assert (charts.returncode, "overview.svg" in charts.stdout) == (0, True), charts.stderr

@@ -77,7 +77,7 @@ def test_the_example_of_the_document_is_read_and_its_reference_has_every_key(
         (["silent.toml"], "does not say which versions to measure"),
         (["a.toml", "lonely/../a.toml"], "Two worker files are called 'a'"),
         (["a.toml", "--rounds", "0"], "--rounds 0: must be at least 1"),
-        (["a.toml", "--set", "widow=1"], "--set widow: no selected scenario has it. They have: window"),
+        (["a.toml", "--set", "widow=1"], "no selected scenario has it. They have: window"),
         (["a.toml", "--results", "full"], "'full'"),
         (["unknown.toml"], "windows: is not known here. Did you mean window?"),
     ],

@@ -25,7 +25,7 @@ contestants = st.builds(
     beside=...,
     commit=...,
     commit_date=...,
-    facts=st.none() | st.builds(Facts, details=...),
+    facts=st.none() | st.builds(Facts),
 )
 contexts = st.builds(
     Context,

@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import distributed
@@ -149,7 +149,7 @@ def _conclude(
     whole, records = shares.merge([shares.read(one) for one in measured])
     # As a comparison on this machine would have recorded it: there, what was built is a file.
     facts = [
-        one.facts and replace(one.facts, compiler=spec.compiler or one.facts.compiler)
+        one.facts and structs.replace(one.facts, compiler=spec.compiler or one.facts.compiler)
         for one, spec in zip(whole.revisions, specs, strict=True)
     ]
     whole = structs.replace(

@@ -15,19 +15,6 @@ from waitbench.model.scenario import Scenario, Topology
 WHEEL, ARCHIVE = "wheel", "archive"
 """What an index has of a release."""
 
-PROGRAM = "program"
-"""The detail of an environment that says which program a revision is."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Features:
-    """What an installed package can do, as far as its files tell."""
-
-    capabilities: frozenset[str] = frozenset()
-    """Out of ``model.scenario.CAPABILITIES``."""
-    details: Mapping[str, str] = field(default_factory=dict)
-    """What the engine itself needs to know again when a run starts."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class Start:
@@ -92,9 +79,9 @@ class Engine(Protocol):
         """The repository's tag of a version, which also names the release on the command line."""
         return version
 
-    def features(self, package: Path) -> Features:
+    def capabilities(self, package: Path) -> frozenset[str]:
         """What an installed package can do. ``package`` is its folder in ``site-packages``."""
-        return Features()
+        return frozenset()
 
     def services(self, environment: Environment, scenario: Scenario) -> Sequence[Service]:
         """The servers of a run, in the order in which they start; their CPU is not the run's."""

@@ -17,7 +17,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
 from waitbench.engines import cargo
-from waitbench.engines.base import ARCHIVE, PROGRAM, Engine
+from waitbench.engines.base import ARCHIVE, Engine
 from waitbench.environments import installed, uv
 from waitbench.environments.revisions import Repositories
 from waitbench.environments.sources import find_wheel, reader_of, sources_of
@@ -29,7 +29,7 @@ from waitbench.system.locks import locked
 from waitbench.system.places import Cache
 from waitbench.system.processes import BUILD_S, IMPORT_S, INSTALL_S, run_logged
 
-_LAYOUT = "6"
+_LAYOUT = "7"
 """The layout of ``environment.json``; with another one, environments of before are unknown."""
 
 _FACTS = "environment.json"
@@ -129,7 +129,7 @@ class Maker:
             # One environment for all. A variant is not what another is, whatever is installed.
             code = "\0".join((source.name, *facts.requirements))
             sha256 = hashlib.sha256(code.encode()).hexdigest()
-            facts = replace(facts, package_sha256=sha256, details={PROGRAM: source.name})
+            facts = msgspec.structs.replace(facts, package_sha256=sha256, program=source.name)
         return Environment(folder, self.engine.name, facts)
 
     def _of_program(self, program: Program) -> Environment:
@@ -142,7 +142,7 @@ class Maker:
             requirements=(),
             compiler=None,
             capabilities=frozenset(),
-            details={PROGRAM: str(program.path)},
+            program=str(program.path),
         )
         folder = self.cache.folder("environments") / f"program-{program.sha256[:16]}"
         return Environment(folder, self.engine.name, facts)
@@ -285,7 +285,6 @@ class Maker:
             package = self._package(spec, folder)
             contents = installed.read_contents(package)
             place = Path(str(package.locate_file(self.engine.module)))
-        features = self.engine.features(place)
         return Facts(
             python=spec.python.version,
             package_version=package.version if package else "",
@@ -293,8 +292,7 @@ class Maker:
             package_sha256=contents.sha256 if contents else "",
             requirements=installed.requirements(folder),
             compiler=toolchain.compiler if toolchain and is_built else spec.compiler,
-            capabilities=features.capabilities,
-            details=features.details,
+            capabilities=self.engine.capabilities(place),
         )
 
     def _package(self, spec: EnvironmentSpec, folder: Path) -> Distribution:

@@ -1,9 +1,11 @@
 """Environments: a virtualenv with one revision installed, and all that determines one."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
+
+from msgspec import Struct
 
 from waitbench.model.revision import Revision
 
@@ -90,8 +92,7 @@ class EnvironmentSpec:
     """What compiled the wheel, where it was built for this comparison, if elsewhere."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Facts:
+class Facts(Struct, frozen=True, kw_only=True):
     """What is known of an environment, kept in it as ``environment.json`` and in result files."""
 
     python: str
@@ -107,9 +108,9 @@ class Facts:
     compiler: str | None
     """Of builds made here."""
     capabilities: frozenset[str]
-    """What its sources and sinks can do; see ``model.scenario.CAPABILITIES``."""
-    details: Mapping[str, str] = field(default_factory=dict)
-    """What only the engine itself understands, such as where this version keeps its launcher."""
+    """What it can do; see ``model.scenario.CAPABILITIES``. Others only its engine understands."""
+    program: str = ""
+    """The program or the variant that the revision is, where it is one."""
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,13 @@ from waitbench.engines import selection
 from waitbench.model.environment import Environment, Facts
 from waitbench.model.scenario import Topology
 
-OWN, OTHER = "bytewax.run", "bytewax.testing"
+OWN, OTHER = "run-launches", ""
 
 
-def arguments(module: str, kind: str, processes: int, workers: int) -> tuple[str, ...]:
+def arguments(capability: str, kind: str, processes: int, workers: int) -> tuple[str, ...]:
     facts = Facts(
         python="3.11.7", package_version="0", extensions={}, package_sha256="", requirements=(),
-        compiler=None, capabilities=frozenset(), details={"launcher_module": module},
+        compiler=None, capabilities=frozenset({capability}),
     )  # fmt: skip
     (scenario,) = selection.select(("dynamic",), ())
     environment = Environment(Path("/environment"), engines.DEFAULT.name, facts)

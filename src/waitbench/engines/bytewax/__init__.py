@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from waitbench.engines.base import Engine, Features, Start, released_version
+from waitbench.engines.base import Engine, Start, released_version
 from waitbench.engines.bytewax.scenarios import Dataflow
 from waitbench.model.environment import Environment
 from waitbench.model.placeholders import ADDRESSES, INDEX
@@ -20,8 +20,8 @@ _NOT_BUILT_FROM = (
 )  # fmt: skip
 """What no build looks at, or only for the metadata. Not ``migrations/``, which sqlx compiles in."""
 
-_LAUNCHER_MODULE = "launcher_module"
-"""The detail that names the module whose ``-p N`` starts a local cluster: it has moved."""
+_RUN_LAUNCHES = "run-launches"
+"""The capability to start a local cluster by ``bytewax.run -p N``, which later releases lack."""
 
 
 class Bytewax(Engine):
@@ -48,24 +48,23 @@ class Bytewax(Engine):
     def tag_of(self, version: str) -> str:
         return f"v{version}"
 
-    def features(self, package: Path) -> Features:
-        run_module, inputs_module = (_text(package / name) for name in ("run.py", "inputs.py"))
-        launcher = "bytewax.run" if '"--processes"' in run_module else "bytewax.testing"
-        operators = _text(package / "operators" / "__init__.py")
-        capabilities = {
-            WINDOW: True,
-            NEXT_AWAKE: "def next_awake" in inputs_module,
-            ALARM: "def notify_at" in operators,
-        }
-        return Features(
-            capabilities=frozenset(name for name, has in capabilities.items() if has),
-            details={_LAUNCHER_MODULE: launcher},
+    def capabilities(self, package: Path) -> frozenset[str]:
+        run, inputs, operators = (
+            _text(package / name) for name in ("run.py", "inputs.py", "operators/__init__.py")
         )
+        found = {
+            WINDOW: True,
+            NEXT_AWAKE: "def next_awake" in inputs,
+            ALARM: "def notify_at" in operators,
+            _RUN_LAUNCHES: '"--processes"' in run,
+        }
+        return frozenset(name for name, has in found.items() if has)
 
     def start(self, environment: Environment, scenario: Scenario, topology: Topology) -> Start:
         assert isinstance(scenario, Dataflow), "worker files have engines of their own"
         launched = topology.kind == "launcher"
-        module = environment.facts.details[_LAUNCHER_MODULE] if launched else "bytewax.run"
+        run_launches = _RUN_LAUNCHES in environment.facts.capabilities
+        module = "bytewax.testing" if launched and not run_launches else "bytewax.run"
         # -w always: 0.18's launcher raises TypeError without it.
         arguments = ["-m", module, scenario.import_string, "-w", str(topology.workers)]
         if launched:
@@ -73,8 +72,7 @@ class Bytewax(Engine):
         # A cluster of one is started without addresses, as a single process is; but where the
         # module is a launcher too, it would start a process of its own for more than one worker.
         processes = topology.processes if topology.kind == "cluster" else 1
-        launches = environment.facts.details[_LAUNCHER_MODULE] == module and topology.workers > 1
-        if processes > 1 or (launches and not launched):
+        if processes > 1 or (run_launches and topology.workers > 1 and not launched):
             arguments += ["-i", INDEX, "-a", ADDRESSES]
         return Start(arguments=(str(environment.python), *arguments), processes=processes)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import to_builtins
 
-from waitbench.engines.base import ARCHIVE, PROGRAM, WHEEL, Engine, Start, released_version
+from waitbench.engines.base import ARCHIVE, WHEEL, Engine, Start, released_version
 from waitbench.engines.services import Service, services_of
 from waitbench.engines.worker.scenarios import WINDOW
 from waitbench.model.environment import Environment
@@ -52,7 +52,7 @@ class Command(Engine):
     def start(self, environment: Environment, scenario: Scenario, topology: Topology) -> Start:
         told = launched(self.worker, scenario.parameters, topology.processes)
         told["python"] = str(environment.python)
-        told["revision"] = environment.facts.details.get(PROGRAM, "")
+        told["revision"] = environment.facts.program
         return Start(arguments=(), processes=1, worker=told, variables=_variables(environment))
 
 
