@@ -121,21 +121,3 @@ def disturb(record: Record, rounds: int) -> None:
         replace(run, marks=(DISTURBED,)) if run.round <= rounds else run
         for run in record.measurements
     ]
-
-
-def working_engines() -> Record:
-    """Heavy work that one engine does in the steady phase, and the other after it."""
-    revisions = (contestant("a", engine="one"), contestant("b", engine="two"))
-    found = {
-        label: [
-            {**times(5, cpu + i / 100, 0.1), "time_cpu_steady": steady + i / 1000, **counts}
-            for i in range(3)
-        ]
-        for label, cpu, steady, counts in (
-            ("a", 5.0, 4.9, {"time_system_steady": 0.01, "wakeups": 100.0}),
-            ("b", 7.6, 0.02, {"time_system_steady": 0.1, "wakeups": 900.0}),
-        )
-    }
-    record = make_record(found, scenario="heavy", waits=False, revisions=revisions)
-    record.works = True
-    return record

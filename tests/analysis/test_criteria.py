@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from tests.records import make_record, measurement, outcome, working_engines
+from tests.records import make_record, measurement, outcome
 from waitbench.analysis import criteria
 from waitbench.analysis.criteria import DEFAULTS, Criterion, Question, ask, parse
 from waitbench.model.errors import UsageError
@@ -160,12 +160,6 @@ def test_a_single_scenario_is_asked_by_default_for_what_can_be_settled_in_minute
     assert {"steady:10%,together", "cpu:10%,together"} <= together
     own = parse(["steady:10%,together"], METRICS)
     assert [each.criterion for each in ask([one], own)] == [*own], "what users ask stays"
-
-
-def test_the_steady_phase_of_engines_that_work_elsewhere_is_not_asked_about() -> None:
-    criteria = parse(["steady:10%", "wakeups:5%", "cpu:10%"], METRICS)
-    asked = ask([working_engines()], criteria)
-    assert [one.criterion.metric.name for one in asked] == ["cpu"]
 
 
 def test_a_round_is_the_ratio_of_its_runs_and_what_it_rose_by() -> None:

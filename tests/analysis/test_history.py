@@ -141,20 +141,6 @@ def test_revisions_are_recognised_by_release_or_commit(
     assert (entry and entry.name) == name
 
 
-def test_each_engine_of_a_comparison_has_a_history_of_its_own() -> None:
-    engines = {"v1": "one", "v2": "one", "other@v1": "other", "other@v3": "other"}
-    revisions = tuple(
-        contestant(label, engine=engine, facts=facts(package_version=label[-1]))
-        for label, engine in engines.items()
-    )
-    runs = {label: [{STEADY: 1.0 + number / 100} for number in range(3)] for label in engines}
-    record = make_record(runs, revisions=revisions)
-    found_engines = [(one.engine, [e.name for e in one.entries]) for one in told_by(record, "1")]
-    assert found_engines == [("one", ["v1", "v2"]), ("other", ["v1", "v3"])]
-    found = {one.engine: one.names for one in tried(record.context, [record])}
-    assert found == {"one": {"v1", "v2"}, "other": {"v1", "v3"}}
-
-
 def test_commits_stand_behind_the_release_whose_version_they_have() -> None:
     dates = ["2026-01-01T00:30:00+02:00", "2025-12-31T23:00:00Z", None]
     built = [

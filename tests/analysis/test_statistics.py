@@ -13,7 +13,6 @@ from tests.records import (
     measurement,
     outcome,
     times,
-    working_engines,
 )
 from waitbench.analysis import statistics
 from waitbench.analysis.rounds import paired_by_round
@@ -154,15 +153,6 @@ def test_a_cost_that_fell_excuses_only_what_it_pays_for(after: float, excused: b
     }
     old, new = statistics.compare(make_record(runs)).rows
     assert new.excused(old) == (((BY_NAME["wakeups"], BY_NAME["steady"]),) if excused else ())
-
-
-def test_the_steady_phase_has_no_ratio_where_it_does_not_hold_the_same_work() -> None:
-    baseline, row = statistics.compare(working_engines()).rows
-    assert {"steady", "wakeups"} <= row.estimates.keys()
-    assert row.ratios.keys() == {"real", "user", "system", "cpu"}
-    assert row.excused(baseline) == ()
-    assert row.judged_by == "cpu"
-    assert row.judged is row.ratios["cpu"]
 
 
 def test_runs_without_a_measurement_are_counted_by_reason_and_marks_by_mark() -> None:

@@ -8,7 +8,7 @@ import runner
 from waitbench import engines
 from waitbench.engines.worker import Command
 from waitbench.engines.worker import file as worker_file
-from waitbench.environments.revisions import engines_of, resolve
+from waitbench.environments.revisions import engine_of, resolve
 from waitbench.model.errors import UsageError
 from waitbench.model.revision import Release
 
@@ -36,22 +36,22 @@ def test_what_names_no_release_is_refused(text: str) -> None:
         resolve([text], {})
 
 
-def test_several_engines_may_be_compared() -> None:
-    assert [one.name for one in engines_of(["v0.21.1", "L=standin@r0.0.1", "v0.16.0"])] == [
-        "bytewax", "standin"
-    ]  # fmt: skip
-    assert engines_of([]) == (engines.DEFAULT,)
+def test_revisions_of_several_engines_are_not_compared() -> None:
+    assert engine_of(["L=standin@r0.0.1", "standin@main"]) is engines.named("standin")
+    assert engine_of([]) is engines.DEFAULT
+    with pytest.raises(UsageError, match="revisions of bytewax and standin: name revisions of one"):
+        engine_of(["v0.21.1", "L=standin@r0.0.1"])
 
 
 @pytest.mark.parametrize(
     ("command", "arguments", "says"),
     [
-        ("compare", "v0.21.1 standin@r0.0.1 -p 2", "--topology 'cluster' is not one of: single."),
+        ("compare", "standin@r0.0.1 -p 2", "--topology 'cluster' is not one of: single."),
         ("bisect", "v0.20.1 v0.21.1+a==1.0", "differ by their code only"),
         ("track", "--anchor v0.21.1+a==1.0", "are measured as they are"),
     ],
 )
-def test_what_makes_no_sense_of_an_engine_or_of_several_is_refused(
+def test_what_makes_no_sense_of_an_engine_is_refused(
     command: str, arguments: str, says: str, monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip

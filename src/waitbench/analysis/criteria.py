@@ -385,8 +385,7 @@ def _of_one(criterion: Criterion) -> Criterion:
 
 def _is_about(criterion: Criterion, record: Record) -> bool:
     keys = {metric.key for metric in record.metrics}
-    has_it = criterion.metric.key in keys and record.compares(criterion.metric)
-    return criterion.scope.holds(record) and has_it
+    return criterion.scope.holds(record) and criterion.metric.key in keys
 
 
 def _may_answer(record: Record, label: str, criterion: Criterion) -> bool:

@@ -90,17 +90,15 @@ def sessions_of(
 
     Nothing where revisions cannot be recognised elsewhere: wheels and checkouts that anybody may
     have changed; nor of builds of different compilers, whose ratios are partly the compilers'.
-    Each engine has a history of its own.
     """
     if context.mixed_origins:
         return
     entries = {one.label: entry_of(one) for one in context.revisions}
-    for record, engine, metric in product(records, context.engines or ("",), metrics):
+    for record, metric in product(records, metrics):
         having = {
             label: entry
             for label in kept(record)
             if (entry := entries.get(label)) is not None
-            and entry.engine == engine
             and any(metric.key in run.metrics for run in record.of(label))
         }
         rounds = logs_by_round([record], [*having], metric)
@@ -111,7 +109,7 @@ def sessions_of(
         logs, squares = two_way([one.logs for one in rounds])
         yield Session(
             folder=folder,
-            engine=engine,
+            engine=context.engine,
             series=series_of(record),
             machine=machine_of(record, [r for r in context.revisions if r.label in having]),
             metric=metric.name,
@@ -146,14 +144,13 @@ def tried(context: Context, records: Iterable[Record]) -> Iterator[TriedRevision
     if context.mixed_origins:
         return
     entries = {one.label: entry for one in context.revisions if (entry := entry_of(one))}
-    for record, engine in product(records, context.engines or ("",)):
+    for record in records:
         done = (
             entry.name
             for label, entry in entries.items()
-            if entry.engine == engine
-            and (len(record.of(label)) >= FEWEST_ROUNDS or record.why_given_up(label) is not None)
+            if len(record.of(label)) >= FEWEST_ROUNDS or record.why_given_up(label) is not None
         )
-        yield TriedRevisions(series=series_of(record), engine=engine, names=frozenset(done))
+        yield TriedRevisions(series=series_of(record), engine=context.engine, names=frozenset(done))
 
 
 def series_of(record: Record) -> Series:

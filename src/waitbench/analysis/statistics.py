@@ -261,16 +261,14 @@ def other_packages(context: Context) -> tuple[str, ...]:
         for text in facts.requirements:
             name, _, version = text.partition("==")
             versions.setdefault(name, {}).setdefault(version, []).append(label)
-    # An engine is what has the revision's version in all that are of it.
-    own_versions: dict[str | None, dict[str, list[str]]] = {}
-    for one in context.revisions:
-        if one.facts is not None:
-            of_engine = own_versions.setdefault(one.engine, {})
-            of_engine.setdefault(one.facts.package_version, []).append(one.label)
+    # What is compared is what has each revision's version.
+    own_versions: dict[str, list[str]] = {}
+    for label, facts in installed.items():
+        own_versions.setdefault(facts.package_version, []).append(label)
     return tuple(
         f"{name} " + ", ".join(f"{version} ({', '.join(of)})" for version, of in found.items())
         for name, found in sorted(versions.items())
-        if len(found) > 1 and found not in own_versions.values()
+        if len(found) > 1 and found != own_versions
     )
 
 
@@ -335,7 +333,7 @@ def _row(label: str, record: Record) -> Row:
         ]
         if values:
             estimates[metric.name] = mean(values)
-        if runs and label != record.context.labels[0] and record.compares(metric):
+        if runs and label != record.context.labels[0]:
             by_round = paired_by_round(record, label, metric)
             pairs = [pair for number, pair in by_round.items() if number in shared & of_metric]
             if pairs:

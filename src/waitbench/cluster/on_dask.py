@@ -85,11 +85,8 @@ class OnDask:
         if self.accepted is not None:
             sent["accepted.toml"] = self.accepted.read_bytes()
             options += ["--accepted", "accepted.toml"]
-        specs: list[EnvironmentSpec] = []
         with say:
-            for engine in valid.engines:
-                specs += maker(valid, engine, say).build_wheels(valid.specs_of(engine))
-        specs.sort(key=lambda spec: valid.labels.index(spec.revision.label))
+            specs = maker(valid, say).build_wheels(valid.specs)
         named = []
         for spec in specs:
             path = None

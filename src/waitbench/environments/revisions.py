@@ -75,10 +75,13 @@ Repositories = Mapping[str, Repository]
 """Where commits, branches and tags are looked up, by the name of the engine that has any."""
 
 
-def engines_of(texts: Sequence[str]) -> tuple[Engine, ...]:
-    """The engines whose revisions these are, the first one's first. Raises ``UsageError``."""
+def engine_of(texts: Sequence[str]) -> Engine:
+    """The engine whose revisions these are. Raises ``UsageError`` where they are of several."""
     named = {engine.name: engine for engine, _ in map(engines.split, map(without_label, texts))}
-    return tuple(named.values()) or (engines.assumed(),)
+    if len(named) > 1:
+        names = " and ".join(named)
+        raise UsageError(f"These are revisions of {names}: name revisions of one engine.")
+    return next(iter(named.values()), engines.assumed())
 
 
 def resolve(texts: Sequence[str], repositories: Repositories) -> tuple[Revision, ...]:

@@ -154,9 +154,9 @@ class Context(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="
         return tuple(revision.label for revision in self.revisions)
 
     @property
-    def engines(self) -> tuple[str, ...]:
-        """The engines whose revisions these are, the baseline's first."""
-        return tuple(dict.fromkeys(one.engine for one in self.revisions))
+    def engine(self) -> str:
+        """The engine whose revisions these are."""
+        return self.revisions[0].engine if self.revisions else ""
 
     @property
     def here(self) -> Share:
@@ -202,14 +202,6 @@ class Record(ScenarioFacts, kw_only=True):
     def mostly_waits(self) -> bool:
         """Whether what its workers use in the steady phase is what waiting costs."""
         return self.waits and not self.works
-
-    def compares(self, metric: Metric) -> bool:
-        """Whether a metric is of the same work in all revisions, so that a ratio of it says much.
-
-        An engine may read everything first, and work behind the end of its input.
-        """
-        has_one_engine = len(self.context.engines) < 2
-        return has_one_engine or self.mostly_waits or not metric.is_of_steady_phase
 
     def add(self, result: Result) -> None:
         if isinstance(result, Measurement):

@@ -8,9 +8,8 @@ from datetime import datetime, timezone
 from msgspec import structs
 from rich.console import Console
 
-from waitbench.engines.base import Engine
 from waitbench.environments import origins
-from waitbench.environments.virtualenvs import Made, Maker
+from waitbench.environments.virtualenvs import Maker
 from waitbench.execution.bench import Bench
 from waitbench.execution.hyperfine import Hyperfine, locate
 from waitbench.execution.measure import Measurer
@@ -98,7 +97,7 @@ def prepare(request: ValidRequest, progress: Console, say: PreparationLog) -> Pr
     """Locates or makes everything; what cannot be made is said at once."""
     with say:
         hyperfine = locate(request.cache, say.about)
-        made = _made(request, say)
+        made = maker(request, say).make_all(request.specs)
         usable = {label: one for label, one in made.items() if isinstance(one, Environment)}
     errors = {label: one for label, one in made.items() if isinstance(one, HarnessError)}
     for spec in request.specs:
@@ -131,30 +130,13 @@ def say_error(progress: Console, label: str, error: object) -> None:
     progress.print(f"{label}: {error}", style="red", soft_wrap=True)
 
 
-def _made(request: ValidRequest, say: PreparationLog) -> Made:
-    """The environments of all engines, or why there are none. Raises ``HarnessError``.
-
-    Of several engines, one that this machine cannot have does not keep the others from it.
-    """
-    found: dict[str, Environment | HarnessError] = {}
-    for engine in request.engines:
-        specs = request.specs_of(engine)
-        try:
-            found |= maker(request, engine, say).make_all(specs)
-        except HarnessError as error:
-            if len(request.engines) == 1:
-                raise
-            found |= {spec.revision.label: error for spec in specs}
-    return {label: found[label] for label in request.labels}
-
-
-def maker(request: ValidRequest, engine: Engine, say: PreparationLog) -> Maker:
-    """What makes an engine's environments."""
+def maker(request: ValidRequest, say: PreparationLog) -> Maker:
+    """What makes the environments."""
     return Maker(
-        engine=engine,
+        engine=request.engine,
         repositories=request.repositories,
         cache=request.cache,
-        requirements=engine.requirements,
+        requirements=request.engine.requirements,
         toolchain=request.toolchain,
         limit_s=request.setup_limit_s,
         say=say,

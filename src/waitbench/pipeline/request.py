@@ -31,8 +31,8 @@ from waitbench.system.places import Cache
 class ValidRequest:
     """A request that makes sense, resolved."""
 
-    engines: tuple[Engine, ...]
-    """Whose revisions these are, the baseline's first."""
+    engine: Engine
+    """Whose revisions these are."""
     scenarios: tuple[Scenario, ...]
     """All of the comparison."""
     share: Share
@@ -55,18 +55,6 @@ class ValidRequest:
         """Those of the revisions, the baseline's first."""
         return tuple(spec.revision.label for spec in self.specs)
 
-    def specs_of(self, engine: Engine) -> tuple[EnvironmentSpec, ...]:
-        """Those of an engine's revisions."""
-        return tuple(spec for spec in self.specs if spec.revision.engine == engine.name)
-
-    @property
-    def engine(self) -> Engine:
-        """The one engine, where one is all that makes sense. Raises ``UsageError``."""
-        if len(self.engines) > 1:
-            names = " and ".join(engine.name for engine in self.engines)
-            raise UsageError(f"These are revisions of {names}: name revisions of one engine.")
-        return self.engines[0]
-
     @property
     def here(self) -> tuple[Scenario, ...]:
         """The scenarios that are measured here."""
@@ -80,7 +68,7 @@ class ValidRequest:
     @property
     def worker(self) -> WorkerFile | None:
         """The worker file, where what is measured is a command."""
-        return next((one.worker for one in self.engines if isinstance(one, Command)), None)
+        return self.engine.worker if isinstance(self.engine, Command) else None
 
     def as_settings(self) -> dict[str, object]:
         """What it asks for besides revisions, topology and scenarios, for the result files."""
@@ -143,11 +131,11 @@ def validate(request: Request, say: PreparationLog, *, quick: bool) -> ValidRequ
     worker = None if request.worker is None else worker_file.read(Path(request.worker))
     if worker is not None:
         engines.assume(Command(worker))
-    named_engines = revisions.engines_of(request.revisions)
-    topology = _topology(request, named_engines)
+    engine = revisions.engine_of(request.revisions)
+    topology = _topology(request, engine)
     if request.scan is not None and request.shard is not None:
         raise UsageError("--shard: a curve is of one machine; leave out --scan, or --shard.")
-    chosen = _scenarios(request, named_engines, worker, quick=quick)
+    chosen = _scenarios(request, engine, worker, quick=quick)
     for name, limit_s in (
         ("--time-limit", request.time_limit_s), ("BENCH_SETUP_LIMIT", request.setup_limit_s)
     ):  # fmt: skip
@@ -159,13 +147,13 @@ def validate(request: Request, say: PreparationLog, *, quick: bool) -> ValidRequ
     _require_metrics(request, chosen)
     found = _instruments(request)
     cache = Cache()
-    repositories = _repositories(request, named_engines, cache, say)
+    repositories = _repositories(request, engine, cache, say)
     with say:
         named = revisions.resolve(request.revisions, repositories)
         chooser = Chooser(repositories, cache, say.about)
         specs = chooser.choose(named, request.origin, request.python)
     return ValidRequest(
-        engines=named_engines,
+        engine=engine,
         scenarios=chosen,
         share=share,
         topology=topology,
@@ -189,43 +177,30 @@ def _share(request: Request, chosen: Sequence[Scenario]) -> Share:
 
 
 def _repositories(
-    request: Request, named_engines: Sequence[Engine], cache: Cache, say: PreparationLog
+    request: Request, engine: Engine, cache: Cache, say: PreparationLog
 ) -> Repositories:
-    """Where the commits of each engine are that has any. Raises ``UsageError``."""
-    having = [engine for engine in named_engines if engine.repository is not None]
-    if request.repo is not None and len(having) != 1:
-        raise UsageError("--repo: name revisions of one engine that has a repository.")
-    return {
-        engine.name: Repository(
-            request.repo
-            or os.environ.get(engine.repository_variable or "")
-            or str(engine.repository),
-            cache,
-            say.about,
-        )
-        for engine in having
-    }
+    """Where the commits of an engine are that has any. Raises ``UsageError``."""
+    if engine.repository is None:
+        if request.repo is not None:
+            raise UsageError(f"--repo: {engine.name} has no repository.")
+        return {}
+    named = request.repo or os.environ.get(engine.repository_variable or "") or engine.repository
+    return {engine.name: Repository(named, cache, say.about)}
 
 
-def _topology(request: Request, named_engines: Sequence[Engine]) -> Topology:
+def _topology(request: Request, engine: Engine) -> Topology:
     for name, number in (("--processes", request.processes), ("--workers", request.workers)):
         if number < 1:
             raise UsageError(f"{name} {number}: must be at least 1.")
     kind = request.topology or ("single" if request.processes == 1 else "cluster")
-    shared = [
-        one
-        for one in named_engines[0].topologies
-        if all(one in engine.topologies for engine in named_engines)
-    ]
-    if kind not in shared:
-        raise UsageError(f"--topology {kind!r} is not one of: {', '.join(shared)}.")
-    for engine in named_engines:
-        if engine.most_workers is not None and request.workers > engine.most_workers:
-            raise UsageError(
-                f"--workers {request.workers}: {engine.name} has {engine.most_workers} at most."
-            )
+    if kind not in engine.topologies:
+        raise UsageError(f"--topology {kind!r} is not one of: {', '.join(engine.topologies)}.")
+    if engine.most_workers is not None and request.workers > engine.most_workers:
+        raise UsageError(
+            f"--workers {request.workers}: {engine.name} has {engine.most_workers} at most."
+        )
     if kind == "single" and request.processes > 1:
-        others: Sequence[str] = [other for other in shared if other != "single"]
+        others = [other for other in engine.topologies if other != "single"]
         raise UsageError(
             "--topology single is one process. For more, leave it out"
             + "".join(f", or say --topology {other}" for other in others[-1:])
@@ -267,7 +242,7 @@ def _instruments(request: Request) -> Instruments:
 
 
 def _scenarios(
-    request: Request, named_engines: Sequence[Engine], worker: WorkerFile | None, *, quick: bool
+    request: Request, engine: Engine, worker: WorkerFile | None, *, quick: bool
 ) -> tuple[Scenario, ...]:
     """What is measured. Raises ``UsageError``."""
     scan = request.scan
@@ -290,18 +265,16 @@ def _scenarios(
             else selection.scanned(*named, scan, worker=worker, quick=quick)
         )
     if not request.scenarios:
-        # What none of the engines can start is not asked for unless somebody names it.
-        kinds = {kind for engine in named_engines for kind in engine.topologies}
-        chosen = [one for one in chosen if one.topology is None or one.topology.kind in kinds]
+        # What the engine cannot start is not asked for unless somebody names it.
+        kinds = (None, *engine.topologies)
+        chosen = [one for one in chosen if (one.topology and one.topology.kind) in kinds]
     found = (*chosen, *own)
     if scan is None or scan.parameter not in TOPOLOGY:
         return found
-    return tuple(_started(request, one, scan, named_engines) for one in found)
+    return tuple(_started(request, one, scan, engine) for one in found)
 
 
-def _started(
-    request: Request, scenario: Scenario, scan: Scan, named_engines: Sequence[Engine]
-) -> Scenario:
+def _started(request: Request, scenario: Scenario, scan: Scan, engine: Engine) -> Scenario:
     """A scenario with as many processes or workers as its place on a curve says."""
     assert scenario.scan is not None, "it is one of a scan"
     count = int(scenario.scan.value)
@@ -311,4 +284,4 @@ def _started(
         processes=count if of_processes else request.processes,
         workers=request.workers if of_processes else count,
     )
-    return replace(scenario, topology=_topology(asked, named_engines))
+    return replace(scenario, topology=_topology(asked, engine))

@@ -450,7 +450,7 @@ def _source(contents: Contents) -> Section:
             ("command", _command(contents)),
             ("begun", moment(context.started_at)),
             ("topology", context.topology),
-            ("engine", ", ".join(context.engines)),
+            ("engine", context.engine),
             ("hyperfine", context.hyperfine_version),
             *_machine(context.machine),
             *([("waitbench", context.waitbench)] if context.waitbench else []),
