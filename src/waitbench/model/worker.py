@@ -32,7 +32,7 @@ class _Table(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Condition(_Table, frozen=True, kw_only=True):
-    """What is waited for: exactly one of the first five."""
+    """What is waited for: exactly one of its keys, but for ``within``."""
 
     log: str | None = None
     """A regular expression that a line of the output matches."""
@@ -42,19 +42,24 @@ class Condition(_Table, frozen=True, kw_only=True):
     """It exits with 0."""
     seconds: Annotated[float, Meta(ge=0, le=3600)] | None = None
     """So much time."""
-    exit: Literal[True] | None = None
-    """The command that it belongs to exits with 0."""
     within: Seconds = 30.0
     """Seconds after which it is given up."""
 
     def __post_init__(self) -> None:
-        kinds = ("log", "port", "command", "seconds", "exit")
+        kinds = [name for name in self.__struct_fields__ if name != "within"]
         if sum(getattr(self, kind) not in (None, ()) for kind in kinds) != 1:
             raise ValueError(f"needs exactly one of {', '.join(kinds)}, such as {{ seconds = 2 }}")
         try:
             re.compile(self.log or "")
         except re.error as error:
             raise ValueError(f"log is not a regular expression: {error}") from error
+
+
+class Answer(Condition, frozen=True, kw_only=True):
+    """What is waited for when a command has sent a message."""
+
+    exit: Literal[True] | None = None
+    """That command exits with 0."""
 
 
 class ServiceFile(_Table, frozen=True, kw_only=True):
@@ -67,12 +72,16 @@ class ServiceFile(_Table, frozen=True, kw_only=True):
     install: str = ""
     """The command that installs it."""
 
+    def __post_init__(self) -> None:
+        if not (self.ready.port or self.ready.command):
+            raise ValueError("a service is ready by port or by command")
+
 
 class Poke(_Table, frozen=True, kw_only=True):
     """One message after the silence."""
 
     command: Words
-    done: Condition = Condition(exit=True)
+    done: Answer = Answer(exit=True)
 
 
 class MetricFile(_Table, frozen=True, kw_only=True):

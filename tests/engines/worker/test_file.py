@@ -7,7 +7,7 @@ import pytest
 from waitbench.engines.worker import file as worker_file
 from waitbench.engines.worker import launched
 from waitbench.model.errors import UsageError
-from waitbench.model.worker import Condition, WorkerFile
+from waitbench.model.worker import Answer, Condition, WorkerFile
 
 SHORTEST = 'command = "{revision} --wait"\n'
 SERVICE = f"{SHORTEST}[services.a]\ncommand = 'x'\n"
@@ -69,7 +69,7 @@ def test_all_that_a_file_may_say_is_read(tmp_path: Path) -> None:
     assert redis.ready == Condition(port=True)
     assert redis.counters == ("count", "{port}")
     assert found.poke is not None
-    assert found.poke.done == Condition(log="Job OK")
+    assert found.poke.done == Answer(log="Job OK")
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,10 @@ def test_a_changed_file_beside_it_is_another_worker(tmp_path: Path) -> None:
         (SHORTEST + "ready = { }\n", "ready: needs exactly one of log, port"),
         (SHORTEST + "ready = { port = true, seconds = 1 }\n", "ready: needs exactly one"),
         (SHORTEST + "ready = { port = false }\n", "ready.port: cannot be False"),
-        (SHORTEST + "ready = { exit = true }\n", "ready: exit is for what is done about a poke"),
+        (
+            SHORTEST + "ready = { exit = true }\n",
+            "ready.exit: is not known here. There are: log",
+        ),
         (SHORTEST + "ready = 3\n", "ready: expected `table`, got `int`."),
         (SERVICE + "readi = 3\n", "services.a.readi: is not known here. Did you mean ready?"),
         (SERVICE + "[services.b]\n", "services.b.command: is missing."),

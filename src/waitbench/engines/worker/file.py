@@ -7,6 +7,8 @@ import shlex
 import signal
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import reduce
+from operator import getitem
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -20,6 +22,7 @@ from waitbench.model.placeholders import PLACEHOLDER
 from waitbench.model.scan import TOPOLOGY
 from waitbench.model.worker import (
     UNTIL_EXIT,
+    Answer,
     Condition,
     MetricFile,
     Poke,
@@ -35,7 +38,6 @@ free port, the folder it runs in, the environment's interpreter, the folder of t
 METRICS = "metrics"
 """Where it writes its own metrics."""
 
-_OF_A_SERVICE = ("port", "folder")
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,30}")
 _TAKEN = {REVISION, PORT, FOLDER, PYTHON, HERE, METRICS, *TOPOLOGY, "window", "file", "sha256"}
 """What no parameter of a worker may be called."""
@@ -51,7 +53,8 @@ _IN_TOML = {
 }  # fmt: skip
 """What msgspec calls things, and what worker files do."""
 _TABLES = {
-    "services[...]": ServiceFile, "poke": Poke, "metrics[...]": MetricFile, "": WorkerTable,
+    "services[...]": ServiceFile, "poke": Poke, "poke.done": Answer, "metrics[...]": MetricFile,
+    "": WorkerTable,
 }  # fmt: skip
 """The tables by their place; any other is a condition."""
 
@@ -157,30 +160,26 @@ def _explained(message: str, table: Mapping[str, Any]) -> str:
 def _with_names(path: str, message: str, table: Mapping[str, Any]) -> str:
     """The path with the keys that msgspec leaves out: ``services[...].command``."""
     first, *rest = path.split("[...]")
-    names: list[str] = []
-    found: Any = table.get(first)
+    names = [first]
     for _ in rest:
-        for key in found:
-            if _says(message, table, first, [*names, key], found[key]):
-                names.append(key)
-                found = found[key]
-                break
-        else:
+        found = reduce(getitem, names, table)
+        same = (key for key in found if _error(table, [*names, key], found[key]) == message)
+        key = next(same, None)
+        if key is None:
             return path
-    return ".".join((first, *names)) + (rest[-1] if rest else "")
+        names.append(key)
+    return ".".join(names) + (rest[-1] if rest else "")
 
 
-def _says(
-    message: str, table: Mapping[str, Any], first: str, names: Sequence[str], value: object
-) -> bool:
-    """Whether the same is wrong where a table has nothing but one value."""
-    for name in reversed(names):
+def _error(table: Mapping[str, Any], names: Sequence[str], value: object) -> str | None:
+    """What is wrong where a table has nothing but one value."""
+    for name in reversed(names[1:]):
         value = {name: value}
     try:
-        msgspec.convert({**table, first: value}, WorkerTable, dec_hook=_words)
+        msgspec.convert({**table, names[0]: value}, WorkerTable, dec_hook=_words)
     except msgspec.ValidationError as error:
-        return str(error) == message
-    return False
+        return str(error)
+    return None
 
 
 def _located(table: WorkerTable, path: Path, content: bytes) -> WorkerFile:
@@ -225,7 +224,6 @@ def _require_sense(table: WorkerTable) -> None:
     """Raises ``_WrongError`` for what each key may say, and all of them together may not."""
     if not hasattr(signal, f"SIG{table.stop.removeprefix('SIG')}"):
         _wrong("stop", f"{table.stop!r} is not a signal, such as TERM or INT")
-    _require_conditions(table)
     _require_parameters(table)
     _require_pins(table)
     if table.variants and table.package is not None:
@@ -258,8 +256,8 @@ def _require_placeholders(table: WorkerTable) -> None:
 
 def _texts(table: WorkerTable, own: set[str]) -> Iterator[tuple[str, str, set[str]]]:
     """Each text that may have something in braces, with its key and what may stand there."""
-    of_services = {f"{name}.{part}" for name in table.services for part in _OF_A_SERVICE}
-    known = own | of_services
+    ports = [(f"{name}.port", f"{name}.folder") for name in table.services]
+    known = own.union(*ports)
     lines: list[tuple[str, Sequence[str], set[str]]] = [("command", table.command, known)]
     for key, condition in (("ready", table.ready), ("settled", table.settled)):
         if condition is not None:
@@ -267,26 +265,13 @@ def _texts(table: WorkerTable, own: set[str]) -> Iterator[tuple[str, str, set[st
     if table.poke is not None:
         lines.append(("poke.command", table.poke.command, known))
         lines.append(("poke.done.command", table.poke.done.command, known))
-    before: set[str] = set()
-    for name, service in table.services.items():
-        at, of_service = f"services.{name}", own - {REVISION, METRICS} | before
-        before |= {f"{name}.{part}" for part in _OF_A_SERVICE}
-        lines.append((f"{at}.command", service.command, of_service))
-        lines.append((f"{at}.counters", service.counters, of_service))
-        lines.append((f"{at}.ready.command", service.ready.command, {PORT, HERE}))
+    for place, (name, service) in enumerate(table.services.items()):
+        of_service = (own - {REVISION, METRICS}).union(*ports[:place])
+        lines.append((f"services.{name}.command", service.command, of_service))
+        lines.append((f"services.{name}.counters", service.counters, of_service))
+        lines.append((f"services.{name}.ready.command", service.ready.command, {PORT, HERE}))
     lines += [(f"environment.{name}", [text], known) for name, text in table.environment.items()]
     return ((key, word, there) for key, words, there in lines for word in words)
-
-
-def _require_conditions(table: WorkerTable) -> None:
-    own = {"ready": table.ready, "settled": table.settled}
-    of_services = {f"services.{name}.ready": one.ready for name, one in table.services.items()}
-    for key, condition in {**own, **of_services}.items():
-        if condition is not None and condition.exit:
-            _wrong(key, "exit is for what is done about a poke")
-    for key, condition in of_services.items():
-        if not (condition.port or condition.command):
-            _wrong(key, "a service is ready by port or by command")
 
 
 def _require_parameters(table: WorkerTable) -> None:
