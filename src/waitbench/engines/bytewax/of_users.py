@@ -24,6 +24,8 @@ _MOST_OF_NAME = 200
 class UsersDataflow(Dataflow):
     """A dataflow of which nothing is known but what it is called."""
 
+    is_own: bool = False
+
     @property
     def metrics(self) -> tuple[Metric, ...]:
         return METRICS if self.is_observed else SEEN_FROM_OUTSIDE
@@ -74,7 +76,6 @@ def users_dataflow(text: str) -> UsersDataflow:
             "sha256": hashlib.sha256(code.encode()).hexdigest(),
             "call": call,
         },
-        is_own=False,
         is_observed=is_observed,
     )
 

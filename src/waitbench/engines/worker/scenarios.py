@@ -21,6 +21,7 @@ class WorkerScenario(Scenario):
     """A worker that is started, waits, is woken up, and ends; or that ends by itself."""
 
     worker: WorkerFile
+    is_command: bool = True
 
     @property
     def settable(self) -> tuple[str, ...]:
@@ -95,7 +96,6 @@ def scenarios_of(worker: WorkerFile) -> tuple[WorkerScenario, ...]:
                 **worker.parameters,
                 **values,
             },
-            is_command=True,
         )
         for name, values in (named or {worker.name: {}}).items()
     )
