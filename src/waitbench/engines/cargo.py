@@ -125,29 +125,24 @@ def choose(sources: Sequence[ReadSource], wanted: str | None = None) -> Toolchai
     """
     flags = os.environ.get("RUSTFLAGS", "")
     wanted = wanted or os.environ.get(VARIABLE)
-    if wanted:
-        compiler = _ask(wanted)
-        if compiler is None:
-            raise HarnessError(
-                f"There is no Rust toolchain {wanted!r} here. This would install it: rustup "
-                f"toolchain install {wanted}"
-            )
-        return Toolchain(compiler, flags, wanted)
-    needed = max(filter(None, map(required, sources)), default=None)
-    found = installed()
+    found: Mapping[str | None, str] = {} if wanted else installed()
+    # Without rustup there is one, which has no name.
+    if not found and (compiler := _ask(wanted or None)):
+        found = {wanted or None: compiler}
+    if wanted and not found:
+        raise HarnessError(
+            f"There is no Rust toolchain {wanted!r} here. This would install it: rustup toolchain "
+            f"install {wanted}"
+        )
     if not found:
-        compiler = _ask(None)
-        if compiler is not None and needed is not None and needed > version_of(compiler):
-            raise HarnessError(
-                f"The sources ask for Rust {needed}, and here is {compiler}, without rustup. "
-                "Install a newer one: https://rustup.rs"
-            )
-        return Toolchain(compiler or NONE, flags)
+        return Toolchain(NONE, flags)
     name, compiler = max(found.items(), key=lambda one: version_of(one[1]))
-    if needed is not None and needed > version_of(compiler):
+    needed = max(filter(None, map(required, sources)), default=None)
+    if not wanted and needed is not None and needed > version_of(compiler):
+        remedy = f"rustup toolchain install {needed}" if name else "https://rustup.rs"
         raise HarnessError(
             f"The sources ask for Rust {needed}; the newest here is {compiler}. This would install "
-            f"it: rustup toolchain install {needed}"
+            f"it: {remedy}"
         )
     return Toolchain(compiler, flags, name)
 
@@ -161,7 +156,7 @@ def required(read: ReadSource) -> Version | None:
     return max(filter(None, named), default=None)
 
 
-def installed() -> Mapping[str, str]:
+def installed() -> Mapping[str | None, str]:
     """What rustup has, without nightlies: what each compiler says of itself, by name."""
     listed = _run("rustup", "toolchain", "list") or ""
     names = [line.split()[0] for line in listed.splitlines() if line.strip()]
