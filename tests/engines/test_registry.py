@@ -67,3 +67,16 @@ def test_a_worker_file_does_not_take_the_name_of_an_engine(tmp_path: Path) -> No
     with pytest.raises(UsageError, match="bytewax is an engine's name"):
         engines.assume(Command(worker_file.read(path)))
     assert engines.assumed() is engines.DEFAULT
+
+
+def test_what_runs_a_worker_file_is_its_engine_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engines, "_known", {**engines._known})
+    monkeypatch.setattr(engines, "_assumed", [engines.DEFAULT.name])
+    path = tmp_path / "mine.toml"
+    path.write_text("command = 'mine {port}'\npackage = 'mine'\n")
+    engines.assume(mine := Command(worker_file.read(path)))
+    assert engine_of(["1.0", "mine@2.0"]) is mine
+    with pytest.raises(UsageError, match=r"there is no engine 'bytewax'\. There are: mine\."):
+        engine_of(["1.0", "bytewax@v0.21.1"])
