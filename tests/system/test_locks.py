@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.waiting import until
 from waitbench.model.errors import HarnessError
 from waitbench.system import locks
 from waitbench.system.places import PACKAGE
@@ -153,3 +154,25 @@ def test_a_run_that_lasts_is_not_cleared_away_by_another_start(tmp_path: Path) -
         age(folder.with_name(f"{folder.name}.lock"))
         locks.clear_folders(tmp_path)
         assert folder.is_dir()
+
+
+TEMPORARY = """
+from waitbench.system import locks
+with locks.temporary_folder() as folder:
+    (folder / "file").touch()
+    print(folder, flush=True)
+    input()
+"""
+
+
+def test_a_temporary_folder_goes_with_who_is_killed(tmp_path: Path) -> None:
+    env = {**os.environ, "PYTHONPATH": str(PACKAGE.parent), "BENCH_CACHE": str(tmp_path)}
+    with subprocess.Popen(
+        [sys.executable, "-c", TEMPORARY],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env,
+    ) as process:  # fmt: skip
+        assert process.stdout is not None
+        folder = Path(process.stdout.readline().strip())
+        assert (folder / "file").exists()
+        process.kill()
+    until(lambda: not any((tmp_path / "temporary").iterdir()))

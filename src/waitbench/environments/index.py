@@ -1,14 +1,13 @@
 """What the package index has of an engine's package, as uv says."""
 
 import sys
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 
 from waitbench.engines.base import ARCHIVE, Engine
 from waitbench.environments import uv
 from waitbench.model.environment import Interpreter
 from waitbench.model.errors import HarnessError
+from waitbench.system.locks import temporary_folder
 
 
 def has(engine: Engine, version: str, python: Interpreter, *, offline: bool = False) -> bool:
@@ -37,8 +36,8 @@ def _newest(engine: Engine, specifier: str, python: Interpreter, *more: str) -> 
     wheels = () if ARCHIVE in engine.files else ("--only-binary", engine.package)
     options = ("--no-deps", "--no-header", "--no-annotate", "--quiet", *wheels, *more)
     which = ("--python", sys.executable, "--python-version", python.minor_text)
-    with tempfile.TemporaryDirectory() as folder:
-        wanted = Path(folder) / "requirements.in"
+    with temporary_folder() as folder:
+        wanted = folder / "requirements.in"
         wanted.write_text(f"{engine.package}{specifier}\n")
         answer = uv.ask("pip", "compile", *which, *options, str(wanted))
     # Whom an index refuses is told that it has none, with a hint.

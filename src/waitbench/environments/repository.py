@@ -4,7 +4,6 @@ import hashlib
 import os
 import re
 import shutil
-import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +11,7 @@ from shlex import quote
 
 from waitbench.model.errors import HarnessError, UsageError, masked
 from waitbench.system import files, variables
-from waitbench.system.locks import locked
+from waitbench.system.locks import locked, temporary_folder
 from waitbench.system.places import Cache
 from waitbench.system.processes import Answer, ask
 
@@ -104,9 +103,9 @@ class Repository:
         Never the commit's time, which would hide a change from cargo. Raises ``HarnessError``.
         """
         # Not by git archive, which leaves out what .gitattributes says is not for archives.
-        with tempfile.TemporaryDirectory() as own:
+        with temporary_folder() as own:
             # An index of our own, and no hooks: the folder may be where somebody works.
-            more = {"GIT_INDEX_FILE": str(Path(own) / "index"), **self._objects}
+            more = {"GIT_INDEX_FILE": str(own / "index"), **self._objects}
             at = ["git", "-C", str(self.folder()), "-c", "core.hooksPath=/dev/null"]
             for command in (
                 [*at, "read-tree", commit],
@@ -142,7 +141,7 @@ class Repository:
         alternates = self._store / "info" / "alternates"
         alternates.parent.mkdir(parents=True, exist_ok=True)
         alternates.write_bytes(os.fsencode(f"{objects}\n"))
-        with tempfile.TemporaryDirectory() as own:
+        with temporary_folder() as own:
             # An index of our own: that of the checkout stays as it is.
             env = {"GIT_INDEX_FILE": f"{own}/index", "GIT_OBJECT_DIRECTORY": str(self._store)}
             if Path(index).exists():

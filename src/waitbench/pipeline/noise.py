@@ -4,7 +4,6 @@ import math
 import sys
 from pathlib import Path
 from statistics import stdev
-from tempfile import TemporaryDirectory
 
 from waitbench.analysis.rounds import paired_by_round
 from waitbench.analysis.sensitivity import detectable_change
@@ -17,6 +16,7 @@ from waitbench.pipeline.comparing import Comparing
 from waitbench.pipeline.concluding import Output
 from waitbench.pipeline.gating import Gate
 from waitbench.pipeline.request import Request
+from waitbench.system.locks import temporary_folder
 
 ROUNDS = 10
 MARGIN = 0.10
@@ -33,8 +33,8 @@ def smallest_rise() -> float:
     Raises ``HarnessError`` where the program cannot be measured.
     """
     records: list[Record] = []
-    with TemporaryDirectory() as folder:
-        program, worker = Path(folder) / "idle", Path(folder) / "noise.toml"
+    with temporary_folder() as folder:
+        program, worker = folder / "idle", folder / "noise.toml"
         program.write_text(f"#!{sys.executable}\n{_PROGRAM}")
         program.chmod(0o755)
         worker.write_text(_WORKER)
@@ -42,7 +42,7 @@ def smallest_rise() -> float:
             gate=Gate(criteria=(), most_rounds=ROUNDS),
             rounds=ROUNDS,
             quick=False,
-            results=Path(folder) / "results",
+            results=folder / "results",
             resume=False,
             plot=False,
             output=Output(quiet=False, as_json=False, progress_only=True),

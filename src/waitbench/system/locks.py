@@ -13,6 +13,7 @@ from filelock import FileLock, Timeout
 
 from waitbench.model.errors import HarnessError
 from waitbench.system.guard import GUARD, LOCK_SUFFIX
+from waitbench.system.places import Cache
 
 PATIENCE_S = 1.0
 """Who waits no longer than this says nothing."""
@@ -92,6 +93,16 @@ def own_folder(parent: Path) -> Iterator[Path]:
     finally:
         _remove(folder, lock)
         os.close(descriptor)
+
+
+@contextmanager
+def temporary_folder() -> Iterator[Path]:
+    """An empty folder for the time of the block, which a process that is killed leaves to nobody.
+
+    What lies in the system's folder of such would stay there.
+    """
+    with own_folder(Cache().folder("temporary")) as folder:
+        yield folder
 
 
 def clear_folders(parent: Path) -> None:
