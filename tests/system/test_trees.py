@@ -49,3 +49,30 @@ def test_descendants_are_found_behind_their_parents_and_the_ended_are_told_apart
     assert trees.below(process.pid) == []
     assert trees.identities([process.pid]) == set()
     assert (trees.cpu_s([process.pid]), trees.system_s([process.pid])) == (0.0, 0.0)
+
+
+PREEMPTED = """
+import os, time
+from pathlib import Path
+os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+def preempted():
+    return int(Path("/proc/self/status").read_text().split()[-1])
+if (child := os.fork()) == 0:
+    while not preempted(): pass
+    os._exit(0)
+while os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None: pass
+print(child, flush=True)
+time.sleep(600)
+"""
+
+
+def test_a_zombie_was_preempted_never() -> None:
+    """The kernel's counter of a thread is gone before the thread is, which may be preempted yet."""
+    process = subprocess.Popen([sys.executable, "-c", PREEMPTED], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    child = int(process.stdout.readline())
+    try:
+        assert trees.switches([child])[child][1] == 0
+    finally:
+        process.kill()
+        process.communicate()

@@ -12,6 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 
 _SWITCHES = re.compile(r"^(?:non)?voluntary_ctxt_switches:\s*(\d+)$", re.MULTILINE)
+_ZOMBIE = "\nState:\tZ"
 _PSS = re.compile(r"^Pss:\s*(\d+) kB$", re.MULTILINE)
 _PR_SET_CHILD_SUBREAPER = 36
 _STATE, _PARENT, _SYSTEM, _USER_OF_ENDED, _SYSTEM_OF_ENDED, _BEGUN = 0, 1, 12, 13, 14, 19
@@ -62,7 +63,10 @@ def system_s(those: Iterable[int]) -> float:
 
 
 def switches(those: Iterable[int]) -> dict[int, tuple[int, int]]:
-    """Context switches of each thread that lives: when it went to sleep, when it was preempted."""
+    """Context switches of each thread that lives: when it went to sleep, when it was preempted.
+
+    A zombie was preempted never: the kernel's counter has left a thread before it is done ending.
+    """
     found: dict[int, tuple[int, int]] = {}
     for one in those:
         with suppress(OSError):
@@ -70,7 +74,7 @@ def switches(those: Iterable[int]) -> dict[int, tuple[int, int]]:
                 with suppress(OSError):
                     status = (task / "status").read_text("utf-8", "replace")
                     voluntary, involuntary = map(int, _SWITCHES.findall(status))
-                    found[int(task.name)] = voluntary, involuntary
+                    found[int(task.name)] = voluntary, 0 if _ZOMBIE in status else involuntary
     return found
 
 
