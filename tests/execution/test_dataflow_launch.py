@@ -165,6 +165,7 @@ import os, time
 from support import probe
 probe.first_poll()
 while not os.path.exists(os.environ[{WAITING!r}]): time.sleep(0.01)
+probe.end_of_input()
 """
     variables = {WAITING: str(tmp_path / "waiting")}
     assert launch(tmp_path, code, variables=variables).exit_code == 0
@@ -346,3 +347,31 @@ time.sleep(0.2)
 """
     found = launch(tmp_path, code)
     assert found.rise("cpu_s") >= 0.25
+
+
+FULL = """
+marks = os.open(os.environ["BENCH_PROBE_DIR"] + "/marks", os.O_WRONLY | os.O_NONBLOCK)
+os.kill(os.getppid(), signal.SIGSTOP)
+with suppress(BlockingIOError):
+    while True: os.write(marks, b"x " * 2048)
+"""
+
+
+@pytest.mark.parametrize(
+    "misdeed", ["os.closerange(3, 64)", FULL + "threading.Timer(0.2, go_on).start()"]
+)
+def test_a_window_of_which_one_end_is_told_is_no_measurement(misdeed: str, tmp_path: Path) -> None:
+    code = f"""
+import os, signal, threading, time
+from contextlib import suppress
+from support import probe
+def go_on(): os.kill(os.getppid(), signal.SIGCONT)
+probe.first_poll()
+time.sleep(0.2)
+{misdeed}
+probe.end_of_input()
+time.sleep(0.4)
+"""
+    found = launch(tmp_path, code)
+    assert (found.exit_code, found.report) == (1, {})
+    assert found.failure.startswith("its window was told to begin or to end")

@@ -67,6 +67,8 @@ class DataflowLaunch:
         if left:
             processes = "1 process" if left == 1 else f"{left} processes"
             raise Failure(f"{processes} still ran after the dataflow's end; killed")
+        if (BEGIN in self.marks) != (END in self.marks):
+            raise Failure("its window was told to begin or to end, but not both")
         if self.has_lost_threads:
             self._correct_wakeups()
         write_report(self.report, self.tree, started_ns, self.marks)
