@@ -17,6 +17,7 @@ from waitbench.execution.services import Running, running
 from waitbench.model.errors import HarnessError
 from waitbench.model.worker import Condition, ServiceFile, Words
 from waitbench.system import variables
+from waitbench.system.guard import GUARD
 from waitbench.system.places import PACKAGE, Cache
 
 ECHO = """
@@ -64,7 +65,7 @@ def test_services_are_up_in_their_order_each_with_a_port_and_a_folder(tmp_path: 
         assert len({server.port for server in found.servers}) == 2
         for name, server in zip(("first", "second"), found.servers, strict=True):
             assert server.folder == tmp_path / f"service-{name}"
-            assert environment_of(server.port)["WAITBENCH_RUN"] == str(tmp_path)
+            assert {*GUARD.mark().items()} <= {*environment_of(server.port).items()}
         assert found.cpu_s() > 0, "each has started a Python"
 
 

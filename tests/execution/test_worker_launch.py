@@ -85,7 +85,7 @@ def launch(
             ],
             stdout=stdout,
             stderr=stderr,
-            env={**os.environ, PROBES: str(run / "probes")},
+            env={**os.environ, PROBES: str(run / "probes"), "TEST_RUN": str(run)},
             timeout=60,
             check=False,
             start_new_session=True,
@@ -105,7 +105,7 @@ def left(run: Path) -> list[psutil.Process]:
     found = []
     for process in psutil.process_iter():
         try:
-            if process.environ().get("WAITBENCH_RUN") == str(run):
+            if process.environ().get("TEST_RUN") == str(run):
                 found.append(process)
         except psutil.Error:
             continue

@@ -57,12 +57,6 @@ def test_the_clock_ends_a_main_thread_that_hears_nothing() -> None:
     assert "interrupted at once" in done.stderr
 
 
-def test_a_third_signal_ends_it_at_once() -> None:
-    done = ended(3, FOR_EVER, HELD_UP)
-    assert done.returncode == 130
-    assert "interrupted at once" in done.stderr
-
-
 def test_leaving_the_block_ends_its_thread_and_gives_the_signals_back() -> None:
     program = """
 import signal, threading, time

@@ -31,22 +31,33 @@ def die(guard: Guard) -> None:
 
 
 def test_everything_in_flight_is_killed_when_the_harness_is_gone(guard: Guard) -> None:
-    run, installation = sleeping(600), sleeping(600)
-    for process in (run, installation):
-        guard.watch(process.pid)
+    marked = {**os.environ, **guard.mark()}
+    run, installation, other = sleeping(600, env=marked), sleeping(600, env=marked), sleeping(600)
     die(guard)
     assert [run.wait(10), installation.wait(10)] == [-9, -9]
-
-
-def test_so_is_what_left_its_group(guard: Guard, tmp_path: Path) -> None:
-    run = sleeping(600)
-    known = {**os.environ, "BENCH_PROBE_DIR": f"{tmp_path}/runs/{os.getpid()}-abc/probes"}
-    stray, other = sleeping(600, env=known), sleeping(600)
-    guard.watch(run.pid)
-    die(guard)
-    assert stray.wait(10) == -9
     assert other.poll() is None
     other.kill()
+
+
+def test_the_folders_of_its_runs_go_with_it(guard: Guard, tmp_path: Path) -> None:
+    folders = [tmp_path / name for name in ("one", "two\nlines\udcff")]
+    for folder in folders:
+        guard.clear(folder)
+        folder.mkdir()
+        (folder / "stdout").touch()
+    die(guard)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_about_to_start_as_the_harness_dies_is_killed_too(guard: Guard) -> None:
+    marked = {**os.environ, **guard.mark()}
+    code = (
+        "import os, sys, time; time.sleep(0.1)\n"
+        "os.execve(sys.executable, ['x', '-c', 'import time; time.sleep(600)'], eval(sys.argv[1]))"
+    )
+    late = subprocess.Popen([sys.executable, "-c", code, repr(marked)])
+    die(guard)
+    assert late.wait(10) == -9
 
 
 LAUNCHER = """
@@ -67,43 +78,20 @@ def test_so_is_what_has_a_session_of_its_own_and_no_variables(guard: Guard, tmp_
     worker = (
         f"import os, time; open({str(said)!r}, 'w').write(f'{{os.getpid()}} '); time.sleep(600)"
     )
-    launcher = subprocess.Popen([sys.executable, "-c", LAUNCHER, worker], start_new_session=True)
-    guard.watch(launcher.pid)
+    launcher = subprocess.Popen(
+        [sys.executable, "-c", LAUNCHER, worker], env={**os.environ, **guard.mark()}
+    )
     until(lambda: said.exists() and said.read_text().endswith(" "))
     die(guard)
     assert launcher.wait(10) == -9
     until(lambda: not psutil.pid_exists(int(said.read_text())))
 
 
-def test_what_has_ended_is_let_be(guard: Guard) -> None:
-    run = sleeping(1)
-    guard.watch(run.pid)
-    guard.release(run.pid)
-    guard.close()
-    assert run.wait(10) == 0
-
-
-def test_a_guard_that_was_killed_hurts_nobody(guard: Guard) -> None:
-    guard.start()
+def test_a_guard_that_was_killed_hurts_nobody(guard: Guard, tmp_path: Path) -> None:
+    guard.mark()
     assert guard._process is not None
     guard._process.kill()
     guard._process.wait(10)
-    guard.watch(1)
-    guard.release(1)
-    guard.close()
-
-
-@pytest.mark.parametrize("in_order", [False, True])
-def test_what_began_before_it_could_be_said_ends_with_a_killed_harness_only(
-    in_order: bool, guard: Guard, tmp_path: Path
-) -> None:
-    known = {**os.environ, "WAITBENCH_RUN": f"{tmp_path}/runs/{os.getpid()}-abc"}
-    untold = sleeping(600, env=known)
-    guard.start()
-    if in_order:
-        guard.close()
-        assert untold.poll() is None
-        untold.kill()
-    else:
-        die(guard)
-    assert untold.wait(10) == -9
+    guard.clear(tmp_path)
+    assert guard.mark()
+    assert tmp_path.exists()

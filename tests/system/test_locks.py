@@ -1,10 +1,8 @@
 """Locks that say for whom they wait, turns of one host, and folders of runs."""
 
-import fcntl
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -117,43 +115,24 @@ def test_a_link_that_leads_elsewhere_is_not_followed(tmp_path: Path) -> None:
     assert not (tmp_path / "elsewhere").exists()
 
 
-def age(path: Path) -> None:
-    """As if it had been made two minutes ago."""
-    then = time.time() - 120
-    os.utime(path, (then, then))
-
-
 def test_a_folder_whose_owner_is_gone_is_cleared_away(tmp_path: Path) -> None:
     left = tmp_path / "4711-left"
     left.mkdir()
     (left / "stdout").write_text("half")
-    lock = tmp_path / "4711-left.lock"
-    lock.touch()
-    age(lock)
-    with locks.own_folder(tmp_path):
-        assert not left.exists()
-        assert not lock.exists()
+    (left / ".lock").touch()
+    with locks.own_folder(tmp_path) as folder:
+        assert [*tmp_path.iterdir()] == [folder]
+    assert [*tmp_path.iterdir()] == []
 
 
 def test_a_folder_that_somebody_holds_is_let_be_and_so_is_one_just_being_made(
     tmp_path: Path,
 ) -> None:
-    for name in ("held", "young"):
-        (tmp_path / name).mkdir()
-        (tmp_path / f"{name}.lock").touch()
-    age(tmp_path / "held.lock")
-    with (tmp_path / "held.lock").open() as holder:
-        fcntl.flock(holder, fcntl.LOCK_EX)
+    (tmp_path / "young").mkdir()
+    with locks.own_folder(tmp_path) as held:
         locks.clear_folders(tmp_path)
-    assert (tmp_path / "held").is_dir()
+        assert held.is_dir()
     assert (tmp_path / "young").is_dir()
-
-
-def test_a_run_that_lasts_is_not_cleared_away_by_another_start(tmp_path: Path) -> None:
-    with locks.own_folder(tmp_path) as folder:
-        age(folder.with_name(f"{folder.name}.lock"))
-        locks.clear_folders(tmp_path)
-        assert folder.is_dir()
 
 
 TEMPORARY = """

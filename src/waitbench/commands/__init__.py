@@ -15,12 +15,12 @@ from typer.exceptions import TyperException
 
 from waitbench.model.errors import ExitCode, HarnessError
 from waitbench.system import (
-    confinement,
     crashes,
     endings,
     installation,
     places,
     streams,
+    trees,
     variables,
 )
 
@@ -111,7 +111,8 @@ def main() -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal may have no character for ×
             stream.reconfigure(errors="replace")
-    with confinement.adopting_orphans(), variables.only_listed(), endings.owned():
+    trees.adopt_orphans()  # so that it finds what left the group of a run
+    with variables.only_listed(), endings.owned():
         code, said = _run()
         if endings.was_ended():
             # Threads may still be waiting for what they have started.

@@ -16,9 +16,8 @@ from waitbench.model.environment import Environment
 from waitbench.model.metrics import Instruments
 from waitbench.model.scenario import CAPABILITIES, Scenario, Topology
 from waitbench.system import locks, variables
-from waitbench.system.confinement import run_alone
 from waitbench.system.places import DATAFLOWS, Cache
-from waitbench.system.processes import Finished, kill_group
+from waitbench.system.processes import Finished, kill_group, run_alone
 
 _LAUNCH = Path(__file__).with_name("launch.py")
 

@@ -56,9 +56,8 @@ class Beside:
         own = {name: value for name, value in os.environ.items() if not name.startswith("BENCH_")}
         texts = self.plain["environment"]
         given = zip(texts, filled(list(texts.values()), self.values), strict=True)
-        # A log that sits in a buffer tells nobody that it is ready. The folder names the run to
-        # who clears up after a harness that was killed.
-        own |= {"PYTHONUNBUFFERED": "1", "WAITBENCH_RUN": str(self.run), **dict(given)}
+        # A log that sits in a buffer tells nobody that it is ready.
+        own |= {"PYTHONUNBUFFERED": "1", **dict(given)}
         program = shutil.which(words[0], path=own.get("PATH"))
         if program is None and not (self.folder / words[0]).is_file():
             raise Failure(f"there is no program {words[0]!r} on the PATH of the worker")

@@ -29,9 +29,8 @@ from waitbench.model.run import (
     Result,
     Timing,
 )
-from waitbench.system.confinement import MOST_OUTPUT
 from waitbench.system.pace import PaceFollower
-from waitbench.system.processes import tail
+from waitbench.system.processes import MOST_OUTPUT, tail
 from waitbench.system.watch import Reading, observed
 
 
@@ -170,7 +169,7 @@ class Measurer:
                 FAILED,
                 f"the dataflow ended with exit code {timing.exit_code}{_last_words(stderr_file)}",
             )
-        left = finished.leftovers + finished.strays
+        left = finished.leftovers
         if left:
             processes = "1 process" if left == 1 else f"{left} processes"
             raise _NoMeasurement(FAILED, f"{processes} still ran after the launcher's end; killed")

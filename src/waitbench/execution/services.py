@@ -76,12 +76,7 @@ def _serving(service: Service, logs: Path, cache: Cache) -> Iterator[Server]:
             [sys.executable, "-I", "-S", str(_LAUNCH), str(writing), *words],
             # Away from any .env of the user's.
             cwd=folder,
-            # By the folder, which names the harness, the guard finds what leaves its group.
-            env={
-                **variables.of_workload(),
-                "WAITBENCH_RUN": str(logs),
-                "WAITBENCH_CACHE": str(cache.root),
-            },
+            env={**variables.of_workload(), "WAITBENCH_CACHE": str(cache.root), **GUARD.mark()},
             stdin=subprocess.PIPE,
             stdout=output,
             stderr=output,
@@ -89,7 +84,6 @@ def _serving(service: Service, logs: Path, cache: Cache) -> Iterator[Server]:
             pass_fds=[writing],
         )
         os.close(writing)
-        GUARD.watch(process.pid)
         pid, cpu = report.readline().split() or ("0", "")
     counting = service.counting(port, folder)
     server = Server(service, int(pid), cpu, port, log, process, folder, counting)
@@ -105,7 +99,6 @@ def _serving(service: Service, logs: Path, cache: Cache) -> Iterator[Server]:
             process.wait()
         assert process.stdin is not None, "opened with a pipe"
         process.stdin.close()
-        GUARD.release(process.pid)
 
 
 def _wait_until_ready(server: Server, cache: Cache) -> None:

@@ -1,8 +1,8 @@
 """How the harness ends when it is told to: the one place that owns its signals.
 
 The first signal ends everything in order, by an exception in the main thread, and whatever runs is
-killed soon after, so that no thread waits for a download. A second one cannot interrupt that. A
-third kills at once, as does the clock: whoever asked for an end has it within seconds.
+killed soon after, so that no thread waits for a download. A second one cannot interrupt that; the
+clock can: whoever asked for an end has it within seconds.
 
 Python runs a handler in the main thread only, and a signal does not interrupt that if it comes just
 before the main thread begins to wait, or reaches another thread. So a thread of ours hears of each
@@ -15,31 +15,25 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from types import FrameType
-
-import psutil
+from typing import NoReturn
 
 from waitbench.model.errors import ExitCode
+from waitbench.system import trees
 from waitbench.system.guard import GUARD
 from waitbench.system.streams import printable
-
-_Handler = Callable[[int, FrameType | None], object] | int | None
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _ORDERLY_S = 1.0
 """What was started has so long to end by itself."""
 _AT_LAST_S = 3.0
 """After this the harness is gone, whatever it is doing."""
-_ENOUGH = 3
-"""So many signals end it at once."""
+_KILLED_WITHIN_S = 1.0
 _POKE = signal.SIGURG
 """Means nothing, but has the main thread stop waiting, and run its handlers."""
 _POKE_EVERY_S = 0.05
-_MOST_GENERATIONS = 20
-"""How often to look for what was started while the others were being killed."""
 
 
 class Ended(BaseException):
@@ -67,7 +61,8 @@ def own_from_the_start() -> None:
 
     At first there is nothing yet to end in order; at last all is written, and said.
     """
-    _handle_all(_outside)
+    for number in _heeded():
+        signal.signal(number, _exit_at_once)
 
 
 @contextmanager
@@ -80,17 +75,22 @@ def owned() -> Iterator[None]:
     poked = signal.signal(_POKE, lambda _number, _frame: None)
     waking = signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
     threading.Thread(target=_watch, args=(reading,), daemon=True).start()
-    before = _handle_all(_end)
+    before = {number: signal.signal(number, _end) for number in _heeded()}
     try:
         yield
     finally:
         for number, handler in before.items():
-            # Ignored, not ``_outside`` again: the interpreter takes that back before it is gone.
-            signal.signal(number, signal.SIG_IGN if handler is _outside else handler)
+            # Ignored, not ended at once: the interpreter takes that back before it is gone.
+            signal.signal(number, signal.SIG_IGN if handler is _exit_at_once else handler)
         signal.set_wakeup_fd(waking)
         os.close(writing)  # that ends the thread
         signal.signal(_POKE, poked)
         _state.told = _state.heard = False
+
+
+def _heeded() -> list[signal.Signals]:
+    """What nohup, or a shell's background job, has us ignore stays ignored."""
+    return [one for one in _SIGNALS if signal.getsignal(one) is not signal.SIG_IGN]
 
 
 @contextmanager
@@ -131,39 +131,11 @@ def was_ended() -> bool:
 
 def kill_descendants() -> None:
     """Kills whatever this process has started, and what that has started; not the guard."""
-    for _ in range(_MOST_GENERATIONS):
-        found = [one for one in psutil.Process().children(recursive=True) if _is_to_die(one)]
-        if not found:
-            return
-        for child in found:
-            with suppress(psutil.Error):
-                child.kill()
+    guard = GUARD.number or 0
+    trees.kill(lambda: trees.below(os.getpid(), without=(guard,)), within_s=_KILLED_WITHIN_S)
 
 
-def _is_to_die(process: psutil.Process) -> bool:
-    with suppress(psutil.Error):
-        return process.pid != GUARD.number and process.status() != psutil.STATUS_ZOMBIE
-    return False
-
-
-def _handle_all(handler: _Handler) -> dict[signal.Signals, _Handler]:
-    """Sets the handler of all signals; those of before."""
-    # What nohup, or a shell's background job, has us ignore stays ignored.
-    before = {
-        number: found
-        for number in _SIGNALS
-        if (found := signal.getsignal(number)) is not signal.SIG_IGN
-    }
-    for number in before:
-        signal.signal(number, handler)
-    return before
-
-
-def _outside(_number: int, _frame: FrameType | None) -> None:
-    _exit_at_once()
-
-
-def _end(_number: int, _frame: FrameType | None) -> None:
+def _end(*_signal: object) -> None:
     _state.told = True
     if not _state.heard:
         _state.heard = True
@@ -173,38 +145,29 @@ def _end(_number: int, _frame: FrameType | None) -> None:
 
 def _watch(reading: int) -> None:
     """Keeps the clock from the first signal on. It ends when nobody writes to the pipe any more."""
-    signals, first_s, killed = 0, 0.0, False
+    first_s: float | None = None
     while True:
         # Until then it blocks, and costs nothing while something is measured.
-        if select.select([reading], [], [], _POKE_EVERY_S if signals else None)[0]:
+        if select.select([reading], [], [], first_s and _POKE_EVERY_S)[0]:
             numbers = os.read(reading, 64)
             if not numbers:
                 os.close(reading)
                 return
             # The number of every signal that has a handler, those of this thread among them.
-            came = sum(number in _SIGNALS for number in numbers)
-            if came and not signals:
-                first_s = time.monotonic()
-                _state.told = True
-            signals += came
-        if not signals:
+            if first_s is None and any(number in _SIGNALS for number in numbers):
+                first_s, _state.told = time.monotonic(), True
+        if first_s is None:
             continue
         passed_s = time.monotonic() - first_s
-        if signals >= _ENOUGH or passed_s >= _AT_LAST_S:
-            _kill_at_once()
-        if passed_s >= _ORDERLY_S and not killed:
-            killed = True
+        if passed_s >= _ORDERLY_S:
             kill_descendants()
+        if passed_s >= _AT_LAST_S:
+            _exit_at_once()
         if not _state.heard:
             signal.pthread_kill(threading.main_thread().ident or 0, _POKE)
 
 
-def _kill_at_once() -> None:
-    kill_descendants()
-    _exit_at_once()
-
-
-def _exit_at_once() -> None:
+def _exit_at_once(*_signal: object) -> NoReturn:
     with suppress(OSError, ValueError):
         # Nobody may be reading what is said, and that must not keep us.
         if select.select([], [sys.stderr], [], 0)[1]:

@@ -2,9 +2,9 @@
 
 import fcntl
 import os
+import secrets
 import shutil
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -12,14 +12,13 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from waitbench.model.errors import HarnessError
-from waitbench.system.guard import GUARD, LOCK_SUFFIX
+from waitbench.system.guard import GUARD
 from waitbench.system.places import Cache
 
 PATIENCE_S = 1.0
 """Who waits no longer than this says nothing."""
-
-_YOUNG_S = 60.0
-"""A lock file this young may not be locked yet."""
+_LOCK = ".lock"
+"""The file in a run's folder that its owner holds."""
 
 
 @contextmanager
@@ -77,22 +76,22 @@ def measuring() -> Iterator[int]:
 def own_folder(parent: Path) -> Iterator[Path]:
     """An empty folder, for the time of the block; clears away those whose owners are gone.
 
-    A process number does not tell owners apart: two containers may share one checkout. So its name
-    is random, its owner holds a lock beside it, and whoever comes later clears away what nobody
-    holds, if the guard of a process that was killed did not.
+    A process number does not tell owners apart: two containers may share one checkout. So the name
+    is random, and its owner holds a lock in it. Whoever comes later clears away what nobody holds,
+    if the guard of a process that was killed did not.
     """
     clear_folders(parent)
-    GUARD.clear_in(parent)
-    descriptor, name = tempfile.mkstemp(LOCK_SUFFIX, f"{os.getpid()}-", parent)
-    lock = Path(name)
-    folder = lock.with_suffix("")
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        folder.mkdir()
-        yield folder
-    finally:
-        _remove(folder, lock)
-        os.close(descriptor)
+    folder = parent / f"{os.getpid()}-{secrets.token_hex(4)}"
+    GUARD.clear(folder)
+    folder.mkdir()
+    with (folder / "new").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        # Whoever sees the lock finds it held.
+        (folder / "new").rename(folder / _LOCK)
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextmanager
@@ -106,15 +105,8 @@ def temporary_folder() -> Iterator[Path]:
 
 
 def clear_folders(parent: Path) -> None:
-    """Removes the folders that nobody holds."""
-    for lock in parent.glob(f"*{LOCK_SUFFIX}"):
+    """Removes the folders whose locks nobody holds."""
+    for lock in parent.glob(f"*/{_LOCK}"):
         with suppress(OSError), lock.open() as file:
-            if time.time() - os.fstat(file.fileno()).st_mtime < _YOUNG_S:
-                continue
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            _remove(lock.with_suffix(""), lock)
-
-
-def _remove(folder: Path, lock: Path) -> None:
-    shutil.rmtree(folder, ignore_errors=True)
-    lock.unlink(missing_ok=True)
+            shutil.rmtree(lock.parent, ignore_errors=True)

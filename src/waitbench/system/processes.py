@@ -6,20 +6,20 @@ import signal
 import subprocess
 import tempfile
 import threading
-import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
 
-import psutil
-
 from waitbench.model.errors import HarnessError
-from waitbench.system import endings, variables
+from waitbench.system import endings, trees, variables
 from waitbench.system.guard import GUARD
 from waitbench.system.streams import printable
 
-GONE_WITHIN_S = 10
+MOST_OUTPUT = 16 * 2**20
+"""What a program that runs alone may write to each of its outputs, in bytes."""
+_COPIED_WITHIN_S = 10
 _TAIL_BYTES = 2**16
 _LINE_LENGTH = 1000
 
@@ -31,9 +31,7 @@ class Finished:
     returncode: int | None
     """``None`` when its time limit passed and it was killed."""
     leftovers: int
-    """Processes of its group that were still alive after it, and were killed."""
-    strays: int = 0
-    """Processes that left its group; killed, if they were still alive."""
+    """Processes that were still alive after it, and were killed."""
     wrote_too_much: bool = False
     """Whether it was killed because there was no end to its output."""
 
@@ -51,28 +49,28 @@ def run(
     env: Mapping[str, str] | None = None,
     cwd: Path | None = None,
     on_start: Callable[[int], None] = lambda _group: None,
+    find_left: Callable[[int], Sequence[int]] = trees.in_group,
 ) -> Finished:
     """Runs a program to its end or its time limit; then its whole process group is gone.
 
     The caller's thread blocks without polling, so that nothing of the harness runs meanwhile. Any
     exception (Ctrl-C among them) kills the group before it travels on. ``on_start`` is told the
-    group as soon as there is one. Raises ``HarnessError`` once the harness is to end: a thread
-    that does not know of that must not begin the next step.
+    group as soon as there is one. ``find_left`` finds what else is of a group. Raises
+    ``HarnessError`` once the harness is to end: a thread that does not know of that must not begin
+    the next step.
     """
     if endings.was_ended():
         raise HarnessError(f"{arguments[0]} was not started any more.")
-    GUARD.start()  # that takes a while, in which nothing may be running unwatched
     process = subprocess.Popen(
         list(arguments),
         stdin=subprocess.DEVNULL,
         stdout=stdout,
         stderr=stderr,
-        env=env,
+        env={**(os.environ if env is None else env), **GUARD.mark()},
         cwd=cwd,
         start_new_session=True,
     )
     try:
-        GUARD.watch(process.pid)
         on_start(process.pid)
         # Popen.wait with a timeout polls, up to 20 times a second; a thread in waitpid does not.
         waiter = threading.Thread(target=process.wait, daemon=True)
@@ -80,10 +78,89 @@ def run(
         waiter.join(time_limit_s)
         timed_out = waiter.is_alive()
     finally:
-        leftovers = kill_group(process.pid)
+        leftovers = trees.kill(lambda: find_left(process.pid))
         process.wait()
-        GUARD.release(process.pid)
     return Finished(None if timed_out else process.returncode, leftovers)
+
+
+def run_alone(
+    arguments: Sequence[str],
+    *,
+    stdout: IO[bytes],
+    stderr: IO[bytes],
+    time_limit_s: float,
+    env: Mapping[str, str],
+    cwd: Path,
+    on_start: Callable[[int], None],
+) -> Finished:
+    """What ``run`` does, for code that may do anything. Nothing else must be started meanwhile.
+
+    What it has started is gone afterwards, whatever group it moved to, where this process adopts
+    orphans. Its output has an end.
+    """
+    GUARD.mark()  # starts the guard, which is none of the program's
+    before = {*trees.below(os.getpid())}
+    group: list[int] = []
+    too_much = threading.Event()
+
+    def started(number: int) -> None:
+        group.append(number)
+        on_start(number)
+
+    def stop() -> None:
+        too_much.set()
+        for number in group:
+            kill_group(number)
+
+    def left(_group: int = 0) -> list[int]:
+        return trees.below(os.getpid(), without=before)
+
+    with ExitStack() as stack:
+        out, errors = (stack.enter_context(_limited(one, stop)) for one in (stdout, stderr))
+        finished = run(
+            arguments,
+            stdout=out,
+            stderr=errors,
+            time_limit_s=time_limit_s,
+            env=env,
+            cwd=cwd,
+            on_start=started,
+            find_left=left,
+        )
+    for one in left():  # that nobody has waited for
+        with suppress(ChildProcessError):
+            os.waitpid(one, os.WNOHANG)
+    return replace(finished, wrote_too_much=too_much.is_set())
+
+
+@contextmanager
+def _limited(target: IO[bytes], stop: Callable[[], None]) -> Iterator[int]:
+    """Where a program may write; what it writes goes to ``target``, up to a limit.
+
+    A thread blocks until there is something to copy: a silent program costs nothing.
+    """
+    reading, writing = os.pipe()
+
+    def copy() -> None:
+        left = MOST_OUTPUT
+        while left > 0 and (data := os.read(reading, 1 << 16)):
+            left -= len(data)
+            with suppress(OSError):  # a full disk: what is lost is output, no figure
+                target.write(data)
+                target.flush()
+        if left <= 0:
+            stop()
+
+    copier = threading.Thread(target=copy, daemon=True)
+    copier.start()
+    try:
+        yield writing
+    finally:
+        os.close(writing)
+        copier.join(_COPIED_WITHIN_S)
+        with suppress(OSError):
+            target.flush()
+        os.close(reading)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,31 +189,10 @@ def ask(
     return Answer(returncode=finished.returncode, stdout=said[0], stderr=said[1])
 
 
-def kill_group(group: int) -> int:
-    """Kills every process of a group; returns how many there were, without zombies."""
-    try:
-        os.killpg(group, 0)
-    except ProcessLookupError:
-        return 0
-    except PermissionError:
-        pass
-    members = [p for p in psutil.process_iter() if _is_alive_in(p, group)]
-    try:
+def kill_group(group: int) -> None:
+    """Ends a program that is being run, with its process group."""
+    with suppress(ProcessLookupError, PermissionError):
         os.killpg(group, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):
-        return 0
-    # Not psutil's own wait: it would reap our children, and take their exit codes from others.
-    end = time.monotonic() + GONE_WITHIN_S
-    while any(_is_alive_in(member, group) for member in members) and time.monotonic() < end:
-        time.sleep(0.005)
-    return len(members)
-
-
-def _is_alive_in(process: psutil.Process, group: int) -> bool:
-    try:
-        return os.getpgid(process.pid) == group and process.status() != psutil.STATUS_ZOMBIE
-    except (ProcessLookupError, psutil.NoSuchProcess):
-        return False
 
 
 def tail(path: Path, lines: int = 15, since: int = 0) -> str:

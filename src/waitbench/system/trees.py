@@ -1,4 +1,4 @@
-"""The descendants of a process, read from ``/proc`` while they live (Linux).
+"""The descendants of a process, read from ``/proc`` while they live, and killed (Linux).
 
 The standard library alone: launchers import this, and what their start takes is in each run.
 """
@@ -6,8 +6,9 @@ The standard library alone: launchers import this, and what their start takes is
 import ctypes
 import os
 import re
+import signal
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -15,26 +16,71 @@ _SWITCHES = re.compile(r"^(?:non)?voluntary_ctxt_switches:\s*(\d+)$", re.MULTILI
 _ZOMBIE = "\nState:\tZ"
 _PSS = re.compile(r"^Pss:\s*(\d+) kB$", re.MULTILINE)
 _PR_SET_CHILD_SUBREAPER = 36
-_STATE, _PARENT, _SYSTEM, _USER_OF_ENDED, _SYSTEM_OF_ENDED, _BEGUN = 0, 1, 12, 13, 14, 19
-"""Fields of ``/proc/<pid>/stat`` behind the name (proc(5): 3, 4, 15, 16, 17 and 22)."""
+_STATE, _PARENT, _GROUP, _SYSTEM, _USER_OF_ENDED, _SYSTEM_OF_ENDED, _BEGUN = 0, 1, 2, 12, 13, 14, 19
+"""Fields of ``/proc/<pid>/stat`` behind the name (proc(5): 3, 4, 5, 15, 16, 17 and 22)."""
+_LOOKS_EVERY_S = 0.005
 
 
-def adopt_orphans(*, does: bool = True) -> None:
-    """Has this process inherit what its descendants leave behind, or no longer (Linux)."""
+def adopt_orphans() -> None:
+    """Has this process inherit what its descendants leave behind (Linux)."""
     with suppress(OSError, AttributeError):
-        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, int(does), 0, 0, 0)
+        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
-def below(root: int) -> list[int]:
-    """The descendants of a process, each behind its parent."""
+def all_processes() -> list[int]:
+    """All that this user may know of."""
+    return [int(name) for name in os.listdir("/proc") if name.isdecimal()]
+
+
+def below(*roots: int, without: Collection[int] = ()) -> list[int]:
+    """The descendants of processes, each behind its parent, but for some children and theirs."""
     children: dict[int, list[int]] = {}
-    for name in os.listdir("/proc"):
-        if name.isdecimal() and (stat := _stat(int(name))):
-            children.setdefault(int(stat[_PARENT]), []).append(int(name))
-    found = children.get(root, [])
+    for one in all_processes():
+        if stat := _stat(one):
+            children.setdefault(int(stat[_PARENT]), []).append(one)
+    found = [one for root in roots for one in children.get(root, ()) if one not in without]
     for one in found:  # which grows meanwhile
         found += children.get(one, [])
     return found
+
+
+def in_group(group: int) -> list[int]:
+    """The members of a process group."""
+    with suppress(PermissionError):
+        try:
+            os.killpg(group, 0)
+        except ProcessLookupError:
+            return []
+    return [one for one in all_processes() if (stat := _stat(one)) and int(stat[_GROUP]) == group]
+
+
+def kill(find: Callable[[], Iterable[int]], within_s: float = 10.0) -> int:
+    """Kills processes until none is found any more, or seconds have passed.
+
+    All are stopped before one is killed, so that none starts another meanwhile, and who adopts
+    orphans still does. Returns how many ran at first.
+    """
+    count: int | None = None
+    stopped: set[int] = set()
+    while new := _running(find()) - stopped:
+        count = len(new) if count is None else count
+        _signal(new, signal.SIGSTOP)
+        stopped |= new
+    end = time.monotonic() + within_s
+    while (left := _running(find())) and time.monotonic() < end:
+        _signal(left, signal.SIGKILL)
+        time.sleep(_LOOKS_EVERY_S)
+    return count or 0
+
+
+def _running(those: Iterable[int]) -> set[int]:
+    return {one for one, _ in identities(those)}
+
+
+def _signal(those: Iterable[int], number: int) -> None:
+    for one in those:
+        with suppress(ProcessLookupError, PermissionError):
+            os.kill(one, number)
 
 
 def identities(those: Iterable[int]) -> set[tuple[int, int]]:
