@@ -45,7 +45,7 @@ bench_make_venv() {
 
 # Whether the libraries are those wanted, and an interpreter is there to load them.
 bench_is_ready() {
-  [[ -f $stamp && $(cat "$stamp") == "$wanted" && ! -e $folder/damaged ]] && "$bench_python" -S -c '' 2>/dev/null
+  [[ -f $stamp && $(cat "$stamp") == "$wanted" ]] && "$bench_python" -S -c '' 2>/dev/null
 }
 
 # An interpreter that no variable of the caller's leads astray.
@@ -79,11 +79,9 @@ bench_setup() {
   fi
   printf '%s' "process $$ ($BENCH_PROGRAM)" >"$BENCH_ROOT/.bench/setup.holder"
   if ! bench_is_ready; then
-    if [[ -d $folder ]] && { [[ -e $folder/damaged ]] || ! bench_isolated -m pip --version >/dev/null 2>&1; }; then
+    if [[ -d $folder ]] && ! bench_isolated -m pip --version >/dev/null 2>&1; then
       bench_say "The libraries in .bench/venv are damaged; they are installed anew."
       rm -rf "$folder"
-      # Once is enough: see src/waitbench/system/crashes.py.
-      export BENCH_HEALED=1
     fi
     if [[ ! -d $folder ]]; then
       local python

@@ -129,7 +129,7 @@ def test_a_signal_while_the_interpreter_goes_changes_nothing(number: signal.Sign
     assert (done.returncode, done.stderr) == (0, "")
 
 
-@pytest.mark.parametrize("imported", ["sitecustomize", "psutil"])
+@pytest.mark.parametrize("imported", ["sitecustomize", "secrets"])
 def test_an_interrupt_before_anything_is_imported_ends_it_silently(
     imported: str, tmp_path: Path
 ) -> None:

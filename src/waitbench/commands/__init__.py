@@ -20,7 +20,6 @@ from waitbench.system import (
     installation,
     places,
     streams,
-    trees,
     variables,
 )
 
@@ -111,7 +110,6 @@ def main() -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal may have no character for ×
             stream.reconfigure(errors="replace")
-    trees.adopt_orphans()  # so that it finds what left the group of a run
     with variables.only_listed(), endings.owned():
         code, said = _run()
         if endings.was_ended():

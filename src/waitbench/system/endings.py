@@ -59,8 +59,10 @@ _state = _State()
 def own_from_the_start() -> None:
     """Signals end this process at once until ``owned``, and mean nothing after it.
 
-    At first there is nothing yet to end in order; at last all is written, and said.
+    At first there is nothing yet to end in order; at last all is written, and said. It inherits
+    what its descendants leave behind: whatever leaves the group of a run is ended, too.
     """
+    trees.adopt_orphans()
     for number in _heeded():
         signal.signal(number, _exit_at_once)
 
