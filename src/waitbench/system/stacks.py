@@ -3,12 +3,12 @@
 import json
 import re
 import shutil
-import struct
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import Any
 
@@ -52,12 +52,12 @@ def runs_python(pid: int) -> bool:
 
 def why_unseen(pid: int) -> str | None:
     """Why functions of a process without Python have no names; ``None`` where they have."""
-    sections = _sections(f"/proc/{pid}/exe", _program(pid))
-    if ".gopclntab" in sections or ".note.go.buildid" in sections:
+    program = f"/proc/{pid}/exe", _program(pid)
+    if _has_section(*program, ".note.go.buildid"):
         return "goroutines that wait are on no thread (Go)"
     if _MADE.search(_memory(pid)):
         return "they are compiled while it runs (JIT)"
-    return "it is stripped" if sections and _SYMBOLS not in sections else None
+    return "it is stripped" if _is_stripped(*program) else None
 
 
 def _memory(pid: int) -> str:
@@ -171,8 +171,7 @@ def _of_pyspy(pid: int, frame: Mapping[str, Any]) -> Frame | None:
     return _native(pid, name, frame["module"], frame["filename"], line)
 
 
-_THREAD = re.compile(r"^Thread \d+ \((?:Thread \S+ \()?LWP (\d+)\b")
-_ALONE = re.compile(r"^Thread \d+ \(process (\d+)\)")
+_THREAD = re.compile(r"^Thread \d+ \((?:Thread \S+ \()?(?:LWP|process) (\d+)\b")
 _FRAME = re.compile(
     r"^#\d+\s+(?:0x[0-9a-f]+ in )?(.+?) \((?:\.\.\.|\w+=.*)?\)(?: at (.+):(\d+)| from (.+))?$"
 )
@@ -182,7 +181,7 @@ def _of_gdb(pid: int, said: str) -> Iterator[tuple[int, tuple[Frame, ...]]]:
     """The stacks in gdb's words."""
     tid, frames = 0, list[Frame | None]()
     for line in [*said.splitlines(), "Thread 0 (process 0)"]:
-        begins = _THREAD.match(line) or _ALONE.match(line)
+        begins = _THREAD.match(line)
         if begins is None:
             frame = _FRAME.match(line)
             if frame is not None:
@@ -243,27 +242,17 @@ _HASH = re.compile(
     r"(::h[0-9a-f]{16}|\[[0-9a-f]{8,}\]|\.(llvm|isra|part|constprop|lto_priv)\.\d+|\.cold(\.\d+)?$)"
 )
 _NUMBERED = re.compile(r"::\{\{closure\}\}|::\{closure#\d+\}|(?<=\{impl)#\d+")
+_ARGUMENTS_OF_TYPES = re.compile(r"(?<!operator)<(?:[-=]>|[^<>])*>")
 _TRAIT = re.compile(r"^<(?:dyn |&|mut )*(.+?) as .+?>(?=::[^<>]*$)")
 
 
 def _readable(name: str) -> str:
     """A function's name without what a compiler adds to it."""
     name = _NUMBERED.sub("", _HASH.sub("", name))
-    plain = _without_arguments(_TRAIT.sub(r"\1", name))
+    plain, longer = _TRAIT.sub(r"\1", name), ""
+    while plain != longer:
+        plain, longer = _ARGUMENTS_OF_TYPES.sub("", plain), plain
     return plain.replace("::::", "::").strip(": ") or name
-
-
-def _without_arguments(name: str) -> str:
-    """Without what stands in angle brackets, where these are closed."""
-    depth, kept = 0, list[str]()
-    for place, letter in enumerate(name):
-        is_arrow = letter == ">" and place and name[place - 1] in "-="
-        depth += (letter == "<") - (letter == ">" and not is_arrow)
-        if depth == 0 and (is_arrow or letter not in "<>"):
-            kept.append(letter)
-        if depth < 0:
-            return name
-    return "".join(kept) if depth == 0 else name
 
 
 def _short(path: str) -> str:
@@ -271,31 +260,18 @@ def _short(path: str) -> str:
     return "/".join(Path(path).parts[-2:]) if not path.startswith("<") else path
 
 
-_SYMBOLS = ".symtab"
-
-
 @cache
-def _sections(path: str, _module: str) -> frozenset[str]:
-    """The names of an ELF file's sections; none of what cannot be read."""
+def _has_section(path: str, _module: str, name: str) -> bool | None:
+    """Whether an ELF file has a section; ``None`` where that cannot be read."""
     try:
-        with Path(path).open("rb") as file:
-            header = file.read(64)
-            if header[:5] != b"\x7fELF\x02":
-                return frozenset()
-            (offset,) = struct.unpack_from("<Q", header, 40)
-            size, count, names = struct.unpack_from("<3H", header, 58)
-            file.seek(offset)
-            table = file.read(size * count)
-            at, length = struct.unpack_from("<2Q", table, size * names + 24)
-            file.seek(at)
-            texts = file.read(length)
-    except (OSError, struct.error):
-        return frozenset()
-    starts = (struct.unpack_from("<I", table, at)[0] for at in range(0, len(table), size))
-    return frozenset(texts[at : texts.find(b"\0", at)].decode("ascii", "replace") for at in starts)
+        with Path(path).open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as content:
+            return (
+                content.rfind(b"\0%s\0" % name.encode()) >= 0 if content[:4] == b"\x7fELF" else None
+            )
+    except (OSError, ValueError):
+        return None
 
 
 def _is_stripped(path: str, module: str) -> bool:
     """Whether a library has no table of symbols but of what it exports."""
-    sections = _sections(path, module)
-    return bool(sections) and _SYMBOLS not in sections
+    return _has_section(path, module, ".symtab") is False

@@ -62,12 +62,6 @@ def switches(pid: int, tid: int) -> int | None:
     return int(status[at + len(name) :].split(None, 1)[0]) if at >= 0 else None
 
 
-def cpu_ns(pid: int, tid: int) -> int | None:
-    """For how long a thread has been on a CPU; cheaper than all that it has ``used``."""
-    schedstat = _read(f"/proc/{pid}/task/{tid}/schedstat")
-    return int(schedstat.split()[0]) if schedstat else None
-
-
 @dataclass(frozen=True)
 class At:
     """Where a thread is."""
