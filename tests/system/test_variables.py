@@ -31,23 +31,18 @@ def test_what_is_not_listed_is_gone_for_the_time_of_the_block() -> None:
     assert dict(os.environ) == before
 
 
-def test_a_token_is_set_aside_even_if_its_beginning_is_listed(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize("name", [CANARY, "CARGO_REGISTRY_TOKEN"])
+def test_a_token_is_passed_on_where_the_user_names_it_and_only_there(
+    name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("CARGO_REGISTRY_TOKEN", "canary")
+    monkeypatch.setenv(name, "canary")
     with variables.only_listed():
-        assert "CARGO_REGISTRY_TOKEN" not in os.environ
-        variables.pass_on(["CARGO_REGISTRY_TOKEN"])
-        assert variables.of_setup()["CARGO_REGISTRY_TOKEN"] == "canary"
-
-
-def test_what_the_user_names_is_passed_on() -> None:
+        assert name not in {**os.environ, **variables.of_setup(), **variables.of_workload()}
+    monkeypatch.setenv("BENCH_PASS_ENV", f"HOME {name}")
     with variables.only_listed():
-        variables.pass_on([CANARY])
-        assert os.environ[CANARY] == "canary"
-        assert variables.of_setup()[CANARY] == "canary"
-        assert variables.of_workload()[CANARY] == "canary"
-    assert CANARY not in {**variables.of_setup(), **variables.of_workload()}, "not named any more"
+        variables.require_passed()
+        for given in (os.environ, variables.of_setup(), variables.of_workload()):
+            assert given[name] == "canary"
 
 
 def test_the_harness_computes_in_one_thread_and_says_nothing_of_that_to_others(
@@ -58,8 +53,6 @@ def test_the_harness_computes_in_one_thread_and_says_nothing_of_that_to_others(
     with variables.only_listed():
         assert os.environ[name] == "1"
         assert name not in {**variables.of_setup(), **variables.of_workload()}
-        with pytest.raises(UsageError, match=name):
-            variables.pass_on([name])
     assert name not in os.environ
 
 
@@ -89,6 +82,9 @@ def test_our_own_services_are_never_asked_through_a_proxy(
         assert bool(urllib.request.proxy_bypass("example.com")) == (exempt == {"no_proxy": "*"})
 
 
-def test_what_is_to_be_passed_on_must_be_there() -> None:
-    with variables.only_listed(), pytest.raises(UsageError, match="BENCH_PASS_ENV: NO_SUCH"):
-        variables.pass_on(["NO_SUCH"])
+@pytest.mark.parametrize("name", ["NO_SUCH", "OPENBLAS_NUM_THREADS"])
+def test_what_is_to_be_passed_on_must_be_there(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BENCH_PASS_ENV", name)
+    monkeypatch.delenv(name, raising=False)
+    with variables.only_listed(), pytest.raises(UsageError, match=f"BENCH_PASS_ENV: {name}"):
+        variables.require_passed()

@@ -270,7 +270,6 @@ def _request(
         time_limit_s=time_limit,
         toolchain=os.environ.get("BENCH_TOOLCHAIN") or None,
         setup_limit_s=_seconds("BENCH_SETUP_LIMIT"),
-        passed_variables=tuple(os.environ.get("BENCH_PASS_ENV", "").split()),
         argv=tuple(map(masked, sys.argv[1:])),
     )
 

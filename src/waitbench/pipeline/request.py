@@ -110,8 +110,6 @@ class Request:
     """What builds all revisions, instead of the newest there is."""
     setup_limit_s: float | None = None
     """What a step of setting up may take, instead of what fits it."""
-    passed_variables: tuple[str, ...] = ()
-    """Names of environment variables that builds and runs get besides the listed ones."""
     shard: Shard | None = None
     """Which share of the scenarios to measure, instead of all."""
     scan: Scan | None = None
@@ -127,7 +125,7 @@ def validate(request: Request, say: PreparationLog, *, quick: bool) -> ValidRequ
 
     Raises ``UsageError``; creates nothing but entries of the cache.
     """
-    variables.pass_on(request.passed_variables)
+    variables.require_passed()
     worker = None if request.worker is None else worker_file.read(Path(request.worker))
     if worker is not None:
         engines.assume(Command(worker))

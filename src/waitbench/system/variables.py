@@ -3,11 +3,12 @@
 A build and a workload run somebody's code, which is under test and may be anybody's. What the
 caller's shell holds besides (tokens, another repository's ``GIT_DIR``, a ``PYTHONPATH``) must
 neither reach that code nor change a figure. So the harness takes everything that is not listed out
-of its own environment when it starts: what it starts later cannot have it.
+of its own environment when it starts: what it starts later cannot have it. ``BENCH_PASS_ENV`` names
+what is not taken out, and is passed on to builds, services and workloads.
 """
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
 
@@ -45,58 +46,51 @@ _OUR_OWN = {"OPENBLAS_NUM_THREADS": "1"}
 """What the harness sets for itself: threads of numpy's linear algebra wait for each other by
 spinning. Where another program uses a CPU, a system of 300 equations takes fifty times as long."""
 
+_NAMED = "BENCH_PASS_ENV"
 _SECRETS = ("_TOKEN", "_PASSWORD")
 """How names end that are listed by none but the user: cargo's, to publish packages, is one."""
-
-_set_aside: dict[str, str] = {}
-"""What ``only_listed`` took out, for ``pass_on``."""
-_passed: set[str] = set()
-"""What ``pass_on`` gave back."""
 
 
 @contextmanager
 def only_listed() -> Iterator[None]:
-    """For the time of the block, this process has the listed variables only."""
+    """For the time of the block, this process has the listed variables, and those passed on."""
     before = dict(os.environ)
-    listed = (*EVERYWHERE, *SETTING_UP, *OURS)
+    listed, passed = (*EVERYWHERE, *SETTING_UP, *OURS), _passed()
     for name in before:
-        if _is_listed(name, listed) and not name.endswith(_SECRETS):
-            continue
-        _set_aside[name] = os.environ.pop(name)
+        if name not in passed and (not _is_listed(name, listed) or name.endswith(_SECRETS)):
+            del os.environ[name]
     os.environ.update({**_loopback_without_proxy(), **_OUR_OWN})
     try:
         yield
     finally:
-        _set_aside.clear()
-        _passed.clear()
-        for name in set(os.environ) - set(before):
-            del os.environ[name]
+        os.environ.clear()
         os.environ.update(before)
 
 
-def pass_on(names: Iterable[str]) -> None:
-    """Gives variables back that the user named: to builds, services and workloads.
-
-    Raises ``UsageError`` for one that is not set.
-    """
-    for name in names:
-        if name in _set_aside:
-            os.environ[name] = _set_aside[name]
-        elif name not in os.environ or name in _OUR_OWN:
-            raise UsageError(f"BENCH_PASS_ENV: {name}: there is no such environment variable.")
-        _passed.add(name)
+def require_passed() -> None:
+    """Raises ``UsageError`` for a variable that is to be passed on and is not set."""
+    for name in _passed():
+        if name not in os.environ or name in _OUR_OWN:
+            raise UsageError(f"{_NAMED}: {name}: there is no such environment variable.")
 
 
 def of_workload() -> Mapping[str, str]:
-    """What a workload or a service gets of the caller's, and what ``pass_on`` gave back."""
-    wanted = (*EVERYWHERE, *_passed)
-    return {name: value for name, value in os.environ.items() if _is_listed(name, wanted)}
+    """What a workload or a service gets of the caller's."""
+    return _chosen(EVERYWHERE)
 
 
 def of_setup() -> Mapping[str, str]:
-    """What a download or a build gets of the caller's, and what ``pass_on`` gave back."""
-    wanted = (*EVERYWHERE, *SETTING_UP, *_passed)
+    """What a download or a build gets of the caller's."""
+    return _chosen((*EVERYWHERE, *SETTING_UP))
+
+
+def _chosen(listed: Iterable[str]) -> Mapping[str, str]:
+    wanted = (*listed, *_passed())
     return {name: value for name, value in os.environ.items() if _is_listed(name, wanted)}
+
+
+def _passed() -> Sequence[str]:
+    return os.environ.get(_NAMED, "").split()
 
 
 def _loopback_without_proxy() -> Mapping[str, str]:
