@@ -18,17 +18,17 @@ _MOST_OF_NAME = 200
 
 def is_there(path: str | Path) -> bool:
     """Whether there is anything; ``False``, too, where it cannot be known (a name too long, …)."""
-    return _mode(path) != 0
+    return os.path.exists(path)  # noqa: PTH110
 
 
 def is_file(path: str | Path) -> bool:
     """Whether this is a file, or a link to one; see ``is_there``."""
-    return stat.S_ISREG(_mode(path))
+    return os.path.isfile(path)  # noqa: PTH113
 
 
 def is_folder(path: str | Path) -> bool:
     """Whether this is a folder, or a link to one; see ``is_there``."""
-    return stat.S_ISDIR(_mode(path))
+    return os.path.isdir(path)  # noqa: PTH112
 
 
 def write_text(path: Path, text: str) -> None:
@@ -92,14 +92,6 @@ def append_line(path: Path, line: str) -> None:
             with suppress(OSError):
                 os.truncate(path, size)
         raise HarnessError(f"{path} cannot be added to: {error.strerror}.") from error
-
-
-def _mode(path: str | Path) -> int:
-    """Kind and permissions; 0 where nothing is there, or the system does not say."""
-    try:
-        return Path(path).stat().st_mode
-    except (OSError, ValueError):
-        return 0
 
 
 def _is_device(path: Path) -> bool:

@@ -47,11 +47,6 @@ def digest(*places: Path) -> str:
     return whole.hexdigest()
 
 
-def program() -> tuple[str, ...]:
-    """The arguments that start this very program again, with a command of its own to follow."""
-    return sys.executable, str(Path(sys.argv[0]).resolve())
-
-
 def program_name() -> str:
     """What the user has called, for messages of this process."""
     return os.environ.get("BENCH_PROGRAM") or ("waitbench" if IS_INSTALLED else "runner.py")

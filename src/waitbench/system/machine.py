@@ -36,28 +36,31 @@ def fingerprint() -> str:
     return hashlib.sha256("\0".join(what).encode()).hexdigest()[:12]
 
 
-def _cpus() -> int | None:
+def _cpus() -> int:
     """CPUs that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count()
+    return len(os.sched_getaffinity(0))
 
 
 def _harness_version() -> str | None:
+    """The commit of this clone; ``None`` where it is installed, or no clone of git's."""
     if IS_INSTALLED:
         # A repository around it is somebody else's.
         return None
-    git = ["git", "-C", str(ROOT)]
-    for question in (
-        ["describe", "--always", "--dirty", "--abbrev=40", "--", "."],
-        ["rev-parse", "HEAD"],
-    ):
-        answer = subprocess.run(
-            [*git, *question], capture_output=True, text=True, timeout=30, check=False
-        )
-        if answer.returncode == 0:
-            return answer.stdout.strip() or None
-    return None
+    words = [
+        "git",
+        "-C",
+        str(ROOT),
+        "describe",
+        "--always",
+        "--dirty",
+        "--abbrev=40",
+        "--exclude=*",
+    ]
+    try:
+        answer = subprocess.run(words, capture_output=True, text=True, timeout=30, check=False)
+    except OSError:  # no git is installed
+        return None
+    return answer.stdout.strip() or None
 
 
 def _cpu_model() -> str:
@@ -71,10 +74,7 @@ def _cpu_accounting() -> str | None:
         config = gzip.decompress(Path("/proc/config.gz").read_bytes()).decode("utf-8", "replace")
     except (OSError, gzip.BadGzipFile):
         config = _read(Path(f"/boot/config-{platform.release()}")) or ""
-    if (
-        "CONFIG_VIRT_CPU_ACCOUNTING_GEN=y" in config
-        or "CONFIG_VIRT_CPU_ACCOUNTING_NATIVE=y" in config
-    ):
+    if re.search(r"^CONFIG_VIRT_CPU_ACCOUNTING_(GEN|NATIVE)=y$", config, re.MULTILINE):
         return "exact"
     if "CONFIG_TICK_CPU_ACCOUNTING=y" in config:
         rate = re.search(r"^CONFIG_HZ=(\d+)$", config, re.MULTILINE)
