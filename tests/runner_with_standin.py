@@ -11,7 +11,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 from waitbench.system import endings
 
 if __name__ == "__main__":
-    endings.own_from_the_start()
+    endings.own_signals()
 
 import runner
 from tests.standin import StandIn

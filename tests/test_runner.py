@@ -118,9 +118,7 @@ def test_a_signal_while_the_interpreter_goes_changes_nothing(number: signal.Sign
             def __del__(self, kill=os.kill, pid=os.getpid()):
                 kill(pid, {int(number)})
         late = Late()
-        endings.own_from_the_start()
-        with endings.owned():
-            pass
+        endings.own_signals()
         """
     done = subprocess.run(
         ["env", f"--default-signal={number.name[3:]}", sys.executable, "-c", dedent(code)],

@@ -18,7 +18,7 @@ def start() -> int:
     streams.open_closed()
     from waitbench.system import endings
 
-    endings.own_from_the_start()
+    endings.own_signals()
     from waitbench import commands
 
     return commands.main()

@@ -11,7 +11,7 @@ if __name__ == "__main__":
     from waitbench.cluster.share_process import end_with_stdin
     from waitbench.system import endings
 
-    endings.own_from_the_start()
+    endings.own_signals()
     end_with_stdin()
     import runner
 

@@ -16,14 +16,14 @@ def strike():
         signal.pthread_kill(threading.get_ident(), signal.SIGTERM)
         time.sleep(0.02)
 
-with endings.owned():
-    try:
-        with endings.interruptible():
-            threading.Thread(target=strike, daemon=True).start()
-            {waits}
-    except endings.Ended:
-        print("ended in order")
-        {then}
+endings.own_signals()
+try:
+    with endings.interruptible():
+        threading.Thread(target=strike, daemon=True).start()
+        {waits}
+except endings.Ended:
+    print("ended in order")
+    {then}
 """
 FOR_EVER = "threading.Event().wait()"
 HELD_UP = "threading.Lock().acquire(); time.sleep(600)"
@@ -55,22 +55,3 @@ def test_the_clock_ends_a_main_thread_that_hears_nothing() -> None:
     done = ended(1, deaf, "pass")
     assert done.returncode == 130
     assert "interrupted at once" in done.stderr
-
-
-def test_leaving_the_block_ends_its_thread_and_gives_the_signals_back() -> None:
-    program = """
-import signal, threading, time
-from waitbench.system import endings
-for _ in range(3):
-    with endings.owned():
-        pass
-end = time.monotonic() + 10
-while threading.active_count() > 1 and time.monotonic() < end:
-    time.sleep(0.01)
-given_back = signal.getsignal(signal.SIGURG) == signal.SIG_DFL
-print(threading.active_count(), signal.set_wakeup_fd(-1), given_back)
-"""
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True
-    )
-    assert done.stdout == "1 -1 True\n"

@@ -110,7 +110,7 @@ def main() -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal may have no character for ×
             stream.reconfigure(errors="replace")
-    with variables.only_listed(), endings.owned():
+    with variables.only_listed():
         code, said = _run()
         if endings.was_ended():
             # Threads may still be waiting for what they have started.

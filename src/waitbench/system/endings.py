@@ -9,6 +9,7 @@ before the main thread begins to wait, or reaches another thread. So a thread of
 signal, by ``signal.set_wakeup_fd``, keeps the clock, and pokes the main thread until it has heard.
 """
 
+import atexit
 import os
 import select
 import signal
@@ -42,66 +43,45 @@ class Ended(BaseException):
 
 @dataclass
 class _State:
-    """What has come, and where the harness is."""
+    """What has come, and where the main thread is."""
 
-    told: bool = False
-    """Whether a signal has come."""
-    heard: bool = False
-    """Whether the main thread knows of it."""
+    has_begun: bool = False
+    """Whether there is anything to end in order."""
     raises: bool = False
     """Whether the main thread is where it may raise ``Ended``."""
+    was_ended: bool = False
+    """Whether a signal has come since it began."""
     notes: list[str] = field(default_factory=list)
 
 
 _state = _State()
 
 
-def own_from_the_start() -> None:
-    """Signals end this process at once until ``owned``, and mean nothing after it.
+def own_signals() -> None:
+    """From now on signals mean what this module says. To be called once, by the main thread.
 
-    At first there is nothing yet to end in order; at last all is written, and said. It inherits
-    what its descendants leave behind: whatever leaves the group of a run is ended, too.
+    They end this process at once until there is something to end in order, and mean nothing when
+    all is said. What leaves the group of a run is inherited, and so found and ended, too.
     """
     trees.adopt_orphans()
-    for number in _heeded():
-        signal.signal(number, _exit_at_once)
-
-
-@contextmanager
-def owned() -> Iterator[None]:
-    """Signals mean for the time of the block what this module says. The main thread only."""
-    _state.told = _state.heard = False
-    _state.notes.clear()
     reading, writing = os.pipe()
     os.set_blocking(writing, False)
-    poked = signal.signal(_POKE, lambda _number, _frame: None)
-    waking = signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
+    signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
     threading.Thread(target=_watch, args=(reading,), daemon=True).start()
-    before = {number: signal.signal(number, _end) for number in _heeded()}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            # Ignored, not ended at once: the interpreter takes that back before it is gone.
-            signal.signal(number, signal.SIG_IGN if handler is _exit_at_once else handler)
-        signal.set_wakeup_fd(waking)
-        os.close(writing)  # that ends the thread
-        signal.signal(_POKE, poked)
-        _state.told = _state.heard = False
-
-
-def _heeded() -> list[signal.Signals]:
-    """What nohup, or a shell's background job, has us ignore stays ignored."""
-    return [one for one in _SIGNALS if signal.getsignal(one) is not signal.SIG_IGN]
+    signal.signal(_POKE, lambda *_: None)
+    for number in _SIGNALS:
+        # What nohup, or a shell's background job, has us ignore stays ignored.
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _end)
+            # The interpreter takes a handler back before it is gone.
+            atexit.register(signal.signal, number, signal.SIG_IGN)
 
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """The first signal raises ``Ended`` in this block only, even if it came before."""
+    """The first signal raises ``Ended`` in this block only."""
     try:
-        _state.raises = True
-        if was_ended():
-            raise Ended
+        _state.has_begun = _state.raises = True
         yield
     finally:
         _state.raises = False
@@ -128,7 +108,7 @@ def has_note() -> bool:
 
 def was_ended() -> bool:
     """Whether a signal has been received."""
-    return _state.told
+    return _state.was_ended
 
 
 def kill_descendants() -> None:
@@ -138,38 +118,29 @@ def kill_descendants() -> None:
 
 
 def _end(*_signal: object) -> None:
-    _state.told = True
-    if not _state.heard:
-        _state.heard = True
-        if _state.raises:
-            raise Ended
+    if not _state.has_begun:
+        _exit_at_once()
+    was_ended, _state.was_ended = _state.was_ended, True
+    if _state.raises and not was_ended:
+        raise Ended
 
 
 def _watch(reading: int) -> None:
-    """Keeps the clock from the first signal on. It ends when nobody writes to the pipe any more."""
-    first_s: float | None = None
-    while True:
-        # Until then it blocks, and costs nothing while something is measured.
-        if select.select([reading], [], [], first_s and _POKE_EVERY_S)[0]:
-            numbers = os.read(reading, 64)
-            if not numbers:
-                os.close(reading)
-                return
-            # The number of every signal that has a handler, those of this thread among them.
-            if first_s is None and any(number in _SIGNALS for number in numbers):
-                first_s, _state.told = time.monotonic(), True
-        if first_s is None:
-            continue
-        passed_s = time.monotonic() - first_s
+    """Keeps the clock from the first signal on."""
+    # It blocks until then, and costs nothing. Told is every signal that has a handler.
+    while not any(number in _SIGNALS for number in os.read(reading, 64)):
+        pass
+    first_s = time.monotonic()
+    while (passed_s := time.monotonic() - first_s) < _AT_LAST_S:
         if passed_s >= _ORDERLY_S:
             kill_descendants()
-        if passed_s >= _AT_LAST_S:
-            _exit_at_once()
-        if not _state.heard:
+        if not _state.was_ended:
             signal.pthread_kill(threading.main_thread().ident or 0, _POKE)
+        time.sleep(_POKE_EVERY_S)
+    _exit_at_once()
 
 
-def _exit_at_once(*_signal: object) -> NoReturn:
+def _exit_at_once() -> NoReturn:
     with suppress(OSError, ValueError):
         # Nobody may be reading what is said, and that must not keep us.
         if select.select([], [sys.stderr], [], 0)[1]:
