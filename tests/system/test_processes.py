@@ -79,9 +79,9 @@ def test_without_a_complaint_the_end_of_the_log_is_said(tmp_path: Path) -> None:
     said = fail("print('all is well'); raise SystemExit(4)", tmp_path / "log")
     assert "failed (exit 4)" in said
     assert "all is well" in said
-    first, second, *_ = said.splitlines()
+    first, *_, last = said.splitlines()
     assert first.endswith("failed (exit 4): all is well"), "an outcome keeps the first line only"
-    assert second == f"The end of {tmp_path / 'log'}:"
+    assert last == f"The log is {tmp_path / 'log'}."
 
 
 def test_a_step_that_does_not_end_is_killed_and_the_option_is_named(tmp_path: Path) -> None:

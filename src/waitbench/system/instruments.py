@@ -17,8 +17,10 @@ _CONTAINER = (
     "docker run --cap-add PERFMON --cap-add SYS_ADMIN, or the like of it for this container"
 )
 
+_LEVEL = "sudo sysctl kernel.perf_event_paranoid=-1"
 
-@dataclass(frozen=True, kw_only=True)
+
+@dataclass(frozen=True)
 class Counter:
     """A kernel counter, or why there is none."""
 
@@ -44,31 +46,25 @@ def find_system_calls() -> Counter:
     if setting not in ("on", "off"):
         raise UsageError(f"{SETTING}={setting}: must be on or off.")
     if setting == "off":
-        return Counter(tracepoint=None, reason=f"{SETTING} is off", remedy=f"unset {SETTING}")
+        return Counter(None, f"{SETTING} is off", f"unset {SETTING}")
     folder = _tracing_folder()
     if folder is None:
-        return Counter(
-            tracepoint=None,
-            reason="the tracing file system is not mounted",
-            remedy="sudo mount -t tracefs tracefs /sys/kernel/tracing",
-        )
+        mount = "sudo mount -t tracefs tracefs /sys/kernel/tracing"
+        return Counter(None, "the tracing file system is not mounted", mount)
+    entry = folder / _SYSTEM_CALLS
     try:
-        tracepoint = int((folder / _SYSTEM_CALLS).read_text())
+        tracepoint = int(entry.read_text())
     except (OSError, ValueError) as error:
-        return Counter(
-            tracepoint=None,
-            reason=f"{folder / _SYSTEM_CALLS} cannot be read: {error}",
-            remedy=f"sudo chmod o+rx {folder} && sudo chmod o+r {folder / _SYSTEM_CALLS}",
-        )
+        readable = f"sudo chmod o+rx {folder} && sudo chmod o+r {entry}"
+        return Counter(None, f"{entry} cannot be read: {error}", readable)
     try:
         _count(tracepoint)
     except OSError as error:
-        return Counter(
-            tracepoint=None,
-            reason=f"the kernel does not count for this user: {error.strerror}",
-            remedy=_remedy(error),
-        )
-    return Counter(tracepoint=tracepoint)
+        reason = f"the kernel does not count for this user: {error.strerror}"
+        # Another answer than that of the kernel's own level is a container's.
+        allowed = _CONTAINER if error.errno == errno.EPERM else _LEVEL
+        return Counter(None, reason, allowed)
+    return Counter(tracepoint)
 
 
 def _tracing_folder() -> Path | None:
@@ -91,10 +87,3 @@ def _count(tracepoint: int) -> None:
         os.close(counter)
     if counted < 2:
         raise OSError(errno.EIO, f"it counts {counted} of 2 calls")
-
-
-def _remedy(refused: OSError) -> str:
-    """What would allow it: another answer than that of the kernel's own level is a container's."""
-    if refused.errno == errno.EPERM:
-        return _CONTAINER
-    return "sudo sysctl kernel.perf_event_paranoid=-1"

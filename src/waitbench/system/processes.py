@@ -258,14 +258,11 @@ def run_logged(
             f"BENCH_SETUP_LIMIT=SECONDS allows more.\nThe end of {log}:\n{tail(log)}"
         )
     complaints = _complaints(log, begun)
+    end = tail(log, since=begun)
     # The first line is what an outcome says: it is whole, and names no place of this machine.
-    if complaints:
-        said = "\n".join((f": {complaints[0]}", *complaints[1:], f"The log is {log}."))
-    else:
-        end = tail(log, since=begun)
-        last = end.rpartition("\n")[2].strip()
-        said = "".join((f": {last}" if last else ".", f"\nThe end of {log}:\n{end}"))
-    raise HarnessError(f"{program} failed (exit {finished.returncode}){said}")
+    first, *others = complaints or [end.rpartition("\n")[2].strip() or "it printed nothing", end]
+    said = "\n".join((first, *others, f"The log is {log}."))
+    raise HarnessError(f"{program} failed (exit {finished.returncode}): {said}")
 
 
 def _complaints(log: Path, begun: int) -> list[str]:
