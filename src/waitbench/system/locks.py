@@ -5,11 +5,10 @@ import os
 import secrets
 import shutil
 import tempfile
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
-
-from filelock import FileLock, Timeout
 
 from waitbench.model.errors import HarnessError
 from waitbench.system.guard import GUARD
@@ -17,59 +16,55 @@ from waitbench.system.places import Cache
 
 PATIENCE_S = 1.0
 """Who waits no longer than this says nothing."""
+_AGAIN_S = 0.02
 _LOCK = ".lock"
 """The file in a run's folder that its owner holds."""
 
 
 @contextmanager
-def locked(path: Path, say: Callable[[str], None]) -> Iterator[None]:
-    """Holds the lock of a file for the time of the block.
+def locked(path: Path, say: Callable[[str], None]) -> Iterator[int]:
+    """Holds the lock of a file for the time of the block; the file names who does.
 
-    ``say`` is told where another process holds it for more than a moment, and which one.
+    ``say`` is told where another process holds it for more than a moment, and which one. Gives the
+    descriptor of the lock: it is held until all who have one are gone. Raises ``HarnessError``.
     """
-    lock, holder = FileLock(path), path.with_name(f"{path.name}.holder")
-    try:
-        lock.acquire(timeout=PATIENCE_S)
-    except Timeout:
-        say(f"waiting for {_name_in(holder)}, which sets up the same")
-        lock.acquire()
-    try:
-        # Only who waits reads it: where it cannot be written, that is less to say and no error.
-        with suppress(OSError):
-            holder.write_text(f"process {os.getpid()} ({os.environ.get('BENCH_PROGRAM', '')})")
-        yield
-    finally:
-        with suppress(OSError):
-            holder.unlink()
-        lock.release()
-
-
-def _name_in(holder: Path) -> str:
-    with suppress(OSError):
-        return holder.read_text("utf-8").removesuffix(" ()") or "another process"
-    return "another process"
-
-
-@contextmanager
-def measuring() -> Iterator[int]:
-    """No other worker measures on this host for the time of the block.
-
-    Gives the descriptor of the lock: it is held until all who have one are gone.
-    """
-    path = Path(tempfile.gettempdir()) / f"waitbench-{os.getuid()}.lock"
     try:
         # Not somebody else's file, which a link might lead to.
-        descriptor = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        flags = os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
+        descriptor = os.open(path, flags, 0o600)
     except OSError as error:
-        raise HarnessError(
-            f"{path}, by which workers of one host take turns, cannot be opened: "
-            f"{error.strerror}. Remove it, or set TMPDIR."
-        ) from error
+        raise HarnessError(f"{path} cannot be locked: {error.strerror}.") from error
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        end = time.monotonic() + PATIENCE_S
+        while not _is_taken(descriptor):
+            if time.monotonic() >= end:
+                holder = os.pread(descriptor, 200, 0).decode("utf-8", "replace")
+                say(f"waiting for {holder or 'another process'}, which sets up the same")
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
+                break
+            time.sleep(_AGAIN_S)
+        # Only who waits reads it: where it cannot be written, that is less to say and no error.
+        with suppress(OSError):
+            os.ftruncate(descriptor, 0)
+            program = f" ({os.environ['BENCH_PROGRAM']})" if "BENCH_PROGRAM" in os.environ else ""
+            os.pwrite(descriptor, f"process {os.getpid()}{program}".encode(), 0)
         yield descriptor
     finally:
         os.close(descriptor)
+
+
+def _is_taken(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def measuring() -> AbstractContextManager[int]:
+    """No other worker measures on this host for the time of the block."""
+    path = Path(tempfile.gettempdir()) / f"waitbench-{os.getuid()}.lock"
+    return locked(path, lambda _who: None)
 
 
 @contextmanager
