@@ -127,8 +127,6 @@ METRICS = (
     # What else the machine did meanwhile.
     Metric("foreign-cpu", "machine_foreign_cpu", "second", "CPU of others"),
     Metric("steal", "machine_steal", "second", "steal time"),
-    Metric("pressure", "machine_pressure", "second", "CPU pressure"),
-    Metric("load", "machine_load", "count", "load average"),
     Metric("pace", PACE, "second", "time of a fixed piece of work on the workers' CPUs"),
     Metric("items-in", "items_in", "count", "items in"),
     Metric("items", "items_out", "count", "items out"),

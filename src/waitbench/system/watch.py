@@ -1,9 +1,8 @@
 """What else the machine did during a run. Read before and after it: watching costs the run nothing.
 
 CPU of others is what ``/proc/stat`` counted as busy, less what the run itself used: both are in
-ticks (10 ms), so short runs are given a tolerance. Steal is what a hypervisor took. Pressure is the
-time in which some task waited for a CPU (``/proc/pressure/cpu``, Linux ≥ 4.20). Both grow with the
-CPU that the run itself wants, so they are recorded but never judged: a worker that spins would
+ticks (10 ms), so short runs are given a tolerance. Steal is what a hypervisor took. It grows with
+the CPU that the run itself wants, so it is recorded but never judged: a worker that spins would
 excuse itself.
 """
 
@@ -22,7 +21,6 @@ class Reading:
 
     busy_s: float
     steal_s: float
-    pressure_s: float | None
 
     @classmethod
     def now(cls) -> "Reading | None":
@@ -36,21 +34,17 @@ class Reading:
         user, nice, system, _idle, _iowait, irq, softirq, steal = (
             int(field) / tick for field in fields[:8]
         )
-        return cls(user + nice + system + irq + softirq, steal, _pressure_s())
+        return cls(user + nice + system + irq + softirq, steal)
 
 
 def observed(before: Reading | None, after: Reading | None, run_cpu_s: float) -> dict[str, float]:
     """What the machine did between two readings, by key; empty where nothing can be read."""
     if before is None or after is None:
         return {}
-    seen = {
+    return {
         "machine_foreign_cpu": max(0.0, after.busy_s - before.busy_s - run_cpu_s),
         "machine_steal": after.steal_s - before.steal_s,
-        "machine_load": os.getloadavg()[0],
     }
-    if before.pressure_s is not None and after.pressure_s is not None:
-        seen["machine_pressure"] = after.pressure_s - before.pressure_s
-    return seen
 
 
 def is_disturbed(runs: Sequence[Mapping[str, float]]) -> bool:
@@ -68,11 +62,3 @@ def foreign_cores(runs: Sequence[Mapping[str, float]]) -> float:
     """How many cores others used on the average of a round's runs."""
     real_s = sum(metrics["time_wall_clock"] for metrics in runs)
     return sum(metrics.get("machine_foreign_cpu", 0.0) for metrics in runs) / max(real_s, 1e-9)
-
-
-def _pressure_s() -> float | None:
-    try:
-        some = Path("/proc/pressure/cpu").read_text().split("\n", 1)[0]
-    except OSError:
-        return None
-    return int(some.rsplit("total=", 1)[1]) / 1e6
