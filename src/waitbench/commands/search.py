@@ -138,11 +138,10 @@ class Stepper:
         say = self.progress.print
         with recording(prepared, folder, settings, resume=resumed, say=say) as records:
             guide = _StepGuide(step, records, self)
-            with (
-                RunProgress(self.progress, quiet=self.quiet) as bar,
-                prepared.measuring(counts_calls=self.metric.key == SYSTEM_CALLS) as measurer,
-            ):
-                session = Session(measurer, records, RunRecorder(folder, bar))
+            bar = RunRecorder(self.progress, folder, quiet=self.quiet)
+            counts = self.metric.key == SYSTEM_CALLS
+            with bar, prepared.measuring(counts_calls=counts) as measurer:
+                session = Session(measurer, records, bar)
                 session.carry_out_until(
                     guide, [prepared.request.scenarios], prepared.labels, self.most_rounds, budget_s
                 )

@@ -18,7 +18,7 @@ from waitbench.pipeline.measuring import Measuring, RunRecorder
 from waitbench.pipeline.preparation import Prepared, prepare
 from waitbench.pipeline.request import Request, ValidRequest, validate
 from waitbench.pipeline.resuming import kept_in, recording
-from waitbench.reporting.progress import PreparationLog, RunProgress
+from waitbench.reporting.progress import PreparationLog
 from waitbench.store import folders
 from waitbench.system import endings
 from waitbench.system.places import RESULTS
@@ -130,18 +130,21 @@ class Comparing:
         concluding = self.concluding(prepared.request)
         scenarios = prepared.request.scenarios
 
-        def keeper(measurer: Measurer) -> RunRecorder:
-            def complete(record: Record) -> None:
+        bar = RunRecorder(progress, folder, quiet=self.output.quiet)
+
+        def observed_by(measurer: Measurer) -> RunRecorder:
+            def sum_up(record: Record) -> None:
                 (scenario,) = (one for one in scenarios if one.name == record.scenario)
                 # What is left to do when a scenario is done: extra runs, then its tables.
                 tables = explain(scenario, measurer.bench, folder, bar) if self.why else []
                 concluding.sum_up(record, tables)
 
-            return RunRecorder(folder, bar, complete)
+            bar.sum_up = sum_up
+            return bar
 
         try:
-            with RunProgress(progress, quiet=self.output.quiet) as bar:
-                self.measuring.measure(prepared, records, keeper)
+            with bar:
+                self.measuring.measure(prepared, records, observed_by)
         except endings.Ended:
             concluding.say_so_far(list(records.values()))
             raise

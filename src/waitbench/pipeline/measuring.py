@@ -1,8 +1,10 @@
 """How much of each scenario is measured, wherever that is, and what becomes of each result."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+
+from rich.console import Console
 
 from waitbench.analysis import gate
 from waitbench.analysis.judging import Judgement
@@ -11,7 +13,7 @@ from waitbench.execution.measure import Measurer
 from waitbench.execution.session import Observer, Session
 from waitbench.model.metrics import SYSTEM_CALLS
 from waitbench.model.record import Record
-from waitbench.model.run import PlannedRun, Result
+from waitbench.model.run import Result
 from waitbench.pipeline.gating import Gate
 from waitbench.pipeline.preparation import Prepared
 from waitbench.pipeline.request import ValidRequest
@@ -121,32 +123,19 @@ class GateGuide:
         self._seen = seen
 
 
-@dataclass(frozen=True)
-class RunRecorder:
-    """Observes a session; see ``execution.session.Observer``."""
+class RunRecorder(RunProgress):
+    """Shows runs as they end, and keeps them; see ``execution.session.Observer``."""
 
-    folder: Path
-    progress: RunProgress
-    sum_up: Callable[[Record], object] = lambda _record: None
-    """Called when nothing more will be added to a record."""
-
-    def extend(self, runs: Sequence[PlannedRun], at_most_s: float | None = None) -> None:
-        self.progress.extend(runs, at_most_s)
-
-    def repeat(self, runs: Sequence[PlannedRun], foreign_cores: float) -> None:
-        self.progress.repeat(runs, foreign_cores)
-
-    def begin(self, planned: PlannedRun) -> None:
-        self.progress.begin(planned)
-
-    def end(self, planned: PlannedRun, result: Result) -> None:
-        self.progress.end(planned, result)
-
-    def skip(self, planned: PlannedRun) -> None:
-        self.progress.skip(planned)
+    def __init__(self, console: Console, folder: Path, *, quiet: bool) -> None:
+        super().__init__(console, quiet=quiet)
+        self._folder = folder
+        self.sum_up: Callable[[Record], object] = lambda _record: None
+        """Called when nothing more will be added to a record."""
 
     def keep(self, record: Record, result: Result) -> None:
-        comparisons.append(self.folder, record, result)
+        """A result belongs to the record now."""
+        comparisons.append(self._folder, record, result)
 
     def complete(self, record: Record) -> None:
+        """Nothing more will be added to a record."""
         self.sum_up(record)
