@@ -41,9 +41,7 @@ def confined(program: str, tmp_path: Path) -> Finished:
                 [sys.executable, "-c", {textwrap.dedent(program)!r}], stdout=out, stderr=err,
                 time_limit_s=60, env=dict(os.environ), cwd=Path("."), on_start=lambda _: None,
             )))
-            import psutil
-            left = [p for p in psutil.Process().children() if p.status() == "zombie"]
-            assert not left, left
+            assert trees.below(os.getpid()) == [processes.GUARD.number]
     """
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(runner)],
@@ -65,6 +63,19 @@ def test_what_a_stray_has_started_is_not_left_to_the_next_run(tmp_path: Path) ->
     found = confined(STRAY.format(then=more), tmp_path)
     assert found.returncode == 0
     assert 1 <= found.leftovers <= 301
+
+
+@pytest.mark.parametrize("own_group", ["", "os.setpgid(0, 0)"])
+def test_who_forks_and_goes_at_once_is_caught(own_group: str, tmp_path: Path) -> None:
+    flees = f"""
+        import os
+        if os.fork() == 0:
+            {own_group or "pass"}
+            while True:
+                if os.fork():
+                    os._exit(0)
+        """
+    assert confined(flees, tmp_path).returncode == 0
 
 
 def test_a_program_that_stays_leaves_nothing(tmp_path: Path) -> None:

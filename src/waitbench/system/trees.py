@@ -60,27 +60,36 @@ def kill(find: Callable[[], Iterable[int]], within_s: float = 10.0) -> int:
     All are stopped before one is killed, so that none starts another meanwhile, and who adopts
     orphans still does. Returns how many ran at first.
     """
-    count: int | None = None
-    stopped: set[int] = set()
-    while new := _running(find()) - stopped:
-        count = len(new) if count is None else count
-        _signal(new, signal.SIGSTOP)
-        stopped |= new
     end = time.monotonic() + within_s
-    while (left := _running(find())) and time.monotonic() < end:
-        _signal(left, signal.SIGKILL)
+    found, stopped = {*find()}, set[int]()
+    count = len(_running(found))
+    while found - stopped and time.monotonic() < end:
+        _signal(found, signal.SIGSTOP)
+        stopped |= found
+        found = {*find()}
+    while found and time.monotonic() < end:
+        _signal(found, signal.SIGKILL)
+        if not _running(found):
+            break
         time.sleep(_LOOKS_EVERY_S)
-    return count or 0
+        found = {*find()}
+    return count
 
 
 def _running(those: Iterable[int]) -> set[int]:
     return {one for one, _ in identities(those)}
 
 
-def _signal(those: Iterable[int], number: int) -> None:
+def _signal(those: Collection[int], number: int) -> None:
+    """Sends processes a signal, and their groups: who forks and goes at once is never met alive."""
     for one in those:
         with suppress(ProcessLookupError, PermissionError):
-            os.kill(one, number)
+            group = os.getpgid(one)
+            leader_is_other = group not in those and Path(f"/proc/{group}").exists()
+            if leader_is_other or group == os.getpgrp():
+                os.kill(one, number)
+            else:
+                os.killpg(group, number)
 
 
 def identities(those: Iterable[int]) -> set[tuple[int, int]]:
