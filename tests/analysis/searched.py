@@ -3,14 +3,28 @@
 import math
 from collections.abc import Iterable, Sequence
 
-from waitbench.analysis.bisection import Search, answer
+from waitbench.analysis.bisection import Grain, Search, judge
+from waitbench.model.revision import Commit, LoggedCommit, Point
 
 MARGIN = 0.10
+HOSTILE = "<b>a|b\u202e`$(x)`"
+"""A subject as anybody may write it."""
 
 
 def history(points: int, *rises: tuple[int, float]) -> list[float]:
     """Logarithms of what points cost, with rises from these points on, as shares."""
     return [math.fsum(math.log1p(rise) for at, rise in rises if at <= n) for n in range(points)]
+
+
+def begun(points: int, *, faster: bool = False) -> Search:
+    """A search over commits that are called c0, c1, …, before its first step."""
+    return Search(
+        grain=Grain.COMMITS,
+        points=tuple(map(_commit, range(points))),
+        labels=tuple(f"c{number}" for number in range(points)),
+        margin=MARGIN,
+        faster=faster,
+    )
 
 
 def search(
@@ -21,12 +35,24 @@ def search(
     steps: int = 99,
 ) -> Search:
     """Searches as a runner does, every step measured in six equal rounds."""
-    so_far = Search(points=len(costs), margin=MARGIN, faster=faster)
-    while (step := so_far.next()) and len(so_far.answers) < steps:
-        failing = set(step.points).intersection(unbuildable)
+    so_far = begun(len(costs), faster=faster)
+    while (points := so_far.next()) and len(so_far.steps) < steps:
+        failing = set(points).intersection(unbuildable)
         if failing:
-            so_far = so_far.without(failing.pop())
+            so_far = so_far.without(failing.pop(), "it does not build")
         else:
-            rounds = [[costs[point] for point in step.points]] * 6
-            so_far = so_far.answered(step, answer(step, rounds))
+            rounds = [[costs[point] for point in points]] * 6
+            so_far = so_far.and_then(judge(so_far, points, rounds))
     return so_far
+
+
+def _commit(number: int) -> Point:
+    identity = f"{number:040x}"
+    logged = LoggedCommit(
+        commit=identity,
+        parents=(),
+        subject=HOSTILE,
+        author="A. Author",
+        date="2026-01-01T00:00:00+00:00",
+    )
+    return Point(source=Commit(identity), commit=logged)

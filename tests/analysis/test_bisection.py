@@ -7,18 +7,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.analysis.searched import MARGIN, history, search
+from tests.analysis.searched import begun, history, search
 from waitbench.analysis import sequential
 from waitbench.analysis.bisection import (
     End,
     Search,
-    StepAnswer,
+    Step,
     StepVerdict,
-    answer,
+    judge,
     of_equal_packages,
 )
 
-INCONCLUSIVE = StepAnswer(verdict=StepVerdict.INCONCLUSIVE, rounds=30)
+
+def inconclusive(points: tuple[int, ...]) -> Step:
+    return Step(points=points, verdict=StepVerdict.INCONCLUSIVE, rounds=30)
 
 
 def ended(search: Search) -> tuple[End, tuple[int, int]]:
@@ -36,8 +38,7 @@ def test_a_culprit_is_found_within_the_steps_that_the_error_is_shared_over(
     costs = [(-cost if faster else cost) for cost in history(points, (culprit, size))]
     found = search(costs, faster=faster)
     assert ended(found) == (End.FOUND, (culprit - 1, culprit))
-    assert len(found.answers) <= found.most_steps
-    assert math.fsum(step.share for step, _ in found.answers) <= 1 + 1e-9
+    assert len(found.steps) <= found.most_steps
 
 
 @given(st.data())
@@ -56,13 +57,13 @@ def test_a_culprit_among_unbuildable_points_is_a_range_that_holds_it(data: st.Da
     before = max(set(range(culprit)) - unbuildable)
     after = min(set(range(culprit, 40)) - unbuildable)
     assert ended(found) == (End.FOUND if after == before + 1 else End.RANGE, (before, after))
-    assert len(found.answers) <= found.most_steps
+    assert len(found.steps) <= found.most_steps
 
 
 @pytest.mark.parametrize("faster", [False, True])
 def test_nothing_changed_ends_after_the_ends(faster: bool) -> None:
     found = search(history(256), faster=faster)
-    assert (found.end, len(found.answers), found.next()) == (End.NO_CHANGE, 1, None)
+    assert (found.end, len(found.steps), found.next()) == (End.NO_CHANGE, 1, None)
 
 
 def test_a_change_the_other_way_is_none() -> None:
@@ -82,40 +83,35 @@ def test_a_culprit_on_a_ramp_is_named() -> None:
 
 @pytest.mark.parametrize("steps", [0, 1, 2])
 def test_an_inconclusive_step_leaves_the_search_open_and_names_nobody(steps: int) -> None:
-    begun = search(history(9, (5, 0.25)), steps=steps)
-    step = begun.next()
-    assert step is not None
-    stopped = begun.answered(step, INCONCLUSIVE)
+    so_far = search(history(9, (5, 0.25)), steps=steps)
+    points = so_far.next()
+    assert points is not None
+    stopped = so_far.and_then(inconclusive(points))
     assert (stopped.end, stopped.next()) == (End.OPEN, None)
 
 
 def test_equal_packages_are_equal_and_a_culprit_is_proven_all_the_same() -> None:
-    begun = search(history(3, (2, 0.25)), steps=1)
-    split = begun.next()
-    assert split is not None
-    same = of_equal_packages(["a", "a", "b"])
-    assert same == StepAnswer(verdict=StepVerdict.LIKE_GOOD, rounds=0)
-    assert of_equal_packages(["a", "b", "b"]) is not None
-    assert of_equal_packages(["a", "b", "c"]) is None
-    so_far = begun.answered(split, same)
+    split = (0, 1, 2)
+    same = of_equal_packages(split, ["a", "a", "b"])
+    assert same == Step(points=split, verdict=StepVerdict.LIKE_GOOD)
+    assert of_equal_packages(split, ["a", "b", "b"]) is not None
+    assert of_equal_packages(split, ["a", "b", "c"]) is None
+    so_far = search(history(3, (2, 0.25)), steps=1).and_then(same)
     assert so_far.end is End.OPEN, "nothing has shown yet that these two differ"
-    proof = so_far.next()
-    assert proof is not None
-    assert proof.points == (1, 2)
-    rounds = [[0.0, math.log(1.25)]] * 6
-    assert ended(so_far.answered(proof, answer(proof, rounds))) == (End.FOUND, (1, 2))
+    assert so_far.next() == (1, 2)
+    proof = judge(so_far, (1, 2), [[0.0, math.log(1.25)]] * 6)
+    assert ended(so_far.and_then(proof)) == (End.FOUND, (1, 2))
 
 
-def test_an_answer_to_another_step_is_refused() -> None:
-    begun = search(history(9, (5, 0.25)), steps=1)
-    step = begun.next()
-    assert step is not None
-    with pytest.raises(ValueError, match="is not the next step"):
-        begun.answered(step, INCONCLUSIVE).answered(step, INCONCLUSIVE)
+def test_a_step_that_is_not_next_is_refused() -> None:
+    so_far = search(history(9, (5, 0.25)), steps=1)
+    step = inconclusive((0, 4, 8))
+    with pytest.raises(ValueError, match="are not the next step"):
+        so_far.and_then(step).and_then(step)
     with pytest.raises(ValueError, match="cannot do without"):
-        begun.without(0)
+        so_far.without(0, "it does not build")
     with pytest.raises(ValueError, match="two points"):
-        Search(points=1, margin=MARGIN)
+        begun(1)
 
 
 @pytest.mark.long
@@ -125,16 +121,16 @@ def test_noise_misleads_a_whole_search_as_seldom_as_promised(rise: float, bimoda
     noise, wrong, named, searches = random.Random(3), 0, 0, 200
     costs = history(64, (20, rise))
     for _ in range(searches):
-        so_far = Search(points=64, margin=MARGIN)
-        while step := so_far.next():
+        so_far = begun(64)
+        while points := so_far.next():
             rounds = [
                 [
                     costs[point] + noise.gauss(0, 0.05) + math.log(3) * (noise.random() < bimodal)
-                    for point in step.points
+                    for point in points
                 ]
                 for _ in range(30)
             ]
-            so_far = so_far.answered(step, answer(step, rounds))
+            so_far = so_far.and_then(judge(so_far, points, rounds))
         named += so_far.end is End.FOUND
         wrong += so_far.end is End.FOUND and (not rise or so_far.suspects != (19, 20))
     assert wrong / searches <= sequential.ALPHA

@@ -3,17 +3,22 @@
 import math
 import random
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from waitbench.analysis import bisection, sequential
-from waitbench.analysis.bisection import Step, StepVerdict
+from tests.analysis.searched import begun
+from waitbench.analysis import sequential
+from waitbench.analysis.bisection import Step, StepVerdict, judge
 
-ENDS = Step(number=0, points=(0, 9), margin=0.1, faster=False, share=0.1)
-SPLIT = replace(ENDS, number=1, points=(0, 4, 9))
+
+def answer(
+    rounds: Sequence[Sequence[float]], disturbed: Sequence[bool] = (), *, faster: bool = False
+) -> Step:
+    """What rounds say of two points, or of three, of a search that shares its error over ten."""
+    search = begun(256, faster=faster)
+    return judge(search, (0, 9) if len(rounds[0]) == 2 else (0, 4, 9), rounds, disturbed)
 
 
 def logs(*ratios: float) -> list[float]:
@@ -40,10 +45,9 @@ def noisy(truth: Sequence[float], rounds: int, spread: float, seed: int = 1) -> 
     ],
 )
 def test_two_points_changed_or_are_within_the_margin(ratio: float, verdict: StepVerdict) -> None:
-    assert bisection.answer(ENDS, [logs(ratio)] * 6).verdict is verdict
+    assert answer([logs(ratio)] * 6).verdict is verdict
     # A fall is the mirror image.
-    falling = replace(ENDS, faster=True)
-    assert bisection.answer(falling, [logs(1 / ratio)] * 6).verdict is verdict
+    assert answer([logs(1 / ratio)] * 6, faster=True).verdict is verdict
 
 
 @pytest.mark.parametrize(
@@ -61,79 +65,63 @@ def test_two_points_changed_or_are_within_the_margin(ratio: float, verdict: Step
     ],
 )
 def test_a_middle_is_like_good_or_like_bad(middle: float, bad: float, verdict: StepVerdict) -> None:
-    assert bisection.answer(SPLIT, [logs(middle, bad)] * 6).verdict is verdict
-    falling = replace(SPLIT, faster=True)
-    assert bisection.answer(falling, [logs(1 / middle, 1 / bad)] * 6).verdict is verdict
+    assert answer([logs(middle, bad)] * 6).verdict is verdict
+    assert answer([logs(1 / middle, 1 / bad)] * 6, faster=True).verdict is verdict
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_an_answer_is_not_changed_by_what_follows(seed: int) -> None:
     rounds = noisy(logs(1.0, 1.25), 100, 0.05, seed)
-    whole = bisection.answer(SPLIT, rounds)
+    whole = answer(rounds)
     assert whole.verdict is StepVerdict.LIKE_GOOD
     assert whole.rounds < 80
-    assert bisection.answer(SPLIT, rounds[: whole.rounds]) == whole
-    for count in range(whole.rounds):
-        assert bisection.answer(SPLIT, rounds[:count]).verdict is StepVerdict.INCONCLUSIVE
+    assert answer(rounds[: whole.rounds]) == whole
+    for count in range(1, whole.rounds):
+        assert answer(rounds[:count]).verdict is StepVerdict.INCONCLUSIVE
 
 
 @given(st.lists(st.floats(-50, 50), min_size=6, max_size=6))
 def test_the_speed_of_a_round_does_not_matter(speeds: list[float]) -> None:
     rounds = [[cost + speed for cost in logs(1.0, 1.25)] for speed in speeds]
-    assert bisection.answer(SPLIT, rounds).verdict is StepVerdict.LIKE_GOOD
+    assert answer(rounds).verdict is StepVerdict.LIKE_GOOD
 
 
 def test_fewer_rounds_than_the_first_look_say_nothing() -> None:
-    said = bisection.answer(ENDS, [logs(2.0)] * 5)
+    said = answer([logs(2.0)] * 5)
     assert (said.verdict, said.rounds, said.changes) == (StepVerdict.INCONCLUSIVE, 0, ())
 
 
 def test_noise_asks_for_more_rounds() -> None:
     rounds = noisy(logs(1.25), 100, 0.07)
-    assert bisection.answer(ENDS, rounds[:8]).verdict is StepVerdict.INCONCLUSIVE
-    assert bisection.answer(ENDS, rounds).verdict is StepVerdict.CHANGED
+    assert answer(rounds[:8]).verdict is StepVerdict.INCONCLUSIVE
+    assert answer(rounds).verdict is StepVerdict.CHANGED
 
 
-def test_changes_are_those_of_the_whole_and_of_both_halves() -> None:
-    said = bisection.answer(SPLIT, noisy(logs(1.0, 1.25), 100, 0.07))
+def test_changes_are_those_of_both_halves() -> None:
+    said = answer(noisy(logs(1.0, 1.25), 100, 0.07))
     assert said.verdict is StepVerdict.LIKE_GOOD
-    whole, first, second = said.changes
-    assert [(one.good, one.bad) for one in said.changes] == [(0, 9), (0, 4), (4, 9)]
-    assert whole.ratio == pytest.approx(1.25, rel=0.1)
+    first, second = said.changes
+    assert [(one.good, one.bad) for one in said.changes] == [(0, 4), (4, 9)]
+    assert second.ratio == pytest.approx(1.25, rel=0.1)
     assert first.low < first.ratio < first.high
     assert second.low < second.ratio < second.high
     assert first.within or second.beyond
 
 
 def test_a_fall_is_told_as_it_is() -> None:
-    (change,) = bisection.answer(replace(ENDS, faster=True), noisy(logs(0.5), 30, 0.03)).changes
+    (change,) = answer(noisy(logs(0.5), 30, 0.03), faster=True).changes
     assert change.low < change.ratio < change.high < 1 / 1.1
     assert change.ratio == pytest.approx(0.5, rel=0.1)
     assert change.beyond
 
 
-@pytest.mark.parametrize("faster", [False, True])
-def test_what_would_have_been_found_is_found_nineteen_times_of_twenty(faster: bool) -> None:
-    step = replace(ENDS, faster=faster)
-    (change,) = bisection.answer(step, noisy(logs(1.0), 6, 0.07)).changes
-    rise = 1 + change.detectable
-    assert rise > 1.1
-    truth = logs(1 / rise if faster else rise)
-    found = [
-        bisection.answer(step, noisy(truth, 6, 0.07, seed)).verdict is StepVerdict.CHANGED
-        for seed in range(200)
-    ]
-    assert sum(found) >= 180
-
-
 def test_both_halves_together_err_as_seldom_as_two_points() -> None:
-    # The same rounds: the bounds of a half have half the error of those of two points.
     rounds = noisy(logs(1.0, 1.0), 6, 0.05)
-    (two,) = bisection.answer(ENDS, [[one[0], one[2]] for one in rounds]).changes
-    whole, *_ = bisection.answer(SPLIT, rounds).changes
-    each = sequential.ALPHA * SPLIT.share * sequential.share(6, first=6)
-    paired = [one[2] - one[0] for one in rounds]
-    for change, error in ((two, each), (whole, each / 2)):
+    (two,) = answer([[one[0], one[1]] for one in rounds]).changes
+    first, _ = answer(rounds).changes
+    each = sequential.ALPHA / begun(256).most_steps * sequential.share(6, first=6)
+    for change, error in ((two, each), (first, each / 2)):
+        paired = [one[1] - one[0] for one in rounds]
         bounds = sequential.bounds(paired, sequential.Errors(alarm=error, clear=error))
         assert math.log(change.high) == pytest.approx(bounds.high)
         assert math.log(change.low) == pytest.approx(bounds.low)
@@ -143,19 +131,10 @@ def test_both_halves_together_err_as_seldom_as_two_points() -> None:
 def test_nothing_is_said_while_most_rounds_are_disturbed(disturbed: int, enough: int) -> None:
     marks = [True] * disturbed + [False] * 4
     for rounds in (6, 8):
-        said = bisection.answer(ENDS, [logs(2.0)] * rounds, marks[:rounds])
+        said = answer([logs(2.0)] * rounds, marks[:rounds])
         assert (said.verdict is StepVerdict.CHANGED) == (rounds >= enough)
         assert said.rounds == min(rounds, enough)
         assert said.is_disturbed is (rounds < enough)
-
-
-def test_what_one_look_was_certain_of_stands_at_the_next() -> None:
-    calm, wild = noisy(logs(1.1), 6, 0.02), noisy(logs(1.1), 2, 0.5)
-    (before,) = bisection.answer(ENDS, calm).changes
-    last = bisection.answer(ENDS, calm + wild)
-    (after,) = last.changes
-    assert (last.verdict, last.rounds) == (StepVerdict.INCONCLUSIVE, 8)
-    assert (after.low, after.high) == (before.low, before.high)
 
 
 @pytest.mark.parametrize(
@@ -175,5 +154,5 @@ def test_two_modes_of_a_machine_mislead_as_seldom_as_a_step_may(
             ]
             for _ in range(12)
         ]
-        misled += bisection.answer(ENDS, rounds).verdict is wrong
-    assert misled / 1000 <= sequential.ALPHA * ENDS.share
+        misled += answer(rounds).verdict is wrong
+    assert misled / 1000 <= sequential.ALPHA / begun(256).most_steps

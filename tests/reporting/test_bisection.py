@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from tests.searches import commits, releases, searched
-from waitbench.analysis.bisection import Searched, Stage
+from waitbench.analysis.bisection import Search, Searched, StepVerdict
 from waitbench.reporting import bisection, markdown
 from waitbench.reporting.charts import search
 from waitbench.reporting.document import Quote
@@ -24,14 +24,14 @@ CASES = {
 }
 
 
-def merge_named() -> Stage:
-    """A stage whose culprit is a merge."""
-    stage = commits(4, (2, 0.25))
-    point = stage.points[2]
+def merge_named() -> Search:
+    """A search whose culprit is a merge."""
+    found = commits(4, (2, 0.25))
+    point = found.points[2]
     assert point.commit is not None
     merge = replace(point.commit, parents=("a" * 40, "b" * 40))
-    points = (*stage.points[:2], replace(point, commit=merge), *stage.points[3:])
-    return replace(stage, points=points)
+    points = (*found.points[:2], replace(point, commit=merge), *found.points[3:])
+    return replace(found, points=points)
 
 
 @pytest.mark.parametrize(("headline", "found"), CASES.items())
@@ -57,15 +57,15 @@ def test_a_merge_that_is_named_comes_with_the_search_inside_it() -> None:
     assert command.startswith("./waitbench bisect aaaaaaaaaa bbbbbbbbbb -s")
 
 
-def test_a_busy_machine_is_named_in_place_of_what_would_have_been_found() -> None:
-    stage = commits(4)
-    ((step, answer),) = stage.search.answers
-    assert "would have been found" in bisection.findings(searched(stage))[0]
-    busy = replace(answer, is_disturbed=True)
-    search = replace(stage.search, answers=((step, busy),))
-    (finding,) = bisection.findings(searched(replace(stage, search=search)))
-    assert "other programs used the machine" in finding
-    assert "would have been found" not in finding
+@pytest.mark.parametrize("is_disturbed", [True, False])
+def test_an_inconclusive_step_names_a_busy_machine(is_disturbed: bool) -> None:
+    found = commits(4)
+    step = replace(
+        found.steps[0], verdict=StepVerdict.INCONCLUSIVE, is_disturbed=is_disturbed, rounds=30
+    )
+    (finding,) = bisection.findings(searched(replace(found, steps=(step,))))
+    assert "inconclusive after 30 rounds" in finding
+    assert ("other programs used the machine" in finding) == is_disturbed
 
 
 def test_a_subject_is_text_in_markdown() -> None:

@@ -2,15 +2,13 @@
 
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
 from typing import Annotated
 
-import msgspec
 import typer
-from rich.console import Console
 
 from waitbench import engines
 from waitbench.analysis.bisection import (
@@ -18,8 +16,6 @@ from waitbench.analysis.bisection import (
     Grain,
     Search,
     Searched,
-    Stage,
-    Step,
     StepVerdict,
 )
 from waitbench.analysis.criteria import Criterion
@@ -40,7 +36,7 @@ from waitbench.model.revision import SearchRange
 from waitbench.pipeline import concluding, gating
 from waitbench.pipeline.concluding import publish_markdown
 from waitbench.pipeline.explaining import require_possible
-from waitbench.pipeline.request import Request, ValidRequest, validate
+from waitbench.pipeline.request import Request, validate
 from waitbench.pipeline.resuming import kept_in
 from waitbench.reporting import bisection, markdown
 from waitbench.reporting import why as reasons
@@ -128,27 +124,48 @@ def bisect(
     if releases and commits:
         raise UsageError("--releases and --commits: one kind only, or neither for both.")
     criterion = _criterion(fail_on, rounds, request.worker)
+    if not budget > 0:
+        raise UsageError(f"--budget {budget:g}: must be above zero seconds.")
+    if why_:
+        require_possible()
+    ends = tuple(map(without_label, (good, bad)))
+    if ends[0] == ends[1]:
+        raise UsageError(
+            f"Both ends are {ends[0]}, so there is nothing to search between them. Name an older "
+            f"revision first, such as: {called('bisect')} v0.16.2 main"
+        )
     asked_for = replace(
         request,
         revisions=(good, bad),
         origin=OriginChoice.SOURCE if commits else OriginChoice.AUTO,
         required_metrics=frozenset({criterion.metric.key}),
     )
+    progress = make_console(stderr=as_json)
+    valid = validate(asked_for, PreparationLog(progress, quiet=quiet), quick=not full)
+    history = History(Grain.RELEASES if releases else Grain.COMMITS if commits else None, valid)
+    # What cannot be searched is an error before a folder is made.
+    first = history.first()
+    folder = _resumed(results) if resume else folders.new_folder(results, (KIND, *valid.labels))
     bisecting = Bisecting(
         criterion=criterion,
         faster=find is Find.FASTER,
-        only=Grain.RELEASES if releases else Grain.COMMITS if commits else None,
-        full=full,
         why=why_,
-        most_rounds=gating.last_look(rounds),
         budget_s=budget,
-        results=results,
-        resume=resume,
-        quiet=quiet,
         as_json=as_json,
         options=to_repeat(request),
+        history=history,
+        folder=folder,
+        stepper=Stepper(
+            request=valid,
+            metric=criterion.metric,
+            most_rounds=gating.last_look(rounds),
+            resume=resume,
+            quiet=quiet,
+            progress=progress,
+        ),
     )
-    raise typer.Exit(bisecting.bisect(asked_for))
+    with folders.exclusive(folder, valid.cache), endings.noted(kept_in(folder)):
+        raise typer.Exit(bisecting.carry_out(*first))
 
 
 def _criterion(text: str, most_rounds: int, worker: str | None) -> Criterion:
@@ -160,93 +177,54 @@ def _criterion(text: str, most_rounds: int, worker: str | None) -> Criterion:
     return criterion
 
 
-_MOST_OF_END = 24
 KIND = "bisect"
 """The name of the documents, of the chart, and of the kind of results folder."""
 
 
-@dataclass(frozen=True, kw_only=True)
+def _resumed(results: Path | None) -> Path:
+    """The folder of the search to go on with. Raises ``UsageError``."""
+    folder = folders.existing_folder(results)
+    if not (folder / f"{KIND}.json").exists():
+        raise UsageError(
+            f"{str(folder)!r} does not hold a search, so it cannot be resumed. Name its folder "
+            "with --results."
+        )
+    return folder
+
+
+@dataclass(kw_only=True)
 class Bisecting:
-    """The request of a search."""
+    """A search at work; grows while it lasts."""
 
     criterion: Criterion
     faster: bool
-    only: Grain | None
-    """``None``: releases, then the commits of the one that is named."""
-    full: bool
     why: bool
-    most_rounds: int
     budget_s: float
-    results: Path | None
-    resume: bool
-    quiet: bool
     as_json: bool
     options: tuple[str, ...]
     """Those that ``compare`` takes too, for the command that measures the culprit again."""
-
-    def bisect(self, request: Request) -> ExitCode:
-        """Searches. Raises ``HarnessError``."""
-        if not self.budget_s > 0:
-            raise UsageError(f"--budget {self.budget_s:g}: must be above zero seconds.")
-        if self.why:
-            require_possible()
-        good, bad = map(without_label, request.revisions)
-        if good == bad:
-            raise UsageError(
-                f"Both ends are {good}, so there is nothing to search between them. Name an older "
-                f"revision first, such as: {called('bisect')} v0.16.2 main"
-            )
-        progress = make_console(stderr=self.as_json)
-        valid = validate(request, PreparationLog(progress, quiet=self.quiet), quick=not self.full)
-        history = History(self.only, valid)
-        # What cannot be searched is an error before a folder is made.
-        first = history.first()
-        folder = self._claim(valid.labels)
-        with folders.exclusive(folder, valid.cache), endings.noted(kept_in(folder)):
-            return _Search(self, valid, history, folder, progress).carry_out(*first)
-
-    def _claim(self, labels: Sequence[str]) -> Path:
-        if not self.resume:
-            return folders.new_folder(self.results, (KIND, *labels))
-        folder = folders.existing_folder(self.results)
-        if not (folder / f"{KIND}.json").exists():
-            raise UsageError(
-                f"{str(folder)!r} does not hold a search, so it cannot be resumed. Name its folder "
-                "with --results."
-            )
-        return folder
-
-
-@dataclass
-class _Search:
-    """A search at work; grows while it lasts."""
-
-    asked: Bisecting
-    request: ValidRequest
     history: History
     folder: Path
-    progress: Console
-    stages: list[Stage] = field(default_factory=list)
+    stepper: Stepper
+    searches: list[Search] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
     begun: float = field(default_factory=time.monotonic)
 
     def carry_out(self, grain: Grain, found: SearchRange) -> ExitCode:
-        """Searches stage after stage, then reports."""
-        missing = _missing_before(self.folder) if self.asked.resume else []
-        self._save()
+        """Searches releases, commits, or both, then reports. Raises ``HarnessError``."""
         shown: list[Table] = []
         code = ExitCode.OK
         try:
-            self._search(grain, found, missing)
-            if grain is Grain.RELEASES and self.asked.only is None and self._proven(0):
-                commits = self.history.commits_of(self.stages[0])
+            search = self._search(grain, found)
+            proven = (End.FOUND, End.RANGE)
+            if grain is Grain.RELEASES and self.history.only is None and search.end in proven:
+                commits = self.history.commits_of(search)
                 if len(commits.points) >= FEWEST:
-                    self._search(Grain.COMMITS, commits, missing)
-            if self.asked.why and self._proven(-1):
-                stage = self.stages[-1]
-                shown = self._stepper(stage).explain(stage, self.folder / "why")
+                    search = self._search(Grain.COMMITS, commits)
+            if self.why and search.end in proven:
+                shown = self.stepper.fitted_to(search).explain(search, self.folder / "why")
         except HarnessError as error:
-            if not (self.stages and self.stages[0].search.answers):
+            if not (self.searches and self.searches[0].steps):
                 raise
             # The result of the steps before is still worth a report.
             self.remarks.append(str(error))
@@ -254,133 +232,88 @@ class _Search:
         self._conclude(shown)
         return code
 
-    def _proven(self, number: int) -> bool:
-        return self.stages[number].search.end in (End.FOUND, End.RANGE)
-
-    def _search(
-        self, grain: Grain, found: SearchRange, missing: Sequence[Mapping[str, str]]
-    ) -> None:
-        """Carries a stage to its end, or to that of the budget."""
-        number = len(self.stages)
-        stage = Stage(
+    def _search(self, grain: Grain, found: SearchRange) -> Search:
+        """Carries one search to its end, or to that of the budget."""
+        search = Search(
             grain=grain,
             points=found.points,
             labels=self.history.labels(found),
-            search=Search(
-                points=len(found.points),
-                margin=self.asked.criterion.margin,
-                faster=self.asked.faster,
-                part=0.5 if self.asked.only is None else 1.0,
-            ),
+            margin=self.criterion.margin,
+            faster=self.faster,
+            part=0.5 if self.history.only is None else 1.0,
         )
-        for point, label in enumerate(stage.labels):
-            if number < len(missing) and label in missing[number]:
-                stage = stage.without(point, missing[number][label])
-        self.stages.append(stage)
+        self.searches.append(search)
+        self._save()
         if found.begins_at_fork:
             self.remarks.append(
-                f"{self.request.labels[0]} is on a branch of its own: the search begins where "
-                f"that left, at {stage.labels[0]}."
+                f"{self.history.request.labels[0]} is on a branch of its own: the search begins "
+                f"where that left, at {search.labels[0]}."
             )
-        home = self.folder / f"{number + 1}-{grain.value}"
+        home = self.folder / f"{len(self.searches)}-{grain.value}"
         home.mkdir(exist_ok=True)
-        stepper = self._stepper(stage)
-        while (step := stage.search.next()) is not None:
-            left_s = self.asked.budget_s - (time.monotonic() - self.begun)
-            before = stage
+        stepper = self.stepper.fitted_to(search)
+        while (points := search.next()) is not None:
+            left_s = self.budget_s - (time.monotonic() - self.begun)
+            before = search
             if left_s > 0:
-                stage = self._step(stepper, stage, step, home, left_s)
-                self.stages[number] = stage
+                search = self._step(stepper, search, points, home, left_s)
+                self.searches[-1] = search
                 self._save()
-            if stage is before:
+            if search is before:
                 self.remarks.append("The budget is spent: --resume goes on, with a new --budget.")
-                return
-
-    def _stepper(self, stage: Stage) -> Stepper:
-        """What measures steps of a stage. Raises ``UsageError``."""
-        return Stepper(
-            request=self.request,
-            metric=self.asked.criterion.metric,
-            most_rounds=self.asked.most_rounds,
-            resume=self.asked.resume,
-            quiet=self.asked.quiet,
-            progress=self.progress,
-        ).fitted_to(stage)
+                break
+        return search
 
     def _step(
-        self, stepper: Stepper, stage: Stage, step: Step, home: Path, budget_s: float
-    ) -> Stage:
-        """The stage with the answer of a step; the same one where nothing was measured."""
-        say = bisection.Steps(self.progress, self.asked.quiet)
-        say.begin(stage, step)
+        self, stepper: Stepper, search: Search, points: tuple[int, ...], home: Path, budget_s: float
+    ) -> Search:
+        """The search with one more step; the same one where nothing was measured."""
+        say = bisection.Steps(stepper.progress, stepper.quiet)
+        say.begin(search, points)
         try:
-            answer = stepper.answer(stage, step, home / name_of(stage, step), budget_s)
+            step = stepper.step(search, points, home / name_of(search, points), budget_s)
         except CannotBeMeasured as error:
-            (middle,) = step.points[1:-1]
-            say.missing(stage, middle, error.why)
-            return stage.without(middle, error.why)
-        say.end(answer)
-        if answer.verdict is StepVerdict.INCONCLUSIVE and not answer.rounds:
-            return stage
-        return stage.answered(step, answer)
+            (middle,) = points[1:-1]
+            say.missing(search.labels[middle], error.why)
+            return search.without(middle, error.why)
+        say.end(step)
+        if step.verdict is StepVerdict.INCONCLUSIVE and not step.rounds:
+            return search
+        return search.and_then(step)
 
     def _save(self) -> None:
         """Writes down how far it is. Raises ``HarnessError`` when the disk refuses."""
         formats.write(self.folder, KIND, bisection.plain(self._searched()))
 
     def _searched(self) -> Searched:
-        good, bad = (spec.revision.text for spec in self.request.specs)
-        if self.stages and max(len(good), len(bad)) > _MOST_OF_END:
-            # A whole id; what stands on a chart is short.
-            good, bad = self.stages[0].labels[0], self.stages[0].labels[-1]
+        request = self.history.request
         return Searched(
-            ends=(good, bad),
-            criterion=self.asked.criterion,
-            faster=self.asked.faster,
-            scenarios=tuple(scenario.name for scenario in self.request.scenarios),
-            stages=tuple(self.stages),
-            prefix=engines.prefix_of(self.request.engine),
-            variant=self.request.specs[0].revision.variant,
-            options=self.asked.options,
+            criterion=self.criterion,
+            faster=self.faster,
+            scenarios=tuple(scenario.name for scenario in request.scenarios),
+            searches=tuple(self.searches),
+            prefix=engines.prefix_of(request.engine),
+            variant=request.specs[0].revision.variant,
+            options=self.options,
             remarks=tuple(self.remarks),
         )
 
     def _conclude(self, shown: Sequence[Table]) -> None:
         """Reports the result. Raises ``HarnessError``."""
         self._save()
-        searched = self._searched()
+        searched, progress = self._searched(), self.stepper.progress
         report = bisection.document(searched)
         names = [f"{KIND}.json", f"{KIND}.md"]
         names += concluding.draw_search(searched, self.folder, KIND)
-        if self.asked.as_json:
+        if self.as_json:
             found = (why.of(self.folder / "why", name) for name in searched.scenarios)
             explained = [reasons.plain(one) for one in found if one]
             more = {"why": explained} if explained else {}
             print(json.dumps({**bisection.plain(searched), **more}, indent=2))
         else:
-            print_tables(shown, self.progress)
-            print_document(report, self.progress)
+            print_tables(shown, progress)
+            print_document(report, progress)
             where = f"Results in {self.folder}: {', '.join(names)}, a folder for each step"
-            self.progress.print(where, soft_wrap=True)
+            progress.print(where, soft_wrap=True)
         rendered = "\n".join([markdown.render(report), *map(markdown.render_table, shown)])
         publish_markdown(rendered, self.folder / f"{KIND}.md")
-
-
-class _SavedPoint(msgspec.Struct):
-    label: str
-    missing: str | None
-
-
-class _SavedStage(msgspec.Struct):
-    points: list[_SavedPoint]
-
-
-class _Saved(msgspec.Struct):
-    stages: list[_SavedStage]
-
-
-def _missing_before(folder: Path) -> list[Mapping[str, str]]:
-    """What an interrupted search could not measure, by stage: it is not tried again."""
-    saved = formats.read(folder, KIND, _Saved)
-    stages = saved.stages if saved else []
-    return [{one.label: one.missing for one in stage.points if one.missing} for stage in stages]

@@ -1,14 +1,14 @@
 """What a search is in: its ends, its points, and the answer of each of its steps."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rich.console import Console
 
 from waitbench.analysis import bisection
-from waitbench.analysis.bisection import Grain, Stage, Step, StepAnswer, StepVerdict
+from waitbench.analysis.bisection import Grain, Search, Step, StepVerdict
 from waitbench.analysis.rounds import logs_by_round
 from waitbench.analysis.statistics import other_packages
 from waitbench.environments.candidates import Candidates
@@ -68,10 +68,10 @@ class History:
             )
         return Grain.COMMITS, found
 
-    def commits_of(self, stage: Stage) -> SearchRange:
-        """The commits of the release that a stage named. Raises ``HarnessError``."""
+    def commits_of(self, search: Search) -> SearchRange:
+        """The commits of the release that a search named. Raises ``HarnessError``."""
         like = self.request.specs[0].revision
-        good, bad = (stage.revision(at, like) for at in stage.search.suspects)
+        good, bad = (search.revision(at, like) for at in search.suspects)
         return self._candidates.commits(good, bad)
 
     def labels(self, found: SearchRange) -> tuple[str, ...]:
@@ -105,7 +105,7 @@ class CannotBeMeasured(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Stepper:
-    """Measures the steps of a stage, each in a folder of its own that holds a comparison."""
+    """Measures the steps of a search, each in a folder of its own that holds a comparison."""
 
     request: ValidRequest
     metric: Metric
@@ -116,20 +116,20 @@ class Stepper:
     python: Interpreter | None = None
     """What all points are measured with."""
 
-    def fitted_to(self, stage: Stage) -> "Stepper":
-        """With the interpreter for a stage: one that fits both ends. Raises ``UsageError``."""
-        ends = (0, len(stage.points) - 1)
-        return replace(self, python=self._specs(stage, ends)[0].python)
+    def fitted_to(self, search: Search) -> "Stepper":
+        """With the interpreter for a search: one that fits both ends. Raises ``UsageError``."""
+        ends = (0, len(search.points) - 1)
+        return replace(self, python=self._specs(search, ends)[0].python)
 
-    def answer(self, stage: Stage, step: Step, folder: Path, budget_s: float) -> StepAnswer:
-        """The answer of a step, after as many rounds as it takes.
+    def step(self, search: Search, points: tuple[int, ...], folder: Path, budget_s: float) -> Step:
+        """Measures some points for as many rounds as it takes.
 
-        It is inconclusive after ``most_rounds``, or when the budget is spent. Raises
+        The step is inconclusive after ``most_rounds``, or when the budget is spent. Raises
         ``CannotBeMeasured`` about its middle, ``HarnessError`` about its ends.
         """
-        prepared = self._prepare(stage, step.points)
+        prepared = self._prepare(search, points)
         facts = [prepared.environments[label].facts for label in prepared.labels]
-        known = bisection.of_equal_packages([one.package_sha256 for one in facts])
+        known = bisection.of_equal_packages(points, [one.package_sha256 for one in facts])
         if known is not None and not other_packages(prepared.context):
             return known
         folder.mkdir(exist_ok=True)
@@ -137,7 +137,7 @@ class Stepper:
         settings = self.request.as_settings()
         say = self.progress.print
         with recording(prepared, folder, settings, resume=resumed, say=say) as records:
-            guide = _StepGuide(step, records, self)
+            guide = _StepGuide(search, points, records, self.metric)
             bar = RunRecorder(self.progress, folder, quiet=self.quiet)
             counts = self.metric.key == SYSTEM_CALLS
             with bar, prepared.measuring(counts_calls=counts) as measurer:
@@ -145,57 +145,55 @@ class Stepper:
                 session.carry_out_until(
                     guide, [prepared.request.scenarios], prepared.labels, self.most_rounds, budget_s
                 )
-        self._require_runs(stage, step, records)
-        return guide.answer()
+        _require(prepared.labels, _given_up(records.values()))
+        return guide.step()
 
-    def explain(self, stage: Stage, folder: Path) -> list[Table]:
-        """The tables of ``--why`` for the culprit of a stage and what was before it.
+    def explain(self, search: Search, folder: Path) -> list[Table]:
+        """The tables of ``--why`` for the culprit of a search and what was before it.
 
         Raises ``HarnessError`` where one of them cannot be installed.
         """
-        prepared = self._prepare(stage, stage.search.suspects)
+        prepared = self._prepare(search, search.suspects)
         folder.mkdir(exist_ok=True)
-        shown = []
         with (
             RunProgress(self.progress, quiet=self.quiet) as bar,
             prepared.measuring() as measurer,
         ):
-            for scenario in prepared.request.scenarios:
-                shown += explain(scenario, measurer.bench, folder, bar)
-        return shown
+            return [
+                table
+                for scenario in prepared.request.scenarios
+                for table in explain(scenario, measurer.bench, folder, bar)
+            ]
 
-    def _prepare(self, stage: Stage, points: Sequence[int]) -> Prepared:
-        labels = [stage.labels[point] for point in points]
+    def _prepare(self, search: Search, points: Sequence[int]) -> Prepared:
         try:
-            self._specs(stage, points[1:-1])
+            self._specs(search, points[1:-1])
         except UsageError as error:
             raise CannotBeMeasured(str(error)) from error
-        specs = self._specs(stage, points)
+        specs = self._specs(search, points)
         say = PreparationLog(self.progress, quiet=self.quiet)
         prepared = prepare(replace(self.request, specs=specs), self.progress, say)
-        _require(labels, {label: str(why) for label, why in prepared.errors.items()})
+        _require(search.labelled(points), {one: str(why) for one, why in prepared.errors.items()})
         return prepared
 
-    def _specs(self, stage: Stage, points: Sequence[int]) -> tuple[EnvironmentSpec, ...]:
-        """What to install for some points of a stage. Raises ``UsageError``."""
-        request = self.request
-        chooser = Chooser(request.repositories, request.cache)
-        like = request.specs[0].revision
-        revisions = [stage.revision(point, like) for point in points]
-        wheels = stage.grain is Grain.RELEASES
-        choice = OriginChoice.WHEEL if wheels else OriginChoice.SOURCE
-        wanted = self.python.executable if self.python else request.python
+    def _specs(self, search: Search, points: Sequence[int]) -> tuple[EnvironmentSpec, ...]:
+        """What to install for some points. Raises ``UsageError``."""
+        chooser = Chooser(self.request.repositories, self.request.cache)
+        like = self.request.specs[0].revision
+        revisions = [search.revision(point, like) for point in points]
+        is_wheels = search.grain is Grain.RELEASES
+        choice = OriginChoice.WHEEL if is_wheels else OriginChoice.SOURCE
+        wanted = self.python.executable if self.python else self.request.python
         return chooser.choose(revisions, choice, wanted) if revisions else ()
 
-    def _require_runs(self, stage: Stage, step: Step, records: Mapping[str, Record]) -> None:
-        labels = stage.labels_of(step)
-        given_up = {
-            label: why
-            for label in labels
-            for record in records.values()
-            if (why := record.why_given_up(label)) is not None
-        }
-        _require(labels, given_up)
+
+def _given_up(records: Iterable[Record]) -> dict[str, str]:
+    return {
+        label: why
+        for record in records
+        for label in record.context.labels
+        if (why := record.why_given_up(label)) is not None
+    }
 
 
 def _require(labels: Sequence[str], missing: Mapping[str, str]) -> None:
@@ -208,43 +206,39 @@ def _require(labels: Sequence[str], missing: Mapping[str, str]) -> None:
             )
     for label in middle:
         if label in missing:
-            raise CannotBeMeasured(_brief(missing[label]))
-
-
-def _brief(why: str) -> str:
-    """What failed, and the last line of its log, which mostly says why."""
-    first, *log = (line.strip() for line in why.splitlines() if line.strip())
-    return f"{first} {log[-1]}" if log else first
+            # What failed, and the last line of its log, which mostly says why.
+            first, *log = (one.strip() for one in missing[label].splitlines() if one.strip())
+            raise CannotBeMeasured(f"{first} {log[-1]}" if log else first)
 
 
 @dataclass(frozen=True)
 class _StepGuide:
-    """Wants rounds while a step's answer is not certain; see ``execution.session.Guide``."""
+    """Wants rounds while a step is not certain; see ``execution.session.Guide``."""
 
-    step: Step
+    search: Search
+    points: tuple[int, ...]
     records: Mapping[str, Record]
-    stepper: Stepper
+    metric: Metric
 
-    def answer(self) -> StepAnswer:
+    def step(self) -> Step:
         records = list(self.records.values())
-        rounds = logs_by_round(records, records[0].context.labels, self.stepper.metric)
+        rounds = logs_by_round(records, records[0].context.labels, self.metric)
         disturbed = [one.disturbed for one in rounds]
-        return bisection.answer(self.step, [one.logs for one in rounds], disturbed)
+        return bisection.judge(self.search, self.points, [one.logs for one in rounds], disturbed)
 
     def wants_more(self, scenario: str) -> bool:
-        record = self.records[scenario]
-        # Three points: one that is given up leaves nothing to compare the others with.
-        measurable = all(record.why_given_up(one) is None for one in record.context.labels)
-        return measurable and self.answer().verdict is StepVerdict.INCONCLUSIVE
+        # One that is given up leaves nothing to compare the others with.
+        measurable = not _given_up([self.records[scenario]])
+        return measurable and self.step().verdict is StepVerdict.INCONCLUSIVE
 
     def is_over(self) -> bool:
         return False
 
 
-def name_of(stage: Stage, step: Step) -> str:
-    """The folder of a step: which one it is, and what is new in it."""
-    good, *middle, bad = (re.sub(r"[^\w.+-]+", "-", label) for label in stage.labels_of(step))
-    return f"{step.number + 1:02d}-{middle[0] if middle else f'{good}-{bad}'}"
+def name_of(search: Search, points: Sequence[int]) -> str:
+    """The folder of the next step: which one it is, and what is new in it."""
+    good, *middle, bad = (re.sub(r"[^\w.+-]+", "-", one) for one in search.labelled(points))
+    return f"{len(search.steps) + 1:02d}-{middle[0] if middle else f'{good}-{bad}'}"
 
 
 def to_repeat(request: Request) -> tuple[str, ...]:

@@ -1,6 +1,7 @@
 """The result of a search for a change -> a document, progress lines, plain data."""
 
 import shlex
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -11,10 +12,9 @@ from waitbench.analysis.bisection import (
     Change,
     End,
     Grain,
+    Search,
     Searched,
-    Stage,
     Step,
-    StepAnswer,
     StepVerdict,
 )
 from waitbench.analysis.sequential import ALPHA
@@ -24,8 +24,6 @@ from waitbench.reporting.formats import format_factor
 from waitbench.system.installation import called
 
 _SHOWN_DIGITS = 10
-_MOST_DETECTABLE = 10.0
-"""From here on, as a share, what would have been found is not worth a figure."""
 _STYLES = {End.FOUND: "green bold", End.RANGE: "yellow bold", End.NO_CHANGE: "bold"}
 
 
@@ -44,7 +42,7 @@ def document(searched: Searched) -> Document:
                         f"{commit.author}, {commit.date}",
                     ]
                 )
-                for commit in (stage.culprit for stage in searched.proven)
+                for commit in (search.culprit for search in searched.proven)
                 if commit is not None
             ),
             *([steps] if steps.rows else []),
@@ -62,14 +60,14 @@ def _steps(searched: Searched) -> Table:
         folds=True,
         rows=tuple(
             (
-                f"{number}.{step.number + 1}",
-                " … ".join(stage.labels_of(step)),
-                answer.verdict.value,
-                _ratios(answer),
-                str(answer.rounds),
+                f"{number}.{at}",
+                " … ".join(search.labelled(step.points)),
+                step.verdict.value,
+                _ratios(step),
+                str(step.rounds),
             )
-            for number, stage in enumerate(searched.stages, 1)
-            for step, answer in stage.search.answers
+            for number, search in enumerate(searched.searches, 1)
+            for at, step in enumerate(search.steps, 1)
         ),
     )
 
@@ -83,78 +81,60 @@ def headline(searched: Searched) -> str:
         return f"NO CHANGE PROVEN: {what} has not {fallen} for certain between {good} and {bad}"
     if searched.end is End.OPEN:
         return f"OPEN: where {what} {changed} between {good} and {bad} is not certain"
-    names = [stage.suspects[1] for stage in searched.proven]
+    names = [search.suspected[1] for search in searched.proven]
     if searched.end is End.RANGE:
-        good, bad = searched.proven[-1].suspects
+        good, bad = searched.proven[-1].suspected
         return f"RANGE: {what} {changed} after {good}, up to {bad}"
     return f"FOUND: {what} {changed} with {', in it '.join(names)}"
 
 
 def findings(searched: Searched) -> list[str]:
-    """A sentence for each stage."""
-    return [_finding(searched, stage) for stage in searched.stages]
+    """A sentence for each search."""
+    return [_finding(searched, search) for search in searched.searches]
 
 
-def _finding(searched: Searched, stage: Stage) -> str:
+def _finding(searched: Searched, search: Search) -> str:
     what = searched.criterion.metric.title
     changed = "fell" if searched.faster else "rose"
-    good, bad = stage.suspects
-    end, answers = stage.search.end, stage.search.answers
-    ratio = _ratio_text(stage.search.proof) if stage.search.proof else ""
-    if end is End.FOUND:
-        return f"{bad}: {what} {changed} {ratio} against {good}."
-    if end is End.RANGE:
-        return (
-            f"{what} {changed} {ratio} after {good}, up to {bad}. What lies between cannot be "
-            "measured."
-        )
-    if not answers:
+    good, bad = search.suspected
+    if search.proof and search.end is not End.OPEN:
+        ratio = _ratio_text(search.proof)
+        if search.end is End.FOUND:
+            return f"{bad}: {what} {changed} {ratio} against {good}."
+        between = "What lies between cannot be measured."
+        return f"{what} {changed} {ratio} after {good}, up to {bad}. {between}"
+    if not search.steps:
         return f"From {good} to {bad}: nothing was measured."
-    _, last = answers[-1]
-    return _no_change(stage, last) if end is End.NO_CHANGE else _open(searched, stage, last)
+    last = search.steps[-1]
+    if search.end is End.NO_CHANGE:
+        built = "" if search.grain is Grain.RELEASES else ", built here,"
+        if not last.changes:
+            return f"{good} and {bad}{built} are the same package."
+        return f"{good} and {bad}{built} do not differ for certain: {_ratios(last)}."
+    return f"From {good} to {bad}: {_open(searched, last)}."
 
 
-def _no_change(stage: Stage, last: StepAnswer) -> str:
-    good, bad = stage.suspects
-    built = "" if stage.grain is Grain.RELEASES else ", built here,"
-    if not last.changes:
-        return f"{good} and {bad}{built} are the same package."
-    shown = _ratio_text(last.changes[0])
-    return f"{good} and {bad}{built} do not differ for certain: {shown}{_detectable(last)}."
-
-
-def _open(searched: Searched, stage: Stage, last: StepAnswer) -> str:
-    good, bad = stage.suspects
+def _open(searched: Searched, last: Step) -> str:
     what = searched.criterion.metric.title
     changed = "fell" if searched.faster else "rose"
     if last.verdict is StepVerdict.WITHIN:
-        return (
-            f"From {good} to {bad}: {what} {changed}, but no single step of it is certainly beyond "
-            f"{searched.criterion.margin:.0%}."
-        )
+        margin = f"{searched.criterion.margin:.0%}"
+        return f"{what} {changed}, but no single step of it is certainly beyond {margin}"
     if last.verdict is StepVerdict.INCONCLUSIVE:
+        why = "; other programs used the machine in most rounds" if last.is_disturbed else ""
         return (
-            f"From {good} to {bad}: inconclusive after {last.rounds} rounds{_detectable(last)}. "
-            "More rounds (--rounds) or longer runs (--full) may tell."
+            f"inconclusive after {last.rounds} rounds, {_ratios(last)}{why}. More rounds "
+            "(--rounds) or longer runs (--full) may tell"
         )
-    return f"From {good} to {bad}: not searched to the end."
+    return "not searched to the end"
 
 
 def _missing(searched: Searched) -> list[str]:
     return [
-        f"{stage.labels[point]} cannot be measured: {why}"
-        for stage in searched.stages
-        for point, why in sorted(stage.missing.items())
+        f"{search.labels[point]} cannot be measured: {why}"
+        for search in searched.searches
+        for point, why in sorted(search.missing.items())
     ]
-
-
-def _detectable(answer: StepAnswer) -> str:
-    if answer.is_disturbed:
-        return "; other programs used the machine in most rounds"
-    share = answer.changes[0].detectable
-    if share >= _MOST_DETECTABLE:
-        return "; too noisy to find anything"
-    return f"; a change of {share * 100:.2g} % would have been found, 95 % of the time"
 
 
 def to_repeat(searched: Searched) -> list[str]:
@@ -164,8 +144,8 @@ def to_repeat(searched: Searched) -> list[str]:
     scenarios = () if is_own else [word for name in searched.scenarios for word in ("-s", name)]
     options = (*scenarios, "--fail-on", str(searched.criterion), *searched.options)
     commands = []
-    for stage in searched.proven:
-        ends = [f"{searched.prefix}{label}{searched.variant}" for label in stage.suspects]
+    for search in searched.proven:
+        ends = [f"{searched.prefix}{label}{searched.variant}" for label in search.suspected]
         commands.append(f"{called('compare')} {shlex.join((*ends, *options))}")
     merge = searched.proven[-1].culprit if searched.proven else None
     if merge is not None and len(merge.parents) > 1:
@@ -177,24 +157,8 @@ def to_repeat(searched: Searched) -> list[str]:
     return commands
 
 
-def _step_text(stage: Stage, step: Step) -> str:
-    good, *middle, bad = stage.labels_of(step)
-    if middle:
-        return f"{middle[0]}, between {good} and {bad}: like which of them?"
-    if step.number == 0:
-        return f"the ends, {good} and {bad}: is there a change at all?"
-    return f"{bad} against {good}: is this it?"
-
-
-def _answer_text(answer: StepAnswer) -> str:
-    if answer.changes:
-        return f"{answer.verdict.value}: {_ratios(answer)}, {answer.rounds} rounds"
-    too_few = answer.verdict is StepVerdict.INCONCLUSIVE
-    return f"{answer.verdict.value}: {'too few rounds' if too_few else 'the same package'}"
-
-
-def _ratios(answer: StepAnswer) -> str:
-    return ", then ".join(map(_ratio_text, answer.changes[1:] or answer.changes))
+def _ratios(step: Step) -> str:
+    return ", then ".join(map(_ratio_text, step.changes))
 
 
 def _ratio_text(change: Change) -> str:
@@ -209,20 +173,21 @@ class Steps:
     console: Console
     quiet: bool
 
-    def begin(self, stage: Stage, step: Step) -> None:
+    def begin(self, search: Search, points: Sequence[int]) -> None:
         """A step is about to be measured."""
-        good, bad = stage.search.suspects
-        left = sum(1 for point in range(good, bad + 1) if point not in stage.missing)
-        number = f"step {step.number + 1}, {left} {stage.grain.value} left"
-        self._say(f"{number}: {_step_text(stage, step)}", "bold")
+        good, bad = search.suspects
+        left = sum(1 for point in range(good, bad + 1) if point not in search.missing)
+        shown = " … ".join(search.labelled(points))
+        number = len(search.steps) + 1
+        self._say(f"step {number}, {left} {search.grain.value} left: {shown}", "bold")
 
-    def missing(self, stage: Stage, point: int, why: str) -> None:
+    def missing(self, label: str, why: str) -> None:
         """A point cannot be measured; another one takes its place."""
-        self._say(f"{stage.labels[point]} cannot be measured: {why}", "yellow")
+        self._say(f"{label} cannot be measured: {why}", "yellow")
 
-    def end(self, answer: StepAnswer) -> None:
-        """A step has its answer."""
-        self._say(_answer_text(answer), "")
+    def end(self, step: Step) -> None:
+        """A step has its verdict."""
+        self._say(f"{step.verdict.value}: {_ratios(step)}, {step.rounds} rounds", "")
 
     def _say(self, text: str, style: str) -> None:
         if not self.quiet:
@@ -243,32 +208,31 @@ def plain(searched: Searched) -> dict[str, Any]:
         "findings": findings(searched),
         "remarks": list(searched.remarks),
         "repeat": to_repeat(searched),
-        "stages": [_plain_stage(stage) for stage in searched.stages],
+        "stages": [_plain_search(search) for search in searched.searches],
     }
 
 
-def _plain_stage(stage: Stage) -> dict[str, Any]:
+def _plain_search(search: Search) -> dict[str, Any]:
     return {
-        "grain": stage.grain.value,
-        "end": stage.search.end.value,
-        "suspects": list(stage.suspects),
+        "grain": search.grain.value,
+        "end": search.end.value,
+        "suspects": list(search.suspected),
         "points": [
             {
                 "label": label,
                 "release": point.source.version if isinstance(point.source, Release) else None,
                 "commit": asdict(point.commit) if point.commit else None,
-                "missing": stage.missing.get(number),
+                "missing": search.missing.get(number),
             }
-            for number, (label, point) in enumerate(zip(stage.labels, stage.points, strict=True))
+            for number, (label, point) in enumerate(zip(search.labels, search.points, strict=True))
         ],
         "steps": [
             {
-                "points": list(stage.labels_of(step)),
-                "share_of_error": step.share,
-                "verdict": answer.verdict.value,
-                "rounds": answer.rounds,
-                "changes": [asdict(change) for change in answer.changes],
+                "points": list(search.labelled(step.points)),
+                "verdict": step.verdict.value,
+                "rounds": step.rounds,
+                "changes": [asdict(change) for change in step.changes],
             }
-            for step, answer in stage.search.answers
+            for step in search.steps
         ],
     }

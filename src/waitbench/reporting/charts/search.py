@@ -3,7 +3,7 @@
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from waitbench.analysis.bisection import Change, End, Searched, Stage
+from waitbench.analysis.bisection import Change, End, Search, Searched
 from waitbench.reporting.charts import style
 from waitbench.reporting.shortening import shorten_apart
 from waitbench.system.streams import printable
@@ -13,34 +13,30 @@ _CULPRIT = "#D55E00"
 
 
 def draw(searched: Searched) -> Figure | None:
-    """A panel for each stage: the ratio to its first point, with bounds; culprits are marked.
+    """A panel for each search: the ratio to its first point, with bounds; culprits are marked.
 
     ``None`` where nothing was measured.
     """
-    stages = [stage for stage in searched.stages if _changes(stage)]
-    if not stages:
+    searches = [search for search in searched.searches if _changes(search)]
+    if not searches:
         return None
-    figure = Figure(figsize=(10, 3.4 * len(stages) + 0.6), layout="constrained")
-    panels = figure.subplots(len(stages), 1, squeeze=False)
-    for (axes,), stage in zip(panels, stages, strict=True):
-        _draw_stage(axes, stage)
+    figure = Figure(figsize=(10, 3.4 * len(searches) + 0.6), layout="constrained")
+    panels = figure.subplots(len(searches), 1, squeeze=False)
+    for (axes,), search in zip(panels, searches, strict=True):
+        _draw_search(axes, search)
     good, bad = searched.ends
     what = f"{searched.criterion.metric.title} from {good} to {bad}"
     style.title(figure, None, f"{what} · {', '.join(searched.scenarios)}", "")
     return figure
 
 
-def _changes(stage: Stage) -> list[Change]:
+def _changes(search: Search) -> list[Change]:
     """For each step the change from its good end to its middle, or to its bad end."""
-    return [
-        answer.changes[-2] if len(answer.changes) > 1 else answer.changes[0]
-        for _, answer in stage.search.answers
-        if answer.changes
-    ]
+    return [step.changes[0] for step in search.steps if step.changes]
 
 
-def _draw_stage(axes: Axes, stage: Stage) -> None:
-    changes = _changes(stage)
+def _draw_search(axes: Axes, search: Search) -> None:
+    changes = _changes(search)
     places = [one.bad for one in changes]
     ratios = [one.ratio for one in changes]
     arms = [
@@ -50,20 +46,20 @@ def _draw_stage(axes: Axes, stage: Stage) -> None:
     axes.errorbar(
         places, ratios, yerr=arms, fmt="o", color=style.colour(0), capsize=2.5, elinewidth=1.2
     )
-    if stage.search.end in (End.FOUND, End.RANGE):
-        axes.axvspan(*stage.search.suspects, color=_CULPRIT, alpha=0.2)
-    for point in stage.missing:
+    if search.end in (End.FOUND, End.RANGE):
+        axes.axvspan(*search.suspects, color=_CULPRIT, alpha=0.2)
+    for point in search.missing:
         axes.axvline(point, color=style.GREY, linestyle=":", linewidth=0.8)
     places = sorted({*places, 0})
-    labels = shorten_apart([printable(stage.labels[it]) for it in places], _MOST_CHARACTERS)
+    labels = shorten_apart([printable(search.labels[it]) for it in places], _MOST_CHARACTERS)
     axes.set_xticks(places, labels, rotation=45, ha="right", fontsize=8)
-    axes.set_xlim(-0.5, len(stage.points) - 0.5)
+    axes.set_xlim(-0.5, len(search.points) - 0.5)
     axes.set_yscale("log")
     style.write_plainly(axes.yaxis)
     axes.set_ylabel("ratio to the good end of the step")
     axes.set_title(
-        f"{len(stage.points)} {stage.grain.value}; bounds over all looks; shaded: the proven step; "
-        "dotted: cannot be measured",
+        f"{len(search.points)} {search.grain.value}; bounds of the last look; shaded: the proven "
+        "step; dotted: cannot be measured",
         fontsize=9,
         color=style.GREY,
     )
