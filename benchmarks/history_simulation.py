@@ -21,7 +21,7 @@ from numpy.random import Generator, default_rng
 
 from benchmarks.common import command_line
 from waitbench.analysis.history import MARGIN, Trend, due, trends, unannounced
-from waitbench.analysis.sessions import Entry, Session, two_way
+from waitbench.analysis.sessions import Entry, Session
 from waitbench.model.record import Announced, Series
 
 ROUNDS = 5
@@ -64,11 +64,10 @@ def session(chance: Generator, noise: Noise, logs: dict[int, float], number: int
     night = chance.uniform(-math.log(2), math.log(2))
     off = {revision: night + log + noise(chance, 0) for revision, log in logs.items()}
     rounds = [[log + noise(chance, 1) for log in off.values()] for _ in range(ROUNDS)]
-    means, squares = two_way(rounds)
     return Session(
-        folder=f"{number:04}", engine="", series=SERIES, machine="m", metric="steady",
-        entries=tuple(map(entry, logs)), logs=means, rounds=ROUNDS, squares=squares,
-        runs=frozenset({number}),
+        folder=f"{number:04}", started=f"{number:04}", engine="", series=SERIES, machine="m",
+        metric="steady",
+        logs=dict(zip(map(entry, logs), zip(*rounds, strict=True), strict=True)),
     )  # fmt: skip
 
 

@@ -103,7 +103,6 @@ SAMPLES = ROOT / "docs" / "samples"
         ("history", (SAMPLES, "--margin", "-1"), "must be from 0"),
         ("history", (SAMPLES, "-s", "nothing*"), "Measure first"),
         ("history", ("no such folder",), "There is no folder"),
-        ("history", (SAMPLES, "--engine", "nobody"), "is not one of: bytewax"),
         ("report", ("--newest", "-1"), "must not be negative"),
         ("report", ("--html", "page.html", "--markdown", "tables.md"), "leave it out"),
         ("report", ("--html", "none/page.html", SAMPLES / "waiting"), "there is no folder"),

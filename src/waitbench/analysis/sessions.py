@@ -1,8 +1,7 @@
 """What a comparison, a session, tells of revisions that other sessions hold too. Pure."""
 
-import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import product
@@ -54,33 +53,28 @@ class Session:
     """What one comparison says of one metric of some revisions in one scenario."""
 
     folder: str
+    started: str
+    """When its first run began: a copy of its folder has the same."""
     engine: str
     series: Series
     machine: str
     """What ratios may differ by: processor, kernel, Python, compiler."""
     metric: str
-    entries: tuple[Entry, ...]
-    logs: tuple[float, ...]
-    """Of each entry, the mean over the rounds of the logarithm of its cost."""
-    rounds: int
-    squares: float
-    """The sum of squares that round and revision do not explain."""
-    runs: frozenset[object]
-    """What identifies the runs of its first revision: two sessions have none in common."""
+    logs: Mapping[Entry, tuple[float, ...]]
+    """The logarithm of what each revision cost in the rounds that all have."""
 
     @property
-    def freedom(self) -> int:
-        """Degrees of freedom of ``squares``."""
-        return (self.rounds - 1) * (len(self.entries) - 1)
+    def entries(self) -> tuple[Entry, ...]:
+        """Its revisions: two or more."""
+        return tuple(self.logs)
+
+    @property
+    def rounds(self) -> int:
+        return len(next(iter(self.logs.values())))
 
 
-@dataclass(frozen=True, kw_only=True)
-class TriedRevisions:
-    """The revisions that a comparison tried in one scenario, whatever came of it."""
-
-    series: Series
-    engine: str
-    names: frozenset[str]
+Tried = tuple[str, Series, str]
+"""An engine, a series, and a revision that was tried in it, whatever came of that."""
 
 
 def sessions_of(
@@ -106,51 +100,36 @@ def sessions_of(
             continue
         if len(rounds) < FEWEST_ROUNDS or len(set(having.values())) < max(2, len(having)):
             continue
-        logs, squares = two_way([one.logs for one in rounds])
         yield Session(
             folder=folder,
+            started=min(run.started_at for run in record.measurements),
             engine=context.engine,
             series=series_of(record),
             machine=machine_of(record, [r for r in context.revisions if r.label in having]),
             metric=metric.name,
-            entries=tuple(having.values()),
-            logs=logs,
-            rounds=len(rounds),
-            squares=squares,
-            runs=frozenset(
-                (run.started_at, tuple(sorted(run.metrics.items())))
-                for run in record.of(next(iter(having)))
+            logs=dict(
+                zip(having.values(), zip(*(one.logs for one in rounds), strict=True), strict=True)
             ),
         )
 
 
 def independent(sessions: Iterable[Session]) -> list[Session]:
-    """Each session once, however often it is stored: of copies the one that holds most.
-
-    A copy has a run in common with it: that of an earlier state has fewer rounds, or revisions.
-    """
-    found: list[Session] = []
-    taken: set[tuple[object, ...]] = set()
-    for one in sorted(sessions, key=lambda one: (-one.rounds, -len(one.entries))):
-        keys = {(one.series, one.metric, one.engine, run) for run in one.runs}
-        if taken.isdisjoint(keys):
-            found.append(one)
-        taken |= keys
-    return sorted(found, key=lambda one: one.folder)
+    """Each session once, however often it is stored: the copy with most rounds."""
+    found = {
+        (one.series, one.machine, one.metric, one.engine, one.started): one
+        for one in sorted(sessions, key=lambda one: (one.rounds, len(one.entries)))
+    }
+    return sorted(found.values(), key=lambda one: one.folder)
 
 
-def tried(context: Context, records: Iterable[Record]) -> Iterator[TriedRevisions]:
+def tried(context: Context, records: Iterable[Record]) -> Iterator[Tried]:
     """What a comparison need not be made for again; one that tells nothing is of no use."""
-    if context.mixed_origins:
-        return
     entries = {one.label: entry for one in context.revisions if (entry := entry_of(one))}
-    for record in records:
-        done = (
-            entry.name
-            for label, entry in entries.items()
-            if len(record.of(label)) >= FEWEST_ROUNDS or record.why_given_up(label) is not None
-        )
-        yield TriedRevisions(series=series_of(record), engine=context.engine, names=frozenset(done))
+    for record, (label, entry) in product(records, entries.items()):
+        if context.mixed_origins:
+            continue
+        if len(record.of(label)) >= FEWEST_ROUNDS or record.why_given_up(label) is not None:
+            yield entry.engine, series_of(record), entry.name
 
 
 def series_of(record: Record) -> Series:
@@ -204,19 +183,6 @@ def entry_of(revision: RevisionRecord) -> Entry | None:
         date=revision.commit_date,
         variant=revision.variant,
     )
-
-
-def two_way(rounds: Sequence[Sequence[float]]) -> tuple[tuple[float, ...], float]:
-    """The mean of each column, and the squares that neither row nor column explains."""
-    means = tuple(math.fsum(column) / len(rounds) for column in zip(*rounds, strict=True))
-    grand = math.fsum(means) / len(means)
-    squares = 0.0
-    for one in rounds:
-        level = math.fsum(one) / len(one)
-        squares += math.fsum(
-            (value - level - mean + grand) ** 2 for value, mean in zip(one, means, strict=True)
-        )
-    return means, squares
 
 
 def _seconds(date: str | None) -> float:

@@ -1,7 +1,6 @@
 """``history``: what each revision costs relative to one, out of all comparisons that are kept."""
 
 import json
-from collections.abc import Sequence
 from enum import Enum
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -9,7 +8,6 @@ from typing import Annotated, Optional
 
 import typer
 
-from waitbench import engines
 from waitbench.analysis import history as analysis
 from waitbench.commands import options
 from waitbench.model.errors import ExitCode, UsageError
@@ -53,9 +51,6 @@ def history(
         typer.Option("--scenario", "-s", metavar="GLOB", help="Only these; repeatable."),
     ] = [],
     anchor: options.Anchor = None,
-    engine: Annotated[
-        str, typer.Option(metavar="NAME", help="Whose comparisons.")
-    ] = engines.DEFAULT.name,
     margin: options.StepMargin = options.STEP_MARGIN,
     newest: Annotated[
         int,
@@ -79,20 +74,18 @@ def history(
     figures of two sessions do not compare.
     """
     wanted, share = stored_sessions.metric_named(metric), stored_sessions.margin_of(margin)
-    names = [one.name for one in engines.all_known()]
-    if engine not in names:
-        raise UsageError(f"--engine {engine!r} is not one of: {', '.join(names)}.")
     if newest < 0:
         raise UsageError(f"--newest {newest}: must not be negative.")
     stored = stored_sessions.read(folders or [RESULTS], wanted)
     sessions = [
         one
         for one in stored.sessions
-        if one.engine == engine and _is_named(one.series.scenario, scenario)
+        if not scenario or any(fnmatchcase(one.series.scenario, glob) for glob in scenario)
     ]
     if not sessions:
         raise UsageError(f"No stored comparison of two revisions has {metric}. {MEASURE_FIRST}")
-    found = analysis.trends(sessions, stored_sessions.anchor_among(anchor, sessions), share)
+    name = stored_sessions.anchor_among(anchor, sessions) if anchor else None
+    found = analysis.trends(sessions, name, share)
     if form is Format.TABLE:
         for title, trend in reporting.titled(found).items():
             print_tables([reporting.table(trend, title, wanted, newest)], make_console())
@@ -108,7 +101,3 @@ def history(
     if stored.unreadable:
         # What there is was told; that it is not all must not go unnoticed.
         raise typer.Exit(ExitCode.FAILED)
-
-
-def _is_named(scenario: str, globs: Sequence[str]) -> bool:
-    return not globs or any(fnmatchcase(scenario, glob) for glob in globs)

@@ -180,8 +180,7 @@ class Tracking:
     def _due(
         self, candidates: Sequence[str], stored: Stored, valid: ValidRequest, anchor: str
     ) -> Sequence[Due]:
-        own = [one for one in stored.tried if one.engine == valid.engine.name]
-        measured = history.measured(own, _series(valid))
+        measured = history.measured(stored.tried, valid.engine.name, _series(valid))
         trends = self._trends(stored, valid, anchor)
         return list(history.due(candidates, measured, anchor, trends))
 

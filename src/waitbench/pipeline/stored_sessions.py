@@ -8,8 +8,7 @@ from pathlib import Path
 from rich.progress import track
 
 from waitbench.analysis import sessions
-from waitbench.analysis.history import commonest
-from waitbench.analysis.sessions import Session, TriedRevisions
+from waitbench.analysis.sessions import Session, Tried
 from waitbench.engines import METRICS
 from waitbench.model.errors import UsageError
 from waitbench.model.metrics import Metric
@@ -24,7 +23,7 @@ class Stored:
     """What was read of some folders."""
 
     sessions: list[Session] = field(default_factory=list)
-    tried: list[TriedRevisions] = field(default_factory=list)
+    tried: set[Tried] = field(default_factory=set)
     unreadable: list[str] = field(default_factory=list)
     """What could not be read, and why: it was printed."""
 
@@ -44,14 +43,12 @@ def margin_of(percent: float) -> float:
     return percent / 100
 
 
-def anchor_among(named: str | None, found: Sequence[Session]) -> str:
-    """The name of the anchor.
+def anchor_among(named: str, found: Sequence[Session]) -> str:
+    """The name of the anchor that somebody typed.
 
     Raises ``UsageError`` for a revision that no comparison holds, and for the first digits of
     several.
     """
-    if named is None:
-        return commonest(found) or ""
     entries = {entry.name: entry for one in found for entry in one.entries}
     meant = [one for one in entries.values() if one.is_called(named)]
     if len(meant) == 1:
@@ -93,7 +90,7 @@ def read(roots: Sequence[Path], *metrics: Metric) -> Stored:
         if contents is not None:
             of, records = contents.comparison, contents.records
             stored.sessions.extend(sessions.sessions_of(str(folder), of, records, metrics))
-            stored.tried.extend(sessions.tried(of, records))
+            stored.tried.update(sessions.tried(of, records))
             if contents.cut_off:
                 errors.print(contents.cut_off, soft_wrap=True)
     for each in stored.unreadable:

@@ -114,23 +114,14 @@ def as_csv(trends: Sequence[Trend], metric: Metric) -> str:
     writer = csv.DictWriter(text, _COLUMNS, extrasaction="ignore", lineterminator="\n")
     writer.writeheader()
     for trend in trends:
-        steps = {step.after: _six_digits(step.ratio.value) for step in trend.change_points}
-        series = {
-            "scenario": trend.series.scenario,
-            "topology": trend.series.topology,
-            "parameters": trend.series.parameters,
-            "machine": trend.machine,
-            "metric": metric.name,
-            "anchor": trend.anchor,
-        }
+        steps = {step.after: step.ratio.value for step in trend.change_points}
+        series = {**_plain_series(trend), "metric": metric.name}
         for place in trend.places:
-            figures = {
-                "ratio": _six_digits(place.ratio.value),
-                "low": _six_digits(place.ratio.low),
-                "high": _six_digits(place.ratio.high),
-                "change": steps.get(place.entry.name, ""),
-            }
-            writer.writerow({**series, **_plain_place(place), **figures})
+            row = {**series, **_plain_place(place), "change": steps.get(place.entry.name, "")}
+            row |= {"parameters": trend.series.parameters}
+            writer.writerow(
+                {name: f"{v:.6g}" if isinstance(v, float) else v for name, v in row.items()}
+            )
     return text.getvalue()
 
 
@@ -140,18 +131,24 @@ def as_plain(trends: Sequence[Trend], metric: Metric) -> dict[str, Any]:
         "metric": metric.name,
         "trends": [
             {
-                "scenario": trend.series.scenario,
-                "topology": trend.series.topology,
-                "parameters": trend.series.as_mapping,
-                "machine": trend.machine,
-                "anchor": trend.anchor,
-                "variation_between_sessions": trend.between,
+                **_plain_series(trend),
+                "scatter": trend.scatter,
                 "revisions": [_plain_place(place) for place in trend.places],
                 "change_points": [_plain_step(step) for step in trend.change_points],
                 "apart": [entry.name for entry in trend.apart],
             }
             for trend in trends
         ],
+    }
+
+
+def _plain_series(trend: Trend) -> dict[str, Any]:
+    return {
+        "scenario": trend.series.scenario,
+        "topology": trend.series.topology,
+        "parameters": trend.series.as_mapping,
+        "machine": trend.machine,
+        "anchor": trend.anchor,
     }
 
 
@@ -203,10 +200,6 @@ def _mark(step: ChangePoint) -> str:
 
 def _interval(ratio: Estimate) -> str:
     return f"{ratio.low:.3f}–{ratio.high:.3f}"
-
-
-def _six_digits(value: float | None) -> str:
-    return f"{value:.6g}"
 
 
 def _plain_place(place: Place) -> dict[str, Any]:
