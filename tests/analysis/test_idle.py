@@ -5,7 +5,6 @@ import pytest
 from tests.records import make_record, times
 from waitbench.analysis import statistics
 from waitbench.analysis.idle import (
-    ALL_SERVICES,
     HOURS_A_MONTH,
     Price,
     ServiceCost,
@@ -60,15 +59,6 @@ def test_each_service_has_rates_of_its_own() -> None:
         ServiceCost(name="redis", cores=0.1, requests=2.0, bytes=100.0),
         ServiceCost(name="other", cores=0.0, requests=None, bytes=None),
     )
-
-
-def test_results_that_do_not_tell_services_apart_have_one_of_all() -> None:
-    record = make_record({"a": [run(0.1, service_requests=8.0)]})
-    record.metrics = (*METRICS, *OF_WORKERS)
-    (found,) = idle_costs([statistics.compare(record)])
-    assert found.services == (
-        ServiceCost(name=ALL_SERVICES, cores=None, requests=2.0, bytes=None),
-    )  # fmt: skip
 
 
 def test_work_is_no_waiting_and_without_a_steady_phase_nobody_knows() -> None:

@@ -18,15 +18,8 @@ _PRICE = re.compile(
     r"(?P<before>[^\d\s.,/+-]{0,3})\s*(?P<amount>\d{1,9}(\.\d{1,9})?)\s*(?P<after>[^\d\s.,/+-]{0,3})"
     r"/core-hour"
 )
-_RATES = {
-    "wakeups": "wakeups",
-    "system_calls": "syscalls",
-}
-"""The metric that each rate is of, by the name of the field."""
 _OF_SERVICE = {"cores": "service-cpu", "requests": "service-requests", "bytes": "service-bytes"}
-"""The same of a service, whose name follows."""
-ALL_SERVICES = "services"
-"""What stands for the name where results do not tell services apart."""
+"""The metric that each rate of a service is of, by the name of the field; its name follows."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,25 +121,23 @@ def idle_cost(row: Row, comparison: Comparison) -> IdleCost | None:
         has_items=items is not None and items.value > 0,
         is_window_too_short=row.is_window_too_short,
         services=tuple(_services(row, window_s)),
-        **{field: _rate(row, metric, window_s) for field, metric in _RATES.items()},
+        wakeups=_rate(row, "wakeups", window_s),
+        system_calls=_rate(row, "syscalls", window_s),
     )
 
 
 def _services(row: Row, window_s: float) -> Iterator[ServiceCost]:
-    named = {
-        name.removeprefix(f"{metric}-"): f"-{name.removeprefix(f'{metric}-')}"
+    names = dict.fromkeys(
+        name.removeprefix(f"{metric}-")
         for metric in _OF_SERVICE.values()
         for name in row.estimates
         if name.startswith(f"{metric}-")
-    }
-    # Results of before services were told apart have the sum.
-    for name, suffix in (named or {ALL_SERVICES: ""}).items():
+    )
+    for name in names:
         rates = {
-            field: _rate(row, f"{metric}{suffix}", window_s)
-            for field, metric in _OF_SERVICE.items()
+            field: _rate(row, f"{metric}-{name}", window_s) for field, metric in _OF_SERVICE.items()
         }
-        if any(rate is not None for rate in rates.values()):
-            yield ServiceCost(name=name, **rates)
+        yield ServiceCost(name=name, **rates)
 
 
 def _rate(row: Row, metric: str, window_s: float) -> float | None:

@@ -1,17 +1,16 @@
 """Costs of waiting -> a table in plain units, a sentence a scenario, and plain data."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from itertools import groupby
+from operator import attrgetter
 from typing import Any
 
 from waitbench.analysis.idle import HOURS_A_MONTH, IdleCost, Price, ServiceCost, idle_costs
-from waitbench.analysis.statistics import Comparison, Estimate
+from waitbench.analysis.statistics import Comparison
 from waitbench.reporting.document import Cell, Heading, Table, Word
-from waitbench.reporting.formats import (
-    NOTHING,
-    format_number,
-    format_spread,
-)
+from waitbench.reporting.formats import NOTHING, format_number, format_spread
 
 TITLE = "what waiting costs, in plain units"
 _FLEET = 1000
@@ -30,15 +29,18 @@ def tables(comparisons: Iterable[Comparison], price: Price | None = None) -> lis
 
 
 def _table(costs: Sequence[IdleCost], price: Price | None) -> Table:
-    columns, of_services = _columns(costs, price), list(_of_services(costs))
+    columns = _columns(costs, price)
     one_scenario = len({cost.scenario for cost in costs}) == 1
     return Table(
         title=f"{costs[0].scenario} · {TITLE}" if one_scenario else TITLE,
         header=(
             "revision",
-            *(Heading(text, short=short, is_left=False) for text, short in columns),
+            Heading("% of a core", short="% of\na core", is_left=False),
+            *(Heading(one.heading, short=one.short, is_left=False) for one in columns),
         ),
-        rows=tuple((cost.label, *_cells(cost, price, columns, of_services)) for cost in costs),
+        rows=tuple(
+            (cost.label, _cores(cost), *(one.cell(cost) for one in columns)) for cost in costs
+        ),
         notes=(
             *sentences(costs, price),
             f"All workers of a run together; a month has {HOURS_A_MONTH:g} hours.",
@@ -89,50 +91,58 @@ def format_money(amount: float, price: Price) -> str:
     return f"{price.before}{amount:,.{digits}f}{f' {price.after}' if price.after else ''}"
 
 
-_ALWAYS = (
-    ("% of a core", "% of\na core"),
-    ("core-hours a month", "core-h/\nmonth"),
-)
-_COUNTED = {
-    "wakeups": ("wake-ups/s", "wake-\nups/s"),
-    "system_calls": ("system calls/s", "system\ncalls/s"),
-    "memory_bytes": ("memory", None),
-}
-"""Headings of what is shown where any revision has it, by field."""
-_OF_SERVICE = {
-    "requests": ("requests/s to {}", "requests/s\nto {}"),
-    "bytes": ("bytes/s to and from {}", "bytes/s\n{}"),
-    "cores": ("% of a core of {}", "% of a\ncore, {}"),
-}
-"""The same of each service."""
-_MONEY = ("money a month", "money/\nmonth")
+@dataclass(frozen=True, kw_only=True)
+class _Column:
+    """A heading, as it is and short, and what stands below it of each revision."""
 
-_Columns = Sequence[tuple[str, str | None]]
+    heading: str
+    short: str | None = None
+    value_of: Callable[[IdleCost], float | None]
+    text: Callable[[float], str] = format_number
+
+    def cell(self, cost: IdleCost) -> Cell:
+        value = self.value_of(cost)
+        return NOTHING if value is None else Word(text=self.text(value), sort=value)
 
 
-def _columns(costs: Sequence[IdleCost], price: Price | None) -> _Columns:
-    return [
-        *_ALWAYS,
-        *([_MONEY] if price is not None else []),
-        *(
-            heading
-            for field, heading in _COUNTED.items()
-            if any(getattr(cost, field) is not None for cost in costs)
+def _columns(costs: Sequence[IdleCost], price: Price | None) -> list[_Column]:
+    """What is known of any revision, behind what is known of all."""
+    columns = [
+        _Column(heading="wake-ups/s", short="wake-\nups/s", value_of=attrgetter("wakeups")),
+        _Column(
+            heading="system calls/s",
+            short="system\ncalls/s",
+            value_of=attrgetter("system_calls"),
         ),
-        *(
-            (heading.format(name), short.format(name))
-            for name, field in _of_services(costs)
-            for heading, short in [_OF_SERVICE[field]]
+        _Column(
+            heading="memory",
+            value_of=attrgetter("memory_bytes"),
+            text=lambda size: f"{size / 2**20:.1f} MiB",
         ),
     ]
-
-
-def _of_services(costs: Sequence[IdleCost]) -> Iterator[tuple[str, str]]:
-    """Each service, and what is known of it for any revision."""
     for name in dict.fromkeys(service.name for cost in costs for service in cost.services):
-        for field in _OF_SERVICE:
-            if any(_of_service(cost, name, field) is not None for cost in costs):
-                yield name, field
+        for field, (heading, short, text) in _OF_SERVICE.items():
+            columns.append(
+                _Column(
+                    heading=heading.format(name),
+                    short=short.format(name),
+                    value_of=partial(_of_service, name=name, field=field),
+                    text=text,
+                )
+            )
+    known = [one for one in columns if any(one.value_of(cost) is not None for cost in costs)]
+    hours = _Column(
+        heading="core-hours a month", short="core-h/\nmonth", value_of=attrgetter("core_hours")
+    )
+    if price is None:
+        return [hours, *known]
+    money = _Column(
+        heading="money a month",
+        short="money/\nmonth",
+        value_of=lambda cost: cost.money(price),
+        text=lambda amount: format_money(amount, price),
+    )
+    return [hours, money, *known]
 
 
 def _of_service(cost: IdleCost, name: str, field: str) -> float | None:
@@ -142,41 +152,9 @@ def _of_service(cost: IdleCost, name: str, field: str) -> float | None:
     return next(found, None)
 
 
-def _cells(
-    cost: IdleCost,
-    price: Price | None,
-    columns: _Columns,
-    of_services: Sequence[tuple[str, str]],
-) -> Iterator[Cell]:
-    """The cells of a row, in the order of the columns."""
+def _cores(cost: IdleCost) -> Word:
     spread = format_spread(cost.cores, lambda cores: f"{_percent(cores)} %")
-    yield Word(text=f"{_percent(cost.cores.value)} {spread}".rstrip(), sort=cost.cores.value * 100)
-    yield Word(text=format_number(cost.core_hours), sort=cost.core_hours)
-    if price is not None:
-        yield Word(text=format_money(cost.money(price), price), sort=cost.money(price))
-    yield from _counted_cells(cost, columns)
-    for name, field in of_services:
-        value = _of_service(cost, name, field)
-        if value is None:
-            yield NOTHING
-        else:
-            text = _percent(value) if field == "cores" else format_number(value)
-            yield Word(text=text, sort=value)
-
-
-def _counted_cells(cost: IdleCost, columns: _Columns) -> Iterator[Cell]:
-    for field, heading in _COUNTED.items():
-        if heading not in columns:
-            continue
-        value = getattr(cost, field)
-        if value is None:
-            yield NOTHING
-        elif isinstance(value, Estimate):
-            yield Word(text=format_number(value.value), sort=value.value)
-        elif field == "memory_bytes":
-            yield Word(text=f"{value / 2**20:.1f} MiB", sort=value)
-        else:
-            yield Word(text=format_number(value), sort=value)
+    return Word(text=f"{_percent(cost.cores.value)} {spread}".rstrip(), sort=cost.cores.value * 100)
 
 
 def _sentence(costs: Sequence[IdleCost], price: Price | None) -> str:
@@ -214,3 +192,11 @@ def _for_money(cost: IdleCost, price: Price | None) -> str:
 
 def _percent(cores: float) -> str:
     return format_number(cores * 100)
+
+
+_OF_SERVICE: Mapping[str, tuple[str, str, Callable[[float], str]]] = {
+    "requests": ("requests/s to {}", "requests/s\nto {}", format_number),
+    "bytes": ("bytes/s to and from {}", "bytes/s\n{}", format_number),
+    "cores": ("% of a core of {}", "% of a\ncore, {}", _percent),
+}
+"""Headings of what a service does, by field, and how it is written."""
