@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from waitbench.analysis.line import TOLERANCE, fit, misfit
+from waitbench.analysis.scan import TOLERANCE, fit, misfit
 
 VALUES = [2.0**power for power in range(13)]
 TRIALS = 200
@@ -68,7 +68,7 @@ def test_a_misfit_names_where_the_costs_are_off_most_and_by_how_much() -> None:
     costs = [a_line(value) * (1.5 if value == 64 else 1) for value in VALUES]
     found = misfit(VALUES, [costs] * 3)
     assert found is not None
-    assert VALUES[found.place] == 64
+    assert found.value == 64
     assert TOLERANCE < found.off < 0.5
 
 

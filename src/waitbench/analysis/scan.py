@@ -1,23 +1,101 @@
 """The records of a scan -> a curve of each revision: what it costs at each value, and its line.
 
-C is what a worker costs, R what each further input adds, both from the same rounds: those in which
-a revision has a measurement at every value that it has any at. See line.py for the fit.
+C is what a worker costs, R what each further input adds: the line C + N·R, or none where a value is
+certainly off it. Costs span orders of magnitude and vary by a share of themselves, so errors are
+relative: weighted least squares, with the inverse square of the fitted cost as the weight (R.
+Carroll and D. Ruppert, "Transformation and Weighting in Regression", 1988, chapter 2: generalized
+least squares, one step from the weights of the data). Each round in which a revision has all of its
+values has a line of its own, so that what the machine did to a whole round is not taken for
+precision.
 """
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from waitbench.analysis.line import FEWEST, Line, Misfit, fit, misfit
+from waitbench.analysis.distributions import t_quantile
 from waitbench.analysis.rounds import by_round, mostly_disturbed
-from waitbench.analysis.statistics import Estimate, geometric_mean, mean
+from waitbench.analysis.statistics import CONFIDENCE, Estimate, geometric_mean, mean
 from waitbench.model.metrics import BY_NAME, Metric
 from waitbench.model.record import Record
 
 COST = BY_NAME["share"]
 """What a curve is of: CPU seconds per second of waiting, so that windows may differ."""
+TOLERANCE = 0.15
+"""A mean may be off the line by this share before the line is refused."""
+_UNTESTED_TOLERANCE = 0.30
+"""The same where there is one round only, and chance is not known."""
+FEWEST = 3
+"""Values that a line is fitted to."""
 _LEAST_SLOPE = 1e-9
 """Cores an input, below which a slope counts as none, as next to nothing does in ratios."""
+_SMALLEST = 1e-9
+
+
+@dataclass(frozen=True)
+class Line:
+    """The cost C + N·R."""
+
+    constant: float
+    """C, in the unit of the costs."""
+    slope: float
+    """R, the same for each further N."""
+
+    def at(self, value: float) -> float:
+        """The cost at a value."""
+        return self.constant + self.slope * value
+
+
+@dataclass(frozen=True)
+class Misfit:
+    """Where a mean is farthest off the line."""
+
+    value: float
+    off: float
+    """By which share of the line's cost the mean is off."""
+
+
+def fit(values: Sequence[float], costs: Sequence[float]) -> Line:
+    """The line through the costs of one round, by relative errors."""
+    # Here, not above: no error message should wait for it.
+    import numpy as np
+
+    line, scales = Line(0.0, 0.0), list(costs)
+    for _ in range(2):
+        slope, constant = np.polyfit(values, costs, 1, w=1 / np.maximum(scales, _SMALLEST))
+        line = Line(float(constant), float(slope))
+        # A mean far above the line must not weigh next to nothing.
+        scales = [max(line.at(value), cost / 2) for value, cost in zip(values, costs, strict=True)]
+    return line
+
+
+def misfit(values: Sequence[float], rounds: Sequence[Sequence[float]]) -> Misfit | None:
+    """Where the mean of some rounds is certainly more than ``TOLERANCE`` off their line, if it is.
+
+    Certainly: with all but the error of a 95 % interval for all values together (Bonferroni). Of
+    one round the error is not known, and the tolerance is doubled. Raises ``ValueError`` for fewer
+    than three values, or no round.
+    """
+    import numpy as np
+
+    if len(values) < FEWEST or not rounds:
+        raise ValueError("A line takes three values and a round.")
+    costs = np.array(rounds)
+    means = costs.mean(axis=0)
+    line = fit(values, means)
+    # A line may go below zero where it does not fit.
+    fitted = np.maximum([line.at(value) for value in values], np.maximum(means / 4, _SMALLEST))
+    off = np.where(means > 0, means / fitted - 1, 0.0)
+    allowed = _UNTESTED_TOLERANCE
+    if len(rounds) > 1:
+        # Rounds differ as wholes: the level of each is taken out.
+        shares = costs / np.maximum(means, _SMALLEST) - 1
+        shares -= shares.mean(axis=1, keepdims=True)
+        freedom = (len(rounds) - 1) * (len(values) - 1)
+        quantile = t_quantile(1 - (1 - CONFIDENCE) / 2 / len(values), freedom)
+        allowed = TOLERANCE + quantile * math.sqrt((shares**2).sum() / freedom / len(rounds))
+    place = int(abs(off).argmax())
+    return Misfit(values[place], float(off[place])) if abs(off[place]) > allowed else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +126,7 @@ class Curve:
 
     @property
     def measured(self) -> tuple[PointOfCurve, ...]:
-        """The points with a measurement: a misfit counts places in these."""
+        """The points with a measurement."""
         return tuple(point for point in self.points if point.cost is not None)
 
     @property

@@ -154,7 +154,7 @@ def _why_not(curve: Curve, scanned: Scanned) -> str:
     """Why a curve has no line."""
     if curve.misfit is None:
         return "too few values were measured for a line"
-    value = format_value(curve.measured[curve.misfit.place].value)
+    value = format_value(curve.misfit.value)
     side = "above" if curve.misfit.off > 0 else "below"
     off = f"{abs(curve.misfit.off) * 100:.0f} % {side} the best one"
     return f"not a line: the cost at {value} {scanned.parameter} is {off}"
@@ -193,9 +193,7 @@ def _plain_curve(curve: Curve) -> dict[str, Any]:
         "constant": _plain(curve.constant),
         "slope": _plain(curve.slope),
         "slope_ratio": _plain(curve.slope_ratio),
-        "misfit": None
-        if off is None
-        else {"value": curve.measured[off.place].value, "off": off.off},
+        "misfit": None if off is None else {"value": off.value, "off": off.off},
     }
 
 

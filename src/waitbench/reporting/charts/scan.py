@@ -3,8 +3,7 @@
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from waitbench.analysis.line import Line
-from waitbench.analysis.scan import Curve, Scanned
+from waitbench.analysis.scan import Curve, Line, Scanned
 from waitbench.reporting.charts import style
 from waitbench.reporting.scan import title
 from waitbench.system.streams import printable
