@@ -11,7 +11,7 @@ from tests.conftest import Compare
 from tests.records import make_record
 from waitbench.analysis import statistics
 from waitbench.analysis.idle import IdleCost, idle_costs
-from waitbench.commands.workers import FOLDER, Row, Sitting
+from waitbench.commands.workers import FOLDER, Row, WorkersSession
 from waitbench.engines.worker import file as worker_file
 from waitbench.engines.worker.metrics import WAITING as OF_WORKERS
 from waitbench.model.errors import UsageError
@@ -111,8 +111,8 @@ def costing(steady_s: float, **more: float) -> IdleCost:
     return found
 
 
-def sitting_of(*rows: Row) -> Sitting:
-    return Sitting(
+def session_of(*rows: Row) -> WorkersSession:
+    return WorkersSession(
         comparing=Comparing(
             gate=Gate(criteria=(), most_rounds=1), rounds=1, quick=False, results=None,
             resume=False, plot=False, output=Output(quiet=True, as_json=False),
@@ -160,7 +160,7 @@ def test_what_fails_is_said_in_its_row_and_the_others_are_measured(
 
 
 def test_the_dearest_comes_first_and_what_failed_comes_last_with_its_reason() -> None:
-    sitting = sitting_of(
+    session = session_of(
         Row(worker="cheap", version="1", cost=costing(0.0)),
         Row(worker="broken", version="2", remark="failed: it ended"),
         Row(
@@ -170,7 +170,7 @@ def test_the_dearest_comes_first_and_what_failed_comes_last_with_its_reason() ->
             cost=costing(0.04, wakeups=250.0, system_calls=21.0, memory_proportional=5e6),
         ),
     )
-    table = sitting.table()
+    table = session.table()
     assert table.rows == (
         ("dear", "3", "2.000", "125", "10.5", "5.0 MB", "12.5 ms", ""),
         ("cheap", "1", "0.000", "–", "–", "–", "–", ""),

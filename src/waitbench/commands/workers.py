@@ -1,8 +1,10 @@
 """``workers``: what workers that are commands cost while they wait, side by side."""
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from pathlib import Path
 from typing import Annotated, Optional
 
@@ -40,15 +42,6 @@ Examples:
   ./waitbench workers folder-of-mine --markdown workers.md
 """
 FOLDER = WORKERS
-HEADER = (
-    "worker",
-    "version",
-    Heading("% of a core", short="% of a\ncore", is_left=False),
-    Heading("wake-ups/s", short="wake-\nups/s", is_left=False),
-    Heading("system calls/s", short="system\ncalls/s", is_left=False),
-    "memory",
-    Heading("lateness after silence", short="late", is_left=False),
-)
 
 
 def workers(
@@ -116,7 +109,7 @@ def workers(
         plot=False,
         output=Output(quiet=quiet, as_json=False, progress_only=True),
     )
-    sitting = Sitting(
+    session = WorkersSession(
         comparing=comparing,
         settings=settings,
         python=python,
@@ -125,14 +118,14 @@ def workers(
     )
     try:
         for one in given:
-            sitting.measure(one)
+            session.measure(one)
     except endings.Ended:
-        print_tables([sitting.table()], make_console(stderr=True))
+        print_tables([session.table()], make_console(stderr=True))
         raise
-    print_tables([sitting.table()], make_console())
+    print_tables([session.table()], make_console())
     if markdown is not None:
-        files.write_text(markdown, render_table(sitting.table()))
-    raise typer.Exit(ExitCode.FAILED if sitting.has_failures else ExitCode.OK)
+        files.write_text(markdown, render_table(session.table()))
+    raise typer.Exit(ExitCode.FAILED if session.has_failures else ExitCode.OK)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,24 +143,47 @@ class Row:
         """The part of a core that it uses; ``None`` where there was no measurement."""
         return None if self.cost is None else self.cost.cores.value
 
-    @property
-    def cells(self) -> tuple[str, ...]:
-        """As text, in the order of ``HEADER``."""
-        cost = self.cost
-        memory = None if cost is None else cost.memory_bytes
-        return (
-            self.worker,
-            self.version,
-            NOTHING if self.share is None else f"{100 * self.share:.3f}",
-            _rate(None if cost is None else cost.wakeups),
-            _rate(None if cost is None else cost.system_calls),
-            NOTHING if memory is None else f"{memory / 1e6:.1f} MB",
-            NOTHING if self.late_s is None else f"{self.late_s * 1e3:.1f} ms",
-        )
+
+_Column = tuple[str | Heading, Callable[[Row], str]]
+"""A heading, and what stands below it of each row."""
+
+
+def _number(heading: str, short: str | None, write: Callable[[IdleCost], str]) -> _Column:
+    """A column of a cost, which a row may lack."""
+
+    def cell(row: Row) -> str:
+        return NOTHING if row.cost is None else write(row.cost)
+
+    return Heading(heading, short=short, is_left=False), cell
+
+
+def _late(row: Row) -> str:
+    return NOTHING if row.late_s is None else f"{row.late_s * 1e3:.1f} ms"
+
+
+def _memory(cost: IdleCost) -> str:
+    return NOTHING if cost.memory_bytes is None else f"{cost.memory_bytes / 1e6:.1f} MB"
+
+
+def _rate(value: float | None) -> str:
+    if value is None:
+        return NOTHING
+    return f"{value:.1f}" if value < 100 else f"{value:,.0f}"
+
+
+COLUMNS: tuple[_Column, ...] = (
+    ("worker", attrgetter("worker")),
+    ("version", attrgetter("version")),
+    _number("% of a core", "% of a\ncore", lambda cost: f"{100 * cost.cores.value:.3f}"),
+    _number("wake-ups/s", "wake-\nups/s", lambda cost: _rate(cost.wakeups)),
+    _number("system calls/s", "system\ncalls/s", lambda cost: _rate(cost.system_calls)),
+    _number("memory", None, _memory),
+    (Heading("lateness after silence", short="late", is_left=False), _late),
+)
 
 
 @dataclass(kw_only=True)
-class Sitting:
+class WorkersSession:
     """Workers that are measured one after the other, each in a comparison of its own."""
 
     comparing: Comparing
@@ -211,24 +227,20 @@ class Sitting:
     def table(self) -> Table:
         """All of them so far, the dearest first; those that failed at the end."""
         rows = sorted(self.rows, key=lambda row: -1.0 if row.share is None else row.share)[::-1]
-        header: list[str | Heading] = [*HEADER]
-        cells = [list(row.cells) for row in rows]
-        if self.price is not None:
-            header.append(Heading("money a month", short="money\na month", is_left=False))
-            for row, shown in zip(rows, cells, strict=True):
-                cost = row.cost
-                shown.append(
-                    NOTHING if cost is None else format_money(cost.money(self.price), self.price)
+        columns, price = [*COLUMNS], self.price
+        if price is not None:
+            columns.append(
+                _number(
+                    "money a month", "money\na month", lambda c: format_money(c.money(price), price)
                 )
+            )
         if any(row.remark for row in rows):
-            header.append(Heading("remark"))
-            for row, shown in zip(rows, cells, strict=True):
-                shown.append(row.remark)
+            columns.append((Heading("remark"), attrgetter("remark")))
         return Table(
             title="What an idle worker costs",
-            header=tuple(header),
+            header=tuple(heading for heading, _ in columns),
             names=2,
-            rows=tuple(map(tuple, cells)),
+            rows=tuple(tuple(cell(row) for _, cell in columns) for row in rows),
         )
 
 
@@ -269,26 +281,19 @@ def _read(given: Sequence[Path]) -> list[WorkerFile]:
         if not inside:
             raise UsageError(f"There is no worker file (*.toml) in {str(path)!r}.")
         found += (one for one in map(worker_file.read, inside) if not one.ends_by_itself)
+    compare = f"{called('compare')} --worker FILE.toml …"
     for one in found:
         if one.ends_by_itself:
             raise UsageError(
                 f"{str(one.path)!r} ends by itself, so it does not wait. Compare its revisions: "
-                f"{called('compare')} --worker FILE.toml …"
+                f"{compare}"
             )
         if not one.revisions:
             raise UsageError(
                 f"{str(one.path)!r} does not say which versions to measure. Add a line such as "
-                f'versions = ["1.0"], or compare revisions: {called("compare")} '
-                "--worker FILE.toml …"
+                f'versions = ["1.0"], or compare revisions: {compare}'
             )
-    names = [one.name for one in found]
-    twice = [name for name in names if names.count(name) > 1]
-    if twice:
-        raise UsageError(f"Two worker files are called {twice[0]!r}: rename one.")
+    for name, count in Counter(one.name for one in found).items():
+        if count > 1:
+            raise UsageError(f"Two worker files are called {name!r}: rename one.")
     return found
-
-
-def _rate(value: float | None) -> str:
-    if value is None:
-        return NOTHING
-    return f"{value:.1f}" if value < 100 else f"{value:,.0f}"
