@@ -1,0 +1,270 @@
+"""The rule by which candidates are judged: exact tests on pairs, and the intervals of these tests.
+
+One observation is one pair, of one scenario in one round:
+``t = log(candidate) - log(baseline * (1 + margin) + floor)``.
+
+* *It fails* if the signed-rank test says that t lies above 0 (F. Wilcoxon, "Individual comparisons
+  by ranking methods", Biometrics Bulletin 1, 1945). The distribution of the sum is that of the
+  mid-ranks at hand, so that it is exact with ties and zeros too (J. Pratt, "Remarks on zeros and
+  ties in the Wilcoxon signed rank procedures", JASA 54, 1959).
+* *It fails, too,* if it has certainly more dear runs than the baseline: if one side of a pair is
+  dear, a fair coin says which (I. McNemar, Psychometrika 12, 1947). This is asked once.
+* *It is within its margin* if the test says that t lies below 0, dear runs are certainly not a
+  quarter more frequent (C. Clopper and E. Pearson, Biometrika 26, 1934), and the ratio of the plain
+  means is no more than twice the margin.
+* *Else it is inconclusive.*
+
+The numbers of rounds after which one looks are fixed. Errors are divided evenly over looks and
+questions (Bonferroni), so that nothing need be known of how these depend on each other. Estimate
+and interval of t are those of the same test (J. Hodges and E. Lehmann, "Estimates of location based
+on rank tests", Annals of Mathematical Statistics 34, 1963): verdict and table cannot disagree.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from waitbench.analysis.verdicts import Verdict
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+ALPHA = 0.05
+"""The chance that a comparison without any regression fails at all.
+
+Also, of each question by itself, that a real regression is called none.
+"""
+ALPHA_DEAR = 0.0125
+"""The part of ``ALPHA`` that is spent on dear runs."""
+LOOKS = (6, 10, 15, 20, 30)
+"""Numbers of rounds after which one looks."""
+LOOKS_OF_ONE = LOOKS[1:]
+"""The same where a question is about a single scenario: there are half as many pairs."""
+DEAR = 2.0
+"""A run is dear if it costs more than so many times the median of the baseline's."""
+RARE = 0.25
+"""So much more frequent dear runs must not be missed."""
+_DIGITS = 12
+"""Of logarithms, so that values that are equal but for rounding are ties."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Interval:
+    """A location and its one-sided bounds; infinite where so few values allow none."""
+
+    centre: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dear:
+    """How often one side of a pair was dear, and the other was not."""
+
+    candidate: int
+    baseline: int
+    pairs: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """What is known after some rounds."""
+
+    verdict: Verdict
+    rounds: int
+    """Those of the look that it is of."""
+    interval: Interval
+    """Of t: above 0 fails, below 0 is within the margin."""
+    dear: Dear
+    means: float
+    """The ratio of plain means, or where there is a floor, of the mean to what is allowed."""
+    by_dear_runs: bool = False
+    """Whether it fails by these."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Errors:
+    """The chances of errors at one look at one question."""
+
+    alarm: float
+    clear: float
+    dear: float = 0.0
+    """0 where it is not asked whether dear runs are more frequent."""
+
+
+def looks_of(scenarios: int) -> tuple[int, ...]:
+    """When one looks at a question about so many scenarios."""
+    return LOOKS if scenarios > 1 else LOOKS_OF_ONE
+
+
+def errors_of(look: int, scenarios: int, questions: int, about_dear: int) -> Errors:
+    """The errors at a look, where so many questions share the alarms, and some those of dear runs.
+
+    ``about_dear`` is 0 for a question that does not ask for these.
+    """
+    looks = len(looks_of(scenarios))
+    is_last = look == LOOKS[-1]
+    return Errors(
+        alarm=(ALPHA - ALPHA_DEAR) / (looks * questions),
+        clear=ALPHA / looks,
+        dear=ALPHA_DEAR / about_dear if is_last and about_dear else 0.0,
+    )
+
+
+def judge(
+    pairs: Floats, *, margin: float, floor: float, questions: int, about_dear: int = 0
+) -> Finding | None:
+    """Judges costs of shape (rounds, scenarios, 2), baseline first; ``None`` before the first look.
+
+    Costs are above 0. An alarm at any look stands; else the first look that finds it within its
+    margin; else the last.
+    """
+    scenarios = pairs.shape[1]
+    found = [
+        _judge_at(pairs[:look], margin, floor, errors_of(look, scenarios, questions, about_dear))
+        for look in looks_of(scenarios)
+        if look <= len(pairs)
+    ]
+    for verdict in (Verdict.SLOWER, Verdict.WITHIN_MARGIN):
+        for one in found:
+            if one.verdict is verdict:
+                return one
+    return found[-1] if found else None
+
+
+def _judge_at(pairs: Floats, margin: float, floor: float, errors: Errors) -> Finding:
+    import numpy as np
+
+    baseline, candidate = pairs[..., 0], pairs[..., 1]
+    allowed = baseline * (1 + margin) + floor
+    interval = hodges_lehmann(np.log(candidate / allowed), errors.alarm, errors.clear)
+    dear = _dear(pairs, floor)
+    # Each scenario counts alike; twice the margin allows twice the floor.
+    most = baseline.mean(axis=0) * (1 + 2 * margin) + 2 * floor
+    is_dear_worse = chance_of_heads(dear.candidate, dear.candidate + dear.baseline) <= errors.dear
+    verdict = Verdict.INCONCLUSIVE
+    if interval.low > 0 or is_dear_worse:
+        verdict = Verdict.SLOWER
+    elif (
+        interval.high < 0
+        and rate_at_most(dear.candidate, dear.pairs, errors.clear)
+        < RARE + dear.baseline / dear.pairs
+        and float((candidate.mean(axis=0) / most).mean()) <= 1
+    ):
+        verdict = Verdict.WITHIN_MARGIN
+    shown = allowed if floor else baseline
+    return Finding(
+        verdict=verdict,
+        rounds=len(pairs),
+        interval=interval,
+        dear=dear,
+        means=float((candidate.mean(axis=0) / shown.mean(axis=0)).mean()),
+        by_dear_runs=is_dear_worse and interval.low <= 0,
+    )
+
+
+def _dear(pairs: Floats, floor: float) -> Dear:
+    """By the baseline's median alone: no candidate moves what is dear."""
+    import numpy as np
+
+    limit = DEAR * (np.median(pairs[..., 0], axis=0) + floor)
+    theirs, ours = pairs[..., 0] > limit, pairs[..., 1] > limit
+    return Dear(
+        candidate=int((ours & ~theirs).sum()),
+        baseline=int((theirs & ~ours).sum()),
+        pairs=ours.size,
+    )
+
+
+def hodges_lehmann(values: Floats, error_low: float, error_high: float) -> Interval:
+    """The median of all means of two values, and the bounds that invert the signed-rank test.
+
+    The truth lies below ``low`` with a chance of at most ``error_low``, above ``high`` of
+    ``error_high``, if values are symmetric about it. Takes one value at least, in any shape.
+    """
+    import numpy as np
+
+    rounded = np.round(np.ravel(values).astype(float), _DIGITS)
+    return _interval(np.sort(rounded).tobytes(), error_low, error_high)
+
+
+@lru_cache(maxsize=10_000)
+def _interval(data: bytes, error_low: float, error_high: float) -> Interval:
+    import numpy as np
+
+    values = np.frombuffer(data)
+    first, second = np.triu_indices(len(values))
+    means = np.unique(np.round((values[first] + values[second]) / 2, _DIGITS), return_counts=True)
+    centre = float(np.median(np.repeat(*means)))
+    return Interval(
+        centre=centre,
+        low=_lower_bound(values, means[0], error_low),
+        high=-_lower_bound(-values, -means[0][::-1], error_high),
+    )
+
+
+def _lower_bound(values: Floats, means: Floats, error: float) -> float:
+    """The greatest of the sorted means below which the test rejects every location.
+
+    Between two of them the test says the same of all locations; they become likelier upwards.
+    """
+    low, high = 0, len(means)  # the test rejects below means[low - 1], and not from means[high] on
+    while low < high:
+        middle = (low + high) // 2
+        below = means[middle - 1] if middle else means[0] - 1.0
+        if chance_above(values - (below + means[middle]) / 2) <= error:
+            low = middle + 1
+        else:
+            high = middle
+    return float(means[low - 1]) if low else -math.inf
+
+
+def chance_above(values: Floats) -> float:
+    """The chance of so great a sum of the positive values' ranks, if signs were fair coins.
+
+    Zeros have ranks, and no sign.
+    """
+    import numpy as np
+    from scipy.stats import rankdata
+
+    rounded = np.round(values, _DIGITS)
+    # Twice the mid-ranks are whole numbers.
+    ranks = np.rint(2 * rankdata(np.abs(rounded))).astype(int)
+    chances = _chances_of_sums(tuple(sorted(ranks[rounded != 0].tolist())))
+    return float(min(1.0, chances[int(ranks[rounded > 0].sum()) :].sum()))
+
+
+@lru_cache(maxsize=1000)
+def _chances_of_sums(ranks: tuple[int, ...]) -> Floats:
+    """The chance of each sum of ranks, each of which a fair coin takes or leaves."""
+    import numpy as np
+
+    chances = np.zeros(sum(ranks) + 1)
+    chances[0] = 1.0
+    end = 1
+    for rank in ranks:
+        taken = chances[:end] / 2
+        chances[:end] /= 2
+        chances[rank : rank + end] += taken
+        end += rank
+    return chances
+
+
+def chance_of_heads(heads: int, throws: int) -> float:
+    """The chance of at least so many heads of a fair coin."""
+    from scipy import special
+
+    return float(special.bdtrc(heads - 1, throws, 0.5)) if heads else 1.0
+
+
+def rate_at_most(hits: int, trials: int, error: float) -> float:
+    """The exact upper bound of a rate."""
+    from scipy import special
+
+    return 1.0 if hits == trials else float(special.betaincinv(hits + 1, trials - hits, 1 - error))
