@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable, Sequence
 
-from waitbench.analysis.bisection import Grain, Search, judge
+from waitbench.analysis.bisection import Grain, Search, Step, judge
 from waitbench.model.revision import Commit, LoggedCommit, Point
 
 MARGIN = 0.10
@@ -34,16 +34,27 @@ def search(
     unbuildable: Iterable[int] = (),
     steps: int = 99,
 ) -> Search:
-    """Searches as a runner does, every step measured in six equal rounds."""
+    """Searches as a runner does, every step measured in fifteen equal rounds."""
     so_far = begun(len(costs), faster=faster)
     while (points := so_far.next()) and len(so_far.steps) < steps:
         failing = set(points).intersection(unbuildable)
         if failing:
             so_far = so_far.without(failing.pop(), "it does not build")
         else:
-            rounds = [[costs[point] for point in points]] * 6
-            so_far = so_far.and_then(judge(so_far, points, rounds))
+            rounds = [[costs[point] for point in points]] * 15
+            so_far = so_far.and_then(judged(so_far, points, rounds))
     return so_far
+
+
+def judged(
+    search: Search,
+    points: tuple[int, ...],
+    rounds: Sequence[Sequence[float]],
+    disturbed: Sequence[bool] = (),
+) -> Step:
+    """Judges logarithms of what points cost in rounds of one scenario."""
+    costs = [[[math.exp(log) for log in one]] for one in rounds]
+    return judge(search, points, costs, disturbed)
 
 
 def _commit(number: int) -> Point:

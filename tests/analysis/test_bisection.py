@@ -7,14 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.analysis.searched import begun, history, search
-from waitbench.analysis import sequential
+from tests.analysis.searched import begun, history, judged, search
+from waitbench.analysis import rule
 from waitbench.analysis.bisection import (
     End,
     Search,
     Step,
     StepVerdict,
-    judge,
     of_equal_packages,
 )
 
@@ -99,7 +98,7 @@ def test_equal_packages_are_equal_and_a_culprit_is_proven_all_the_same() -> None
     so_far = search(history(3, (2, 0.25)), steps=1).and_then(same)
     assert so_far.end is End.OPEN, "nothing has shown yet that these two differ"
     assert so_far.next() == (1, 2)
-    proof = judge(so_far, (1, 2), [[0.0, math.log(1.25)]] * 6)
+    proof = judged(so_far, (1, 2), [[0.0, math.log(1.25)]] * 15)
     assert ended(so_far.and_then(proof)) == (End.FOUND, (1, 2))
 
 
@@ -130,9 +129,9 @@ def test_noise_misleads_a_whole_search_as_seldom_as_promised(rise: float, bimoda
                 ]
                 for _ in range(30)
             ]
-            so_far = so_far.and_then(judge(so_far, points, rounds))
+            so_far = so_far.and_then(judged(so_far, points, rounds))
         named += so_far.end is End.FOUND
         wrong += so_far.end is End.FOUND and (not rise or so_far.suspects != (19, 20))
-    assert wrong / searches <= sequential.ALPHA
+    assert wrong / searches <= rule.ALPHA
     if rise and not bimodal:
         assert named >= 0.95 * searches

@@ -4,12 +4,13 @@ import math
 import random
 from collections.abc import Sequence
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.analysis.searched import begun
-from waitbench.analysis import sequential
+from tests.analysis.searched import begun, judged
+from waitbench.analysis import bisection, rule
 from waitbench.analysis.bisection import Step, StepVerdict, judge
 
 
@@ -18,7 +19,7 @@ def answer(
 ) -> Step:
     """What rounds say of two points, or of three, of a search that shares its error over ten."""
     search = begun(256, faster=faster)
-    return judge(search, (0, 9) if len(rounds[0]) == 2 else (0, 4, 9), rounds, disturbed)
+    return judged(search, (0, 9) if len(rounds[0]) == 2 else (0, 4, 9), rounds, disturbed)
 
 
 def logs(*ratios: float) -> list[float]:
@@ -45,9 +46,9 @@ def noisy(truth: Sequence[float], rounds: int, spread: float, seed: int = 1) -> 
     ],
 )
 def test_two_points_changed_or_are_within_the_margin(ratio: float, verdict: StepVerdict) -> None:
-    assert answer([logs(ratio)] * 6).verdict is verdict
+    assert answer([logs(ratio)] * 15).verdict is verdict
     # A fall is the mirror image.
-    assert answer([logs(1 / ratio)] * 6, faster=True).verdict is verdict
+    assert answer([logs(1 / ratio)] * 15, faster=True).verdict is verdict
 
 
 @pytest.mark.parametrize(
@@ -65,40 +66,40 @@ def test_two_points_changed_or_are_within_the_margin(ratio: float, verdict: Step
     ],
 )
 def test_a_middle_is_like_good_or_like_bad(middle: float, bad: float, verdict: StepVerdict) -> None:
-    assert answer([logs(middle, bad)] * 6).verdict is verdict
-    assert answer([logs(1 / middle, 1 / bad)] * 6, faster=True).verdict is verdict
+    assert answer([logs(middle, bad)] * 15).verdict is verdict
+    assert answer([logs(1 / middle, 1 / bad)] * 15, faster=True).verdict is verdict
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_an_answer_is_not_changed_by_what_follows(seed: int) -> None:
-    rounds = noisy(logs(1.0, 1.25), 100, 0.05, seed)
+    rounds = noisy(logs(1.0, 1.25), 30, 0.05, seed)
     whole = answer(rounds)
     assert whole.verdict is StepVerdict.LIKE_GOOD
-    assert whole.rounds < 80
+    assert whole.rounds < 30
     assert answer(rounds[: whole.rounds]) == whole
     for count in range(1, whole.rounds):
         assert answer(rounds[:count]).verdict is StepVerdict.INCONCLUSIVE
 
 
-@given(st.lists(st.floats(-50, 50), min_size=6, max_size=6))
+@given(st.lists(st.floats(-50, 50), min_size=15, max_size=15))
 def test_the_speed_of_a_round_does_not_matter(speeds: list[float]) -> None:
     rounds = [[cost + speed for cost in logs(1.0, 1.25)] for speed in speeds]
     assert answer(rounds).verdict is StepVerdict.LIKE_GOOD
 
 
 def test_fewer_rounds_than_the_first_look_say_nothing() -> None:
-    said = answer([logs(2.0)] * 5)
+    said = answer([logs(2.0)] * 9)
     assert (said.verdict, said.rounds, said.changes) == (StepVerdict.INCONCLUSIVE, 0, ())
 
 
 def test_noise_asks_for_more_rounds() -> None:
-    rounds = noisy(logs(1.25), 100, 0.07)
-    assert answer(rounds[:8]).verdict is StepVerdict.INCONCLUSIVE
+    rounds = noisy(logs(1.25), 30, 0.1)
+    assert answer(rounds[:10]).verdict is StepVerdict.INCONCLUSIVE
     assert answer(rounds).verdict is StepVerdict.CHANGED
 
 
 def test_changes_are_those_of_both_halves() -> None:
-    said = answer(noisy(logs(1.0, 1.25), 100, 0.07))
+    said = answer(noisy(logs(1.0, 1.25), 30, 0.07))
     assert said.verdict is StepVerdict.LIKE_GOOD
     first, second = said.changes
     assert [(one.good, one.bad) for one in said.changes] == [(0, 4), (4, 9)]
@@ -115,22 +116,29 @@ def test_a_fall_is_told_as_it_is() -> None:
     assert change.beyond
 
 
-def test_both_halves_together_err_as_seldom_as_two_points() -> None:
-    rounds = noisy(logs(1.0, 1.0), 6, 0.05)
-    (two,) = answer([[one[0], one[1]] for one in rounds]).changes
-    first, _ = answer(rounds).changes
-    each = sequential.ALPHA / begun(256).most_steps * sequential.share(6, first=6)
-    for change, error in ((two, each), (first, each / 2)):
-        paired = [one[1] - one[0] for one in rounds]
-        bounds = sequential.bounds(paired, sequential.Errors(alarm=error, clear=error))
-        assert math.log(change.high) == pytest.approx(bounds.high)
-        assert math.log(change.low) == pytest.approx(bounds.low)
+def test_all_errors_of_all_looks_add_up_to_that_of_the_step() -> None:
+    rounds = noisy(logs(1.0, 1.0), 10, 0.05)
+    each = rule.ALPHA / begun(256).most_steps / len(rule.LOOKS_OF_ONE)
+    paired = [one[1] - one[0] for one in rounds]
+    found = {
+        len(points): answer([one[: len(points)] for one in rounds]).changes[0].high
+        for points in (rounds[0][:2], rounds[0])
+    }
+    for points, error in ((2, each), (3, each * bisection.FOR_WITHIN)):
+        high = rule.hodges_lehmann(np.array(paired), 0.5, error).high
+        assert found[points] == pytest.approx(math.exp(min(high, math.log(bisection.MOST))))
 
 
-@pytest.mark.parametrize(("disturbed", "enough"), [(3, 6), (4, 8)])
+def test_every_scenario_is_a_pair_of_its_own() -> None:
+    costs = [[[1.0, 1.25], [4.0, 5.0]]] * 6
+    assert judge(begun(2), (0, 1), costs).verdict is StepVerdict.CHANGED
+    assert judge(begun(2), (0, 1), [one[:1] for one in costs]).rounds == 0
+
+
+@pytest.mark.parametrize(("disturbed", "enough"), [(5, 10), (6, 15)])
 def test_nothing_is_said_while_most_rounds_are_disturbed(disturbed: int, enough: int) -> None:
-    marks = [True] * disturbed + [False] * 4
-    for rounds in (6, 8):
+    marks = [True] * disturbed + [False] * 10
+    for rounds in (10, 15):
         said = answer([logs(2.0)] * rounds, marks[:rounds])
         assert (said.verdict is StepVerdict.CHANGED) == (rounds >= enough)
         assert said.rounds == min(rounds, enough)
@@ -144,15 +152,15 @@ def test_nothing_is_said_while_most_rounds_are_disturbed(disturbed: int, enough:
 def test_two_modes_of_a_machine_mislead_as_seldom_as_a_step_may(
     factor: float, rise: float, wrong: StepVerdict
 ) -> None:
-    # 40 % of the runs cost more. Three rounds may all have the same run of the two dear.
+    # 40 % of the runs cost more.
     noise, misled = random.Random(1), 0
-    for _ in range(1000):
+    for _ in range(500):
         rounds = [
             [
                 cost + noise.gauss(0, 0.01) + math.log(factor) * (noise.random() < 0.4)
                 for cost in logs(1 + rise)
             ]
-            for _ in range(12)
+            for _ in range(15)
         ]
         misled += answer(rounds).verdict is wrong
-    assert misled / 1000 <= sequential.ALPHA / begun(256).most_steps
+    assert misled / 500 <= rule.ALPHA / begun(256).most_steps

@@ -4,19 +4,20 @@ Points are numbered in the order of history, 0 the good end and n - 1 the bad on
 points and the steps that were measured, so it is resumed by judging the same rounds again::
 
     while points := search.next():
-        # Measure rounds of these points until judge(search, points, rounds) is certain, or there
+        # Measure rounds of these points until judge(search, points, costs) is certain, or there
         # are enough; search.without(point, why) where the middle cannot be built.
         search = search.and_then(step)
     search.end, search.suspects
 
 Each step measures the good end, a middle and the bad end of what is suspected once each per round,
-so that drift is the same for all. A half is left only where its change is certainly within the
-margin, or where that of the other half is certainly beyond it; and a culprit is named only where
-its change is certainly beyond.
+so that drift is the same for all. Each half is judged as a gate judges a candidate: by the interval
+of the exact signed-rank test on pairs, at fixed looks (see rule.py). A half is left only where its
+change is certainly within the margin, or where that of the other half is certainly beyond it; and a
+culprit is named only where its change is certainly beyond.
 
 A search takes at most ``most_steps`` steps, as each leaves at most half of the points that can be
-measured. Each step has an equal part of the allowed error for all of its interim looks, so the
-chance that what is named is wrong is ``sequential.ALPHA`` at most, by Bonferroni's inequality.
+measured. Each step has an equal part of the allowed error for all of its looks, so the chance that
+what is named is wrong is ``rule.ALPHA`` at most, by Bonferroni's inequality.
 """
 
 import math
@@ -25,10 +26,18 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from itertools import pairwise
 
-from waitbench.analysis import sequential
+from waitbench.analysis import rule
 from waitbench.analysis.criteria import Criterion
 from waitbench.analysis.rounds import mostly_disturbed
 from waitbench.model.revision import LoggedCommit, Point, Revision
+
+FOR_WITHIN = 0.8
+"""Of the error of a step between three points: a half that holds the culprit is called within.
+
+The rest is for the other half, which does not, and is called beyond. The larger part is for what
+decides most steps."""
+MOST = 1e9
+"""Files and tables hold ratios up to here."""
 
 
 class StepVerdict(str, Enum):
@@ -54,7 +63,9 @@ class Change:
     bad: int
     ratio: float
     low: float
+    """0 where so few rounds bound nothing."""
     high: float
+    """``MOST`` where so few rounds bound nothing."""
     beyond: bool
     """Certainly more than the margin, in the direction that is looked for."""
     within: bool
@@ -255,22 +266,25 @@ def of_equal_packages(points: tuple[int, ...], packages: Sequence[str]) -> Step 
 def judge(
     search: Search,
     points: tuple[int, ...],
-    rounds: Sequence[Sequence[float]],
+    costs: Sequence[Sequence[Sequence[float]]],
     disturbed: Sequence[bool] = (),
 ) -> Step:
-    """Judges a step by the logarithms of what each of its points cost, by round.
+    """Judges a step by what its points cost: of each round, of each scenario, of each point.
 
-    ``disturbed`` has a flag for each round, unless none was. The verdict is that of the first
-    interim look that is certain: rounds that came after it do not matter.
+    ``disturbed`` has a flag for each round, unless none was. The verdict is that of the first look
+    that is certain: rounds that came after it do not matter.
     """
     step = Step(points=points, verdict=StepVerdict.INCONCLUSIVE)
-    for look in sequential.looks_until(len(rounds)):
-        if look < sequential.FIRST_ALARM:
-            continue
-        error = sequential.ALPHA * search.part / search.most_steps
-        error *= sequential.share(look, sequential.FIRST_ALARM) / (len(points) - 1)
+    looks = rule.looks_of(len(costs[0])) if costs else ()
+    error = rule.ALPHA * search.part / search.most_steps / max(1, len(looks))
+    # Of two points only one bound can mislead: the lower one if the change is within the margin,
+    # the upper one if it is beyond.
+    errors = (error, error)
+    if len(points) == 3:
+        errors = error * (1 - FOR_WITHIN), error * FOR_WITHIN
+    for look in (one for one in looks if one <= len(costs)):
         changes = tuple(
-            _change(search, half, [one[at + 1] - one[at] for one in rounds[:look]], error)
+            _change(search, half, [[one[at : at + 2] for one in of] for of in costs[:look]], errors)
             for at, half in enumerate(pairwise(points))
         )
         is_disturbed = mostly_disturbed(sum(disturbed[:look]), look)
@@ -283,17 +297,31 @@ def judge(
     return step
 
 
-def _change(search: Search, half: tuple[int, int], logs: Sequence[float], error: float) -> Change:
-    found = sequential.bounds(logs, sequential.Errors(alarm=error, clear=error))
+def _change(
+    search: Search,
+    half: tuple[int, int],
+    pairs: Sequence[Sequence[Sequence[float]]],
+    errors: tuple[float, float],
+) -> Change:
+    """What lies between two points, with the errors of being called beyond, and within."""
+    import numpy as np
+
+    logs = np.diff(np.log(pairs), axis=-1)
+    # A fall is judged as a rise, mirrored.
+    found = rule.hodges_lehmann(-logs if search.faster else logs, *errors)
     margin = math.log1p(search.margin)
+    centre, low, high = (
+        math.exp(min(-log if search.faster else log, math.log(MOST)))
+        for log in (found.centre, found.low, found.high)
+    )
     return Change(
         good=half[0],
         bad=half[1],
-        ratio=sequential.ratio(found.centre),
-        low=sequential.ratio(found.low),
-        high=sequential.ratio(found.high),
-        beyond=found.high < -margin if search.faster else found.low > margin,
-        within=found.low >= -margin if search.faster else found.high <= margin,
+        ratio=centre,
+        low=min(low, high),
+        high=max(low, high),
+        beyond=found.low > margin,
+        within=found.high <= margin,
     )
 
 

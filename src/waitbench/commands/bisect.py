@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from waitbench import engines
+from waitbench.analysis import rule
 from waitbench.analysis.bisection import (
     End,
     Grain,
@@ -158,7 +159,7 @@ def bisect(
         stepper=Stepper(
             request=valid,
             metric=criterion.metric,
-            most_rounds=gating.last_look(rounds),
+            most_rounds=max(look for look in rule.LOOKS if look <= rounds),
             resume=resume,
             quiet=quiet,
             progress=progress,
@@ -171,6 +172,11 @@ def bisect(
 def _criterion(text: str, most_rounds: int, worker: str | None) -> Criterion:
     """Raises ``UsageError`` for what a search cannot heed."""
     known = gating.metrics_known(worker)
+    if most_rounds < rule.LOOKS_OF_ONE[0]:
+        raise UsageError(
+            f"--rounds {most_rounds}: must be at least {rule.LOOKS_OF_ONE[0]}: with fewer nothing "
+            "is certain."
+        )
     (criterion,) = gating.read_criteria([text], most_rounds, defaults=False, metrics=known)
     if criterion.floor or criterion.alone or criterion.together:
         raise UsageError(f"--fail-on {text!r}: a search takes METRIC:PERCENT% only.")

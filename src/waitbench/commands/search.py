@@ -9,7 +9,7 @@ from rich.console import Console
 
 from waitbench.analysis import bisection
 from waitbench.analysis.bisection import Grain, Search, Step, StepVerdict
-from waitbench.analysis.rounds import logs_by_round
+from waitbench.analysis.rounds import by_round
 from waitbench.analysis.statistics import other_packages
 from waitbench.environments.candidates import Candidates
 from waitbench.environments.origins import Chooser
@@ -222,9 +222,16 @@ class _StepGuide:
 
     def step(self) -> Step:
         records = list(self.records.values())
-        rounds = logs_by_round(records, records[0].context.labels, self.metric)
-        disturbed = [one.disturbed for one in rounds]
-        return bisection.judge(self.search, self.points, [one.logs for one in rounds], disturbed)
+        labels = records[0].context.labels
+        found = [by_round([(one, label) for label in labels], self.metric) for one in records]
+        shared = sorted(set(found[0]).intersection(*found[1:]))
+        costs = [
+            [[max(cost, self.metric.floor) for cost in of[number]] for of in found]
+            for number in shared
+        ]
+        disturbed = {number for record in records for number in record.disturbed_rounds}
+        flags = [number in disturbed for number in shared]
+        return bisection.judge(self.search, self.points, costs, flags)
 
     def wants_more(self, scenario: str) -> bool:
         # One that is given up leaves nothing to compare the others with.

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from waitbench.analysis.bisection import (
+    MOST,
     Change,
     End,
     Grain,
@@ -17,7 +18,7 @@ from waitbench.analysis.bisection import (
     Step,
     StepVerdict,
 )
-from waitbench.analysis.sequential import ALPHA
+from waitbench.analysis.rule import ALPHA
 from waitbench.model.revision import Release
 from waitbench.reporting.document import Command, Document, Heading, Quote, Sentences, Table
 from waitbench.reporting.formats import format_factor
@@ -162,8 +163,13 @@ def _ratios(step: Step) -> str:
 
 
 def _ratio_text(change: Change) -> str:
-    """A ratio with its bounds."""
-    return f"{format_factor(change.ratio)} ({change.low:.3g}–{change.high:.3g})"
+    """A ratio with its bounds, as far as so few rounds have some."""
+    bounds = f"{change.low:.3g}–{change.high:.3g}"
+    if change.low == 0:
+        bounds = "no bounds yet" if change.high >= MOST else f"at most {change.high:.3g}"
+    elif change.high >= MOST:
+        bounds = f"at least {change.low:.3g}"
+    return f"{format_factor(change.ratio)} ({bounds})"
 
 
 @dataclass(frozen=True)
