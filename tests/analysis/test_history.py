@@ -10,8 +10,6 @@ from msgspec.structs import replace
 
 from tests.records import contestant, disturb, facts, make_record, outcome
 from waitbench.analysis.history import (
-    ChangePoint,
-    Trend,
     commonest,
     due,
     measured,
@@ -26,7 +24,7 @@ from waitbench.analysis.sessions import (
     tried,
 )
 from waitbench.model.metrics import BY_NAME
-from waitbench.model.record import Announced, Record, Series
+from waitbench.model.record import Record, Series
 from waitbench.model.run import TIMED_OUT
 
 STEADY = BY_NAME["steady"].key
@@ -320,15 +318,11 @@ def test_a_change_point_of_one_session_gets_a_second_one_before_all_else() -> No
     assert list(confirmed) == []
 
 
-def announced(trend: Trend, step: ChangePoint) -> Announced:
-    return Announced(series=trend.series, metric="steady", after=step.after, rose=step.is_rise)
-
-
 def test_a_confirmed_change_point_is_announced_once() -> None:
     assert unannounced(trends(ONCE, "v1", 0.05), "steady", ()) == []
     known = trends(CONFIRMED, "v1", 0.05)
     ((trend, step),) = unannounced(known, "steady", ())
-    before = announced(trend, step)
+    before = trend.announced("steady", step)
     assert unannounced(known, "steady", {before}) == []
     assert len(unannounced(known, "cpu", {before})) == 1
     assert len(unannounced(known, "steady", {msgspec.structs.replace(before, rose=False)})) == 1
@@ -338,7 +332,7 @@ def test_another_machine_that_sees_an_old_change_point_announces_nothing() -> No
     costs = {"v1": 1.0, "v2": 1.0, "v3": 2.0, "v4": 2.0}
     here = [one for name in "ab" for one in told(name, costs, machine=BOX)]
     (trend,) = trends(here, "v1", 0.05)
-    known = {announced(trend, step) for step in trend.change_points}
+    known = {trend.announced("steady", step) for step in trend.change_points}
     assert [one.after for one in known] == ["v3"]
     other = {**BOX, "kernel": "Linux 6.9.1"}
     there = [one for name in "cd" for one in told(name, {"v1": 1.0, "v4": 2.0}, machine=other)]

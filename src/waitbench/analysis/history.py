@@ -102,6 +102,10 @@ class Trend:
     def newest(self) -> Place:
         return self.places[-1]
 
+    def announced(self, metric: str, step: ChangePoint) -> Announced:
+        """One of its change points, once it is announced."""
+        return Announced(series=self.series, metric=metric, after=step.after, rose=step.is_rise)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Due:

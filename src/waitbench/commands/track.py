@@ -12,7 +12,6 @@ from rich.console import Console
 
 from waitbench import engines
 from waitbench.analysis import history
-from waitbench.analysis.history import Due, Trend
 from waitbench.analysis.sessions import name_of
 from waitbench.commands import options
 from waitbench.commands.options import with_request_options
@@ -20,7 +19,7 @@ from waitbench.environments import index
 from waitbench.environments.candidates import Candidates
 from waitbench.model.errors import ExitCode, HarnessError, UsageError
 from waitbench.model.metrics import Metric
-from waitbench.model.record import Announced, Series
+from waitbench.model.record import Series
 from waitbench.model.revision import Commit, Release, Revision
 from waitbench.pipeline import stored_sessions
 from waitbench.pipeline.comparing import Comparing
@@ -87,76 +86,60 @@ def track(
             raise UsageError(f"{name} {number}: must be at least 1.")
     if not budget > 0:
         raise UsageError(f"--budget {budget:g}: must be above zero seconds.")
-    tracking = Tracking(
-        branch=branch,
-        anchor=anchor,
-        newest=newest,
-        budget_s=budget,
-        rounds=rounds,
-        metric=metric_named(metric),
-        margin=margin_of(margin),
-        full=full,
-        store=results,
-        dry_run=dry_run,
-        quiet=quiet,
-    )
-    raise typer.Exit(tracking.track(request))
+    night = Night(metric=metric_named(metric), margin=margin_of(margin), store=results)
+    begun, output = time.monotonic(), make_console()
+    anchor = anchor or night.commonest(branch)
+    ends = (anchor, *([branch] if branch else []))
+    say = PreparationLog(output, quiet=quiet)
+    valid = validate(replace(request, revisions=ends), say, quick=not full)
+    _require_plain(valid)
+    name = _name_of(valid.specs[0].revision)
+    texts = {**_candidates(branch, valid, newest), name: anchor}
+    queue = night.due([one for one in texts if one != name], valid, name)
+    code, prefix = ExitCode.OK, engines.prefix_of(valid.engine)
+    for number, one in enumerate(queue, 1):
+        output.print(f"{number} of {len(queue)}: {' '.join(one.revisions)}: {one.why}")
+        if dry_run:
+            continue
+        if time.monotonic() - begun > budget:
+            output.print("The budget is spent: the next call goes on from here.")
+            break
+        # What the history calls it is short, and the same every night.
+        named = tuple(f"{name}={texts.get(name, prefix + name)}" for name in one.revisions)
+        comparing = Comparing(
+            gate=Gate(criteria=(), most_rounds=rounds),
+            rounds=rounds,
+            quick=not full,
+            results=None,
+            store=results,
+            resume=False,
+            plot=False,
+            output=Output(quiet=quiet, as_json=False),
+        )
+        try:
+            code = max(code, comparing.compare(replace(request, revisions=named)))
+        except HarnessError as error:
+            # One that cannot be measured does not keep the others from it.
+            output.print(str(error), soft_wrap=True)
+            code = max(code, error.exit_code)
+    if not queue:
+        output.print("The history lacks nothing of this.")
+    raise typer.Exit(ExitCode.OK if dry_run else max(code, night.announce(valid, name, output)))
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tracking:
-    """What a night is to do."""
+class Night:
+    """The history as it is so far, of what is tracked."""
 
-    branch: str | None
-    anchor: str | None
-    newest: int
-    budget_s: float
-    rounds: int
     metric: Metric
     margin: float
-    full: bool
     store: Path
-    dry_run: bool
-    quiet: bool
 
-    def track(self, request: Request) -> ExitCode:
-        """Measures, and says each step that is confirmed for the first time.
-
-        Raises ``HarnessError`` where there is nothing to begin with.
-        """
-        begun, output = time.monotonic(), make_console()
-        stored = self._stored()
-        anchor = self._anchor(stored)
-        ends = (anchor, *([self.branch] if self.branch else []))
-        say = PreparationLog(output, quiet=self.quiet)
-        valid = validate(replace(request, revisions=ends), say, quick=not self.full)
-        _require_plain(valid)
-        name = _name_of(valid.specs[0].revision)
-        texts = {**self._candidates(valid), name: anchor}
-        code, prefix = ExitCode.OK, engines.prefix_of(valid.engine)
-        queue = self._due([one for one in texts if one != name], stored, valid, name)
-        for number, one in enumerate(queue, 1):
-            output.print(f"{number} of {len(queue)}: {' '.join(one.revisions)}: {one.why}")
-            if self.dry_run:
-                continue
-            if time.monotonic() - begun > self.budget_s:
-                output.print("The budget is spent: the next call goes on from here.")
-                break
-            # What the history calls it is short, and the same every night.
-            named = tuple(f"{name}={texts.get(name, prefix + name)}" for name in one.revisions)
-            code = max(code, self._measure(replace(request, revisions=named), output))
-        if not queue:
-            output.print("The history lacks nothing of this.")
-        if self.dry_run:
-            return ExitCode.OK
-        return max(code, self._announce(self._trends(self._stored(), valid, name), output))
-
-    def _anchor(self, stored: Stored) -> str:
+    def commonest(self, branch: str | None) -> str:
         """What all are measured beside. Raises ``UsageError`` where nobody named it yet."""
-        if self.anchor is not None:
-            return self.anchor
-        engine = engines.split(self.branch)[0] if self.branch else engines.DEFAULT
-        found = history.commonest(one for one in stored.sessions if one.engine == engine.name)
+        engine = engines.split(branch)[0] if branch else engines.DEFAULT
+        sessions = self._read().sessions
+        found = history.commonest(one for one in sessions if one.engine == engine.name)
         if found is None:
             raise UsageError(
                 "There is no history yet. Name what all are to be measured beside, such as: "
@@ -164,10 +147,31 @@ class Tracking:
             )
         return engines.prefix_of(engine) + found
 
-    def _stored(self) -> Stored:
+    def due(
+        self, candidates: Sequence[str], valid: ValidRequest, anchor: str
+    ) -> Sequence[history.Due]:
+        """What to measure, in this order."""
+        stored = self._read()
+        measured = history.measured(stored.tried, valid.engine.name, _series(valid))
+        return list(history.due(candidates, measured, anchor, self._trends(stored, valid, anchor)))
+
+    def announce(self, valid: ValidRequest, anchor: str, output: Console) -> ExitCode:
+        """Announces confirmed change points, each once. Exit code 1 where one of them rose."""
+        trends = self._trends(self._read(), valid, anchor)
+        new = history.unannounced(trends, self.metric.name, acknowledged.read(self.store))
+        called = {id(trend): title for title, trend in reporting.titled(trends).items()}
+        for trend, step in new:
+            output.print(f"{called[id(trend)]}: {reporting.sentence(step, self.metric)}")
+        if new:
+            acknowledged.add(
+                self.store, [one.announced(self.metric.name, step) for one, step in new]
+            )
+        return ExitCode.REGRESSION if any(step.is_rise for _, step in new) else ExitCode.OK
+
+    def _read(self) -> Stored:
         return stored_sessions.read([self.store], self.metric) if self.store.is_dir() else Stored()
 
-    def _trends(self, stored: Stored, valid: ValidRequest, anchor: str) -> Sequence[Trend]:
+    def _trends(self, stored: Stored, valid: ValidRequest, anchor: str) -> Sequence[history.Trend]:
         """Those of the scenarios as they are measured now."""
         wanted = set(_series(valid))
         found = [
@@ -177,65 +181,16 @@ class Tracking:
         ]
         return history.trends(found, anchor, self.margin)
 
-    def _due(
-        self, candidates: Sequence[str], stored: Stored, valid: ValidRequest, anchor: str
-    ) -> Sequence[Due]:
-        measured = history.measured(stored.tried, valid.engine.name, _series(valid))
-        trends = self._trends(stored, valid, anchor)
-        return list(history.due(candidates, measured, anchor, trends))
 
-    def _candidates(self, valid: ValidRequest) -> Mapping[str, str]:
-        """What may be measured, in order of history: the name in the history, and what to type."""
-        prefix = engines.prefix_of(valid.engine)
-        good = valid.specs[0]
-        if self.branch is None:
-            newest = islice(index.releases(valid.engine, good.python), self.newest)
-            versions = [*newest][::-1]
-            return {name_of(Release(one)): prefix + valid.engine.tag_of(one) for one in versions}
-        bad = valid.specs[1].revision
-        points = Candidates(valid.engine, valid.repositories).commits(good.revision, bad).points
-        return {
-            name_of(one.source): prefix + one.source.identity for one in points[1:][-self.newest :]
-        }
-
-    def _measure(self, request: Request, output: Console) -> ExitCode:
-        comparing = Comparing(
-            gate=Gate(criteria=(), most_rounds=self.rounds),
-            rounds=self.rounds,
-            quick=not self.full,
-            results=None,
-            store=self.store,
-            resume=False,
-            plot=False,
-            output=Output(quiet=self.quiet, as_json=False),
-        )
-        try:
-            return comparing.compare(request)
-        except HarnessError as error:
-            # One that cannot be measured does not keep the others from it.
-            output.print(str(error), soft_wrap=True)
-            return error.exit_code
-
-    def _announce(self, trends: Sequence[Trend], output: Console) -> ExitCode:
-        """Announces confirmed change points, each once. Exit code 1 where one of them rose."""
-        new = history.unannounced(trends, self.metric.name, acknowledged.read(self.store))
-        called = {id(trend): title for title, trend in reporting.titled(trends).items()}
-        for trend, step in new:
-            output.print(f"{called[id(trend)]}: {reporting.sentence(step, self.metric)}")
-        if new:
-            acknowledged.add(
-                self.store,
-                [
-                    Announced(
-                        series=trend.series,
-                        metric=self.metric.name,
-                        after=step.after,
-                        rose=step.is_rise,
-                    )
-                    for trend, step in new
-                ],
-            )
-        return ExitCode.REGRESSION if any(step.is_rise for _, step in new) else ExitCode.OK
+def _candidates(branch: str | None, valid: ValidRequest, newest: int) -> Mapping[str, str]:
+    """What may be measured, in order of history: the name in the history, and what to type."""
+    prefix, anchor = engines.prefix_of(valid.engine), valid.specs[0]
+    if branch is None:
+        versions = [*islice(index.releases(valid.engine, anchor.python), newest)][::-1]
+        return {name_of(Release(one)): prefix + valid.engine.tag_of(one) for one in versions}
+    candidates = Candidates(valid.engine, valid.repositories)
+    points = candidates.commits(anchor.revision, valid.specs[1].revision).points
+    return {name_of(one.source): prefix + one.source.identity for one in points[1:][-newest:]}
 
 
 def _name_of(anchor: Revision) -> str:
