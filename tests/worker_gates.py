@@ -51,6 +51,8 @@ class Behaviour:
     burns_each_s: float = math.inf
     """How often after its start it uses ``burns_s`` of CPU."""
     burns_s: float = 0.0
+    has_others_use_s: float = 0.0
+    """CPU of programs that are no part of it, such as a broker of the user's."""
 
     def used_s(self, at_s: float) -> float:
         """The CPU seconds that it has used so long after its start."""
@@ -84,6 +86,7 @@ class Behaviour:
             "memory_proportional": 2e7,
             "item_latency_p50": late_s,
             "item_latency_p99": late_s,
+            "machine_foreign_cpu": 0.02 + self.has_others_use_s,
             "wakeups": WAKEUPS * window_s,
             "system_calls": 2 * WAKEUPS * window_s,
         }

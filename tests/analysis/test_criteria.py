@@ -1,7 +1,5 @@
 """Criteria, as they are written, the questions they make, and the rounds that answer them."""
 
-import math
-
 import pytest
 
 from tests.records import make_record, measurement, outcome
@@ -48,8 +46,8 @@ ALONE = (
     r"system \(cpu\), .*wakeups \(steady\).*\. cpu explains none\.$"
 )
 FLOOR = (
-    r"^--fail-on '{}': '{}' is neither a floor for {}, such as {}, nor 'alone', 'together', "
-    r"'tail' or 'slope'\.$"
+    r"^--fail-on '{}': '{}' is neither a floor for {}, such as {}, nor 'alone', 'each' or "
+    r"'slope'\.$"
 )
 TWICE = r"^--fail-on '{}' has {}: name one\.$"
 
@@ -74,7 +72,7 @@ TWICE = r"^--fail-on '{}' has {}: name one\.$"
         ("cpu:10%,alone", ALONE.format("cpu:10%,alone")),
         ("cpu:10%,5ms,20ms", TWICE.format("cpu:10%,5ms,20ms", "two floors, '5ms' and '20ms'")),
         ("cpu:10%,5ms, 5ms", TWICE.format("cpu:10%,5ms, 5ms", "two floors, '5ms' and '5ms'")),
-        ("cpu:10%,tail,tail", TWICE.format("cpu:10%,tail,tail", "'tail' twice")),
+        ("cpu:10%,each,each", TWICE.format("cpu:10%,each,each", "'each' twice")),
         ("cpu:10%,20%", FLOOR.format("cpu:10%,20%", "20%", "cpu", "20ms")),
     ],
 )
@@ -97,8 +95,8 @@ def test_an_unknown_metric_names_those_there_are() -> None:
     [
         ("system:10%", "system:10%"),
         ("system:2.5%, alone,20ms", "system:2.5%,20ms,alone"),
-        ("cpu:10%,together,1.5s", "cpu:10%,1.5s,together"),
-        ("wakeups:7%,together,alone", "wakeups:7%,alone,together"),
+        ("cpu:10%,each,1.5s", "cpu:10%,1.5s,each"),
+        ("wakeups:7%,each,alone", "wakeups:7%,alone,each"),
         ("startup:1%,7us", "startup:1%,7us"),
         ("startup:1%,0.25us", "startup:1%,0.25us"),
         ("rss:20%,5MiB", "rss:20%,5MiB"),
@@ -125,7 +123,7 @@ def test_what_needs_an_instrument_is_measured_with_it(
 
 
 STEADY = BY_NAME["steady"]
-TOGETHER, EACH = parse(["steady:10%,together", "steady:25%"], METRICS)
+TOGETHER, EACH = parse(["steady:10%", "steady:25%,each"], METRICS)
 
 
 def record(name: str = "one", *values: tuple[float, float], waits: bool = True) -> Record:
@@ -139,59 +137,57 @@ def question(*records: Record, criterion: Criterion = TOGETHER) -> Question:
     return found
 
 
-def test_the_defaults_ask_twenty_three_questions_of_eight_scenarios() -> None:
+def test_the_defaults_are_fourteen_questions_of_eight_scenarios_but_for_each() -> None:
     waiting = [record(f"waiting-{number}") for number in range(2)]
     working = [record(f"working-{number}", waits=False) for number in range(6)]
     asked = ask([*waiting, *working], DEFAULTS)
-    assert len(asked) == 23
-    assert [(one.place, one.criterion.metric.name) for one in asked[:3]] == [
+    assert len([one for one in asked if not one.criterion.each]) == 12
+    assert [one.place for one in asked if one.criterion.each] == ["waiting-0", "waiting-1"]
+    assert [(one.place, one.criterion.metric.name) for one in asked[:2]] == [
         ("2 waiting scenarios together", "steady"),
-        ("2 waiting scenarios together", "steady"),
-        ("2 waiting scenarios together", "cpu-running"),
+        ("2 waiting scenarios together", "cpu"),
     ]
 
 
 def test_a_single_scenario_is_asked_by_default_for_what_can_be_settled_in_minutes() -> None:
     one, two = record("one"), record("two")
     alone = {str(each.criterion) for each in ask([one], DEFAULTS)}
-    assert {"steady:15%,together", "cpu:15%,together"} <= alone
-    assert not {"steady:10%,together", "cpu:10%,together"} & alone
+    assert {"steady:15%", "cpu:15%"} <= alone
+    assert not {"steady:10%", "cpu:10%", "steady:25%,each"} & alone
     together = {str(each.criterion) for each in ask([one, two], DEFAULTS)}
-    assert {"steady:10%,together", "cpu:10%,together"} <= together
-    own = parse(["steady:10%,together"], METRICS)
+    assert {"steady:10%", "cpu:10%", "steady:25%,each"} <= together
+    own = parse(["steady:10%"], METRICS)
     assert [each.criterion for each in ask([one], own)] == [*own], "what users ask stays"
 
 
-def test_a_round_is_the_ratio_of_its_runs_and_what_it_rose_by() -> None:
-    first, second = question(record("one", (1.0, 2.0), (4.0, 3.0))).rounds(STEADY)
-    assert (first.log, *first.rises) == pytest.approx((math.log(2), 1.0))
-    assert (second.log, *second.rises) == pytest.approx((math.log(0.75), -1.0))
-    assert not first.disturbed
+def test_dear_runs_of_a_scenario_are_looked_for_once() -> None:
+    together, *single = ask([record("one"), record("two")], [TOGETHER, EACH])
+    assert together.asks_dear
+    assert not any(one.asks_dear for one in single)
+    assert all(one.asks_dear for one in ask([record("one"), record("two")], [EACH]))
 
 
-def test_together_a_round_has_each_scenario_and_their_mean() -> None:
-    one, two = record("one", (1.0, 2.0)), record("two", (10.0, 80.0))
-    (found,) = question(one, two).rounds(STEADY)
-    assert found.log == pytest.approx(math.log(math.sqrt(2 * 8)))
-    assert found.logs == pytest.approx((math.log(2), math.log(8)))
-    assert found.rises == pytest.approx((1.0, 70.0))
-
-
-def test_together_only_rounds_that_all_scenarios_share_count_whatever_their_order() -> None:
+def test_pairs_are_of_the_rounds_that_all_scenarios_share_whatever_their_order() -> None:
     one = record("one", (1.0, 2.0), (1.0, 3.0), (1.0, 5.0))
     two = record("two")
     for number, ratio in ((3, 5.0), (4, 9.0), (1, 2.0)):
         two.add(measurement("base", number, {STEADY.key: 1.0}))
         two.add(measurement("new", number, {STEADY.key: ratio}))
-    found = question(one, two).rounds(STEADY)
-    assert [math.exp(one.log) for one in found] == pytest.approx([2.0, 5.0])
+    numbers, pairs = question(one, two).pairs(STEADY)
+    assert numbers == [1, 3]
+    assert pairs.tolist() == [[[1, 2], [1, 2]], [[1, 5], [1, 5]]]
 
 
 def test_a_round_in_which_one_revision_lacks_the_metric_does_not_count() -> None:
     partly = record("one", (1.0, 2.0), (1.0, 3.0))
     partly.add(measurement("base", 3, {STEADY.key: 1.0}))
     partly.add(measurement("new", 3, {"time_cpu": 1.0}))
-    assert len(question(partly).rounds(STEADY)) == 2
+    assert question(partly).pairs(STEADY)[0] == [1, 2]
+
+
+def test_next_to_nothing_counts_as_the_floor_of_the_metric() -> None:
+    _, pairs = question(record("one", (0.0, 0.5))).pairs(STEADY)
+    assert pairs.tolist() == [[[STEADY.floor, 0.5]]]
 
 
 def test_a_question_is_narrowed_to_the_scenarios_that_both_revisions_can_run() -> None:
@@ -215,7 +211,7 @@ def test_a_scenario_whose_runs_do_not_have_the_metric_is_left_out_at_the_first_l
     lacks.add(measurement("new", 3, {}))
     narrowed = asked.narrowed()
     assert narrowed is not None
-    assert (narrowed.place, len(narrowed.rounds(STEADY))) == ("has", 3)
+    assert (narrowed.place, narrowed.pairs(STEADY)[0]) == ("has", [1, 2, 3])
 
 
 def test_the_cost_is_what_the_metric_explains_where_there_is_one() -> None:

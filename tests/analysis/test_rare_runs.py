@@ -1,8 +1,6 @@
-"""Gates of workers, some runs of which are dear outside of the window that is judged."""
+"""Gates of workers that cost more outside of the window that is judged, or elsewhere."""
 
 from pathlib import Path
-
-import pytest
 
 from tests.worker_gates import Behaviour, gates_of
 from waitbench.analysis.verdicts import GateOutcome
@@ -16,13 +14,16 @@ def test_workers_that_do_the_same_pass(tmp_path: Path) -> None:
     assert gates_of(tmp_path, Behaviour(), GATES)[GateOutcome.PASS] >= GATES - 1
 
 
-@pytest.mark.xfail(strict=True, reason="rare dear runs are asked for in steady CPU only")
 def test_seconds_of_cpu_at_the_end_of_one_run_of_eight_do_not_pass(tmp_path: Path) -> None:
     found = gates_of(tmp_path, Behaviour(share=1 / 8, burns_at_its_end_s=3.0), GATES)
     assert found[GateOutcome.PASS] <= FEW, found
 
 
-@pytest.mark.xfail(strict=True, reason="rare late runs are left out as if others had caused them")
 def test_two_seconds_of_lateness_in_one_run_of_five_do_not_pass(tmp_path: Path) -> None:
     found = gates_of(tmp_path, Behaviour(share=1 / 5, later_s=2.0), GATES)
     assert found[GateOutcome.PASS] <= FEW, found
+
+
+def test_work_that_a_candidate_has_other_programs_do_fails(tmp_path: Path) -> None:
+    found = gates_of(tmp_path, Behaviour(has_others_use_s=1.5), 5)
+    assert [*found] == [GateOutcome.FAIL]

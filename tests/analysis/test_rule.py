@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
+from numpy.typing import ArrayLike
 from scipy.stats import binomtest, rankdata, wilcoxon
 
 from waitbench.analysis import rule
@@ -81,7 +82,7 @@ def test_coins_and_rates_are_those_of_scipy(hits: int, others: int, error: float
         assert rule.rate_at_most(hits, trials, error) == pytest.approx(bound.high)
 
 
-def rounds(logs: object, count: int = 30, scenarios: int = 2) -> rule.Floats:
+def rounds(logs: ArrayLike, count: int = 30, scenarios: int = 2) -> rule.Floats:
     """Costs of 1, and of the candidate by these logarithms, with a little noise."""
     noise = np.random.default_rng(1).normal(0, 0.03, (count, scenarios, 2))
     noise[..., 1] += np.broadcast_to(logs, noise[..., 1].shape)
@@ -90,7 +91,8 @@ def rounds(logs: object, count: int = 30, scenarios: int = 2) -> rule.Floats:
 
 
 def judge(pairs: rule.Floats, margin: float = 0.1, floor: float = 0.0) -> rule.Finding:
-    found = rule.judge(pairs, margin=margin, floor=floor, questions=14, about_dear=3)
+    share = rule.Share(looks=rule.looks_of(pairs.shape[1]), questions=14, about_dear=4)
+    found = rule.judge(pairs, margin=margin, floor=floor, share=share)
     assert found is not None
     return found
 
@@ -107,8 +109,10 @@ def test_a_rise_beyond_the_margin_fails_at_the_first_look() -> None:
 
 def test_nothing_is_said_before_the_first_look() -> None:
     pairs = rounds(1.0)
-    assert rule.judge(pairs[:5], margin=0.1, floor=0, questions=1) is None
-    assert rule.judge(pairs[:9, :1], margin=0.1, floor=0, questions=1) is None
+    share = rule.Share(looks=rule.looks_of(2), questions=1)
+    assert rule.judge(pairs[:5], margin=0.1, floor=0, share=share) is None
+    share = rule.Share(looks=rule.looks_of(1), questions=1)
+    assert rule.judge(pairs[:9, :1], margin=0.1, floor=0, share=share) is None
 
 
 def test_what_lies_at_the_margin_is_inconclusive() -> None:
@@ -122,11 +126,12 @@ def test_what_rises_from_nothing_fails_beyond_the_floor() -> None:
     assert judge(pairs, floor=0.3).verdict is Verdict.WITHIN_MARGIN
 
 
-@pytest.mark.parametrize(("share", "times"), [(8, 10), (7, 3), (8, 5)])
-def test_rare_dear_runs_of_any_metric_are_not_within_the_margin(share: int, times: float) -> None:
+@pytest.mark.parametrize(("each", "times"), [(8, 10), (7, 3), (8, 5)])
+def test_rare_dear_runs_of_any_metric_are_not_within_the_margin(each: int, times: float) -> None:
     pairs = rounds(0.0)
-    pairs.reshape(-1, 2)[::share, 1] *= times
-    found = rule.judge(pairs, margin=0.1, floor=0.0, questions=14)
+    pairs.reshape(-1, 2)[::each, 1] *= times
+    share = rule.Share(looks=rule.looks_of(2), questions=14)
+    found = rule.judge(pairs, margin=0.1, floor=0.0, share=share)
     assert found is not None
     assert found.verdict is Verdict.INCONCLUSIVE
 
@@ -155,8 +160,9 @@ def test_half_of_the_runs_dearer_by_six_tenths_is_not_within_the_margin() -> Non
 
 
 def test_the_errors_of_all_looks_and_questions_add_up_to_what_is_allowed() -> None:
-    for scenarios in (1, 2):
-        errors = [rule.errors_of(look, scenarios, 7, 3) for look in rule.looks_of(scenarios)]
+    for looks in (rule.looks_of(1), rule.looks_of(2), (8, 15, 30)):
+        share = rule.Share(looks=looks, questions=7, about_dear=3)
+        errors = [share.errors_at(look) for look in looks]
         alarms = 7 * sum(one.alarm for one in errors) + 3 * sum(one.dear for one in errors)
         assert alarms == pytest.approx(rule.ALPHA)
         assert sum(one.clear for one in errors) == pytest.approx(rule.ALPHA)

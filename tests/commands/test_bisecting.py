@@ -71,7 +71,7 @@ def test_without_a_change_it_says_within_what_that_is_known(
     [
         (("--releases", "--commits"), "one kind only"),
         (("--fail-on", "cpu:5%,20ms"), "METRIC:PERCENT% only"),
-        (("--fail-on", "cpu:5%,together"), "METRIC:PERCENT% only"),
+        (("--fail-on", "cpu:5%,each"), "METRIC:PERCENT% only"),
         (("--budget", "0"), "above zero"),
         (("--releases",), "name a release"),
     ],

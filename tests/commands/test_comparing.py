@@ -122,21 +122,3 @@ def test_a_revision_that_cannot_be_imported_is_said_with_its_log_and_the_others_
         ("good", "ok"): 1,
         ("broken", "not-built"): 1,
     }
-
-
-def test_the_gate_times_the_cpus_of_what_waits_and_a_plain_comparison_does_not(
-    run_compare: Compare, tmp_path: Path
-) -> None:
-    revisions = [standin.revision(tmp_path / name, "sleep 0.3", label=name) for name in "ab"]
-    paced = {}
-    for kind, options in (
-        ("gate", ["--fail-on", "cpu:1000%", "--rounds", "6"]),
-        ("plain", ["--rounds", "1"]),
-    ):
-        folder = tmp_path / kind
-        options += ["-s", "dynamic", "-s", "dynamic-long-input", "--no-plot"]
-        done = run_compare(*revisions, *options, "--results", folder)
-        assert done.returncode == 0, done.stdout + done.stderr
-        made = [row for row in rows(folder) if row["outcome"] == "ok"]
-        paced[kind] = {row["scenario"] for row in made if row["machine_pace"]}
-    assert paced == {"gate": {"dynamic-long-input"}, "plain": set()}

@@ -37,7 +37,7 @@ def test_the_defaults_come_before_what_is_named_and_nothing_is_asked_twice() -> 
 def test_no_question_is_answered_in_fewer_rounds_than_the_first_look(
     own: list[str], defaults: bool
 ) -> None:
-    with pytest.raises(UsageError, match=r"^--rounds 2: must be at least 6: with fewer"):
+    with pytest.raises(UsageError, match=r"^--rounds 2: must be at least 6: the gate"):
         gating.read_criteria(own, 2, defaults=defaults)
 
 
@@ -91,7 +91,7 @@ def test_what_waits_is_measured_first_and_what_is_judged_together_takes_turns() 
     # Where the first failure ends all, most regressions are found soonest in what waits.
     at_once = replace(by_default, fail_fast=True)
     assert at_once.groups([*own, *coarse]) == [waiting, coarse, working]
-    everything = replace(GATE, criteria=parse(["cpu:10%,together"], METRICS))
+    everything = replace(GATE, criteria=parse(["cpu:10%"], METRICS))
     assert everything.groups(own) == [own]
 
 

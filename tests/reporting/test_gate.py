@@ -8,9 +8,11 @@ import pytest
 from tests.analysis.judged import judge
 from tests.gate_runs import verdict_of
 from tests.records import make_record, times
+from waitbench.analysis.criteria import parse
 from waitbench.analysis.gate import FailedRuns, GateVerdict
-from waitbench.analysis.tail import Tail
-from waitbench.analysis.verdicts import GateOutcome
+from waitbench.analysis.rule import Dear
+from waitbench.analysis.verdicts import GateOutcome, Verdict
+from waitbench.model.metrics import METRICS
 from waitbench.reporting import gate as texts
 from waitbench.reporting.gate_formats import FORMATS, annotations, junit, plain
 
@@ -25,15 +27,12 @@ def test_the_headline_names_what_failed_and_where(failing: GateVerdict) -> None:
     )
 
 
-def test_a_rise_from_next_to_nothing_is_at_least_so_large() -> None:
-    from_nothing = make_record({"a": [times(1, 0, 0)] * 6, "b": [times(1, 0, 1)] * 6})
-    from_something = make_record({"a": [times(1, 0, 0.5)] * 6, "b": [times(1, 0, 1)] * 6})
-    (least,), (exact,) = judge(from_nothing), judge(from_something)
-    assert (least.is_bound, exact.is_bound) == (True, False)
-    assert texts.ratio_text(least).startswith("≥ ")
-    assert texts.ratio_text(exact).startswith("2.00 ")
-    verdict = verdict_of(from_nothing, criteria=["system:10%"])
-    assert "system time at least" in texts.headline(verdict)
+def test_with_a_floor_the_ratio_is_that_to_what_is_allowed() -> None:
+    record = make_record({"a": [times(1, 0, 0.5)] * 11, "b": [times(1, 0, 3)] * 11})
+    (judgement,) = judge(record, criteria=parse(["system:100%,500ms"], METRICS))
+    assert texts.ratio_text(judgement) == "2.00 (2.00–2.00) of allowed"
+    verdict = verdict_of(record, criteria=["system:100%,500ms"])
+    assert texts.headline(verdict).endswith("system time 2.00 of what is allowed in waiting")
 
 
 @pytest.mark.parametrize("name", ["failing", "forgiven", "unclear", "crashing", "many"])
@@ -75,7 +74,7 @@ def test_a_rise_just_above_the_margin_reads_as_above_it(unclear: GateVerdict) ->
 
 
 def test_rounds_that_were_disturbed_are_remarked(unclear: GateVerdict) -> None:
-    judgement = replace(unclear.judgements[0], disturbed=3)
+    judgement = replace(unclear.judgements[0], disturbed=3, rounds=5)
     verdict = replace(
         unclear, judgements=(judgement,), disturbed_rounds=3, rounds=6, foreign_cores=1.3
     )
@@ -96,15 +95,14 @@ def test_means_that_differ_from_the_usual_ratio_are_remarked(failing: GateVerdic
     )
 
 
-def test_rare_bad_runs_are_shown_by_their_number(failing: GateVerdict) -> None:
-    found = Tail(
-        rounds=8,
-        extreme=5,
-        extreme_of_baseline=0,
-        runs=16,
-        means=3.1,
-        is_worse=True,
-        is_clear=False,
+def test_dear_runs_are_told_by_their_number(failing: GateVerdict) -> None:
+    found = Dear(candidate=11, baseline=1, pairs=60)
+    judgement = replace(failing.judgements[0], dear=found, by_dear_runs=True)
+    said = texts.reasons(replace(failing, judgements=(judgement,)))
+    assert said[0] == (
+        "new: dear runs of system time in waiting (11 of 60 runs cost more than twice the "
+        "baseline's median, and 1 of the baseline's), beyond system:10%."
     )
-    judgement = replace(failing.judgements[0], tail=found)
-    assert texts.ratio_text(judgement) == "bad 5/16, was 0/16"
+    within = replace(judgement, verdict=Verdict.INCONCLUSIVE, high=1.02, by_dear_runs=False)
+    said = texts.reasons(replace(failing, judgements=(within,)))
+    assert "11 of 60 runs cost more than twice" in said[0]

@@ -1,27 +1,31 @@
 """What a candidate must not do, and the questions that this makes of a comparison.
 
 A criterion is one of the gate's defaults, or what users write, as ``system:10%``; a question asks
-it of one candidate. One about several scenarios together is answered by the mean of the logarithms
-of their ratios within each round that all of them share: noise falls with the root of their number.
-(A spike in one of them leaves the round to the others: outliers.py.)
+it of one candidate, over all scenarios of a group together or, with ``each``, of every one. All
+pairs of a group are judged as one sample: rule.py.
 """
+
+from __future__ import annotations
 
 import math
 import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
+from typing import TYPE_CHECKING
 
-from waitbench.analysis.rounds import Round, paced_by_round, paired_by_round
+from waitbench.analysis import rule
+from waitbench.analysis.rounds import paired_by_round
 from waitbench.analysis.scan import slopes_by_round
-from waitbench.analysis.sequential import FEWEST_ROUNDS
-from waitbench.analysis.statistics import log_ratios
 from waitbench.model.errors import UsageError
-from waitbench.model.metrics import BY_NAME, INSTRUMENTED, MEMORY, Instruments, Metric
+from waitbench.model.metrics import BY_NAME, INSTRUMENTED, MEMORY, STOP, Instruments, Metric
 from waitbench.model.record import Record
 from waitbench.model.run import NOT_SUPPORTED
 
-_EXAMPLE = "such as steady:10%, or system:10%,20ms, or wakeups:5%,alone, or cpu:10%,together"
+if TYPE_CHECKING:
+    from waitbench.analysis.rule import Floats
+
+_EXAMPLE = "such as steady:10%, or system:10%,20ms, or wakeups:5%,alone, or cpu:25%,each"
 _CRITERION = re.compile(r"(?P<metric>[a-z0-9-]+):(?P<percent>[^%,]*)%(?P<rest>(,[^,]*)*)")
 _FLOOR = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>[a-z]*)")
 _UNITS: dict[str, dict[str, float]] = {
@@ -29,7 +33,7 @@ _UNITS: dict[str, dict[str, float]] = {
     "byte": {"MiB": 2.0**20, "KiB": 2.0**10, "B": 1.0},
 }
 """How a floor may be written for a metric of this unit, besides as a bare number; large first."""
-_FLAGS = ("alone", "together", "tail", "slope")
+_FLAGS = ("alone", "each", "slope")
 _DIGITS = ".12g"
 """Enough to read back what was written."""
 
@@ -61,25 +65,18 @@ class Criterion:
     margin: float
     """Allowed rise, as a share: 0.1 for 10 %."""
     floor: float = 0.0
-    """A rise that is not certainly above this, in the metric's unit, never fails."""
+    """What it may rise by besides, in the metric's unit."""
     alone: bool = False
     """Judge what explains a cost without regard to that cost."""
-    together: bool = False
-    """Judge all scenarios by their mean within each round, rather than each by itself."""
-    tail: bool = False
-    """Judge whether there are rare bad runs, over all scenarios, rather than the usual run."""
+    each: bool = False
+    """Judge every scenario by itself, rather than all of a group together."""
     slope: bool = False
     """Judge what each further input costs in a scan, rather than the cost at each value."""
     scope: Scope = Scope.EVERY
 
     @property
-    def is_pooled(self) -> bool:
-        """Whether one question is about all scenarios at once."""
-        return self.together or self.tail or self.slope
-
-    @property
-    def cost(self) -> str | None:
-        """The name of the metric whose certain fall excuses a rise; ``None`` if nothing does."""
+    def explains(self) -> str | None:
+        """The name of the cost whose certain fall excuses a rise; ``None`` if nothing does."""
         return None if self.alone else self.metric.explains
 
     def __str__(self) -> str:
@@ -89,52 +86,41 @@ class Criterion:
         return f"{self.metric.name}:{self.margin * 100:{_DIGITS}}%{floor}{flags}"
 
 
-DEFAULTS = (
-    Criterion(metric=BY_NAME["steady"], margin=0.10, together=True, scope=Scope.WAITING),
-    Criterion(metric=BY_NAME["steady"], margin=0.25, scope=Scope.WAITING),
-    Criterion(metric=BY_NAME["steady"], margin=0.25, tail=True, scope=Scope.WAITING),
-    Criterion(metric=BY_NAME["cpu-running"], margin=0.10, together=True, scope=Scope.WAITING),
-    Criterion(metric=BY_NAME["cpu"], margin=0.10, together=True, scope=Scope.WAITING),
-    Criterion(
-        metric=BY_NAME["startup"], margin=0.25, floor=0.1, together=True, scope=Scope.WAITING
-    ),
-    Criterion(
-        metric=BY_NAME["shutdown"], margin=0.25, floor=0.1, together=True, scope=Scope.WAITING
-    ),
-    Criterion(
-        metric=BY_NAME["latency-p50"], margin=0.25, floor=0.005, together=True, scope=Scope.WAITING
-    ),
-    Criterion(
-        metric=BY_NAME["latency"], margin=0.25, floor=0.05, together=True, scope=Scope.WAITING
-    ),
-    Criterion(
-        metric=BY_NAME["rss"], margin=0.10, floor=8 * 2.0**20, together=True, scope=Scope.WAITING
-    ),
-    Criterion(metric=MEMORY, margin=0.10, floor=8 * 2.0**20, together=True, scope=Scope.WAITING),
-    Criterion(metric=BY_NAME["wakeups"], margin=0.05, scope=Scope.WAITING),
-    Criterion(metric=BY_NAME["syscalls"], margin=0.05, scope=Scope.WAITING),
-    # By ticks of 4 ms, that of half a second of waiting is known to some 20 ms.
-    Criterion(
-        metric=BY_NAME["steady-system"],
-        margin=0.25,
-        floor=0.025,
-        together=True,
-        scope=Scope.WAITING,
-    ),
-    Criterion(metric=BY_NAME["steady"], margin=1.0, scope=Scope.COARSE),
-    Criterion(metric=BY_NAME["cpu"], margin=1.0, scope=Scope.COARSE),
-    Criterion(metric=BY_NAME["cpu"], margin=0.10, together=True, scope=Scope.WORKING),
-    Criterion(metric=BY_NAME["cpu"], margin=0.25, scope=Scope.WORKING),
-)
-"""What the gate asks unless told otherwise.
+def _of_waiting(
+    metric: Metric, margin: float, floor: float = 0.0, *, each: bool = False
+) -> Criterion:
+    return Criterion(metric=metric, margin=margin, floor=floor, each=each, scope=Scope.WAITING)
 
-What waiting costs is asked first, in the steady phase and in all; then what it consists of, and
-what a change may trade for CPU: lateness, memory, start-up, shutdown. Rises of these below a floor
-are nobody's concern. Of one scenario, 10 % of CPU time cannot be settled in minutes, but of all of
-a group together they can; where a group is a single scenario, as that of a worker file, it is asked
-for ``_OF_ONE``. Counts vary less, so that their margin is narrower: a rise of 10 % is to be found.
+
+DEFAULTS = (
+    _of_waiting(BY_NAME["steady"], 0.10),
+    _of_waiting(BY_NAME["steady"], 0.25, each=True),
+    _of_waiting(BY_NAME["cpu"], 0.10),
+    # By ticks of 4 ms, that of half a second of waiting is known to some 20 ms.
+    _of_waiting(BY_NAME["steady-system"], 0.25, 0.025),
+    _of_waiting(BY_NAME["wakeups"], 0.05),
+    _of_waiting(BY_NAME["syscalls"], 0.05),
+    _of_waiting(BY_NAME["latency-p50"], 0.25, 0.005),
+    _of_waiting(BY_NAME["latency"], 0.25, 0.05),
+    _of_waiting(BY_NAME["rss"], 0.10, 8 * 2.0**20),
+    _of_waiting(MEMORY, 0.10, 8 * 2.0**20),
+    _of_waiting(BY_NAME["startup"], 0.25, 0.1),
+    _of_waiting(BY_NAME["shutdown"], 0.25, 0.1),
+    _of_waiting(STOP, 0.25, 0.1),
+    _of_waiting(BY_NAME["foreign-cpu"], 0.25, 0.25),
+    Criterion(metric=BY_NAME["cpu"], margin=1.0, scope=Scope.COARSE),
+    Criterion(metric=BY_NAME["cpu"], margin=0.10, scope=Scope.WORKING),
+)
+"""What the gate asks unless told otherwise: of any comparison, fourteen of these at most.
+
+What waiting costs is asked first, in the window and in all; then what it consists of, and what a
+change may trade for CPU: lateness, memory, start-up, shutdown; and what a candidate has others do
+for it, such as a broker or the kernel. Where a group is a single scenario, as that of a worker
+file, its CPU is asked for ``_OF_ONE``: less cannot be told apart in minutes.
 """
 _OF_ONE = 0.15
+COARSE_LOOKS = (8, 15, 30)
+"""When one looks at coarse scenarios: their rounds are long, and their margins wide."""
 
 
 def is_measured(criterion: Criterion, instruments: Instruments) -> bool:
@@ -158,6 +144,8 @@ class Question:
     label: str
     records: tuple[Record, ...]
     """Those of the scenarios."""
+    asks_dear: bool = True
+    """Whether it must be certain that dear runs are not more frequent."""
     is_partial: bool = False
     """Whether it is about more scenarios, which are measured elsewhere: see ``within``."""
 
@@ -167,11 +155,32 @@ class Question:
         first = self.records[0]
         if self.criterion.slope and first.scan is not None:
             return f"{first.scan.scenario} by {first.scan.parameter}"
-        if not self.criterion.is_pooled or len(self.records) == 1:
+        if len(self.records) == 1:
             return first.scenario
         scope = self.criterion.scope
         group = "" if scope is Scope.EVERY else f"{scope.value} "
         return f"{len(self.records)} {group}scenarios together"
+
+    @property
+    def looks(self) -> tuple[int, ...]:
+        """The numbers of rounds after which one looks."""
+        if self.criterion.scope is Scope.COARSE:
+            return COARSE_LOOKS
+        return rule.looks_of(1 if self.criterion.slope else len(self.records))
+
+    @property
+    def dear_look(self) -> int:
+        """The one look at which it may fail by dear runs.
+
+        Of two coarse scenarios that is how it fails if only one of them is worse, and in most runs.
+        """
+        return self.looks[0 if self.criterion.scope is Scope.COARSE else -1]
+
+    @property
+    def can_fail_by_dear_runs(self) -> bool:
+        """Only costs can: dear runs of what else is asked keep it from a pass."""
+        is_cost = self.criterion.metric.explains is None and not self.criterion.floor
+        return self.asks_dear and is_cost
 
     @property
     def unsupported(self) -> tuple[str, ...]:
@@ -182,7 +191,7 @@ class Question:
     def cost(self) -> Metric | None:
         """What the criterion's metric explains, if a fall of that excuses its rise."""
         metrics = self.records[0].metrics
-        return next((metric for metric in metrics if metric.name == self.criterion.cost), None)
+        return next((one for one in metrics if one.name == self.criterion.explains), None)
 
     @property
     def why_given_up(self) -> str | None:
@@ -194,12 +203,12 @@ class Question:
                     return why
         return None
 
-    def within(self, scenarios: Collection[str]) -> "Question | None":
+    def within(self, scenarios: Collection[str]) -> Question | None:
         """The same question of those of its scenarios; ``None`` without any.
 
         Of only some of them it is no question of the comparison, but tells how many rounds that
-        one will take. The mean of ``n`` scenarios out of ``N`` scatters by the root of ``N / n``
-        more than that of all does, so its margin is as much wider, on the scale of logarithms: it
+        one will take. With ``n`` scenarios out of ``N`` the centre of as many rounds scatters by
+        the root of ``N / n`` more, so its margin is as much wider, on the scale of logarithms: it
         is settled after about as many rounds as that of all.
         """
         here = tuple(record for record in self.records if record.scenario in scenarios)
@@ -211,47 +220,48 @@ class Question:
         criterion = replace(self.criterion, margin=math.expm1(wider))
         return replace(self, criterion=criterion, records=here, is_partial=True)
 
-    def narrowed(self) -> "Question | None":
+    def narrowed(self) -> Question | None:
         """The same question of the scenarios that answer it, or may yet; ``None`` without any."""
-        answering = tuple(r for r in self.records if _may_answer(r, self.label, self.criterion))
+        answering = tuple(r for r in self.records if self._may_answer(r))
         return replace(self, records=answering) if answering else None
 
-    def pairs(self, metric: Metric) -> list[list[tuple[float, float]]]:
-        """What baseline and candidate cost in each round of each scenario that both have."""
-        if self.criterion.slope:
-            return [[*self._slopes(metric).values()]]
-        return [[*paired_by_round(record, self.label, metric).values()] for record in self.records]
+    def _may_answer(self, record: Record) -> bool:
+        """Whether what the first look would see has the metric, or has not been measured yet."""
+        if _has(record, self.label, NOT_SUPPORTED):
+            return False
+        baseline, candidate = record.of(record.context.labels[0]), record.of(self.label)
+        measured = {run.round for run in baseline} & {run.round for run in candidate}
+        is_early = len(measured) < _SAYS_WHAT_IT_HAS
+        return is_early or bool(paired_by_round(record, self.label, self.criterion.metric))
 
-    def rounds(self, metric: Metric) -> list[Round]:
-        """The rounds in which both revisions have a metric in all scenarios, in their order."""
-        noted = [number for record in self.records for number in record.disturbed_rounds]
-        if self.criterion.slope:
-            # Of so many values, one that was disturbed is no news.
-            most = len(self.records) / 2
-            return [
-                Round((math.log(ours / theirs),), (ours - theirs,), noted.count(number) > most)
-                for number, (theirs, ours) in self._slopes(metric).items()
-            ]
-        by_scenario = [paired_by_round(record, self.label, metric) for record in self.records]
-        shared = set(by_scenario[0]).intersection(*by_scenario[1:])
-        pairs = {number: [of[number] for of in by_scenario] for number in sorted(shared)}
-        paces = paced_by_round(self.records, self.label, metric)
-        return [
-            Round(
-                logs=tuple(log_ratios(of_all, metric)),
-                rises=tuple(ours - theirs for theirs, ours in of_all),
-                disturbed=number in noted,
-                pairs=tuple(of_all),
-                paces=tuple(of[number] for of in paces if number in of),
-            )
-            for number, of_all in pairs.items()
-        ]
+    def pairs(self, metric: Metric) -> tuple[list[int], Floats]:
+        """The rounds that all scenarios have, and their costs: (rounds, scenarios, 2).
 
-    def _slopes(self, metric: Metric) -> dict[int, tuple[float, float]]:
-        """R of baseline and candidate in each round that both have at all values."""
-        both = (self.records[0].context.labels[0], self.label)
-        found = slopes_by_round(self.records, both, metric)
-        return {number: (theirs, ours) for number, (theirs, ours) in found.items()}
+        The baseline's come first. What is next to nothing counts as ``Metric.floor``.
+        """
+        import numpy as np
+
+        if self.criterion.slope:
+            both = (self.records[0].context.labels[0], self.label)
+            found = [slopes_by_round(self.records, both, metric)]
+        else:
+            found = [{**paired_by_round(one, self.label, metric)} for one in self.records]
+        shared = sorted(set(found[0]).intersection(*found[1:]))
+        pairs = np.array([[of[number] for of in found] for number in shared], dtype=float)
+        least = 0.0 if self.criterion.slope else metric.floor
+        return shared, np.maximum(pairs.reshape(len(shared), len(found), 2), least)
+
+    def disturbed(self, rounds: Sequence[int]) -> int:
+        """How many of some rounds count although they were disturbed in every attempt.
+
+        On the average of the scenarios: every pair counts alike.
+        """
+        pairs = sum(len(one.disturbed_rounds.intersection(rounds)) for one in self.records)
+        return round(pairs / len(self.records))
+
+
+_SAYS_WHAT_IT_HAS = 3
+"""Rounds after which a metric that no run has had will not come any more."""
 
 
 def ask(records: Iterable[Record], criteria: Sequence[Criterion]) -> tuple[Question, ...]:
@@ -261,25 +271,49 @@ def ask(records: Iterable[Record], criteria: Sequence[Criterion]) -> tuple[Quest
     """
     known = tuple(records)
     candidates = tuple(dict.fromkeys(label for r in known for label in r.context.labels[1:]))
-    pooled = [
-        Question(
-            criterion=criterion if len(group) > 1 else _of_one(criterion),
-            label=label,
-            records=group,
-        )
+    asked = [
+        question
         for label in candidates
         for criterion in criteria
-        if criterion.is_pooled
-        for group in _groups(criterion, known)
+        for question in _questions(criterion, label, known)
     ]
-    single = [
-        Question(criterion=criterion, label=label, records=(record,))
-        for record in known
-        for label in record.context.labels[1:]
-        for criterion in criteria
-        if not criterion.is_pooled and _is_about(criterion, record)
-    ]
-    return (*pooled, *single)
+    together = {(one.criterion.metric, one.label) for one in asked if not one.criterion.each}
+    asked = [replace(one, asks_dear=_asks_dear(one, together)) for one in asked]
+    return tuple(sorted(asked, key=lambda one: len(one.records) == 1))
+
+
+def _asks_dear(question: Question, together: Collection[tuple[Metric, str]]) -> bool:
+    """Whether a question is where dear runs are looked for.
+
+    Those of a metric that is asked of all scenarios together are looked for there: of one by itself
+    there are too few. And what other programs do now and then is nobody's here.
+    """
+    criterion = question.criterion
+    if criterion.slope or criterion.metric.name == "foreign-cpu":
+        return False
+    return not (criterion.each and (criterion.metric, question.label) in together)
+
+
+def _questions(criterion: Criterion, label: str, known: Sequence[Record]) -> list[Question]:
+    about = [r for r in known if _is_about(criterion, r) and label in r.context.labels[1:]]
+    if criterion.slope:
+        curves = dict.fromkeys(record.scan.curve for record in about if record.scan)
+        groups = [[r for r in about if r.scan and r.scan.curve == curve] for curve in curves]
+    elif criterion.each:
+        groups = [[record] for record in about]
+        # Of a single scenario it is asked already.
+        if len(groups) == 1 and criterion in DEFAULTS:
+            return []
+    else:
+        groups = [about] if about else []
+    if criterion in DEFAULTS and len(about) == 1 and not criterion.floor:
+        criterion = replace(criterion, margin=max(criterion.margin, _of_one(criterion)))
+    return [Question(criterion=criterion, label=label, records=tuple(one)) for one in groups]
+
+
+def _of_one(criterion: Criterion) -> float:
+    """What a single scenario may rise by where a default is about a group of them."""
+    return 0.0 if criterion.metric.explains else _OF_ONE
 
 
 def _criterion(text: str, metrics: Sequence[Metric]) -> Criterion:
@@ -297,9 +331,8 @@ def _criterion(text: str, metrics: Sequence[Metric]) -> Criterion:
     twice = next((part for part in parts if parts.count(part) > 1), None)
     if twice is not None:
         raise UsageError(f"--fail-on {text!r} has {twice!r} twice: name one.")
-    together = [part for part in parts if part in ("together", "tail", "slope")]
-    if "slope" in together and len(together) > 1:
-        raise UsageError(f"--fail-on {text!r}: name either {together[0]!r} or {together[1]!r}.")
+    if "slope" in parts and "each" in parts:
+        raise UsageError(f"--fail-on {text!r}: name either 'each' or 'slope'.")
     if "alone" in parts and metric.explains is None:
         raise UsageError(
             f"--fail-on {text!r}: 'alone' is for what explains a cost, and is otherwise judged "
@@ -310,8 +343,7 @@ def _criterion(text: str, metrics: Sequence[Metric]) -> Criterion:
         margin=_margin(match["percent"], text),
         floor=floors[-1] if floors else 0.0,
         alone="alone" in parts,
-        together="together" in parts,
-        tail="tail" in parts,
+        each="each" in parts,
         slope="slope" in parts,
     )
 
@@ -347,7 +379,7 @@ def _floor(part: str, text: str, metric: Metric) -> float:
         raise UsageError(
             f"--fail-on {text!r}: {part!r} is neither a floor for {metric.name}, such as "
             f"{_floor_text(0.02 if metric.unit == 'second' else 20, metric)}, nor 'alone', "
-            "'together', 'tail' or 'slope'."
+            "'each' or 'slope'."
         )
     return float(match["number"]) * units[match["unit"]]
 
@@ -365,36 +397,18 @@ def _floor_text(floor: float, metric: Metric) -> str:
     return f"{numbers[name]}{name}"
 
 
-def _groups(criterion: Criterion, known: Sequence[Record]) -> list[tuple[Record, ...]]:
-    """The scenarios that one question is about: all that it can be, or those of one scan."""
-    about = [record for record in known if _is_about(criterion, record)]
-    if not criterion.slope:
-        return [tuple(about)] if about else []
-    curves = dict.fromkeys(record.scan.curve for record in about if record.scan)
-    return [
-        tuple(record for record in about if record.scan and record.scan.curve == curve)
-        for curve in curves
-    ]
-
-
-def _of_one(criterion: Criterion) -> Criterion:
-    """What is asked of a single scenario where a default is about a group of them together."""
-    is_cost = criterion.together and criterion.scope is not Scope.EVERY and not criterion.floor
-    return replace(criterion, margin=max(criterion.margin, _OF_ONE)) if is_cost else criterion
-
-
 def _is_about(criterion: Criterion, record: Record) -> bool:
     keys = {metric.key for metric in record.metrics}
-    return criterion.scope.holds(record) and criterion.metric.key in keys
-
-
-def _may_answer(record: Record, label: str, criterion: Criterion) -> bool:
-    """Whether what the first look would see has the metric, or has not been measured yet."""
-    if _has(record, label, NOT_SUPPORTED):
+    # Some systems do not say what other programs use.
+    runs = record.measurements
+    if criterion.metric.name == "foreign-cpu" and criterion in DEFAULTS and runs:
+        return criterion.scope.holds(record) and any(
+            criterion.metric.key in m.metrics for m in runs
+        )
+    # What is told to end has had one item, the poke: its lateness at p99 is its median.
+    if criterion.metric.name == "latency" and criterion in DEFAULTS and STOP.key in keys:
         return False
-    baseline, candidate = record.of(record.context.labels[0]), record.of(label)
-    measured = {run.round for run in baseline} & {run.round for run in candidate}
-    return len(measured) < FEWEST_ROUNDS or bool(paired_by_round(record, label, criterion.metric))
+    return criterion.scope.holds(record) and criterion.metric.key in keys
 
 
 def _has(record: Record, label: str, reason: str) -> bool:

@@ -5,14 +5,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from waitbench.analysis.acceptance import Acceptance, accepting
-from waitbench.analysis.criteria import Criterion, Question, ask
-from waitbench.analysis.judging import (
-    Judgement,
-    Schedule,
-    first_alarm,
-    judge,
-    schedule,
-)
+from waitbench.analysis.criteria import Criterion, ask
+from waitbench.analysis.judging import Judgement, judge
 from waitbench.analysis.rounds import all_rounds, mostly_disturbed
 from waitbench.analysis.verdicts import GateOutcome
 from waitbench.model.errors import ExitCode
@@ -42,8 +36,8 @@ class GateVerdict:
     criteria: tuple[Criterion, ...]
     judgements: tuple[Judgement, ...]
     """Those about several scenarios together first."""
-    hypotheses: int
-    """Number of those whose joint error is bounded."""
+    questions: int
+    """Number of those that share the error: of all scenarios, measured here or not."""
     most_rounds: int
     inconclusive_passes: bool = False
     """Whether the exit code of an inconclusive comparison is that of a pass."""
@@ -108,7 +102,6 @@ class GateVerdict:
 def judge_all(
     records: Iterable[Record],
     criteria: Sequence[Criterion],
-    most_rounds: int,
     elsewhere: Iterable[Record] = (),
     acceptances: Sequence[Acceptance] = (),
 ) -> tuple[Judgement, ...]:
@@ -120,9 +113,8 @@ def judge_all(
     known = tuple(records)
     here = {record.scenario for record in known}
     asked = ask((*known, *elsewhere), criteria)
-    when = schedule_of(asked, most_rounds)
     return tuple(
-        _accepted(judge(question, when), acceptances)
+        _accepted(judge(question, asked), acceptances)
         for whole in asked
         if (question := whole.within(here)) is not None
         and len(question.unsupported) < len(question.records)
@@ -137,17 +129,11 @@ def _accepted(judgement: Judgement, acceptances: Sequence[Acceptance]) -> Judgem
     return replace(judgement, accepted=found)
 
 
-def schedule_of(asked: Sequence[Question], most_rounds: int) -> Schedule:
-    """When one looks, as these questions share the error."""
-    tails = sum(question.criterion.tail for question in asked)
-    return schedule(len(asked) - tails, most_rounds, tails)
-
-
 def unsettled(judgements: Sequence[Judgement]) -> tuple[Judgement, ...]:
     """Those that more rounds could change, where that matters.
 
     Where a candidate has failed, nothing more need be known of it. In other scenarios it is
-    measured until it could fail there, too: what is obvious is said, and no more is sought.
+    measured until the first look: what is obvious is said, and no more is sought.
     """
     failed = {(j.label, scenario) for j in judgements if has_failed(j) for scenario in j.scenarios}
     labels = {label for label, _ in failed}
@@ -156,13 +142,13 @@ def unsettled(judgements: Sequence[Judgement]) -> tuple[Judgement, ...]:
         for j in judgements
         if not j.settled
         and failed.isdisjoint((j.label, scenario) for scenario in j.scenarios)
-        and not (j.label in labels and j.rounds >= first_alarm(j.criterion))
+        and not (j.label in labels and j.ratio is not None)
     )
 
 
 def has_failed(judgement: Judgement) -> bool:
-    """Whether it fails for certain, and more rounds would not excuse it."""
-    return judgement.fails and judgement.settled and not judgement.is_partial
+    """Whether it fails for certain."""
+    return judgement.fails and not judgement.is_partial
 
 
 def is_too_disturbed(records: Iterable[Record]) -> bool:
@@ -183,7 +169,6 @@ def conclude(
 ) -> GateVerdict:
     """Judges everything that was measured in one comparison."""
     known = tuple(records)
-    asked = ask(known, criteria)
     lacking = {
         (o.label, record.scenario, _supports(record, record.context.labels[0]))
         for record in known
@@ -197,8 +182,8 @@ def conclude(
     steal_s = math.fsum(metrics.get("machine_steal", 0.0) for metrics in used)
     return GateVerdict(
         criteria=tuple(criteria),
-        judgements=judge_all(known, criteria, most_rounds, acceptances=acceptances),
-        hypotheses=len(asked),
+        judgements=judge_all(known, criteria, acceptances=acceptances),
+        questions=len(ask(known, criteria)),
         most_rounds=most_rounds,
         inconclusive_passes=inconclusive_passes,
         failed_runs=tuple(one for record in known for one in failed_runs(record)),

@@ -10,28 +10,8 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from waitbench.model.metrics import BY_NAME, PACED, Metric
+from waitbench.model.metrics import Metric
 from waitbench.model.record import Record
-
-
-class Round(NamedTuple):
-    """What one round says of one metric, in each scenario that it is about."""
-
-    logs: tuple[float, ...]
-    """The logarithms of the ratio of candidate to baseline."""
-    rises: tuple[float, ...]
-    """Candidate less baseline, in the metric's unit."""
-    disturbed: bool = False
-    """Whether the machine did something else meanwhile, in every attempt at it."""
-    pairs: tuple[tuple[float, float], ...] = ()
-    """What these are of: baseline and candidate."""
-    paces: tuple[tuple[float, float], ...] = ()
-    """Those of their CPUs (see ``system.pace``); none where some run of the round has none."""
-
-    @property
-    def log(self) -> float:
-        """Their mean."""
-        return math.fsum(self.logs) / len(self.logs)
 
 
 class LogRound(NamedTuple):
@@ -46,7 +26,7 @@ class LogRound(NamedTuple):
 def mostly_disturbed(disturbed: int, rounds: int) -> bool:
     """Whether so many disturbed rounds among all leave nothing to conclude.
 
-    It may be the others' doing as well as the candidate's.
+    A candidate has no part in it: ``system.watch.is_disturbed`` says which are.
     """
     return disturbed > rounds / 2
 
@@ -69,20 +49,6 @@ def paired_by_round(record: Record, label: str, metric: Metric) -> dict[int, tup
     """``(baseline, candidate)`` of each round that both have, by its number, in order."""
     both = by_round([(record, record.context.labels[0]), (record, label)], metric)
     return {number: (one, two) for number, (one, two) in both.items()}
-
-
-def paced_by_round(
-    records: Sequence[Record], label: str, metric: Metric
-) -> list[dict[int, tuple[float, float]]]:
-    """The pace of both CPUs in the rounds of each scenario, where a metric depends on that.
-
-    All scenarios have the same rounds: those in which every run has a pace.
-    """
-    if metric.key not in PACED:
-        return []
-    found = [paired_by_round(record, label, BY_NAME["pace"]) for record in records]
-    known = set(found[0]).intersection(*found[1:])
-    return [{number: of[number] for number in known} for of in found]
 
 
 def logs_by_round(

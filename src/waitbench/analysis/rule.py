@@ -5,7 +5,7 @@ One observation is one pair, of one scenario in one round:
 
 * *It fails* if the signed-rank test says that t lies above 0 (F. Wilcoxon, "Individual comparisons
   by ranking methods", Biometrics Bulletin 1, 1945). The distribution of the sum is that of the
-  mid-ranks at hand, so that it is exact with ties and zeros too (J. Pratt, "Remarks on zeros and
+  mid-ranks at hand, so that it is exact with ties and zeros, too (J. Pratt, "Remarks on zeros and
   ties in the Wilcoxon signed rank procedures", JASA 54, 1959).
 * *It fails, too,* if it has certainly more dear runs than the baseline: if one side of a pair is
   dear, a fair coin says which (I. McNemar, Psychometrika 12, 1947). This is asked once.
@@ -23,6 +23,7 @@ on rank tests", Annals of Mathematical Statistics 34, 1963): verdict and table c
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -40,16 +41,21 @@ ALPHA = 0.05
 
 Also, of each question by itself, that a real regression is called none.
 """
-ALPHA_DEAR = 0.0125
+ALPHA_DEAR = 0.016
 """The part of ``ALPHA`` that is spent on dear runs."""
 LOOKS = (6, 10, 15, 20, 30)
 """Numbers of rounds after which one looks."""
-LOOKS_OF_ONE = LOOKS[1:]
-"""The same where a question is about a single scenario: there are half as many pairs."""
+LOOKS_OF_ONE = (11, 16, 22, 30)
+"""The same where a question is about a single scenario.
+
+With eleven pairs it can fail, and with sixteen there can be certainly no more dear runs.
+"""
 DEAR = 2.0
 """A run is dear if it costs more than so many times the median of the baseline's."""
 RARE = 0.25
 """So much more frequent dear runs must not be missed."""
+PAYS = 0.1
+"""The share by which a cost must certainly have fallen to excuse a rise of what explains it."""
 _DIGITS = 12
 """Of logarithms, so that values that are equal but for rounding are ties."""
 
@@ -103,33 +109,47 @@ def looks_of(scenarios: int) -> tuple[int, ...]:
     return LOOKS if scenarios > 1 else LOOKS_OF_ONE
 
 
-def errors_of(look: int, scenarios: int, questions: int, about_dear: int) -> Errors:
-    """The errors at a look, where so many questions share the alarms, and some those of dear runs.
+@dataclass(frozen=True, kw_only=True)
+class Share:
+    """A question's share of the errors."""
 
-    ``about_dear`` is 0 for a question that does not ask for these.
-    """
-    looks = len(looks_of(scenarios))
-    is_last = look == LOOKS[-1]
-    return Errors(
-        alarm=(ALPHA - ALPHA_DEAR) / (looks * questions),
-        clear=ALPHA / looks,
-        dear=ALPHA_DEAR / about_dear if is_last and about_dear else 0.0,
-    )
+    looks: tuple[int, ...]
+    questions: int
+    """How many share the error of an alarm."""
+    about_dear: int = 0
+    """How many share that of dear runs; 0 where the question cannot fail by these."""
+    dear_look: int = LOOKS[-1]
+    """The one look at which it may."""
+
+    def errors_at(self, look: int) -> Errors:
+        """Those of one of the looks."""
+        is_about_dear = self.about_dear and look == self.dear_look
+        return Errors(
+            alarm=(ALPHA - ALPHA_DEAR) / (len(self.looks) * self.questions),
+            clear=ALPHA / len(self.looks),
+            dear=ALPHA_DEAR / self.about_dear if is_about_dear else 0.0,
+        )
 
 
 def judge(
-    pairs: Floats, *, margin: float, floor: float, questions: int, about_dear: int = 0
+    pairs: Floats,
+    *,
+    margin: float,
+    floor: float,
+    share: Share,
+    asks_dear: bool = True,
+    muted: Collection[int] = (),
 ) -> Finding | None:
     """Judges costs of shape (rounds, scenarios, 2), baseline first; ``None`` before the first look.
 
     Costs are above 0. An alarm at any look stands; else the first look that finds it within its
-    margin; else the last.
+    margin; else the last. Without ``asks_dear`` only the centre is judged. Nobody looks after the
+    ``muted`` numbers of rounds.
     """
-    scenarios = pairs.shape[1]
     found = [
-        _judge_at(pairs[:look], margin, floor, errors_of(look, scenarios, questions, about_dear))
-        for look in looks_of(scenarios)
-        if look <= len(pairs)
+        _judge_at(pairs[:look], margin, floor, share.errors_at(look), asks_dear=asks_dear)
+        for look in share.looks
+        if look <= len(pairs) and look not in muted
     ]
     for verdict in (Verdict.SLOWER, Verdict.WITHIN_MARGIN):
         for one in found:
@@ -138,24 +158,21 @@ def judge(
     return found[-1] if found else None
 
 
-def _judge_at(pairs: Floats, margin: float, floor: float, errors: Errors) -> Finding:
+def _judge_at(
+    pairs: Floats, margin: float, floor: float, errors: Errors, *, asks_dear: bool
+) -> Finding:
     import numpy as np
 
     baseline, candidate = pairs[..., 0], pairs[..., 1]
     allowed = baseline * (1 + margin) + floor
     interval = hodges_lehmann(np.log(candidate / allowed), errors.alarm, errors.clear)
     dear = _dear(pairs, floor)
-    # Each scenario counts alike; twice the margin allows twice the floor.
-    most = baseline.mean(axis=0) * (1 + 2 * margin) + 2 * floor
     is_dear_worse = chance_of_heads(dear.candidate, dear.candidate + dear.baseline) <= errors.dear
     verdict = Verdict.INCONCLUSIVE
     if interval.low > 0 or is_dear_worse:
         verdict = Verdict.SLOWER
-    elif (
-        interval.high < 0
-        and rate_at_most(dear.candidate, dear.pairs, errors.clear)
-        < RARE + dear.baseline / dear.pairs
-        and float((candidate.mean(axis=0) / most).mean()) <= 1
+    elif interval.high < 0 and not (
+        asks_dear and _may_hide_dear_runs(pairs, margin, floor, errors)
     ):
         verdict = Verdict.WITHIN_MARGIN
     shown = allowed if floor else baseline
@@ -167,6 +184,16 @@ def _judge_at(pairs: Floats, margin: float, floor: float, errors: Errors) -> Fin
         means=float((candidate.mean(axis=0) / shown.mean(axis=0)).mean()),
         by_dear_runs=is_dear_worse and interval.low <= 0,
     )
+
+
+def _may_hide_dear_runs(pairs: Floats, margin: float, floor: float, errors: Errors) -> bool:
+    """Whether they may be a quarter more frequent, or raise the means beyond twice the margin."""
+    dear = _dear(pairs, floor)
+    more = rate_at_most(dear.candidate, dear.pairs, errors.clear) - dear.baseline / dear.pairs
+    baseline, candidate = pairs[..., 0].mean(axis=0), pairs[..., 1].mean(axis=0)
+    # Each scenario counts alike; twice the margin allows twice the floor.
+    means = (candidate / (baseline * (1 + 2 * margin) + 2 * floor)).mean()
+    return more >= RARE or float(means) > 1
 
 
 def _dear(pairs: Floats, floor: float) -> Dear:
@@ -254,6 +281,11 @@ def _chances_of_sums(ranks: tuple[int, ...]) -> Floats:
         chances[rank : rank + end] += taken
         end += rank
     return chances
+
+
+def fell_by(values: Floats, share: float, error: float) -> bool:
+    """Whether some logarithms of ratios certainly lie below ``log(1 - share)``."""
+    return hodges_lehmann(values, error, error).high < math.log1p(-share)
 
 
 def chance_of_heads(heads: int, throws: int) -> float:

@@ -30,10 +30,9 @@ docs/statistics.md explains all this without formulas, and what other ways would
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from waitbench.analysis.distributions import t_quantile
-from waitbench.analysis.outliers import Usual
 
 ALPHA = 0.05
 """Allowed chance that a comparison without any regression fails at all.
@@ -154,45 +153,6 @@ def bounds(values: Sequence[float], errors: Errors) -> Bounds:
     squares = math.fsum((value - middle) ** 2 for value in winsorised)
     standard_error = math.sqrt(squares / (len(kept) * (len(kept) - 1)))
     return _bounds(centre, standard_error, len(kept) - 1, errors)
-
-
-def bounds_without_outliers(
-    columns: Sequence[Sequence[float]], usual: Usual, errors: Errors
-) -> Bounds:
-    """Bounds of the mean over several scenarios, each with its values in order of rounds.
-
-    Without outliers these are the bounds of the rounds' means. What is not usual is left out if it
-    happens to both sides alike; otherwise only the upper bound heeds how things are without it.
-    """
-    every = bounds([math.fsum(row) / len(row) for row in zip(*columns, strict=True)], errors)
-    if not usual.has_outliers:
-        return every
-    core = _bounds_of_kept(columns, usual.kept, errors)
-    return core if usual.is_even else replace(every, high=max(every.high, core.high))
-
-
-def _bounds_of_kept(
-    columns: Sequence[Sequence[float]], kept: Sequence[Sequence[bool]], errors: Errors
-) -> Bounds:
-    """Around the mean of each scenario's mean of what is kept.
-
-    The variance is that of what each round adds to it, so that scenarios may depend on each other
-    within a round (the sandwich estimator: P. Huber, "The behavior of maximum likelihood estimates
-    under nonstandard conditions", 1967).
-    """
-    counts = [*map(sum, kept)]
-    means = [
-        math.fsum(value for value, is_kept in zip(*of, strict=True) if is_kept) / count
-        for *of, count in zip(columns, kept, counts, strict=True)
-    ]
-    parts = [
-        [is_kept * (value - mean) / count for value, is_kept in zip(*of, strict=True)]
-        for *of, mean, count in zip(columns, kept, means, counts, strict=True)
-    ]
-    squares = math.fsum(math.fsum(row) ** 2 for row in zip(*parts, strict=True))
-    least = min(counts)
-    standard_error = math.sqrt(squares * least / (least - 1)) / len(columns)
-    return _bounds(math.fsum(means) / len(means), standard_error, least - 1, errors)
 
 
 def _bounds(centre: float, standard_error: float, freedom: int, errors: Errors) -> Bounds:

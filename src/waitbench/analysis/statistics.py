@@ -26,6 +26,7 @@ from waitbench.analysis.rounds import (
     paired_by_round,
     shared_rounds,
 )
+from waitbench.analysis.rule import PAYS
 from waitbench.analysis.verdicts import Verdict
 from waitbench.analysis.window import is_too_short
 from waitbench.model.environment import Facts
@@ -126,25 +127,24 @@ class Row:
         """The ratio that is the verdict on it; ``None`` where there is none."""
         return self.ratios.get(self.judged_by)
 
-    def excused(self, baseline: "Row") -> tuple[tuple[Metric, Metric], ...]:
+    @property
+    def excused(self) -> tuple[tuple[Metric, Metric], ...]:
         """What explains a cost and rose although that cost fell, each with its cost.
 
         That is no regression: a spin that became sleep makes more system calls. But the cost must
-        have fallen by enough to pay for the rise; see ``Metric.price_s``.
+        certainly have fallen by a tenth.
         """
-
-        def rise(name: str) -> float:
-            return self.estimates[name].value - baseline.estimates[name].value
-
         return tuple(
             (metric, BY_NAME[metric.explains])
             for metric in METRICS
             if metric.explains is not None
             and self._says(metric.name, Verdict.SLOWER)
-            and self._says(metric.explains, Verdict.FASTER)
-            and {metric.name, metric.explains} <= baseline.estimates.keys()
-            and -rise(metric.explains) >= metric.price_s * rise(metric.name)
+            and self._fell(metric.explains)
         )
+
+    def _fell(self, name: str) -> bool:
+        high = self.ratios[name].high if name in self.ratios else None
+        return high is not None and high < 1 - PAYS
 
     def _says(self, name: str, verdict: Verdict) -> bool:
         return name in self.ratios and self.ratios[name].verdict is verdict

@@ -178,7 +178,7 @@ def _criterion(text: str, most_rounds: int, worker: str | None) -> Criterion:
             "is certain."
         )
     (criterion,) = gating.read_criteria([text], most_rounds, defaults=False, metrics=known)
-    if criterion.floor or criterion.alone or criterion.together:
+    if criterion.floor or criterion.alone or criterion.each:
         raise UsageError(f"--fail-on {text!r}: a search takes METRIC:PERCENT% only.")
     return criterion
 

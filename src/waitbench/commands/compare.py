@@ -65,8 +65,8 @@ def compare(
         typer.Option(
             metavar="N",
             help="Runs of each revision in each scenario, after one warm-up; with a gate, the most."
-            "\n\nIn balanced order. The gate looks after 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, "
-            "40 … of them and leaves open what is open at the end; nothing fails before the sixth.",
+            "\n\nIn balanced order. The gate looks after 6, 10, 15, 20 and 30 of them, at a single "
+            "scenario after 11, 16, 22 and 30, and leaves open what is open at the end.",
             show_default=f"{ROUNDS}, with a gate {GATE_ROUNDS}",
         ),
     ] = None,

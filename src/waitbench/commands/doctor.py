@@ -12,7 +12,6 @@ import typer
 from rich.text import Text
 
 from waitbench import engines
-from waitbench.analysis.sensitivity import POWER
 from waitbench.engines import cargo
 from waitbench.environments import interpreters
 from waitbench.execution import hyperfine
@@ -126,8 +125,8 @@ def doctor(
     console = make_console()
     if noise:
         console.print(
-            f"{ROUNDS} rounds find a rise of steady CPU by {smallest_rise():.0%} here, in "
-            f"{POWER:.0%} of the cases, where more than {MARGIN:.0%} fails.",
+            f"{ROUNDS} rounds find a rise of steady CPU by {smallest_rise():.0%} here, where more "
+            f"than {MARGIN:.0%} fails.",
             soft_wrap=True,
         )
         return

@@ -129,9 +129,9 @@ FailOn = Annotated[
         metavar="CRITERION",
         help="METRIC:PERCENT%[,FLOOR][,FLAG]: the gate asks this; repeatable."
         "\n\nExit 1 if a candidate's metric rose by more, such as system:10% or cpu:5%,20ms. Comes "
-        "on top of the criteria of --gate, if that is given. Flags: 'together' judges all "
-        "scenarios by their mean, 'tail' rare bad runs, 'slope' what each further input costs in a "
-        "scan, 'alone' does not excuse a rise of what explains CPU time where CPU time fell.",
+        "on top of the criteria of --gate, if that is given. Flags: 'each' judges "
+        "every scenario by itself, 'slope' what each further input costs in a scan, 'alone' does "
+        "not excuse a rise of what explains CPU time where CPU time fell.",
     ),
 ]
 GateDefaults = Annotated[

@@ -3,7 +3,7 @@
 import json
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -29,7 +29,6 @@ from waitbench.model.run import (
     Result,
     Timing,
 )
-from waitbench.system.pace import PaceFollower
 from waitbench.system.processes import MOST_OUTPUT, tail
 from waitbench.system.watch import Reading, observed
 
@@ -59,8 +58,6 @@ class Measurer:
 
     hyperfine: Hyperfine
     bench: Bench
-    follows_pace: bool = False
-    """Whether to time the CPUs of workers that wait: see ``system.pace``."""
 
     def measure(self, planned: PlannedRun) -> Result:
         """Runs it once. Whatever a workload does is an outcome, never an exception."""
@@ -99,15 +96,11 @@ class Measurer:
         services_s = ready.services.cpu_s()
         before = Reading.now()
         used_s = time.process_time()
-        follower = PaceFollower()
-        follows = self.follows_pace and scenario.waits
         try:
-            timing = self._time(ready, follower.begin if follows else lambda _process: None)
+            timing = self._time(ready)
         except _NoMeasurement:
             _require_services(ready.services)
             raise
-        finally:
-            follower.end()
         _require_services(ready.services)
         after = Reading.now()
         used_s = time.process_time() - used_s
@@ -122,7 +115,6 @@ class Measurer:
             marks = marks_of(launched)
         run_cpu_s = cpu_of_all(timing, launched) + services_s + used_s
         metrics |= observed(before, after, run_cpu_s)
-        metrics |= follower.observed()
         metrics |= launched.get("totals", {})
         copies = scenario.started_as(self.bench.topology).processes
         files = [ready.folder / f"{METRICS}-{number}.jsonl" for number in range(copies)]
@@ -141,12 +133,12 @@ class Measurer:
             samples=tuple(launched.get("samples", ())),
         )
 
-    def _time(self, ready: ReadyRun, on_start: Callable[[int], None]) -> Timing:
-        """Has hyperfine run it once; tells its process. Raises ``_NoMeasurement``."""
+    def _time(self, ready: ReadyRun) -> Timing:
+        """Has hyperfine run it once. Raises ``_NoMeasurement``."""
         export, stderr_file = ready.folder / "export.json", ready.folder / "stderr"
         with (ready.folder / "stdout").open("wb") as stdout, stderr_file.open("wb") as stderr:
             command = self.hyperfine.arguments(ready.command, export)
-            finished = ready.carry_out(command, stdout=stdout, stderr=stderr, on_start=on_start)
+            finished = ready.carry_out(command, stdout=stdout, stderr=stderr)
         if finished.wrote_too_much:
             limit = f"{MOST_OUTPUT // 2**20} MiB"
             raise _NoMeasurement(

@@ -160,9 +160,10 @@ class Session:
             made = [result for run in runs if isinstance(result := self._run(run), Measurement)]
             if not runs or runs[0].round == WARM_UP:
                 break
-            if not is_disturbed([one.metrics for one in made]):
-                break
             record = self.records[runs[0].scenario.name]
+            baseline = next((m for m in made if m.label == record.context.labels[0]), None)
+            if baseline is None or not is_disturbed(baseline.metrics):
+                break
             if repeats == MOST_REPEATS or self._is_busy():
                 for measurement in made:
                     self._replace(record, measurement, _marked(measurement))

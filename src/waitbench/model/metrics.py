@@ -38,12 +38,6 @@ class Metric(Struct, frozen=True, omit_defaults=True):
     What explains a cost is a regression only where that cost did not certainly fall.
     """
 
-    price_s: Quantity = 0.0
-    """The seconds of its cost that a rise by one must be paid for with, to be excused.
-
-    More wake-ups and system calls cost others, too: the kernel, who shares the caches, the battery.
-    """
-
     @property
     def heading(self) -> str:
         """The title where a line begins with it."""
@@ -84,9 +78,6 @@ USER_STEADY = "time_user_steady"
 SYSTEM_STEADY = "time_system_steady"
 """The keys of the split of the workers' steady CPU, by the kernel's ticks."""
 
-PACE = "machine_pace"
-"""The key of how long a fixed piece of work took on the workers' CPUs: see ``system.pace``."""
-
 METRICS = (
     Metric("real", "time_wall_clock", "second", "real time"),
     Metric("user", "time_user", "second", "user time"),
@@ -105,18 +96,9 @@ METRICS = (
     Metric("share", "cpu_share_steady", "core", "CPU per waiting second"),
     Metric("startup", "time_startup", "second", "start-up"),
     Metric("shutdown", "time_shutdown", "second", "shutdown"),
-    Metric("polls", "polls", "count", "polls", explains="steady", price_s=1e-6),
-    Metric(
-        "wakeups", "wakeups", "count", "wake-ups while waiting", explains="steady", price_s=1e-5
-    ),
-    Metric(
-        "syscalls",
-        SYSTEM_CALLS,
-        "count",
-        "system calls while waiting",
-        explains="steady",
-        price_s=1e-6,
-    ),
+    Metric("polls", "polls", "count", "polls", explains="steady"),
+    Metric("wakeups", "wakeups", "count", "wake-ups while waiting", explains="steady"),
+    Metric("syscalls", SYSTEM_CALLS, "count", "system calls while waiting", explains="steady"),
     Metric("polls-per-item", "polls_per_item", "count", "polls per item"),
     Metric("switches", "context_switches_voluntary", "count", "voluntary context switches"),
     Metric("preemptions", "context_switches_involuntary", "count", "involuntary context switches"),
@@ -127,7 +109,6 @@ METRICS = (
     # What else the machine did meanwhile.
     Metric("foreign-cpu", "machine_foreign_cpu", "second", "CPU of others"),
     Metric("steal", "machine_steal", "second", "steal time"),
-    Metric("pace", PACE, "second", "time of a fixed piece of work on the workers' CPUs"),
     Metric("items-in", "items_in", "count", "items in"),
     Metric("items", "items_out", "count", "items out"),
 )
@@ -144,9 +125,8 @@ SEEN_FROM_OUTSIDE = tuple(
 
 MEMORY = Metric("memory", "memory_proportional", "byte", "memory of all processes (PSS)")
 """That of what is counted from outside."""
-
-PACED = frozenset({"time_cpu", "time_cpu_steady", "time_cpu_running", USER_STEADY, SYSTEM_STEADY})
-"""Keys of what depends on the pace of the CPUs."""
+STOP = Metric("stop", "time_stop", "second", "time to end when told")
+"""That of what ends only when it is told to."""
 
 BY_NAME = {metric.name: metric for metric in METRICS}
 

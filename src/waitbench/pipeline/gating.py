@@ -10,7 +10,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from waitbench.analysis import criteria, gate, sequential
+from waitbench.analysis import criteria, gate, rule
 from waitbench.analysis.acceptance import Acceptance
 from waitbench.analysis.criteria import DEFAULTS, Criterion, Scope
 from waitbench.analysis.gate import GateVerdict
@@ -99,7 +99,7 @@ class Gate:
         coarse = [scenario for scenario in scenarios if scenario.coarse]
         waiting = [one for one in scenarios if one.waits and not (one.works or one.coarse)]
         working = [one for one in scenarios if one not in waiting and not one.coarse]
-        if any(one.together and one.scope is Scope.EVERY for one in self.criteria):
+        if any(one.scope is Scope.EVERY and not one.each for one in self.criteria):
             return [scenarios]
         first = (waiting, coarse) if self.fail_fast else ([*waiting, *coarse],)
         return [group for group in (*first, working) if group]
@@ -142,7 +142,7 @@ class Gate:
         """
         found = settings.get("gate")
         if found is None:
-            return cls(criteria=(), most_rounds=sequential.FIRST_ALARM)
+            return cls(criteria=(), most_rounds=rule.LOOKS[0])
         known = dict.fromkeys((*METRICS, *(m for one in scenarios for m in one.metrics)))
         try:
             return cls(
@@ -205,17 +205,18 @@ def read_criteria(
     Raises ``UsageError``: here, so that it costs no download.
     """
     found = (*(DEFAULTS if defaults else ()), *criteria.parse(own, metrics))
-    if found and most_rounds < sequential.FIRST_ALARM:
-        fewest = sequential.FIRST_ALARM
+    if found and most_rounds < rule.LOOKS[0]:
         raise UsageError(
-            f"--rounds {most_rounds}: must be at least {fewest}: with fewer nothing can fail."
+            f"--rounds {most_rounds}: must be at least {rule.LOOKS[0]}: the gate does not look "
+            "before."
         )
     return tuple(dict.fromkeys(found))
 
 
 def last_look(most_rounds: int) -> int:
     """The rounds of the last look that so many allow: more would be measured and not looked at."""
-    return max(sequential.looks_until(most_rounds), default=sequential.FIRST_ALARM)
+    looks = {*rule.LOOKS, *rule.LOOKS_OF_ONE, *criteria.COARSE_LOOKS}
+    return max((look for look in looks if look <= most_rounds), default=min(looks))
 
 
 def _why_left_out(criterion: Criterion) -> str:

@@ -45,9 +45,7 @@ class Measuring:
     ) -> None:
         """Measures what the records lack; they grow. ``observer`` makes one of what measures."""
         asked = {criterion.metric.key for criterion in self.gate.criteria}
-        with prepared.measuring(
-            follows_pace=self.gate.is_on, counts_calls=not asked or SYSTEM_CALLS in asked
-        ) as measurer:
+        with prepared.measuring(counts_calls=not asked or SYSTEM_CALLS in asked) as measurer:
             self._measure(Session(measurer, records, observer(measurer)), prepared, records)
 
     def _measure(self, session: Session, prepared: Prepared, records: Mapping[str, Record]) -> None:
@@ -115,7 +113,6 @@ class GateGuide:
         self._judgements = gate.judge_all(
             self._records,
             self._asked.criteria,
-            self._asked.most_rounds,
             self._elsewhere,
             acceptances=self._asked.acceptances,
         )

@@ -3,11 +3,11 @@
 import math
 import sys
 from pathlib import Path
-from statistics import stdev
+
+import numpy as np
 
 from waitbench.analysis.rounds import paired_by_round
-from waitbench.analysis.sensitivity import detectable_change
-from waitbench.analysis.sequential import errors_at
+from waitbench.analysis.rule import LOOKS_OF_ONE, Share, hodges_lehmann
 from waitbench.model.environment import OriginChoice
 from waitbench.model.errors import ExitCode, HarnessError
 from waitbench.model.metrics import BY_NAME
@@ -28,7 +28,7 @@ _WORKER = (
 
 
 def smallest_rise() -> float:
-    """As a share of steady CPU, found with a chance of ``sensitivity.POWER``; takes a minute.
+    """As a share of steady CPU: the least that would have failed in these rounds; takes a minute.
 
     Raises ``HarnessError`` where the program cannot be measured.
     """
@@ -53,8 +53,10 @@ def smallest_rise() -> float:
         raise HarnessError("An idle program could not be measured here.")
     (record,) = records
     pairs = paired_by_round(record, "again", BY_NAME["steady"]).values()
-    spread = stdev(math.log(again / once) for once, again in pairs)
-    return detectable_change(spread, len(pairs), MARGIN, errors_at(ROUNDS, 1).alarm) - 1
+    alarm = Share(looks=LOOKS_OF_ONE, questions=1).errors_at(ROUNDS).alarm
+    logs = np.array([math.log(again / once) for once, again in pairs])
+    found = hodges_lehmann(logs, alarm, alarm)
+    return math.exp(math.log1p(MARGIN) + found.centre - found.low) - 1
 
 
 def _request(program: Path, worker: Path) -> Request:

@@ -42,9 +42,7 @@ class Prepared:
         return tuple(label for label in self.request.labels if label in self.environments)
 
     @contextmanager
-    def measuring(
-        self, *, follows_pace: bool = False, counts_calls: bool = True
-    ) -> Iterator[Measurer]:
+    def measuring(self, *, counts_calls: bool = True) -> Iterator[Measurer]:
         """What measures these environments; to count system calls costs the workers CPU."""
         bench = Bench(
             environments=self.environments,
@@ -53,7 +51,7 @@ class Prepared:
             time_limit_s=self.request.time_limit_s,
             instruments=self.request.instruments if counts_calls else Instruments(),
         )
-        yield Measurer(self.hyperfine, bench, follows_pace=follows_pace)
+        yield Measurer(self.hyperfine, bench)
 
     def new_records(self, scenarios: Sequence[Scenario] | None = None) -> dict[str, Record]:
         """An empty record for each scenario, but for what could not be built.

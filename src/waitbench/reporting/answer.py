@@ -322,7 +322,7 @@ def _interval(ratio: Estimate, mark: str = "") -> Word:
 def _besides(comparison: Comparison, row: Row, *, in_detail: bool) -> list[tuple[Cell, ...]]:
     """What else was judged, where it says something that the verdict does not."""
     baseline = comparison.baseline
-    excused = {metric.name for metric, _ in row.excused(baseline)} if row.ratios else set()
+    excused = {metric.name for metric, _ in row.excused} if row.ratios else set()
     rows: list[tuple[Cell, ...]] = []
     for name in _BESIDES:
         ratio = row.ratios.get(name)

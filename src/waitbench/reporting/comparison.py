@@ -186,7 +186,7 @@ def _about_all(comparison: Comparison) -> Iterator[str]:
 
 def _remarks(row: Row, comparison: Comparison) -> Iterator[str]:
     """What else is to be said of a revision."""
-    for explanation, cost in row.excused(comparison.baseline) if row.ratios else ():
+    for explanation, cost in row.excused if row.ratios else ():
         rose, fell = (format_change(row.ratios[one.name]) for one in (explanation, cost))
         yield f"{explanation.title} {rose}, but {cost.title}, {fell}, pays for it: no regression"
     steady = row.ratios.get("steady")

@@ -39,7 +39,6 @@ STYLES = {
     Verdict.INCONCLUSIVE: "yellow",
     Verdict.NOT_MEASURED: "red",
     Verdict.EXCUSED: "yellow",
-    Verdict.BELOW_FLOOR: "dim",
 }
 _GAP = 2
 _RESULT = " RESULT "

@@ -5,8 +5,7 @@ from dataclasses import replace
 
 from waitbench.analysis.gate import FailedRuns, GateVerdict
 from waitbench.analysis.judging import Judgement
-from waitbench.analysis.sensitivity import POWER
-from waitbench.analysis.sequential import ALPHA
+from waitbench.analysis.rule import ALPHA
 from waitbench.analysis.verdicts import GateOutcome, Verdict
 from waitbench.reporting.comparison import count_disturbed, count_repeated
 from waitbench.reporting.console import STYLES
@@ -57,16 +56,10 @@ def document(verdict: GateVerdict) -> Document:
         headline=headline(verdict),
         style=OUTCOME_STYLES[verdict.outcome],
         blocks=(table(verdict), Sentences(remarks(verdict))),
-        explanation=f"Lower bounds hold for all {verdict.hypotheses} hypotheses and all looks "
-        f"together, upper ones for all looks, each with {ALPHA:.0%} error. A rise as in the last "
-        f"column is found {POWER:.0%} of the time.{_about_pace(verdict)}",
+        explanation=f"Lower bounds hold for all {verdict.questions} questions and all looks "
+        f"together, upper ones for all looks, each with {ALPHA:.0%} error. With a floor, a ratio "
+        "is that to the most that is allowed.",
     )
-
-
-def _about_pace(verdict: GateVerdict) -> str:
-    if not any(one.at_equal_pace for one in verdict.judgements):
-        return ""
-    return " CPU time of what waits is compared as at one pace of the CPUs."
 
 
 def summary(verdict: GateVerdict) -> Document:
@@ -114,16 +107,14 @@ def table(verdict: GateVerdict) -> Table:
             Heading("ratio (bounds)"),
             Heading("rounds", is_left=False),
             Heading("verdict"),
-            Heading("would have found", short="would\nhave\nfound", is_left=False),
         ),
         rows=tuple(
             (
                 judgement.label,
                 Word(text=str(judgement.criterion), short=_without_place(judgement)),
-                ratio_text(judgement),
+                _bounds_text(judgement),
                 str(judgement.rounds),
                 _verdict(judgement, verdict),
-                findable_text(judgement),
             )
             for judgement in verdict.judgements
         ),
@@ -227,31 +218,40 @@ def remarks(verdict: GateVerdict) -> list[str]:
 
 def _without_place(judgement: Judgement) -> str:
     """The criterion, without what the place says already."""
-    return str(replace(judgement.criterion, together=False))
+    return str(replace(judgement.criterion, each=False))
 
 
 def ratio_text(judgement: Judgement) -> str:
-    """The ratio to the baseline with its bounds; of a tail, how many runs were bad."""
-    tail = judgement.tail
-    if tail is not None:
-        return f"bad {tail.extreme}/{tail.runs}, was {tail.extreme_of_baseline}/{tail.runs}"
-    if judgement.ratio is None or judgement.high is None:
-        return NOTHING
-    high = format_bound(judgement.high)
-    sign = ("≥ " if judgement.ratio > 1 else "≤ ") if judgement.is_bound else ""
-    middle = f"{sign}{format_bound(judgement.ratio)}"
-    if judgement.low is None:
-        return f"{middle} (≤ {high})"
-    return f"{middle} ({format_bound(judgement.low)}–{high})"
+    """The ratio with its bounds: to the baseline, or where there is a floor, to what is allowed."""
+    of_allowed = " of allowed" if judgement.criterion.floor and judgement.ratio else ""
+    return f"{_bounds_text(judgement)}{of_allowed}"
 
 
-def findable_text(judgement: Judgement) -> str:
-    """The smallest rise that would have been found, 95 % of the time."""
-    found = judgement.would_have_found
-    if found is None:
+def _bounds_text(judgement: Judgement) -> str:
+    low, high = judgement.low, judgement.high
+    if judgement.ratio is None:
         return NOTHING
+    if low is None and high is None:
+        bounds = ""
+    elif low is None or high is None:
+        bounds = f" (≤ {_bound(high)})" if low is None else f" (≥ {_bound(low)})"
+    else:
+        bounds = f" ({_bound(low)}–{_bound(high)})"
+    return f"{format_bound(judgement.ratio)}{bounds}"
+
+
+def _bound(value: float | None) -> str:
+    return NOTHING if value is None else format_bound(value)
+
+
+def _dear_text(judgement: Judgement) -> str:
+    """How many of its runs were dear where the baseline's were not, and the reverse."""
+    if judgement.dear is None:
+        return NOTHING
+    dear = judgement.dear
     return (
-        f"+ {format_share(found)}" if found < _WORTH_SAYING else f"> {format_share(_WORTH_SAYING)}"
+        f"{dear.candidate} of {dear.pairs} runs cost more than twice the baseline's median, and "
+        f"{dear.baseline} of the baseline's"
     )
 
 
@@ -269,20 +269,27 @@ def _listed(found: Iterable[str]) -> str:
 def _risen(judgement: Judgement) -> str:
     """What rose by how much, and where."""
     what = judgement.criterion.metric.title
-    if judgement.tail is not None:
-        risen = f"rare bad runs of {what}"
+    if judgement.by_dear_runs:
+        risen = f"dear runs of {what}"
     elif judgement.ratio is None:
         risen = what
     else:
-        least = "at least " if judgement.is_bound else ""
-        risen = f"{what} {least}{format_change(judgement.ratio)}"
+        risen = f"{what} {_change(judgement.ratio, judgement)}"
     return f"{judgement.label}: {risen} in {judgement.place}"
 
 
+def _change(ratio: float, judgement: Judgement) -> str:
+    if judgement.criterion.floor:
+        return f"{format_bound(ratio)} of what is allowed"
+    return format_change(ratio)
+
+
 def _certainly(judgement: Judgement) -> str:
-    if judgement.tail is not None:
-        return f" ({ratio_text(judgement)})"
-    return "" if judgement.low is None else f" (for certain {format_change(judgement.low)})"
+    if judgement.by_dear_runs:
+        return f" ({_dear_text(judgement)})"
+    if judgement.low is None:
+        return ""
+    return f" (for certain {_change(judgement.low, judgement)})"
 
 
 def _lacking(verdict: GateVerdict) -> list[str]:
@@ -303,29 +310,30 @@ def _failed(runs: FailedRuns) -> str:
 
 
 def _excuse(judgement: Judgement) -> str | None:
-    """Why a rise is no regression, or may be none."""
-    is_excused = judgement.verdict is Verdict.EXCUSED
-    if not (is_excused or judgement.excusable):
+    """Why a rise is no regression."""
+    if judgement.verdict is not Verdict.EXCUSED:
         return None
     if judgement.cost is None or judgement.ratio is None or judgement.cost_ratio is None:
         return None
-    rose = f"{judgement.criterion.metric.title} {format_change(judgement.ratio)}"
-    fell = f"{judgement.cost.title}, {format_change(judgement.cost_ratio)},"
-    where = f"{judgement.label} in {judgement.place}"
-    if is_excused:
-        return f"{where}: {rose}, but {fell} pays for it: no regression."
-    return f"{where}: {rose}; whether {fell} pays for it is not certain in so few rounds."
+    rose = f"{judgement.criterion.metric.title} {_change(judgement.ratio, judgement)}"
+    fell = f"{judgement.cost.title} {format_change(judgement.cost_ratio)}"
+    return f"{judgement.label} in {judgement.place}: {rose}, but {fell}: no regression."
 
 
 def _about_means(judgement: Judgement) -> str | None:
     """Where rare dear runs make the means differ from the usual ratio."""
-    if judgement.means is None or judgement.ratio is None or judgement.criterion.cost is not None:
+    if (
+        judgement.means is None
+        or judgement.ratio is None
+        or judgement.criterion.explains is not None
+    ):
         return None
     if judgement.means < judgement.ratio * _MEANS_DIFFER:
         return None
     return (
         f"{judgement.label} in {judgement.place}, {_without_place(judgement)}: usually "
-        f"{format_change(judgement.ratio)}, but {format_change(judgement.means)} by the means: "
+        f"{_change(judgement.ratio, judgement)}, but {_change(judgement.means, judgement)} by the "
+        "means: "
         "some runs cost much more."
     )
 
@@ -356,24 +364,20 @@ def _about_noise(judgement: Judgement) -> str:
             f"{where}: inconclusive: in {judgement.disturbed} of {judgement.rounds} rounds the "
             "machine did something else. Let it rest, or give the comparison one of its own."
         )
-    if judgement.tail is not None:
-        return (
-            f"{where}: inconclusive after {judgement.rounds} rounds: {judgement.tail.extreme} of "
-            f"{judgement.tail.runs} runs were bad, and {judgement.tail.extreme_of_baseline} of the "
-            "baseline's."
-        )
-    if judgement.ratio is None or judgement.high is None:
+    if judgement.ratio is None:
         return f"{where}: inconclusive: too few rounds."
-    given_up = ", and given up because more would hardly settle it" if judgement.hopeless else ""
+    after = f"{where}: inconclusive after {judgement.rounds} rounds"
     if judgement.why_given_up is not None:
-        given_up = f", and given up, as {judgement.why_given_up}"
+        after += f", and given up, as {judgement.why_given_up}"
+    most = 1 if judgement.criterion.floor else 1 + judgement.criterion.margin
+    if judgement.high is not None and judgement.high < most:
+        return f"{after}: {_dear_text(judgement)}."
+    if judgement.high is None or judgement.criterion.floor:
+        return f"{after}: it may be more than is allowed."
     rise = judgement.high - 1
     possible = (
         f"up to {format_digits(rise * 100, 3)} %"
         if rise < _WORTH_SAYING
         else f"more than {format_share(_WORTH_SAYING)}"
     )
-    return (
-        f"{where}: inconclusive after {judgement.rounds} rounds{given_up}. A rise of {possible} "
-        "is possible."
-    )
+    return f"{after}. A rise of {possible} is possible."

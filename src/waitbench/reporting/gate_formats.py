@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 from waitbench.analysis.acceptance import Acceptance
 from waitbench.analysis.gate import GateVerdict
 from waitbench.analysis.judging import Judgement
-from waitbench.analysis.sequential import ALPHA
+from waitbench.analysis.rule import ALPHA
 from waitbench.analysis.verdicts import GateOutcome, Verdict
 from waitbench.reporting import markdown
 from waitbench.reporting.answer import WHY_PURPOSE, again
@@ -32,7 +32,7 @@ from waitbench.reporting.gate import (
 )
 from waitbench.system.streams import printable
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 """Of ``verdict.json``."""
 _MARKS = {
     GateOutcome.PASS: "✓",
@@ -51,7 +51,7 @@ def plain(verdict: GateVerdict) -> dict[str, Any]:
         "reasons": reasons(verdict),
         "headline": headline(verdict),
         "error": ALPHA,
-        "questions": verdict.hypotheses,
+        "questions": verdict.questions,
         "max_rounds": verdict.most_rounds,
         "inconclusive": "pass" if verdict.inconclusive_passes else "error",
         "disturbed_runs": verdict.disturbed_runs,
@@ -82,26 +82,23 @@ def _plain(judgement: Judgement) -> dict[str, Any]:
         "floor": judgement.criterion.floor,
         "unit": judgement.criterion.metric.unit,
         "alone": judgement.criterion.alone,
-        "together": judgement.criterion.together,
+        "each": judgement.criterion.each,
         "scope": judgement.criterion.scope.value,
         "verdict": judgement.verdict.value,
         "fails": judgement.fails,
         "open": judgement.is_open,
-        "given_up": judgement.hopeless,
         "why_given_up": judgement.why_given_up,
         "disturbed_rounds": judgement.disturbed,
         "cost": judgement.cost.name if judgement.cost else None,
         "cost_ratio": judgement.cost_ratio,
         "ratio": judgement.ratio,
-        "is_bound": judgement.is_bound,
-        "means": judgement.means,
-        "at_equal_pace": judgement.at_equal_pace,
-        "tail": None if judgement.tail is None else asdict(judgement.tail),
+        "is_of_allowed": bool(judgement.criterion.floor),
         "low": judgement.low,
         "high": judgement.high,
+        "means": judgement.means,
+        "dear": None if judgement.dear is None else asdict(judgement.dear),
+        "by_dear_runs": judgement.by_dear_runs,
         "rounds": judgement.rounds,
-        "supported_margin": judgement.supported_margin,
-        "would_have_found": judgement.would_have_found,
     }
 
 

@@ -47,15 +47,18 @@ def observed(before: Reading | None, after: Reading | None, run_cpu_s: float) ->
     }
 
 
-def is_disturbed(runs: Sequence[Mapping[str, float]]) -> bool:
-    """Whether others used so much CPU during a round that its figures should not be trusted.
+def is_disturbed(baseline: Mapping[str, float]) -> bool:
+    """Whether others used so much CPU that a round is made again, or muted if that does not help.
 
-    It takes the metrics of all runs of the round, and judges the round as a whole. Steal is not
-    heeded: a hypervisor takes from who wants CPU, so it would point at whoever spins.
+    Nothing else repeats a round, or mutes it. It takes the metrics of the baseline's run only: a
+    candidate that has others work for it, such as the kernel or a broker, would else repeat and
+    mute its own rounds. As runs alternate, what goes on for longer than a run is in some run of the
+    baseline, too; and what others use beside the candidate is asked of it (``foreign-cpu``). Steal
+    is not heeded: a hypervisor takes from who wants CPU.
     """
-    tolerated_s = TICKS_TOLERATED / os.sysconf("SC_CLK_TCK") * len(runs)
-    foreign_s = sum(metrics.get("machine_foreign_cpu", 0.0) for metrics in runs)
-    return foreign_s > FOREIGN_CORES * sum(m["time_wall_clock"] for m in runs) + tolerated_s
+    tolerated_s = TICKS_TOLERATED / os.sysconf("SC_CLK_TCK")
+    foreign_s = baseline.get("machine_foreign_cpu", 0.0)
+    return foreign_s > FOREIGN_CORES * baseline["time_wall_clock"] + tolerated_s
 
 
 def foreign_cores(runs: Sequence[Mapping[str, float]]) -> float:

@@ -81,9 +81,9 @@ def test_a_gate_asks_for_memory_and_cpu_after_start_up_and_not_for_what_is_ours_
         metrics=scenario.metrics,
     )  # fmt: skip
     asked = {one.criterion.metric.name for one in ask([record], DEFAULTS)}
-    assert {"memory", "cpu-running", "cpu", "steady", "startup", "latency"} <= asked
-    # The peak of one process may be our launcher's, and the time to end is up to what it looks at.
-    assert asked.isdisjoint({"rss", "shutdown", "stop"})
+    assert {"memory", "stop", "cpu", "steady", "startup", "latency-p50", "foreign-cpu"} <= asked
+    # The peak of one process may be our launcher's, and there is one lateness in a run.
+    assert asked.isdisjoint({"rss", "shutdown", "latency"})
 
 
 def test_parameters_fill_the_commands_of_services_with_what_the_scenario_has(

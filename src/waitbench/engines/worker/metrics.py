@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from waitbench.engines.worker import written
-from waitbench.model.metrics import MEMORY, METRICS, SYSTEM_STEADY, USER_STEADY, Metric
+from waitbench.model.metrics import MEMORY, METRICS, STOP, SYSTEM_STEADY, USER_STEADY, Metric
 from waitbench.model.worker import WorkerFile
 
 _READY = Metric("ready", "time_ready", "second", "time to ready")
@@ -14,7 +14,7 @@ _OF_SERVICES = (
 )
 WAITING = (
     _READY,
-    Metric("stop", "time_stop", "second", "time to end when told"),
+    STOP,
     MEMORY,
     Metric("restarts", "processes_replaced", "count", "processes that began while it waited"),
     *_OF_SERVICES,
