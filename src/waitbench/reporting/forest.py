@@ -17,8 +17,15 @@ from waitbench.model.metrics import BY_NAME, Metric
 from waitbench.reporting.answer import MARKS
 from waitbench.reporting.document import Dot
 from waitbench.reporting.drawing import Axis, colours_of
-from waitbench.reporting.formats import NOTHING, format_change, format_range, format_value, unit_for
-from waitbench.reporting.gate import ACCEPTED, ratio_text
+from waitbench.reporting.formats import (
+    NOTHING,
+    format_bound,
+    format_change,
+    format_range,
+    format_value,
+    unit_for,
+)
+from waitbench.reporting.gate import ACCEPTED
 from waitbench.reporting.summary import TITLES, titles_of, verdict
 
 FIRST = (
@@ -129,25 +136,23 @@ def of_verdict(found: GateVerdict, colours: Mapping[str, str]) -> list[ForestRow
 
 def _of_judgement(found: Judgement, colours: Mapping[str, str]) -> ForestRow:
     criterion, colour = found.criterion, colours.get(found.label, "")
-    ratio = (
-        None
-        if found.ratio is None
-        else Estimate(found.ratio, found.low, found.high, found.rounds, is_bound=found.is_bound)
-    )
+    ratio = None
+    if found.ratio is not None:
+        ratio = Estimate(found.ratio, found.low, found.high, found.rounds)
     floor = f" + {_amount(criterion.floor, criterion.metric)}" if criterion.floor else ""
     cost = TITLES.get(criterion.metric.name, criterion.metric.title)
+    # With a floor the ratio is that to what is allowed.
+    most = 1.0 if criterion.floor else 1 + criterion.margin
     return ForestRow(
         place=found.place,
-        cost=f"rare bad runs of {cost}" if found.tail is not None else cost,
+        cost=f"dear runs of {cost}" if found.by_dear_runs else cost,
         label=found.label,
         colour=colour,
         mark=_mark(found),
         change=_change(found, ratio),
-        interval=_certainly(ratio),
+        interval=_certainly(found, ratio),
         allowed=f"+ {criterion.margin * 100:g} %{floor}",
-        dot=None
-        if ratio is None or found.tail is not None
-        else Dot(ratio, (1.0, 1 + criterion.margin), colour, found.is_open),
+        dot=None if ratio is None else Dot(ratio, (1.0, most), colour, found.is_open),
     )
 
 
@@ -166,17 +171,19 @@ def _mark(found: Judgement) -> str:
 
 
 def _change(found: Judgement, ratio: Estimate | None) -> str:
-    if found.tail is not None:
-        return ratio_text(found)
     if ratio is None:
         return found.verdict.value
     accepted = f", {ACCEPTED}" if found.accepted is not None else ""
+    if found.criterion.floor:
+        return f"{format_bound(ratio.value)} of allowed{accepted}"
     return f"{format_change(ratio)}{accepted}"
 
 
-def _certainly(ratio: Estimate | None) -> str:
+def _certainly(found: Judgement, ratio: Estimate | None) -> str:
     if ratio is None or ratio.high is None:
         return ""
+    if found.criterion.floor:
+        return f"at most {format_bound(ratio.high)}"
     return format_range(ratio) or f"at most {format_change(ratio.high)}"
 
 
