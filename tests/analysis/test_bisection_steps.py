@@ -118,7 +118,7 @@ def test_a_fall_is_told_as_it_is() -> None:
 
 def test_all_errors_of_all_looks_add_up_to_that_of_the_step() -> None:
     rounds = noisy(logs(1.0, 1.0), 10, 0.05)
-    each = rule.ALPHA / begun(256).most_steps / len(rule.LOOKS_OF_ONE)
+    each = rule.ALPHA / begun(256).most_steps / len(bisection.looks_of(1))
     paired = [one[1] - one[0] for one in rounds]
     found = {
         len(points): answer([one[: len(points)] for one in rounds]).changes[0].high

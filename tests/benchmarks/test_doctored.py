@@ -136,8 +136,8 @@ def test_rates_are_of_one_process_in_its_steady_phase() -> None:
     # Two workers, each for 2 s at a tenth of a core.
     metrics = {"wakeups": 8000.0, "time_cpu_steady": 0.4, "cpu_share_steady": 0.2}
     records = [record(metrics, metrics)]
-    assert doctored.rates_of(records, "wakeups", 2) == {"standin": pytest.approx(2000)}
-    assert doctored.rates_of(records, "steady", 2) == {"standin": pytest.approx(0.1)}
+    assert doctored.rates_of(records, "wakeups", 2) == {"dynamic": pytest.approx(2000)}
+    assert doctored.rates_of(records, "steady", 2) == {"dynamic": pytest.approx(0.1)}
 
 
 def test_the_realised_rise_is_of_all_rounds_of_all_comparisons() -> None:

@@ -263,6 +263,11 @@ def of_equal_packages(points: tuple[int, ...], packages: Sequence[str]) -> Step 
     return Step(points=points, verdict=StepVerdict.LIKE_BAD) if middle == [last] else None
 
 
+def looks_of(scenarios: int) -> tuple[int, ...]:
+    """The rounds after which one looks at a step: fewer ask than in a gate, so ten settle one."""
+    return rule.LOOKS if scenarios > 1 else rule.LOOKS[1:]
+
+
 def judge(
     search: Search,
     points: tuple[int, ...],
@@ -275,7 +280,7 @@ def judge(
     that is certain: rounds that came after it do not matter.
     """
     step = Step(points=points, verdict=StepVerdict.INCONCLUSIVE)
-    looks = rule.looks_of(len(costs[0])) if costs else ()
+    looks = looks_of(len(costs[0])) if costs else ()
     error = rule.ALPHA * search.part / search.most_steps / max(1, len(looks))
     # Of two points only one bound can mislead: the lower one if the change is within the margin,
     # the upper one if it is beyond.

@@ -172,10 +172,10 @@ def bisect(
 def _criterion(text: str, most_rounds: int, worker: str | None) -> Criterion:
     """Raises ``UsageError`` for what a search cannot heed."""
     known = gating.metrics_known(worker)
-    if most_rounds < rule.LOOKS_OF_ONE[0]:
+    fewest = bisection.looks_of(1)[0]
+    if most_rounds < fewest:
         raise UsageError(
-            f"--rounds {most_rounds}: must be at least {rule.LOOKS_OF_ONE[0]}: with fewer nothing "
-            "is certain."
+            f"--rounds {most_rounds}: must be at least {fewest}: with fewer nothing is certain."
         )
     (criterion,) = gating.read_criteria([text], most_rounds, defaults=False, metrics=known)
     if criterion.floor or criterion.alone or criterion.each:
