@@ -44,13 +44,13 @@ AT = "2026-01-01T00:00:00+00:00"
 REAL_S = 1.5
 
 CENTRES = {
-    "cpu": 0.25, "steady": 0.06, "cpu-running": 0.06, "steady-system": 0.02,
+    "cpu": 0.25, "steady": 0.06, "steady-system": 0.02,
     "startup": 0.2, "shutdown": 0.03, "latency": 0.002, "latency-p50": 0.0006, "rss": 36e6,
     "wakeups": 900.0, "syscalls": 900.0,
 }  # fmt: skip
 """What a run of a scenario that waits measures, by metric; others 1."""
 SPREADS = {
-    "cpu": 0.05, "steady": 0.10, "cpu-running": 0.10, "steady-system": 0.12,
+    "cpu": 0.05, "steady": 0.10, "steady-system": 0.12,
     "startup": 0.05, "shutdown": 0.2, "latency": 0.2, "latency-p50": 0.2, "rss": 0.01,
     "wakeups": 0.01, "syscalls": 0.01,
 }  # fmt: skip
@@ -115,10 +115,10 @@ class Change:
 
 CHANGES = {
     "nothing": Change(),
-    "steady+25%": Change(factors={"steady": 1.25, "cpu-running": 1.25}),
+    "steady+25%": Change(factors={"steady": 1.25}),
     "wakeups+10%": Change(factors={"wakeups": 1.10}),
     "syscalls+10%": Change(factors={"syscalls": 1.10}),
-    "steady x15 in 20%": Change(factors={"steady": 15.0, "cpu-running": 15.0}, share=0.2),
+    "steady x15 in 20%": Change(factors={"steady": 15.0}, share=0.2),
 }
 
 
