@@ -114,7 +114,6 @@ def test_a_scan_is_measured_in_turn_tabulated_and_reported(
         (["--scan", "partitions=1:8", "--shard", "1/2"], "a curve is of one machine"),
         (["--scan", "partitions=1:8", "--on", "tcp://127.0.0.1:9"], "a curve is of one machine"),
         (["--scan", "processes=1:4"], "--topology 'cluster' is not one of: single"),
-        (["--fail-on", "steady:10%,slope"], "is of a curve: add what to scan"),
         (["--dataflow", "flow.py:flow", "--scan", "n=1:8"], "write {n} where it belongs"),
     ],
 )

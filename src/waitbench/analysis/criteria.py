@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 
 from waitbench.analysis import rule
 from waitbench.analysis.rounds import paired_by_round
-from waitbench.analysis.scan import slopes_by_round
 from waitbench.model.errors import UsageError
 from waitbench.model.metrics import BY_NAME, INSTRUMENTED, MEMORY, STOP, Instruments, Metric
 from waitbench.model.record import Record
@@ -33,7 +32,7 @@ _UNITS: dict[str, dict[str, float]] = {
     "byte": {"MiB": 2.0**20, "KiB": 2.0**10, "B": 1.0},
 }
 """How a floor may be written for a metric of this unit, besides as a bare number; large first."""
-_FLAGS = ("alone", "each", "slope")
+_FLAGS = ("alone", "each")
 _DIGITS = ".12g"
 """Enough to read back what was written."""
 
@@ -70,8 +69,6 @@ class Criterion:
     """Judge what explains a cost without regard to that cost."""
     each: bool = False
     """Judge every scenario by itself, rather than all of a group together."""
-    slope: bool = False
-    """Judge what each further input costs in a scan, rather than the cost at each value."""
     scope: Scope = Scope.EVERY
 
     @property
@@ -153,8 +150,6 @@ class Question:
     def place(self) -> str:
         """Where it is asked, for people."""
         first = self.records[0]
-        if self.criterion.slope and first.scan is not None:
-            return f"{first.scan.scenario} by {first.scan.parameter}"
         if len(self.records) == 1:
             return first.scenario
         scope = self.criterion.scope
@@ -166,7 +161,7 @@ class Question:
         """The numbers of rounds after which one looks."""
         if self.criterion.scope is Scope.COARSE:
             return COARSE_LOOKS
-        return rule.looks_of(1 if self.criterion.slope else len(self.records))
+        return rule.looks_of(len(self.records))
 
     @property
     def dear_look(self) -> int:
@@ -241,15 +236,10 @@ class Question:
         """
         import numpy as np
 
-        if self.criterion.slope:
-            both = (self.records[0].context.labels[0], self.label)
-            found = [slopes_by_round(self.records, both, metric)]
-        else:
-            found = [{**paired_by_round(one, self.label, metric)} for one in self.records]
+        found = [{**paired_by_round(one, self.label, metric)} for one in self.records]
         shared = sorted(set(found[0]).intersection(*found[1:]))
         pairs = np.array([[of[number] for of in found] for number in shared], dtype=float)
-        least = 0.0 if self.criterion.slope else metric.floor
-        return shared, np.maximum(pairs.reshape(len(shared), len(found), 2), least)
+        return shared, np.maximum(pairs.reshape(len(shared), len(found), 2), metric.floor)
 
     def disturbed(self, rounds: Sequence[int]) -> int:
         """How many of some rounds count although they were disturbed in every attempt.
@@ -289,17 +279,14 @@ def _asks_dear(question: Question, together: Collection[tuple[Metric, str]]) -> 
     there are too few. And what other programs do now and then is nobody's here.
     """
     criterion = question.criterion
-    if criterion.slope or criterion.metric.name == "foreign-cpu":
+    if criterion.metric.name == "foreign-cpu":
         return False
     return not (criterion.each and (criterion.metric, question.label) in together)
 
 
 def _questions(criterion: Criterion, label: str, known: Sequence[Record]) -> list[Question]:
     about = [r for r in known if _is_about(criterion, r) and label in r.context.labels[1:]]
-    if criterion.slope:
-        curves = dict.fromkeys(record.scan.curve for record in about if record.scan)
-        groups = [[r for r in about if r.scan and r.scan.curve == curve] for curve in curves]
-    elif criterion.each:
+    if criterion.each:
         groups = [[record] for record in about]
         # Of a single scenario it is asked already.
         if len(groups) == 1 and criterion in DEFAULTS:
@@ -331,8 +318,6 @@ def _criterion(text: str, metrics: Sequence[Metric]) -> Criterion:
     twice = next((part for part in parts if parts.count(part) > 1), None)
     if twice is not None:
         raise UsageError(f"--fail-on {text!r} has {twice!r} twice: name one.")
-    if "slope" in parts and "each" in parts:
-        raise UsageError(f"--fail-on {text!r}: name either 'each' or 'slope'.")
     if "alone" in parts and metric.explains is None:
         raise UsageError(
             f"--fail-on {text!r}: 'alone' is for what explains a cost, and is otherwise judged "
@@ -344,7 +329,6 @@ def _criterion(text: str, metrics: Sequence[Metric]) -> Criterion:
         floor=floors[-1] if floors else 0.0,
         alone="alone" in parts,
         each="each" in parts,
-        slope="slope" in parts,
     )
 
 
@@ -378,8 +362,8 @@ def _floor(part: str, text: str, metric: Metric) -> float:
     if match is None or match["unit"] not in units:
         raise UsageError(
             f"--fail-on {text!r}: {part!r} is neither a floor for {metric.name}, such as "
-            f"{_floor_text(0.02 if metric.unit == 'second' else 20, metric)}, nor 'alone', "
-            "'each' or 'slope'."
+            f"{_floor_text(0.02 if metric.unit == 'second' else 20, metric)}, nor 'alone' "
+            "or 'each'."
         )
     return float(match["number"]) * units[match["unit"]]
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from waitbench.analysis.distributions import t_quantile
 from waitbench.analysis.rounds import by_round, mostly_disturbed
 from waitbench.analysis.statistics import CONFIDENCE, Estimate, geometric_mean, mean
-from waitbench.model.metrics import BY_NAME, Metric
+from waitbench.model.metrics import BY_NAME
 from waitbench.model.record import Record
 
 COST = BY_NAME["share"]
@@ -161,26 +161,6 @@ def scans(records: Iterable[Record]) -> list[Scanned]:
         _scanned(sorted((one for of, one in having if of == curve), key=_value))
         for curve in dict.fromkeys(curve for curve, _ in having)
     ]
-
-
-def slopes_by_round(
-    records: Sequence[Record], labels: Sequence[str], metric: Metric
-) -> dict[int, tuple[float, ...]]:
-    """R of each of some revisions in the rounds that all have at all values, by number.
-
-    What adds less than the metric's floor over all values counts as that. Nothing where there are
-    too few values for a line.
-    """
-    ordered = sorted(records, key=_value)
-    values = [_value(record) for record in ordered]
-    if len(values) < FEWEST:
-        return {}
-    of_each = [by_round([(one, label) for one in ordered], metric) for label in labels]
-    least = max(metric.floor / values[-1], _LEAST_SLOPE)
-    return {
-        number: tuple(max(fit(values, of[number]).slope, least) for of in of_each)
-        for number in sorted(set(of_each[0]).intersection(*of_each[1:]))
-    }
 
 
 def _scanned(records: Sequence[Record]) -> Scanned:

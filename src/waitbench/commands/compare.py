@@ -10,7 +10,7 @@ from waitbench.commands import options
 from waitbench.commands.options import with_request_options
 from waitbench.model.environment import OriginChoice
 from waitbench.model.errors import UsageError
-from waitbench.model.scan import EXAMPLE, Scan
+from waitbench.model.scan import Scan
 from waitbench.model.share import Shard
 from waitbench.pipeline import gating
 from waitbench.pipeline.comparing import Comparing
@@ -173,8 +173,6 @@ def compare(
     )
     if scan is not None and on is not None:
         raise UsageError("--on: a curve is of one machine; leave out --scan, or --on.")
-    if scan is None and any(one.slope for one in asked.criteria):
-        raise UsageError(f"--fail-on …,slope is of a curve: add what to scan, {EXAMPLE}.")
     if on is None:
         raise typer.Exit(comparing.compare(asked_for))
     # dask takes a second to import.

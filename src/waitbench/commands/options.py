@@ -130,8 +130,8 @@ FailOn = Annotated[
         help="METRIC:PERCENT%[,FLOOR][,FLAG]: the gate asks this; repeatable."
         "\n\nExit 1 if a candidate's metric rose by more, such as system:10% or cpu:5%,20ms. Comes "
         "on top of the criteria of --gate, if that is given. Flags: 'each' judges "
-        "every scenario by itself, 'slope' what each further input costs in a scan, 'alone' does "
-        "not excuse a rise of what explains CPU time where CPU time fell.",
+        "every scenario by itself, 'alone' does not excuse a rise of what explains CPU time where "
+        "CPU time fell.",
     ),
 ]
 GateDefaults = Annotated[
