@@ -22,7 +22,7 @@ from itertools import pairwise
 from statistics import fmean, median, variance
 
 from waitbench.analysis.distributions import t_quantile
-from waitbench.analysis.sequential import ALPHA
+from waitbench.analysis.rule import ALPHA
 from waitbench.analysis.sessions import Entry, Session, Tried, independent
 from waitbench.analysis.statistics import CONFIDENCE, Estimate
 from waitbench.model.errors import HarnessError
