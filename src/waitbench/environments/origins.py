@@ -1,9 +1,9 @@
-"""Revisions -> EnvironmentSpecs: one interpreter for all, one origin for all of an engine.
+"""Revisions -> EnvironmentSpecs: one interpreter and one origin for all.
 
 These are rules 1 and 2. A wheel of the package index and a build made here come from different
 compilers and settings, so a comparison across the two says nothing about the code. Wheels are used
-when every revision of an engine has one for a common Python; else all of it are built here. A
-Python that all can have, and that is not here, is fetched.
+when every revision has one for a common Python; else all are built here. A Python that all can
+have, and that is not here, is fetched.
 """
 
 from collections.abc import Callable, Sequence
@@ -98,35 +98,27 @@ class Chooser:
     def _specs(
         self, revisions: Sequence[Revision], choice: OriginChoice
     ) -> tuple[EnvironmentSpec, ...]:
-        """The origin that is asked for, of each engine by itself; the Python is not known yet.
-
-        Raises ``UsageError``.
-        """
-        built = set()
-        for engine in {revision.engine for revision in revisions}:
-            own = [revision for revision in revisions if revision.engine == engine]
-            files = [one.label for one in own if isinstance(one.source, WheelFile)]
-            others = [one.label for one in own if not isinstance(one.source, WheelFile)]
-            unreleased = [one.label for one in own if isinstance(one.source, (Commit, Checkout))]
-            if choice is OriginChoice.WHEEL and unreleased:
-                raise UsageError(
-                    f"--origin wheel: {unreleased[0]} is not a release, so no index has a wheel of "
-                    "it."
-                )
-            if choice is OriginChoice.SOURCE and files:
-                raise UsageError(
-                    f"--origin source: {files[0]} is a wheel file, which cannot be built from "
-                    "source."
-                )
-            if files and others and choice is not OriginChoice.MIXED:
-                raise UsageError(
-                    f"{files[0]} is a wheel file and {others[0]} is not: their compilers may "
-                    "differ, and with them the figures. To compare them all the same, add --origin "
-                    "mixed."
-                )
-            if choice is OriginChoice.SOURCE or (choice is OriginChoice.AUTO and unreleased):
-                built.add(engine)
-        return tuple(self._spec(one, is_built=one.engine in built) for one in revisions)
+        """The origin that is asked for; the Python is not known yet. Raises ``UsageError``."""
+        files = [one.label for one in revisions if isinstance(one.source, WheelFile)]
+        others = [one.label for one in revisions if not isinstance(one.source, WheelFile)]
+        unreleased = [one.label for one in revisions if isinstance(one.source, (Commit, Checkout))]
+        if choice is OriginChoice.WHEEL and unreleased:
+            raise UsageError(
+                f"--origin wheel: {unreleased[0]} is not a release, so no index has a wheel of it."
+            )
+        if choice is OriginChoice.SOURCE and files:
+            raise UsageError(
+                f"--origin source: {files[0]} is a wheel file, which cannot be built from source."
+            )
+        if files and others and choice is not OriginChoice.MIXED:
+            raise UsageError(
+                f"{files[0]} is a wheel file and {others[0]} is not: their compilers may differ, "
+                "and with them the figures. To compare them all the same, add --origin mixed."
+            )
+        is_built = choice is OriginChoice.SOURCE or (
+            choice is OriginChoice.AUTO and bool(unreleased)
+        )
+        return tuple(self._spec(one, is_built=is_built) for one in revisions)
 
     def _spec(self, revision: Revision, *, is_built: bool) -> EnvironmentSpec:
         source, commit, date = revision.source, None, None
@@ -153,12 +145,12 @@ class Chooser:
         )
 
     def _from_sources(self, specs: Sequence[EnvironmentSpec]) -> tuple[EnvironmentSpec, ...]:
-        """Those of engines that have all their revisions from wheels built here, where they can."""
-        others = {one.revision.engine for one in specs if one.origin is not Origin.WHEEL}
-        built = {*self.repositories} - others
+        """The same built here, where all are from wheels and there are sources."""
+        can_be_built = all(
+            one.origin is Origin.WHEEL and one.revision.engine in self.repositories for one in specs
+        )
         return tuple(
-            self._spec(one.revision, is_built=True) if one.revision.engine in built else one
-            for one in specs
+            self._spec(one.revision, is_built=True) if can_be_built else one for one in specs
         )
 
     def _repository(self, engine: str) -> Repository:
@@ -198,12 +190,8 @@ class Chooser:
 
 
 def is_mixed(specs: Sequence[EnvironmentSpec]) -> bool:
-    """Whether a comparison mixes code of different compilers within an engine."""
-    makers = {
-        (spec.revision.engine, "here" if spec.origin.is_built_here else spec.origin.value)
-        for spec in specs
-    }
-    return len(makers) > len({engine for engine, _ in makers})
+    """Whether a comparison mixes code of different compilers."""
+    return len({"here" if one.origin.is_built_here else one.origin.value for one in specs}) > 1
 
 
 def _wheel_fits(path: Path, python: Interpreter) -> bool:

@@ -191,11 +191,6 @@ def format_interval(ratio: Estimate) -> str:
     return f"({format_number(ratio.low)}–{format_number(ratio.high)})"
 
 
-def format_ratio(ratio: Estimate) -> str:
-    """A ratio and its interval, if it has one."""
-    return f"{format_estimate(ratio)} {format_interval(ratio)}".rstrip()
-
-
 def format_bound(ratio: float) -> str:
     """A ratio, or a bound of one, of a gate: with two decimals where it is about 1."""
     if ratio >= 1000:
