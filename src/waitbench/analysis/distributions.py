@@ -12,13 +12,6 @@ def t_quantile(share: float, freedom: float) -> float:
     return float(special.stdtrit(freedom, share))
 
 
-def t_above(value: float, freedom: float) -> float:
-    """The chance that Student's t, with so many degrees of freedom, exceeds ``value``."""
-    from scipy import special
-
-    return float(special.stdtr(freedom, -value))
-
-
 def rate_interval(hits: int, trials: int, confidence: float) -> tuple[float, float]:
     """The exact interval of a rate that gave ``hits`` in ``trials``.
 

@@ -5,11 +5,10 @@ geometric mean of the ratios within each round: pairing within rounds removes wh
 to both. Intervals are Student's t, for ratios on their logarithms: exact if those are normal, and
 honest about how few rounds there are.
 
-An interval is of one ratio. Words are of many: of eight scenarios in which nothing changed, one in
-five comparisons has a scenario whose interval excludes 1. So *faster* and *slower* share an error
-of 5 %: evenly by scenario (Bonferroni), and within a scenario by S. Holm, "A simple sequentially
-rejective multiple test procedure", Scandinavian Journal of Statistics 6, 1979, over all candidates
-and all metrics that sentences are about. Each other metric has such an error for itself.
+A verdict is what the interval of its ratio says. Of eight scenarios in which nothing changed, one
+in five comparisons would have a scenario whose 95 % interval excludes 1. So the intervals of ratios
+share an error of 5 % (Bonferroni), over all scenarios and candidates, and over all metrics that
+sentences are about. Each other metric has such an error for itself.
 """
 
 import math
@@ -18,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import stdev
 
-from waitbench.analysis.distributions import t_above, t_quantile
+from waitbench.analysis.distributions import t_quantile
 from waitbench.analysis.rounds import (
     all_rounds,
     kept,
@@ -52,15 +51,8 @@ class Estimate:
     low: float | None
     high: float | None
     count: int
-    is_clear: bool = True
-    """Whether an interval that excludes 1 does so for certain, of all that is compared."""
     is_bound: bool = False
     """Whether one side of a ratio was next to nothing: it is at least so far from 1."""
-
-    @property
-    def excludes_one(self) -> bool:
-        """Whether a ratio differs from 1 by its own interval."""
-        return self.low is not None and self.high is not None and (self.high < 1 or self.low > 1)
 
     @property
     def verdict(self) -> Verdict:
@@ -69,7 +61,7 @@ class Estimate:
             return Verdict.INCONCLUSIVE
         if self.low >= 1 / (1 + MARGIN) and self.high <= 1 + MARGIN:
             return Verdict.WITHIN_MARGIN
-        if not (self.excludes_one and self.is_clear):
+        if self.low <= 1 <= self.high:
             return Verdict.INCONCLUSIVE
         return Verdict.FASTER if self.high < 1 else Verdict.SLOWER
 
@@ -207,7 +199,7 @@ def compare(record: Record, *, scenarios: int = 1) -> Comparison:
         mostly_waits=record.mostly_waits,
         scan=record.scan,
         metrics=record.metrics,
-        rows=_decided([_row(label, record) for label in context.labels], ERROR / scenarios),
+        rows=tuple(_row(label, record, scenarios) for label in context.labels),
         left_out=len(all_rounds(record)) - len(shared_rounds(record)),
         disturbed=len(record.disturbed_rounds & shared_rounds(record)),
     )
@@ -230,24 +222,13 @@ def log_ratios(pairs: Sequence[tuple[float, float]], metric: Metric) -> list[flo
     return [math.log(max(ours, metric.floor) / max(theirs, metric.floor)) for theirs, ours in pairs]
 
 
-def geometric_mean(logs: Sequence[float]) -> Estimate:
+def geometric_mean(logs: Sequence[float], error: float = 1 - CONFIDENCE) -> Estimate:
     """The geometric mean of ratios, given as logarithms, with its t interval on these."""
     centre = math.fsum(logs) / len(logs)
-    half = _half_width(logs)
+    half = _half_width(logs, error)
     if half is None:
         return Estimate(math.exp(centre), None, None, len(logs))
     return Estimate(math.exp(centre), math.exp(centre - half), math.exp(centre + half), len(logs))
-
-
-def holm(p_values: Sequence[float], error: float) -> list[bool]:
-    """Which of these are not by chance, with one error for all: Holm's procedure."""
-    clear = [False] * len(p_values)
-    ordered = sorted((p, place) for place, p in enumerate(p_values))
-    for done, (p, place) in enumerate(ordered):
-        if p * (len(ordered) - done) > error:
-            break
-        clear[place] = True
-    return clear
 
 
 def other_packages(context: Context) -> tuple[str, ...]:
@@ -272,58 +253,27 @@ def other_packages(context: Context) -> tuple[str, ...]:
     )
 
 
-def _decided(rows: Sequence[Row], error: float) -> tuple[Row, ...]:
-    """The rows, whose ratios know what is clear of all of them together."""
-    families: dict[str, list[tuple[int, str]]] = {}
-    for place, row in enumerate(rows):
-        for name in row.ratios:
-            families.setdefault("" if name in SPOKEN_OF else name, []).append((place, name))
-    clear: dict[tuple[int, str], bool] = {}
-    for asked in families.values():
-        p_values = [_p_value(rows[place].ratios[name]) for place, name in asked]
-        clear |= zip(asked, holm(p_values, error), strict=True)
-    return tuple(
-        replace(
-            row,
-            ratios={
-                name: replace(ratio, is_clear=clear[place, name])
-                for name, ratio in row.ratios.items()
-            },
-        )
-        for place, row in enumerate(rows)
-    )
-
-
-def _p_value(ratio: Estimate) -> float:
-    """The chance of a ratio as far from 1 if it really is 1: the t test that its interval is of."""
-    if ratio.low is None or ratio.high is None:
-        return 1.0
-    log, half = math.log(ratio.value), math.log(ratio.high / ratio.low) / 2
-    if half == 0:
-        return 0.0 if log else 1.0
-    freedom = ratio.count - 1
-    return 2 * t_above(abs(log) / half * t_quantile((1 + CONFIDENCE) / 2, freedom), freedom)
-
-
-def _half_width(values: Sequence[float]) -> float | None:
+def _half_width(values: Sequence[float], error: float = 1 - CONFIDENCE) -> float | None:
     if len(values) < 2:
         return None
     standard_error = stdev(values) / math.sqrt(len(values))
-    return standard_error * t_quantile((1 + CONFIDENCE) / 2, len(values) - 1)
+    return standard_error * t_quantile(1 - error / 2, len(values) - 1)
 
 
-def _ratio(pairs: Sequence[tuple[float, float]], metric: Metric) -> Estimate:
+def _ratio(pairs: Sequence[tuple[float, float]], metric: Metric, error: float) -> Estimate:
     """The ratio of a candidate to the baseline, in pairs of the baseline's value and its own."""
     is_little = [math.fsum(side) / len(side) < metric.floor for side in zip(*pairs, strict=True)]
-    found = geometric_mean(log_ratios(pairs, metric))
+    found = geometric_mean(log_ratios(pairs, metric), error)
     return replace(found, is_bound=is_little[0] != is_little[1])
 
 
-def _row(label: str, record: Record) -> Row:
+def _row(label: str, record: Record, scenarios: int) -> Row:
     shared = shared_rounds(record)
     measured = record.of(label)
     runs = [run for run in measured if run.round in shared] if label in kept(record) else []
     estimates, ratios = {}, {}
+    error = ERROR / scenarios / max(1, len(record.context.labels) - 1)
+    spoken_of = sum(metric.name in SPOKEN_OF for metric in record.metrics)
     for metric in record.metrics:
         of_metric = shared_rounds(record, metric.key)
         values = [
@@ -337,7 +287,8 @@ def _row(label: str, record: Record) -> Row:
             by_round = paired_by_round(record, label, metric)
             pairs = [pair for number, pair in by_round.items() if number in shared & of_metric]
             if pairs:
-                ratios[metric.name] = _ratio(pairs, metric)
+                sharing = spoken_of if metric.name in SPOKEN_OF else 1
+                ratios[metric.name] = _ratio(pairs, metric, error / sharing)
     outcomes = [outcome for outcome in record.outcomes if outcome.label == label]
     last = {outcome.reason: outcome for outcome in outcomes}
     twin = _identical_to(label, record.context)

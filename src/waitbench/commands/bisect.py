@@ -18,6 +18,7 @@ from waitbench.analysis.bisection import (
     Search,
     Searched,
     StepVerdict,
+    looks_of,
 )
 from waitbench.analysis.criteria import Criterion
 from waitbench.commands import options
@@ -172,7 +173,7 @@ def bisect(
 def _criterion(text: str, most_rounds: int, worker: str | None) -> Criterion:
     """Raises ``UsageError`` for what a search cannot heed."""
     known = gating.metrics_known(worker)
-    fewest = bisection.looks_of(1)[0]
+    fewest = looks_of(1)[0]
     if most_rounds < fewest:
         raise UsageError(
             f"--rounds {most_rounds}: must be at least {fewest}: with fewer nothing is certain."

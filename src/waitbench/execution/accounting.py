@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from waitbench.execution.launch_report import BEGIN, END, EXIT
-from waitbench.model.metrics import SYSTEM_CALLS, SYSTEM_STEADY, USER_STEADY, weighted_quantile
+from waitbench.model.metrics import SYSTEM_CALLS, SYSTEM_STEADY, USER_STEADY
 from waitbench.model.run import BY_PROC, RESTARTED, UNANSWERED, Timing
 
 _ITEMS = ("items_in", "items_out", "polls")
@@ -90,14 +90,17 @@ def _items(reports: Sequence[Mapping[str, Any]]) -> dict[str, float]:
 
 
 def _lateness(reports: Sequence[Mapping[str, Any]]) -> dict[str, float]:
-    counts = [
-        (value, count) for report in reports for value, count in report.get("lateness_ns", ())
-    ]
-    if not counts:
+    # Here: no run is under way, and not every command that starts measures.
+    import numpy as np
+
+    found = [counted for report in reports for counted in report.get("lateness_ns", ())]
+    if not found:
         return {}
+    values, counts = zip(*found, strict=True)
+    p50, p99 = np.quantile(values, (0.50, 0.99), weights=counts, method="inverted_cdf")
     return {
-        "item_latency_p50": weighted_quantile(counts, 0.50) / 1e9,
-        "item_latency_p99": weighted_quantile(counts, 0.99) / 1e9,
+        "item_latency_p50": float(p50) / 1e9,
+        "item_latency_p99": float(p99) / 1e9,
         "item_latency_max": max(one.get("lateness_max_ns", 0) for one in reports) / 1e9,
     }
 

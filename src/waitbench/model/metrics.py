@@ -1,10 +1,6 @@
 """Metrics: each quantity's name for people, its key in files, its unit."""
 
-import math
-from bisect import bisect_right
-from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import accumulate
 from typing import Annotated
 
 from msgspec import Meta, Struct
@@ -129,30 +125,6 @@ STOP = Metric("stop", "time_stop", "second", "time to end when told")
 """That of what ends only when it is told to."""
 
 BY_NAME = {metric.name: metric for metric in METRICS}
-
-
-def quantile(values: Iterable[float], q: float) -> float:
-    """The value below which a share ``q`` of ``values`` lies; they need not be sorted."""
-    return weighted_quantile(((value, 1) for value in values), q)
-
-
-def weighted_quantile(counts: Iterable[tuple[float, int]], q: float) -> float:
-    """A quantile of values that are given as ``(value, how often it occurs)``, in any order.
-
-    Equal to that of the list in which each value stands as often as it occurs: definition 7 of
-    Hyndman and Fan ("Sample quantiles in statistical packages", The American Statistician 50,
-    1996), which is numpy's default. Raises ``ValueError`` where nothing occurs.
-    """
-    ordered = sorted((value, count) for value, count in counts if count > 0)
-    if not ordered:
-        raise ValueError("There is no quantile of no values.")
-    ends = list(accumulate(count for _, count in ordered))
-    position = q * (ends[-1] - 1)
-    lower, upper = (
-        ordered[bisect_right(ends, place)][0]
-        for place in (math.floor(position), math.ceil(position))
-    )
-    return lower + (upper - lower) * (position % 1)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -277,8 +277,7 @@ def _phrase(metric: Metric, ratio: Estimate) -> str:
     if ratio.verdict is Verdict.INCONCLUSIVE and ratio.high / ratio.low > _TOO_WIDE:
         return f"{metric.title} too noisy to compare in {ratio.count} rounds"
     if ratio.verdict is Verdict.INCONCLUSIVE:
-        chance = ", which may be chance" if ratio.excludes_one else ""
-        return f"{metric.title} inconclusive (95 %: {interval}{chance})"
+        return f"{metric.title} inconclusive (95 %: {interval})"
     return f"{metric.title} {change} (95 %: {interval})"
 
 

@@ -139,7 +139,7 @@ def format_range(ratio: Estimate) -> str:
         return ""
     # Nearest to no change first.
     ends = sorted((ratio.low, ratio.high), key=_factor)
-    if ratio.is_bound and ratio.excludes_one:
+    if ratio.is_bound and not ratio.low <= 1 <= ratio.high:
         return f"at least {_size(ends[0])} {_direction(ratio.value)}"
     if all(_size(end) == _SAME for end in ends):
         return _SAME
