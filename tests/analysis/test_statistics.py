@@ -246,7 +246,6 @@ def test_a_build_is_identical_only_to_one_with_the_same_files() -> None:
     record = make_record({label: [] for label in digests}, revisions=tuple(revisions))
     rows = statistics.compare(record).rows
     assert [row.identical_to for row in rows] == [None, None, "a", "a", None, None]
-    assert [row.same_library_as for row in rows] == [None, "a", "a", "a", None, None]
 
 
 def installing(label: str, version: str, *others: str) -> RevisionRecord:

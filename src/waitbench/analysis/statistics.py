@@ -100,8 +100,6 @@ class Row:
     """
     is_set_otherwise: bool
     """Whether the settings of that one, or packages beside it, are others."""
-    same_library_as: str | None
-    """An earlier revision with the same compiled extensions, whose other files may differ."""
     is_window_too_short: bool | None = None
     """Whether the wake-ups of the window's halves differ, where they were counted."""
 
@@ -308,7 +306,6 @@ def _row(label: str, record: Record, scenarios: int) -> Row:
         unsupported=last[NOT_SUPPORTED].message if NOT_SUPPORTED in last else None,
         identical_to=twin,
         is_set_otherwise=twin is not None and variants[twin] != variants[label],
-        same_library_as=_same_library_as(label, record.context),
         is_window_too_short=is_too_short([run.samples for run in runs]),
     )
 
@@ -318,11 +315,6 @@ def _identical_to(label: str, context: Context) -> str | None:
     return _earlier_alike(
         label, context, lambda one, of: of.package_sha256 and (of.package_sha256, one.variant)
     ) or _earlier_alike(label, context, lambda _, of: of.package_sha256)
-
-
-def _same_library_as(label: str, context: Context) -> str | None:
-    """An earlier revision with the same compiled extensions, whose other files may differ."""
-    return _earlier_alike(label, context, lambda _, of: of.extensions)
 
 
 def _earlier_alike(

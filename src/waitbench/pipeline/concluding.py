@@ -92,14 +92,10 @@ class Concluding:
         """Says what one scenario shows; ``more`` are tables of what is not in its record."""
         comparison, answers = self._compare(record), self.output.answers
         # Of a curve only the whole of it says anything.
-        if self.output.is_silent or record.scan is not None:
+        if self.output.is_silent or self.output.quiet or record.scan is not None:
             return
-        if not self.output.quiet:
-            reporting.print_comparison(comparison, answers, is_brief=True)
-            print_tables(more, answers)
-            return
-        for sentence in reporting.sentences(comparison):
-            print_prose(f"{comparison.scenario}: {sentence}", answers)
+        reporting.print_comparison(comparison, answers, is_brief=True)
+        print_tables(more, answers)
 
     def conclude(self, records: Sequence[Record], folder: Path) -> ExitCode:
         """Says what all of them mean, in their order, once they are in the folder.

@@ -11,6 +11,11 @@ from waitbench.system.installation import called
 
 ENOUGH_ROUNDS = 5
 """Rounds that tell a change from chance, if it is not small."""
+COUNTED_DEARLY_S = 10e-6
+"""Of CPU a wake-up: with less, counting them costs a fifth or more of it.
+
+docs/trials/counting-cost.txt has × 1.35 at 2.4 µs, and × 1.11 at 24 µs.
+"""
 _ODD = {
     RESTARTED: "processes of it began while it was to wait: keep it from starting programs",
     UNANSWERED: "the poke was not answered, and lateness is not measured: judge the window only",
@@ -92,9 +97,21 @@ def _about_oddities(label: str, rows: Sequence[Row]) -> Iterator[Word]:
             yield _caution(
                 f"{label}: window too short: its halves differ in wake-ups. Set a longer window"
             )
+    if any(map(_is_counted_dearly, rows)):
+        yield _caution(
+            f"{label} wakes up for less than {COUNTED_DEARLY_S * 1e6:.0f} µs at a time: being "
+            "counted raises its CPU by a fifth to a third"
+        )
     twin = rows[0].identical_to
     if twin is not None and not rows[0].is_set_otherwise:
         yield _caution(f"{label} is the same build as {twin}: what differs is chance")
+
+
+def _is_counted_dearly(row: Row) -> bool:
+    if BY_PROC in row.marks or not {"steady", "wakeups"} <= row.estimates.keys():
+        return False
+    steady_s, wakeups = row.estimates["steady"].value, row.estimates["wakeups"].value
+    return 0 < steady_s < COUNTED_DEARLY_S * wakeups
 
 
 def _caution(text: str) -> Word:

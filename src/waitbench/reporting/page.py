@@ -13,7 +13,7 @@ from waitbench.model.metrics import BY_NAME, Metric
 from waitbench.model.record import Record, RevisionRecord
 from waitbench.model.run import HARMLESS, Measurement
 from waitbench.model.why import Why
-from waitbench.reporting import comparison, forest, gate, idle, machines, scan, svg, why
+from waitbench.reporting import forest, gate, idle, machines, scan, svg, why
 from waitbench.reporting.answer import MARKS
 from waitbench.reporting.costs import AS_IT_IS, Units
 from waitbench.reporting.document import (
@@ -231,7 +231,6 @@ def _scenario(of: Comparison, record: Record, reasons: Sequence[Why]) -> Section
     return Section(
         title=of.scenario,
         brief=brief if len(judged) <= _NAMED else "",
-        sentences=tuple(comparison.oddities(of)),
         logs=_logs(of),
         tables=(
             _means(of, forest.of_scenario(of)),

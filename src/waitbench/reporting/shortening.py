@@ -146,7 +146,6 @@ def named(comparison: Comparison, names: Names) -> Comparison:
                 row,
                 label=names.of(row.label),
                 identical_to=row.identical_to and names.of(row.identical_to),
-                same_library_as=row.same_library_as and names.of(row.same_library_as),
             )
             for row in comparison.rows
         ),
