@@ -249,7 +249,7 @@ def test_the_action_says_pass_fail_inconclusive_and_not_built(tmp_path: Path) ->
         given = {"scenarios": "dynamic", "fail_on": "cpu:20%", "processes": "1"}
         return run_with(
             tmp_path, clone.root, baseline=f"base={baseline}", candidate=f"new={candidate}",
-            arguments="--no-plot\n--rounds\n6", **{**given, **inputs},
+            arguments="--no-plot\n--rounds\n16", **{**given, **inputs},
         )  # fmt: skip
 
     def summary() -> str:

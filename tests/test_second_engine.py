@@ -19,7 +19,7 @@ def test_another_engine_is_compared_gated_charted_and_reported(
 ) -> None:
     quick = standin.revision(tmp_path / "quick", label="quick")
     slow = standin.revision(tmp_path / "slow", "burn 0.2", label="slow")
-    gate = ["--fail-on", "cpu:20%", "--rounds", "6"]
+    gate = ["--fail-on", "cpu:20%", "--rounds", "16"]
     done = run_compare(quick, slow, "-s", "dynamic", *gate)
     assert done.returncode == 1, done.stdout + done.stderr
     assert re.search(r"FAIL: slow: CPU time [0-9.]+× more in dynamic", done.stdout)

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.integration
 
 SCENARIOS = ("partitioned", "dynamic", "partitioned-heavy-map")
 NAMED = [word for name in SCENARIOS for word in ("-s", name)]
-GATE = ["--fail-on", "cpu:10%", "--fail-on", "cpu:10%,each", "--rounds", "6"]
+GATE = ["--fail-on", "cpu:10%", "--fail-on", "cpu:10%,each", "--rounds", "16"]
 
 
 Run = Callable[..., tuple[int, str]]

@@ -72,7 +72,11 @@ def test_variants_are_compared_by_what_they_write(run_compare: Compare, tmp_path
     [
         (("other", "fast"), 2, "'other' is not a variant of load. There are: slow, fast."),
         (("slow", "-s", "none"), 2, "--scenario 'none' matches none of: few, many."),
-        (("slow", "--set", "window=3"), 2, "--set window=3: of this worker, set calls=VALUE."),
+        (
+            ("slow", "--set", "window=3"),
+            2,
+            "--set window: no selected scenario has it. They have: calls.",
+        ),
         (("slow", "fast", "--fail-on", "call-time-p99:1%"), 2, "call-time-p50"),
         (("slow", "--origin", "source"), 2, "--origin source: slow is not built"),
     ],
@@ -88,7 +92,7 @@ def test_what_variants_do_not_have_is_refused(
 def test_the_gate_is_asked_for_what_they_write(run_compare: Compare, tmp_path: Path) -> None:
     done = run_compare(
         "fast", "slow", "--worker", worker(tmp_path), "-s", "few", "--no-plot",
-        "--fail-on", "call-time-p50:10%", "--rounds", "6",
+        "--fail-on", "call-time-p50:10%", "--rounds", "11",
     )  # fmt: skip
     assert "call-time-p50" in done.stdout, done.stdout + done.stderr
     gate = json.loads((tmp_path / "results" / "comparison.json").read_text())["settings"]["gate"]

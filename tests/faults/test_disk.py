@@ -13,7 +13,7 @@ pytestmark = pytest.mark.integration
 
 WRITTEN = ("comparison.json", "runs.jsonl", "dynamic.json", "runs.csv", "overview.png")
 """Files in the order in which they are written."""
-GATE = ("--fail-on", "cpu:1000%", "--rounds", "6")
+GATE = ("--fail-on", "cpu:1000%", "--rounds", "16")
 
 
 @contextmanager

@@ -50,7 +50,7 @@ def test_a_verdict_keeps_its_exit_code_whatever_becomes_of_the_output(
 ) -> None:
     revisions = [f"A={shared_clone.wheel('ok')}", f"B={shared_clone.wheel('other', 'burn 0.4')}"]
     folder = tmp_path / "results"
-    gate = ["--fail-on", f"cpu:{margin}", "--rounds", "6", "--no-plot", "--json"]
+    gate = ["--fail-on", f"cpu:{margin}", "--rounds", "16", "--no-plot", "--json"]
     named = " ".join([*revisions, *QUICK, *gate, "--results", str(folder)])
     done = shell(f"{shared_clone.root}/compare.sh {named} {stream}; exit ${{PIPESTATUS[0]}}")
     assert (done.returncode, said in done.stderr) == (code, True), done.stderr

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from waitbench import engines
-from waitbench.analysis import rule
+from waitbench.analysis import criteria, rule
 from waitbench.analysis.bisection import (
     End,
     Grain,
@@ -178,7 +178,7 @@ def _criterion(text: str, most_rounds: int, worker: str | None) -> Criterion:
         raise UsageError(
             f"--rounds {most_rounds}: must be at least {fewest}: with fewer nothing is certain."
         )
-    (criterion,) = gating.read_criteria([text], most_rounds, defaults=False, metrics=known)
+    (criterion,) = criteria.parse([text], known)
     if criterion.floor or criterion.alone or criterion.each:
         raise UsageError(f"--fail-on {text!r}: a search takes METRIC:PERCENT% only.")
     return criterion

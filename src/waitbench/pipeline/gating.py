@@ -205,10 +205,11 @@ def read_criteria(
     Raises ``UsageError``: here, so that it costs no download.
     """
     found = (*(DEFAULTS if defaults else ()), *criteria.parse(own, metrics))
-    if found and most_rounds < rule.LOOKS[0]:
+    fewest = rule.LOOKS_OF_ONE[0]
+    if found and most_rounds < fewest:
         raise UsageError(
-            f"--rounds {most_rounds}: must be at least {rule.LOOKS[0]}: the gate does not look "
-            "before."
+            f"--rounds {most_rounds}: must be at least {fewest}: with fewer the gate cannot decide "
+            "about a single scenario."
         )
     return tuple(dict.fromkeys(found))
 

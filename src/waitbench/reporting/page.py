@@ -62,10 +62,7 @@ _GATE_NOTE = (
     "arrow is beyond the axis."
 )
 _HISTORY = {"change": "change", "interval": "95 %", "sessions": "sessions"}
-_NOTE = (
-    "Intervals hold for all scenarios together (95 %). The axis shades 5 %; a hollow dot is "
-    "inconclusive."
-)
+_NOTE = "Intervals hold for all scenarios together. The axis shades 5 %; hollow is inconclusive."
 
 Trends = Mapping[str, Sequence[Trend]]
 """By the metric's name."""

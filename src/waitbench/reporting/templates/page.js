@@ -42,7 +42,7 @@ for (const part of all(".long")) {
     const wanted = field.value.trim().toLowerCase();
     for (const row of table.tBodies[0].rows) row.hidden = !row.textContent.toLowerCase().includes(wanted);
   });
-  part.querySelector(".caption").after(field);
+  part.querySelector(".caption").append(field);
 }
 
 const folded = [];
