@@ -35,9 +35,8 @@ _MISSING = frozenset({"memory_peak_resident", "time_shutdown", USER_STEADY, SYST
 """Keys of what runs do not give that are counted from outside.
 
 There the kernel counts user and system time together. The greatest peak of one process would be our
-launcher's where the worker is small. What is told to end may take as long as is left until it
-looks, so that equal workers differ by any factor: ``stop`` is that time, and no question of the
-gate.
+launcher's where the worker is small. What is told to end has no shutdown of its own accord:
+``stop`` is the time that it takes.
 """
 
 
