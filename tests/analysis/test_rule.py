@@ -115,6 +115,11 @@ def test_nothing_is_said_before_the_first_look() -> None:
     assert rule.judge(pairs[:9, :1], margin=0.1, floor=0, share=share) is None
 
 
+def test_what_a_wide_margin_allows_is_not_dear() -> None:
+    found = judge(rounds(math.log(10)), margin=90.0)
+    assert (found.verdict, found.dear.candidate) == (Verdict.WITHIN_MARGIN, 0)
+
+
 def test_what_lies_at_the_margin_is_inconclusive() -> None:
     assert judge(rounds(math.log(1.1))).verdict is Verdict.INCONCLUSIVE
 

@@ -27,9 +27,9 @@ def lacking(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_defaults_come_before_what_is_named_and_nothing_is_asked_twice() -> None:
     names = ["cpu:10%", "cpu:10%"]
-    assert gating.read_criteria(names, 10, defaults=True) == (*DEFAULTS, OWN[1])
-    assert gating.read_criteria(names, 10, defaults=False) == (OWN[1],)
-    assert gating.read_criteria([], 10, defaults=True) == DEFAULTS
+    assert gating.read_criteria(names, 11, defaults=True) == (*DEFAULTS, OWN[1])
+    assert gating.read_criteria(names, 11, defaults=False) == (OWN[1],)
+    assert gating.read_criteria([], 11, defaults=True) == DEFAULTS
     assert gating.read_criteria([], 1, defaults=False) == ()
 
 

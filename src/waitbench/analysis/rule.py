@@ -51,7 +51,10 @@ LOOKS_OF_ONE = (11, 16, 22, 30)
 With eleven pairs it can fail, and with sixteen there can be certainly no more dear runs.
 """
 DEAR = 2.0
-"""A run is dear if it costs more than so many times the median of the baseline's."""
+"""A run is dear if it costs more than so many times the median of the baseline's.
+
+Where twice the margin allows more, it is that.
+"""
 RARE = 0.25
 """So much more frequent dear runs must not be missed."""
 PAYS = 0.1
@@ -166,7 +169,7 @@ def _judge_at(
     baseline, candidate = pairs[..., 0], pairs[..., 1]
     allowed = baseline * (1 + margin) + floor
     interval = hodges_lehmann(np.log(candidate / allowed), errors.alarm, errors.clear)
-    dear = _dear(pairs, floor)
+    dear = _dear(pairs, margin, floor)
     is_dear_worse = chance_of_heads(dear.candidate, dear.candidate + dear.baseline) <= errors.dear
     verdict = Verdict.INCONCLUSIVE
     if interval.low > 0 or is_dear_worse:
@@ -188,7 +191,7 @@ def _judge_at(
 
 def _may_hide_dear_runs(pairs: Floats, margin: float, floor: float, errors: Errors) -> bool:
     """Whether they may be a quarter more frequent, or raise the means beyond twice the margin."""
-    dear = _dear(pairs, floor)
+    dear = _dear(pairs, margin, floor)
     more = rate_at_most(dear.candidate, dear.pairs, errors.clear) - dear.baseline / dear.pairs
     baseline, candidate = pairs[..., 0].mean(axis=0), pairs[..., 1].mean(axis=0)
     # Each scenario counts alike; twice the margin allows twice the floor.
@@ -196,11 +199,12 @@ def _may_hide_dear_runs(pairs: Floats, margin: float, floor: float, errors: Erro
     return more >= RARE or float(means) > 1
 
 
-def _dear(pairs: Floats, floor: float) -> Dear:
+def _dear(pairs: Floats, margin: float, floor: float) -> Dear:
     """By the baseline's median alone: no candidate moves what is dear."""
     import numpy as np
 
-    limit = DEAR * (np.median(pairs[..., 0], axis=0) + floor)
+    # What twice the margin allows is not dear.
+    limit = max(DEAR, 1 + 2 * margin) * (np.median(pairs[..., 0], axis=0) + floor)
     theirs, ours = pairs[..., 0] > limit, pairs[..., 1] > limit
     return Dear(
         candidate=int((ours & ~theirs).sum()),
