@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from tests.gate_runs import record_of, rounds, scaled
+from tests.records import make_record, times
 from waitbench.analysis import gate
 from waitbench.analysis.acceptance import Acceptance
 from waitbench.analysis.criteria import parse
@@ -45,6 +46,23 @@ def test_what_an_entry_is_about_does_not_fail_and_all_else_does(
     assert found.outcome is (GateOutcome.PASS if is_accepted else GateOutcome.FAIL)
     assert bool(found.accepted) is is_accepted
     assert {one.verdict for one in found.judgements} == {Verdict.SLOWER, Verdict.WITHIN_MARGIN}
+
+
+def test_no_bound_accepts_dear_runs_which_have_none() -> None:
+    dear = [times(1, 10 if number % 3 == 0 else 1, 0) for number in range(30)]
+    record = make_record({"a": [times(1, 1, 0)] * 30, "b": dear})
+    cpu = parse(["cpu:10%"], METRICS)
+    entry = replace(ENTRY, criterion="cpu:10%", at_most=0.2)
+    found = gate.conclude([record], cpu, 30, acceptances=(entry,))
+    assert [one.by_dear_runs for one in found.failures] == [True]
+
+
+def test_the_bound_of_a_rise_with_a_floor_is_that_to_the_baseline() -> None:
+    # Four times as much is 1.78 times what is allowed.
+    record = make_record({"a": [times(1, 0.1, 0)] * 30, "b": [times(1, 0.4, 0)] * 30})
+    cpu = parse(["cpu:25%,100ms"], METRICS)
+    entry = replace(ENTRY, criterion="cpu", at_most=1.0)
+    assert gate.conclude([record], cpu, 30, acceptances=(entry,)).failures
 
 
 def test_a_candidate_whose_regression_is_accepted_is_measured_on() -> None:

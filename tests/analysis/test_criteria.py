@@ -1,8 +1,10 @@
 """Criteria, as they are written, the questions they make, and the rounds that answer them."""
 
+from dataclasses import replace
+
 import pytest
 
-from tests.records import make_record, measurement, outcome
+from tests.records import make_record, measurement, outcome, times
 from waitbench.analysis import criteria
 from waitbench.analysis.criteria import DEFAULTS, Criterion, Question, ask, parse
 from waitbench.model.errors import UsageError
@@ -134,12 +136,13 @@ def question(*records: Record, criterion: Criterion = TOGETHER) -> Question:
     return found
 
 
-def test_the_defaults_are_fourteen_questions_of_eight_scenarios_but_for_each() -> None:
+def test_of_eight_scenarios_twelve_questions_are_of_groups_and_one_of_each() -> None:
     waiting = [record(f"waiting-{number}") for number in range(2)]
     working = [record(f"working-{number}", waits=False) for number in range(6)]
     asked = ask([*waiting, *working], DEFAULTS)
     assert len([one for one in asked if not one.criterion.each]) == 12
-    assert [one.place for one in asked if one.criterion.each] == ["waiting-0", "waiting-1"]
+    names = [one.scenario for one in (*waiting, *working)]
+    assert sorted(one.place for one in asked if one.criterion.each) == names
     assert [(one.place, one.criterion.metric.name) for one in asked[:2]] == [
         ("2 waiting scenarios together", "steady"),
         ("2 waiting scenarios together", "cpu"),
@@ -162,6 +165,24 @@ def test_dear_runs_of_a_scenario_are_looked_for_once() -> None:
     assert together.asks_dear
     assert not any(one.asks_dear for one in single)
     assert all(one.asks_dear for one in ask([record("one"), record("two")], [EACH]))
+
+
+def test_dear_runs_are_looked_for_where_no_group_has_the_scenario() -> None:
+    default, own = DEFAULTS[0], replace(EACH, metric=DEFAULTS[0].metric)
+    records = [record("one"), record("two"), record("busy", waits=False)]
+    asked = {one.place: one.asks_dear for one in ask(records, [default, own])}
+    assert asked == {
+        "2 waiting scenarios together": True, "one": False, "two": False, "busy": True,
+    }  # fmt: skip
+
+
+def test_a_candidate_that_lacks_what_the_baseline_has_gives_no_answer() -> None:
+    both = record("one")
+    lacking = make_record({"a": [{**times(1, 1, 1), "wakeups": 9}] * 6, "b": [times(1, 1, 1)] * 6})
+    wakeups = parse(["wakeups:5%"], METRICS)
+    (asked,) = ask([lacking], wakeups)
+    assert asked.narrowed() is None
+    assert replace(asked, records=(both, lacking)).narrowed() is None
 
 
 def test_pairs_are_of_the_rounds_that_all_scenarios_share_whatever_their_order() -> None:

@@ -103,6 +103,13 @@ def test_an_explanation_that_rose_is_excused_where_its_cost_fell_for_certain() -
     assert (strict.fails, strict.cost) == (True, None)
 
 
+def test_a_cost_that_fell_in_the_first_rounds_only_excuses_nothing_later() -> None:
+    steady = [0.5] * 11 + [2.0] * 19
+    rising = [1.0 + number / 1000 for number in range(11)] + [1.4] * 19
+    (judgement,) = judge(counted("s", wakeups=rising, steady=steady), criteria=[WAKEUPS])
+    assert judgement.verdict is not Verdict.EXCUSED
+
+
 def test_a_cost_is_not_excused_by_a_fall_of_another() -> None:
     (judgement,) = judge(counted("s", cpu=1.5, steady=0.1, real=0.5), criteria=[CPU])
     assert (judgement.fails, judgement.cost) == (True, None)

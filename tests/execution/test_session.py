@@ -39,6 +39,17 @@ def test_a_disturbed_round_is_repeated_whole_and_its_runs_are_set_aside() -> Non
     assert [result for result in kept if result in record.outcomes] == record.outcomes
 
 
+def test_a_round_in_which_a_run_failed_is_not_repeated_and_the_failure_stays() -> None:
+    def crash(planned: PlannedRun, before: int) -> Result:
+        return disturbed(planned) if planned.label == "a" else failing("failed")(planned, before)
+
+    made = Made(crash)
+    record = carry_out(made, 1, "one")["one"]
+    assert made.runs.count(("one", 1, "a")) == 1
+    assert {(one.label, one.round) for one in record.failures} >= {("b", 1)}
+    assert [run.marks for run in record.measurements] == [(DISTURBED,)]
+
+
 def test_the_last_attempt_of_a_round_counts_with_its_mark() -> None:
     made = Made(lambda planned, _before: disturbed(planned))
     record = carry_out(made, 1, "one")["one"]

@@ -31,7 +31,7 @@ def test_all_judgements_fit_in_eighty_columns_with_the_shared_ones_first(
     assert [line.split()[1] for line in table if line.startswith("new")][:3] == [
         "steady:10%", "cpu:10%", "steady-system:25%,25ms",
     ]  # fmt: skip
-    assert sum(line.startswith("new") for line in table) == 14
+    assert sum(line.startswith("new") for line in table) == 20
 
 
 def test_markdown_lists_the_remarks_as_text(forgiven: GateVerdict) -> None:

@@ -107,8 +107,9 @@ DEFAULTS = (
     _of_waiting(BY_NAME["foreign-cpu"], 0.25, 0.25),
     Criterion(metric=BY_NAME["cpu"], margin=1.0, scope=Scope.COARSE),
     Criterion(metric=BY_NAME["cpu"], margin=0.10, scope=Scope.WORKING),
+    Criterion(metric=BY_NAME["cpu"], margin=0.25, scope=Scope.WORKING, each=True),
 )
-"""What the gate asks unless told otherwise: of any comparison, fourteen of these at most.
+"""What the gate asks unless told otherwise: of any comparison, fifteen of these at most.
 
 What waiting costs is asked first, in the window and in all; then what it consists of, and what a
 change may trade for CPU: lateness, memory, start-up, shutdown; and what a candidate has others do
@@ -216,9 +217,21 @@ class Question:
         return replace(self, criterion=criterion, records=here, is_partial=True)
 
     def narrowed(self) -> Question | None:
-        """The same question of the scenarios that answer it, or may yet; ``None`` without any."""
+        """The same question of the scenarios that answer it, or may yet; ``None`` without any.
+
+        Nor is there one where the candidate lacks what the baseline has.
+        """
         answering = tuple(r for r in self.records if self._may_answer(r))
-        return replace(self, records=answering) if answering else None
+        left = (one for one in self.records if one not in answering)
+        if not answering or any(map(self._is_lacking, left)):
+            return None
+        return replace(self, records=answering)
+
+    def _is_lacking(self, record: Record) -> bool:
+        """Whether the baseline has the metric in a scenario that both can run."""
+        key = self.criterion.metric.key
+        has_it = any(key in run.metrics for run in record.of(record.context.labels[0]))
+        return has_it and not _has(record, self.label, NOT_SUPPORTED)
 
     def _may_answer(self, record: Record) -> bool:
         """Whether what the first look would see has the metric, or has not been measured yet."""
@@ -267,21 +280,27 @@ def ask(records: Iterable[Record], criteria: Sequence[Criterion]) -> tuple[Quest
         for criterion in criteria
         for question in _questions(criterion, label, known)
     ]
-    together = {(one.criterion.metric, one.label) for one in asked if not one.criterion.each}
+    together = {
+        (one.criterion.metric, one.label, record.scenario)
+        for one in asked
+        if not one.criterion.each
+        for record in one.records
+    }
     asked = [replace(one, asks_dear=_asks_dear(one, together)) for one in asked]
     return tuple(sorted(asked, key=lambda one: len(one.records) == 1))
 
 
-def _asks_dear(question: Question, together: Collection[tuple[Metric, str]]) -> bool:
+def _asks_dear(question: Question, together: Collection[tuple[Metric, str, str]]) -> bool:
     """Whether a question is where dear runs are looked for.
 
-    Those of a metric that is asked of all scenarios together are looked for there: of one by itself
-    there are too few. And what other programs do now and then is nobody's here.
+    Those of a metric that is asked of several scenarios together are looked for there: of one by
+    itself there are too few. And what other programs do now and then is nobody's here.
     """
     criterion = question.criterion
     if criterion.metric.name == "foreign-cpu":
         return False
-    return not (criterion.each and (criterion.metric, question.label) in together)
+    asked = (criterion.metric, question.label, question.records[0].scenario)
+    return not (criterion.each and asked in together)
 
 
 def _questions(criterion: Criterion, label: str, known: Sequence[Record]) -> list[Question]:

@@ -125,7 +125,14 @@ def _accepted(judgement: Judgement, acceptances: Sequence[Acceptance]) -> Judgem
     """A judgement, with what accepts it if it would fail."""
     if not judgement.fails:
         return judgement
-    found = accepting(acceptances, judgement.criterion, judgement.scenarios, judgement.low)
+    low, criterion = judgement.low, judgement.criterion
+    if judgement.by_dear_runs:
+        # How much dearer they are is not bounded.
+        low = None
+    elif low is not None and criterion.floor:
+        # What is allowed is the margin more than the baseline at least.
+        low *= 1 + criterion.margin
+    found = accepting(acceptances, criterion, judgement.scenarios, low)
     return replace(judgement, accepted=found)
 
 

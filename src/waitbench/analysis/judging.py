@@ -161,15 +161,13 @@ def _explained(judged: Judgement, about: Question, share: Share) -> Judgement:
     if about.cost is None:
         return judged
     _, pairs = about.pairs(about.cost)
-    looks = [look for look in share.looks if look <= len(pairs)]
-    if not looks:
+    look = judged.rounds
+    if look > len(pairs):
         return judged
-    logs = [np.log(pairs[:look, :, 1] / pairs[:look, :, 0]) for look in looks]
-    fell = any(
-        rule.fell_by(one, rule.PAYS, share.errors_at(look).clear)
-        for one, look in zip(logs, looks, strict=True)
-    )
-    centre = rule.hodges_lehmann(logs[-1], rule.ALPHA, rule.ALPHA).centre
+    # At the look that the verdict is of: the figures beside each other are of the same rounds.
+    logs = np.log(pairs[:look, :, 1] / pairs[:look, :, 0])
+    fell = rule.fell_by(logs, rule.PAYS, share.errors_at(share.looks[0]).clear)
+    centre = rule.hodges_lehmann(logs, rule.ALPHA, rule.ALPHA).centre
     judged = replace(judged, cost=about.cost, cost_ratio=math.exp(centre))
     if fell and judged.verdict in (Verdict.SLOWER, Verdict.INCONCLUSIVE):
         return replace(judged, verdict=Verdict.EXCUSED)

@@ -194,8 +194,8 @@ def _may_hide_dear_runs(pairs: Floats, margin: float, floor: float, errors: Erro
     dear = _dear(pairs, margin, floor)
     more = rate_at_most(dear.candidate, dear.pairs, errors.clear) - dear.baseline / dear.pairs
     baseline, candidate = pairs[..., 0].mean(axis=0), pairs[..., 1].mean(axis=0)
-    # Each scenario counts alike; twice the margin allows twice the floor.
-    means = (candidate / (baseline * (1 + 2 * margin) + 2 * floor)).mean()
+    # Each scenario counts alike.
+    means = (candidate / (baseline * (1 + 2 * margin) + floor)).mean()
     return more >= RARE or float(means) > 1
 
 

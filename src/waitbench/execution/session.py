@@ -157,14 +157,17 @@ class Session:
         """One round of one scenario, again if the machine was disturbed."""
         repeats = 0
         while True:
-            made = [result for run in runs if isinstance(result := self._run(run), Measurement)]
+            results = [self._run(run) for run in runs]
+            made = [one for one in results if isinstance(one, Measurement)]
             if not runs or runs[0].round == WARM_UP:
                 break
             record = self.records[runs[0].scenario.name]
             baseline = next((m for m in made if m.label == record.context.labels[0]), None)
             if baseline is None or not is_disturbed(baseline.metrics):
                 break
-            if repeats == MOST_REPEATS or self._is_busy():
+            # A repeat would take back what failed.
+            has_failed = any(isinstance(one, Outcome) for one in results)
+            if has_failed or repeats == MOST_REPEATS or self._is_busy():
                 for measurement in made:
                     self._replace(record, measurement, _marked(measurement))
                 break
