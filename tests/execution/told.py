@@ -20,8 +20,8 @@ def at(seconds: float, cpu_s: float, system_s: float = 0.0, **counts: int) -> di
 def launched(**more: Any) -> dict[str, Any]:
     """A run of 5 s whose window lasts from 0.2 to 5.2 s."""
     used = {
-        "user_s": 0.8, "system_s": 0.15, "rss_bytes": 1000,
-        "switches_voluntary": 5060, "switches_involuntary": 1,
+        "time_user": 0.8, "time_system": 0.15, "memory_peak_resident": 1000,
+        "context_switches_voluntary": 5060, "context_switches_involuntary": 1,
     }  # fmt: skip
     marks = {
         "begin": at(0.2, 0.1, 0.02, wakeups=40),

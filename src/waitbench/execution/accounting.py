@@ -23,13 +23,9 @@ def metrics_of(
     used, marks = launched["used"], launched["marks"]
     metrics = {
         "time_wall_clock": timing.real_s,
-        "time_user": used["user_s"],
-        "time_system": used["system_s"],
         "time_cpu": _cpu(used),
         "time_cpu_launcher": launched["launcher_s"],
-        "memory_peak_resident": used["rss_bytes"],
-        "context_switches_voluntary": used["switches_voluntary"],
-        "context_switches_involuntary": used["switches_involuntary"],
+        **used,
     }
     if BEGIN in marks and END in marks:
         metrics |= _phases(launched) | _items(reports) | _lateness([launched, *reports])
@@ -106,7 +102,7 @@ def _lateness(reports: Sequence[Mapping[str, Any]]) -> dict[str, float]:
 
 
 def _cpu(used: Mapping[str, Any]) -> float:
-    return float(used["user_s"]) + float(used["system_s"])
+    return float(used["time_user"]) + float(used["time_system"])
 
 
 def _seconds(begin_ns: int, end_ns: int) -> float:

@@ -179,21 +179,28 @@ class CountedTree:
         ended_s = sum(one.ru_utime + one.ru_stime for one in self._used)
         return max(ended_s + trees.cpu_s(processes), counted_ns / 1e9)
 
-    def usage(self) -> dict[str, float]:
-        """What all of it has used, at its end; children that nobody waited for switched nowhere."""
+    def waited_s(self) -> tuple[float, float]:
+        """User and system time of what has been waited for."""
         user_s, system_s = (
             sum(getattr(one, f"ru_{name}") for one in self._used) for name in ("utime", "stime")
         )
+        return user_s, system_s
+
+    def usage(self) -> dict[str, float]:
+        """What all of it has used, at its end, by the keys of metrics.
+
+        Children that nobody waited for switched nowhere.
+        """
+        user_s, system_s = self.waited_s()
         # The parts of all are those of what was waited for.
         share = system_s / (user_s + system_s) if user_s + system_s else 0.0
         total_s = self.cpu_s()
         return {
-            "user_s": (1 - share) * total_s,
-            "system_s": share * total_s,
-            "waited_s": user_s + system_s,
-            "rss_bytes": 1024 * max((one.ru_maxrss for one in self._used), default=0),
-            "switches_voluntary": sum(one.ru_nvcsw for one in self._used),
-            "switches_involuntary": sum(one.ru_nivcsw for one in self._used),
+            "time_user": (1 - share) * total_s,
+            "time_system": share * total_s,
+            "memory_peak_resident": 1024 * max((one.ru_maxrss for one in self._used), default=0),
+            "context_switches_voluntary": sum(one.ru_nvcsw for one in self._used),
+            "context_switches_involuntary": sum(one.ru_nivcsw for one in self._used),
         }
 
     def switches(self) -> int:

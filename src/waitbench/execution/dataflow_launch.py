@@ -125,5 +125,5 @@ class DataflowLaunch:
         begin, end, last = (self.marks[name] for name in (BEGIN, END, EXIT))
         by = "switches" if self.tree.is_counted else "monotonic_ns"
         share = (end[by] - begin[by]) / max(1, last[by] - begin[by])
-        woken = self.tree.usage()["switches_voluntary"] - begin["wakeups"]
+        woken = self.tree.usage()["context_switches_voluntary"] - begin["wakeups"]
         end["wakeups"] = begin["wakeups"] + round(share * max(0.0, woken))

@@ -27,12 +27,11 @@ def write_report(
     path: Path, tree: CountedTree, started_ns: int, marks: Mapping[str, Any], **more: object
 ) -> None:
     """Writes what a tree that has ended used, its readings at the marks, and what else is known."""
-    used = tree.usage()
     # What asks a worker and wakes it up is ours.
     ours = (resource.getrusage(of) for of in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     launched = {
-        "used": used,
-        "launcher_s": sum(one.ru_utime + one.ru_stime for one in ours) - used["waited_s"],
+        "used": tree.usage(),
+        "launcher_s": sum(one.ru_utime + one.ru_stime for one in ours) - sum(tree.waited_s()),
         "by_proc": not tree.is_counted,
         "started_ns": started_ns,
         "marks": marks,

@@ -175,10 +175,10 @@ class Gate:
     def require_budget(self, request: ValidRequest) -> None:
         """Raises ``UsageError`` for a budget in which no verdict can be reached."""
         if self.is_on and self.budget_s < request.round_s:
-            enough_s = math.ceil(request.round_s * 5 / 10) * 10
+            enough_s = math.ceil(request.round_s * 11 / 10) * 10
             raise UsageError(
                 f"--budget {self.budget_s:g}: one round of {len(request.here)} scenarios "
-                f"takes about {request.round_s:.0f} s, and a verdict at least three. Allow "
+                f"takes about {request.round_s:.0f} s, and a verdict at least six. Allow "
                 f"{enough_s} s or more, or name fewer scenarios."
             )
 
