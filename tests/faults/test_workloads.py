@@ -59,7 +59,7 @@ def said(
         for number, (name, deed) in enumerate(deeds.items())
     ]
     results = tmp_path_factory.mktemp("deeds") / "results"
-    limits = ["--time-limit", "20", "--rounds", "11", "--fail-on", "cpu:50%"]
+    limits = ["--time-limit", "20", "--rounds", "16", "--fail-on", "cpu:100%"]
     options = ["-s", "partitioned", "--no-plot"]
     done = shared_clone.run(*wheels, *options, *limits, "--results", results)
     assert done.returncode == 3, done.stdout + done.stderr
