@@ -10,6 +10,7 @@ import pytest
 
 from tests.waiting import until
 from waitbench.system.guard import Guard
+from waitbench.system.places import PACKAGE
 
 
 @pytest.fixture
@@ -85,6 +86,38 @@ def test_so_is_what_has_a_session_of_its_own_and_no_variables(guard: Guard, tmp_
     die(guard)
     assert launcher.wait(10) == -9
     until(lambda: not psutil.pid_exists(int(said.read_text())))
+
+
+HARNESS = """
+import os, subprocess, sys, time
+from waitbench.system.guard import Guard
+guard = Guard()
+bystander = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+started = subprocess.Popen(
+    [sys.executable, "-c", "import time; time.sleep(600)"], env={**os.environ, **guard.mark()}
+)
+print(bystander.pid, started.pid, flush=True)
+time.sleep(600)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the harness's environment is read there")
+def test_others_of_the_job_live_on_though_the_shell_that_began_it_is_gone() -> None:
+    env = {**os.environ, "PYTHONPATH": str(PACKAGE.parent)}
+    # The leader of the group ends at once, as a shell with a job in the background.
+    shell = subprocess.Popen(
+        ["sh", "-c", '"$0" -c "$1" & exit', sys.executable, HARNESS],
+        stdout=subprocess.PIPE, text=True, env=env, start_new_session=True,
+    )  # fmt: skip
+    assert shell.stdout is not None
+    bystander, started = map(psutil.Process, map(int, shell.stdout.readline().split()))
+    shell.wait(10)
+    harness = bystander.parent()
+    assert harness is not None
+    harness.kill()
+    until(lambda: not started.is_running())
+    assert bystander.is_running()
+    bystander.kill()
 
 
 def test_a_guard_that_was_killed_hurts_nobody(guard: Guard, tmp_path: Path) -> None:

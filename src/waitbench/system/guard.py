@@ -55,7 +55,7 @@ class Guard:
     def _started(self) -> "subprocess.Popen[bytes]":
         if self._process is None:
             self._process = subprocess.Popen(
-                [sys.executable, "-I", "-S", __file__, self._mark],
+                [sys.executable, "-I", "-S", __file__, self._mark, str(os.getpgrp())],
                 stdin=subprocess.PIPE,
                 start_new_session=True,
             )
@@ -70,7 +70,7 @@ def _main() -> None:
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
     from waitbench.system import trees
 
-    mark = sys.argv[1].encode()
+    mark, group_of_harness = sys.argv[1].encode(), int(sys.argv[2])
     folders = sys.stdin.buffer.read().split(b"\0")[:-1]
 
     def marked() -> set[int]:
@@ -82,7 +82,7 @@ def _main() -> None:
         return found.union(trees.below(*found))
 
     for _ in range(_LOOKS):
-        trees.kill(marked)
+        trees.kill(marked, spared=group_of_harness)
         time.sleep(_LOOKS_EVERY_S)
     for folder in folders:
         shutil.rmtree(folder, ignore_errors=True)

@@ -54,21 +54,26 @@ def in_group(group: int) -> list[int]:
     return [one for one in all_processes() if (stat := _stat(one)) and int(stat[_GROUP]) == group]
 
 
-def kill(find: Callable[[], Iterable[int]], within_s: float = 10.0) -> int:
+def kill(
+    find: Callable[[], Iterable[int]], within_s: float = 10.0, spared: int | None = None
+) -> int:
     """Kills processes until none is found any more, or seconds have passed.
 
-    All are stopped before one is killed, so that none starts another meanwhile, and who adopts
-    orphans still does. Returns how many ran at first.
+    Of the process group ``spared``, or else of ours, only those are killed that are found: it is
+    that of the shell, or of the job, that the harness was started by. All are stopped before one is
+    killed, so that none starts another meanwhile, and who adopts orphans still does. Returns how
+    many ran at first.
     """
     end = time.monotonic() + within_s
     found, stopped = {*find()}, set[int]()
     count = len(_running(found))
+    spared = os.getpgrp() if spared is None else spared
     while found - stopped and time.monotonic() < end:
-        _signal(found, signal.SIGSTOP)
+        _signal(found, signal.SIGSTOP, spared)
         stopped |= found
         found = {*find()}
     while found and time.monotonic() < end:
-        _signal(found, signal.SIGKILL)
+        _signal(found, signal.SIGKILL, spared)
         if not _running(found):
             break
         time.sleep(_LOOKS_EVERY_S)
@@ -80,13 +85,13 @@ def _running(those: Iterable[int]) -> set[int]:
     return {one for one, _ in identities(those)}
 
 
-def _signal(those: Collection[int], number: int) -> None:
+def _signal(those: Collection[int], number: int, spared: int) -> None:
     """Sends processes a signal, and their groups: who forks and goes at once is never met alive."""
     for one in those:
         with suppress(ProcessLookupError, PermissionError):
             group = os.getpgid(one)
             leader_is_other = group not in those and Path(f"/proc/{group}").exists()
-            if leader_is_other or group == os.getpgrp():
+            if leader_is_other or group == spared:
                 os.kill(one, number)
             else:
                 os.killpg(group, number)
