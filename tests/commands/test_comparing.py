@@ -38,7 +38,7 @@ def test_an_a_a_comparison_of_a_wheel_is_measured_tabulated_charted_and_called_i
     order = [(r["round"], r["revision"]) for r in measured if r["scenario"] == "partitioned"]
     assert order == [("1", "B"), ("1", "A"), ("2", "A"), ("2", "B")]
     assert "B against A" in done.stdout
-    assert "B: identical build: every file of its package is that of A." in done.stdout
+    assert "B is the same build as A: what differs is chance" in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 200
     # A scenario's table is there before the next scenario is measured; the summary ends it.
     table, next_run = (

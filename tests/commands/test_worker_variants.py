@@ -46,7 +46,7 @@ def test_variants_are_compared_by_what_they_write(run_compare: Compare, tmp_path
     done = run_compare("slow", "fast", "--worker", worker(tmp_path), *QUICKLY)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "load-many · what the command measured" in done.stdout
-    assert "identical build" not in done.stdout
+    assert "same build" not in done.stdout
     for scenario, calls in (("load-few", 3), ("load-many", 9)):
         exported = json.loads((tmp_path / "results" / f"{scenario}.json").read_text())
         of_variants = {one["command"]: one["measurements"][0] for one in exported["results"]}

@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -225,7 +226,9 @@ def test_a_worker_begins_with_no_signal_ignored(tmp_path: Path) -> None:
     shell = "sh -c 'grep SigIgn /proc/self/status; echo up; exec sleep 100' {revision}"
     found = launch(tmp_path, "", command=shell)
     assert found.exit_code == 0, found.failure
-    assert int((tmp_path / "run" / "stdout").read_text().split()[1], 16) == 0
+    ignored = int((tmp_path / "run" / "stdout").read_text().split()[1], 16)
+    # What started these tests may have others ignored.
+    assert not [one for one in (signal.SIGPIPE, signal.SIGXFSZ) if ignored >> (one - 1) & 1]
 
 
 def test_a_worker_that_kills_its_process_group_kills_nothing_of_ours(tmp_path: Path) -> None:

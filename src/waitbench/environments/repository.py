@@ -140,7 +140,9 @@ class Repository:
         objects, index = (run(*where, name) for name in ("objects", "index"))
         alternates = self._store / "info" / "alternates"
         alternates.parent.mkdir(parents=True, exist_ok=True)
-        alternates.write_bytes(os.fsencode(f"{objects}\n"))
+        # Quoted: a path may have a newline.
+        quoted = objects.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+        alternates.write_bytes(os.fsencode(f'"{quoted}"\n'))
         with temporary_folder() as own:
             # An index of our own: that of the checkout stays as it is.
             env = {"GIT_INDEX_FILE": f"{own}/index", "GIT_OBJECT_DIRECTORY": str(self._store)}
