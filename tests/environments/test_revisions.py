@@ -1,6 +1,7 @@
 """Revisions and where they are looked up."""
 
 import hashlib
+import os
 import shlex
 import zipfile
 from pathlib import Path
@@ -139,6 +140,28 @@ def test_a_checkout_is_what_it_is_now_with_uncommitted_changes(
     with_ignore = tree()
     (folder / "ignored.txt").write_text("ignored")
     assert tree() == with_ignore
+
+
+def test_a_change_in_the_second_of_the_commit_is_seen(
+    repository: Repository, tmp_path: Path
+) -> None:
+    folder = tmp_path / "checkout"
+    standin.write_repository(folder)
+    standin.git(folder, "config", "core.trustctime", "false")
+    source = folder / "src" / "main.rs"
+    os.utime(source, (0, 1))
+    standin.git(folder, "add", "--all")
+    os.utime(folder / ".git" / "index", (0, 1))
+
+    def tree() -> str:
+        (revision,) = resolve([f"standin@{folder}"], everywhere(repository))
+        assert isinstance(revision.source, Checkout)
+        return revision.source.tree
+
+    committed = tree()
+    source.write_text(source.read_text().swapcase())
+    os.utime(source, (0, 1))
+    assert tree() != committed, "the same size, and the same time in seconds"
 
 
 def test_a_folder_that_is_not_a_checkout_is_refused(repository: Repository, tmp_path: Path) -> None:

@@ -147,7 +147,8 @@ class Repository:
             # An index of our own: that of the checkout stays as it is.
             env = {"GIT_INDEX_FILE": f"{own}/index", "GIT_OBJECT_DIRECTORY": str(self._store)}
             if Path(index).exists():
-                shutil.copy(index, own)
+                # With its time, by which git knows what may have changed since.
+                shutil.copy2(index, own)
             run("add", "--all", ".", **env)
             staged = run("ls-files", "--stage", "-z", **env)
             submodule = _SUBMODULE.search(staged)
