@@ -1,14 +1,19 @@
 """What a page shows of one comparison, and of many."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from tests.gate_runs import counted, record_of, rounds, scaled
 from tests.records import make_record, outcome, times
-from tests.reporting.made_up import kept, page_of, trends_of
+from tests.reporting.made_up import contents_of, kept, page_of, trends_of
+from waitbench.analysis import statistics
 from waitbench.analysis.criteria import parse
 from waitbench.model.metrics import METRICS
+from waitbench.model.share import Share
+from waitbench.pipeline.concluding import compared_in
 from waitbench.pipeline.gating import Gate
 from waitbench.reporting import html
 from waitbench.reporting.document import Dot, Table, text_of
@@ -144,3 +149,17 @@ def test_fifty_revisions_in_eight_scenarios_are_at_most_3_megabytes() -> None:
     ]
     page = compose_history(nights, trends_of(nights), 50, [])
     assert len(html.render(page).encode()) <= 3_000_000
+
+
+def test_a_share_has_the_intervals_of_the_comparison_that_it_is_of() -> None:
+    runs = {"a": [times(1, 1 + n / 50, 1) for n in range(5)], "b": [times(1, 2, 1)] * 5}
+    record = make_record(runs)
+    share = Share(
+        scenarios=(record.scenario,), of=(record.scenario, "elsewhere"), index=1, number=2
+    )
+    whole = contents_of(record)
+    part = replace(whole, comparison=structs.replace(whole.comparison, share=share))
+    alone, of_two = (compared_in(one)[0].rows[1].ratios["cpu"] for one in (whole, part))
+    expected = statistics.compare(record, scenarios=2).rows[1].ratios["cpu"]
+    assert of_two == expected
+    assert (alone.high or 0) < (of_two.high or 0)

@@ -180,9 +180,12 @@ class Comparison:
         return mostly_disturbed(self.disturbed, self.rounds)
 
 
-def compare_all(records: Sequence[Record]) -> list[Comparison]:
-    """Compares every revision with the first, in all scenarios of a comparison."""
-    return [compare(record, scenarios=len(records)) for record in records]
+def compare_all(records: Sequence[Record], scenarios: int | None = None) -> list[Comparison]:
+    """Compares every revision with the first, in the scenarios of a comparison.
+
+    ``scenarios`` is how many that has, where some are measured elsewhere.
+    """
+    return [compare(record, scenarios=scenarios or len(records)) for record in records]
 
 
 def compare(record: Record, *, scenarios: int = 1) -> Comparison:

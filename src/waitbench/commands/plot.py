@@ -35,5 +35,6 @@ def plot(
     output = make_console()
     contents = comparisons.read(folders.existing_folder(results))
     verdict = concluding.verdict_of(contents)
-    for path in concluding.draw(contents.records, contents.folder, formats, verdict):
+    compared = concluding.compared_in(contents)
+    for path in concluding.draw(compared, contents.records, contents.folder, formats, verdict):
         output.print(str(path), soft_wrap=True)

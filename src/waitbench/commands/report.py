@@ -6,11 +6,10 @@ from typing import Annotated, Optional
 
 import typer
 
-from waitbench.analysis import statistics
 from waitbench.commands import options
 from waitbench.model.errors import UsageError
 from waitbench.pipeline import paging
-from waitbench.pipeline.concluding import Output, answer_of, say_answer, verdict_of
+from waitbench.pipeline.concluding import Output, answer_of, compared_in, say_answer, verdict_of
 from waitbench.pipeline.explaining import kept_tables
 from waitbench.reporting import costs
 from waitbench.reporting.comparison import print_comparison
@@ -84,7 +83,7 @@ def _print(contents: Contents, output: Output) -> list[str]:
     """Prints all figures of a folder. Returns as Markdown what a comparison's file has not."""
     if contents.cut_off:
         output.progress.print(contents.cut_off, soft_wrap=True)
-    compared = statistics.compare_all(contents.records)
+    compared = compared_in(contents)
     only_here: list[Table] = []
     for comparison in (one for one in compared if one.scan is None):
         print_comparison(comparison, output.answers)

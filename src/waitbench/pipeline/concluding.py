@@ -103,7 +103,8 @@ class Concluding:
         Returns the exit code.
         """
         verdict = self._verdict(records)
-        drawn = draw(records, folder, ("png",), verdict) if self.plot else []
+        compared = list(map(self._compare, records))
+        drawn = draw(compared, records, folder, ("png",), verdict) if self.plot else []
         code = self._judge(records, folder, verdict, drawn)
         if not self.share.is_whole:
             self._say_what_is_left(folder)
@@ -195,6 +196,11 @@ def _why(folder: Path, scenario: str) -> dict[str, Any]:
     """What an extra run has shown, if there was one."""
     found = why.of(folder, scenario)
     return {"why": reasons.plain(found)} if found else {}
+
+
+def compared_in(contents: Contents) -> list[Comparison]:
+    """The comparison of each scenario in a folder, which may be a share of them."""
+    return statistics.compare_all(contents.records, len(contents.comparison.here.of))
 
 
 def verdict_of(contents: Contents) -> GateVerdict | None:
@@ -326,6 +332,7 @@ def publish_markdown(
 
 
 def draw(
+    compared: Sequence[Comparison],
     records: Sequence[Record],
     folder: Path,
     formats: Sequence[str],
@@ -335,8 +342,8 @@ def draw(
     # Here, not above: matplotlib takes a second to import, which no error message should wait for.
     from waitbench.reporting import charts
 
-    compared = [one for one in statistics.compare_all(records) if one.scan is None]
-    return charts.draw_all(compared, folder, formats, scans(records), verdict)
+    of_scenarios = [one for one in compared if one.scan is None]
+    return charts.draw_all(of_scenarios, folder, formats, scans(records), verdict)
 
 
 def draw_search(searched: Searched, folder: Path, name: str) -> list[str]:

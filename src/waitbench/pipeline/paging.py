@@ -4,12 +4,12 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from waitbench.analysis import history, statistics
+from waitbench.analysis import history
 from waitbench.analysis.sessions import Session
 from waitbench.model.errors import UsageError
 from waitbench.model.metrics import BY_NAME
 from waitbench.pipeline import stored_sessions
-from waitbench.pipeline.concluding import answer_of, verdict_of
+from waitbench.pipeline.concluding import answer_of, compared_in, verdict_of
 from waitbench.reporting import html
 from waitbench.reporting.costs import AS_IT_IS, Units
 from waitbench.reporting.document import Page
@@ -43,7 +43,7 @@ def write(path: Path, roots: Sequence[Path], newest: int, units: Units = AS_IT_I
 
 def page_of(contents: Contents, units: Units = AS_IT_IS) -> Page:
     """The page of one comparison."""
-    compared = statistics.compare_all(contents.records)
+    compared = compared_in(contents)
     verdict = verdict_of(contents)
     answer = answer_of(compared, verdict, contents.records)
     reasons = {one.scenario: why.of(contents.folder, one.scenario) for one in contents.records}
