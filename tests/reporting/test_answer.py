@@ -91,7 +91,7 @@ def test_a_verdict_of_disturbed_rounds_says_so_and_what_to_do() -> None:
     lines = printed(quiet, busy, half)
     rows = [line for line in lines if "→" in line]
     assert [row.split()[-1] for row in rows] == ["slower", "slower†", "slower"]
-    assert "† In most of these rounds the machine did something else, in every attempt." in lines
+    assert "† In most of these rounds other programs used the machine, in every attempt." in lines
     assert "! 5 of 12 rounds disturbed by other programs: repeat on an idle machine" in lines
 
 

@@ -87,8 +87,8 @@ def test_a_round_that_is_repeated_says_why_and_only_then_the_time_left_grows() -
         bar.repeat([planned(1)], 0.5)
     said = " ".join(file.getvalue().split())
     name = SCENARIO.name
-    assert f"{name} round 1 again: others used 1.26 cores meanwhile." in said
-    assert f"{name} round 1 again: others used 0.5 cores meanwhile (2 so far)." in said
+    assert f"{name} round 1 again: other programs used 1.26 cores meanwhile." in said
+    assert f"{name} round 1 again: other programs used 0.5 cores meanwhile (2 so far)." in said
 
 
 def test_what_may_take_long_is_said_to_be_the_most_and_never_grows() -> None:

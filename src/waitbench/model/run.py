@@ -108,6 +108,6 @@ def set_aside(measurement: Measurement) -> Outcome:
         position=measurement.position,
         started_at=measurement.started_at,
         reason=DISTURBED,
-        message=f"others used {metrics.get('machine_foreign_cpu', 0.0):.2f} s of CPU during this "
-        f"run of {metrics['time_wall_clock']:.2f} s, or during another of its round",
+        message=f"other programs used {metrics.get('machine_foreign_cpu', 0.0):.2f} s of CPU "
+        f"during this run of {metrics['time_wall_clock']:.2f} s, or during another of its round",
     )

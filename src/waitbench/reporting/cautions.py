@@ -12,9 +12,9 @@ from waitbench.system.installation import called
 ENOUGH_ROUNDS = 5
 """Rounds that tell a change from chance, if it is not small."""
 COUNTED_DEARLY_S = 10e-6
-"""Of CPU a wake-up: with less, counting them costs a fifth or more of it.
+"""Of CPU a wake-up: between what was raised by a third (2.4 µs) and by a tenth (24 µs).
 
-docs/trials/counting-cost.txt has × 1.35 at 2.4 µs, and × 1.11 at 24 µs.
+See docs/trials/counting-cost.txt.
 """
 _ODD = {
     RESTARTED: "processes of it began while it was to wait: keep it from starting programs",
@@ -100,7 +100,7 @@ def _about_oddities(label: str, rows: Sequence[Row]) -> Iterator[Word]:
     if any(map(_is_counted_dearly, rows)):
         yield _caution(
             f"{label} wakes up for less than {COUNTED_DEARLY_S * 1e6:.0f} µs at a time: being "
-            "counted raises its CPU by a fifth to a third"
+            "counted may raise its CPU by a third"
         )
     twin = rows[0].identical_to
     if twin is not None and not rows[0].is_set_otherwise:

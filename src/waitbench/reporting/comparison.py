@@ -108,18 +108,6 @@ def _split(row: Row) -> str:
     return "/".join(f"{max(part, 0) / sum(parts) * 100:.0f}" for part in parts) + " %"
 
 
-def count_disturbed(rounds: int) -> str:
-    """How many rounds count although they were disturbed, in words."""
-    counted = format_count(rounds, "round counts", "rounds count")
-    return f"{counted} although the machine did something else in every attempt"
-
-
-def count_repeated(runs: int) -> str:
-    """How many runs of disturbed rounds were made again, in words."""
-    counted = format_count(runs, "run was", "runs were")
-    return f"{counted} repeated because the machine did something else meanwhile"
-
-
 def plain(comparisons: Sequence[Comparison], price: Price | None = None) -> list[dict[str, Any]]:
     """Everything that is known of each scenario, ready for JSON; money only with a price."""
     return [

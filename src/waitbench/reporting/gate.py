@@ -7,7 +7,6 @@ from waitbench.analysis.gate import FailedRuns, GateVerdict
 from waitbench.analysis.judging import Judgement
 from waitbench.analysis.rule import ALPHA
 from waitbench.analysis.verdicts import GateOutcome, Verdict
-from waitbench.reporting.comparison import count_disturbed, count_repeated
 from waitbench.reporting.console import STYLES
 from waitbench.reporting.document import (
     Document,
@@ -200,11 +199,13 @@ def remarks(verdict: GateVerdict) -> list[str]:
     said += [excuse for j in verdict.judgements if (excuse := _excuse(j))]
     said += [means for j in verdict.judgements if (means := _about_means(j))]
     if verdict.disturbed_runs:
-        said.append(f"{count_repeated(verdict.disturbed_runs)}.")
+        repeated = format_count(verdict.disturbed_runs, "run was", "runs were")
+        said.append(f"{repeated} repeated because other programs used the machine.")
     if verdict.disturbed_rounds:
+        counted = format_count(verdict.disturbed_rounds, "round counts", "rounds count")
         said.append(
-            f"{count_disturbed(verdict.disturbed_rounds)}: others used "
-            f"{verdict.foreign_cores:.1f} cores then."
+            f"{counted} although other programs used {verdict.foreign_cores:.1f} cores in every "
+            "attempt."
         )
     if verdict.steal_share > _STEAL_WORTH_SAYING:
         said.append(
@@ -347,8 +348,8 @@ def _about_open(verdict: GateVerdict) -> list[str]:
         return [f"{left}: where a candidate has failed, little more is measured of it."]
     if verdict.is_disturbed:
         return [
-            f"Others used {verdict.foreign_cores:.1f} cores in {verdict.disturbed_rounds} of "
-            f"{verdict.rounds} rounds, so {len(verdict.open)} questions have no certain answer. "
+            f"Other programs used {verdict.foreign_cores:.1f} cores in {verdict.disturbed_rounds} "
+            f"of {verdict.rounds} rounds, so {len(verdict.open)} questions have no certain answer. "
             "Let the machine rest, or give the comparison one of its own."
         ]
     said = [_about_noise(judgement) for judgement in verdict.open]
@@ -362,7 +363,8 @@ def _about_noise(judgement: Judgement) -> str:
     if judgement.is_disturbed:
         return (
             f"{where}: inconclusive: in {judgement.disturbed} of {judgement.rounds} rounds the "
-            "machine did something else. Let it rest, or give the comparison one of its own."
+            "machine was used by other programs. Let it rest, or give the comparison one of its "
+            "own."
         )
     if judgement.ratio is None:
         return f"{where}: inconclusive: too few rounds."

@@ -112,7 +112,7 @@ class RunProgress:
             return
         name, number, _ = self._described(runs[0])
         so_far = f" ({self._repeated} so far)" if self._repeated > 1 else ""
-        others = f"others used {format_number(foreign_cores)} cores meanwhile"
+        others = f"other programs used {format_number(foreign_cores)} cores meanwhile"
         print_prose(f"{name} {number} again: {others}{so_far}.", self._console)
 
     def about(self, what: str) -> None:

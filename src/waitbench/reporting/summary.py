@@ -24,7 +24,7 @@ TOTAL_NOTE = f"{TOTAL_MARK} total CPU: the steady phase is not known, or not the
 DISTURBED_MARK = "†"
 """Stands beside what most rounds of a scenario say while others used the machine."""
 DISTURBED_NOTE = (
-    f"{DISTURBED_MARK} In most of these rounds the machine did something else, in every attempt."
+    f"{DISTURBED_MARK} In most of these rounds other programs used the machine, in every attempt."
 )
 
 
