@@ -82,7 +82,9 @@ def test_rounds_that_were_disturbed_are_remarked(unclear: GateVerdict) -> None:
     assert "inconclusive: in 3 of 5 rounds the machine was used by other programs." in said[0]
     assert said[-1].startswith("3 rounds count although other programs used 1.3 cores in every")
     busy = texts.reasons(replace(verdict, rounds=5))
-    assert busy[0].startswith("Others used 1.3 cores in 3 of 5 rounds, so 1 questions have no")
+    assert busy[0].startswith(
+        "Other programs used 1.3 cores in 3 of 5 rounds, so 1 questions have no"
+    )
 
 
 def test_means_that_differ_from_the_usual_ratio_are_remarked(failing: GateVerdict) -> None:
