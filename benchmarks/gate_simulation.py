@@ -256,7 +256,7 @@ def carry_out(machine: str, change: str, most_rounds: int, seed: int) -> Result:
         random=random,
         interrupted_at=int(random.integers(5, 60)) if seed % 2 else 0,
     )
-    gate = Gate(criteria=criteria.DEFAULTS, most_rounds=last_look(most_rounds), fail_fast=True)
+    gate = Gate(criteria=criteria.DEFAULTS, most_rounds=last_look(most_rounds))
     records = _new_records()
     try:
         _go_through(gate, measurer, records)

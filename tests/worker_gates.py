@@ -105,7 +105,7 @@ def _gate_of(scenario: Scenario, candidate: Behaviour, random: Random) -> GateOu
     """What a gate by the default criteria comes to."""
     window_s = float(scenario.parameters["window"])
     instruments = Instruments(tracepoint=0)
-    gate = Gate(criteria=DEFAULTS, most_rounds=last_look(MOST_ROUNDS), fail_fast=True)
+    gate = Gate(criteria=DEFAULTS, most_rounds=last_look(MOST_ROUNDS))
     gate = gate.supported_by(instruments, [scenario])
     records = {scenario.name: new_record(scenario, context(["base", "new"]))}
 

@@ -177,7 +177,7 @@ def test_what_is_open_wants_more_rounds_until_its_last_look() -> None:
 
 def test_where_a_candidate_has_failed_nothing_more_need_be_known_of_it() -> None:
     failed = judgement("b", "s", verdict=Verdict.SLOWER)
-    elsewhere, other = judgement("b", "t"), judgement("c", "s")
+    elsewhere, other = judgement("b", "t", rounds=1), judgement("c", "s")
     assert gate.has_failed(failed)
     assert gate.unsettled([failed, judgement("b", "s"), elsewhere, other]) == (elsewhere, other)
     # Nor of several scenarios together, if it has failed in one of them; and the other way round.
@@ -186,9 +186,9 @@ def test_where_a_candidate_has_failed_nothing_more_need_be_known_of_it() -> None
     assert gate.unsettled([pooled, judgement("b", "s"), elsewhere]) == ()
 
 
-def test_a_candidate_that_has_failed_is_measured_elsewhere_until_the_first_look() -> None:
+def test_a_candidate_that_has_failed_is_measured_elsewhere_for_two_rounds() -> None:
     failed = judgement("b", "s", verdict=Verdict.SLOWER)
-    early, late = judgement("b", "t", rounds=5), judgement("b", "t", rounds=6, ratio=1.0)
+    early, late = judgement("b", "t", rounds=1), judgement("b", "t", rounds=2)
     other = judgement("c", "t", rounds=12, ratio=1.0)
     assert gate.unsettled([failed, early, late, other]) == (early, other)
     assert gate.unsettled([early, late, other]) == (early, late, other)

@@ -8,6 +8,7 @@ import pytest
 
 from tests.execution.made_runs import Made
 from tests.records import make_record, measurement
+from waitbench.analysis import gate
 from waitbench.analysis.criteria import DEFAULTS, parse
 from waitbench.model.metrics import BY_NAME, METRICS
 from waitbench.model.record import Record
@@ -18,11 +19,10 @@ from waitbench.pipeline.measuring import GateGuide, Measuring
 def guide(
     records: Mapping[str, Record],
     *texts: str,
-    fail_fast: bool = False,
     most_rounds: int = 10,
 ) -> GateGuide:
     criteria = parse(texts, METRICS) if texts else DEFAULTS
-    asked = Gate(criteria=criteria, most_rounds=most_rounds, fail_fast=fail_fast)
+    asked = Gate(criteria=criteria, most_rounds=most_rounds)
     return GateGuide(asked, records)
 
 
@@ -73,23 +73,25 @@ def test_what_is_asked_together_is_not_pursued_where_one_of_its_scenarios_has_fa
 ) -> None:
     asking = guide(records, "steady:10%", "wakeups:5%,each")
     for name in ("one", "two", "busy"):
-        grow(records[name], 2, steady=1.0, wakeups=1.0)
+        grow(records[name], 1, steady=1.0, wakeups=1.0)
     assert asking.wants_more("one")
     records["one"].measurements.clear()
     grow(records["one"], 11, steady=1.0, wakeups=2.0)
     assert not asking.wants_more("one")
-    assert asking.wants_more("two"), "its own wake-ups are not settled"
-    grow(records["two"], 9, steady=1.0, wakeups=1.0)
+    assert asking.wants_more("two"), "it has no figures yet"
+    grow(records["two"], 1, steady=1.0, wakeups=1.0)
     assert not asking.wants_more("two")
 
 
-def test_it_is_over_at_the_first_failure_only_if_asked(records: dict[str, Record]) -> None:
-    hasty, patient = guide(records, fail_fast=True), guide(records)
-    assert not hasty.is_over()
+def test_after_a_failure_every_scenario_gets_two_rounds(records: dict[str, Record]) -> None:
+    asking = guide(records)
     for name in ("one", "two"):
-        grow(records[name], 6, wakeups=1.2, steady=1.0)
-    assert hasty.is_over()
-    assert not patient.is_over()
+        grow(records[name], 6, steady=1.5)
+    assert [asking.wants_more(name) for name in records] == [False, False, True]
+    grow(records["busy"], 1, cpu=1.0)
+    assert asking.wants_more("busy")
+    grow(records["busy"], 1, cpu=1.0)
+    assert not asking.wants_more("busy")
 
 
 class Stop(Exception):
@@ -107,10 +109,10 @@ def test_system_calls_are_counted_unless_a_gate_asks_nothing_of_them(
         assert how["counts_calls"] is counts_calls
         raise Stop
 
-    gate = Gate(criteria=parse(texts, METRICS), most_rounds=10)
+    asked = Gate(criteria=parse(texts, METRICS), most_rounds=10)
     prepared: Any = SimpleNamespace(measuring=measuring)
     with pytest.raises(Stop):
-        Measuring(gate=gate, rounds=5).measure(prepared, {}, lambda _measurer: Made())
+        Measuring(gate=asked, rounds=5).measure(prepared, {}, lambda _measurer: Made())
 
 
 def elsewhere(*names: str) -> list[Record]:
@@ -135,10 +137,12 @@ def test_a_share_has_the_error_of_all_questions() -> None:
 def test_what_is_asked_of_more_scenarios_than_a_share_has_fails_nothing_by_itself() -> None:
     records = {"one": make_record({"base": [], "new": []}, scenario="one")}
     criteria = parse(["cpu:10%", "cpu:300%,each"], METRICS)
-    asked = Gate(criteria=criteria, most_rounds=30, fail_fast=True)
-    whole = GateGuide(asked, records)
-    share = GateGuide(asked, records, elsewhere("two", "three"))
     grow(records["one"], 22, cpu=3.0)
-    assert whole.is_over()
-    assert not share.is_over()
+
+    def has_failed(others: list[Record]) -> bool:
+        return any(map(gate.has_failed, gate.judge_all(records.values(), criteria, others)))
+
+    assert has_failed([])
+    assert not has_failed(elsewhere("two", "three"))
+    share = GateGuide(Gate(criteria=criteria, most_rounds=30), records, elsewhere("two", "three"))
     assert not share.wants_more("one"), "more rounds would not change what is known here"

@@ -64,7 +64,6 @@ def refused(
         (["--python", "x" * 300, "v0.16.0"], "neither a version"),
         (["--dataflow", "x" * 300 + ".py", "v0.16.0"], "there is no Python file"),
         (["--inconclusive", "pass", "v0.16.0", "v0.16.1"], "--inconclusive is for the gate"),
-        (["--fail-fast", "v0.16.0", "v0.16.1"], "--fail-fast is for the gate"),
         (["--scenario", "nothing", "v0.16.0"], "matches none of"),
         (["--set", "partitions=0", "v0.16.0"], "--set partitions=0"),
         (["--python", "2.4", "v0.16.0"], "'2.4' is neither a version"),

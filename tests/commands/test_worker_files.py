@@ -65,7 +65,6 @@ def test_the_gate_fails_on_a_program_that_wakes_up_more_often(
     slow, fast = (program(tmp_path, name, pause) for name, pause in (("a", 1), ("b", 0.01)))
     done = run_compare(
         slow, fast, "--worker", worker(tmp_path), "--no-plot", "--fail-on", "wakeups:5%",
-        "--fail-fast",
     )  # fmt: skip
     assert done.returncode == 1, done.stdout + done.stderr
 

@@ -16,6 +16,8 @@ from waitbench.model.run import DISTURBED, NOT_SUPPORTED, UNANSWERED
 _UNANSWERED = "the poke was not answered, and its lateness is not measured"
 _ENOUGH_DISTURBED = 8
 """Disturbed rounds after which the machine is given up, if they are most of all rounds."""
+ROUNDS_OF_FAILED = 2
+"""In each scenario, of a candidate that has failed in another."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,8 +141,8 @@ def _accepted(judgement: Judgement, acceptances: Sequence[Acceptance]) -> Judgem
 def unsettled(judgements: Sequence[Judgement]) -> tuple[Judgement, ...]:
     """Those that more rounds could change, where that matters.
 
-    Where a candidate has failed, nothing more need be known of it. In other scenarios it is
-    measured until the first look: what is obvious is said, and no more is sought.
+    Where a candidate has failed, nothing more need be known of it. Elsewhere it is measured for a
+    few rounds, so that every scenario has figures.
     """
     failed = {(j.label, scenario) for j in judgements if has_failed(j) for scenario in j.scenarios}
     labels = {label for label, _ in failed}
@@ -149,7 +151,7 @@ def unsettled(judgements: Sequence[Judgement]) -> tuple[Judgement, ...]:
         for j in judgements
         if not j.settled
         and failed.isdisjoint((j.label, scenario) for scenario in j.scenarios)
-        and not (j.label in labels and j.ratio is not None)
+        and not (j.label in labels and j.rounds >= ROUNDS_OF_FAILED)
     )
 
 

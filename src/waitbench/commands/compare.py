@@ -31,7 +31,7 @@ Examples:
   ./compare.sh v0.16.0 v0.16.1 -s partitioned-long-input --why   # who wakes up, and from where
   ./compare.sh v0.20.1 v0.21.1 --dataflow examples/basic.py:flow
   ./compare.sh main my-branch --gate    # exit 1 if the branch costs more CPU
-  ./compare.sh main my-branch --gate --fail-fast -p 2
+  ./compare.sh main my-branch --gate -p 2
   ./compare.sh main my-branch --fail-on system:10% --fail-on cpu:5%,20ms
   ./compare.sh v0.18.2 v0.21.1 --scan partitions=1:4096      # what does each further input cost?
   ./compare.sh main my-branch --gate --shard 1/3        # ./waitbench merge makes the verdict
@@ -78,7 +78,6 @@ def compare(
     ] = None,
     gate: options.GateDefaults = False,
     fail_on: options.FailOn = [],
-    fail_fast: options.FailFast = False,
     budget: Annotated[
         float,
         typer.Option(
@@ -147,7 +146,6 @@ def compare(
         most_rounds=gating.last_look(most_rounds),
         budget_s=budget,
         inconclusive_passes=inconclusive is Inconclusive.PASS,
-        fail_fast=fail_fast,
         full=full,
         acceptances=() if accepted is None else gating.read_accepted(accepted, metrics=known),
     )

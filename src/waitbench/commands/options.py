@@ -143,10 +143,6 @@ GateDefaults = Annotated[
         f"is settled. {_defaults()}",
     ),
 ]
-FailFast = Annotated[
-    bool,
-    typer.Option("--fail-fast", help="The gate measures no more as soon as anything has failed."),
-]
 Full = Annotated[
     bool,
     typer.Option(

@@ -52,8 +52,6 @@ class Gate:
     budget_s: float = math.inf
     inconclusive_passes: bool = False
     """Whether an inconclusive comparison ends with the exit code of a pass."""
-    fail_fast: bool = False
-    """Whether to measure no more as soon as anything has failed."""
     full: bool = False
     """Whether scenarios keep their full length."""
     left_out: tuple[str, ...] = ()
@@ -91,24 +89,20 @@ class Gate:
     def groups(self, scenarios: Sequence[Scenario]) -> list[Sequence[Scenario]]:
         """The scenarios in the order in which they are measured, those that take turns together.
 
-        What mostly waits comes first, it is what this is about, and coarse scenarios take turns
-        with it: they need few rounds, and little more is measured of who fails in either. But where
-        the first failure ends all, they come later: most regressions show soonest in the others.
-        What is judged together is measured together.
+        What mostly waits comes first: there most regressions show soonest, and little more is
+        measured of who has failed. What is judged together is measured together.
         """
         coarse = [scenario for scenario in scenarios if scenario.coarse]
         waiting = [one for one in scenarios if one.waits and not (one.works or one.coarse)]
         working = [one for one in scenarios if one not in waiting and not one.coarse]
         if any(one.scope is Scope.EVERY and not one.each for one in self.criteria):
             return [scenarios]
-        first = (waiting, coarse) if self.fail_fast else ([*waiting, *coarse],)
-        return [group for group in (*first, working) if group]
+        return [group for group in (waiting, coarse, working) if group]
 
     def validate(self) -> None:
         """Raises ``UsageError`` for what could not be heeded, before anything is measured."""
         given = {
             "--inconclusive": self.inconclusive_passes,
-            "--fail-fast": self.fail_fast,
             "--accepted": bool(self.acceptances),
         }
         names = [name for name, is_given in given.items() if is_given]
@@ -127,7 +121,6 @@ class Gate:
             "max_rounds": self.most_rounds,
             "budget_s": self.budget_s,
             "inconclusive": "pass" if self.inconclusive_passes else "error",
-            "fail_fast": self.fail_fast,
             "full": self.full,
         }
 

@@ -102,8 +102,7 @@ class GateGuide:
     def is_over(self) -> bool:
         """Whether nothing more need be measured at all."""
         self._judge()
-        has_failed = self._asked.fail_fast and any(map(gate.has_failed, self._judgements))
-        return has_failed or gate.is_too_disturbed(self._records)
+        return gate.is_too_disturbed(self._records)
 
     def _judge(self) -> None:
         """Judges anew, if anything was measured since the last time."""
