@@ -39,13 +39,15 @@ ERROR = 0.05
 """The chance that words claim any change where there is none."""
 MARGIN = 0.05
 """Ratios within 1 / 1.05 … 1.05 count as the same. The gate has margins of its own."""
+WIDEST = 1000.0
+"""The factor by which an interval reaches to either side of its ratio at most."""
 SPOKEN_OF = ("system", "cpu", "real", "steady", "latency")
 """The metrics that sentences are about."""
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A value with its confidence interval; ``low`` and ``high`` are ``None`` below two runs."""
+    """A value with its confidence interval; ``low`` and ``high`` are ``None`` for too few runs."""
 
     value: float
     low: float | None
@@ -224,10 +226,13 @@ def log_ratios(pairs: Sequence[tuple[float, float]], metric: Metric) -> list[flo
 
 
 def geometric_mean(logs: Sequence[float], error: float = 1 - CONFIDENCE) -> Estimate:
-    """The geometric mean of ratios, given as logarithms, with its t interval on these."""
+    """The geometric mean of ratios, given as logarithms, with its t interval on these.
+
+    An interval that is wider than ``WIDEST`` says nothing and is left out.
+    """
     centre = math.fsum(logs) / len(logs)
     half = _half_width(logs, error)
-    if half is None:
+    if half is None or half > math.log(WIDEST):
         return Estimate(math.exp(centre), None, None, len(logs))
     return Estimate(math.exp(centre), math.exp(centre - half), math.exp(centre + half), len(logs))
 
