@@ -3,10 +3,11 @@
 from dataclasses import replace
 
 from tests.analysis.searched import history, search
-from waitbench.analysis.bisection import Grain, Search, Searched
+from waitbench.analysis.bisection import Grain, Search
 from waitbench.analysis.criteria import Criterion
 from waitbench.model.metrics import BY_NAME
 from waitbench.model.revision import Point, Release
+from waitbench.reporting.bisection import Searched
 
 
 def commits(points: int, *rises: tuple[int, float], unbuildable: tuple[int, ...] = ()) -> Search:

@@ -102,17 +102,6 @@ def test_equal_packages_are_equal_and_a_culprit_is_proven_all_the_same() -> None
     assert ended(so_far.and_then(proof)) == (End.FOUND, (1, 2))
 
 
-def test_a_step_that_is_not_next_is_refused() -> None:
-    so_far = search(history(9, (5, 0.25)), steps=1)
-    step = inconclusive((0, 4, 8))
-    with pytest.raises(ValueError, match="are not the next step"):
-        so_far.and_then(step).and_then(step)
-    with pytest.raises(ValueError, match="cannot do without"):
-        so_far.without(0, "it does not build")
-    with pytest.raises(ValueError, match="two points"):
-        begun(1)
-
-
 @pytest.mark.long
 @pytest.mark.parametrize("rise", [0.0, 0.25])
 @pytest.mark.parametrize("bimodal", [0.0, 0.1])

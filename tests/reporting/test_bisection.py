@@ -5,8 +5,9 @@ from dataclasses import replace
 import pytest
 
 from tests.searches import commits, releases, searched
-from waitbench.analysis.bisection import Search, Searched, StepVerdict
+from waitbench.analysis.bisection import Search, StepVerdict
 from waitbench.reporting import bisection, markdown
+from waitbench.reporting.bisection import Searched
 from waitbench.reporting.charts import search
 from waitbench.reporting.document import Quote
 

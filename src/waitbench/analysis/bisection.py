@@ -27,7 +27,6 @@ from enum import Enum
 from itertools import pairwise
 
 from waitbench.analysis import rule
-from waitbench.analysis.criteria import Criterion
 from waitbench.analysis.rounds import mostly_disturbed
 from waitbench.model.revision import LoggedCommit, Point, Revision
 
@@ -109,7 +108,7 @@ class Grain(str, Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class Search:
-    """A search so far. Raises ``ValueError`` with fewer than two points."""
+    """A search so far, over two points or more."""
 
     grain: Grain
     points: tuple[Point, ...]
@@ -124,10 +123,6 @@ class Search:
     steps: tuple[Step, ...] = ()
     missing: Mapping[int, str] = field(default_factory=dict)
     """Why a point cannot be measured, by its number."""
-
-    def __post_init__(self) -> None:
-        if len(self.points) < 2:
-            raise ValueError(f"a search needs two points or more, not {len(self.points)}")
 
     @property
     def most_steps(self) -> int:
@@ -182,15 +177,11 @@ class Search:
         return (good, *(self._middle if self.steps else ()), bad)
 
     def and_then(self, step: Step) -> "Search":
-        """The search with one more step. Raises ``ValueError`` if it is not next."""
-        if step.points != self.next():
-            raise ValueError(f"{step.points} are not the next step: {self.next()}")
+        """The search with one more step, of the points that are next."""
         return replace(self, steps=(*self.steps, step))
 
     def without(self, point: int, why: str) -> "Search":
         """The search if a point inside cannot be measured; a neighbour takes its place."""
-        if not 0 < point < len(self.points) - 1:
-            raise ValueError(f"the search cannot do without point {point}")
         return replace(self, missing={**self.missing, point: why})
 
     def labelled(self, points: Sequence[int]) -> tuple[str, ...]:
@@ -214,40 +205,6 @@ class Search:
         """Whether the last step leaves no half to go on with."""
         verdicts = (StepVerdict.WITHIN, StepVerdict.INCONCLUSIVE)
         return bool(self.steps) and self.steps[-1].verdict in verdicts
-
-
-@dataclass(frozen=True, kw_only=True)
-class Searched:
-    """A whole search so far: among releases, then among the commits of one, and the request."""
-
-    criterion: Criterion
-    faster: bool
-    """Whether the change that is looked for is a fall."""
-    scenarios: tuple[str, ...]
-    searches: tuple[Search, ...]
-    """At least one."""
-    prefix: str
-    """What stands before a revision of this engine, where it is not the default one."""
-    variant: str
-    """What stands behind it, where the ends have packages or settings beside their code."""
-    options: tuple[str, ...]
-    """Those that ``compare`` takes too, to measure the same again."""
-    remarks: tuple[str, ...] = ()
-
-    @property
-    def ends(self) -> tuple[str, str]:
-        """The labels of the good and the bad end."""
-        return self.searches[0].labels[0], self.searches[0].labels[-1]
-
-    @property
-    def end(self) -> End:
-        """That of the last search that proved something; else that of the first."""
-        return (self.proven or self.searches[:1])[-1].end
-
-    @property
-    def proven(self) -> tuple[Search, ...]:
-        """The searches that named a culprit, or a range."""
-        return tuple(one for one in self.searches if one.end in (End.FOUND, End.RANGE))
 
 
 def of_equal_packages(points: tuple[int, ...], packages: Sequence[str]) -> Step | None:

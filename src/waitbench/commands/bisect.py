@@ -16,7 +16,6 @@ from waitbench.analysis.bisection import (
     End,
     Grain,
     Search,
-    Searched,
     StepVerdict,
     looks_of,
 )
@@ -42,6 +41,7 @@ from waitbench.pipeline.request import Request, validate
 from waitbench.pipeline.resuming import kept_in
 from waitbench.reporting import bisection, markdown
 from waitbench.reporting import why as reasons
+from waitbench.reporting.bisection import Searched
 from waitbench.reporting.console import make_console, print_document, print_tables
 from waitbench.reporting.document import Table
 from waitbench.reporting.progress import PreparationLog

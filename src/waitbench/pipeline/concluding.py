@@ -13,7 +13,6 @@ from typing import Any
 from rich.console import Console
 
 from waitbench.analysis import statistics
-from waitbench.analysis.bisection import Searched
 from waitbench.analysis.gate import GateVerdict
 from waitbench.analysis.scan import scans
 from waitbench.analysis.statistics import Comparison
@@ -26,6 +25,7 @@ from waitbench.reporting import comparison as reporting
 from waitbench.reporting import costs, machines, scan
 from waitbench.reporting import gate_formats as of_gate
 from waitbench.reporting import why as reasons
+from waitbench.reporting.bisection import Searched
 from waitbench.reporting.console import make_console, print_answer, print_prose, print_tables
 from waitbench.reporting.costs import AS_IT_IS, Units
 from waitbench.reporting.document import Answer, Command, Table

@@ -14,10 +14,10 @@ from waitbench.analysis.bisection import (
     End,
     Grain,
     Search,
-    Searched,
     Step,
     StepVerdict,
 )
+from waitbench.analysis.criteria import Criterion
 from waitbench.analysis.rule import ALPHA
 from waitbench.model.revision import Release
 from waitbench.reporting.document import Command, Document, Heading, Quote, Sentences, Table
@@ -26,6 +26,40 @@ from waitbench.system.installation import called
 
 _SHOWN_DIGITS = 10
 _STYLES = {End.FOUND: "green bold", End.RANGE: "yellow bold", End.NO_CHANGE: "bold"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Searched:
+    """A whole search so far: among releases, then among the commits of one, and the request."""
+
+    criterion: Criterion
+    faster: bool
+    """Whether the change that is looked for is a fall."""
+    scenarios: tuple[str, ...]
+    searches: tuple[Search, ...]
+    """At least one."""
+    prefix: str
+    """What stands before a revision of this engine, where it is not the default one."""
+    variant: str
+    """What stands behind it, where the ends have packages or settings beside their code."""
+    options: tuple[str, ...]
+    """Those that ``compare`` takes too, to measure the same again."""
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def ends(self) -> tuple[str, str]:
+        """The labels of the good and the bad end."""
+        return self.searches[0].labels[0], self.searches[0].labels[-1]
+
+    @property
+    def end(self) -> End:
+        """That of the last search that proved something; else that of the first."""
+        return (self.proven or self.searches[:1])[-1].end
+
+    @property
+    def proven(self) -> tuple[Search, ...]:
+        """The searches that named a culprit, or a range."""
+        return tuple(one for one in self.searches if one.end in (End.FOUND, End.RANGE))
 
 
 def document(searched: Searched) -> Document:

@@ -3,7 +3,8 @@
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from waitbench.analysis.bisection import Change, End, Search, Searched
+from waitbench.analysis.bisection import Change, End, Search
+from waitbench.reporting.bisection import Searched
 from waitbench.reporting.charts import style
 from waitbench.reporting.shortening import shorten_apart
 from waitbench.system.streams import printable
