@@ -4,17 +4,13 @@ import pytest
 
 from tests.records import make_record, times
 from waitbench.analysis import statistics
-from waitbench.analysis.idle import (
-    HOURS_A_MONTH,
-    Price,
-    ServiceCost,
-    idle_costs,
-)
+from waitbench.analysis.idle import HOURS_A_MONTH, idle_costs
 from waitbench.engines.worker.metrics import WAITING as OF_WORKERS
 from waitbench.engines.worker.metrics import metrics_of_service
 from waitbench.model.errors import UsageError
 from waitbench.model.metrics import METRICS
 from waitbench.model.record import Record
+from waitbench.reporting.idle import Price
 
 WINDOW_S = 4.0
 
@@ -39,8 +35,7 @@ def test_core_hours_are_steady_cpu_over_the_window_by_the_hours_of_a_month() -> 
     assert found.window_s == pytest.approx(WINDOW_S)
     mean_s = sum(steady) / 3
     assert found.core_hours == pytest.approx(mean_s / WINDOW_S * HOURS_A_MONTH)
-    assert found.wakeups == pytest.approx(20.0)
-    assert (found.system_calls, found.services) == (None, ())
+    assert found.rates == {"wakeups": pytest.approx(20.0)}
     assert found.cores.low is not None
 
 
@@ -55,10 +50,11 @@ def test_each_service_has_rates_of_its_own() -> None:
     )  # fmt: skip
     record.metrics = (*METRICS, *OF_WORKERS, *of_services)
     (found,) = idle_costs([statistics.compare(record)])
-    assert found.services == (
-        ServiceCost(name="redis", cores=0.1, requests=2.0, bytes=100.0),
-        ServiceCost(name="other", cores=0.0, requests=None, bytes=None),
-    )
+    assert found.services == ("redis", "other")
+    assert found.rates == {
+        "service-cpu-redis": 0.1, "service-requests-redis": 2.0, "service-bytes-redis": 100.0,
+        "service-cpu-other": 0.0,
+    }  # fmt: skip
 
 
 def test_work_is_no_waiting_and_without_a_steady_phase_nobody_knows() -> None:

@@ -10,13 +10,14 @@ from tests.records import make_record, times
 from tests.reporting.made_up import page_of
 from tests.reporting.printing import lines_of_table
 from waitbench.analysis import statistics
-from waitbench.analysis.idle import HOURS_A_MONTH, Price
+from waitbench.analysis.idle import HOURS_A_MONTH
 from waitbench.engines.worker.metrics import metrics_of_service
 from waitbench.model.metrics import METRICS
 from waitbench.model.record import Record
 from waitbench.reporting import cautions, html, idle, markdown
 from waitbench.reporting import comparison as reporting
 from waitbench.reporting.costs import Units
+from waitbench.reporting.idle import Price
 
 WINDOW_S, STEADY_S = 4.0, {"v1": 0.0561, "v2": 0.0036}
 PRICE = Price.parse("$0.04/core-hour")

@@ -4,56 +4,16 @@ Two metrics say all of it: the CPU that the workers used in the steady phase, an
 it. Their quotient is how long the phase was, by which counts become counts a second.
 """
 
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from waitbench.analysis.statistics import Comparison, Estimate, Row
-from waitbench.model.errors import UsageError
 
 HOURS_A_MONTH = 365.25 * 24 / 12
 """730.5."""
-
-_PRICE = re.compile(
-    r"(?P<before>[^\d\s.,/+-]{0,3})\s*(?P<amount>\d{1,9}(\.\d{1,9})?)\s*(?P<after>[^\d\s.,/+-]{0,3})"
-    r"/core-hour"
-)
-_OF_SERVICE = {"cores": "service-cpu", "requests": "service-requests", "bytes": "service-bytes"}
-"""The metric that each rate of a service is of, by the name of the field; its name follows."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Price:
-    """What a core costs by the hour."""
-
-    amount: float
-    before: str = ""
-    """The sign of a currency that stands before an amount, such as ``$``."""
-    after: str = ""
-    """The same behind it, such as ``€`` or ``EUR``."""
-
-    @classmethod
-    def parse(cls, text: str) -> "Price":
-        """Reads ``0.04/core-hour`` or ``$0.04/core-hour``. Raises ``UsageError``."""
-        match = _PRICE.fullmatch(text.strip())
-        if match is None or not float(match["amount"]) > 0:
-            raise UsageError(
-                f"--price {text!r} is not AMOUNT/core-hour, such as 0.04/core-hour, or "
-                "'$0.04/core-hour'."
-            )
-        return cls(amount=float(match["amount"]), before=match["before"], after=match["after"])
-
-
-@dataclass(frozen=True, kw_only=True)
-class ServiceCost:
-    """What a worker that waits makes one service do, a second; ``None`` is what nobody counted."""
-
-    name: str
-    cores: float | None
-    """How many it keeps busy."""
-    requests: float | None
-    bytes: float | None
-    """To and from it."""
+_COUNTED = ("wakeups", "syscalls")
+_OF_SERVICES = ("service-cpu-", "service-requests-", "service-bytes-")
+"""What the metrics of each service begin with; its name follows."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,11 +30,11 @@ class IdleCost:
     memory_bytes: float | None
     """Of all processes (PSS) where that is known, else the peak of the largest one."""
     is_all_memory: bool
-    wakeups: float | None
-    """A second, as all that follows; ``None`` where it was not counted."""
-    system_calls: float | None
-    services: tuple[ServiceCost, ...]
-    """In the order of the worker's file."""
+    rates: Mapping[str, float]
+    """A second, by the metric's name: wake-ups, system calls, and what each service does.
+
+    Without those that were not counted.
+    """
     has_items: bool
     """Whether anything came in meanwhile."""
     is_window_too_short: bool | None
@@ -85,9 +45,11 @@ class IdleCost:
         """A month."""
         return self.cores.value * HOURS_A_MONTH
 
-    def money(self, price: Price) -> float:
-        """A month."""
-        return self.core_hours * price.amount
+    @property
+    def services(self) -> tuple[str, ...]:
+        """The names of those that rates are of, in the order of the worker's file."""
+        of_services = (name for name in self.rates if name.startswith(_OF_SERVICES))
+        return tuple(dict.fromkeys(name.split("-", 2)[2] for name in of_services))
 
 
 def idle_costs(comparisons: Iterable[Comparison]) -> tuple[IdleCost, ...]:
@@ -103,46 +65,25 @@ def idle_costs(comparisons: Iterable[Comparison]) -> tuple[IdleCost, ...]:
 
 def idle_cost(row: Row, comparison: Comparison) -> IdleCost | None:
     """What a revision costs; ``None`` where nobody knows when its workers waited."""
-    cores, steady = row.estimates.get("share"), row.estimates.get("steady")
-    if cores is None or steady is None:
+    known = {name: estimate.value for name, estimate in row.estimates.items()}
+    if not {"share", "steady"} <= known.keys():
         return None
-    window_s = steady.value / cores.value if cores.value > 0 else 0.0
-    memory, rss = row.estimates.get("memory"), row.estimates.get("rss")
-    known = memory or rss
-    items = row.estimates.get("items-in")
+    window_s = known["steady"] / known["share"] if known["share"] > 0 else 0.0
     return IdleCost(
         scenario=comparison.scenario,
         topology=comparison.topology,
         label=row.label,
-        cores=cores,
+        cores=row.estimates["share"],
         window_s=window_s,
-        memory_bytes=known.value if known else None,
-        is_all_memory=memory is not None,
-        has_items=items is not None and items.value > 0,
+        memory_bytes=known.get("memory", known.get("rss")),
+        is_all_memory="memory" in known,
+        rates={
+            name: count / window_s if window_s else 0.0
+            for name, count in known.items()
+            if name in _COUNTED or name.startswith(_OF_SERVICES)
+            # Without any CPU nobody knows how long it took to count something.
+            if window_s or not count
+        },
+        has_items=known.get("items-in", 0) > 0,
         is_window_too_short=row.is_window_too_short,
-        services=tuple(_services(row, window_s)),
-        wakeups=_rate(row, "wakeups", window_s),
-        system_calls=_rate(row, "syscalls", window_s),
     )
-
-
-def _services(row: Row, window_s: float) -> Iterator[ServiceCost]:
-    names = dict.fromkeys(
-        name.removeprefix(f"{metric}-")
-        for metric in _OF_SERVICE.values()
-        for name in row.estimates
-        if name.startswith(f"{metric}-")
-    )
-    for name in names:
-        rates = {
-            field: _rate(row, f"{metric}-{name}", window_s) for field, metric in _OF_SERVICE.items()
-        }
-        yield ServiceCost(name=name, **rates)
-
-
-def _rate(row: Row, metric: str, window_s: float) -> float | None:
-    """A count a second; ``None`` where there is no count, or no telling how long it took."""
-    counted = row.estimates.get(metric)
-    if counted is None or (counted.value and not window_s):
-        return None
-    return counted.value / window_s if window_s else 0.0

@@ -12,11 +12,11 @@ import typer
 
 from waitbench.analysis.criteria import DEFAULTS, Scope
 from waitbench.analysis.history import MARGIN
-from waitbench.analysis.idle import Price
 from waitbench.model.environment import OriginChoice
 from waitbench.model.errors import UsageError, masked
 from waitbench.pipeline.request import Request
 from waitbench.reporting.costs import Units
+from waitbench.reporting.idle import Price
 from waitbench.system.places import RESULTS, Cache, shown
 
 

@@ -11,7 +11,7 @@ from typing import Annotated, Optional
 import typer
 
 from waitbench.analysis import statistics
-from waitbench.analysis.idle import IdleCost, Price, idle_cost
+from waitbench.analysis.idle import IdleCost, idle_cost
 from waitbench.commands import options
 from waitbench.engines import selection
 from waitbench.engines.worker import file as worker_file
@@ -27,7 +27,7 @@ from waitbench.pipeline.request import Request
 from waitbench.reporting.console import make_console, print_tables
 from waitbench.reporting.document import Heading, Table
 from waitbench.reporting.formats import NOTHING
-from waitbench.reporting.idle import format_money
+from waitbench.reporting.idle import Price
 from waitbench.reporting.markdown import render_table
 from waitbench.store import folders
 from waitbench.system import endings, files
@@ -175,8 +175,8 @@ COLUMNS: tuple[_Column, ...] = (
     ("worker", attrgetter("worker")),
     ("version", attrgetter("version")),
     _number("% of a core", "% of a\ncore", lambda cost: f"{100 * cost.cores.value:.3f}"),
-    _number("wake-ups/s", "wake-\nups/s", lambda cost: _rate(cost.wakeups)),
-    _number("system calls/s", "system\ncalls/s", lambda cost: _rate(cost.system_calls)),
+    _number("wake-ups/s", "wake-\nups/s", lambda cost: _rate(cost.rates.get("wakeups"))),
+    _number("system calls/s", "system\ncalls/s", lambda cost: _rate(cost.rates.get("syscalls"))),
     _number("memory", None, _memory),
     (Heading("lateness after silence", short="late", is_left=False), _late),
 )
@@ -230,9 +230,7 @@ class WorkersSession:
         columns, price = [*COLUMNS], self.price
         if price is not None:
             columns.append(
-                _number(
-                    "money a month", "money\na month", lambda c: format_money(c.money(price), price)
-                )
+                _number("money a month", "money\na month", lambda c: price.written(price.of(c)))
             )
         if any(row.remark for row in rows):
             columns.append((Heading("remark"), attrgetter("remark")))

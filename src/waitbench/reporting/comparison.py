@@ -7,7 +7,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from waitbench.analysis.idle import Price, idle_cost
+from waitbench.analysis.idle import idle_cost
 from waitbench.analysis.statistics import Comparison, Estimate, Row
 from waitbench.model.metrics import BY_NAME
 from waitbench.reporting import idle
@@ -17,6 +17,7 @@ from waitbench.reporting.formats import (
     NOTHING,
     format_count,
 )
+from waitbench.reporting.idle import Price
 from waitbench.reporting.shortening import named, short_names
 from waitbench.reporting.summary import titles_of
 

@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from waitbench.analysis.idle import Price
 from waitbench.analysis.scan import scans
 from waitbench.analysis.statistics import Comparison
 from waitbench.model.record import Record
 from waitbench.reporting import idle, scan, written
 from waitbench.reporting.document import Table
+from waitbench.reporting.idle import Price
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,14 +1,15 @@
 """Costs of waiting -> a table in plain units, a sentence a scenario, and plain data."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import groupby
 from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple
 
-from waitbench.analysis.idle import HOURS_A_MONTH, IdleCost, Price, ServiceCost, idle_costs
+from waitbench.analysis.idle import HOURS_A_MONTH, IdleCost, idle_costs
 from waitbench.analysis.statistics import Comparison
+from waitbench.model.errors import UsageError
 from waitbench.reporting.document import Cell, Heading, Table, Word
 from waitbench.reporting.formats import NOTHING, format_number, format_spread
 
@@ -17,6 +18,43 @@ _FLEET = 1000
 """Workers that a sentence is about: what one costs is too little to picture."""
 _ONE_WORKER = "single"
 """The topology whose runs are one worker each."""
+
+
+_PRICE = re.compile(
+    r"(?P<before>[^\d\s.,/+-]{0,3})\s*(?P<amount>\d{1,9}(\.\d{1,9})?)\s*(?P<after>[^\d\s.,/+-]{0,3})"
+    r"/core-hour"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Price:
+    """What a core costs by the hour."""
+
+    amount: float
+    before: str = ""
+    """The sign of a currency that stands before an amount, such as ``$``."""
+    after: str = ""
+    """The same behind it, such as ``€`` or ``EUR``."""
+
+    @classmethod
+    def parse(cls, text: str) -> "Price":
+        """Reads ``0.04/core-hour`` or ``$0.04/core-hour``. Raises ``UsageError``."""
+        match = _PRICE.fullmatch(text.strip())
+        if match is None or not float(match["amount"]) > 0:
+            raise UsageError(
+                f"--price {text!r} is not AMOUNT/core-hour, such as 0.04/core-hour, or "
+                "'$0.04/core-hour'."
+            )
+        return cls(amount=float(match["amount"]), before=match["before"], after=match["after"])
+
+    def of(self, cost: IdleCost) -> float:
+        """What a revision costs a month."""
+        return cost.core_hours * self.amount
+
+    def written(self, amount: float) -> str:
+        """An amount in its currency."""
+        digits = 0 if amount >= 100 else 2 if amount >= 0.01 else 4
+        return f"{self.before}{amount:,.{digits}f}{f' {self.after}' if self.after else ''}"
 
 
 def tables(comparisons: Iterable[Comparison], price: Price | None = None) -> list[Table]:
@@ -66,29 +104,22 @@ def plain(cost: IdleCost, price: Price | None = None) -> dict[str, Any]:
         "cores": cost.cores.value,
         "core_hours_a_month": cost.core_hours,
         "window_s": cost.window_s,
-        "wakeups_a_second": cost.wakeups,
-        "system_calls_a_second": cost.system_calls,
+        "wakeups_a_second": cost.rates.get("wakeups"),
+        "system_calls_a_second": cost.rates.get("syscalls"),
         "memory_bytes": cost.memory_bytes,
-        "services": {one.name: _plain_service(one) for one in cost.services} or None,
-        "money_a_month": None if price is None else cost.money(price),
+        "services": {
+            name: {
+                one.key: cost.rates[metric]
+                for kind, one in _OF_SERVICE.items()
+                if (metric := f"service-{kind}-{name}") in cost.rates
+            }
+            for name in cost.services
+        }
+        or None,
+        "money_a_month": None if price is None else price.of(cost),
         "window_is_short": cost.is_window_too_short,
     }
     return {name: value for name, value in found.items() if value is not None}
-
-
-def _plain_service(service: ServiceCost) -> dict[str, float]:
-    found = {
-        "cores": service.cores,
-        "requests_a_second": service.requests,
-        "bytes_a_second": service.bytes,
-    }
-    return {name: value for name, value in found.items() if value is not None}
-
-
-def format_money(amount: float, price: Price) -> str:
-    """An amount in the currency of a price."""
-    digits = 0 if amount >= 100 else 2 if amount >= 0.01 else 4
-    return f"{price.before}{amount:,.{digits}f}{f' {price.after}' if price.after else ''}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,28 +139,24 @@ class _Column:
 def _columns(costs: Sequence[IdleCost], price: Price | None) -> list[_Column]:
     """What is known of any revision, behind what is known of all."""
     columns = [
-        _Column(heading="wake-ups/s", short="wake-\nups/s", value_of=attrgetter("wakeups")),
-        _Column(
-            heading="system calls/s",
-            short="system\ncalls/s",
-            value_of=attrgetter("system_calls"),
-        ),
+        _rate("wakeups", heading="wake-ups/s", short="wake-\nups/s"),
+        _rate("syscalls", heading="system calls/s", short="system\ncalls/s"),
         _Column(
             heading="memory",
             value_of=attrgetter("memory_bytes"),
             text=lambda size: f"{size / 2**20:.1f} MiB",
         ),
-    ]
-    for name in dict.fromkeys(service.name for cost in costs for service in cost.services):
-        for field, (heading, short, text) in _OF_SERVICE.items():
-            columns.append(
-                _Column(
-                    heading=heading.format(name),
-                    short=short.format(name),
-                    value_of=partial(_of_service, name=name, field=field),
-                    text=text,
-                )
+        *(
+            _rate(
+                f"service-{kind}-{name}",
+                heading=one.heading.format(name),
+                short=one.short.format(name),
+                text=one.text,
             )
+            for name in dict.fromkeys(name for cost in costs for name in cost.services)
+            for kind, one in _OF_SERVICE.items()
+        ),
+    ]
     known = [one for one in columns if any(one.value_of(cost) is not None for cost in costs)]
     hours = _Column(
         heading="core-hours a month", short="core-h/\nmonth", value_of=attrgetter("core_hours")
@@ -139,17 +166,14 @@ def _columns(costs: Sequence[IdleCost], price: Price | None) -> list[_Column]:
     money = _Column(
         heading="money a month",
         short="money/\nmonth",
-        value_of=lambda cost: cost.money(price),
-        text=lambda amount: format_money(amount, price),
+        value_of=price.of,
+        text=price.written,
     )
     return [hours, money, *known]
 
 
-def _of_service(cost: IdleCost, name: str, field: str) -> float | None:
-    found: Iterator[float | None] = (
-        getattr(one, field) for one in cost.services if one.name == name
-    )
-    return next(found, None)
+def _rate(metric: str, **how: Any) -> _Column:
+    return _Column(value_of=lambda cost: cost.rates.get(metric), **how)
 
 
 def _cores(cost: IdleCost) -> Word:
@@ -187,16 +211,26 @@ def _fleet(cost: IdleCost, price: Price | None) -> str:
 def _for_money(cost: IdleCost, price: Price | None) -> str:
     if price is None:
         return ""
-    return f", {format_money(cost.money(price) * _FLEET, price)} a month"
+    return f", {price.written(price.of(cost) * _FLEET)} a month"
 
 
 def _percent(cores: float) -> str:
     return format_number(cores * 100)
 
 
-_OF_SERVICE: Mapping[str, tuple[str, str, Callable[[float], str]]] = {
-    "requests": ("requests/s to {}", "requests/s\nto {}", format_number),
-    "bytes": ("bytes/s to and from {}", "bytes/s\n{}", format_number),
-    "cores": ("% of a core of {}", "% of a\ncore, {}", _percent),
+class _OfService(NamedTuple):
+    """What a service does a second: its key in plain data, its heading, and how it is written."""
+
+    key: str
+    heading: str
+    short: str
+    text: Callable[[float], str]
+
+
+_OF_SERVICE = {
+    "requests": _OfService(
+        "requests_a_second", "requests/s to {}", "requests/s\nto {}", format_number
+    ),
+    "bytes": _OfService("bytes_a_second", "bytes/s to and from {}", "bytes/s\n{}", format_number),
+    "cpu": _OfService("cores", "% of a core of {}", "% of a\ncore, {}", _percent),
 }
-"""Headings of what a service does, by field, and how it is written."""
