@@ -4,7 +4,6 @@ import pytest
 from msgspec.structs import replace
 
 from tests.reasons import place, python, why
-from waitbench.analysis.stack_tree import folded
 from waitbench.analysis.why import Cost, Line, lines
 from waitbench.model.why import PYTHON, Counted, Frame, Place, Why
 
@@ -230,8 +229,3 @@ def test_what_only_begins_others_is_no_place() -> None:
     ]  # fmt: skip
     (line,) = lines([why("a", place(*stack, wakeups=1))])
     assert names(line) == ["own", "timely::worker::Worker::step_or_park"]
-
-
-def test_folded_stacks_have_no_separator_within_a_name() -> None:
-    found = folded(why("a", place(Frame("f;g"), wakeups=2), place(Frame("f;g"), wakeups=3)))
-    assert found == {"wakeups": {"worker;MainThread;f,g": 5}, "cpu": {}}

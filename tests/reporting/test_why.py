@@ -3,7 +3,7 @@
 from tests.reasons import place, python, why
 from waitbench.model.why import Frame
 from waitbench.reporting.document import text_of
-from waitbench.reporting.why import flames, plain, tables
+from waitbench.reporting.why import flames, folded, plain, tables
 
 BEFORE = why("v1", place("main", "spin", cpu=0.99, waits=False))
 AFTER = why(
@@ -58,6 +58,11 @@ def test_a_flame_graph_has_each_function_with_both_revisions() -> None:
     ]  # fmt: skip
     assert flame.nodes[0].cpu == (0.99, 0.07)
     assert flames([]) == ()
+
+
+def test_folded_stacks_have_no_separator_within_a_name() -> None:
+    found = folded(why("a", place(Frame("f;g"), wakeups=2), place(Frame("f;g"), wakeups=3)))
+    assert found == {"wakeups": {"worker;MainThread;f,g": 5}, "cpu": {}}
 
 
 def test_programs_are_told_the_same() -> None:

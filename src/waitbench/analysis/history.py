@@ -21,10 +21,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from statistics import fmean, median, variance
 
-from waitbench.analysis.distributions import t_quantile
 from waitbench.analysis.rule import ALPHA
 from waitbench.analysis.sessions import Entry, Session, Tried, independent
-from waitbench.analysis.statistics import CONFIDENCE, Estimate
+from waitbench.analysis.statistics import CONFIDENCE, Estimate, t_quantile
 from waitbench.model.errors import HarnessError
 from waitbench.model.record import Announced, Series
 

@@ -13,9 +13,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from waitbench.analysis.distributions import t_quantile
 from waitbench.analysis.rounds import by_round, mostly_disturbed
-from waitbench.analysis.statistics import CONFIDENCE, Estimate, geometric_mean, mean
+from waitbench.analysis.statistics import CONFIDENCE, Estimate, geometric_mean, mean, t_quantile
 from waitbench.model.metrics import BY_NAME
 from waitbench.model.record import Record
 

@@ -17,7 +17,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import stdev
 
-from waitbench.analysis.distributions import t_quantile
 from waitbench.analysis.rounds import (
     all_rounds,
     kept,
@@ -235,6 +234,16 @@ def geometric_mean(logs: Sequence[float], error: float = 1 - CONFIDENCE) -> Esti
     if half is None or half > math.log(WIDEST):
         return Estimate(math.exp(centre), None, None, len(logs))
     return Estimate(math.exp(centre), math.exp(centre - half), math.exp(centre + half), len(logs))
+
+
+def t_quantile(share: float, freedom: float) -> float:
+    """Student's t: the value below which a share lies, with so many degrees of freedom.
+
+    Out of ``scipy.special``: ``scipy.stats`` takes most of a second to import.
+    """
+    from scipy import special
+
+    return float(special.stdtrit(freedom, share))
 
 
 def other_packages(context: Context) -> tuple[str, ...]:

@@ -12,10 +12,13 @@ anything to do; else it has a line of its own, where the thread works.
 
 import math
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TypeVar
 
-from waitbench.analysis.distributions import rate_interval, t_quantile
+from waitbench.analysis import rule
+from waitbench.analysis.statistics import CONFIDENCE, t_quantile
 from waitbench.model.why import KERNEL, PYTHON, Counted, Frame, Place, Why
 
 _MUCH_OF_WORK = 0.4
@@ -24,7 +27,6 @@ _WAITS_ONLY_S = 0.002
 """CPU between two wake-ups up to which who wakes up only looks whether there is anything to do."""
 _VARIES = 0.1
 """By such a share of itself a figure may be off in a run, besides all that is known."""
-_CONFIDENCE = 0.95
 _LEAST_FREE = 0.1
 """Who was held up for more of the time than the rest of this is taken to be for as long."""
 _PRICE_S = 5e-5
@@ -39,9 +41,6 @@ class Cost:
 
     wakeups_per_s: float = 0.0
     cpu_share: float = 0.0
-
-    def __add__(self, other: "Cost") -> "Cost":
-        return Cost(self.wakeups_per_s + other.wakeups_per_s, self.cpu_share + other.cpu_share)
 
     @property
     def price(self) -> float:
@@ -79,16 +78,18 @@ def lines(several: Sequence[Why]) -> list[Line]:
     """Those of a revision, or of two: what changed most first, then what costs most."""
     threads = [_threads(why) for why in several]
     if len(threads) > 1:
-        threads[0] = _renamed(threads[0], threads[1])
+        before, after = threads
+        threads[0] = _matched(before, after, partial(_likeness_of_threads, before, after))
     names = dict.fromkeys(who for of_one in reversed(threads) for who in of_one)
-    of_each = ([of_one.get(who, _ABSENT) for of_one in threads] for who in names)
+    of_each = ([of_one.get(who, _Thread()) for of_one in threads] for who in names)
     found = [line for thread in of_each for line in _lines_of(thread)]
     return sorted(found, key=lambda line: (-line.change, -line.size))
 
 
-def cost_of(place: Place) -> Cost:
-    """What a place costs."""
-    return Cost(place.wakeups_per_s, place.cpu_share)
+def total(parts: Iterable[Place | Cost]) -> Cost:
+    """What some places cost together."""
+    parts = list(parts)
+    return Cost(sum(one.wakeups_per_s for one in parts), sum(one.cpu_share for one in parts))
 
 
 _NUMBERED = re.compile(r"^(Thread|Dummy|ThreadPoolExecutor|asyncio)-\d+(?:_\d+)?")
@@ -101,18 +102,21 @@ def unnumbered(thread: str) -> str:
 
 _Who = tuple[str, str]
 """A process and a thread, unnumbered."""
-_Key = tuple[object, ...]
-"""What tells one place of a thread from its others."""
+_Key = tuple[tuple[str, str], ...]
+"""What tells one place of a thread from its others: name and file of its functions.
+
+Where no function is known, the system calls, without a name.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Thread:
-    """All that a revision has of threads with one name."""
+    """All that a revision has of threads with one name; nothing where only the other one has it."""
 
-    places: tuple[Place, ...]
-    wakeups: Range
+    places: tuple[Place, ...] = ()
+    wakeups: Range = (0.0, 0.0)
     """Within what the mean of all wake-ups is known, as shares of it."""
-    cpu: Range
+    cpu: Range = (0.0, 0.0)
 
     @property
     def waiting(self) -> list[Place]:
@@ -123,107 +127,114 @@ class _Thread:
         return [place for place in self.places if not place.waits]
 
     @property
-    def cost(self) -> Cost:
-        return sum(map(cost_of, self.places), Cost())
-
-    @property
     def works_elsewhere(self) -> bool:
         """Whether it does more than to look whether there is anything to do."""
         if not self.working:
             return False
-        path = list(map(_name, _innermost(self.working)))
-        around = any(list(map(_name, _own(one)))[: len(path)] == path for one in self.waiting)
-        is_much = _cpu(self.working) > _WAITS_ONLY_S * self.cost.wakeups_per_s
-        return is_much or not around
+        at_work = _names(_innermost(self.working))
+        around = any(_names(_own(one))[: len(at_work)] == at_work for one in self.waiting)
+        most_s = _WAITS_ONLY_S * total(self.places).wakeups_per_s
+        return total(self.working).cpu_share > most_s or not around
 
     @property
     def by_key(self) -> dict[_Key, list[Place]]:
-        """Where it waits."""
+        """Where it waits, most often first."""
         found: dict[_Key, list[Place]] = {}
         for place in self.waiting:
-            functions = tuple((frame.name, frame.file) for frame in _told(_own(place)))
-            # Where nothing is known of a stack, the system call is what there is.
-            found.setdefault(functions or _calls(place), []).append(place)
-        return found
+            found.setdefault(_key(place), []).append(place)
+        return dict(sorted(found.items(), key=lambda one: -total(one[1]).wakeups_per_s))
 
     @property
-    def ends(self) -> set[_Key]:
-        """The outermost and the innermost function of each place, or the system calls."""
-        found: set[_Key] = set()
+    def ends(self) -> set[tuple[object, ...]]:
+        """Of each place whether a function is known, and the outermost and the innermost name."""
+        found = set()
         for place in self.places:
-            names = [frame.name for frame in _told(_own(place))]
-            found.add((bool(names), place.waits, *(names[:1] + names[-1:] or _calls(place))))
+            key = _key(place)
+            names = (name or call for name, call in (*key[:1], *key[-1:]))
+            found.add((bool(_innermost_name(key)), place.waits, *names))
         return found
 
-    def within(self, places: Sequence[Place]) -> tuple[Range, Range]:
-        """Within what the wake-ups and the CPU are known that are of some places where it waits."""
+    def seen_at(self, places: Sequence[Place]) -> Range:
+        """Within what the share is known that is of some places where it waits, by its looks."""
         looks = sum(place.looks for place in self.waiting)
         seen = sum(place.looks for place in places)
-        least, most = rate_interval(seen, looks, _CONFIDENCE) if looks else (0.0, 1.0)
-        wakeups, cpu = self.cost.wakeups_per_s, self.cost.cpu_share
-        return (
-            (wakeups * self.wakeups[0] * least, wakeups * self.wakeups[1] * most),
-            (cpu * self.cpu[0] * least, cpu * self.cpu[1] * most),
-        )
-
-
-_ABSENT = _Thread(places=(), wakeups=(0.0, 0.0), cpu=(0.0, 0.0))
-"""What a revision has of a thread that only the other one has."""
+        error = (1 - CONFIDENCE) / 2
+        if not looks:
+            return 0.0, 1.0
+        least = 1 - rule.rate_at_most(looks - seen, looks, error)
+        return least, rule.rate_at_most(seen, looks, error)
 
 
 def _threads(why: Why) -> dict[_Who, _Thread]:
     places: dict[_Who, list[Place]] = {}
-    counted: dict[_Who, list[Counted]] = {}
     for place in why.places:
         places.setdefault((place.process, unnumbered(place.thread)), []).append(place)
-    for one in why.threads:
-        counted.setdefault((one.process, unnumbered(one.thread)), []).append(one)
-    return {who: _thread(found, counted.get(who, [])) for who, found in places.items()}
+    found = {}
+    for who, of_thread in places.items():
+        counted = [c for c in why.threads if (c.process, unnumbered(c.thread)) == who]
+        found[who] = _Thread(
+            places=tuple(of_thread),
+            wakeups=_range([one.wakeups_per_s for one in counted], counted),
+            cpu=_range([one.cpu_share for one in counted], counted),
+        )
+    return found
 
 
-def _thread(places: Sequence[Place], counted: Sequence[Counted]) -> _Thread:
-    delayed = max((one.delayed for one in counted), default=0.0)
-    return _Thread(
-        places=tuple(places),
-        wakeups=_range([one.wakeups_per_s for one in counted], delayed),
-        cpu=_range([one.cpu_share for one in counted], delayed),
-    )
-
-
-def _range(of_threads: Sequence[Sequence[float]], delayed: float) -> Range:
+def _range(figures: Sequence[Sequence[float]], counted: Sequence[Counted]) -> Range:
     """Within what a mean is known, as shares of it: by how it varied, and was held up."""
-    parts = [math.fsum(of_one) for of_one in zip(*of_threads, strict=True)]
+    parts = [math.fsum(of_one) for of_one in zip(*figures, strict=True)]
     mean = math.fsum(parts) / len(parts) if parts else 0.0
     wide = 0.0
     if len(parts) > 1 and mean > 0:
         squares = math.fsum((one - mean) ** 2 for one in parts) / (len(parts) - 1)
-        share = 1 - (1 - _CONFIDENCE) / 2
-        wide = math.sqrt(squares / len(parts)) / mean * t_quantile(share, len(parts) - 1)
+        quantile = t_quantile((1 + CONFIDENCE) / 2, len(parts) - 1)
+        wide = math.sqrt(squares / len(parts)) / mean * quantile
     # Who sleeps for so long after each piece of work does so less often when it is held up.
+    delayed = max((one.delayed for one in counted), default=0.0)
     held_up = 1 / max(1 - delayed, _LEAST_FREE)
     return max(0.0, 1 - wide) * (1 - _VARIES), (held_up + wide) / (1 - _VARIES)
 
 
-def _renamed(before: dict[_Who, _Thread], after: dict[_Who, _Thread]) -> dict[_Who, _Thread]:
-    """The threads of a baseline by the names that they have in the candidate.
+_K = TypeVar("_K")
+_V = TypeVar("_V")
 
-    A thread that only one of them has is the same as one that only the other has if it waits or
-    works in the same function: programs, and threads named after them, are called as one likes.
+
+def _matched(
+    before: Mapping[_K, _V], after: Mapping[_K, _V], likeness: Callable[[_K, _K], float]
+) -> dict[_K, _V]:
+    """What a baseline has, by the keys of the candidate.
+
+    What only one of both has is the same as what only the other has if there is any likeness; that
+    which is most alike.
     """
-    left = [who for who in after if who not in before]
+    left = [key for key in after if key not in before]
     found = {}
-    for who, thread in before.items():
-        # Where only system calls are known, one of the two names must be the same.
-        fits = [
-            (one[0] == who[0], one[1] == who[1], one)
-            for one in left
-            if who not in after
-            and any(named or who[0] == one[0] for named, *_ in thread.ends & after[one].ends)
-        ]
-        *_, name = max(fits, default=(who,))
-        left = [one for one in left if one != name]
-        found[name] = thread
+    for key, value in before.items():
+        alike = {} if key in after else {other: likeness(key, other) for other in left}
+        same = max((one for one in alike if alike[one] > 0), key=alike.__getitem__, default=key)
+        left = [other for other in left if other != same]
+        found[same] = value
     return found
+
+
+def _likeness_of_threads(
+    before: Mapping[_Who, _Thread], after: Mapping[_Who, _Thread], who: _Who, other: _Who
+) -> float:
+    """Programs, and threads named after them, are called as one likes: by where they wait or work.
+
+    Where only system calls are known, their processes must be called the same.
+    """
+    same_process, same_thread = who[0] == other[0], who[1] == other[1]
+    shared = before[who].ends & after[other].ends
+    is_same = any(named or same_process for named, *_ in shared)
+    return 1 + 2 * same_process + same_thread if is_same else 0
+
+
+def _likeness_of_places(after: Mapping[_Key, Sequence[Place]], key: _Key, other: _Key) -> float:
+    """One innermost function is one place: what called it was renamed, or moved."""
+    name = _innermost_name(key)
+    is_same = name and name == _innermost_name(other)
+    return 1 + total(after[other]).wakeups_per_s if is_same else 0
 
 
 def _lines_of(threads: Sequence[_Thread]) -> list[Line]:
@@ -231,57 +242,39 @@ def _lines_of(threads: Sequence[_Thread]) -> list[Line]:
     works = any(thread.works_elsewhere for thread in threads)
     places = [thread.by_key for thread in threads]
     if len(places) > 1:
-        places[0] = _moved(places[0], places[1])
+        before, after = places
+        places[0] = _matched(before, after, partial(_likeness_of_places, after))
     keys = dict.fromkeys(key for of_one in reversed(places) for key in of_one)
     found = [_waits(threads, [of_one.get(key, []) for of_one in places], works) for key in keys]
-    return [*found, _works(threads)] if works else found
-
-
-def _moved(
-    before: dict[_Key, list[Place]], after: dict[_Key, list[Place]]
-) -> dict[_Key, list[Place]]:
-    """The places of a baseline, as those of the candidate where these have other callers.
-
-    Of the places that only one of both has, those with one innermost function are the same: what
-    called it was renamed, or moved.
-    """
-    left = {key: places for key, places in after.items() if key not in before}
-    found = {}
-    for key, places in sorted(before.items(), key=lambda one: -_wakeups(one[1])):
-        innermost = _innermost_name(places)
-        fits = [
-            one
-            for one in left
-            if key not in after and innermost and _innermost_name(left[one]) == innermost
-        ]
-        same = max(fits, key=lambda one: _wakeups(left[one]), default=key)
-        left.pop(same, None)
-        found[same] = places
-    return found
+    if works:
+        found.append(_works(threads))
+    # A thread that only one of them has is new, or gone, whatever the machine does.
+    is_new = len(threads) == 1 or not all(thread.places for thread in threads)
+    return [replace(line, change=line.size) for line in found] if is_new else found
 
 
 def _waits(threads: Sequence[_Thread], places: Sequence[Sequence[Place]], works: bool) -> Line:
     """Where a thread waits; its CPU stands there unless it was seen where it ``works``."""
-    costs = []
+    costs, wakeups, cpu = [], [], []
     for thread, of_one in zip(threads, places, strict=True):
-        whole, wakeups = thread.cost, _wakeups(of_one)
-        part = wakeups / whole.wakeups_per_s if whole.wakeups_per_s else float(bool(of_one))
-        costs.append(Cost(wakeups, 0.0 if works and thread.working else whole.cpu_share * part))
-    ranges = [thread.within(of_one) for thread, of_one in zip(threads, places, strict=True)]
-    change = _between([wakeups for wakeups, _ in ranges]) * _PRICE_S
-    if not works:
-        change = max(change, _between([cpu for _, cpu in ranges]))
+        whole, own, seen = total(thread.places), total(of_one), thread.seen_at(of_one)
+        part = float(bool(of_one))
+        if whole.wakeups_per_s:
+            part = own.wakeups_per_s / whole.wakeups_per_s
+        cpu_share = 0.0 if works and thread.working else whole.cpu_share * part
+        costs.append(Cost(own.wakeups_per_s, cpu_share))
+        wakeups.append(_scaled(whole.wakeups_per_s, thread.wakeups, seen))
+        cpu.append(_scaled(whole.cpu_share, thread.cpu, seen))
     shown = next(of_one[-1] for of_one in reversed(places) if of_one)
+    calls = (call for of_one in places for one in of_one for call in _calls(one))
     return Line(
         process=shown.process,
         thread=shown.thread,
         waits=True,
         frames=_told(_own(shown)),
-        calls=tuple(
-            dict.fromkeys(call for of_one in places for one in of_one for call in _calls(one))
-        ),
+        calls=tuple(dict.fromkeys(calls)),
         costs=tuple(costs),
-        change=max(cost.price for cost in costs) if _is_new(threads) else change,
+        change=max(_between(wakeups) * _PRICE_S, 0.0 if works else _between(cpu)),
     )
 
 
@@ -290,30 +283,29 @@ def _works(threads: Sequence[_Thread]) -> Line:
 
     Where one revision was not seen at work, the CPU that it used may be anywhere: all is compared.
     """
-    whole = [thread.cost.cpu_share for thread in threads]
-    costs = tuple(
-        Cost(0.0, cpu if thread.working else 0.0)
-        for thread, cpu in zip(threads, whole, strict=True)
-    )
-    ranges = [
-        (cpu * thread.cpu[0], cpu * thread.cpu[1])
-        for thread, cpu in zip(threads, whole, strict=True)
-    ]
+    whole = [total(thread.places).cpu_share for thread in threads]
     named = next(thread for thread in reversed(threads) if thread.places).places[-1]
+    most = max((thread.working for thread in threads), key=lambda one: total(one).cpu_share)
     return Line(
         process=named.process,
         thread=named.thread,
         waits=False,
-        frames=_told(_innermost(max((thread.working for thread in threads), key=_cpu))),
+        frames=_told(_innermost(most)),
         calls=(),
-        costs=costs,
-        change=max(cost.price for cost in costs) if _is_new(threads) else _between(ranges),
+        costs=tuple(
+            Cost(0.0, cpu if thread.working else 0.0)
+            for thread, cpu in zip(threads, whole, strict=True)
+        ),
+        change=_between(
+            [_scaled(cpu, thread.cpu) for thread, cpu in zip(threads, whole, strict=True)]
+        ),
     )
 
 
-def _is_new(threads: Sequence[_Thread]) -> bool:
-    """Whether only one revision has a thread, or there is only one revision."""
-    return len(threads) == 1 or not all(thread.places for thread in threads)
+def _scaled(figure: float, *shares: Range) -> Range:
+    """Within what a figure is known that is known within some shares."""
+    least, most = zip(*shares, strict=True)
+    return figure * math.prod(least), figure * math.prod(most)
 
 
 def _between(ranges: Sequence[Range]) -> float:
@@ -324,24 +316,16 @@ def _between(ranges: Sequence[Range]) -> float:
 
 def _innermost(working: Sequence[Place]) -> list[Frame]:
     """The functions down to the innermost one that has much of the work."""
-    least, depth = _cpu(working) * _MUCH_OF_WORK, 0
+    least, depth = total(working).cpu_share * _MUCH_OF_WORK, 0
     while True:
-        shares: dict[str, list[Place]] = {}
+        shares: dict[tuple[str, str], list[Place]] = {}
         for place in working:
-            if len(_own(place)) > depth:
-                shares.setdefault(_name(_own(place)[depth]), []).append(place)
-        most = max(shares.values(), key=_cpu, default=[])
-        if not most or _cpu(most) < least:
+            for name in _names(_own(place))[depth : depth + 1]:
+                shares.setdefault(name, []).append(place)
+        most = max(shares.values(), key=lambda one: total(one).cpu_share, default=[])
+        if not most or total(most).cpu_share < least:
             return _own(working[0])[:depth]
         depth, working = depth + 1, most
-
-
-def _cpu(places: Iterable[Place]) -> float:
-    return sum(place.cpu_share for place in places)
-
-
-def _wakeups(places: Iterable[Place]) -> float:
-    return sum(place.wakeups_per_s for place in places)
 
 
 def _own(place: Place) -> list[Frame]:
@@ -353,12 +337,17 @@ def _calls(place: Place) -> tuple[str, ...]:
     return tuple(frame.name for frame in place.stack if frame.kind == KERNEL)
 
 
-def _name(frame: Frame) -> str:
-    return f"{frame.name} {frame.file}"
+def _names(frames: Iterable[Frame]) -> _Key:
+    return tuple((frame.name, frame.file) for frame in frames)
 
 
-def _innermost_name(places: Sequence[Place]) -> str:
-    return next((frame.name for frame in reversed(_told(_own(places[0])))), "")
+def _key(place: Place) -> _Key:
+    return _names(_told(_own(place))) or tuple(("", call) for call in _calls(place))
+
+
+def _innermost_name(key: _Key) -> str:
+    """That of the innermost function; empty where none is known."""
+    return key[-1][0] if key else ""
 
 
 _STARTS = {

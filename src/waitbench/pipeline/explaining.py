@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-from waitbench.analysis.stack_tree import folded
 from waitbench.execution import why as looking
 from waitbench.execution.bench import Bench
 from waitbench.model.errors import HarnessError, UsageError
@@ -44,5 +43,5 @@ def explain(scenario: Scenario, bench: Bench, folder: Path, progress: RunProgres
     if found:
         why.write(folder, scenario.name, found)
     for one in found:
-        why.write_folded(folder, scenario.name, one.label, folded(one))
+        why.write_folded(folder, scenario.name, one.label, reasons.folded(one))
     return reasons.tables(scenario.name, found, lacking)

@@ -1,17 +1,18 @@
 """Where revisions wait and work -> a table of what changed, sentences, and a flame graph."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
-from waitbench.analysis.stack_tree import Node, tree
-from waitbench.analysis.why import Cost, Line, lines
-from waitbench.model.why import PYTHON, Frame, Why
+from waitbench.analysis.why import Cost, Line, lines, total, unnumbered
+from waitbench.model.why import NATIVE, PYTHON, Frame, Place, Why
 from waitbench.reporting.document import Flame, FlameNode, Table, Word
 from waitbench.reporting.formats import NOTHING
 from waitbench.reporting.shortening import shorten
 
+THREAD = "thread"
+"""What a step of a path is that is no frame: a process or a thread."""
 _MOST_ROWS = 10
 _LEAST_WAKEUPS, _LEAST_CPU = 0.05, 0.0005
 """A second, and of a CPU: a line with less in each revision is not worth a row."""
@@ -43,7 +44,7 @@ def _table(scenario: str, shown: Sequence[Why], told: Sequence[str]) -> Table:
     rest = found[_MOST_ROWS:]
     rows = [_row(line) for line in found[:_MOST_ROWS]]
     if rest:
-        of_rest = [sum((one.costs[n] for one in rest), Cost()) for n in range(len(shown))]
+        of_rest = [total(costs) for costs in zip(*(one.costs for one in rest), strict=True)]
         rows.append((f"{len(rest)} others", "", *_cells(of_rest)))
     said = [sentence(shown[1].label, shown[0].label, found)] if len(shown) > 1 else []
     said += [f"{why.label}: {remark}" for why in shown for remark in why.remarks]
@@ -153,23 +154,50 @@ def _flame(shown: Sequence[Why]) -> Flame:
     return Flame(
         title=f"Where {title} wakes up and uses CPU",
         labels=labels,
-        nodes=tuple(_nodes(tree(shown), 0)),
+        nodes=tuple(_nodes(shown)),
     )
 
 
-def _nodes(node: Node, depth: int) -> list[FlameNode]:
-    """A node and all below it, each before what is below it, the largest first."""
-    found = [
-        FlameNode(
-            depth=depth,
-            name=node.name,
-            kind=node.kind,
-            wakeups=tuple(round(cost.wakeups_per_s, 3) for cost in node.costs),
-            cpu=tuple(round(cost.cpu_share, 6) for cost in node.costs),
+def _nodes(shown: Sequence[Why]) -> Iterator[FlameNode]:
+    """The tree of all stacks: each function before what is below it, by name."""
+    places: dict[tuple[tuple[str, str], ...], list[list[Place]]] = {(): [[] for _ in shown]}
+    for number, why in enumerate(shown):
+        for place in why.places:
+            steps = _path(place)
+            for depth in range(len(steps) + 1):
+                places.setdefault(steps[:depth], [[] for _ in shown])[number].append(place)
+    for steps, of_each in sorted(places.items()):
+        name, kind = steps[-1] if steps else ("all", NATIVE)
+        costs = list(map(total, of_each))
+        yield FlameNode(
+            depth=len(steps),
+            name=name,
+            kind=kind,
+            wakeups=tuple(round(cost.wakeups_per_s, 3) for cost in costs),
+            cpu=tuple(round(cost.cpu_share, 6) for cost in costs),
         )
-    ]
-    for child in sorted(node.below.values(), key=lambda one: one.name):
-        found += _nodes(child, depth + 1)
+
+
+def _path(place: Place) -> tuple[tuple[str, str], ...]:
+    """What stands on a stack, the outermost first, each with its kind: process, thread, frames."""
+    return (
+        (place.process, THREAD),
+        (unnumbered(place.thread), THREAD),
+        *(
+            (f"{frame.name} ({frame.file})" if frame.file else frame.name, frame.kind)
+            for frame in place.stack
+        ),
+    )
+
+
+def folded(why: Why) -> dict[str, dict[str, float]]:
+    """Its stacks as flame graphs take them, ``outer;…;inner``: wake-ups and CPU by stack."""
+    found: dict[str, dict[str, float]] = {"wakeups": {}, "cpu": {}}
+    for place in why.places:
+        stack = ";".join(name.replace(";", ",") for name, _ in _path(place))
+        for name, amount in (("wakeups", place.wakeups_per_s), ("cpu", place.cpu_share)):
+            if amount:
+                found[name][stack] = found[name].get(stack, 0.0) + amount
     return found
 
 
