@@ -177,7 +177,7 @@ def realised(comparisons: Iterable[Sequence[Record]]) -> list[Realised]:
             for name in SHOWN if record.scenario in WAITING else ():
                 pairs = [*paired_by_round(record, NEW, BY_NAME[name]).values()]
                 found = logs.setdefault((record.scenario, name), [])
-                found += log_ratios(pairs, BY_NAME[name])
+                found += log_ratios(pairs, BY_NAME[name].floor)
     return [
         Realised(scenario=scenario, metric=metric, ratio=geometric_mean(found))
         for (scenario, metric), found in logs.items()

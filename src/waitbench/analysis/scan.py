@@ -13,8 +13,15 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from waitbench.analysis.rounds import by_round, mostly_disturbed
-from waitbench.analysis.statistics import CONFIDENCE, Estimate, geometric_mean, mean, t_quantile
+from waitbench.analysis.rounds import all_rounds, by_round, mostly_disturbed
+from waitbench.analysis.statistics import (
+    CONFIDENCE,
+    Estimate,
+    geometric_mean,
+    log_ratios,
+    mean,
+    t_quantile,
+)
 from waitbench.model.metrics import BY_NAME
 from waitbench.model.record import Record
 
@@ -131,12 +138,14 @@ class Curve:
     @property
     def constant(self) -> Estimate | None:
         """C, in cores."""
-        return _mean([line.constant for line in self.lines.values()])
+        costs = [line.constant for line in self.lines.values()]
+        return mean(costs, least=-math.inf) if costs else None
 
     @property
     def slope(self) -> Estimate | None:
         """R, in cores an input."""
-        return _mean([line.slope for line in self.lines.values()])
+        costs = [line.slope for line in self.lines.values()]
+        return mean(costs, least=-math.inf) if costs else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,23 +164,23 @@ class Scanned:
 
 def scans(records: Iterable[Record]) -> list[Scanned]:
     """Every scan among the records of a comparison."""
-    having = [(one.scan.curve, one) for one in records if one.scan is not None]
-    return [
-        _scanned(sorted((one for of, one in having if of == curve), key=_value))
-        for curve in dict.fromkeys(curve for curve, _ in having)
-    ]
+    found: dict[tuple[str, str], dict[float, Record]] = {}
+    for record in records:
+        if record.scan is not None:
+            found.setdefault(record.scan.curve, {})[record.scan.value] = record
+    return [_scanned(curve, dict(sorted(of_curve.items()))) for curve, of_curve in found.items()]
 
 
-def _scanned(records: Sequence[Record]) -> Scanned:
-    point, context = records[0].scan, records[0].context
-    assert point is not None, "it is of a scan"
-    rounds = [len({run.round for run in record.measurements}) for record in records]
-    disturbed = sum(len(record.disturbed_rounds) for record in records)
-    baseline, *candidates = (_curve(label, records) for label in context.labels)
+def _scanned(curve: tuple[str, str], records: Mapping[float, Record]) -> Scanned:
+    scenario, parameter = curve
+    rounds = [len(all_rounds(record)) for record in records.values()]
+    disturbed = sum(len(record.disturbed_rounds) for record in records.values())
+    first, *_ = records.values()
+    baseline, *candidates = (_curve(label, records) for label in first.context.labels)
     return Scanned(
-        scenario=point.scenario,
-        parameter=point.parameter,
-        values=tuple(map(_value, records)),
+        scenario=scenario,
+        parameter=parameter,
+        values=tuple(records),
         rounds=max(rounds),
         curves=(
             baseline,
@@ -181,10 +190,10 @@ def _scanned(records: Sequence[Record]) -> Scanned:
     )
 
 
-def _curve(label: str, records: Sequence[Record]) -> Curve:
-    curve = Curve(label=label, points=tuple(_point(label, record) for record in records))
+def _curve(label: str, records: Mapping[float, Record]) -> Curve:
+    curve = Curve(label=label, points=tuple(_point(label, *each) for each in records.items()))
     values = [point.value for point in curve.measured]
-    rounds = by_round([(one, label) for one in records if _value(one) in values], COST)
+    rounds = by_round([(records[value], label) for value in values], COST)
     if len(values) < FEWEST or not rounds:
         return curve
     off = misfit(values, list(rounds.values()))
@@ -193,11 +202,11 @@ def _curve(label: str, records: Sequence[Record]) -> Curve:
     return replace(curve, lines={number: fit(values, one) for number, one in rounds.items()})
 
 
-def _point(label: str, record: Record) -> PointOfCurve:
+def _point(label: str, value: float, record: Record) -> PointOfCurve:
     costs = [run.metrics[COST.key] for run in record.of(label) if COST.key in run.metrics]
     last = next((one for one in reversed(record.outcomes) if one.label == label), None)
     return PointOfCurve(
-        value=_value(record),
+        value=value,
         runs=tuple(costs),
         cost=mean(costs) if costs else None,
         failure="" if costs or last is None else f"{last.reason}: {last.message}",
@@ -206,27 +215,9 @@ def _point(label: str, record: Record) -> PointOfCurve:
 
 def _slope_ratio(baseline: Curve, curve: Curve) -> Estimate | None:
     """R to that of the baseline, in the rounds in which both have a line."""
-    logs = [
-        math.log(max(curve.lines[number].slope, _LEAST_SLOPE) / max(theirs.slope, _LEAST_SLOPE))
+    pairs = [
+        (theirs.slope, curve.lines[number].slope)
         for number, theirs in baseline.lines.items()
         if number in curve.lines
     ]
-    return geometric_mean(logs) if logs else None
-
-
-def _mean(values: Sequence[float]) -> Estimate | None:
-    """A mean with its interval, of what may be below zero by chance."""
-    if not values:
-        return None
-    lowest = min(0.0, *values)
-    found = mean([value - lowest for value in values])
-    if found.high is None:
-        return replace(found, value=found.value + lowest)
-    half = found.high - found.value
-    centre = found.value + lowest
-    return replace(found, value=centre, low=centre - half, high=centre + half)
-
-
-def _value(record: Record) -> float:
-    assert record.scan is not None, "it is of a scan"
-    return record.scan.value
+    return geometric_mean(log_ratios(pairs, _LEAST_SLOPE)) if pairs else None

@@ -13,7 +13,7 @@ sentences are about. Each other metric has such an error for itself.
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import stdev
 
@@ -27,9 +27,8 @@ from waitbench.analysis.rounds import (
 from waitbench.analysis.rule import PAYS
 from waitbench.analysis.verdicts import Verdict
 from waitbench.analysis.window import is_too_short
-from waitbench.model.environment import Facts
 from waitbench.model.metrics import BY_NAME, METRICS, Metric
-from waitbench.model.record import Context, Record, RevisionRecord
+from waitbench.model.record import Context, Record
 from waitbench.model.run import NOT_SUPPORTED, Outcome
 from waitbench.model.scan import ScanPoint
 
@@ -72,10 +71,10 @@ class Row:
     """One revision in one scenario."""
 
     label: str
-    runs: tuple[Mapping[str, float], ...]
-    """What each run gave, by the metric's name; in order of the rounds that all revisions share.
+    runs: int
+    """How many figures are of: those of the rounds that all revisions share.
 
-    Empty where fewer than half of the rounds have a measurement.
+    None where fewer than half of the rounds have a measurement.
     """
     measured: int
     """Rounds with a measurement, shared or not."""
@@ -86,27 +85,19 @@ class Row:
 
     Empty for the baseline itself, and where the two share no round.
     """
-    failures: Mapping[str, int]
-    """Number of runs without a measurement, by reason."""
-    last_failures: Mapping[str, Outcome]
-    """The last of these, by reason."""
+    failures: Mapping[str, Sequence[Outcome]]
+    """What came of runs without a measurement, by reason."""
     marks: Mapping[str, int]
     """Number of runs that count but are odd, by mark."""
-    unsupported: str | None
-    """Why this revision cannot run the scenario, where it cannot."""
     identical_to: str | None
-    """An earlier revision whose installed package is the same, file for file.
-
-    One that was run with the same settings, beside the same packages, if there is one.
-    """
-    is_set_otherwise: bool
-    """Whether the settings of that one, or packages beside it, are others."""
+    """An earlier revision whose package is the same, file for file, beside the same packages."""
     is_window_too_short: bool | None = None
     """Whether the wake-ups of the window's halves differ, where they were counted."""
 
-    def values(self, name: str) -> tuple[float, ...]:
-        """What the runs that have this metric gave, in order of rounds."""
-        return tuple(run[name] for run in self.runs if name in run)
+    @property
+    def is_unsupported(self) -> bool:
+        """Whether this revision cannot run the scenario."""
+        return NOT_SUPPORTED in self.failures
 
     @property
     def judged_by(self) -> str:
@@ -207,21 +198,18 @@ def compare(record: Record, *, scenarios: int = 1) -> Comparison:
     )
 
 
-def mean(values: Sequence[float]) -> Estimate:
-    """The mean of values that cannot be negative, with its t interval."""
+def mean(values: Sequence[float], least: float = 0.0) -> Estimate:
+    """The mean with its t interval, of what cannot be less than ``least``."""
     centre = math.fsum(values) / len(values)
     half = _half_width(values)
     if half is None:
         return Estimate(centre, None, None, len(values))
-    return Estimate(centre, max(0.0, centre - half), centre + half, len(values))
+    return Estimate(centre, max(least, centre - half), centre + half, len(values))
 
 
-def log_ratios(pairs: Sequence[tuple[float, float]], metric: Metric) -> list[float]:
-    """The logarithm of candidate to baseline for each pair.
-
-    What is next to nothing counts as ``Metric.floor``.
-    """
-    return [math.log(max(ours, metric.floor) / max(theirs, metric.floor)) for theirs, ours in pairs]
+def log_ratios(pairs: Sequence[tuple[float, float]], floor: float) -> list[float]:
+    """The logarithm of candidate to baseline for each pair; what is less counts as the floor."""
+    return [math.log(max(ours, floor) / max(theirs, floor)) for theirs, ours in pairs]
 
 
 def geometric_mean(logs: Sequence[float], error: float = 1 - CONFIDENCE) -> Estimate:
@@ -278,7 +266,7 @@ def _half_width(values: Sequence[float], error: float = 1 - CONFIDENCE) -> float
 def _ratio(pairs: Sequence[tuple[float, float]], metric: Metric, error: float) -> Estimate:
     """The ratio of a candidate to the baseline, in pairs of the baseline's value and its own."""
     is_little = [math.fsum(side) / len(side) < metric.floor for side in zip(*pairs, strict=True)]
-    found = geometric_mean(log_ratios(pairs, metric), error)
+    found = geometric_mean(log_ratios(pairs, metric.floor), error)
     return replace(found, is_bound=is_little[0] != is_little[1])
 
 
@@ -286,64 +274,44 @@ def _row(label: str, record: Record, scenarios: int) -> Row:
     shared = shared_rounds(record)
     measured = record.of(label)
     runs = [run for run in measured if run.round in shared] if label in kept(record) else []
+    is_candidate = bool(runs) and label != record.context.labels[0]
     estimates, ratios = {}, {}
     error = ERROR / scenarios / max(1, len(record.context.labels) - 1)
     spoken_of = sum(metric.name in SPOKEN_OF for metric in record.metrics)
     for metric in record.metrics:
-        of_metric = shared_rounds(record, metric.key)
-        values = [
-            run.metrics[metric.key]
-            for run in runs
-            if metric.key in run.metrics and run.round in of_metric
-        ]
-        if values:
-            estimates[metric.name] = mean(values)
-        if runs and label != record.context.labels[0]:
-            by_round = paired_by_round(record, label, metric)
-            pairs = [pair for number, pair in by_round.items() if number in shared & of_metric]
-            if pairs:
-                sharing = spoken_of if metric.name in SPOKEN_OF else 1
-                ratios[metric.name] = _ratio(pairs, metric, error / sharing)
-    outcomes = [outcome for outcome in record.outcomes if outcome.label == label]
-    last = {outcome.reason: outcome for outcome in outcomes}
-    twin = _identical_to(label, record.context)
-    variants = {one.label: one.variant for one in record.context.revisions}
+        rounds = shared & shared_rounds(record, metric.key)
+        of_metric = [run for run in runs if run.round in rounds and metric.key in run.metrics]
+        if of_metric:
+            estimates[metric.name] = mean([run.metrics[metric.key] for run in of_metric])
+        by_round = paired_by_round(record, label, metric) if is_candidate else {}
+        pairs = [pair for number, pair in by_round.items() if number in rounds]
+        if pairs:
+            sharing = spoken_of if metric.name in SPOKEN_OF else 1
+            ratios[metric.name] = _ratio(pairs, metric, error / sharing)
+    failures: dict[str, list[Outcome]] = {}
+    for outcome in record.outcomes:
+        if outcome.label == label:
+            failures.setdefault(outcome.reason, []).append(outcome)
     return Row(
         label=label,
         measured=len(measured),
-        runs=tuple(
-            {m.name: run.metrics[m.key] for m in record.metrics if m.key in run.metrics}
-            for run in runs
-        ),
+        runs=len(runs),
         estimates=estimates,
         ratios=ratios,
-        failures=Counter(outcome.reason for outcome in outcomes),
-        last_failures=last,
+        failures=failures,
         marks=Counter(mark for run in runs for mark in run.marks),
-        unsupported=last[NOT_SUPPORTED].message if NOT_SUPPORTED in last else None,
-        identical_to=twin,
-        is_set_otherwise=twin is not None and variants[twin] != variants[label],
+        identical_to=_identical_to(label, record.context),
         is_window_too_short=is_too_short([run.samples for run in runs]),
     )
 
 
 def _identical_to(label: str, context: Context) -> str | None:
-    """An earlier revision whose installed package is the same, rather one that is set alike."""
-    return _earlier_alike(
-        label, context, lambda one, of: of.package_sha256 and (of.package_sha256, one.variant)
-    ) or _earlier_alike(label, context, lambda _, of: of.package_sha256)
-
-
-def _earlier_alike(
-    label: str, context: Context, take: Callable[[RevisionRecord, Facts], object]
-) -> str | None:
-    """The first revision before this one of which the same is known, if it is anything at all."""
-    known = {one.label: take(one, one.facts) if one.facts else None for one in context.revisions}
-    return next(
-        (
-            earlier
-            for earlier in context.labels[: context.labels.index(label)]
-            if known[earlier] and known[earlier] == known[label]
-        ),
-        None,
-    )
+    """The first revision before this one with the same package, if it is known, and variant."""
+    digests = {
+        one.label: (one.facts.package_sha256, one.variant)
+        for one in context.revisions
+        if one.facts is not None and one.facts.package_sha256
+    }
+    earlier = context.labels[: context.labels.index(label)]
+    alike = (one for one in earlier if one in digests and digests[one] == digests.get(label))
+    return next(alike, None)

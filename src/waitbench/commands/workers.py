@@ -257,7 +257,7 @@ def _rows(record: Record) -> Iterator[Row]:
 
 def _remarks(row: statistics.Row) -> Iterator[str]:
     if not row.runs:
-        yield from (f"{reason}: {one.message}" for reason, one in row.last_failures.items())
+        yield from (f"{reason}: {last.message}" for reason, (*_, last) in row.failures.items())
     if RESTARTED in row.marks:
         yield f"{row.estimates['restarts'].value:.3g} processes began while it waited"
     if UNANSWERED in row.marks:

@@ -65,13 +65,13 @@ def _about_failures(label: str, found: Sequence[tuple[Comparison, Row]]) -> Iter
     places: dict[str, list[str]] = {}
     counts: Counter[str] = Counter()
     for of, row in found:
-        for reason, count in sorted(row.failures.items()):
+        for reason, failed in sorted(row.failures.items()):
             if reason in HARMLESS:
                 continue
-            message = row.last_failures[reason].message.rstrip(".")
+            message = failed[-1].message.rstrip(".")
             said = f"{reason}: {message}" if message else reason
             places.setdefault(said, []).append(of.scenario)
-            counts[said] += count
+            counts[said] += len(failed)
     for said, where in places.items():
         runs = format_count(counts[said], "run", "runs")
         more = f" and {len(where) - 1} more" if len(where) > 1 else ""
@@ -87,7 +87,7 @@ def _about_failures(label: str, found: Sequence[tuple[Comparison, Row]]) -> Iter
 
 
 def _about_oddities(label: str, rows: Sequence[Row]) -> Iterator[Word]:
-    runs = sum(len(row.runs) for row in rows)
+    runs = sum(row.runs for row in rows)
     for mark, advice in _ODD.items():
         count = sum(row.marks.get(mark, 0) for row in rows)
         if count:
@@ -103,7 +103,7 @@ def _about_oddities(label: str, rows: Sequence[Row]) -> Iterator[Word]:
             "counted may raise its CPU by a third"
         )
     twin = rows[0].identical_to
-    if twin is not None and not rows[0].is_set_otherwise:
+    if twin is not None:
         yield _caution(f"{label} is the same build as {twin}: what differs is chance")
 
 

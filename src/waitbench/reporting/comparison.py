@@ -142,7 +142,7 @@ def _plain_row(row: Row, comparison: Comparison, price: Price | None) -> dict[st
         },
         "ratios": {name: plain_ratio(ratio) for name, ratio in row.ratios.items()},
         "idle": None if cost is None else idle.plain(cost, price),
-        "failures": dict(row.failures),
+        "failures": {reason: len(failed) for reason, failed in row.failures.items()},
         "marks": dict(row.marks),
         "identical_to": row.identical_to,
     }

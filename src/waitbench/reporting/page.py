@@ -243,8 +243,8 @@ def _logs(of: Comparison) -> tuple[Log, ...]:
     return tuple(
         Log(title=f"The end of the log of {row.label}, {reason}, round {last.round}", text=last.log)
         for row in of.rows
-        for reason, last in row.last_failures.items()
-        if last.log and reason not in HARMLESS
+        for reason, failed in row.failures.items()
+        if (last := failed[-1]).log and reason not in HARMLESS
     )
 
 

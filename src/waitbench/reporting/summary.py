@@ -44,8 +44,8 @@ def verdict(comparison: Comparison, row: Row) -> str:
         return row.judged.verdict.value
     if row.ratios:
         return ""
-    unsupported = comparison.baseline.unsupported or row.unsupported
-    return "not supported" if unsupported else "not measured"
+    is_unsupported = comparison.baseline.is_unsupported or row.is_unsupported
+    return "not supported" if is_unsupported else "not measured"
 
 
 def is_disturbed(comparison: Comparison, row: Row) -> bool:
