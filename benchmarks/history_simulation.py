@@ -20,9 +20,10 @@ from functools import partial
 from numpy.random import Generator, default_rng
 
 from benchmarks.common import command_line
-from waitbench.analysis.history import MARGIN, Trend, due, trends, unannounced
+from waitbench.analysis.history import MARGIN, Trend, trends, unannounced
 from waitbench.analysis.sessions import Entry, Session
 from waitbench.model.record import Announced, Series
+from waitbench.pipeline.stored_sessions import due
 
 ROUNDS = 5
 RISE = 0.25
@@ -56,7 +57,7 @@ SERIES = Series.of("simulated", "single", {})
 
 
 def entry(number: int) -> Entry:
-    return Entry(name=f"v{number}", engine="", version=str(number), commit=None, date=None)
+    return Entry(name=f"v{number}", version=str(number), commit=None, date=None)
 
 
 def session(chance: Generator, noise: Noise, logs: dict[int, float], number: int) -> Session:

@@ -1,31 +1,17 @@
 """What comparisons tell of revisions, the trends of it, and what is measured next."""
 
 import dataclasses
-import math
 from typing import Any
 
 import msgspec
 import pytest
 from msgspec.structs import replace
 
-from tests.records import contestant, disturb, facts, make_record, outcome
-from waitbench.analysis.history import (
-    commonest,
-    due,
-    measured,
-    trends,
-    unannounced,
-)
-from waitbench.analysis.rounds import logs_by_round
-from waitbench.analysis.sessions import (
-    Session,
-    entry_of,
-    sessions_of,
-    tried,
-)
+from tests.records import contestant, disturb, facts, make_record
+from waitbench.analysis.history import commonest, trends, unannounced
+from waitbench.analysis.sessions import Session, entry_of, sessions_of
 from waitbench.model.metrics import BY_NAME
-from waitbench.model.record import Record, Series
-from waitbench.model.run import TIMED_OUT
+from waitbench.model.record import Record
 
 STEADY = BY_NAME["steady"].key
 
@@ -178,23 +164,6 @@ def test_each_engine_has_an_anchor_of_its_own_unless_one_is_named() -> None:
     assert [one.anchor for one in trends(both, "v1", 0.05)] == ["v1"]
 
 
-def test_what_hung_was_tried_and_what_was_cut_off_was_not() -> None:
-    revisions = tuple(
-        contestant(name, facts=facts(package_version=name.removeprefix("v")))
-        for name in ("v1", "v2", "v3", "v4")
-    )
-    runs = {"v1": [{STEADY: 1.0}] * 3, "v2": [], "v3": [{STEADY: 1.0}], "v4": []}
-    record = make_record(runs, revisions=revisions)
-    record.add(outcome("v2", 1, TIMED_OUT))
-    assert [name for _, _, name in tried(record.context, [record])] == ["v1", "v2"]
-
-
-def test_rounds_that_one_lacks_do_not_count() -> None:
-    record = make_record({"a": [{STEADY: 1.0}] * 4, "b": [{STEADY: 2.0}] * 3})
-    rounds = logs_by_round([record], ("a", "b"), BY_NAME["steady"])
-    assert [log for one in rounds for log in one.logs] == pytest.approx([0, math.log(2)] * 3)
-
-
 @pytest.mark.parametrize(("disturbed", "counted"), [(0, [5]), (1, [5]), (2, [5]), (3, []), (5, [])])
 def test_disturbed_rounds_count_and_where_most_are_nothing_is_told(
     disturbed: int, counted: list[int]
@@ -246,12 +215,10 @@ def test_another_machine_of_the_same_kind_is_not_another_history() -> None:
     assert [(step.after, step.is_provisional) for step in trend.change_points] == [("v4", False)]
 
 
-def test_builds_of_different_compilers_tell_nothing_and_are_measured_again() -> None:
+def test_builds_of_different_compilers_tell_nothing() -> None:
     costs = {"v1": 1.0, "v2": 2.0}
     assert told("1", costs)
     assert told("1", costs, mixed_origins=True) == []
-    record = make_record({"v1": [{STEADY: 1.0}] * 3}, mixed_origins=True)
-    assert list(tried(record.context, [record])) == []
 
 
 def test_scenarios_of_a_comparison_that_two_machines_made_keep_their_own() -> None:
@@ -303,21 +270,6 @@ CONFIRMED = told("1", {"v1": 1, "v2": 2}) + told("2", {"v1": 1, "v2": 2})
 ONCE = told("1", {"v1": 1, "v2": 2})
 
 
-def test_the_newest_comes_first_beside_the_anchor() -> None:
-    found = [one.revisions for one in due(["a", "b", "c", "d", "e"], {"a", "c"}, "anchor", ())]
-    assert found == [("anchor", "e"), ("anchor", "d"), ("anchor", "b")]
-    assert [one.revisions for one in due(["a", "b"], (), "a", ())] == [("a", "b")]
-
-
-def test_a_change_point_of_one_session_gets_a_second_one_before_all_else() -> None:
-    (first, second) = due(["v1", "v2", "v3"], {"v1", "v2"}, "v1", trends(ONCE, "v1", 0.05))
-    assert first.revisions == ("v1", "v2")
-    assert "only one session" in first.why
-    assert second.revisions == ("v1", "v3")
-    confirmed = due(["v1", "v2"], {"v1", "v2"}, "v1", trends(CONFIRMED, "v1", 0.05))
-    assert list(confirmed) == []
-
-
 def test_a_confirmed_change_point_is_announced_once() -> None:
     assert unannounced(trends(ONCE, "v1", 0.05), "steady", ()) == []
     known = trends(CONFIRMED, "v1", 0.05)
@@ -347,14 +299,3 @@ def test_a_night_that_is_off_is_never_confirmed_by_the_next_ones() -> None:
     (trend,) = trends([one for night in nights for one in night], "v1", 0.05)
     assert {one.is_provisional for one in trend.change_points} == {True}
     assert {one.after for one in trend.change_points} == {"v8", "v9"}
-
-
-def test_what_lacks_one_of_the_scenarios_is_not_measured() -> None:
-    idle, busy, other = (Series.of(name, "single", {"length_s": 2}) for name in ("i", "b", "o"))
-    known = {("e", idle, name) for name in ("v1", "v2", "v3")}
-    known |= {("e", busy, "v1"), ("e", busy, "v2"), ("another", busy, "v3")}
-    assert measured(known, "e", [idle, busy]) == {"v1", "v2"}
-    assert measured(known, "e", [idle]) == {"v1", "v2", "v3"}
-    assert measured(known, "e", [idle, other]) == set()
-    longer = Series.of("i", "single", {"length_s": 20})
-    assert measured(known, "e", [longer]) == set()

@@ -16,13 +16,13 @@ point is claimed if the ratio of its two sides lies beyond the margin with its w
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import fmean, median, variance
 
 from waitbench.analysis.rule import ALPHA
-from waitbench.analysis.sessions import Entry, Session, Tried, independent
+from waitbench.analysis.sessions import Entry, Session, independent
 from waitbench.analysis.statistics import CONFIDENCE, Estimate, t_quantile
 from waitbench.model.errors import HarnessError
 from waitbench.model.record import Announced, Series
@@ -106,15 +106,6 @@ class Trend:
         return Announced(series=self.series, metric=metric, after=step.after, rose=step.is_rise)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Due:
-    """A comparison that the history lacks."""
-
-    revisions: tuple[str, ...]
-    """The anchor first; the newest last."""
-    why: str
-
-
 def commonest(sessions: Iterable[Session]) -> str | None:
     """The revision that most sessions hold, of these the earliest: the anchor if none is named."""
     counts = Counter(entry for one in independent(sessions) for entry in one.entries)
@@ -139,36 +130,6 @@ def trends(sessions: Sequence[Session], anchor: str | None, margin: float) -> tu
         for key in sorted(groups)
         if (name := anchors[key[0]])
         and any(name == entry.name for one in groups[key] for entry in one.entries)
-    )
-
-
-def due(
-    candidates: Sequence[str], measured: Collection[str], anchor: str, trends: Sequence[Trend]
-) -> Iterator[Due]:
-    """What to measure, what matters most first.
-
-    That is a second session for each change point that only one has told of; then the
-    ``candidates``, in order of history, that are not ``measured``: the newest first, each beside
-    the anchor.
-    """
-    asked: set[tuple[str, str]] = set()
-    for step in (one for trend in trends for one in trend.change_points if one.is_provisional):
-        if (step.before, step.after) not in asked:
-            asked.add((step.before, step.after))
-            yield Due(
-                revisions=tuple(dict.fromkeys((anchor, step.before, step.after))),
-                why=f"only one session says that {step.after} differs from {step.before}",
-            )
-    for newest in reversed(candidates):
-        if newest not in measured and newest != anchor:
-            yield Due(revisions=(anchor, newest), why=f"{newest} is not measured")
-
-
-def measured(tried: Collection[Tried], engine: str, wanted: Sequence[Series]) -> frozenset[str]:
-    """The revisions that were tried in all of some series: one comparison measures them in all."""
-    names = {name for _, _, name in tried}
-    return frozenset(
-        name for name in names if all((engine, series, name) in tried for series in wanted)
     )
 
 

@@ -6,21 +6,10 @@ it is said how many did. Nothing is concluded, by whatever asks, from rounds mos
 disturbed: see ``mostly_disturbed``.
 """
 
-import math
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable
 
 from waitbench.model.metrics import Metric
 from waitbench.model.record import Record
-
-
-class LogRound(NamedTuple):
-    """What a round says of several revisions."""
-
-    logs: tuple[float, ...]
-    """The logarithm of what each of them cost; the mean, where it is about several scenarios."""
-    disturbed: bool
-    """Whether the machine did something else meanwhile, in every attempt at it."""
 
 
 def mostly_disturbed(disturbed: int, rounds: int) -> bool:
@@ -49,28 +38,6 @@ def paired_by_round(record: Record, label: str, metric: Metric) -> dict[int, tup
     """``(baseline, candidate)`` of each round that both have, by its number, in order."""
     both = by_round([(record, record.context.labels[0]), (record, label)], metric)
     return {number: (one, two) for number, (one, two) in both.items()}
-
-
-def logs_by_round(
-    records: Sequence[Record], labels: Sequence[str], metric: Metric
-) -> list[LogRound]:
-    """The rounds in which some revisions have a metric in all of some scenarios, in order.
-
-    There is one scenario at least.
-    """
-    found = [by_round([(one, label) for label in labels], metric) for one in records]
-    shared = set(found[0]).intersection(*found[1:])
-    disturbed = {number for record in records for number in record.disturbed_rounds}
-    return [
-        LogRound(
-            logs=tuple(
-                math.fsum(math.log(max(value, metric.floor)) for value in of_label) / len(found)
-                for of_label in zip(*(one[number] for one in found), strict=True)
-            ),
-            disturbed=number in disturbed,
-        )
-        for number in sorted(shared)
-    ]
 
 
 def all_rounds(record: Record) -> frozenset[int]:

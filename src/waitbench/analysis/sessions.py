@@ -1,5 +1,6 @@
 """What a comparison, a session, tells of revisions that other sessions hold too. Pure."""
 
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,7 +9,7 @@ from itertools import product
 
 from packaging.version import InvalidVersion, Version
 
-from waitbench.analysis.rounds import kept, logs_by_round, mostly_disturbed
+from waitbench.analysis.rounds import by_round, kept, mostly_disturbed
 from waitbench.model.metrics import Metric
 from waitbench.model.record import Context, Record, RevisionRecord, Series
 from waitbench.model.revision import Commit, Release
@@ -24,7 +25,6 @@ class Entry:
 
     name: str
     """A release such as ``v0.21.1``, or the first digits of a commit."""
-    engine: str
     version: str
     """Of the package; commits between two releases have that of the earlier one."""
     commit: str | None
@@ -42,10 +42,6 @@ class Entry:
         except InvalidVersion:
             version = Version("0")
         return version, self.commit is not None, _seconds(self.date), self.name
-
-    def is_called(self, text: str) -> bool:
-        """Whether somebody who types this may mean it: its name, or first digits of a commit."""
-        return text == self.name or bool(text and self.commit and self.commit.startswith(text))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,10 +69,6 @@ class Session:
         return len(next(iter(self.logs.values())))
 
 
-Tried = tuple[str, Series, str]
-"""An engine, a series, and a revision that was tried in it, whatever came of that."""
-
-
 def sessions_of(
     folder: str, context: Context, records: Iterable[Record], metrics: Sequence[Metric]
 ) -> Iterator[Session]:
@@ -95,8 +87,8 @@ def sessions_of(
             if (entry := entries.get(label)) is not None
             and any(metric.key in run.metrics for run in record.of(label))
         }
-        rounds = logs_by_round([record], [*having], metric)
-        if mostly_disturbed(sum(one.disturbed for one in rounds), len(rounds)):
+        rounds = by_round([(record, label) for label in having], metric)
+        if mostly_disturbed(len(record.disturbed_rounds & rounds.keys()), len(rounds)):
             continue
         if len(rounds) < FEWEST_ROUNDS or len(set(having.values())) < max(2, len(having)):
             continue
@@ -107,9 +99,12 @@ def sessions_of(
             series=series_of(record),
             machine=machine_of(record, [r for r in context.revisions if r.label in having]),
             metric=metric.name,
-            logs=dict(
-                zip(having.values(), zip(*(one.logs for one in rounds), strict=True), strict=True)
-            ),
+            logs={
+                entry: tuple(math.log(max(cost, metric.floor)) for cost in costs)
+                for entry, costs in zip(
+                    having.values(), zip(*rounds.values(), strict=True), strict=True
+                )
+            },
         )
 
 
@@ -120,16 +115,6 @@ def independent(sessions: Iterable[Session]) -> list[Session]:
         for one in sorted(sessions, key=lambda one: (one.rounds, len(one.entries)))
     }
     return sorted(found.values(), key=lambda one: one.folder)
-
-
-def tried(context: Context, records: Iterable[Record]) -> Iterator[Tried]:
-    """What a comparison need not be made for again; one that tells nothing is of no use."""
-    entries = {one.label: entry for one in context.revisions if (entry := entry_of(one))}
-    for record, (label, entry) in product(records, entries.items()):
-        if context.mixed_origins:
-            continue
-        if len(record.of(label)) >= FEWEST_ROUNDS or record.why_given_up(label) is not None:
-            yield entry.engine, series_of(record), entry.name
 
 
 def series_of(record: Record) -> Series:
@@ -177,7 +162,6 @@ def entry_of(revision: RevisionRecord) -> Entry | None:
     return Entry(
         # What a revision has beside it makes it another one.
         name=name + revision.variant,
-        engine=revision.engine or "",
         version=version,
         commit=commit,
         date=revision.commit_date,

@@ -149,11 +149,12 @@ class Night:
 
     def due(
         self, candidates: Sequence[str], valid: ValidRequest, anchor: str
-    ) -> Sequence[history.Due]:
+    ) -> Sequence[stored_sessions.Due]:
         """What to measure, in this order."""
         stored = self._read()
-        measured = history.measured(stored.tried, valid.engine.name, _series(valid))
-        return list(history.due(candidates, measured, anchor, self._trends(stored, valid, anchor)))
+        measured = stored_sessions.measured(stored.tried, valid.engine.name, _series(valid))
+        trends = self._trends(stored, valid, anchor)
+        return list(stored_sessions.due(candidates, measured, anchor, trends))
 
     def announce(self, valid: ValidRequest, anchor: str, output: Console) -> ExitCode:
         """Announces confirmed change points, each once. Exit code 1 where one of them rose."""

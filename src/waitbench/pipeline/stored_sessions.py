@@ -1,21 +1,36 @@
-"""What the comparisons in some folders tell of revisions."""
+"""What the comparisons in some folders tell of revisions, and which comparisons they lack."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 
 from rich.progress import track
 
 from waitbench.analysis import sessions
-from waitbench.analysis.sessions import Session, Tried
+from waitbench.analysis.history import Trend
+from waitbench.analysis.sessions import FEWEST_ROUNDS, Session, entry_of, series_of
 from waitbench.engines import METRICS
 from waitbench.model.errors import UsageError
 from waitbench.model.metrics import Metric
+from waitbench.model.record import Context, Record, Series
 from waitbench.reporting.console import make_console
 from waitbench.store import comparisons
 from waitbench.store.comparisons import COMPARISON_NAME, MEASURE_FIRST
 from waitbench.system import files
+
+Tried = tuple[str, Series, str]
+"""An engine, a series, and a revision that was tried in it, whatever came of that."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Due:
+    """A comparison that the history lacks."""
+
+    revisions: tuple[str, ...]
+    """The anchor first; the newest last."""
+    why: str
 
 
 @dataclass(frozen=True)
@@ -50,7 +65,11 @@ def anchor_among(named: str, found: Sequence[Session]) -> str:
     several.
     """
     entries = {entry.name: entry for one in found for entry in one.entries}
-    meant = [one for one in entries.values() if one.is_called(named)]
+    meant = [
+        one
+        for one in entries.values()
+        if named == one.name or (named and (one.commit or "").startswith(named))
+    ]
     if len(meant) == 1:
         return meant[0].name
     names = sorted(meant or entries.values(), key=lambda entry: entry.order)
@@ -90,9 +109,49 @@ def read(roots: Sequence[Path], *metrics: Metric) -> Stored:
         if contents is not None:
             of, records = contents.comparison, contents.records
             stored.sessions.extend(sessions.sessions_of(str(folder), of, records, metrics))
-            stored.tried.update(sessions.tried(of, records))
+            stored.tried.update(tried(of, records))
             if contents.cut_off:
                 errors.print(contents.cut_off, soft_wrap=True)
     for each in stored.unreadable:
         errors.print(each, soft_wrap=True)
     return stored
+
+
+def tried(context: Context, records: Iterable[Record]) -> Iterator[Tried]:
+    """What a comparison need not be made for again; one that tells nothing is of no use."""
+    entries = {one.label: entry for one in context.revisions if (entry := entry_of(one))}
+    for record, (label, entry) in product(records, entries.items()):
+        if context.mixed_origins:
+            continue
+        if len(record.of(label)) >= FEWEST_ROUNDS or record.why_given_up(label) is not None:
+            yield context.engine, series_of(record), entry.name
+
+
+def due(
+    candidates: Sequence[str], measured: Collection[str], anchor: str, trends: Sequence[Trend]
+) -> Iterator[Due]:
+    """What to measure, what matters most first.
+
+    That is a second session for each change point that only one has told of; then the
+    ``candidates``, in order of history, that are not ``measured``: the newest first, each beside
+    the anchor.
+    """
+    asked: set[tuple[str, str]] = set()
+    for step in (one for trend in trends for one in trend.change_points if one.is_provisional):
+        if (step.before, step.after) not in asked:
+            asked.add((step.before, step.after))
+            yield Due(
+                revisions=tuple(dict.fromkeys((anchor, step.before, step.after))),
+                why=f"only one session says that {step.after} differs from {step.before}",
+            )
+    for newest in reversed(candidates):
+        if newest not in measured and newest != anchor:
+            yield Due(revisions=(anchor, newest), why=f"{newest} is not measured")
+
+
+def measured(tried: Collection[Tried], engine: str, wanted: Sequence[Series]) -> frozenset[str]:
+    """The revisions that were tried in all of some series: one comparison measures them in all."""
+    names = {name for _, _, name in tried}
+    return frozenset(
+        name for name in names if all((engine, series, name) in tried for series in wanted)
+    )
