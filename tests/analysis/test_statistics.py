@@ -71,6 +71,12 @@ def test_one_run_has_no_interval_and_is_unclear() -> None:
     assert ratio.verdict is Verdict.INCONCLUSIVE
 
 
+def test_two_rounds_that_differ_wildly_have_a_ratio_and_no_interval() -> None:
+    ratio = statistics.geometric_mean([0.0, 3.0], 0.001)
+    assert (ratio.low, ratio.high) == (None, None)
+    assert ratio.value == pytest.approx(math.exp(1.5))
+
+
 @pytest.mark.parametrize(
     ("low", "high", "verdict"),
     [
@@ -86,12 +92,6 @@ def test_one_run_has_no_interval_and_is_unclear() -> None:
         (1 / 1.05, 1.05, "within margin"),
     ],
 )
-def test_two_rounds_that_differ_wildly_have_a_ratio_and_no_interval() -> None:
-    ratio = statistics.geometric_mean([0.0, 3.0], 0.001)
-    assert (ratio.low, ratio.high) == (None, None)
-    assert ratio.value == pytest.approx(math.exp(1.5))
-
-
 def test_an_interval_gives_the_verdict(low: float, high: float, verdict: str) -> None:
     assert Estimate((low + high) / 2, low, high, 5).verdict.value == verdict
 
