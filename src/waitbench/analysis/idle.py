@@ -57,7 +57,7 @@ def idle_costs(comparisons: Iterable[Comparison]) -> tuple[IdleCost, ...]:
     return tuple(
         found
         for comparison in comparisons
-        if comparison.mostly_waits
+        if comparison.record.mostly_waits
         for row in comparison.rows
         if (found := idle_cost(row, comparison)) is not None
     )
@@ -71,7 +71,7 @@ def idle_cost(row: Row, comparison: Comparison) -> IdleCost | None:
     window_s = known["steady"] / known["share"] if known["share"] > 0 else 0.0
     return IdleCost(
         scenario=comparison.scenario,
-        topology=comparison.topology,
+        topology=comparison.record.topology,
         label=row.label,
         cores=row.estimates["share"],
         window_s=window_s,

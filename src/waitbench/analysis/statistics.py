@@ -27,10 +27,9 @@ from waitbench.analysis.rounds import (
 from waitbench.analysis.rule import PAYS
 from waitbench.analysis.verdicts import Verdict
 from waitbench.analysis.window import is_too_short
-from waitbench.model.metrics import BY_NAME, METRICS, Metric
+from waitbench.model.metrics import BY_NAME, Metric
 from waitbench.model.record import Context, Record
 from waitbench.model.run import NOT_SUPPORTED, Outcome
-from waitbench.model.scan import ScanPoint
 
 CONFIDENCE = 0.95
 ERROR = 0.05
@@ -109,52 +108,36 @@ class Row:
         """The ratio that is the verdict on it; ``None`` where there is none."""
         return self.ratios.get(self.judged_by)
 
-    @property
-    def excused(self) -> tuple[tuple[Metric, Metric], ...]:
-        """What explains a cost and rose although that cost fell, each with its cost.
+    def verdict(self, name: str) -> Verdict:
+        """What the ratio of one of the package's metrics says.
 
-        That is no regression: a spin that became sleep makes more system calls. But the cost must
-        certainly have fallen by a tenth.
+        A rise of what explains a cost is excused where that cost certainly fell by a tenth: a spin
+        that became sleep makes more system calls.
         """
-        return tuple(
-            (metric, BY_NAME[metric.explains])
-            for metric in METRICS
-            if metric.explains is not None
-            and self._says(metric.name, Verdict.SLOWER)
-            and self._fell(metric.explains)
-        )
-
-    def _fell(self, name: str) -> bool:
-        high = self.ratios[name].high if name in self.ratios else None
-        return high is not None and high < 1 - PAYS
-
-    def _says(self, name: str, verdict: Verdict) -> bool:
-        return name in self.ratios and self.ratios[name].verdict is verdict
+        found = self.ratios[name].verdict
+        cost = self.ratios.get(BY_NAME[name].explains or "")
+        fell = cost is not None and cost.high is not None and cost.high < 1 - PAYS
+        return Verdict.EXCUSED if found is Verdict.SLOWER and fell else found
 
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
     """All revisions in one scenario."""
 
-    scenario: str
-    topology: str
-    mixed_origins: bool
+    record: Record
+    """Its runs, by which revisions may be called otherwise than in the rows."""
     other_packages: tuple[str, ...]
     """Packages besides the engine that are not of one version in all revisions, with these."""
-    waits: bool
-    """Whether there was anything to wait for: items due over time, or silence."""
-    mostly_waits: bool
-    """Whether what the workers use in the steady phase is what waiting costs."""
-    scan: ScanPoint | None
-    """Its place on a curve, if it is one of a scan."""
-    metrics: tuple[Metric, ...]
-    """Everything that the rows may hold."""
     rows: tuple[Row, ...]
     """The baseline first."""
     left_out: int
     """Rounds that no figure is of, as not every revision with figures has a measurement there."""
     disturbed: int
     """Rounds that count although the machine did something else in every attempt."""
+
+    @property
+    def scenario(self) -> str:
+        return self.record.scenario
 
     @property
     def baseline(self) -> Row:
@@ -184,14 +167,8 @@ def compare(record: Record, *, scenarios: int = 1) -> Comparison:
     """Compares every revision of a scenario, which is one of so many, with the first."""
     context = record.context
     return Comparison(
-        scenario=record.scenario,
-        topology=record.topology,
-        mixed_origins=context.mixed_origins,
+        record=record,
         other_packages=other_packages(context),
-        waits=record.waits,
-        mostly_waits=record.mostly_waits,
-        scan=record.scan,
-        metrics=record.metrics,
         rows=tuple(_row(label, record, scenarios) for label in context.labels),
         left_out=len(all_rounds(record)) - len(shared_rounds(record)),
         disturbed=len(record.disturbed_rounds & shared_rounds(record)),

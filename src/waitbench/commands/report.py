@@ -85,7 +85,7 @@ def _print(contents: Contents, output: Output) -> list[str]:
         output.progress.print(contents.cut_off, soft_wrap=True)
     compared = compared_in(contents)
     only_here: list[Table] = []
-    for comparison in (one for one in compared if one.scan is None):
+    for comparison in (one for one in compared if one.record.scan is None):
         print_comparison(comparison, output.answers)
         shown = kept_tables(contents.folder, comparison.scenario)
         print_tables(shown, output.answers)

@@ -219,7 +219,7 @@ def answer_of(
 
     Of a curve only the whole of it says anything.
     """
-    of_scenarios = [one for one in compared if one.scan is None]
+    of_scenarios = [one for one in compared if one.record.scan is None]
     shown = answering.answer(of_scenarios or compared)
     if not of_scenarios:
         shown = replace(shown, headlines=scan.headlines(scans(records)), table=None)
@@ -342,7 +342,7 @@ def draw(
     # Here, not above: matplotlib takes a second to import, which no error message should wait for.
     from waitbench.reporting import charts
 
-    of_scenarios = [one for one in compared if one.scan is None]
+    of_scenarios = [one for one in compared if one.record.scan is None]
     return charts.draw_all(of_scenarios, folder, formats, scans(records), verdict)
 
 

@@ -149,7 +149,7 @@ def _title(comparisons: Sequence[Comparison], labels: Sequence[str]) -> str:
 
 def _basis(comparisons: Sequence[Comparison]) -> str:
     """How many processes and rounds it rests on."""
-    topologies = {one.topology for one in comparisons}
+    topologies = {one.record.topology for one in comparisons}
     processes = topologies.pop() if len(topologies) == 1 else ""
     processes = "1 process" if processes == "single" else processes.removeprefix("cluster, ")
     counts = sorted({one.rounds for one in comparisons if one.rounds})
@@ -161,7 +161,7 @@ def _basis(comparisons: Sequence[Comparison]) -> str:
 
 def _judged_title(found: Iterable[Found]) -> str:
     """What is judged is called as precisely as holds for all."""
-    judged = {(of.waits, _judged_by(of, row)) for of, row in found}
+    judged = {(of.record.waits, _judged_by(of, row)) for of, row in found}
     if all(name == "cpu" for _, name in judged):
         return TITLES["cpu"]
     return titles_of(is_waiting=all(waits for waits, _ in judged))["steady"]
@@ -175,8 +175,8 @@ def _judged_by(comparison: Comparison, row: Row) -> str:
 
 def headlines_of(found: Sequence[Found], who: str) -> Iterator[Headline]:
     """What is known of one candidate, a line for each verdict: what is worse comes first."""
-    waiting = [(of, row) for of, row in found if of.waits]
-    others = [(of, row) for of, row in found if not of.waits]
+    waiting = [(of, row) for of, row in found if of.record.waits]
+    others = [(of, row) for of, row in found if not of.record.waits]
     if waiting and others:
         # What waits is what this is about; the same word would not fit both.
         yield from _headlines_of(waiting, who, " that wait")
@@ -322,20 +322,19 @@ def _interval(ratio: Estimate, mark: str = "") -> Word:
 def _besides(comparison: Comparison, row: Row, *, in_detail: bool) -> list[tuple[Cell, ...]]:
     """What else was judged, where it says something that the verdict does not."""
     baseline = comparison.baseline
-    excused = {metric.name for metric, _ in row.excused} if row.ratios else set()
     rows: list[tuple[Cell, ...]] = []
     for name in _BESIDES:
         ratio = row.ratios.get(name)
         if ratio is None or not _is_worth_it(name, ratio, row, in_detail=in_detail):
             continue
         # Nothing is late where nothing is due, and where something is, it says how long it takes.
-        if comparison.waits is (name == "real") and name in ("latency", "real"):
+        if comparison.record.waits is (name == "real") and name in ("latency", "real"):
             continue
         before, after = baseline.estimates[name], row.estimates[name]
         if name == "latency" and abs(_difference(comparison, row, name)) < _NEXT_TO_NOTHING_S:
             continue
         words = _WORDS_OF_LATENESS if name == "latency" else _WORDS
-        found = Verdict.EXCUSED if name in excused else ratio.verdict
+        found = row.verdict(name)
         said = Word(text=words.get(found, found.value), style=STYLES[found])
         values = Change(before, after, BY_NAME[name])
         rows.append((f"  {TITLES[name]}", values, _interval(ratio), said))
@@ -359,7 +358,7 @@ def _alone(comparisons: Sequence[Comparison]) -> Table:
     names = [
         name for name in ("steady", "cpu", "latency") if any(name in row.estimates for row in rows)
     ]
-    titles = titles_of(is_waiting=all(one.waits for one in comparisons))
+    titles = titles_of(is_waiting=all(one.record.waits for one in comparisons))
     return Table(
         title="",
         header=(Heading("scenario"), *(Heading(titles[name]) for name in names)),

@@ -53,7 +53,7 @@ def warnings(comparisons: Sequence[Comparison]) -> Iterator[Word]:
             f"other packages differ, too: {'; '.join(first.other_packages)}: pin them, as in "
             "REVISION+NAME==VERSION"
         )
-    if first.mixed_origins:
+    if first.record.context.mixed_origins:
         yield _caution(
             "different compilers built these, and a difference may be theirs: leave out "
             "--origin mixed"

@@ -50,7 +50,7 @@ def print_comparison(comparison: Comparison, console: Console, *, is_brief: bool
     console.print(Text(f"{title(comparison)}{means}", style="bold"))
     if is_brief:
         names = known(comparison, BRIEF) or WHOLE_RUN
-        called = titles_of(is_waiting=comparison.waits)
+        called = titles_of(is_waiting=comparison.record.waits)
         headings = (Heading(called.get(name, name)) for name in names)
         print_cells(replace(table(comparison, names), header=("revision", *headings)), console)
         console.print()
@@ -61,7 +61,7 @@ def print_comparison(comparison: Comparison, console: Console, *, is_brief: bool
         print_cells(table(comparison, waiting, split=True), console)
     # Polls alone are in the table above, by item.
     consists_of = known(comparison, CONSISTS_OF)
-    if comparison.waits and len(consists_of) > 1:
+    if comparison.record.waits and len(consists_of) > 1:
         print_cells(table(comparison, consists_of), console)
     console.print()
 
@@ -76,7 +76,7 @@ def title(comparison: Comparison) -> str:
     rounds = format_count(comparison.rounds + comparison.left_out, "round", "rounds")
     if comparison.left_out:
         rounds = f"{comparison.rounds} of {rounds}"
-    return f"{comparison.scenario} · {comparison.topology} · {rounds}"
+    return f"{comparison.scenario} · {comparison.record.topology} · {rounds}"
 
 
 def table(
@@ -114,8 +114,8 @@ def plain(comparisons: Sequence[Comparison], price: Price | None = None) -> list
     return [
         {
             "scenario": comparison.scenario,
-            "topology": comparison.topology,
-            "mixed_origins": comparison.mixed_origins,
+            "topology": comparison.record.topology,
+            "mixed_origins": comparison.record.context.mixed_origins,
             "baseline": comparison.baseline.label,
             "rounds": comparison.rounds,
             "disturbed_rounds": comparison.disturbed,
@@ -132,8 +132,8 @@ def plain_ratio(ratio: Estimate) -> dict[str, Any]:
 
 
 def _plain_row(row: Row, comparison: Comparison, price: Price | None) -> dict[str, Any]:
-    cost = idle_cost(row, comparison) if comparison.mostly_waits else None
-    units = {metric.name: metric.unit for metric in comparison.metrics}
+    cost = idle_cost(row, comparison) if comparison.record.mostly_waits else None
+    units = {metric.name: metric.unit for metric in comparison.record.metrics}
     return {
         "label": row.label,
         "metrics": {

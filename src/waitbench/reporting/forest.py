@@ -79,7 +79,7 @@ def _of_comparison(of: Comparison) -> Iterator[ForestRow]:
             yield _row(of, row, judged, "–" if said == "not supported" else "✗", said)
             continue
         yield _row(of, row, judged)
-        if of.waits and "latency" in row.ratios:
+        if of.record.waits and "latency" in row.ratios:
             yield _row(of, row, BY_NAME["latency"])
     for name in ("steady", "cpu", "latency") if not of.rows[1:] else ():
         if name in of.baseline.estimates:
@@ -88,10 +88,11 @@ def _of_comparison(of: Comparison) -> Iterator[ForestRow]:
 
 def of_scenario(comparison: Comparison) -> list[ForestRow]:
     """Everything that was measured, but for what else the machine did."""
-    first = [metric for name in FIRST for metric in comparison.metrics if metric.name == name]
+    metrics = comparison.record.metrics
+    first = [metric for name in FIRST for metric in metrics if metric.name == name]
     return [
         _row(comparison, row, metric)
-        for metric in dict.fromkeys((*first, *comparison.metrics))
+        for metric in dict.fromkeys((*first, *metrics))
         for row in comparison.rows[1:] or comparison.rows
         if not metric.key.startswith("machine_")
         and metric.name in comparison.baseline.estimates.keys() | row.estimates.keys()
@@ -112,7 +113,7 @@ def _row(
         mark, change, interval = MARKS[ratio.verdict], format_change(ratio), format_range(ratio)
     return ForestRow(
         place=of.scenario,
-        cost=titles_of(is_waiting=of.waits).get(metric.name, metric.title),
+        cost=titles_of(is_waiting=of.record.waits).get(metric.name, metric.title),
         label=row.label,
         colour=colour,
         mark=mark,

@@ -62,7 +62,7 @@ def tables(comparisons: Iterable[Comparison], price: Price | None = None) -> lis
 
     What is one of many values of a scan is left out.
     """
-    costs = idle_costs(one for one in comparisons if one.scan is None)
+    costs = idle_costs(one for one in comparisons if one.record.scan is None)
     return [_table(costs, price)] if costs else []
 
 

@@ -158,7 +158,7 @@ def _headroom(row: ForestRow) -> float:
 
 def _costs(compared: Sequence[Comparison]) -> Table:
     """What is judged in each scenario; of a revision that is compared with none, what it costs."""
-    of_scenarios = [one for one in compared if one.scan is None] or list(compared)
+    of_scenarios = [one for one in compared if one.record.scan is None] or list(compared)
     return _means(of_scenarios[0], forest.of_comparisons(of_scenarios))
 
 

@@ -17,7 +17,7 @@ def tables(comparisons: Iterable[Comparison]) -> list[Table]:
 
 
 def _tables(comparison: Comparison) -> list[Table]:
-    shown = [one for one in comparison.metrics if one.is_own or one.name in UNTIL_EXIT]
+    shown = [one for one in comparison.record.metrics if one.is_own or one.name in UNTIL_EXIT]
     found = [one for one in shown if any(one.name in row.estimates for row in comparison.rows)]
     if not found:
         return []

@@ -17,7 +17,7 @@ _MOST_CHARACTERS = 28
 
 def has_data(comparison: Comparison) -> bool:
     """Whether items were due over time and some run reported how late they were."""
-    return comparison.waits and bool(_having(comparison))
+    return comparison.record.waits and bool(_having(comparison))
 
 
 def draw(comparison: Comparison) -> Figure:
@@ -37,7 +37,7 @@ def draw(comparison: Comparison) -> Figure:
     axes.set_ylabel("CPU seconds per second of waiting, all workers")
     lacking = [label for label in places if label not in labels]
     said = f" · no run: {', '.join(lacking)}" if lacking else ""
-    where = f"{comparison.topology} · lower left is better"
+    where = f"{comparison.record.topology} · lower left is better"
     marks = f"mean with its {CONFIDENCE * 100:.0f} % interval{said}"
     style.title(figure, axes, comparison.scenario, f"{where}\n{marks}")
     style.tidy(axes)
