@@ -4,10 +4,10 @@ import shutil
 from pathlib import Path
 
 from tests import standin
-from tests.repositories import everywhere
 from waitbench import engines
-from waitbench.environments.candidates import Candidates
+from waitbench.environments import candidates
 from waitbench.environments.repository import Repository
+from waitbench.model.environment import Interpreter
 from waitbench.model.revision import Commit, Release, Revision, SearchRange
 from waitbench.system.places import Cache
 
@@ -52,9 +52,12 @@ class Upstream:
         """The subject of the commit of each point."""
         return [point.commit.subject for point in found.points if point.commit]
 
-    def candidates(self) -> Candidates:
-        cache = Cache(self.folder.parent / "cache")
-        return Candidates(engines.named("standin"), everywhere(Repository(str(self.folder), cache)))
+    def releases(self, good: Revision, bad: Revision, python: Interpreter) -> SearchRange:
+        return candidates.releases(engines.named("standin"), good, bad, python)
+
+    def commits(self, good: Revision, bad: Revision) -> SearchRange:
+        repository = Repository(str(self.folder), Cache(self.folder.parent / "cache"))
+        return candidates.commits(engines.named("standin"), repository, good, bad)
 
     def _keep(self, subject: str) -> str:
         self.ids[subject] = self.git("rev-parse", "HEAD")

@@ -9,9 +9,8 @@ from pathlib import Path
 from tests import standin
 from tests.bisect_repository import Plan, write
 from tests.histories import at
-from tests.repositories import everywhere
 from waitbench import engines
-from waitbench.environments.candidates import Candidates
+from waitbench.environments import candidates
 from waitbench.environments.repository import Repository
 from waitbench.system.places import Cache
 
@@ -43,8 +42,7 @@ def test_the_same_plan_makes_the_same_commits_and_each_is_a_point(
     ids = write(tmp_path / "one", PLAN)
     assert write(tmp_path / "other", PLAN) == ids
     repository = Repository(str(tmp_path / "one"), cache)
-    candidates = Candidates(engines.named("standin"), everywhere(repository))
-    found = candidates.commits(at(ids[0]), at(ids[-1]))
+    found = candidates.commits(engines.named("standin"), repository, at(ids[0]), at(ids[-1]))
     assert [point.source.identity for point in found.points] == ids
     assert repository.find_commit("release-0.0.0") == ids[0]
     dates = [point.commit.date[:16] for point in found.points if point.commit]

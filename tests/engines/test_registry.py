@@ -23,7 +23,7 @@ def test_bytewax_is_the_only_engine_that_is_not_registered() -> None:
 
 def test_packages_beside_a_revision_belong_to_it() -> None:
     named = ["v0.21.1+confluent-kafka==2.9.0", "A=v0.21.1+a==1.0+b_c==2.0.post1"]
-    first, second = resolve(named, {})
+    first, second = resolve(named, None)
     assert (first.label, first.source, first.beside) == (
         "v0.21.1+confluent-kafka==2.9.0", Release("0.21.1"), ("confluent-kafka==2.9.0",)
     )  # fmt: skip
@@ -33,7 +33,7 @@ def test_packages_beside_a_revision_belong_to_it() -> None:
 @pytest.mark.parametrize("text", ["v0.21.1+a==", "v0.21.1+==1", "v0.21.1+a=1", "a==1"])
 def test_what_names_no_release_is_refused(text: str) -> None:
     with pytest.raises(UsageError):
-        resolve([text], {})
+        resolve([text], None)
 
 
 def test_revisions_of_several_engines_are_not_compared() -> None:

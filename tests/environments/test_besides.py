@@ -7,9 +7,9 @@ from waitbench.model.errors import UsageError
 
 
 def test_packages_stand_behind_a_revision() -> None:
-    (found,) = resolve(["L=v0.21.1+toolz==0.12.0+A.b==1!2.0rc1"], {})
+    (found,) = resolve(["L=v0.21.1+toolz==0.12.0+A.b==1!2.0rc1"], None)
     assert (found.label, found.beside) == ("L", ("toolz==0.12.0", "A.b==1!2.0rc1"))
-    (found,) = resolve(["v0.21.1+toolz==0.12.0"], {})
+    (found,) = resolve(["v0.21.1+toolz==0.12.0"], None)
     assert found.label == "v0.21.1+toolz==0.12.0"
 
 
@@ -27,4 +27,4 @@ def test_packages_stand_behind_a_revision() -> None:
 )
 def test_what_would_not_be_heeded_is_refused(text: str, said: str) -> None:
     with pytest.raises(UsageError, match=said):
-        resolve([text], {})
+        resolve([text], None)

@@ -8,16 +8,11 @@ from packaging.specifiers import SpecifierSet
 
 from tests import standin
 from tests.histories import Upstream, at, release
-from tests.repositories import everywhere
-from waitbench import engines
 from waitbench.engines.base import Engine
 from waitbench.environments import index
-from waitbench.environments.candidates import Candidates
-from waitbench.environments.repository import Repository
 from waitbench.model.environment import Interpreter
 from waitbench.model.errors import UsageError
 from waitbench.model.revision import Release, Revision, WheelFile
-from waitbench.system.places import Cache
 
 PYTHON = Interpreter("/python", "3.11.7")
 
@@ -61,7 +56,7 @@ def upstream(tmp_path_factory: pytest.TempPathFactory) -> Upstream:
 
 
 def versions(upstream: Upstream, good: Revision, bad: Revision) -> list[str]:
-    points = upstream.candidates().releases(good, bad, PYTHON).points
+    points = upstream.releases(good, bad, PYTHON).points
     assert [points[0].source, points[-1].source] == [good.source, bad.source]
     return [point.source.identity for point in points[1:-1]]
 
@@ -79,10 +74,10 @@ def test_early_releases_count_only_if_an_end_is_one(upstream: Upstream) -> None:
 def test_a_release_on_a_branch_of_its_own_is_searched_from_where_that_left(
     upstream: Upstream,
 ) -> None:
-    found = upstream.candidates().commits(release("0.2.1"), release("0.10.0"))
+    found = upstream.commits(release("0.2.1"), release("0.10.0"))
     assert upstream.subjects(found) == ["two", "three", "four"]
     assert found.begins_at_fork
-    assert not upstream.candidates().commits(release("0.1.0"), release("0.10.0")).begins_at_fork
+    assert not upstream.commits(release("0.1.0"), release("0.10.0")).begins_at_fork
 
 
 def test_a_commit_that_is_no_ancestor_is_refused_with_where_the_histories_part(
@@ -91,9 +86,9 @@ def test_a_commit_that_is_no_ancestor_is_refused_with_where_the_histories_part(
     good = at(upstream.ids["only in 0.2.1"], "mine")
     part = upstream.ids["two"][:12]
     with pytest.raises(UsageError, match=f"mine is not an ancestor of main.*Name {part}"):
-        upstream.candidates().commits(good, at(upstream.ids["five"], "main"))
+        upstream.commits(good, at(upstream.ids["five"], "main"))
     with pytest.raises(UsageError, match="no commit in common"):
-        upstream.candidates().commits(at(upstream.ids["nothing in common"]), good)
+        upstream.commits(at(upstream.ids["nothing in common"]), good)
 
 
 @pytest.mark.parametrize(
@@ -113,7 +108,7 @@ def test_ends_in_the_wrong_order_are_told(
         for name in (good, bad)
     ]
     with pytest.raises(UsageError, match=why):
-        upstream.candidates().commits(*ends)
+        upstream.commits(*ends)
     if isinstance(ends[0].source, Release):
         with pytest.raises(UsageError, match=why):
             versions(upstream, *ends)
@@ -123,7 +118,7 @@ def test_a_release_without_a_tag_is_told_with_what_brings_tags(upstream: Upstrea
     with pytest.raises(
         UsageError, match=r"no tag for release 0\.11\.0, such as release-0\.11\.0\. .*--tags"
     ):
-        upstream.candidates().commits(release("0.1.0"), release("0.11.0"))
+        upstream.commits(release("0.1.0"), release("0.11.0"))
 
 
 def test_a_wheel_file_has_no_place_in_the_history(upstream: Upstream) -> None:
@@ -131,19 +126,12 @@ def test_a_wheel_file_has_no_place_in_the_history(upstream: Upstream) -> None:
         label="mine", text="w.whl", engine="standin", source=WheelFile(Path("w.whl"), "")
     )
     with pytest.raises(UsageError, match="mine has no place in the history"):
-        upstream.candidates().commits(wheel, release("0.1.0"))
-
-
-def shallow_clone(upstream: Upstream, folder: Path, depth: int) -> Candidates:
-    """What lies between commits of a clone with little history."""
-    options = ("--quiet", f"--depth={depth}", "--branch=main", "--no-single-branch")
-    standin.git(folder, "clone", *options, upstream.folder.as_uri(), "clone")
-    repository = Repository(str(folder / "clone"), Cache(folder / "cache"))
-    return Candidates(engines.named("standin"), everywhere(repository))
+        upstream.commits(wheel, release("0.1.0"))
 
 
 def test_a_history_that_was_cut_off_is_not_searched(upstream: Upstream, tmp_path: Path) -> None:
-    candidates = shallow_clone(upstream, tmp_path, 2)
+    options = ("--quiet", "--depth=2", "--branch=main", "--no-single-branch")
+    standin.git(tmp_path, "clone", *options, upstream.folder.as_uri(), "clone")
     four, five = (at(upstream.ids[name]) for name in ("four", "five"))
     with pytest.raises(UsageError, match=r"shallow clone.*--unshallow"):
-        candidates.commits(four, five)
+        Upstream(tmp_path / "clone").commits(four, five)

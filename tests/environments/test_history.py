@@ -54,7 +54,7 @@ def write_commit(upstream: Upstream, parent: str, author: bytes, more: bytes) ->
 
 
 def commits(upstream: Upstream, good: str = "good", bad: str = "bad") -> SearchRange:
-    return upstream.candidates().commits(at(upstream.ids[good]), at(upstream.ids[bad]))
+    return upstream.commits(at(upstream.ids[good]), at(upstream.ids[bad]))
 
 
 def test_points_are_the_commits_along_first_parents_that_change_the_package(

@@ -53,7 +53,7 @@ def made(package: str, wheel: Path, cache: Cache, more: str = "") -> Environment
         origin=Origin.FILE, python=HERE, commit=None, commit_date=None, wheel=wheel,
     )  # fmt: skip
     maker = Maker(
-        engine=engine, repositories={}, cache=cache, requirements=tuple(engine.requirements)
+        engine=engine, repository=None, cache=cache, requirements=tuple(engine.requirements)
     )
     return maker.make_all([spec])["a"]
 

@@ -6,12 +6,11 @@ from pathlib import Path
 import pytest
 
 from tests import standin
-from tests.repositories import everywhere
 from waitbench.engines.base import Engine
 from waitbench.environments import index, interpreters, origins
 from waitbench.environments.origins import Chooser
 from waitbench.environments.repository import Repository
-from waitbench.environments.revisions import resolve
+from waitbench.environments.revisions import engine_of, resolve
 from waitbench.model.environment import EnvironmentSpec, Interpreter, Origin, OriginChoice
 from waitbench.model.errors import HarnessError, UsageError
 from waitbench.system.places import Cache
@@ -71,8 +70,8 @@ def chosen(
     choice: OriginChoice = OriginChoice.AUTO,
     python: str | None = None,
 ) -> tuple[EnvironmentSpec, ...]:
-    chooser = Chooser(everywhere(repository), cache)
-    return chooser.choose(resolve(texts, everywhere(repository)), choice, python)
+    chooser = Chooser(engine_of(texts), repository, cache)
+    return chooser.choose(resolve(texts, repository), choice, python)
 
 
 def test_the_newest_python_that_all_wheels_support_is_chosen(

@@ -12,7 +12,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests import standin
-from tests.repositories import everywhere
 from waitbench.environments.repository import Repository
 from waitbench.environments.revisions import resolve, typed
 from waitbench.model.errors import UsageError
@@ -29,18 +28,18 @@ def test_a_pull_request_that_a_folder_has_not_fetched_is_said_with_what_fetches_
     standin.git(tmp_path, "clone", "--quiet", str(upstream), str(folder))
     repository = Repository(str(folder), cache)
     with pytest.raises(UsageError, match="has not fetched the pull request '#571'") as refused:
-        resolve(["#571~0"], everywhere(repository))
+        resolve(["#571~0"], repository)
     _, _, command = str(refused.value).partition("with: git ")
     standin.git(tmp_path, *shlex.split(command))
-    (found,) = resolve(["#571~0"], everywhere(repository))
+    (found,) = resolve(["#571~0"], repository)
     assert found.source == Commit(commits["one"])
     with pytest.raises(UsageError, match=r"upstream has no pull request '#572'\."):
-        resolve(["#572"], everywhere(Repository(upstream.as_uri(), cache)))
+        resolve(["#572"], Repository(upstream.as_uri(), cache))
 
 
 @pytest.mark.parametrize("text", ["v0.16.0", "0.16.0"])
 def test_a_version_with_or_without_v_is_a_release(text: str, repository: Repository) -> None:
-    (revision,) = resolve([text], everywhere(repository))
+    (revision,) = resolve([text], repository)
     assert (revision.label, revision.source) == (text, Release("0.16.0"))
 
 
@@ -49,7 +48,7 @@ def test_a_wheel_from_before_the_oldest_is_refused(tmp_path: Path) -> None:
     with zipfile.ZipFile(wheel, "w") as archive:
         archive.writestr("bytewax-0.15.1.dist-info/METADATA", "Name: bytewax")
     with pytest.raises(UsageError, match=r"^bytewax 0\.15\.1 is too old"):
-        resolve([str(wheel)], {})
+        resolve([str(wheel)], None)
 
 
 def test_commits_branches_and_tags_resolve_to_full_commit_ids(
@@ -70,16 +69,16 @@ def test_commits_branches_and_tags_resolve_to_full_commit_ids(
         "origin/main": "two",
     }
     for text, expected in named.items():
-        (revision,) = resolve([text], everywhere(repository))
+        (revision,) = resolve([text], repository)
         assert isinstance(revision.source, Commit)
         assert revision.source.commit == commits[expected]
 
 
 def test_the_same_revision_may_be_given_twice_under_two_labels_only(repository: Repository) -> None:
-    first, second = resolve(["A=v0.21.1", "B=v0.21.1"], everywhere(repository))
+    first, second = resolve(["A=v0.21.1", "B=v0.21.1"], repository)
     assert (first.label, second.label, first.source) == ("A", "B", second.source)
     with pytest.raises(UsageError, match=r"A=v0\.21\.1 B=v0\.21\.1"):
-        resolve(["v0.21.1", "v0.21.1"], everywhere(repository))
+        resolve(["v0.21.1", "v0.21.1"], repository)
 
 
 @pytest.mark.parametrize(
@@ -94,7 +93,7 @@ def test_the_same_revision_may_be_given_twice_under_two_labels_only(repository: 
 )  # fmt: skip
 def test_what_is_not_a_revision_is_a_usage_error(text: str, repository: Repository) -> None:
     with pytest.raises(UsageError):
-        resolve([text], everywhere(repository))
+        resolve([text], repository)
 
 
 PIECES = (
@@ -110,7 +109,7 @@ PIECES = (
 @given(st.lists(st.sampled_from(PIECES) | st.text(max_size=300), max_size=4).map("".join))
 def test_any_text_is_a_revision_or_a_usage_error(repository: Repository, text: str) -> None:
     try:
-        assert len(resolve([text], everywhere(repository))) == 1
+        assert len(resolve([text], repository)) == 1
     except UsageError as error:
         assert str(error)
 
@@ -122,7 +121,7 @@ def test_a_checkout_is_what_it_is_now_with_uncommitted_changes(
     standin.write_repository(folder)
 
     def tree() -> str:
-        (revision,) = resolve([f"standin@{folder}"], everywhere(repository))
+        (revision,) = resolve([f"standin@{folder}"], repository)
         assert isinstance(revision.source, Checkout)
         return revision.source.tree
 
@@ -154,7 +153,7 @@ def test_a_change_in_the_second_of_the_commit_is_seen(
     os.utime(folder / ".git" / "index", (0, 1))
 
     def tree() -> str:
-        (revision,) = resolve([f"standin@{folder}"], everywhere(repository))
+        (revision,) = resolve([f"standin@{folder}"], repository)
         assert isinstance(revision.source, Checkout)
         return revision.source.tree
 
@@ -166,15 +165,15 @@ def test_a_change_in_the_second_of_the_commit_is_seen(
 
 def test_a_folder_that_is_not_a_checkout_is_refused(repository: Repository, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="not a checkout of bytewax"):
-        resolve([str(tmp_path)], everywhere(repository))
+        resolve([str(tmp_path)], repository)
     (tmp_path / "pyproject.toml").write_text('[project]\nname = "else"\n')
     with pytest.raises(UsageError, match="not a checkout of bytewax"):
-        resolve([str(tmp_path)], everywhere(repository))
+        resolve([str(tmp_path)], repository)
 
 
 def test_a_wheel_is_known_by_its_content(repository: Repository, tmp_path: Path) -> None:
     path = standin.write_wheel(tmp_path)
-    (revision,) = resolve([f"L=standin@{path}"], everywhere(repository))
+    (revision,) = resolve([f"L=standin@{path}"], repository)
     assert (revision.label, revision.engine) == ("L", "standin")
     assert revision.source == WheelFile(path, hashlib.sha256(path.read_bytes()).hexdigest())
 
@@ -189,7 +188,7 @@ def test_broken_wheels_are_refused(repository: Repository, tmp_path: Path) -> No
     misnamed.write_bytes(good.read_bytes())
     for path in (broken, other, misnamed):
         with pytest.raises(UsageError):
-            resolve([f"standin@{path}"], everywhere(repository))
+            resolve([f"standin@{path}"], repository)
 
 
 def test_a_damaged_wheel_is_sound_or_refused_wherever_the_damage_is(
@@ -205,7 +204,7 @@ def test_a_damaged_wheel_is_sound_or_refused_wherever_the_damage_is(
             damaged[random.randrange(len(damaged))] = random.randrange(256)
         path.write_bytes(damaged)
         try:
-            resolve([f"standin@{path}"], everywhere(repository))
+            resolve([f"standin@{path}"], repository)
         except UsageError as error:
             refused += 1
             assert "wheel" in str(error)
@@ -219,8 +218,8 @@ def test_a_folder_whose_name_cannot_be_shown_is_to_be_labelled(
     standin.write_repository(tmp_path / name)
     monkeypatch.chdir(tmp_path / name)
     with pytest.raises(UsageError, match="Label it: LABEL="):
-        resolve(["standin@."], everywhere(repository))
-    (revision,) = resolve(["L=standin@."], everywhere(repository))
+        resolve(["standin@."], repository)
+    (revision,) = resolve(["L=standin@."], repository)
     assert revision.label == "L"
 
 
@@ -228,20 +227,19 @@ def test_a_path_with_an_at_sign_is_a_path(repository: Repository, tmp_path: Path
     folder = tmp_path / "standin@home"
     standin.write_repository(folder)
     with pytest.raises(UsageError, match="not a checkout of bytewax"):
-        resolve([str(folder)], everywhere(repository))
+        resolve([str(folder)], repository)
 
 
 @pytest.mark.parametrize("text", ["v0.21.1", "A=v0.21.1", "standin@r0.0.1", "x y=standin@r0.0.1"])
 def test_a_revision_is_typed_as_it_was_read(text: str, repository: Repository) -> None:
-    known = everywhere(repository)
-    (revision,) = resolve([text], known)
-    assert resolve([typed(revision)], known) == (revision,)
+    (revision,) = resolve([text], repository)
+    assert resolve([typed(revision)], repository) == (revision,)
 
 
 def test_a_revision_is_typed_by_a_wheel_of_it_with_its_label(repository: Repository) -> None:
-    (revision,) = resolve(["A=standin@r0.0.1+greet==1.0"], everywhere(repository))
+    (revision,) = resolve(["A=standin@r0.0.1+greet==1.0"], repository)
     assert typed(revision, "x/one.whl") == "A=standin@x/one.whl+greet==1.0"
-    (unlabelled,) = resolve(["main~0"], everywhere(repository))
+    (unlabelled,) = resolve(["main~0"], repository)
     with pytest.raises(UsageError, match="is not a label"):
         typed(unlabelled, "x/one.whl")
 
@@ -249,4 +247,4 @@ def test_a_revision_is_typed_by_a_wheel_of_it_with_its_label(repository: Reposit
 @pytest.mark.parametrize("text", ["v0.15.1", "0.10.0", "v0.15.1+kafka==1.0", "old=v0.15.1"])
 def test_a_release_from_before_the_oldest_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match=r"^bytewax 0\.1.* is too old: 0\.16\.0 is the oldest"):
-        resolve([text], {})
+        resolve([text], None)

@@ -45,6 +45,6 @@ def spec(*beside: str) -> EnvironmentSpec:
 def test_what_a_revision_names_and_what_is_under_test_replace_what_workloads_need(
     engine: Engine, beside: tuple[str, ...], expected: tuple[str, ...], cache: Cache
 ) -> None:
-    maker = Maker(engine=engine, repositories={}, cache=cache, requirements=NEEDED)
+    maker = Maker(engine=engine, repository=None, cache=cache, requirements=NEEDED)
     assert maker._needed(spec(*beside)) == expected
     assert (maker._key(spec(*beside), None) == maker._key(spec(), None)) is (beside == ())

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from tests import standin
-from tests.repositories import everywhere
 from waitbench import engines
 from waitbench.engines import cargo
 from waitbench.environments.origins import Chooser
@@ -53,11 +52,11 @@ def make(
     *texts: str, repository: Repository, toolchain: str | None = None
 ) -> Mapping[str, Environment | HarnessError]:
     engine = engines.named("standin")
-    chooser = Chooser(everywhere(repository), repository.cache)
-    specs = chooser.choose(resolve(texts, everywhere(repository)), OriginChoice.AUTO, None)
+    chooser = Chooser(engine, repository, repository.cache)
+    specs = chooser.choose(resolve(texts, repository), OriginChoice.AUTO, None)
     maker = Maker(
         engine=engine,
-        repositories=everywhere(repository),
+        repository=repository,
         cache=repository.cache,
         toolchain=toolchain,
     )

@@ -11,14 +11,14 @@ from waitbench.analysis import bisection
 from waitbench.analysis.bisection import Grain, Search, Step, StepVerdict
 from waitbench.analysis.rounds import by_round
 from waitbench.analysis.statistics import other_packages
-from waitbench.environments.candidates import Candidates
+from waitbench.environments import candidates
 from waitbench.environments.origins import Chooser
 from waitbench.execution.session import Session
 from waitbench.model.environment import EnvironmentSpec, Interpreter, Origin, OriginChoice
 from waitbench.model.errors import HarnessError, UsageError, masked
 from waitbench.model.metrics import SYSTEM_CALLS, Metric
 from waitbench.model.record import Record
-from waitbench.model.revision import Commit, Release, SearchRange
+from waitbench.model.revision import Commit, Release, Revision, SearchRange
 from waitbench.pipeline.explaining import explain
 from waitbench.pipeline.measuring import RunRecorder
 from waitbench.pipeline.preparation import Prepared, prepare
@@ -59,8 +59,8 @@ class History:
                     "the commits between them."
                 )
             python = self.request.specs[0].python
-            return Grain.RELEASES, self._candidates.releases(good, bad, python)
-        found = self._candidates.commits(good, bad)
+            return Grain.RELEASES, candidates.releases(self.request.engine, good, bad, python)
+        found = self._commits(good, bad)
         if len(found.points) < FEWEST:
             raise UsageError(
                 f"Nothing between {good.label} and {bad.label} can change the package: no file "
@@ -72,7 +72,7 @@ class History:
         """The commits of the release that a search named. Raises ``HarnessError``."""
         like = self.request.specs[0].revision
         good, bad = (search.revision(at, like) for at in search.suspects)
-        return self._candidates.commits(good, bad)
+        return self._commits(good, bad)
 
     def labels(self, found: SearchRange) -> tuple[str, ...]:
         """What points are called: the tags of releases, short ids of commits."""
@@ -90,9 +90,8 @@ class History:
             for one in sources
         )
 
-    @property
-    def _candidates(self) -> Candidates:
-        return Candidates(self.request.engine, self.request.repositories)
+    def _commits(self, good: Revision, bad: Revision) -> SearchRange:
+        return candidates.commits(self.request.engine, self.request.repository, good, bad)
 
 
 class CannotBeMeasured(Exception):
@@ -178,7 +177,7 @@ class Stepper:
 
     def _specs(self, search: Search, points: Sequence[int]) -> tuple[EnvironmentSpec, ...]:
         """What to install for some points. Raises ``UsageError``."""
-        chooser = Chooser(self.request.repositories, self.request.cache)
+        chooser = Chooser(self.request.engine, self.request.repository, self.request.cache)
         like = self.request.specs[0].revision
         revisions = [search.revision(point, like) for point in points]
         is_wheels = search.grain is Grain.RELEASES

@@ -15,8 +15,7 @@ from waitbench.analysis import history
 from waitbench.analysis.sessions import name_of
 from waitbench.commands import options
 from waitbench.commands.options import with_request_options
-from waitbench.environments import index
-from waitbench.environments.candidates import Candidates
+from waitbench.environments import candidates, index
 from waitbench.model.errors import ExitCode, HarnessError, UsageError
 from waitbench.model.metrics import Metric
 from waitbench.model.record import Series
@@ -189,8 +188,8 @@ def _candidates(branch: str | None, valid: ValidRequest, newest: int) -> Mapping
     if branch is None:
         versions = [*islice(index.releases(valid.engine, anchor.python), newest)][::-1]
         return {name_of(Release(one)): prefix + valid.engine.tag_of(one) for one in versions}
-    candidates = Candidates(valid.engine, valid.repositories)
-    points = candidates.commits(anchor.revision, valid.specs[1].revision).points
+    ends = anchor.revision, valid.specs[1].revision
+    points = candidates.commits(valid.engine, valid.repository, *ends).points
     return {name_of(one.source): prefix + one.source.identity for one in points[1:][-newest:]}
 
 

@@ -1,7 +1,6 @@
 """Two revisions -> what lies between them: releases, or the commits that change the package."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from packaging.version import Version
@@ -9,8 +8,7 @@ from packaging.version import Version
 from waitbench.engines.base import Engine
 from waitbench.environments import index
 from waitbench.environments.repository import SHALLOW_HINT, Repository, git, is_shallow
-from waitbench.environments.revisions import Repositories
-from waitbench.environments.sources import commit_of
+from waitbench.environments.revisions import commit_of, require_repository
 from waitbench.model.environment import Interpreter
 from waitbench.model.errors import HarnessError, UsageError
 from waitbench.model.revision import Commit, LoggedCommit, Point, Release, Revision, SearchRange
@@ -25,74 +23,62 @@ _LOG = (
 _SHOWN_DIGITS = 12
 
 
-@dataclass(frozen=True)
-class Candidates:
-    """What lies between revisions of an engine."""
+def releases(engine: Engine, good: Revision, bad: Revision, python: Interpreter) -> SearchRange:
+    """The releases from one to another that have a wheel for a Python, by version.
 
-    engine: Engine
-    repositories: Repositories
+    Pre-releases only if an end is one. Raises ``UsageError``.
+    """
+    _require_order(good, bad)
+    ends = [Version(one.source.identity) for one in (good, bad)]
+    # Not "> and <": these leave out post-releases of the one, and pre-releases of the other.
+    between = f">={ends[0]},!={ends[0]},<={ends[1]},!={ends[1]}"
+    early = any(one.is_prerelease for one in ends)
+    found = index.releases(engine, python, between, prereleases=early)
+    inside = [Release(version) for version in found][::-1]
+    return SearchRange(
+        points=tuple(Point(source=one) for one in (_source(good), *inside, _source(bad)))
+    )
 
-    @property
-    def repository(self) -> Repository:
-        """Where the engine's commits are. Raises ``UsageError``."""
-        if self.engine.name not in self.repositories:
-            raise UsageError(f"Only releases are known of {self.engine.name}, and no commits.")
-        return self.repositories[self.engine.name]
 
-    def releases(self, good: Revision, bad: Revision, python: Interpreter) -> SearchRange:
-        """The releases from one to another that have a wheel for a Python, by version.
+def commits(
+    engine: Engine, repository: Repository | None, good: Revision, bad: Revision
+) -> SearchRange:
+    """The commits from one revision to another that change what the package is built from.
 
-        Pre-releases only if an end is one. Raises ``UsageError``.
-        """
-        _require_order(good, bad)
-        ends = [Version(one.source.identity) for one in (good, bad)]
-        # Not "> and <": these leave out post-releases of the one, and pre-releases of the other.
-        between = f">={ends[0]},!={ends[0]},<={ends[1]},!={ends[1]}"
-        early = any(one.is_prerelease for one in ends)
-        found = index.releases(self.engine, python, between, prereleases=early)
-        inside = [Release(version) for version in found][::-1]
-        return SearchRange(
-            points=tuple(Point(source=one) for one in (_source(good), *inside, _source(bad)))
+    They are along first parents: each is what became of the one before by one commit, or by one
+    merge. A release is where its tag is, which may be a branch of its own; the range then
+    begins where the two histories part. Raises ``UsageError``.
+    """
+    _require_order(good, bad)
+    repository = require_repository(engine, repository, good.label)
+    one, other = (commit_of(_source(end), engine, repository) for end in (good, bad))
+    folder = repository.folder()
+    if is_shallow(folder):
+        raise UsageError(f"{repository.shown} may lack commits between the ends, {SHALLOW_HINT}")
+    start = (git(folder, "merge-base", one, other) or "").partition("\n")[0]
+    if not start:
+        raise UsageError(
+            f"{good.label} and {bad.label} have no commit in common: there is no history "
+            "between them to search."
         )
-
-    def commits(self, good: Revision, bad: Revision) -> SearchRange:
-        """The commits from one revision to another that change what the package is built from.
-
-        They are along first parents: each is what became of the one before by one commit, or by one
-        merge. A release is where its tag is, which may be a branch of its own; the range then
-        begins where the two histories part. Raises ``UsageError``.
-        """
-        _require_order(good, bad)
-        one, other = (commit_of(_source(end), self.engine, self.repository) for end in (good, bad))
-        folder = self.repository.folder()
-        if is_shallow(folder):
-            raise UsageError(
-                f"{self.repository.shown} may lack commits between the ends, {SHALLOW_HINT}"
-            )
-        start = (git(folder, "merge-base", one, other) or "").partition("\n")[0]
-        if not start:
-            raise UsageError(
-                f"{good.label} and {bad.label} have no commit in common: there is no history "
-                "between them to search."
-            )
-        if start == other:
-            raise _not_before(good, bad, is_same=one == other)
-        if start != one and not isinstance(good.source, Release):
-            shown = start[:_SHOWN_DIGITS]
-            raise UsageError(
-                f"{good.label} is not an ancestor of {bad.label}: their histories part at {shown}. "
-                f"Name {shown} as the good end, if it is as good as {good.label}."
-            )
-        # What does not descend from the good end was not made of it. With --ancestry-path and
-        # --first-parent at once, git finds too little.
-        descends = {*_ask(folder, "rev-list", "--ancestry-path", f"{start}..{other}").split()}
-        first = next(_log(folder, "--no-walk", start))
-        logged = _log(folder, f"{start}..{other}", "--", *self.engine.build_paths)
-        later = (one for one in logged if one.commit in descends)
-        return SearchRange(
-            points=tuple(Point(source=Commit(c.commit), commit=c) for c in (first, *later)),
-            begins_at_fork=start != one,
+    if start == other:
+        raise _not_before(good, bad, is_same=one == other)
+    if start != one and not isinstance(good.source, Release):
+        shown = start[:_SHOWN_DIGITS]
+        raise UsageError(
+            f"{good.label} is not an ancestor of {bad.label}: their histories part at {shown}. "
+            f"Name {shown} as the good end, if it is as good as {good.label}."
         )
+    # What does not descend from the good end was not made of it. With --ancestry-path and
+    # --first-parent at once, git finds too little.
+    descends = {*_ask(folder, "rev-list", "--ancestry-path", f"{start}..{other}").split()}
+    first = next(_log(folder, "--no-walk", start))
+    logged = _log(folder, f"{start}..{other}", "--", *engine.build_paths)
+    later = (one for one in logged if one.commit in descends)
+    return SearchRange(
+        points=tuple(Point(source=Commit(c.commit), commit=c) for c in (first, *later)),
+        begins_at_fork=start != one,
+    )
 
 
 def _log(folder: Path, *arguments: str) -> Iterator[LoggedCommit]:

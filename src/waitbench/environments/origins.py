@@ -16,11 +16,11 @@ from packaging.specifiers import SpecifierSet
 from packaging.tags import compatible_tags, cpython_tags
 from packaging.utils import parse_wheel_filename
 
-from waitbench import engines
 from waitbench.engines import cargo
+from waitbench.engines.base import Engine
 from waitbench.environments import index, interpreters, sources
 from waitbench.environments.repository import Repository
-from waitbench.environments.revisions import Repositories
+from waitbench.environments.revisions import commit_of, require_repository
 from waitbench.model.environment import EnvironmentSpec, Interpreter, Origin, OriginChoice
 from waitbench.model.errors import HarnessError, UsageError
 from waitbench.model.revision import (
@@ -48,7 +48,8 @@ _UNKNOWN = Interpreter("", "")
 class Chooser:
     """What a choice is made from."""
 
-    repositories: Repositories
+    engine: Engine
+    repository: Repository | None
     cache: Cache
     say: Callable[[str], None] = lambda _message: None
     offline: bool = False
@@ -131,9 +132,9 @@ class Chooser:
                     f"--origin source: {revision.label} is not built: leave out --origin."
                 )
             assert not isinstance(source, WheelFile), "it is never built"
-            repository = self._repository(revision.engine)
             origin = Origin.SOURCE
-            commit = sources.commit_of(source, engines.named(revision.engine), repository)
+            repository = require_repository(self.engine, self.repository, revision.label)
+            commit = commit_of(source, self.engine, repository)
             date = repository.date_of(commit)
         return EnvironmentSpec(
             revision=revision,
@@ -147,31 +148,24 @@ class Chooser:
     def _from_sources(self, specs: Sequence[EnvironmentSpec]) -> tuple[EnvironmentSpec, ...]:
         """The same built here, where all are from wheels and there are sources."""
         can_be_built = all(
-            one.origin is Origin.WHEEL and one.revision.engine in self.repositories for one in specs
+            one.origin is Origin.WHEEL and self.repository is not None for one in specs
         )
         return tuple(
             self._spec(one.revision, is_built=True) if can_be_built else one for one in specs
         )
 
-    def _repository(self, engine: str) -> Repository:
-        """Where an engine's sources are. Raises ``UsageError``."""
-        if engine not in self.repositories:
-            raise UsageError(f"{engine} is not built from sources here: leave out --origin.")
-        return self.repositories[engine]
-
     def _fits(self, spec: EnvironmentSpec, python: Interpreter) -> bool:
         """Whether a revision, with its origin, runs on a Python."""
-        source, engine = spec.revision.source, engines.named(spec.revision.engine)
-        if not SpecifierSet(engine.pythons).contains(python.version):
+        source = spec.revision.source
+        if not SpecifierSet(self.engine.pythons).contains(python.version):
             return False
         if isinstance(source, (Program, Variant)):
             return True
         if isinstance(source, WheelFile):
             return _wheel_fits(source.path, python)
         if isinstance(source, Release) and spec.origin is Origin.WHEEL:
-            return index.has(engine, source.version, python, offline=self.offline)
-        read = sources.reader_of(spec.revision, spec.commit, self.repositories)
-        return cargo.supports_python(python, read)
+            return index.has(self.engine, source.version, python, offline=self.offline)
+        return cargo.supports_python(python, sources.reader_of(spec, self.repository))
 
     def _why_no_python(
         self, specs: Sequence[EnvironmentSpec], pythons: Sequence[Interpreter]

@@ -4,7 +4,7 @@ import hashlib
 import os
 import re
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
@@ -71,9 +71,6 @@ _MOST_OF_NAME = 200
 _LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9 _./-]{0,39}")
 _LABELLED = re.compile(r"([^=]*)=(?!=)(.*)", re.DOTALL)
 
-Repositories = Mapping[str, Repository]
-"""Where commits, branches and tags are looked up, by the name of the engine that has any."""
-
 
 def engine_of(texts: Sequence[str]) -> Engine:
     """The engine whose revisions these are. Raises ``UsageError`` where they are of several."""
@@ -84,13 +81,16 @@ def engine_of(texts: Sequence[str]) -> Engine:
     return next(iter(named.values()), engines.assumed())
 
 
-def resolve(texts: Sequence[str], repositories: Repositories) -> tuple[Revision, ...]:
-    """Resolves what the user named, in order. Raises ``UsageError`` at the first that cannot be."""
+def resolve(texts: Sequence[str], repository: Repository | None) -> tuple[Revision, ...]:
+    """Resolves what the user named, in order. Raises ``UsageError`` at the first that cannot be.
+
+    ``repository`` is where commits, branches and tags are looked up, if the engine has any.
+    """
     if not texts:
         raise UsageError(
             f"No revision given. Name at least one, such as: {called('compare')} v0.16.0 v0.16.1"
         )
-    revisions = tuple(_resolve(text, repositories) for text in texts)
+    revisions = tuple(_resolve(text, repository) for text in texts)
     seen: set[str] = set()
     for revision in revisions:
         if revision.label in seen:
@@ -102,7 +102,7 @@ def resolve(texts: Sequence[str], repositories: Repositories) -> tuple[Revision,
     return revisions
 
 
-def _resolve(text: str, repositories: Repositories) -> Revision:
+def _resolve(text: str, repository: Repository | None) -> Revision:
     label, named = _split_label(text)
     alone, beside = split(named)
     engine, name = engines.split(alone)
@@ -119,9 +119,9 @@ def _resolve(text: str, repositories: Repositories) -> Revision:
     elif name.endswith(".whl"):
         own_label, source = path.name.split("-cp")[0], _wheel_file(path, engine)
     elif files.is_folder(path):
-        own_label, source = path.resolve().name, _checkout(path, engine, repositories)
+        own_label, source = path.resolve().name, _checkout(path, engine, repository)
     else:
-        own_label, source = alone, _release_or_commit(name, engine, repositories)
+        own_label, source = alone, _release_or_commit(name, engine, repository)
     label = label or own_label + named[len(alone) :]
     if not label.isprintable():  # a file's name may hold anything
         raise UsageError(f"{label!r} cannot be shown everywhere. Label it: LABEL={name}")
@@ -132,6 +132,30 @@ def _resolve(text: str, repositories: Repositories) -> Revision:
         source=source,
         beside=beside,
     )
+
+
+def require_repository(engine: Engine, repository: Repository | None, named: str) -> Repository:
+    """The engine's repository. Raises ``UsageError`` where it has none, naming what needs it."""
+    if repository is None:
+        raise UsageError(
+            f"{named!r}: no repository of {engine.name} is known here, so its releases and wheel "
+            "files can be compared, as they are, and nothing else."
+        )
+    return repository
+
+
+def commit_of(source: Release | Commit, engine: Engine, repository: Repository) -> str:
+    """The full id of a commit, or of a release's tag. Raises ``UsageError`` if there is none."""
+    if isinstance(source, Commit):
+        return source.commit
+    tag = engine.tag_of(source.version)
+    commit = repository.find_commit(tag)
+    if commit is None:
+        raise UsageError(
+            f"{repository.location} has no tag for release {source.version}, such as {tag}. Where "
+            "a clone lacks its tags, git fetch --tags brings them."
+        )
+    return commit
 
 
 def typed(revision: Revision, wheel: str | None = None) -> str:
@@ -168,17 +192,12 @@ def _split_label(text: str) -> tuple[str | None, str]:
     return label, name
 
 
-def _release_or_commit(name: str, engine: Engine, repositories: Repositories) -> Source:
+def _release_or_commit(name: str, engine: Engine, repository: Repository | None) -> Source:
     version = engine.version_of(name)
     if version is not None:
         _require_new_enough(version, engine)
         return Release(version)
-    repository = repositories.get(engine.name)
-    if repository is None:
-        raise UsageError(
-            f"{name[:_MOST_OF_NAME]!r} is not a release of {engine.name}, and nothing else of it "
-            "is known here but wheel files."
-        )
+    repository = require_repository(engine, repository, name[:_MOST_OF_NAME])
     if not _NAME.fullmatch(name):
         raise UsageError(
             f"{name[:_MOST_OF_NAME]!r} is not a revision. Name a release (v0.16.1), a commit (7 or "
@@ -239,19 +258,15 @@ def _wheel_file(path: Path, engine: Engine) -> WheelFile:
     return WheelFile(path.resolve(), hashlib.sha256(path.read_bytes()).hexdigest())
 
 
-def _checkout(folder: Path, engine: Engine, repositories: Repositories) -> Checkout:
-    if engine.name not in repositories:
-        raise UsageError(
-            f"{str(folder)!r} is a folder, and {engine.name} is not built from sources here: name "
-            "a release or a wheel file."
-        )
+def _checkout(folder: Path, engine: Engine, repository: Repository | None) -> Checkout:
+    repository = require_repository(engine, repository, str(folder))
     folder = folder.resolve()
     if not _declares(folder / "pyproject.toml", engine.package):
         raise UsageError(
             f"{str(folder)!r} is not a checkout of {engine.name}: no pyproject.toml there names "
             f"{engine.package}."
         )
-    tree = Repository(str(folder), repositories[engine.name].cache).snapshot()
+    tree = Repository(str(folder), repository.cache).snapshot()
     return Checkout(folder=folder, tree=tree, commit=git(folder, "rev-parse", "HEAD"))
 
 

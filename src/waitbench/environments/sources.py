@@ -2,48 +2,28 @@
 
 import zipfile
 import zlib
-from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
-from waitbench.engines.base import Engine
 from waitbench.engines.cargo import ReadSource
 from waitbench.environments.repository import Repository
-from waitbench.model.errors import UsageError
-from waitbench.model.revision import Checkout, Commit, Release, Revision
+from waitbench.model.environment import EnvironmentSpec
+from waitbench.model.revision import Checkout
 
 
-def commit_of(source: Release | Commit, engine: Engine, repository: Repository) -> str:
-    """The full id of a commit, or of a release's tag. Raises ``UsageError`` if there is none."""
-    if isinstance(source, Commit):
-        return source.commit
-    tag = engine.tag_of(source.version)
-    commit = repository.find_commit(tag)
-    if commit is None:
-        raise UsageError(
-            f"{repository.location} has no tag for release {source.version}, such as {tag}. Where "
-            "a clone lacks its tags, git fetch --tags brings them."
-        )
-    return commit
-
-
-def sources_of(
-    revision: Revision, commit: str | None, repositories: Mapping[str, Repository]
-) -> tuple[Repository, str]:
-    """Where a revision's sources are in git: in which repository, and under which id."""
-    repository, source = repositories[revision.engine], revision.source
+def sources_of(spec: EnvironmentSpec, repository: Repository | None) -> tuple[Repository, str]:
+    """Where the sources of a build are in git: in which repository, and under which id."""
+    assert repository is not None, "where there is none, nothing is built"
+    source = spec.revision.source
     if isinstance(source, Checkout):
         return Repository(str(source.folder), repository.cache), source.tree
-    assert commit is not None, "what is built from the repository has a commit"
-    return repository, commit
+    return repository, str(spec.commit)
 
 
-def reader_of(
-    revision: Revision, commit: str | None, repositories: Mapping[str, Repository]
-) -> ReadSource:
-    """What reads one file of a revision's sources."""
-    repository, tree = sources_of(revision, commit, repositories)
-    return partial(repository.read_file, tree)
+def reader_of(spec: EnvironmentSpec, repository: Repository | None) -> ReadSource:
+    """What reads one file of the sources of a build."""
+    sources, tree = sources_of(spec, repository)
+    return partial(sources.read_file, tree)
 
 
 def find_wheel(folder: Path) -> Path | None:

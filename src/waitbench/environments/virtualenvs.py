@@ -19,7 +19,7 @@ from packaging.utils import canonicalize_name
 from waitbench.engines import cargo
 from waitbench.engines.base import ARCHIVE, Engine
 from waitbench.environments import installed, uv
-from waitbench.environments.revisions import Repositories
+from waitbench.environments.repository import Repository
 from waitbench.environments.sources import find_wheel, reader_of, sources_of
 from waitbench.model.environment import Environment, EnvironmentSpec, Facts, Origin, Toolchain
 from waitbench.model.errors import HarnessError
@@ -44,7 +44,7 @@ class Maker:
     """Makes the environments of an engine's revisions."""
 
     engine: Engine
-    repositories: Repositories
+    repository: Repository | None
     cache: Cache
     requirements: tuple[str, ...] = ()
     """Packages that the workloads need besides the engine, pinned."""
@@ -100,7 +100,7 @@ class Maker:
         if not built:
             return None
         # One for all of them: two compilers would be two things that differ.
-        sources = [reader_of(spec.revision, spec.commit, self.repositories) for spec in built]
+        sources = [reader_of(spec, self.repository) for spec in built]
         if self.engine.uses_cargo:
             return cargo.choose(sources, self.toolchain)
         return Toolchain(cargo.NONE, "")
@@ -184,7 +184,7 @@ class Maker:
             for old in (source, output, kept):
                 shutil.rmtree(old, ignore_errors=True)
             source.mkdir()
-            repository, tree = sources_of(spec.revision, spec.commit, self.repositories)
+            repository, tree = sources_of(spec, self.repository)
             repository.export(tree, source)
             if self.engine.uses_cargo:
                 cargo.before(source, folder)

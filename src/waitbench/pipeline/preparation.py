@@ -132,7 +132,7 @@ def maker(request: ValidRequest, say: PreparationLog) -> Maker:
     """What makes the environments."""
     return Maker(
         engine=request.engine,
-        repositories=request.repositories,
+        repository=request.repository,
         cache=request.cache,
         requirements=request.engine.requirements,
         toolchain=request.toolchain,

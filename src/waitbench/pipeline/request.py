@@ -13,7 +13,6 @@ from waitbench.engines.worker import file as worker_file
 from waitbench.environments import revisions
 from waitbench.environments.origins import Chooser
 from waitbench.environments.repository import Repository
-from waitbench.environments.revisions import Repositories
 from waitbench.model.environment import EnvironmentSpec, OriginChoice
 from waitbench.model.errors import UsageError
 from waitbench.model.metrics import SYSTEM_CALLS, Instruments
@@ -38,7 +37,8 @@ class ValidRequest:
     share: Share
     """Which of them are measured here."""
     topology: Topology
-    repositories: Repositories
+    repository: Repository | None
+    """Where its commits are, if it has any."""
     specs: tuple[EnvironmentSpec, ...]
     cache: Cache
     time_limit_s: float | None
@@ -145,17 +145,17 @@ def validate(request: Request, say: PreparationLog, *, quick: bool) -> ValidRequ
     _require_metrics(request, chosen)
     found = _instruments(request)
     cache = Cache()
-    repositories = _repositories(request, engine, cache, say)
+    repository = _repository(request, engine, cache, say)
     with say:
-        named = revisions.resolve(request.revisions, repositories)
-        chooser = Chooser(repositories, cache, say.about)
+        named = revisions.resolve(request.revisions, repository)
+        chooser = Chooser(engine, repository, cache, say.about)
         specs = chooser.choose(named, request.origin, request.python)
     return ValidRequest(
         engine=engine,
         scenarios=chosen,
         share=share,
         topology=topology,
-        repositories=repositories,
+        repository=repository,
         specs=specs,
         cache=cache,
         time_limit_s=request.time_limit_s,
@@ -174,16 +174,16 @@ def _share(request: Request, chosen: Sequence[Scenario]) -> Share:
     return request.shard.of({scenario.name: scenario.expected_s for scenario in chosen})
 
 
-def _repositories(
+def _repository(
     request: Request, engine: Engine, cache: Cache, say: PreparationLog
-) -> Repositories:
-    """Where the commits of an engine are that has any. Raises ``UsageError``."""
+) -> Repository | None:
+    """Where the commits of an engine are, if it has any. Raises ``UsageError``."""
     if engine.repository is None:
         if request.repo is not None:
             raise UsageError(f"--repo: {engine.name} has no repository.")
-        return {}
+        return None
     named = request.repo or os.environ.get(engine.repository_variable or "") or engine.repository
-    return {engine.name: Repository(named, cache, say.about)}
+    return Repository(named, cache, say.about)
 
 
 def _topology(request: Request, engine: Engine) -> Topology:
