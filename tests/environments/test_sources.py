@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from waitbench.environments.repository import Repository
+from waitbench.environments.repository import Repository, checkouts, snapshot
 from waitbench.model.errors import UsageError
 from waitbench.system.places import Cache
 
@@ -48,8 +48,8 @@ def test_a_checkout_is_built_as_it_was_looked_at_and_is_left_as_it_is(
     (folder / "alias.rs").unlink()
     git(folder, "add", "--force", "ignored")
     before = git(folder, "status", "--porcelain"), git(folder, "count-objects")
-    repository = Repository(str(folder), cache)
-    tree = repository.snapshot()
+    tree = snapshot(folder, cache)
+    repository = checkouts(cache)
     assert (git(folder, "status", "--porcelain"), git(folder, "count-objects")) == before
     (folder / "src" / "lib.rs").write_text("fn later() {}\n")
     found = exported(repository, tree, tmp_path / "copy")
@@ -57,25 +57,24 @@ def test_a_checkout_is_built_as_it_was_looked_at_and_is_left_as_it_is(
     assert found["src/lib.rs"] == "fn changed() {}\n"
     assert (tmp_path / "copy" / "linked" / "lib.rs").read_text() == "fn changed() {}\n"
     assert repository.read_file(tree, "new.rs") == "fn new() {}\n"
-    assert repository.snapshot() != tree
+    assert snapshot(folder, cache) != tree
 
 
 def test_a_folder_of_a_repository_is_a_checkout_of_its_own(
     folder: Path, tmp_path: Path, cache: Cache
 ) -> None:
-    repository = Repository(str(folder / "src"), cache)
-    tree = repository.snapshot()
-    assert exported(repository, tree, tmp_path / "copy") == {"lib.rs": "fn a() {}\n"}
+    tree = snapshot(folder / "src", cache)
+    assert exported(checkouts(cache), tree, tmp_path / "copy") == {"lib.rs": "fn a() {}\n"}
     (folder / "elsewhere").write_text("")
-    assert repository.snapshot() == tree
+    assert snapshot(folder / "src", cache) == tree
 
 
 def test_where_a_link_leads_is_part_of_a_checkout(folder: Path, cache: Cache) -> None:
-    before = Repository(str(folder), cache).snapshot()
+    before = snapshot(folder, cache)
     (folder / "other").mkdir()
     (folder / "linked").unlink()
     (folder / "linked").symlink_to("other")
-    assert Repository(str(folder), cache).snapshot() != before
+    assert snapshot(folder, cache) != before
 
 
 @pytest.mark.parametrize("kind", ["folder", "file"])
@@ -86,7 +85,7 @@ def test_a_link_that_leads_outside_is_refused(
     target.mkdir() if kind == "folder" else target.touch()
     (folder / "out").symlink_to(target)
     with pytest.raises(UsageError, match=r"'out' .* outside"):
-        Repository(str(folder), cache).snapshot()
+        snapshot(folder, cache)
 
 
 def test_a_checkout_with_a_submodule_is_not_built_without_it(
@@ -97,9 +96,9 @@ def test_a_checkout_with_a_submodule_is_not_built_without_it(
     git(outer, "init", "--quiet")
     git(outer, "submodule", "add", "--quiet", str(folder), "inner")
     with pytest.raises(UsageError, match=r"submodule, 'inner'.* Build a wheel of it"):
-        Repository(str(outer), cache).snapshot()
+        snapshot(outer, cache)
 
 
 def test_a_folder_without_git_is_no_checkout(tmp_path: Path, cache: Cache) -> None:
     with pytest.raises(UsageError, match="git cannot read the files of"):
-        Repository(str(tmp_path), cache).snapshot()
+        snapshot(tmp_path, cache)

@@ -3,7 +3,6 @@
 import hashlib
 import os
 import re
-import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,8 +23,8 @@ SHALLOW_HINT = (
 )
 """What follows what is missing in such a clone."""
 
-_SUBMODULE, _LINK = (re.compile(rf"(?:^|\0){mode} [^\t]*\t([^\0]+)") for mode in (160000, 120000))
-"""How git lists a submodule in an index, and a link."""
+_SUBMODULE = re.compile(r"(?:^|\0)160000 [^\t]*\t([^\0]+)")
+"""How git lists a submodule in an index."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +93,7 @@ class Repository:
 
     def read_file(self, commit: str, path: str) -> str | None:
         """The text of one file of a commit; ``None`` where it has no such file."""
-        done = _run(["git", "-C", str(self.folder()), "show", f"{commit}:{path}"], self._objects)
+        done = _run(["git", "-C", str(self.folder()), "show", f"{commit}:{path}"])
         return done.stdout if done.returncode == 0 else None
 
     def export(self, commit: str, target: Path) -> None:
@@ -105,7 +104,7 @@ class Repository:
         # Not by git archive, which leaves out what .gitattributes says is not for archives.
         with temporary_folder() as own:
             # An index of our own, and no hooks: the folder may be where somebody works.
-            more = {"GIT_INDEX_FILE": str(own / "index"), **self._objects}
+            more = {"GIT_INDEX_FILE": str(own / "index")}
             at = ["git", "-C", str(self.folder()), "-c", "core.hooksPath=/dev/null"]
             for command in (
                 [*at, "read-tree", commit],
@@ -121,59 +120,6 @@ class Repository:
                 submodule = _SUBMODULE.search(done.stdout)
                 if submodule:
                     raise HarnessError(f"Commit {commit} {_without(submodule[1])}")
-
-    def snapshot(self) -> str:
-        """The tree of a checkout's files as they are now: all that git does not ignore.
-
-        What git has not stored yet is stored in the cache. Raises ``UsageError``.
-        """
-        folder = Path(self.location)
-
-        def run(*arguments: str, **more: str) -> str:
-            done = _run(["git", "-C", str(folder), "-c", "core.safecrlf=false", *arguments], more)
-            if done.returncode != 0:
-                raise UsageError(f"git cannot read the files of {folder}: {done.stderr.strip()}")
-            return done.stdout.removesuffix("\n")
-
-        prefix = run("rev-parse", "--show-prefix")
-        where = "rev-parse", "--path-format=absolute", "--git-path"
-        objects, index = (run(*where, name) for name in ("objects", "index"))
-        alternates = self._store / "info" / "alternates"
-        alternates.parent.mkdir(parents=True, exist_ok=True)
-        # Quoted: a path may have a newline.
-        quoted = objects.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-        alternates.write_bytes(os.fsencode(f'"{quoted}"\n'))
-        with temporary_folder() as own:
-            # An index of our own: that of the checkout stays as it is.
-            env = {"GIT_INDEX_FILE": f"{own}/index", "GIT_OBJECT_DIRECTORY": str(self._store)}
-            if Path(index).exists():
-                # With its time, by which git knows what may have changed since.
-                shutil.copy2(index, own)
-            run("add", "--all", ".", **env)
-            staged = run("ls-files", "--stage", "-z", **env)
-            submodule = _SUBMODULE.search(staged)
-            if submodule:
-                raise UsageError(f"{str(folder)!r} {_without(submodule[1])}")
-            for name in _LINK.findall(staged):
-                path = folder / name
-                if path.exists() and not path.resolve().is_relative_to(folder.resolve()):
-                    raise UsageError(
-                        f"{name!r} in {str(folder)!r} is a link that leads outside of it. Build "
-                        "from a commit, or copy what it leads to into the checkout."
-                    )
-            return run("write-tree", f"--prefix={prefix}", **env)
-
-    @property
-    def _store(self) -> Path:
-        """Objects of git that only the cache has."""
-        key = hashlib.sha256(os.fsencode(self.location)).hexdigest()[:16]
-        return self.cache.root / "checkouts" / key
-
-    @property
-    def _objects(self) -> Mapping[str, str]:
-        return (
-            {"GIT_ALTERNATE_OBJECT_DIRECTORIES": str(self._store)} if self._store.exists() else {}
-        )
 
     def folder(self) -> Path:
         """Where the repository, or the local copy of it, is. Raises ``UsageError``."""
@@ -216,6 +162,56 @@ class Repository:
         if _find(folder, name) is None and re.fullmatch(r"[0-9a-f]{40}", base):
             # A commit in no branch can still be had from most hosts by its full id.
             git(folder, "fetch", "--quiet", "--", self.location, base)
+
+
+def checkouts(cache: Cache) -> Repository:
+    """A repository of ours: what files of checkouts were when they were looked at."""
+    folder = cache.root / "checkouts"
+    with locked(cache.lock_file("checkouts"), lambda _who: None):
+        if not (folder / "HEAD").exists():
+            _require(["git", "init", "--quiet", "--bare", "--", str(folder)], str(folder))
+    return Repository(str(folder), cache)
+
+
+def snapshot(folder: Path, cache: Cache) -> str:
+    """The tree of a checkout's files as they are now: all that git does not ignore.
+
+    It is stored in ``checkouts``. Raises ``UsageError``.
+    """
+
+    def run(*arguments: str, **more: str) -> str:
+        options = ("-c", "core.safecrlf=false", "--literal-pathspecs")
+        done = _run(["git", "-C", str(folder), *options, *arguments], more)
+        if done.returncode != 0:
+            raise UsageError(f"git cannot read the files of {folder}: {done.stderr.strip()}")
+        return done.stdout
+
+    listed = run("ls-files", "-z", "--cached", "--others", "--exclude-standard").split("\0")
+    names = [name for name in listed if name and os.path.lexists(folder / name)]
+    for path in (folder / name for name in names):
+        shown = str(path.relative_to(folder))
+        if _is_submodule(path):
+            raise UsageError(f"{str(folder)!r} {_without(shown)}")
+        if path.exists() and not path.resolve().is_relative_to(folder.resolve()):
+            raise UsageError(
+                f"{shown!r} in {str(folder)!r} is a link that leads outside of it. Build from a "
+                "commit, or copy what it leads to into the checkout."
+            )
+    objects = Path(checkouts(cache).location) / "objects"
+    with temporary_folder() as own:
+        # An index of our own: that of the checkout stays as it is.
+        env = {"GIT_INDEX_FILE": str(own / "index"), "GIT_OBJECT_DIRECTORY": str(objects)}
+        (own / "names").write_bytes(os.fsencode("\0".join(names)))
+        from_file = (f"--pathspec-from-file={own / 'names'}", "--pathspec-file-nul")
+        run("add", "--force", *from_file, **env)
+        prefix = run("rev-parse", "--show-prefix").removesuffix("\n")
+        return run("write-tree", f"--prefix={prefix}", **env).strip()
+
+
+def _is_submodule(path: Path) -> bool:
+    """Whether what git lists among files is another repository, or where one would be."""
+    is_listed_for_itself = path.is_dir() and not path.is_symlink()
+    return is_listed_for_itself and ((path / ".git").exists() or not any(path.iterdir()))
 
 
 def _find(folder: Path, name: str) -> str | None:

@@ -12,7 +12,7 @@ from packaging.version import InvalidVersion, Version
 
 from waitbench import engines
 from waitbench.engines.base import Engine
-from waitbench.environments.repository import Repository, git
+from waitbench.environments.repository import Repository, git, snapshot
 from waitbench.environments.sources import is_whole
 from waitbench.model.errors import UsageError
 from waitbench.model.revision import (
@@ -266,7 +266,7 @@ def _checkout(folder: Path, engine: Engine, repository: Repository | None) -> Ch
             f"{str(folder)!r} is not a checkout of {engine.name}: no pyproject.toml there names "
             f"{engine.package}."
         )
-    tree = Repository(str(folder), repository.cache).snapshot()
+    tree = snapshot(folder, repository.cache)
     return Checkout(folder=folder, tree=tree, commit=git(folder, "rev-parse", "HEAD"))
 
 

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 
 from waitbench.engines.cargo import ReadSource
-from waitbench.environments.repository import Repository
+from waitbench.environments.repository import Repository, checkouts
 from waitbench.model.environment import EnvironmentSpec
 from waitbench.model.revision import Checkout
 
@@ -16,7 +16,7 @@ def sources_of(spec: EnvironmentSpec, repository: Repository | None) -> tuple[Re
     assert repository is not None, "where there is none, nothing is built"
     source = spec.revision.source
     if isinstance(source, Checkout):
-        return Repository(str(source.folder), repository.cache), source.tree
+        return checkouts(repository.cache), source.tree
     return repository, str(spec.commit)
 
 
