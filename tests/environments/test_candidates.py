@@ -116,7 +116,7 @@ def test_ends_in_the_wrong_order_are_told(
 
 def test_a_release_without_a_tag_is_told_with_what_brings_tags(upstream: Upstream) -> None:
     with pytest.raises(
-        UsageError, match=r"no tag for release 0\.11\.0, such as release-0\.11\.0\. .*--tags"
+        UsageError, match=r"no commit, branch, tag .* 'release-0\.11\.0'\. .*--tags"
     ):
         upstream.commits(release("0.1.0"), release("0.11.0"))
 

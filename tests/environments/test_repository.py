@@ -52,11 +52,9 @@ def test_what_a_shallow_clone_lacks_is_said_with_what_brings_it(
     upstream, clone = tmp_path / "upstream", tmp_path / "clone"
     commits = standin.write_repository(upstream)
     standin.git(tmp_path, "clone", "--quiet", "--depth", "1", upstream.as_uri(), str(clone))
-    for repository, is_shallow in ((clone, True), (upstream, False)):
-        found = Repository(str(repository), cache)
-        assert (found.find_commit(commits["one"]) is None) == is_shallow
-        lack = found.describe_lack(commits["one"])
-        assert ("fetch-depth: 0" in lack, "gone for good" in lack) == (is_shallow, not is_shallow)
+    assert Repository(str(upstream), cache).find_commit(commits["one"]) == commits["one"]
+    with pytest.raises(UsageError, match=f"{commits['one']}.*shallow clone.*fetch-depth: 0"):
+        Repository(str(clone), cache).find_commit(commits["one"])
 
 
 @pytest.mark.parametrize(
@@ -122,7 +120,8 @@ def test_a_pull_request_is_known_by_its_number(tmp_path: Path) -> None:
     by_url = Repository(folder.as_uri(), Cache(tmp_path / "cache"))
     for repository in (by_url, Repository(str(folder), Cache(tmp_path / "cache"))):
         assert repository.find_commit("#571") == commits["one"]
-        assert repository.find_commit("#572") is None
+        with pytest.raises(UsageError, match="no commit, branch, tag or pull request '#572'"):
+            repository.find_commit("#572")
 
 
 def test_a_token_in_a_url_is_never_said_nor_kept(
@@ -138,9 +137,11 @@ def test_a_token_in_a_url_is_never_said_nor_kept(
     said: list[str] = []
     cache = Cache(tmp_path / "cache")
     repository = Repository(url, cache, said.append)
-    assert repository.find_commit("main") is not None
-    assert repository.find_commit("no-such-branch") is None
+    assert repository.find_commit("main")
+    with pytest.raises(UsageError, match=r"no commit, branch, tag .*'no-such-branch'") as caught:
+        repository.find_commit("no-such-branch")
     assert said
+    said.append(str(caught.value))
     assert not [text for text in said if "TOKEN" in text]
     files = [path for path in cache.root.rglob("*") if path.is_file()]
     assert files

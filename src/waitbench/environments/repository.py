@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from shlex import quote
 
 from waitbench.model.errors import HarnessError, UsageError, masked
 from waitbench.system import files, variables
@@ -49,42 +48,43 @@ class Repository:
                 "git@host:path)."
             )
 
-    def find_commit(self, name: str) -> str | None:
-        """The full id of the commit that a tag, a branch or 7 or more hex digits name, if any.
+    def find_commit(self, name: str) -> str:
+        """The full id of what a tag, branch, pull request or 7 or more hex digits name.
 
-        What may have moved since, as branches do, is fetched anew.
+        What may have moved since, as branches do, is fetched anew. Raises ``UsageError``.
         """
         folder = self.folder()
         found = _find(folder, name)
-        if self._is_local() or name in self._fetched or (found and not _moves(folder, name)):
-            return found
-        why = "may have moved" if found else "is not"
-        self.say(f"{name} {why} in the local copy of {self.shown}: fetching")
-        try:
-            self._update(folder, name)
-        except UsageError:
-            if found is None:
-                raise
-            self.say(f"{self.shown} cannot be reached: {name} is taken as it was fetched last")
-        self._fetched.add(name)
-        return _find(folder, name)
-
-    def describe_lack(self, name: str) -> str:
-        """A sentence for what ``find_commit`` does not find, with what to do."""
-        base, _ = _split_ancestry(name)
-        if not base.startswith("#"):
-            if self._is_local() and is_shallow(Path(self.location)):
-                return f"{self.location} has no commit, branch or tag {name!r}, {SHALLOW_HINT}"
-            return (
-                f"{self.location} has no commit, branch or tag {name!r}. If it is in a fork, "
-                "name the fork with --repo URL; a commit of a deleted branch may be gone for good."
+        is_fixed = self._is_local() or (found is not None and not _moves(folder, name))
+        if not is_fixed and name not in self._fetched:
+            why = "may have moved" if found else "is not"
+            self.say(f"{name} {why} in the local copy of {self.shown}: fetching")
+            try:
+                self._fetch(folder, name)
+                found = _find(folder, name)
+            except UsageError:
+                if found is None:
+                    raise
+                self.say(f"{self.shown} cannot be reached: {name} is taken as it was fetched last")
+            self._fetched.add(name)
+        if found is None:
+            raise UsageError(
+                f"{self.location} has no commit, branch, tag or pull request {name!r}{self._hint()}"
             )
+        return found
+
+    def _hint(self) -> str:
+        """What may bring what is missing; follows what that is."""
         if not self._is_local():
-            return f"{self.location} has no pull request {base!r}."
-        ref, _ = _pull_requests(base)
+            return (
+                ". If it is in a fork, name the fork with --repo URL; a commit of a deleted branch "
+                "may be gone for good."
+            )
+        if is_shallow(Path(self.location)):
+            return f", {SHALLOW_HINT}"
         return (
-            f"{self.location} has not fetched the pull request {base!r}, and --repo with a folder "
-            f"fetches nothing. Do so with: git -C {quote(self.location)} fetch origin {ref}:{ref}"
+            ". A folder is taken as it is: git fetch --tags brings what its origin has, and "
+            "git fetch origin refs/pull/N/head:refs/pull/N/head a pull request."
         )
 
     def date_of(self, commit: str) -> str | None:
@@ -142,26 +142,21 @@ class Repository:
     def _is_local(self) -> bool:
         return files.is_folder(self.location)
 
-    def _fetch(self, folder: Path) -> None:
-        """Brings a copy's branches and tags, and what it takes for ``HEAD``, up to date."""
-        refs = ["+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"]
+    def _fetch(self, folder: Path, name: str = "") -> None:
+        """Brings a copy's branches and tags, its ``HEAD``, and what has a name up to date."""
+        base, _ = _split_ancestry(name)
+        # By a pattern, since there may be none.
+        requests = [f"{ref.removesuffix('head')}*" for ref in _pull_requests(base)]
+        refs = [f"+{ref}:{ref}" for ref in ("refs/heads/*", "refs/tags/*", *requests)]
         fetch = ["git", "-C", str(folder), "fetch", "--quiet", "--", self.location]
         _require([*fetch, *refs], self.location)
         said = git(folder, "ls-remote", "--symref", "--", self.location, "HEAD") or ""
         head = re.match(r"ref: (refs/heads/\S+)\tHEAD", said)
         if head:
             git(folder, "symbolic-ref", "HEAD", head[1])
-
-    def _update(self, folder: Path, name: str) -> None:
-        base, _ = _split_ancestry(name)
-        if base.startswith("#"):
-            for ref in _pull_requests(base):
-                git(folder, "fetch", "--quiet", "--", self.location, f"+{ref}:{ref}")
-            return
-        self._fetch(folder)
-        if _find(folder, name) is None and re.fullmatch(r"[0-9a-f]{40}", base):
+        if re.fullmatch(r"[0-9a-f]{40}", base) and _find(folder, name) is None:
             # A commit in no branch can still be had from most hosts by its full id.
-            git(folder, "fetch", "--quiet", "--", self.location, base)
+            _run([*fetch, base])
 
 
 def checkouts(cache: Cache) -> Repository:
@@ -218,7 +213,7 @@ def _find(folder: Path, name: str) -> str | None:
     base, ancestry = _split_ancestry(name)
     # A copy of ours has the branches of its origin as its own; a clone may have them only there.
     candidates = (base, f"origin/{base}", base.removeprefix("origin/"))
-    for ref in _pull_requests(base) if base.startswith("#") else candidates:
+    for ref in _pull_requests(base) or candidates:
         commit = f"{ref}{ancestry}^{{commit}}"
         found = git(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", commit)
         if found:
@@ -241,9 +236,10 @@ def _split_ancestry(name: str) -> tuple[str, str]:
 
 
 def _pull_requests(name: str) -> tuple[str, ...]:
-    """The refs by which hosts know the pull request ``#571``."""
-    number = name[1:]
-    return f"refs/pull/{number}/head", f"refs/merge-requests/{number}/head"
+    """The refs by which hosts know the pull request ``#571``; none for another name."""
+    if not name.startswith("#"):
+        return ()
+    return f"refs/pull/{name[1:]}/head", f"refs/merge-requests/{name[1:]}/head"
 
 
 def _environment() -> dict[str, str]:

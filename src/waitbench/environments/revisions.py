@@ -148,14 +148,7 @@ def commit_of(source: Release | Commit, engine: Engine, repository: Repository) 
     """The full id of a commit, or of a release's tag. Raises ``UsageError`` if there is none."""
     if isinstance(source, Commit):
         return source.commit
-    tag = engine.tag_of(source.version)
-    commit = repository.find_commit(tag)
-    if commit is None:
-        raise UsageError(
-            f"{repository.location} has no tag for release {source.version}, such as {tag}. Where "
-            "a clone lacks its tags, git fetch --tags brings them."
-        )
-    return commit
+    return repository.find_commit(engine.tag_of(source.version))
 
 
 def typed(revision: Revision, wheel: str | None = None) -> str:
@@ -205,10 +198,7 @@ def _release_or_commit(name: str, engine: Engine, repository: Repository | None)
             f"('#571'), a folder with a checkout of {engine.name}, or a wheel file; "
             f"{FORMS}."
         )
-    commit = repository.find_commit(name)
-    if commit is None:
-        raise UsageError(repository.describe_lack(name))
-    return Commit(commit)
+    return Commit(repository.find_commit(name))
 
 
 def _require_new_enough(version: str, engine: Engine) -> None:
