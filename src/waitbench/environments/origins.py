@@ -35,12 +35,14 @@ from waitbench.model.revision import (
 from waitbench.system.places import Cache
 
 _NATURAL = {
+    Release: Origin.WHEEL,
+    Commit: Origin.SOURCE,
+    Checkout: Origin.CHECKOUT,
+    WheelFile: Origin.FILE,
     Program: Origin.PROGRAM,
     Variant: Origin.VARIANT,
-    WheelFile: Origin.FILE,
-    Release: Origin.WHEEL,
 }
-"""What is not built here, unless it has to."""
+"""Where the code comes from; a release may be built here instead."""
 _UNKNOWN = Interpreter("", "")
 
 
@@ -62,8 +64,9 @@ class Chooser:
         pythons = self._pythons(python_request)
         specs = self._specs(revisions, choice)
         python = self._shared(specs, pythons)
-        if python is None and choice is OriginChoice.AUTO:
-            specs = self._from_sources(specs)
+        are_wheels = all(one.origin is Origin.WHEEL for one in specs)
+        if python is None and choice is OriginChoice.AUTO and are_wheels and self.repository:
+            specs = tuple(self._spec(one, from_source=True) for one in revisions)
             python = self._shared(specs, pythons)
         if python is None:
             raise UsageError(self._why_no_python(specs, pythons))
@@ -100,41 +103,38 @@ class Chooser:
         self, revisions: Sequence[Revision], choice: OriginChoice
     ) -> tuple[EnvironmentSpec, ...]:
         """The origin that is asked for; the Python is not known yet. Raises ``UsageError``."""
-        files = [one.label for one in revisions if isinstance(one.source, WheelFile)]
-        others = [one.label for one in revisions if not isinstance(one.source, WheelFile)]
-        unreleased = [one.label for one in revisions if isinstance(one.source, (Commit, Checkout))]
+
+        def first(*origins: Origin) -> str | None:
+            found = (one.label for one in revisions if _NATURAL[type(one.source)] in origins)
+            return next(found, None)
+
+        file, unreleased = first(Origin.FILE), first(Origin.SOURCE, Origin.CHECKOUT)
+        finished = first(Origin.FILE, Origin.PROGRAM, Origin.VARIANT)
+        other = unreleased or first(Origin.WHEEL)
         if choice is OriginChoice.WHEEL and unreleased:
             raise UsageError(
-                f"--origin wheel: {unreleased[0]} is not a release, so no index has a wheel of it."
+                f"--origin wheel: {unreleased} is not a release, so no index has a wheel of it."
             )
-        if choice is OriginChoice.SOURCE and files:
+        if choice is OriginChoice.SOURCE and finished:
+            raise UsageError(f"--origin source: {finished} has no sources, so it cannot be built.")
+        if file and other and choice is not OriginChoice.MIXED:
             raise UsageError(
-                f"--origin source: {files[0]} is a wheel file, which cannot be built from source."
+                f"{file} is a wheel file and {other} is not: their compilers may differ, and with "
+                "them the figures. To compare them all the same, add --origin mixed."
             )
-        if files and others and choice is not OriginChoice.MIXED:
-            raise UsageError(
-                f"{files[0]} is a wheel file and {others[0]} is not: their compilers may differ, "
-                "and with them the figures. To compare them all the same, add --origin mixed."
-            )
-        is_built = choice is OriginChoice.SOURCE or (
-            choice is OriginChoice.AUTO and bool(unreleased)
+        from_source = choice is OriginChoice.SOURCE or (
+            choice is OriginChoice.AUTO and unreleased is not None
         )
-        return tuple(self._spec(one, is_built=is_built) for one in revisions)
+        return tuple(self._spec(one, from_source=from_source) for one in revisions)
 
-    def _spec(self, revision: Revision, *, is_built: bool) -> EnvironmentSpec:
+    def _spec(self, revision: Revision, *, from_source: bool) -> EnvironmentSpec:
         source, commit, date = revision.source, None, None
-        origin = _NATURAL.get(type(source))
+        origin = _NATURAL[type(source)]
         if isinstance(source, Checkout):
-            origin, commit = Origin.CHECKOUT, source.commit
-        elif is_built or origin is None:
-            if isinstance(source, (Program, Variant)):
-                raise UsageError(
-                    f"--origin source: {revision.label} is not built: leave out --origin."
-                )
-            assert not isinstance(source, WheelFile), "it is never built"
-            origin = Origin.SOURCE
+            commit = source.commit
+        elif isinstance(source, Commit) or (from_source and isinstance(source, Release)):
             repository = require_repository(self.engine, self.repository, revision.label)
-            commit = commit_of(source, self.engine, repository)
+            origin, commit = Origin.SOURCE, commit_of(source, self.engine, repository)
             date = repository.date_of(commit)
         return EnvironmentSpec(
             revision=revision,
@@ -145,27 +145,18 @@ class Chooser:
             wheel=source.path if isinstance(source, WheelFile) else None,
         )
 
-    def _from_sources(self, specs: Sequence[EnvironmentSpec]) -> tuple[EnvironmentSpec, ...]:
-        """The same built here, where all are from wheels and there are sources."""
-        can_be_built = all(
-            one.origin is Origin.WHEEL and self.repository is not None for one in specs
-        )
-        return tuple(
-            self._spec(one.revision, is_built=True) if can_be_built else one for one in specs
-        )
-
     def _fits(self, spec: EnvironmentSpec, python: Interpreter) -> bool:
         """Whether a revision, with its origin, runs on a Python."""
         source = spec.revision.source
         if not SpecifierSet(self.engine.pythons).contains(python.version):
             return False
-        if isinstance(source, (Program, Variant)):
-            return True
-        if isinstance(source, WheelFile):
-            return _wheel_fits(source.path, python)
+        if spec.wheel is not None:
+            return _wheel_fits(spec.wheel, python)
         if isinstance(source, Release) and spec.origin is Origin.WHEEL:
             return index.has(self.engine, source.version, python, offline=self.offline)
-        return cargo.supports_python(python, sources.reader_of(spec, self.repository))
+        if spec.origin.is_built_here:
+            return cargo.supports_python(python, sources.reader_of(spec, self.repository))
+        return True
 
     def _why_no_python(
         self, specs: Sequence[EnvironmentSpec], pythons: Sequence[Interpreter]
@@ -173,9 +164,8 @@ class Chooser:
         lines = []
         for one in specs:
             fits = [python.minor_text for python in pythons if self._fits(one, python)]
-            lines.append(
-                f"  {one.revision.label} ({one.origin.value}): {', '.join(fits) or 'none'}\n"
-            )
+            names = ", ".join(fits) or "none"
+            lines.append(f"  {one.revision.label} ({one.origin.value}): {names}\n")
         names = ", ".join(python.minor_text for python in pythons)
         return (
             f"No Python fits every revision. Of {names} these do:\n{''.join(lines)}"
