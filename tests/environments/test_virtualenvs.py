@@ -14,7 +14,11 @@ from waitbench.system.places import Cache
 NEEDED = ("confluent-kafka==2.16.1", "requests==2.32.3")
 
 
-class Client(standin.StandIn):
+class StandIn(standin.StandIn):
+    requirements = NEEDED
+
+
+class Client(StandIn):
     """An engine whose package is one that workloads need."""
 
     package = "confluent-kafka"
@@ -31,20 +35,17 @@ def spec(*beside: str) -> EnvironmentSpec:
 
 
 @pytest.mark.parametrize(
-    ("engine", "beside", "expected"),
+    ("engine", "beside", "pins"),
     [
-        (standin.StandIn(), (), NEEDED),
-        (
-            standin.StandIn(),
-            ("Confluent_Kafka==2.9.0",),
-            ("requests==2.32.3",),
-        ),
+        (StandIn(), (), NEEDED),
+        (StandIn(), ("Confluent_Kafka==2.9.0",), ("requests==2.32.3",)),
         (Client(), (), ("requests==2.32.3",)),
     ],
 )
 def test_what_a_revision_names_and_what_is_under_test_replace_what_workloads_need(
-    engine: Engine, beside: tuple[str, ...], expected: tuple[str, ...], cache: Cache
+    engine: Engine, beside: tuple[str, ...], pins: tuple[str, ...], cache: Cache
 ) -> None:
-    maker = Maker(engine=engine, repository=None, cache=cache, requirements=NEEDED)
-    assert maker._needed(spec(*beside)) == expected
-    assert (maker._key(spec(*beside), None) == maker._key(spec(), None)) is (beside == ())
+    maker = Maker(engine=engine, repository=None, cache=cache)
+    required = [f"{engine.package} @ w.whl", *beside, *pins]
+    assert maker._required(spec(*beside), "w.whl") == required
+    assert (maker._key(spec(*beside)) == maker._key(spec())) is (beside == ())

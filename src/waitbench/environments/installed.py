@@ -8,7 +8,6 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from importlib.metadata import Distribution, PackagePath, distributions
 from pathlib import Path
 
@@ -22,29 +21,16 @@ _STARTS = re.compile(rb"\A#!(?:/bin/sh\n'''exec' .*\n' '''|.*)\n")
 """How a script finds its Python, by a shell where the path is long."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Contents:
-    """What a package consists of."""
-
-    sha256: str
-    """Over all of its files."""
-    compiled: Mapping[str, str]
-    """The SHA-256 of each extension, library and program, by its path in ``site-packages``."""
-
-
 def find_all(folder: Path) -> Mapping[str, Distribution]:
     """All that an environment has, by normalised names: no package has two."""
     places = [str(path) for path in folder.glob("lib/python*/site-packages")]
     return {canonicalize_name(one.metadata["Name"]): one for one in distributions(path=places)}
 
 
-def requirements(folder: Path) -> tuple[str, ...]:
-    """What is installed in a virtualenv, as ``name==version``."""
-    return tuple(f"{name}=={one.version}" for name, one in sorted(find_all(folder).items()))
+def read_contents(package: Distribution) -> tuple[str, Mapping[str, str]]:
+    """The SHA-256 over all files of a package, and of each extension, library and program in it.
 
-
-def read_contents(package: Distribution) -> Contents:
-    """Reads all files of a package. Raises ``OSError`` if one is gone.
+    These by their paths in ``site-packages``. Raises ``OSError`` if a file is gone.
 
     Left out is what the installer made of them, which differs from place to place: metadata,
     bytecode, scripts that only call a function, and the lines by which a script finds its Python.
@@ -63,7 +49,7 @@ def read_contents(package: Distribution) -> Contents:
         if _LIBRARIES.intersection(path.suffixes) or content.startswith(_PROGRAMS):
             compiled[name] = digests[name]
     total = hashlib.sha256(json.dumps(digests).encode()).hexdigest()
-    return Contents(sha256=total, compiled=compiled)
+    return total, compiled
 
 
 def _is_metadata(path: PackagePath) -> bool:

@@ -97,17 +97,17 @@ class Facts(Struct, frozen=True, kw_only=True):
 
     python: str
     """Version of the interpreter."""
-    package_version: str
+    package_version: str = ""
     """As the package says; builds between two releases all carry the earlier one's."""
-    extensions: Mapping[str, str]
+    extensions: Mapping[str, str] = {}
     """SHA-256 of each compiled extension, library and program, by its path in ``site-packages``."""
-    package_sha256: str
+    package_sha256: str = ""
     """Over all files that the package installed, compiled or not."""
-    requirements: tuple[str, ...]
+    requirements: tuple[str, ...] = ()
     """What is installed, as ``name==version``."""
-    compiler: str | None
+    compiler: str | None = None
     """Of builds made here."""
-    capabilities: frozenset[str]
+    capabilities: frozenset[str] = frozenset()
     """What it can do; see ``model.scenario.CAPABILITIES``. Others only its engine understands."""
     program: str = ""
     """The program or the variant that the revision is, where it is one."""

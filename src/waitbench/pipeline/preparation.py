@@ -134,7 +134,6 @@ def maker(request: ValidRequest, say: PreparationLog) -> Maker:
         engine=request.engine,
         repository=request.repository,
         cache=request.cache,
-        requirements=request.engine.requirements,
         toolchain=request.toolchain,
         limit_s=request.setup_limit_s,
         say=say,
