@@ -114,4 +114,4 @@ def test_ends_in_the_wrong_order_are_said(
 ) -> None:
     done = run_compare(*ends(history, 5, 0), "--results", tmp_path / "none", command="bisect")
     assert done.returncode == 2
-    assert "comes after" in done.stderr
+    assert "does not come before" in done.stderr

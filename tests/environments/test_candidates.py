@@ -94,10 +94,10 @@ def test_a_commit_that_is_no_ancestor_is_refused_with_where_the_histories_part(
 @pytest.mark.parametrize(
     ("good", "bad", "why"),
     [
-        ("five", "two", "five comes after two: name the older one first"),
-        ("two", "two", "two and two are the same"),
-        ("0.10.0", "0.2.0", "r0.10.0 comes after r0.2.0"),
-        ("0.2.0", "0.2.0", "are the same"),
+        ("five", "two", "five does not come before two: name the older one first"),
+        ("two", "two", "two does not come before two"),
+        ("0.10.0", "0.2.0", "r0.10.0 does not come before r0.2.0"),
+        ("0.2.0", "0.2.0", "r0.2.0 does not come before r0.2.0"),
     ],
 )
 def test_ends_in_the_wrong_order_are_told(

@@ -7,10 +7,10 @@ from packaging.version import Version
 
 from waitbench.engines.base import Engine
 from waitbench.environments import index
-from waitbench.environments.repository import SHALLOW_HINT, Repository, git, is_shallow
+from waitbench.environments.repository import SHALLOW_HINT, Repository, git, is_shallow, require_git
 from waitbench.environments.revisions import commit_of, require_repository
 from waitbench.model.environment import Interpreter
-from waitbench.model.errors import HarnessError, UsageError
+from waitbench.model.errors import UsageError
 from waitbench.model.revision import Commit, LoggedCommit, Point, Release, Revision, SearchRange
 from waitbench.system.streams import printable
 
@@ -20,6 +20,7 @@ _LOG = (
     f"--format={'%x00'.join(_FIELDS)}", "--encoding=UTF-8",
 )  # fmt: skip
 """Whatever the user has set for reading."""
+_UNREADABLE = "The history cannot be read. Name another copy with --repo URL_OR_FOLDER"
 _SHOWN_DIGITS = 12
 
 
@@ -62,7 +63,7 @@ def commits(
             "between them to search."
         )
     if start == other:
-        raise _not_before(good, bad, is_same=one == other)
+        raise _not_before(good, bad)
     if start != one and not isinstance(good.source, Release):
         shown = start[:_SHOWN_DIGITS]
         raise UsageError(
@@ -71,7 +72,8 @@ def commits(
         )
     # What does not descend from the good end was not made of it. With --ancestry-path and
     # --first-parent at once, git finds too little.
-    descends = {*_ask(folder, "rev-list", "--ancestry-path", f"{start}..{other}").split()}
+    ancestry = ("rev-list", "--ancestry-path", f"{start}..{other}")
+    descends = {*require_git(_UNREADABLE, folder, *ancestry).split()}
     first = next(_log(folder, "--no-walk", start))
     logged = _log(folder, f"{start}..{other}", "--", *engine.build_paths)
     later = (one for one in logged if one.commit in descends)
@@ -83,7 +85,7 @@ def commits(
 
 def _log(folder: Path, *arguments: str) -> Iterator[LoggedCommit]:
     """The commits that ``git log`` lists, oldest first."""
-    tokens = iter(_ask(folder, *_LOG, *arguments).split("\0"))
+    tokens = iter(require_git(_UNREADABLE, folder, *_LOG, *arguments).split("\0"))
     for commit in filter(None, tokens):
         parents, date, author, subject = (next(tokens) for _ in _FIELDS[1:])
         yield LoggedCommit(
@@ -100,16 +102,6 @@ def _shown(text: str) -> str:
     return printable(text.encode("utf-8", "surrogateescape").decode("utf-8", "replace"))
 
 
-def _ask(folder: Path, *arguments: str) -> str:
-    said = git(folder, *arguments)
-    if said is None:
-        raise HarnessError(
-            f"The history in {folder} cannot be read: git {arguments[0]} failed. If it is a "
-            "partial or damaged copy, name another one with --repo URL_OR_FOLDER."
-        )
-    return said
-
-
 def _source(revision: Revision) -> Release | Commit:
     if isinstance(revision.source, (Release, Commit)):
         return revision.source
@@ -121,16 +113,13 @@ def _source(revision: Revision) -> Release | Commit:
 
 def _require_order(good: Revision, bad: Revision) -> None:
     low, high = _source(good), _source(bad)
-    if isinstance(low, Release) and isinstance(high, Release):
-        versions = Version(low.version), Version(high.version)
-        if versions[0] >= versions[1]:
-            raise _not_before(good, bad, is_same=versions[0] == versions[1])
+    are_releases = isinstance(low, Release) and isinstance(high, Release)
+    if are_releases and Version(low.identity) >= Version(high.identity):
+        raise _not_before(good, bad)
 
 
-def _not_before(good: Revision, bad: Revision, *, is_same: bool) -> UsageError:
-    if is_same:
-        return UsageError(f"{good.label} and {bad.label} are the same: nothing lies between them.")
+def _not_before(good: Revision, bad: Revision) -> UsageError:
     return UsageError(
-        f"{good.label} comes after {bad.label}: name the older one first, also where the newer one "
-        "is the better."
+        f"{good.label} does not come before {bad.label}: name the older one first, also where the "
+        "newer one is the better."
     )

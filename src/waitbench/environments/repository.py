@@ -3,8 +3,9 @@
 import hashlib
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from waitbench.model.errors import HarnessError, UsageError, masked
@@ -42,10 +43,11 @@ class Repository:
         return masked(self.location)
 
     def __post_init__(self) -> None:
-        if not self.location or (not self._is_local() and not _URL.fullmatch(self.location)):
+        of_git = git(Path(self.location), "rev-parse", "--git-dir") if self._is_local() else None
+        if of_git is None and not _URL.fullmatch(self.location):
             raise UsageError(
-                f"--repo {self.location!r} is neither a folder nor a URL (https://…, ssh://…, "
-                "git@host:path)."
+                f"--repo {self.location!r} is neither a folder with a git repository nor a URL "
+                "(https://…, ssh://…, git@host:path)."
             )
 
     def find_commit(self, name: str) -> str:
@@ -93,7 +95,7 @@ class Repository:
 
     def read_file(self, commit: str, path: str) -> str | None:
         """The text of one file of a commit; ``None`` where it has no such file."""
-        done = _run(["git", "-C", str(self.folder()), "show", f"{commit}:{path}"])
+        done = _run(self.folder(), "show", f"{commit}:{path}")
         return done.stdout if done.returncode == 0 else None
 
     def export(self, commit: str, target: Path) -> None:
@@ -102,41 +104,32 @@ class Repository:
         Never the commit's time, which would hide a change from cargo. Raises ``HarnessError``.
         """
         # Not by git archive, which leaves out what .gitattributes says is not for archives.
+        what = f"Commit {commit} cannot be read from {self.location}"
         with temporary_folder() as own:
             # An index of our own, and no hooks: the folder may be where somebody works.
-            more = {"GIT_INDEX_FILE": str(own / "index")}
-            at = ["git", "-C", str(self.folder()), "-c", "core.hooksPath=/dev/null"]
-            for command in (
-                [*at, "read-tree", commit],
-                [*at, "ls-files", "--stage", "-z"],
-                [*at, "--work-tree", str(target.resolve()), "checkout-index", "--all"],
-            ):
-                done = _run(command, more)
-                if done.returncode != 0:
-                    reason = done.stderr.strip()
-                    raise HarnessError(
-                        f"Commit {commit} cannot be read from {self.shown}: {reason}"
-                    )
-                submodule = _SUBMODULE.search(done.stdout)
-                if submodule:
-                    raise HarnessError(f"Commit {commit} {_without(submodule[1])}")
+            options = ("-c", "core.hooksPath=/dev/null", "--work-tree", str(target.resolve()))
+            index = {"GIT_INDEX_FILE": str(own / "index")}
+            run = partial(require_git, what, self.folder(), *options, **index)
+            run("read-tree", commit)
+            submodule = _SUBMODULE.search(run("ls-files", "--stage", "-z"))
+            if submodule:
+                raise HarnessError(f"Commit {commit} {_without(submodule[1])}")
+            run("checkout-index", "--all")
 
     def folder(self) -> Path:
         """Where the repository, or the local copy of it, is. Raises ``UsageError``."""
         if self._is_local():
-            if git(Path(self.location), "rev-parse", "--git-dir") is None:
-                raise UsageError(f"--repo {self.location!r} is a folder, but not a git repository.")
             return Path(self.location)
         key = hashlib.sha256(self.location.encode()).hexdigest()[:16]
         folder = self.cache.folder("repositories") / key
         with locked(self.cache.lock_file(f"repository-{key}"), self.say):
             if not folder.exists():
                 self.say(f"cloning {self.shown} (once)")
-                partial = folder.with_name(f"{key}.part-{os.getpid()}")
                 # Not by git clone, which writes the URL down, token and all.
-                _require(["git", "init", "--quiet", "--bare", "--", str(partial)], str(partial))
-                self._fetch(partial)
-                partial.rename(folder)
+                half = folder.with_name(f"{key}.part-{os.getpid()}")
+                _init(half)
+                self._fetch(half)
+                half.rename(folder)
         return folder
 
     def _is_local(self) -> bool:
@@ -148,15 +141,16 @@ class Repository:
         # By a pattern, since there may be none.
         requests = [f"{ref.removesuffix('head')}*" for ref in _pull_requests(base)]
         refs = [f"+{ref}:{ref}" for ref in ("refs/heads/*", "refs/tags/*", *requests)]
-        fetch = ["git", "-C", str(folder), "fetch", "--quiet", "--", self.location]
-        _require([*fetch, *refs], self.location)
+        fetch = ("fetch", "--quiet", "--", self.location)
+        what = f"{self.location} cannot be reached. Name another copy with --repo URL_OR_FOLDER"
+        require_git(what, folder, *fetch, *refs)
         said = git(folder, "ls-remote", "--symref", "--", self.location, "HEAD") or ""
         head = re.match(r"ref: (refs/heads/\S+)\tHEAD", said)
         if head:
             git(folder, "symbolic-ref", "HEAD", head[1])
         if re.fullmatch(r"[0-9a-f]{40}", base) and _find(folder, name) is None:
             # A commit in no branch can still be had from most hosts by its full id.
-            _run([*fetch, base])
+            git(folder, *fetch, base)
 
 
 def checkouts(cache: Cache) -> Repository:
@@ -164,7 +158,7 @@ def checkouts(cache: Cache) -> Repository:
     folder = cache.root / "checkouts"
     with locked(cache.lock_file("checkouts"), lambda _who: None):
         if not (folder / "HEAD").exists():
-            _require(["git", "init", "--quiet", "--bare", "--", str(folder)], str(folder))
+            _init(folder)
     return Repository(str(folder), cache)
 
 
@@ -173,14 +167,9 @@ def snapshot(folder: Path, cache: Cache) -> str:
 
     It is stored in ``checkouts``. Raises ``UsageError``.
     """
-
-    def run(*arguments: str, **more: str) -> str:
-        options = ("-c", "core.safecrlf=false", "--literal-pathspecs")
-        done = _run(["git", "-C", str(folder), *options, *arguments], more)
-        if done.returncode != 0:
-            raise UsageError(f"git cannot read the files of {folder}: {done.stderr.strip()}")
-        return done.stdout
-
+    what = f"git cannot read the files of {folder}"
+    options = ("-c", "core.safecrlf=false", "--literal-pathspecs")
+    run = partial(require_git, what, folder, *options)
     listed = run("ls-files", "-z", "--cached", "--others", "--exclude-standard").split("\0")
     names = [name for name in listed if name and os.path.lexists(folder / name)]
     for path in (folder / name for name in names):
@@ -242,11 +231,6 @@ def _pull_requests(name: str) -> tuple[str, ...]:
     return f"refs/pull/{name[1:]}/head", f"refs/merge-requests/{name[1:]}/head"
 
 
-def _environment() -> dict[str, str]:
-    # GIT_DIR and its like, which any git hook has, would name another repository.
-    return {**variables.of_setup(), "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
-
-
 def _without(submodule: str) -> str:
     return (
         f"has a submodule, {submodule!r}, which its build would not get. Build a wheel of it, and "
@@ -261,14 +245,29 @@ def is_shallow(folder: Path) -> bool:
 
 def git(folder: Path, *arguments: str) -> str | None:
     """What a git command prints, stripped; ``None`` where it fails."""
-    completed = _run(["git", "-C", str(folder), *arguments])
-    return completed.stdout.strip() if completed.returncode == 0 else None
+    done = _run(folder, *arguments)
+    return done.stdout.strip() if done.returncode == 0 else None
 
 
-def _run(command: list[str], more: Mapping[str, str] | None = None) -> Answer:
+def require_git(what: str, folder: Path, *arguments: str, **more: str) -> str:
+    """What a git command prints. Where it fails, raises a ``UsageError`` that begins with ``what``.
+
+    ``more`` are environment variables.
+    """
+    done = _run(folder, *arguments, **more)
+    if done.returncode != 0:
+        reason = done.stderr.strip().splitlines() or ["git failed"]
+        raise UsageError(f"{what}. git says: {reason[-1]}")
+    return done.stdout
+
+
+def _run(folder: Path, *arguments: str, **more: str) -> Answer:
     """Raises ``HarnessError`` where there is no git, or it does not end."""
+    # GIT_DIR and its like, which any git hook has, would name another repository.
+    env = {**variables.of_setup(), "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C", **more}
+    command = ["git", "-C", str(folder), *arguments]
     try:
-        done = ask(command, time_limit_s=_GIT_TIME_LIMIT_S, env={**_environment(), **(more or {})})
+        done = ask(command, time_limit_s=_GIT_TIME_LIMIT_S, env=env)
     except FileNotFoundError as error:
         raise HarnessError(
             "git is not installed here. Install it (apt-get install git)."
@@ -281,11 +280,7 @@ def _run(command: list[str], more: Mapping[str, str] | None = None) -> Answer:
     return done
 
 
-def _require(command: list[str], location: str) -> None:
-    completed = _run(command)
-    if completed.returncode != 0:
-        reason = completed.stderr.strip().splitlines()
-        raise UsageError(
-            f"{location} cannot be reached: {reason[-1] if reason else 'git failed'}. "
-            "Name another copy with --repo URL_OR_FOLDER."
-        )
+def _init(folder: Path) -> None:
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    what = f"{folder} cannot be made a git repository"
+    require_git(what, folder.parent, "init", "--quiet", "--bare", "--", str(folder))
