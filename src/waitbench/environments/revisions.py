@@ -29,7 +29,7 @@ from waitbench.system import files
 from waitbench.system.installation import called
 
 FORMS = "a package beside it is +NAME==VERSION"
-_PACKAGE = re.compile(r"\+([A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?)==([^+/]*)$")
+_PACKAGES = re.compile(r"(\+[A-Za-z0-9]([\w.-]*[A-Za-z0-9])?==[^+/]*)*\Z")
 _DECLARATION = r"""^name\s*=\s*["']([^"']+)["']"""
 
 
@@ -38,27 +38,20 @@ def split(text: str) -> tuple[str, tuple[str, ...]]:
 
     Raises ``UsageError`` for what is named twice, and for what is no version.
     """
-    alone = text
-    beside: list[str] = []
+    found = _PACKAGES.search(text)
+    packages = "" if found is None or files.is_there(text) else found[0]
     named: set[str] = set()
-    while (found := _PACKAGE.search(alone)) and not files.is_there(alone):
-        name = canonicalize_name(found[1])
-        if name in named:
-            raise UsageError(f"{text!r} has {found[1]} twice: name it once.")
-        named.add(name)
-        _require_version(text, found[1], found[2])
-        beside.insert(0, f"{found[1]}=={found[2]}")
-        alone = alone[: found.start()]
-    return alone, tuple(beside)
-
-
-def _require_version(text: str, name: str, version: str) -> None:
-    try:
-        Version(version)
-    except InvalidVersion as error:
-        raise UsageError(
-            f"{text!r}: {version!r} is not a version of {name}. Pin one, such as {name}==1.0."
-        ) from error
+    for name, version in (one.split("==", 1) for one in packages.split("+")[1:]):
+        if canonicalize_name(name) in named:
+            raise UsageError(f"{text!r} has {name} twice: name it once.")
+        named.add(canonicalize_name(name))
+        try:
+            Version(version)
+        except InvalidVersion as error:
+            raise UsageError(
+                f"{text!r}: {version!r} is not a version of {name}. Pin one, such as {name}==1.0."
+            ) from error
+    return text.removesuffix(packages), tuple(packages.split("+")[1:])
 
 
 _NAME = re.compile(

@@ -134,11 +134,12 @@ class Maker:
             cargo.before(source, folder)
         # PyO3 recompiles when the path of its Python changes, so it is one for all revisions.
         make = [sys.executable, "-m", "virtualenv", "--python", spec.python.executable, str(venv)]
-        self._run(make, log, INSTALL_S)
+        run_logged(make, log, time_limit_s=self.limit_s or INSTALL_S)
         build = [str(venv / "bin" / "python"), "-m", "pip", "wheel", "--verbose", "--no-deps"]
         build += ["--no-cache-dir", "--disable-pip-version-check", "-w", str(output), "."]
         more = cargo.variables(folder, toolchain) if self.engine.uses_cargo else {}
-        self._run(build, log, BUILD_S, more, cwd=source)
+        limit_s = self.limit_s or BUILD_S
+        run_logged(build, log, time_limit_s=limit_s, more_variables=more, cwd=source)
         wheel = find_wheel(output)
         if wheel is None:
             raise HarnessError(f"The build ended without a wheel; the log is {log}.")
@@ -174,16 +175,17 @@ class Maker:
         """Makes a virtualenv with what is required, and tries to import that."""
         python = str(folder / "bin" / "python")
         venv = ["virtualenv", "--no-seed", "--python", spec.python.executable, str(folder)]
-        install = ["pip", "install", "--python", python]
-        if ARCHIVE not in self.engine.files:
-            install += ["--only-binary", self.engine.package]
+        wheels = [] if ARCHIVE in self.engine.files else ["--only-binary", self.engine.package]
         required = self._required(spec, spec.wheel.resolve().as_uri() if spec.wheel else "")
+        install = uv.command("pip", "install", "--python", python, *wheels, *required)
+        smoke_test = [python, "-I", "-c", self.engine.smoke_test]
+        limit_s = self.limit_s or INSTALL_S
         try:
-            self._run([sys.executable, "-m", *venv], log, INSTALL_S)
+            run_logged([sys.executable, "-m", *venv], log, time_limit_s=limit_s)
             if required:
-                self._run(uv.command(*install, *required), log, INSTALL_S, uv.settings())
+                run_logged(install, log, time_limit_s=limit_s, more_variables=uv.settings())
             if self.engine.smoke_test:
-                self._run([python, "-I", "-c", self.engine.smoke_test], log, IMPORT_S)
+                run_logged(smoke_test, log, time_limit_s=self.limit_s or IMPORT_S)
         except HarnessError as error:
             raise HarnessError(
                 f"{error}\nThat was Python {spec.python.minor_text}: --python names another."
@@ -193,17 +195,6 @@ class Maker:
         log = self.cache.folder("logs") / f"{name}.log"
         log.unlink(missing_ok=True)
         return log
-
-    def _run(
-        self,
-        command: Sequence[str],
-        log: Path,
-        limit_s: float,
-        more: Mapping[str, str] = {},
-        cwd: Path | None = None,
-    ) -> None:
-        limit_s = self.limit_s or limit_s
-        run_logged(command, log, time_limit_s=limit_s, more_variables=more, cwd=cwd)
 
     def _required(self, spec: EnvironmentSpec, wheel: str) -> list[str]:
         """What is installed: the revision, by its ``wheel`` if it has one, and what goes with it.
