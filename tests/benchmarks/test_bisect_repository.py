@@ -11,7 +11,8 @@ from tests.bisect_repository import Plan, write
 from tests.histories import at
 from waitbench import engines
 from waitbench.environments import candidates
-from waitbench.environments.repository import Repository
+from waitbench.environments.repository import Repository, export
+from waitbench.model.environment import Sources
 from waitbench.system.places import Cache
 
 PLAN = Plan(
@@ -22,7 +23,7 @@ PLAN = Plan(
 def build(repository: Repository, commit: str, folder: Path) -> subprocess.CompletedProcess[str]:
     """Has a commit's own backend build its wheel, into the sources."""
     folder.mkdir()
-    repository.export(commit, folder)
+    export(Sources(repository.folder(), commit), folder)
     code = "import backend; backend.build_wheel('.')"
     return subprocess.run(
         [sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=False

@@ -52,7 +52,7 @@ def made(package: str, wheel: Path, cache: Cache, more: str = "") -> Environment
         revision=Revision(label="a", text="a", engine=engine.name, source=source),
         origin=Origin.FILE, python=HERE, commit=None, commit_date=None, wheel=wheel,
     )  # fmt: skip
-    maker = Maker(engine=engine, repository=None, cache=cache)
+    maker = Maker(engine=engine, cache=cache)
     return maker.make_all([spec])["a"]
 
 

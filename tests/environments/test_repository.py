@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from tests import standin
-from waitbench.environments.repository import Repository, git
+from waitbench.environments.repository import Repository, export, git
+from waitbench.model.environment import Sources
 from waitbench.model.errors import HarnessError, UsageError
 from waitbench.system.places import Cache
 
@@ -66,16 +67,17 @@ def test_a_repository_must_be_a_folder_or_a_url(location: str, cache: Cache) -> 
 
 
 def test_exported_files_have_the_time_of_now_not_of_the_commit(
-    repository: Repository, repository_folder: tuple[Path, dict[str, str]], tmp_path: Path
+    repository_folder: tuple[Path, dict[str, str]], tmp_path: Path
 ) -> None:
     (tmp_path / "marker").touch()
     before = (tmp_path / "marker").stat().st_mtime
     (tmp_path / "out").mkdir()
-    repository.export(repository_folder[1]["one"], tmp_path / "out")
+    folder, commits = repository_folder
+    export(Sources(folder, commits["one"]), tmp_path / "out")
     assert (tmp_path / "out" / "src" / "main.rs").stat().st_mtime >= before - 1
 
 
-def test_what_is_not_for_archives_is_exported_all_the_same(tmp_path: Path, cache: Cache) -> None:
+def test_what_is_not_for_archives_is_exported_all_the_same(tmp_path: Path) -> None:
     folder, out = tmp_path / "upstream", tmp_path / "out"
     standin.write_repository(folder)
     (folder / ".gitattributes").write_text("src export-ignore\nversion export-subst\n")
@@ -85,7 +87,7 @@ def test_what_is_not_for_archives_is_exported_all_the_same(tmp_path: Path, cache
     standin.git(folder, "commit", "--quiet", "--message", "attributes")
     (folder / "untracked").touch()
     out.mkdir()
-    Repository(str(folder), cache).export(standin.git(folder, "rev-parse", "HEAD"), out)
+    export(Sources(folder, standin.git(folder, "rev-parse", "HEAD")), out)
     assert (out / "linked" / "main.rs").exists()
     assert (out / "version").read_text() == "$Format:%H$\n"
     assert not (out / "untracked").exists()
@@ -101,8 +103,9 @@ def test_a_commit_with_a_submodule_is_not_built_without_it(tmp_path: Path, cache
     commit = standin.git(folder, "rev-parse", "HEAD")
     (tmp_path / "out").mkdir()
     for location in (str(folder), folder.as_uri()):
+        sources = Sources(Repository(location, cache).folder(), commit)
         with pytest.raises(HarnessError, match="submodule, 'inner'"):
-            Repository(location, cache).export(commit, tmp_path / "out")
+            export(sources, tmp_path / "out")
 
 
 def test_the_head_of_a_url_is_its_default_branch(tmp_path: Path, cache: Cache) -> None:

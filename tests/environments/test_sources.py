@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from waitbench.environments.repository import Repository, checkouts, snapshot
+from waitbench.environments.repository import checkouts, export, read_file, snapshot
+from waitbench.model.environment import Sources
 from waitbench.model.errors import UsageError
 from waitbench.system.places import Cache
 
@@ -32,10 +33,10 @@ def folder(tmp_path: Path) -> Path:
     return made
 
 
-def exported(repository: Repository, tree: str, target: Path) -> dict[str, str]:
+def exported(sources: Sources, target: Path) -> dict[str, str]:
     """The files of a tree, and what is in them."""
     target.mkdir()
-    repository.export(tree, target)
+    export(sources, target)
     paths = (path for path in target.rglob("*") if path.is_file())
     return {str(path.relative_to(target)): path.read_text() for path in paths}
 
@@ -49,14 +50,14 @@ def test_a_checkout_is_built_as_it_was_looked_at_and_is_left_as_it_is(
     git(folder, "add", "--force", "ignored")
     before = git(folder, "status", "--porcelain"), git(folder, "count-objects")
     tree = snapshot(folder, cache)
-    repository = checkouts(cache)
+    sources = Sources(checkouts(cache), tree)
     assert (git(folder, "status", "--porcelain"), git(folder, "count-objects")) == before
     (folder / "src" / "lib.rs").write_text("fn later() {}\n")
-    found = exported(repository, tree, tmp_path / "copy")
+    found = exported(sources, tmp_path / "copy")
     assert {*found} == {".gitignore", "ignored", "new.rs", "src/lib.rs"}
     assert found["src/lib.rs"] == "fn changed() {}\n"
     assert (tmp_path / "copy" / "linked" / "lib.rs").read_text() == "fn changed() {}\n"
-    assert repository.read_file(tree, "new.rs") == "fn new() {}\n"
+    assert read_file(sources, "new.rs") == "fn new() {}\n"
     assert snapshot(folder, cache) != tree
 
 
@@ -64,7 +65,8 @@ def test_a_folder_of_a_repository_is_a_checkout_of_its_own(
     folder: Path, tmp_path: Path, cache: Cache
 ) -> None:
     tree = snapshot(folder / "src", cache)
-    assert exported(checkouts(cache), tree, tmp_path / "copy") == {"lib.rs": "fn a() {}\n"}
+    sources = Sources(checkouts(cache), tree)
+    assert exported(sources, tmp_path / "copy") == {"lib.rs": "fn a() {}\n"}
     (folder / "elsewhere").write_text("")
     assert snapshot(folder / "src", cache) == tree
 

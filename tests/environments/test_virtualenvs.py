@@ -45,7 +45,7 @@ def spec(*beside: str) -> EnvironmentSpec:
 def test_what_a_revision_names_and_what_is_under_test_replace_what_workloads_need(
     engine: Engine, beside: tuple[str, ...], pins: tuple[str, ...], cache: Cache
 ) -> None:
-    maker = Maker(engine=engine, repository=None, cache=cache)
+    maker = Maker(engine=engine, cache=cache)
     required = [f"{engine.package} @ w.whl", *beside, *pins]
     assert maker._required(spec(*beside), "w.whl") == required
     assert (maker._key(spec(*beside)) == maker._key(spec())) is (beside == ())

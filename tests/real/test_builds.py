@@ -56,7 +56,6 @@ def make(
     specs = chooser.choose(resolve(texts, repository), OriginChoice.AUTO, None)
     maker = Maker(
         engine=engine,
-        repository=repository,
         cache=repository.cache,
         toolchain=toolchain,
     )

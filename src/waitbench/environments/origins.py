@@ -10,18 +10,15 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 
 from packaging.specifiers import SpecifierSet
-from packaging.tags import compatible_tags, cpython_tags
-from packaging.utils import parse_wheel_filename
 
 from waitbench.engines import cargo
 from waitbench.engines.base import Engine
-from waitbench.environments import index, interpreters, sources
-from waitbench.environments.repository import Repository
+from waitbench.environments import index, interpreters, wheels
+from waitbench.environments.repository import Repository, checkouts, read_file
 from waitbench.environments.revisions import commit_of, require_repository
-from waitbench.model.environment import EnvironmentSpec, Interpreter, Origin, OriginChoice
+from waitbench.model.environment import EnvironmentSpec, Interpreter, Origin, OriginChoice, Sources
 from waitbench.model.errors import HarnessError, UsageError
 from waitbench.model.revision import (
     Checkout,
@@ -128,14 +125,14 @@ class Chooser:
         return tuple(self._spec(one, from_source=from_source) for one in revisions)
 
     def _spec(self, revision: Revision, *, from_source: bool) -> EnvironmentSpec:
-        source, commit, date = revision.source, None, None
-        origin = _NATURAL[type(source)]
+        source = revision.source
+        origin, commit, date, sources = _NATURAL[type(source)], None, None, None
         if isinstance(source, Checkout):
-            commit = source.commit
+            commit, sources = source.commit, Sources(checkouts(self.cache), source.tree)
         elif isinstance(source, Commit) or (from_source and isinstance(source, Release)):
             repository = require_repository(self.engine, self.repository, revision.label)
             origin, commit = Origin.SOURCE, commit_of(source, self.engine, repository)
-            date = repository.date_of(commit)
+            date, sources = repository.date_of(commit), Sources(repository.folder(), commit)
         return EnvironmentSpec(
             revision=revision,
             origin=origin,
@@ -143,6 +140,7 @@ class Chooser:
             commit=commit,
             commit_date=date,
             wheel=source.path if isinstance(source, WheelFile) else None,
+            sources=sources,
         )
 
     def _fits(self, spec: EnvironmentSpec, python: Interpreter) -> bool:
@@ -151,12 +149,12 @@ class Chooser:
         if not SpecifierSet(self.engine.pythons).contains(python.version):
             return False
         if spec.wheel is not None:
-            return _wheel_fits(spec.wheel, python)
+            return wheels.fits(spec.wheel, python)
         if isinstance(source, Release) and spec.origin is Origin.WHEEL:
             return index.has(self.engine, source.version, python, offline=self.offline)
-        if spec.origin.is_built_here:
-            return cargo.supports_python(python, sources.reader_of(spec, self.repository))
-        return True
+        return spec.sources is None or cargo.supports_python(
+            python, partial(read_file, spec.sources)
+        )
 
     def _why_no_python(
         self, specs: Sequence[EnvironmentSpec], pythons: Sequence[Interpreter]
@@ -176,10 +174,3 @@ class Chooser:
 def is_mixed(specs: Sequence[EnvironmentSpec]) -> bool:
     """Whether a comparison mixes code of different compilers."""
     return len({"here" if one.origin.is_built_here else one.origin.value for one in specs}) > 1
-
-
-def _wheel_fits(path: Path, python: Interpreter) -> bool:
-    _, _, _, tags = parse_wheel_filename(path.name)
-    abis = [python.tag, "abi3", "none"]
-    usable = {*cpython_tags(python.minor, abis), *compatible_tags(python.minor, python.tag)}
-    return not usable.isdisjoint(tags)

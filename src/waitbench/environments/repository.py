@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
+from waitbench.model.environment import Sources
 from waitbench.model.errors import HarnessError, UsageError, masked
 from waitbench.system import files, variables
 from waitbench.system.locks import locked, temporary_folder
@@ -93,29 +94,6 @@ class Repository:
         """When a commit was committed, in ISO 8601."""
         return git(self.folder(), "show", "--no-patch", "--format=%cI", commit)
 
-    def read_file(self, commit: str, path: str) -> str | None:
-        """The text of one file of a commit; ``None`` where it has no such file."""
-        done = _run(self.folder(), "show", f"{commit}:{path}")
-        return done.stdout if done.returncode == 0 else None
-
-    def export(self, commit: str, target: Path) -> None:
-        """Writes the files of a commit or a tree into an empty folder, with the time of now.
-
-        Never the commit's time, which would hide a change from cargo. Raises ``HarnessError``.
-        """
-        # Not by git archive, which leaves out what .gitattributes says is not for archives.
-        what = f"Commit {commit} cannot be read from {self.location}"
-        with temporary_folder() as own:
-            # An index of our own, and no hooks: the folder may be where somebody works.
-            options = ("-c", "core.hooksPath=/dev/null", "--work-tree", str(target.resolve()))
-            index = {"GIT_INDEX_FILE": str(own / "index")}
-            run = partial(require_git, what, self.folder(), *options, **index)
-            run("read-tree", commit)
-            submodule = _SUBMODULE.search(run("ls-files", "--stage", "-z"))
-            if submodule:
-                raise HarnessError(f"Commit {commit} {_without(submodule[1])}")
-            run("checkout-index", "--all")
-
     def folder(self) -> Path:
         """Where the repository, or the local copy of it, is. Raises ``UsageError``."""
         if self._is_local():
@@ -153,13 +131,38 @@ class Repository:
             git(folder, *fetch, base)
 
 
-def checkouts(cache: Cache) -> Repository:
+def read_file(sources: Sources, path: str) -> str | None:
+    """The text of one file; ``None`` where there is no such file."""
+    done = _run(sources.repository, "show", f"{sources.tree}:{path}")
+    return done.stdout if done.returncode == 0 else None
+
+
+def export(sources: Sources, target: Path) -> None:
+    """Writes files into an empty folder, with the time of now. Raises ``HarnessError``.
+
+    Never a commit's time, which would hide a change from cargo.
+    """
+    # Not by git archive, which leaves out what .gitattributes says is not for archives.
+    what = f"{sources.tree} cannot be read from {sources.repository}"
+    with temporary_folder() as own:
+        # An index of our own, and no hooks: the folder may be where somebody works.
+        options = ("-c", "core.hooksPath=/dev/null", "--work-tree", str(target.resolve()))
+        index = {"GIT_INDEX_FILE": str(own / "index")}
+        run = partial(require_git, what, sources.repository, *options, **index)
+        run("read-tree", sources.tree)
+        submodule = _SUBMODULE.search(run("ls-files", "--stage", "-z"))
+        if submodule:
+            raise HarnessError(f"Commit {sources.tree} {_without(submodule[1])}")
+        run("checkout-index", "--all")
+
+
+def checkouts(cache: Cache) -> Path:
     """A repository of ours: what files of checkouts were when they were looked at."""
     folder = cache.root / "checkouts"
     with locked(cache.lock_file("checkouts"), lambda _who: None):
         if not (folder / "HEAD").exists():
             _init(folder)
-    return Repository(str(folder), cache)
+    return folder
 
 
 def snapshot(folder: Path, cache: Cache) -> str:
@@ -181,7 +184,7 @@ def snapshot(folder: Path, cache: Cache) -> str:
                 f"{shown!r} in {str(folder)!r} is a link that leads outside of it. Build from a "
                 "commit, or copy what it leads to into the checkout."
             )
-    objects = Path(checkouts(cache).location) / "objects"
+    objects = checkouts(cache) / "objects"
     with temporary_folder() as own:
         # An index of our own: that of the checkout stays as it is.
         env = {"GIT_INDEX_FILE": str(own / "index"), "GIT_OBJECT_DIRECTORY": str(objects)}

@@ -13,7 +13,7 @@ from packaging.version import InvalidVersion, Version
 from waitbench import engines
 from waitbench.engines.base import Engine
 from waitbench.environments.repository import Repository, git, snapshot
-from waitbench.environments.sources import is_whole
+from waitbench.environments.wheels import is_whole
 from waitbench.model.errors import UsageError
 from waitbench.model.revision import (
     Checkout,

@@ -16,9 +16,8 @@ from packaging.utils import canonicalize_name
 
 from waitbench.engines import cargo
 from waitbench.engines.base import ARCHIVE, Engine
-from waitbench.environments import installed, uv
-from waitbench.environments.repository import Repository
-from waitbench.environments.sources import find_wheel, reader_of, sources_of
+from waitbench.environments import installed, uv, wheels
+from waitbench.environments.repository import export, read_file
 from waitbench.model.environment import (
     Environment,
     EnvironmentSpec,
@@ -47,7 +46,6 @@ class Maker:
     """Makes the environments of an engine's revisions, of wheels that it builds where it must."""
 
     engine: Engine
-    repository: Repository | None
     cache: Cache
     toolchain: str | None = None
     """The compiler that the user asks for, by the name that rustup knows."""
@@ -86,11 +84,11 @@ class Maker:
 
     def _chosen_toolchain(self, specs: Sequence[EnvironmentSpec]) -> Toolchain:
         """What builds those that are to be built."""
-        built = [spec for spec in specs if spec.origin.is_built_here and spec.wheel is None]
+        built = [spec.sources for spec in specs if spec.sources and spec.wheel is None]
         if not built or not self.engine.uses_cargo:
             return Toolchain(cargo.NONE, "")
         # One for all of them: two compilers would be two things that differ.
-        return cargo.choose([reader_of(one, self.repository) for one in built], self.toolchain)
+        return cargo.choose([partial(read_file, one) for one in built], self.toolchain)
 
     def _with_wheel(self, spec: EnvironmentSpec, toolchain: Toolchain) -> EnvironmentSpec:
         """The same with a wheel, built now or before, where it is built here at all.
@@ -100,52 +98,47 @@ class Maker:
         once, and equal sources give equal binaries; that unequal ones never do is the business of
         engines/cargo.py.
         """
-        if spec.wheel is not None or not spec.origin.is_built_here:
+        if spec.wheel is not None or spec.sources is None:
             return spec
-        python, label = spec.python, spec.revision.label
-        _, tree = sources_of(spec, self.repository)
+        python, label, tree = spec.python, spec.revision.label, spec.sources.tree
         key = f"{python.tag}-{_digest(python.executable, python.version, repr(toolchain))[:8]}"
         folder = self.cache.folder(f"builds/{key}")
+        source, output, venv = (folder / name for name in ("source", "output", "venv"))
         kept = self.cache.folder("wheels") / f"{key}-{tree}"
         with locked(self.cache.lock_file(f"build-{key}"), partial(self.say, label)):
-            wheel = find_wheel(kept)
+            wheel = wheels.find(kept)
+            if wheel is not None:
+                return replace(spec, wheel=wheel, compiler=toolchain.compiler)
+            self.say(
+                label, "building from source" + "; the first takes minutes" * (not output.exists())
+            )
+            log = self._new_log(f"{key}-{tree}")
+            for old in (source, output, kept):
+                shutil.rmtree(old, ignore_errors=True)
+            source.mkdir()
+            export(spec.sources, source)
+            if self.engine.uses_cargo:
+                cargo.before(source, folder)
+            # PyO3 recompiles when the path of its Python changes, so it is one for all revisions.
+            make = [sys.executable, "-m", "virtualenv", "--python", python.executable, str(venv)]
+            run_logged(make, log, time_limit_s=self.limit_s or INSTALL_S)
+            build = [str(venv / "bin" / "python"), "-m", "pip", "wheel", "--verbose", "--no-deps"]
+            build += ["--no-cache-dir", "--disable-pip-version-check", "-w", str(output), "."]
+            more = cargo.variables(folder, toolchain) if self.engine.uses_cargo else {}
+            limit_s = self.limit_s or BUILD_S
+            try:
+                run_logged(build, log, time_limit_s=limit_s, more_variables=more, cwd=source)
+            except HarnessError as error:
+                needs = f"{label} was not built. {self.engine.building_needs}".rstrip()
+                raise HarnessError(f"{error}\n{needs}") from error
+            wheel = wheels.find(output)
             if wheel is None:
-                is_first = not (folder / "output").exists()
-                self.say(label, "building from source" + "; the first takes minutes" * is_first)
-                try:
-                    wheel = self._build(spec, toolchain, folder, self._new_log(f"{key}-{tree}"))
-                except HarnessError as error:
-                    needs = f"{label} was not built. {self.engine.building_needs}".rstrip()
-                    raise HarnessError(f"{error}\n{needs}") from error
-                shutil.rmtree(kept, ignore_errors=True)
-                kept.mkdir()
-                wheel = wheel.replace(kept / wheel.name)
-            return replace(spec, wheel=wheel, compiler=toolchain.compiler)
-
-    def _build(self, spec: EnvironmentSpec, toolchain: Toolchain, folder: Path, log: Path) -> Path:
-        """Builds a wheel in a folder that has what builds share. Raises ``HarnessError``."""
-        source, output, venv = (folder / name for name in ("source", "output", "venv"))
-        for old in (source, output):
-            shutil.rmtree(old, ignore_errors=True)
-        source.mkdir()
-        repository, tree = sources_of(spec, self.repository)
-        repository.export(tree, source)
-        if self.engine.uses_cargo:
-            cargo.before(source, folder)
-        # PyO3 recompiles when the path of its Python changes, so it is one for all revisions.
-        make = [sys.executable, "-m", "virtualenv", "--python", spec.python.executable, str(venv)]
-        run_logged(make, log, time_limit_s=self.limit_s or INSTALL_S)
-        build = [str(venv / "bin" / "python"), "-m", "pip", "wheel", "--verbose", "--no-deps"]
-        build += ["--no-cache-dir", "--disable-pip-version-check", "-w", str(output), "."]
-        more = cargo.variables(folder, toolchain) if self.engine.uses_cargo else {}
-        limit_s = self.limit_s or BUILD_S
-        run_logged(build, log, time_limit_s=limit_s, more_variables=more, cwd=source)
-        wheel = find_wheel(output)
-        if wheel is None:
-            raise HarnessError(f"The build ended without a wheel; the log is {log}.")
-        if self.engine.uses_cargo:
-            cargo.require_compiled(source, folder, toolchain, log)
-        return wheel
+                raise HarnessError(f"The build ended without a wheel; the log is {log}.")
+            if self.engine.uses_cargo:
+                cargo.require_compiled(source, folder, toolchain, log)
+            kept.mkdir()
+            wheel = wheel.replace(kept / wheel.name)
+        return replace(spec, wheel=wheel, compiler=toolchain.compiler)
 
     def _make(self, spec: EnvironmentSpec) -> Environment:
         source = spec.revision.source

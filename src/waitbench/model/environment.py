@@ -75,6 +75,15 @@ class Toolchain:
     """What it is forced by, where several are installed."""
 
 
+@dataclass(frozen=True)
+class Sources:
+    """A tree of files in a git repository."""
+
+    repository: Path
+    tree: str
+    """Its id, or that of a commit."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class EnvironmentSpec:
     """All that determines one environment."""
@@ -88,6 +97,8 @@ class EnvironmentSpec:
     """ISO 8601, of the committer, where there is a commit."""
     wheel: Path | None
     """The wheel to install, where there is one already."""
+    sources: Sources | None = None
+    """What its wheel is built from, where it is built here."""
     compiler: str | None = None
     """What compiled the wheel, where it was built for this comparison, if elsewhere."""
 

@@ -132,7 +132,6 @@ def maker(request: ValidRequest, say: PreparationLog) -> Maker:
     """What makes the environments."""
     return Maker(
         engine=request.engine,
-        repository=request.repository,
         cache=request.cache,
         toolchain=request.toolchain,
         limit_s=request.setup_limit_s,
