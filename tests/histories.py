@@ -8,7 +8,7 @@ from waitbench import engines
 from waitbench.environments import candidates
 from waitbench.environments.repository import Repository
 from waitbench.model.environment import Interpreter
-from waitbench.model.revision import Commit, Release, Revision, SearchRange
+from waitbench.model.revision import Origin, Revision, SearchRange, Source
 from waitbench.system.places import Cache
 
 
@@ -66,10 +66,15 @@ class Upstream:
 
 def at(commit: str, label: str = "") -> Revision:
     """A commit, as a user would have named it."""
-    return Revision(label=label or commit, text=commit, engine="standin", source=Commit(commit))
+    return Revision(
+        label=label or commit, text=commit, engine="standin", source=Source(Origin.SOURCE, commit)
+    )
 
 
 def release(version: str) -> Revision:
     return Revision(
-        label=f"r{version}", text=f"r{version}", engine="standin", source=Release(version)
+        label=f"r{version}",
+        text=f"r{version}",
+        engine="standin",
+        source=Source(Origin.WHEEL, version),
     )

@@ -6,7 +6,7 @@ from tests.analysis.searched import history, search
 from waitbench.analysis.bisection import Grain, Search
 from waitbench.analysis.criteria import Criterion
 from waitbench.model.metrics import BY_NAME
-from waitbench.model.revision import Point, Release
+from waitbench.model.revision import Origin, Point, Source
 from waitbench.reporting.bisection import Searched
 
 
@@ -21,7 +21,7 @@ def releases(points: int, *rises: tuple[int, float]) -> Search:
     return replace(
         named,
         grain=Grain.RELEASES,
-        points=tuple(Point(source=Release(f"0.{number}")) for number in range(points)),
+        points=tuple(Point(source=Source(Origin.WHEEL, f"0.{number}")) for number in range(points)),
         labels=tuple(f"v0.{number}" for number in range(points)),
     )
 

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable, Sequence
 
 from waitbench.analysis.bisection import Grain, Search, Step, judge
-from waitbench.model.revision import Commit, LoggedCommit, Point
+from waitbench.model.revision import LoggedCommit, Origin, Point, Source
 
 MARGIN = 0.10
 HOSTILE = "<b>a|b\u202e`$(x)`"
@@ -66,4 +66,4 @@ def _commit(number: int) -> Point:
         author="A. Author",
         date="2026-01-01T00:00:00+00:00",
     )
-    return Point(source=Commit(identity), commit=logged)
+    return Point(source=Source(Origin.SOURCE, identity), commit=logged)

@@ -12,7 +12,7 @@ from tests.histories import at
 from waitbench import engines
 from waitbench.environments import candidates
 from waitbench.environments.repository import Repository, export
-from waitbench.model.environment import Sources
+from waitbench.model.environment import SourceTree
 from waitbench.system.places import Cache
 
 PLAN = Plan(
@@ -23,7 +23,7 @@ PLAN = Plan(
 def build(repository: Repository, commit: str, folder: Path) -> subprocess.CompletedProcess[str]:
     """Has a commit's own backend build its wheel, into the sources."""
     folder.mkdir()
-    export(Sources(repository.folder(), commit), folder)
+    export(SourceTree(repository.folder(), commit), folder)
     code = "import backend; backend.build_wheel('.')"
     return subprocess.run(
         [sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=False

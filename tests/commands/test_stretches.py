@@ -9,9 +9,8 @@ import pytest
 from waitbench import engines
 from waitbench.analysis.bisection import Grain
 from waitbench.commands.search import History
-from waitbench.model.environment import Origin
 from waitbench.model.errors import UsageError
-from waitbench.model.revision import Release, Revision
+from waitbench.model.revision import Origin, Revision, Source
 from waitbench.system.places import Cache
 
 
@@ -19,7 +18,9 @@ def history(only: Grain, engine: str, cache: Path) -> History:
     """Between two releases that have no wheel of an index."""
     specs = [
         SimpleNamespace(
-            revision=Revision(label=text, text=text, engine=engine, source=Release(text)),
+            revision=Revision(
+                label=text, text=text, engine=engine, source=Source(Origin.WHEEL, text)
+            ),
             origin=Origin.SOURCE,
         )
         for text in ("0.1.0", "0.2.0")

@@ -78,7 +78,7 @@ def test_variants_are_compared_by_what_they_write(run_compare: Compare, tmp_path
             "--set window: no selected scenario has it. They have: calls.",
         ),
         (("slow", "fast", "--fail-on", "call-time-p99:1%"), 2, "call-time-p50"),
-        (("slow", "--origin", "source"), 2, "--origin source: slow is not built"),
+        (("slow", "--origin", "source"), 2, "--origin source: slow has no sources"),
     ],
 )
 def test_what_variants_do_not_have_is_refused(

@@ -10,7 +10,7 @@ from waitbench.engines.worker import Command
 from waitbench.engines.worker import file as worker_file
 from waitbench.environments.revisions import engine_of, resolve
 from waitbench.model.errors import UsageError
-from waitbench.model.revision import Release
+from waitbench.model.revision import Origin, Source
 
 
 def test_bytewax_is_the_only_engine_that_is_not_registered() -> None:
@@ -25,8 +25,10 @@ def test_packages_beside_a_revision_belong_to_it() -> None:
     named = ["v0.21.1+confluent-kafka==2.9.0", "A=v0.21.1+a==1.0+b_c==2.0.post1"]
     first, second = resolve(named, None)
     assert (first.label, first.source, first.beside) == (
-        "v0.21.1+confluent-kafka==2.9.0", Release("0.21.1"), ("confluent-kafka==2.9.0",)
-    )  # fmt: skip
+        "v0.21.1+confluent-kafka==2.9.0",
+        Source(Origin.WHEEL, "0.21.1"),
+        ("confluent-kafka==2.9.0",),
+    )
     assert (second.label, second.beside) == ("A", ("a==1.0", "b_c==2.0.post1"))
 
 

@@ -16,7 +16,7 @@ def test_packages_stand_behind_a_revision() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("v0.21.1+toolz==1.0+Toolz==1.1", "has toolz twice"),
+        ("v0.21.1+toolz==1.0+Toolz==1.1", "has Toolz twice"),
         ("v0.21.1+toolz==abc", "'abc' is not a version of toolz"),
         ("v0.21.1+toolz==", "'' is not a version of toolz"),
         ("v0.21.1+toolz==1.*", "is not a version of toolz"),

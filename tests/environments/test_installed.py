@@ -13,9 +13,9 @@ import pytest
 from waitbench.engines.worker import Command
 from waitbench.engines.worker import file as worker_file
 from waitbench.environments.virtualenvs import Maker
-from waitbench.model.environment import Environment, EnvironmentSpec, Facts, Interpreter, Origin
+from waitbench.model.environment import Environment, EnvironmentSpec, Facts, Interpreter
 from waitbench.model.errors import HarnessError
-from waitbench.model.revision import Revision, WheelFile
+from waitbench.model.revision import Origin, Revision, Source
 from waitbench.system.places import Cache
 
 HERE = Interpreter(sys.executable, platform.python_version())
@@ -47,7 +47,7 @@ def made(package: str, wheel: Path, cache: Cache, more: str = "") -> Environment
     path = cache.root.with_name("mine.toml")
     path.write_text(f"package = '{package}'\ncommand = 'true'\n{more}")
     engine = Command(worker_file.read(path))
-    source = WheelFile(wheel, "")
+    source = Source(Origin.FILE, "", wheel)
     spec = EnvironmentSpec(
         revision=Revision(label="a", text="a", engine=engine.name, source=source),
         origin=Origin.FILE, python=HERE, commit=None, commit_date=None, wheel=wheel,

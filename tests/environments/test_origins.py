@@ -11,8 +11,9 @@ from waitbench.environments import index, interpreters, origins
 from waitbench.environments.origins import Chooser
 from waitbench.environments.repository import Repository
 from waitbench.environments.revisions import engine_of, resolve
-from waitbench.model.environment import EnvironmentSpec, Interpreter, Origin, OriginChoice
+from waitbench.model.environment import EnvironmentSpec, Interpreter, OriginChoice
 from waitbench.model.errors import HarnessError, UsageError
+from waitbench.model.revision import Origin
 from waitbench.system.places import Cache
 
 PYTHONS = tuple(

@@ -6,7 +6,7 @@ import pytest
 
 from tests import standin
 from waitbench.environments.repository import Repository, export, git
-from waitbench.model.environment import Sources
+from waitbench.model.environment import SourceTree
 from waitbench.model.errors import HarnessError, UsageError
 from waitbench.system.places import Cache
 
@@ -73,7 +73,7 @@ def test_exported_files_have_the_time_of_now_not_of_the_commit(
     before = (tmp_path / "marker").stat().st_mtime
     (tmp_path / "out").mkdir()
     folder, commits = repository_folder
-    export(Sources(folder, commits["one"]), tmp_path / "out")
+    export(SourceTree(folder, commits["one"]), tmp_path / "out")
     assert (tmp_path / "out" / "src" / "main.rs").stat().st_mtime >= before - 1
 
 
@@ -87,7 +87,7 @@ def test_what_is_not_for_archives_is_exported_all_the_same(tmp_path: Path) -> No
     standin.git(folder, "commit", "--quiet", "--message", "attributes")
     (folder / "untracked").touch()
     out.mkdir()
-    export(Sources(folder, standin.git(folder, "rev-parse", "HEAD")), out)
+    export(SourceTree(folder, standin.git(folder, "rev-parse", "HEAD")), out)
     assert (out / "linked" / "main.rs").exists()
     assert (out / "version").read_text() == "$Format:%H$\n"
     assert not (out / "untracked").exists()
@@ -103,7 +103,7 @@ def test_a_commit_with_a_submodule_is_not_built_without_it(tmp_path: Path, cache
     commit = standin.git(folder, "rev-parse", "HEAD")
     (tmp_path / "out").mkdir()
     for location in (str(folder), folder.as_uri()):
-        sources = Sources(Repository(location, cache).folder(), commit)
+        sources = SourceTree(Repository(location, cache).folder(), commit)
         with pytest.raises(HarnessError, match="submodule, 'inner'"):
             export(sources, tmp_path / "out")
 

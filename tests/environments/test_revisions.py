@@ -14,7 +14,7 @@ from tests import standin
 from waitbench.environments.repository import Repository
 from waitbench.environments.revisions import resolve, typed
 from waitbench.model.errors import UsageError
-from waitbench.model.revision import Checkout, Commit, Release, WheelFile
+from waitbench.model.revision import Origin, Source
 from waitbench.system.places import Cache
 
 
@@ -32,13 +32,13 @@ def test_a_pull_request_that_a_folder_has_not_fetched_is_said_with_what_fetches_
     fetch = command.removesuffix(" a pull request.").replace("/N/", "/571/")
     standin.git(folder, *fetch.split())
     (found,) = resolve(["#571~0"], repository)
-    assert found.source == Commit(commits["one"])
+    assert found.source == Source(Origin.SOURCE, commits["one"])
 
 
 @pytest.mark.parametrize("text", ["v0.16.0", "0.16.0"])
 def test_a_version_with_or_without_v_is_a_release(text: str, repository: Repository) -> None:
     (revision,) = resolve([text], repository)
-    assert (revision.label, revision.source) == (text, Release("0.16.0"))
+    assert (revision.label, revision.source) == (text, Source(Origin.WHEEL, "0.16.0"))
 
 
 def test_a_wheel_from_before_the_oldest_is_refused(tmp_path: Path) -> None:
@@ -68,8 +68,8 @@ def test_commits_branches_and_tags_resolve_to_full_commit_ids(
     }
     for text, expected in named.items():
         (revision,) = resolve([text], repository)
-        assert isinstance(revision.source, Commit)
-        assert revision.source.commit == commits[expected]
+        assert revision.source.origin is Origin.SOURCE
+        assert revision.source.identity == commits[expected]
 
 
 def test_the_same_revision_may_be_given_twice_under_two_labels_only(repository: Repository) -> None:
@@ -120,8 +120,8 @@ def test_a_checkout_is_what_it_is_now_with_uncommitted_changes(
 
     def tree() -> str:
         (revision,) = resolve([f"standin@{folder}"], repository)
-        assert isinstance(revision.source, Checkout)
-        return revision.source.tree
+        assert revision.source.origin is Origin.CHECKOUT
+        return revision.source.identity
 
     committed = tree()
     assert tree() == committed
@@ -152,8 +152,8 @@ def test_a_change_in_the_second_of_the_commit_is_seen(
 
     def tree() -> str:
         (revision,) = resolve([f"standin@{folder}"], repository)
-        assert isinstance(revision.source, Checkout)
-        return revision.source.tree
+        assert revision.source.origin is Origin.CHECKOUT
+        return revision.source.identity
 
     committed = tree()
     source.write_text(source.read_text().swapcase())
@@ -173,7 +173,9 @@ def test_a_wheel_is_known_by_its_content(repository: Repository, tmp_path: Path)
     path = standin.write_wheel(tmp_path)
     (revision,) = resolve([f"L=standin@{path}"], repository)
     assert (revision.label, revision.engine) == ("L", "standin")
-    assert revision.source == WheelFile(path, hashlib.sha256(path.read_bytes()).hexdigest())
+    assert revision.source == Source(
+        Origin.FILE, hashlib.sha256(path.read_bytes()).hexdigest(), path
+    )
 
 
 def test_broken_wheels_are_refused(repository: Repository, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from waitbench.environments.repository import checkouts, export, read_file, snapshot
-from waitbench.model.environment import Sources
+from waitbench.model.environment import SourceTree
 from waitbench.model.errors import UsageError
 from waitbench.system.places import Cache
 
@@ -33,7 +33,7 @@ def folder(tmp_path: Path) -> Path:
     return made
 
 
-def exported(sources: Sources, target: Path) -> dict[str, str]:
+def exported(sources: SourceTree, target: Path) -> dict[str, str]:
     """The files of a tree, and what is in them."""
     target.mkdir()
     export(sources, target)
@@ -50,7 +50,7 @@ def test_a_checkout_is_built_as_it_was_looked_at_and_is_left_as_it_is(
     git(folder, "add", "--force", "ignored")
     before = git(folder, "status", "--porcelain"), git(folder, "count-objects")
     tree = snapshot(folder, cache)
-    sources = Sources(checkouts(cache), tree)
+    sources = SourceTree(checkouts(cache), tree)
     assert (git(folder, "status", "--porcelain"), git(folder, "count-objects")) == before
     (folder / "src" / "lib.rs").write_text("fn later() {}\n")
     found = exported(sources, tmp_path / "copy")
@@ -65,7 +65,7 @@ def test_a_folder_of_a_repository_is_a_checkout_of_its_own(
     folder: Path, tmp_path: Path, cache: Cache
 ) -> None:
     tree = snapshot(folder / "src", cache)
-    sources = Sources(checkouts(cache), tree)
+    sources = SourceTree(checkouts(cache), tree)
     assert exported(sources, tmp_path / "copy") == {"lib.rs": "fn a() {}\n"}
     (folder / "elsewhere").write_text("")
     assert snapshot(folder / "src", cache) == tree

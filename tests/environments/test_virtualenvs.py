@@ -7,8 +7,8 @@ import pytest
 from tests import standin
 from waitbench.engines.base import Engine
 from waitbench.environments.virtualenvs import Maker
-from waitbench.model.environment import EnvironmentSpec, Interpreter, Origin
-from waitbench.model.revision import Release, Revision
+from waitbench.model.environment import EnvironmentSpec, Interpreter
+from waitbench.model.revision import Origin, Revision, Source
 from waitbench.system.places import Cache
 
 NEEDED = ("confluent-kafka==2.16.1", "requests==2.32.3")
@@ -26,7 +26,11 @@ class Client(StandIn):
 
 def spec(*beside: str) -> EnvironmentSpec:
     revision = Revision(
-        label="a", text="a", engine="standin", source=Release("1"), beside=tuple(beside)
+        label="a",
+        text="a",
+        engine="standin",
+        source=Source(Origin.WHEEL, "1"),
+        beside=tuple(beside),
     )
     return EnvironmentSpec(
         revision=revision, origin=Origin.WHEEL, python=Interpreter("python", "3.11.7"),

@@ -12,7 +12,7 @@ from packaging.version import InvalidVersion, Version
 from waitbench.analysis.rounds import by_round, kept, mostly_disturbed
 from waitbench.model.metrics import Metric
 from waitbench.model.record import Context, Record, RevisionRecord, Series
-from waitbench.model.revision import Commit, Release
+from waitbench.model.revision import Origin, Source
 
 FEWEST_ROUNDS = 2
 """Below which a comparison tells nothing: one round has no variation."""
@@ -135,11 +135,11 @@ def machine_of(record: Record, revisions: Iterable[RevisionRecord]) -> str:
     return " · ".join(map(str, [*machine, *sorted(known), *sorted(made)]))
 
 
-def name_of(source: Release | Commit) -> str:
-    """What a revision is called in a history."""
-    if isinstance(source, Release):
-        return f"v{source.version}"
-    return source.commit[:_SHOWN_DIGITS]
+def name_of(source: Source) -> str:
+    """What a release or a commit is called in a history."""
+    if source.origin is Origin.WHEEL:
+        return f"v{source.identity}"
+    return source.identity[:_SHOWN_DIGITS]
 
 
 def entry_of(revision: RevisionRecord) -> Entry | None:
@@ -150,13 +150,13 @@ def entry_of(revision: RevisionRecord) -> Entry | None:
     said = re.fullmatch(r"(?:[^=]*=(?!=))?(?:[\w-]+@)?(v?\d+(?:\.\d+)+\w*)(?:\+.*)?", revision.text)
     if revision.origin == "wheel":
         # As the package says: v0.21 is the wheel of 0.21.0.
-        name = name_of(Release(version))
+        name = name_of(Source(Origin.WHEEL, version))
     elif revision.origin == "source" and said:
         version = said[1].removeprefix("v")
-        name = name_of(Release(version))
+        name = name_of(Source(Origin.WHEEL, version))
     elif revision.origin == "source" and revision.commit is not None:
         commit = revision.commit
-        name = name_of(Commit(commit))
+        name = name_of(Source(Origin.SOURCE, commit))
     else:
         return None
     return Entry(

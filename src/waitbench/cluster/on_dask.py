@@ -22,8 +22,9 @@ from msgspec import structs
 from waitbench.cluster.on_worker import START, Task, identity, require_same, run_share
 from waitbench.engines.worker import file as worker_file
 from waitbench.environments import origins, revisions
-from waitbench.model.environment import EnvironmentSpec, Origin
+from waitbench.model.environment import EnvironmentSpec
 from waitbench.model.errors import ExitCode, HarnessError, UsageError
+from waitbench.model.revision import Origin
 from waitbench.model.share import Shard
 from waitbench.pipeline.comparing import Comparing
 from waitbench.pipeline.explaining import kept_tables

@@ -14,11 +14,11 @@ from waitbench.analysis.statistics import other_packages
 from waitbench.environments import candidates
 from waitbench.environments.origins import Chooser
 from waitbench.execution.session import Session
-from waitbench.model.environment import EnvironmentSpec, Interpreter, Origin, OriginChoice
+from waitbench.model.environment import EnvironmentSpec, Interpreter, OriginChoice
 from waitbench.model.errors import HarnessError, UsageError, masked
 from waitbench.model.metrics import SYSTEM_CALLS, Metric
 from waitbench.model.record import Record
-from waitbench.model.revision import Commit, Release, Revision, SearchRange
+from waitbench.model.revision import Origin, Revision, SearchRange
 from waitbench.pipeline.explaining import explain
 from waitbench.pipeline.measuring import RunRecorder
 from waitbench.pipeline.preparation import Prepared, prepare
@@ -48,7 +48,7 @@ class History:
                 f"{good.label} and {bad.label}: a search is among revisions that differ by their "
                 "code only. Name both ends with the same packages and settings."
             )
-        released = all(isinstance(one.source, Release) for one in (good, bad))
+        released = all(one.source.origin is Origin.WHEEL for one in (good, bad))
         if self.only is Grain.RELEASES and not released:
             raise UsageError("--releases: name a release for each end, such as v0.16.0.")
         wheels = all(spec.origin is Origin.WHEEL for spec in self.request.specs)
@@ -77,16 +77,16 @@ class History:
     def labels(self, found: SearchRange) -> tuple[str, ...]:
         """What points are called: the tags of releases, short ids of commits."""
         sources = [point.source for point in found.points]
-        commits = [one.commit for one in sources if isinstance(one, Commit)]
+        commits = [one.identity for one in sources if one.origin is Origin.SOURCE]
         digits = (
             _SHOWN_DIGITS
             if len({*(one[:_SHOWN_DIGITS] for one in commits)}) == len(commits)
             else None
         )
         return tuple(
-            one.commit[:digits]
-            if isinstance(one, Commit)
-            else self.request.engine.tag_of(one.version)
+            one.identity[:digits]
+            if one.origin is Origin.SOURCE
+            else self.request.engine.tag_of(one.identity)
             for one in sources
         )
 

@@ -19,7 +19,7 @@ from waitbench.environments import candidates, index
 from waitbench.model.errors import ExitCode, HarnessError, UsageError
 from waitbench.model.metrics import Metric
 from waitbench.model.record import Series
-from waitbench.model.revision import Commit, Release, Revision
+from waitbench.model.revision import Origin, Revision, Source
 from waitbench.pipeline import stored_sessions
 from waitbench.pipeline.comparing import Comparing
 from waitbench.pipeline.concluding import Output
@@ -187,7 +187,10 @@ def _candidates(branch: str | None, valid: ValidRequest, newest: int) -> Mapping
     prefix, anchor = engines.prefix_of(valid.engine), valid.specs[0]
     if branch is None:
         versions = [*islice(index.releases(valid.engine, anchor.python), newest)][::-1]
-        return {name_of(Release(one)): prefix + valid.engine.tag_of(one) for one in versions}
+        return {
+            name_of(Source(Origin.WHEEL, one)): prefix + valid.engine.tag_of(one)
+            for one in versions
+        }
     ends = anchor.revision, valid.specs[1].revision
     points = candidates.commits(valid.engine, valid.repository, *ends).points
     return {name_of(one.source): prefix + one.source.identity for one in points[1:][-newest:]}
@@ -195,7 +198,7 @@ def _candidates(branch: str | None, valid: ValidRequest, newest: int) -> Mapping
 
 def _name_of(anchor: Revision) -> str:
     """What the anchor is called in the history. Raises ``UsageError`` where it has no place."""
-    if isinstance(anchor.source, (Release, Commit)):
+    if anchor.source.origin in (Origin.WHEEL, Origin.SOURCE):
         return name_of(anchor.source)
     raise UsageError(f"--anchor {anchor.label}: anybody may change it. Name a release or a commit.")
 

@@ -11,7 +11,7 @@ from waitbench.environments.repository import SHALLOW_HINT, Repository, git, is_
 from waitbench.environments.revisions import commit_of, require_repository
 from waitbench.model.environment import Interpreter
 from waitbench.model.errors import UsageError
-from waitbench.model.revision import Commit, LoggedCommit, Point, Release, Revision, SearchRange
+from waitbench.model.revision import LoggedCommit, Origin, Point, Revision, SearchRange, Source
 from waitbench.system.streams import printable
 
 _FIELDS = ("%H", "%P", "%cI", "%an", "%s")
@@ -35,9 +35,9 @@ def releases(engine: Engine, good: Revision, bad: Revision, python: Interpreter)
     between = f">={ends[0]},!={ends[0]},<={ends[1]},!={ends[1]}"
     early = any(one.is_prerelease for one in ends)
     found = index.releases(engine, python, between, prereleases=early)
-    inside = [Release(version) for version in found][::-1]
+    inside = [Source(Origin.WHEEL, version) for version in found][::-1]
     return SearchRange(
-        points=tuple(Point(source=one) for one in (_source(good), *inside, _source(bad)))
+        points=tuple(Point(source=one) for one in (good.source, *inside, bad.source))
     )
 
 
@@ -52,7 +52,7 @@ def commits(
     """
     _require_order(good, bad)
     repository = require_repository(engine, repository, good.label)
-    one, other = (commit_of(_source(end), engine, repository) for end in (good, bad))
+    one, other = (commit_of(end.source, engine, repository) for end in (good, bad))
     folder = repository.folder()
     if is_shallow(folder):
         raise UsageError(f"{repository.shown} may lack commits between the ends, {SHALLOW_HINT}")
@@ -64,7 +64,7 @@ def commits(
         )
     if start == other:
         raise _not_before(good, bad)
-    if start != one and not isinstance(good.source, Release):
+    if start != one and good.source.origin is not Origin.WHEEL:
         shown = start[:_SHOWN_DIGITS]
         raise UsageError(
             f"{good.label} is not an ancestor of {bad.label}: their histories part at {shown}. "
@@ -78,7 +78,9 @@ def commits(
     logged = _log(folder, f"{start}..{other}", "--", *engine.build_paths)
     later = (one for one in logged if one.commit in descends)
     return SearchRange(
-        points=tuple(Point(source=Commit(c.commit), commit=c) for c in (first, *later)),
+        points=tuple(
+            Point(source=Source(Origin.SOURCE, c.commit), commit=c) for c in (first, *later)
+        ),
         begins_at_fork=start != one,
     )
 
@@ -102,19 +104,15 @@ def _shown(text: str) -> str:
     return printable(text.encode("utf-8", "surrogateescape").decode("utf-8", "replace"))
 
 
-def _source(revision: Revision) -> Release | Commit:
-    if isinstance(revision.source, (Release, Commit)):
-        return revision.source
-    raise UsageError(
-        f"{revision.label} has no place in the history. Name a release, a tag, a branch or a "
-        "commit."
-    )
-
-
 def _require_order(good: Revision, bad: Revision) -> None:
-    low, high = _source(good), _source(bad)
-    are_releases = isinstance(low, Release) and isinstance(high, Release)
-    if are_releases and Version(low.identity) >= Version(high.identity):
+    for end in (good, bad):
+        if end.source.origin not in (Origin.WHEEL, Origin.SOURCE):
+            raise UsageError(
+                f"{end.label} has no place in the history. Name a release, a tag, a branch or a "
+                "commit."
+            )
+    are_releases = good.source.origin is bad.source.origin is Origin.WHEEL
+    if are_releases and Version(good.source.identity) >= Version(bad.source.identity):
         raise _not_before(good, bad)
 
 

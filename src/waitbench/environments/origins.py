@@ -16,30 +16,13 @@ from packaging.specifiers import SpecifierSet
 from waitbench.engines import cargo
 from waitbench.engines.base import Engine
 from waitbench.environments import index, interpreters, wheels
-from waitbench.environments.repository import Repository, checkouts, read_file
+from waitbench.environments.repository import Repository, checkouts, git, read_file
 from waitbench.environments.revisions import commit_of, require_repository
-from waitbench.model.environment import EnvironmentSpec, Interpreter, Origin, OriginChoice, Sources
+from waitbench.model.environment import EnvironmentSpec, Interpreter, OriginChoice, SourceTree
 from waitbench.model.errors import HarnessError, UsageError
-from waitbench.model.revision import (
-    Checkout,
-    Commit,
-    Program,
-    Release,
-    Revision,
-    Variant,
-    WheelFile,
-)
+from waitbench.model.revision import Origin, Revision
 from waitbench.system.places import Cache
 
-_NATURAL = {
-    Release: Origin.WHEEL,
-    Commit: Origin.SOURCE,
-    Checkout: Origin.CHECKOUT,
-    WheelFile: Origin.FILE,
-    Program: Origin.PROGRAM,
-    Variant: Origin.VARIANT,
-}
-"""Where the code comes from; a release may be built here instead."""
 _UNKNOWN = Interpreter("", "")
 
 
@@ -102,7 +85,7 @@ class Chooser:
         """The origin that is asked for; the Python is not known yet. Raises ``UsageError``."""
 
         def first(*origins: Origin) -> str | None:
-            found = (one.label for one in revisions if _NATURAL[type(one.source)] in origins)
+            found = (one.label for one in revisions if one.source.origin in origins)
             return next(found, None)
 
         file, unreleased = first(Origin.FILE), first(Origin.SOURCE, Origin.CHECKOUT)
@@ -126,32 +109,33 @@ class Chooser:
 
     def _spec(self, revision: Revision, *, from_source: bool) -> EnvironmentSpec:
         source = revision.source
-        origin, commit, date, sources = _NATURAL[type(source)], None, None, None
-        if isinstance(source, Checkout):
-            commit, sources = source.commit, Sources(checkouts(self.cache), source.tree)
-        elif isinstance(source, Commit) or (from_source and isinstance(source, Release)):
+        origin, commit, date, sources = source.origin, None, None, None
+        if origin is Origin.CHECKOUT and source.path:
+            commit = git(source.path, "rev-parse", "HEAD")
+            sources = SourceTree(checkouts(self.cache), source.identity)
+        elif origin is Origin.SOURCE or (from_source and origin is Origin.WHEEL):
             repository = require_repository(self.engine, self.repository, revision.label)
             origin, commit = Origin.SOURCE, commit_of(source, self.engine, repository)
-            date, sources = repository.date_of(commit), Sources(repository.folder(), commit)
+            date, sources = repository.date_of(commit), SourceTree(repository.folder(), commit)
         return EnvironmentSpec(
             revision=revision,
             origin=origin,
             python=_UNKNOWN,
             commit=commit,
             commit_date=date,
-            wheel=source.path if isinstance(source, WheelFile) else None,
+            wheel=source.path if origin is Origin.FILE else None,
             sources=sources,
         )
 
     def _fits(self, spec: EnvironmentSpec, python: Interpreter) -> bool:
         """Whether a revision, with its origin, runs on a Python."""
-        source = spec.revision.source
         if not SpecifierSet(self.engine.pythons).contains(python.version):
             return False
         if spec.wheel is not None:
             return wheels.fits(spec.wheel, python)
-        if isinstance(source, Release) and spec.origin is Origin.WHEEL:
-            return index.has(self.engine, source.version, python, offline=self.offline)
+        if spec.origin is Origin.WHEEL:
+            version = spec.revision.source.identity
+            return index.has(self.engine, version, python, offline=self.offline)
         return spec.sources is None or cargo.supports_python(
             python, partial(read_file, spec.sources)
         )

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from waitbench.model.environment import Sources
+from waitbench.model.environment import SourceTree
 from waitbench.model.errors import HarnessError, UsageError, masked
 from waitbench.system import files, variables
 from waitbench.system.locks import locked, temporary_folder
@@ -131,13 +131,13 @@ class Repository:
             git(folder, *fetch, base)
 
 
-def read_file(sources: Sources, path: str) -> str | None:
+def read_file(sources: SourceTree, path: str) -> str | None:
     """The text of one file; ``None`` where there is no such file."""
     done = _run(sources.repository, "show", f"{sources.tree}:{path}")
     return done.stdout if done.returncode == 0 else None
 
 
-def export(sources: Sources, target: Path) -> None:
+def export(sources: SourceTree, target: Path) -> None:
     """Writes files into an empty folder, with the time of now. Raises ``HarnessError``.
 
     Never a commit's time, which would hide a change from cargo.

@@ -12,19 +12,10 @@ from packaging.version import InvalidVersion, Version
 
 from waitbench import engines
 from waitbench.engines.base import Engine
-from waitbench.environments.repository import Repository, git, snapshot
+from waitbench.environments.repository import Repository, snapshot
 from waitbench.environments.wheels import is_whole
 from waitbench.model.errors import UsageError
-from waitbench.model.revision import (
-    Checkout,
-    Commit,
-    Program,
-    Release,
-    Revision,
-    Source,
-    Variant,
-    WheelFile,
-)
+from waitbench.model.revision import Origin, Revision, Source
 from waitbench.system import files
 from waitbench.system.installation import called
 
@@ -104,7 +95,6 @@ def _resolve(text: str, repository: Repository | None) -> Revision:
     if name.startswith("-"):
         raise UsageError(f"{name!r} is not a revision: it starts with a dash.")
     path = Path(name)
-    source: Source
     if engine.variants:
         own_label, source = name, _variant(name, engine)
     elif engine.is_program:
@@ -137,11 +127,11 @@ def require_repository(engine: Engine, repository: Repository | None, named: str
     return repository
 
 
-def commit_of(source: Release | Commit, engine: Engine, repository: Repository) -> str:
+def commit_of(source: Source, engine: Engine, repository: Repository) -> str:
     """The full id of a commit, or of a release's tag. Raises ``UsageError`` if there is none."""
-    if isinstance(source, Commit):
-        return source.commit
-    return repository.find_commit(engine.tag_of(source.version))
+    if source.origin is Origin.SOURCE:
+        return source.identity
+    return repository.find_commit(engine.tag_of(source.identity))
 
 
 def typed(revision: Revision, wheel: str | None = None) -> str:
@@ -182,7 +172,7 @@ def _release_or_commit(name: str, engine: Engine, repository: Repository | None)
     version = engine.version_of(name)
     if version is not None:
         _require_new_enough(version, engine)
-        return Release(version)
+        return Source(Origin.WHEEL, version)
     repository = require_repository(engine, repository, name[:_MOST_OF_NAME])
     if not _NAME.fullmatch(name):
         raise UsageError(
@@ -191,7 +181,7 @@ def _release_or_commit(name: str, engine: Engine, repository: Repository | None)
             f"('#571'), a folder with a checkout of {engine.name}, or a wheel file; "
             f"{FORMS}."
         )
-    return Commit(repository.find_commit(name))
+    return Source(Origin.SOURCE, repository.find_commit(name))
 
 
 def _require_new_enough(version: str, engine: Engine) -> None:
@@ -203,15 +193,15 @@ def _require_new_enough(version: str, engine: Engine) -> None:
         )
 
 
-def _variant(name: str, engine: Engine) -> Variant:
+def _variant(name: str, engine: Engine) -> Source:
     if name not in engine.variants:
         raise UsageError(
             f"{name!r} is not a variant of {engine.name}. There are: {', '.join(engine.variants)}."
         )
-    return Variant(name)
+    return Source(Origin.VARIANT, name)
 
 
-def _program(name: str, install: str) -> Program:
+def _program(name: str, install: str) -> Source:
     """A program by its path, or by its name on ``PATH``. Raises ``UsageError``."""
     found = shutil.which(name)
     if found is None or not files.is_file(Path(found)):
@@ -223,10 +213,10 @@ def _program(name: str, install: str) -> Program:
         )
     # Not where a link leads: some programs do what the name says by which they are called.
     path = Path(found).absolute()
-    return Program(path, hashlib.sha256(path.read_bytes()).hexdigest())
+    return Source(Origin.PROGRAM, _sha256(path), path)
 
 
-def _wheel_file(path: Path, engine: Engine) -> WheelFile:
+def _wheel_file(path: Path, engine: Engine) -> Source:
     if not files.is_file(path):
         raise UsageError(f"There is no wheel file {str(path)!r}.")
     try:
@@ -238,10 +228,10 @@ def _wheel_file(path: Path, engine: Engine) -> WheelFile:
     if name != canonicalize_name(engine.package):
         raise UsageError(f"{str(path)!r} is a wheel of {name}, not of {engine.package}.")
     _require_new_enough(str(version), engine)
-    return WheelFile(path.resolve(), hashlib.sha256(path.read_bytes()).hexdigest())
+    return Source(Origin.FILE, _sha256(path), path.resolve())
 
 
-def _checkout(folder: Path, engine: Engine, repository: Repository | None) -> Checkout:
+def _checkout(folder: Path, engine: Engine, repository: Repository | None) -> Source:
     repository = require_repository(engine, repository, str(folder))
     folder = folder.resolve()
     if not _declares(folder / "pyproject.toml", engine.package):
@@ -249,8 +239,7 @@ def _checkout(folder: Path, engine: Engine, repository: Repository | None) -> Ch
             f"{str(folder)!r} is not a checkout of {engine.name}: no pyproject.toml there names "
             f"{engine.package}."
         )
-    tree = snapshot(folder, repository.cache)
-    return Checkout(folder=folder, tree=tree, commit=git(folder, "rev-parse", "HEAD"))
+    return Source(Origin.CHECKOUT, snapshot(folder, repository.cache), folder)
 
 
 def _declares(pyproject: Path, package: str) -> bool:
@@ -258,3 +247,7 @@ def _declares(pyproject: Path, package: str) -> bool:
         return False
     names = re.findall(_DECLARATION, pyproject.read_text("utf-8", "replace"), re.MULTILINE)
     return canonicalize_name(package) in map(canonicalize_name, names)
+
+
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()

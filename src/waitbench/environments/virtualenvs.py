@@ -25,7 +25,7 @@ from waitbench.model.environment import (
     Toolchain,
 )
 from waitbench.model.errors import HarnessError
-from waitbench.model.revision import Program, Variant
+from waitbench.model.revision import Origin
 from waitbench.system import endings, files
 from waitbench.system.locks import locked
 from waitbench.system.places import Cache
@@ -142,9 +142,9 @@ class Maker:
 
     def _make(self, spec: EnvironmentSpec) -> Environment:
         source = spec.revision.source
-        if isinstance(source, Program):  # which has what it needs
-            folder = self.cache.folder("environments") / f"program-{source.sha256[:16]}"
-            known = Facts(python="", package_sha256=source.sha256, program=str(source.path))
+        if spec.origin is Origin.PROGRAM:  # which has what it needs
+            folder = self.cache.folder("environments") / f"program-{source.identity[:16]}"
+            known = Facts(python="", package_sha256=source.identity, program=str(source.path))
             return Environment(folder, self.engine.name, known)
         key = self._key(spec)
         folder = self.cache.folder("environments") / key
@@ -158,10 +158,10 @@ class Maker:
                 self._install(spec, folder, self._new_log(key))
                 facts = self._facts(spec, folder)
                 files.write_text(folder / _FACTS, _as_text(facts))
-        if isinstance(source, Variant):
+        if spec.origin is Origin.VARIANT:
             # One environment for all. A variant is not what another is, whatever is installed.
-            sha256 = _digest(source.name, *facts.requirements)
-            facts = msgspec.structs.replace(facts, package_sha256=sha256, program=source.name)
+            sha256 = _digest(source.identity, *facts.requirements)
+            facts = msgspec.structs.replace(facts, package_sha256=sha256, program=source.identity)
         return Environment(folder, self.engine.name, facts)
 
     def _install(self, spec: EnvironmentSpec, folder: Path, log: Path) -> None:
@@ -201,7 +201,7 @@ class Maker:
             for one in self.engine.requirements
             if canonicalize_name(Requirement(one).name) not in named
         ]
-        if isinstance(source, Variant):
+        if spec.origin is Origin.VARIANT:
             return [*beside, *pins]
         extras = ",".join(self.engine.extras)
         which = f" @ {wheel}" if wheel else f"=={source.identity}"
@@ -218,7 +218,7 @@ class Maker:
         packages = installed.find_all(folder)
         requirements = tuple(f"{name}=={one.version}" for name, one in sorted(packages.items()))
         facts = Facts(python=spec.python.version, requirements=requirements, compiler=spec.compiler)
-        if isinstance(spec.revision.source, Variant):
+        if spec.origin is Origin.VARIANT:
             return facts
         package = packages.get(canonicalize_name(self.engine.package))
         if package is None:

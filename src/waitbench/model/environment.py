@@ -7,28 +7,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from waitbench.model.revision import Revision
-
-
-class Origin(str, Enum):
-    """Where a revision's code comes from."""
-
-    WHEEL = "wheel"
-    """A wheel of the package index."""
-    SOURCE = "source"
-    """The repository, built here."""
-    CHECKOUT = "checkout"
-    """A folder, built here."""
-    FILE = "file"
-    """A wheel on disk."""
-    PROGRAM = "program"
-    """A program on this machine."""
-    VARIANT = "variant"
-    """A word of a worker file's."""
-
-    @property
-    def is_built_here(self) -> bool:
-        return self in (Origin.SOURCE, Origin.CHECKOUT)
+from waitbench.model.revision import Origin, Revision
 
 
 class OriginChoice(str, Enum):
@@ -76,7 +55,7 @@ class Toolchain:
 
 
 @dataclass(frozen=True)
-class Sources:
+class SourceTree:
     """A tree of files in a git repository."""
 
     repository: Path
@@ -97,7 +76,7 @@ class EnvironmentSpec:
     """ISO 8601, of the committer, where there is a commit."""
     wheel: Path | None
     """The wheel to install, where there is one already."""
-    sources: Sources | None = None
+    sources: SourceTree | None = None
     """What its wheel is built from, where it is built here."""
     compiler: str | None = None
     """What compiled the wheel, where it was built for this comparison, if elsewhere."""

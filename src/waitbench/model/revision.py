@@ -2,83 +2,43 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
 
 from packaging.utils import canonicalize_name
 
 
-@dataclass(frozen=True)
-class Release:
-    """A released version, such as ``0.16.1``: on the package index, in the repository, or both."""
+class Origin(str, Enum):
+    """Where a revision's code comes from."""
 
-    version: str
-
-    @property
-    def identity(self) -> str:
-        return self.version
-
-
-@dataclass(frozen=True)
-class Commit:
-    """One commit of the repository, by its full id."""
-
-    commit: str
-
-    @property
-    def identity(self) -> str:
-        return self.commit
-
-
-@dataclass(frozen=True, kw_only=True)
-class Checkout:
-    """A folder with sources as they are now, uncommitted changes included, ignored files not."""
-
-    folder: Path
-    tree: str
-    """The id that git gives its files as they are."""
-    commit: str | None
-
-    @property
-    def identity(self) -> str:
-        return self.tree
-
-
-@dataclass(frozen=True)
-class WheelFile:
+    WHEEL = "wheel"
+    """A release: its wheel of the package index."""
+    SOURCE = "source"
+    """A commit of the repository, or a release's, built here."""
+    CHECKOUT = "checkout"
+    """A folder, built here as it is now: uncommitted changes included, ignored files not."""
+    FILE = "file"
     """A wheel on disk."""
-
-    path: Path
-    sha256: str
-
-    @property
-    def identity(self) -> str:
-        return self.sha256
-
-
-@dataclass(frozen=True)
-class Program:
+    PROGRAM = "program"
     """A program on this machine, as it is now."""
-
-    path: Path
-    sha256: str
+    VARIANT = "variant"
+    """A word of a worker file's, of which nothing is installed."""
 
     @property
-    def identity(self) -> str:
-        return self.sha256
+    def is_built_here(self) -> bool:
+        return self in (Origin.SOURCE, Origin.CHECKOUT)
 
 
 @dataclass(frozen=True)
-class Variant:
-    """One of the words that a worker file has for revisions: nothing of it is installed."""
+class Source:
+    """Which code a user named."""
 
-    name: str
-
-    @property
-    def identity(self) -> str:
-        return self.name
-
-
-Source = Release | Commit | Checkout | WheelFile | Program | Variant
+    origin: Origin
+    """Where it comes from unless that is decided otherwise: a release may be built here."""
+    identity: str
+    """A version, a commit's full id, git's id of a checkout's files, a SHA-256, or a variant."""
+    path: Path | None = None
+    """The folder, the wheel or the program."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,7 +88,7 @@ class LoggedCommit:
 class Point:
     """One state of the package, such as a search may measure."""
 
-    source: Release | Commit
+    source: Source
     commit: LoggedCommit | None = None
     """``None`` of a release."""
 

@@ -19,7 +19,6 @@ from waitbench.analysis.bisection import (
 )
 from waitbench.analysis.criteria import Criterion
 from waitbench.analysis.rule import ALPHA
-from waitbench.model.revision import Release
 from waitbench.reporting.document import Command, Document, Heading, Quote, Sentences, Table
 from waitbench.reporting.formats import format_factor
 from waitbench.system.installation import called
@@ -260,7 +259,7 @@ def _plain_search(search: Search) -> dict[str, Any]:
         "points": [
             {
                 "label": label,
-                "release": point.source.version if isinstance(point.source, Release) else None,
+                "release": None if point.commit else point.source.identity,
                 "commit": asdict(point.commit) if point.commit else None,
                 "missing": search.missing.get(number),
             }
