@@ -8,7 +8,7 @@ from packaging.version import Version
 from waitbench.engines.base import Engine
 from waitbench.environments import index
 from waitbench.environments.repository import SHALLOW_HINT, Repository, git, is_shallow, require_git
-from waitbench.environments.revisions import commit_of, require_repository
+from waitbench.environments.revisions import tree_of
 from waitbench.model.environment import Interpreter
 from waitbench.model.errors import UsageError
 from waitbench.model.revision import LoggedCommit, Origin, Point, Revision, SearchRange, Source
@@ -51,11 +51,10 @@ def commits(
     begins where the two histories part. Raises ``UsageError``.
     """
     _require_order(good, bad)
-    repository = require_repository(engine, repository, good.label)
-    one, other = (commit_of(end.source, engine, repository) for end in (good, bad))
-    folder = repository.folder()
+    ends = [tree_of(end, engine, repository) for end in (good, bad)]
+    folder, one, other = ends[0].repository, ends[0].tree, ends[1].tree
     if is_shallow(folder):
-        raise UsageError(f"{repository.shown} may lack commits between the ends, {SHALLOW_HINT}")
+        raise UsageError(f"{folder} may lack commits between the ends, {SHALLOW_HINT}")
     start = (git(folder, "merge-base", one, other) or "").partition("\n")[0]
     if not start:
         raise UsageError(

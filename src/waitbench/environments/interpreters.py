@@ -31,9 +31,7 @@ def find(request: str, cache: Cache, say: Callable[[str], None]) -> Interpreter:
     Raises ``UsageError`` for what is neither, or too old.
     """
     is_version = re.fullmatch(r"\d+(\.\d+){0,2}", request)
-    found: list[Interpreter] = []
-    if is_version or os.sep in request:
-        found = _listed(cache, request if is_version else str(Path(request).absolute()))
+    found = _listed(cache, request if is_version else str(Path(request).absolute()))
     if found:
         return found[0]
     if is_version and tuple(map(int, request.split(".")[:2])) >= OLDEST:

@@ -17,7 +17,7 @@ from waitbench.engines import cargo
 from waitbench.engines.base import Engine
 from waitbench.environments import index, interpreters, wheels
 from waitbench.environments.repository import Repository, checkouts, git, read_file
-from waitbench.environments.revisions import commit_of, require_repository
+from waitbench.environments.revisions import tree_of
 from waitbench.model.environment import EnvironmentSpec, Interpreter, OriginChoice, SourceTree
 from waitbench.model.errors import HarnessError, UsageError
 from waitbench.model.revision import Origin, Revision
@@ -114,9 +114,9 @@ class Chooser:
             commit = git(source.path, "rev-parse", "HEAD")
             sources = SourceTree(checkouts(self.cache), source.identity)
         elif origin is Origin.SOURCE or (from_source and origin is Origin.WHEEL):
-            repository = require_repository(self.engine, self.repository, revision.label)
-            origin, commit = Origin.SOURCE, commit_of(source, self.engine, repository)
-            date, sources = repository.date_of(commit), SourceTree(repository.folder(), commit)
+            sources = tree_of(revision, self.engine, self.repository)
+            origin, commit = Origin.SOURCE, sources.tree
+            date = git(sources.repository, "show", "--no-patch", "--format=%cI", commit)
         return EnvironmentSpec(
             revision=revision,
             origin=origin,

@@ -90,10 +90,6 @@ class Repository:
             "git fetch origin refs/pull/N/head:refs/pull/N/head a pull request."
         )
 
-    def date_of(self, commit: str) -> str | None:
-        """When a commit was committed, in ISO 8601."""
-        return git(self.folder(), "show", "--no-patch", "--format=%cI", commit)
-
     def folder(self) -> Path:
         """Where the repository, or the local copy of it, is. Raises ``UsageError``."""
         if self._is_local():

@@ -14,6 +14,7 @@ from waitbench import engines
 from waitbench.engines.base import Engine
 from waitbench.environments.repository import Repository, snapshot
 from waitbench.environments.wheels import is_whole
+from waitbench.model.environment import SourceTree
 from waitbench.model.errors import UsageError
 from waitbench.model.revision import Origin, Revision, Source
 from waitbench.system import files
@@ -117,21 +118,23 @@ def _resolve(text: str, repository: Repository | None) -> Revision:
     )
 
 
-def require_repository(engine: Engine, repository: Repository | None, named: str) -> Repository:
-    """The engine's repository. Raises ``UsageError`` where it has none, naming what needs it."""
+def tree_of(revision: Revision, engine: Engine, repository: Repository | None) -> SourceTree:
+    """The sources of a commit, or of a release by its tag. Raises ``UsageError``."""
+    known = _require_repository(engine, repository, revision.label)
+    source = revision.source
+    if source.origin is Origin.SOURCE:
+        return SourceTree(known.folder(), source.identity)
+    return SourceTree(known.folder(), known.find_commit(engine.tag_of(source.identity)))
+
+
+def _require_repository(engine: Engine, repository: Repository | None, named: str) -> Repository:
+    """Raises ``UsageError`` where an engine has no repository, naming what needs it."""
     if repository is None:
         raise UsageError(
             f"{named!r}: no repository of {engine.name} is known here, so its releases and wheel "
             "files can be compared, as they are, and nothing else."
         )
     return repository
-
-
-def commit_of(source: Source, engine: Engine, repository: Repository) -> str:
-    """The full id of a commit, or of a release's tag. Raises ``UsageError`` if there is none."""
-    if source.origin is Origin.SOURCE:
-        return source.identity
-    return repository.find_commit(engine.tag_of(source.identity))
 
 
 def typed(revision: Revision, wheel: str | None = None) -> str:
@@ -173,7 +176,7 @@ def _release_or_commit(name: str, engine: Engine, repository: Repository | None)
     if version is not None:
         _require_new_enough(version, engine)
         return Source(Origin.WHEEL, version)
-    repository = require_repository(engine, repository, name[:_MOST_OF_NAME])
+    repository = _require_repository(engine, repository, name[:_MOST_OF_NAME])
     if not _NAME.fullmatch(name):
         raise UsageError(
             f"{name[:_MOST_OF_NAME]!r} is not a revision. Name a release (v0.16.1), a commit (7 or "
@@ -232,7 +235,7 @@ def _wheel_file(path: Path, engine: Engine) -> Source:
 
 
 def _checkout(folder: Path, engine: Engine, repository: Repository | None) -> Source:
-    repository = require_repository(engine, repository, str(folder))
+    repository = _require_repository(engine, repository, str(folder))
     folder = folder.resolve()
     if not _declares(folder / "pyproject.toml", engine.package):
         raise UsageError(
