@@ -59,9 +59,10 @@ def test_what_a_shallow_clone_lacks_is_said_with_what_brings_it(
 
 
 @pytest.mark.parametrize(
-    "location", ["", "-x", "--upload-pack=touch x", "no/such/folder", "ext::sh -c id", "https://-x"]
+    "location",
+    ["", "-x", "--upload-pack=touch x", "no/such/folder", "ext::sh -c id", "https://-x", "/"],
 )
-def test_a_repository_must_be_a_folder_or_a_url(location: str, cache: Cache) -> None:
+def test_a_repository_must_be_one_of_gits_or_a_url(location: str, cache: Cache) -> None:
     with pytest.raises(UsageError):
         Repository(location, cache)
 

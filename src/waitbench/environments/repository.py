@@ -175,7 +175,8 @@ def snapshot(folder: Path, cache: Cache) -> str:
         shown = str(path.relative_to(folder))
         if _is_submodule(path):
             raise UsageError(f"{str(folder)!r} {_without(shown)}")
-        if path.exists() and not path.resolve().is_relative_to(folder.resolve()):
+        is_inside = not path.is_symlink() or path.resolve().is_relative_to(folder.resolve())
+        if not is_inside and path.exists():
             raise UsageError(
                 f"{shown!r} in {str(folder)!r} is a link that leads outside of it. Build from a "
                 "commit, or copy what it leads to into the checkout."
