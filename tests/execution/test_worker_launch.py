@@ -22,7 +22,6 @@ from waitbench.engines.worker.scenarios import scenarios_of
 from waitbench.execution.accounting import metrics_of
 from waitbench.execution.bench import _LAUNCH
 from waitbench.execution.launch_report import PROBES
-from waitbench.model.run import Timing
 from waitbench.system.counters import answering
 from waitbench.system.instruments import find_system_calls
 
@@ -333,8 +332,7 @@ def test_what_asks_and_wakes_a_worker_is_in_none_of_its_cpu(tmp_path: Path) -> N
     found = launch(tmp_path, SLEEPS.replace("import time", "import time; time.sleep(0.1)"), more)
     assert found.exit_code == 0, found.failure
     assert found.worker["launcher_s"] > 1.2
-    timing = Timing(real_s=9.0, user_s=2.0, system_s=0.1, exit_code=0)
-    metrics = metrics_of(timing, found.worker, [])
+    metrics = metrics_of(9.0, found.worker, [])
     assert 0 < metrics["time_cpu"] < 0.4
     assert metrics["time_user"] + metrics["time_system"] == pytest.approx(metrics["time_cpu"])
     parts = ("startup", "steady", "shutdown")
@@ -342,7 +340,7 @@ def test_what_asks_and_wakes_a_worker_is_in_none_of_its_cpu(tmp_path: Path) -> N
     assert metrics["time_cpu_running"] < 0.4
     assert metrics["time_cpu_launcher"] == found.worker["launcher_s"]
     # What settles a worker is after its start-up: the command is called three times.
-    assert metrics["time_startup"] == found.worker["totals"]["time_ready"]
+    assert metrics["time_startup"] == metrics["time_ready"] < 1.2
 
 
 READY = "ready = { log = 'never', within = 0.3 }\n"
@@ -554,8 +552,8 @@ def test_what_ends_by_itself_is_judged_until_all_of_it_has_ended(
     found = launch(tmp_path, ENDS, UNTIL_EXIT, program=program)
     assert found.exit_code == 0, found.failure
     totals = found.worker["totals"]
-    assert totals["time_window"] == pytest.approx(found.rise("monotonic_ns") / 1e9)
-    assert 0 < totals["time_cpu_window"] == pytest.approx(found.rise("cpu_s"))
+    assert found.rise("monotonic_ns") > 0.2e9
+    assert found.rise("cpu_s") > 0
     assert not {"memory_proportional", "time_stop"} & totals.keys()
     assert found.worker["marks"]["end"]["cpu_s"] == found.worker["marks"]["exit"]["cpu_s"]
 
@@ -563,7 +561,7 @@ def test_what_ends_by_itself_is_judged_until_all_of_it_has_ended(
 def test_what_has_no_time_to_get_ready_is_judged_from_its_start(tmp_path: Path) -> None:
     found = launch(tmp_path, "print('done')", "window = 'until-exit'\n")
     assert found.exit_code == 0, found.failure
-    assert found.worker["totals"]["time_window"] > 0
+    assert found.rise("monotonic_ns") > 0
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,6 @@
-"""What hyperfine, our launcher and the probes say of a run, made up."""
+"""What our launcher and the probes say of a run, made up."""
 
 from typing import Any
-
-from waitbench.model.run import Timing
-
-
-def timing(real_s: float, user_s: float, system_s: float) -> Timing:
-    return Timing(real_s=real_s, user_s=user_s, system_s=system_s, exit_code=0)
 
 
 def at(seconds: float, cpu_s: float, system_s: float = 0.0, **counts: int) -> dict[str, Any]:

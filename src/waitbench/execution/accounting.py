@@ -10,32 +10,26 @@ from typing import Any
 
 from waitbench.execution.launch_report import BEGIN, END, EXIT
 from waitbench.model.metrics import SYSTEM_CALLS, SYSTEM_STEADY, USER_STEADY
-from waitbench.model.run import BY_PROC, RESTARTED, UNANSWERED, Timing
+from waitbench.model.run import BY_PROC, RESTARTED, UNANSWERED
 
 _ITEMS = ("items_in", "items_out", "polls")
 """The metrics that are sums of what each worker's probe reports under the same name."""
 
 
 def metrics_of(
-    timing: Timing, launched: Mapping[str, Any], reports: Sequence[Mapping[str, Any]]
+    real_s: float, launched: Mapping[str, Any], reports: Sequence[Mapping[str, Any]]
 ) -> dict[str, float]:
     """All metrics of one run, by key; those of a window only where it began and ended."""
     used, marks = launched["used"], launched["marks"]
     metrics = {
-        "time_wall_clock": timing.real_s,
-        "time_cpu": _cpu(used),
+        "time_wall_clock": real_s,
+        "time_cpu": used["time_user"] + used["time_system"],
         "time_cpu_launcher": launched["launcher_s"],
         **used,
     }
     if BEGIN in marks and END in marks:
         metrics |= _phases(launched) | _items(reports) | _lateness([launched, *reports])
     return metrics
-
-
-def cpu_of_all(timing: Timing, launched: Mapping[str, Any]) -> float:
-    """All CPU seconds that a run's processes, and ours for it, have used."""
-    # Nobody waits for the children of who ignores their ends, but the launcher has counted them.
-    return max(timing.cpu_s, float(launched["launcher_s"]) + _cpu(launched["used"]))
 
 
 def marks_of(launched: Mapping[str, Any]) -> tuple[str, ...]:
@@ -57,8 +51,11 @@ def _phases(launched: Mapping[str, Any]) -> dict[str, float]:
     steady_s, running_s = end["cpu_s"] - begin["cpu_s"], last["cpu_s"] - begin["cpu_s"]
     window_s = _seconds(begin["monotonic_ns"], end["monotonic_ns"])
     system_s = min(steady_s, max(0.0, end["system_s"] - begin["system_s"]))
-    ready_ns = launched.get("ready_ns", begin["monotonic_ns"])
+    startup_s = _seconds(launched["started_ns"], launched.get("ready_ns", begin["monotonic_ns"]))
     phases = {
+        "time_ready": startup_s,
+        "time_window": window_s,
+        "time_cpu_window": steady_s,
         "time_cpu_startup": begin["cpu_s"],
         "time_cpu_steady": steady_s,
         "time_cpu_shutdown": running_s - steady_s,
@@ -66,7 +63,7 @@ def _phases(launched: Mapping[str, Any]) -> dict[str, float]:
         USER_STEADY: steady_s - system_s,
         SYSTEM_STEADY: system_s,
         "wakeups": end["wakeups"] - begin["wakeups"],
-        "time_startup": _seconds(launched["started_ns"], ready_ns),
+        "time_startup": startup_s,
         "time_shutdown": _seconds(end["monotonic_ns"], last["monotonic_ns"]),
     }
     if window_s > 0:
@@ -99,10 +96,6 @@ def _lateness(reports: Sequence[Mapping[str, Any]]) -> dict[str, float]:
         "item_latency_p99": float(p99) / 1e9,
         "item_latency_max": max(one.get("lateness_max_ns", 0) for one in reports) / 1e9,
     }
-
-
-def _cpu(used: Mapping[str, Any]) -> float:
-    return float(used["time_user"]) + float(used["time_system"])
 
 
 def _seconds(begin_ns: int, end_ns: int) -> float:

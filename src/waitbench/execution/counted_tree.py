@@ -6,6 +6,7 @@ import resource
 import select
 import signal
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -145,7 +146,7 @@ class CountedTree:
         ``system_s`` is the kernel's estimate by ticks, of what lives or was waited for. A thread
         that was preempted has not woken up: that is known while it lives.
         """
-        reading: dict[str, Any] = {"monotonic_ns": time.monotonic_ns(), **self._counted()}
+        reading: dict[str, Any] = {"monotonic_ns": time.monotonic_ns(), **self.counted()}
         processes = self.processes()
         reading["cpu_s"] = self._cpu_s(processes, reading.pop("cpu", 0))
         reading["system_s"] = trees.system_s(processes) + sum(one.ru_stime for one in self._used)
@@ -160,14 +161,16 @@ class CountedTree:
             reading["wakeups"] = ended + sum(asleep for asleep, _ in seen.values())
         return reading
 
-    def _counted(self, *names: str) -> dict[str, int]:
-        """What the kernel counted so far, by name, or that of some."""
-        readings = [one.reading(*names) for one in self._counters]
-        return {name: sum(one[name] for one in readings) for name in (readings or [{}])[0]}
+    def counted(self) -> Counter[str]:
+        """What the kernel counted so far, by name; nothing where it does not."""
+        total = Counter[str]()
+        for one in self._counters:
+            total.update(one.reading())
+        return total
 
     def cpu_s(self) -> float:
         """CPU time so far, of what lives and of what has ended."""
-        return self._cpu_s(self.processes(), self._counted("cpu").get("cpu", 0))
+        return self._cpu_s(self.processes(), self.counted()["cpu"])
 
     def _cpu_s(self, processes: Sequence[int], counted_ns: int) -> float:
         """CPU time by the scheduler's clock; or, where that has less, by the kernel's counter.
@@ -202,10 +205,6 @@ class CountedTree:
             "context_switches_voluntary": sum(one.ru_nvcsw for one in self._used),
             "context_switches_involuntary": sum(one.ru_nivcsw for one in self._used),
         }
-
-    def switches(self) -> int:
-        """The switches so far; 0 where the kernel does not count."""
-        return self._counted("switches").get("switches", 0)
 
     def wait(self, timeout_s: float | None, *others: int) -> list[int]:
         """Blocks until a child has ended, or the time is over; or others can be read: which."""

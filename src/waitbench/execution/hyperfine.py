@@ -2,7 +2,7 @@
 
 It is not on the Python index: the package of that name there is a physics library. From 1.13 on it
 has ``--output inherit``, which waitbench needs. Both lines (1.x and 2.x) export JSON, of different
-shapes; 1.x gives user and system time only as a mean over its runs, hence one run a call.
+shapes. It is called for one run at a time: it does not interleave revisions.
 """
 
 import json
@@ -17,7 +17,6 @@ from shlex import join
 from packaging.version import Version
 
 from waitbench.model.errors import HarnessError
-from waitbench.model.run import Timing
 from waitbench.system.locks import locked
 from waitbench.system.places import Cache
 from waitbench.system.processes import run_logged
@@ -25,8 +24,6 @@ from waitbench.system.processes import run_logged
 OLDEST = Version("1.13")
 CARGO_VERSION = "1.20.0"
 """What is built where neither PATH nor apt has one."""
-_TIMES = ("wall_clock", "user", "system")
-"""As the exports of 2.x call them."""
 
 
 @dataclass(frozen=True)
@@ -49,17 +46,18 @@ class Hyperfine:
         ]  # fmt: skip
 
 
-def parse_export(text: str) -> Timing:
-    """Reads the export of one run, of hyperfine 1.x or 2.x. Raises ``HarnessError``."""
+def parse_export(text: str) -> tuple[float, int | None]:
+    """The seconds and the exit code of one run, as hyperfine 1.x or 2.x exports them.
+
+    Raises ``HarnessError``.
+    """
     try:
         (result,) = json.loads(text)["results"]
         if "measurements" in result:
             (run,) = result["measurements"]
-            real, user, system = (run[f"time_{one}"]["value"] for one in _TIMES)
-            return Timing(real_s=real, user_s=user, system_s=system, exit_code=run.get("exit_code"))
-        (real,) = result["times"]
-        code = (result.get("exit_codes") or [None])[0]
-        return Timing(real_s=real, user_s=result["user"], system_s=result["system"], exit_code=code)
+            return run["time_wall_clock"]["value"], run.get("exit_code")
+        (real_s,) = result["times"]
+        return real_s, (result.get("exit_codes") or [None])[0]
     except (ValueError, KeyError, IndexError, TypeError) as error:
         raise HarnessError(
             f"hyperfine's export cannot be read ({error!r}): {text[:200]!r}"

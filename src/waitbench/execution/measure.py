@@ -11,7 +11,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from waitbench.execution.accounting import cpu_of_all, marks_of, metrics_of
+from waitbench.execution.accounting import marks_of, metrics_of
 from waitbench.execution.bench import Bench, ReadyRun
 from waitbench.execution.beside import METRICS
 from waitbench.execution.hyperfine import Hyperfine, parse_export
@@ -27,7 +27,6 @@ from waitbench.model.run import (
     Outcome,
     PlannedRun,
     Result,
-    Timing,
 )
 from waitbench.system.processes import MOST_OUTPUT, tail
 from waitbench.system.watch import Reading, observed
@@ -97,7 +96,7 @@ class Measurer:
         before = Reading.now()
         used_s = time.process_time()
         try:
-            timing = self._time(ready)
+            real_s = self._time(ready)
         except _NoMeasurement:
             _require_services(ready.services)
             raise
@@ -111,10 +110,10 @@ class Measurer:
                 json.loads(path.read_bytes()) for path in sorted(ready.probes.glob("*.json"))
             ]
             _require_complete(reports, scenario.expected_items(self.bench.topology))
-            metrics = metrics_of(timing, launched, reports)
+            metrics = metrics_of(real_s, launched, reports)
             marks = marks_of(launched)
-        run_cpu_s = cpu_of_all(timing, launched) + services_s + used_s
-        metrics |= observed(before, after, run_cpu_s)
+        run_s = metrics["time_cpu"] + metrics["time_cpu_launcher"]
+        metrics |= observed(before, after, run_s + services_s + used_s)
         metrics |= launched.get("totals", {})
         copies = scenario.started_as(self.bench.topology).processes
         files = [ready.folder / f"{METRICS}-{number}.jsonl" for number in range(copies)]
@@ -133,8 +132,8 @@ class Measurer:
             samples=tuple(launched.get("samples", ())),
         )
 
-    def _time(self, ready: ReadyRun) -> Timing:
-        """Has hyperfine run it once. Raises ``_NoMeasurement``."""
+    def _time(self, ready: ReadyRun) -> float:
+        """Has hyperfine run it once; the seconds that took. Raises ``_NoMeasurement``."""
         export, stderr_file = ready.folder / "export.json", ready.folder / "stderr"
         with (ready.folder / "stdout").open("wb") as stdout, stderr_file.open("wb") as stderr:
             command = self.hyperfine.arguments(ready.command, export)
@@ -151,21 +150,21 @@ class Measurer:
             )
         if finished.returncode != 0 or not export.exists():
             raise _NoMeasurement(FAILED, f"hyperfine ended with exit code {finished.returncode}")
-        timing = parse_export(export.read_text("utf-8", "replace"))
+        real_s, exit_code = parse_export(export.read_text("utf-8", "replace"))
         failure = ready.folder / FAILURE
         if failure.exists():
             last_words = _last_words(stderr_file) or _last_words(ready.folder / "stdout")
             raise _NoMeasurement(FAILED, failure.read_text("utf-8", "replace") + last_words)
-        if timing.exit_code != 0:
+        if exit_code != 0:
             raise _NoMeasurement(
                 FAILED,
-                f"the dataflow ended with exit code {timing.exit_code}{_last_words(stderr_file)}",
+                f"the dataflow ended with exit code {exit_code}{_last_words(stderr_file)}",
             )
         left = finished.leftovers
         if left:
             processes = "1 process" if left == 1 else f"{left} processes"
             raise _NoMeasurement(FAILED, f"{processes} still ran after the launcher's end; killed")
-        return timing
+        return real_s
 
 
 @contextmanager

@@ -60,18 +60,14 @@ class WorkerLaunch:
         begin = self.tree.reading()
         if os.environ.get(WAITING):
             Path(os.environ[WAITING]).touch()
-        totals: dict[str, float] = {"time_ready": (ready_ns - started_ns) / 1e9}
         found: dict[str, object] = {}
         if self.plain["window_s"] is None:
             self._until_exit()
-            end = self.tree.reading()
-            totals["time_window"] = (end["monotonic_ns"] - begin["monotonic_ns"]) / 1e9
-            totals["time_cpu_window"] = end["cpu_s"] - begin["cpu_s"]
-            totals |= _of_services(asked, served, self.beside.service_counts())
         else:
             found["samples"] = self._window(self.plain["window_s"])
-            end = self.tree.reading()
-            totals |= _of_services(asked, served, self.beside.service_counts())
+        end = self.tree.reading()
+        totals = _of_services(asked, served, self.beside.service_counts())
+        if self.plain["window_s"] is not None:
             after = trees.identities(self.tree.processes())
             totals["processes_replaced"] = len(after - before)
             memory = trees.proportional_bytes(self.tree.processes())
@@ -175,10 +171,10 @@ class WorkerLaunch:
         def passed_s() -> float:
             return time.monotonic() - begun
 
-        before = self.tree.switches()
+        before = self.tree.counted()["switches"]
         for half in (1, 2):
             self._sit(begun + seconds * half / 2, lambda: f"after {passed_s():.1f} s of its window")
-            after = self.tree.switches()
+            after = self.tree.counted()["switches"]
             halves.append({"time_s": passed_s(), "wakeups": after - before})
             before = after
         return halves if self.tree.is_counted else []

@@ -47,20 +47,6 @@ class PlannedRun:
     """Its place within the round, from 0."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Timing:
-    """What hyperfine says of one run; times in seconds, over all processes that it waited for."""
-
-    real_s: float
-    user_s: float
-    system_s: float
-    exit_code: int | None
-
-    @property
-    def cpu_s(self) -> float:
-        return self.user_s + self.system_s
-
-
 class Measurement(
     msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
     rename={"label": "revision"}, tag_field="outcome", tag=MEASURED,

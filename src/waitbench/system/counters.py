@@ -96,9 +96,9 @@ class TreeCounters:
             self.close()
             raise
 
-    def reading(self, *names: str) -> dict[str, int]:
-        """What was counted so far, by name, or that of some; from any thread."""
-        return {name: read_counter(self._descriptors[name]) for name in names or self._descriptors}
+    def reading(self) -> dict[str, int]:
+        """What was counted so far, by name; from any thread."""
+        return {name: read_counter(one) for name, one in self._descriptors.items()}
 
     def close(self) -> None:
         """Closes the counters; they can no longer be read."""
