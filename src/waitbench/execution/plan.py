@@ -73,13 +73,7 @@ def missing(
     left = [
         run
         for run in plan
-        if run.round != WARM_UP and (run.scenario.name, run.label, run.round) not in done
+        if run.round == WARM_UP or (run.scenario.name, run.label, run.round) not in done
     ]
-    cold = {(run.scenario.name, run.label) for run in left}
-    wanted = {(run.scenario.name, run.label, run.round) for run in left}
-    return tuple(
-        run
-        for run in plan
-        if (run.scenario.name, run.label, run.round) in wanted
-        or (run.round == WARM_UP and (run.scenario.name, run.label) in cold)
-    )
+    timed = {(run.scenario.name, run.label) for run in left if run.round != WARM_UP}
+    return tuple(run for run in left if (run.scenario.name, run.label) in timed)

@@ -137,8 +137,9 @@ class Session:
                     return
                 record = self.records[scenario.name]
                 # A resumed comparison has some rounds already.
+                done = {(one.label, one.round) for one in record.measurements}
                 timed = plan.one_round(scenario, labels, number)
-                missing = [run for run in timed if not _is_done(run, record)]
+                missing = [run for run in timed if (run.label, run.round) not in done]
                 if guide.wants_more(scenario.name):
                     spent_s = time.monotonic() - begun
                     if spent_s + len(missing) * scenario.expected_s > budget_s:
@@ -168,12 +169,13 @@ class Session:
             # A repeat would take back what failed.
             has_failed = any(isinstance(one, Outcome) for one in results)
             if has_failed or repeats == MOST_REPEATS or self._is_busy():
-                for measurement in made:
-                    self._replace(record, measurement, _marked(measurement))
+                for one in made:
+                    marked = structs.replace(one, marks=(*one.marks, DISTURBED))
+                    self._replace(record, one, marked)
                 break
             repeats += 1
-            for measurement in made:
-                self._replace(record, measurement, set_aside(measurement))
+            for one in made:
+                self._replace(record, one, set_aside(one))
             self.observer.repeat(runs, foreign_cores([one.metrics for one in made]))
 
     def _is_busy(self) -> bool:
@@ -187,30 +189,18 @@ class Session:
         self.observer.keep(record, result)
 
     def _run(self, planned: PlannedRun) -> Result | None:
-        record = self.records[planned.scenario.name]
-        result = self._measure(planned)
-        if isinstance(result, Outcome) or (result and planned.round != WARM_UP):
-            record.add(result)
-            self.observer.keep(record, result)
-        if result is not None:
-            self.observer.end(planned, result)
-        return result
-
-    def _measure(self, planned: PlannedRun) -> Result | None:
         """One run; ``None`` where it is not worth to be tried again."""
-        if self.records[planned.scenario.name].why_given_up(planned.label) is not None:
+        record = self.records[planned.scenario.name]
+        if record.why_given_up(planned.label) is not None:
             self.observer.skip(planned)
             return None
         self.observer.begin(planned)
-        return self.measurer.measure(planned)
-
-
-def _marked(measurement: Measurement) -> Measurement:
-    return structs.replace(measurement, marks=(*measurement.marks, DISTURBED))
-
-
-def _is_done(planned: PlannedRun, record: Record) -> bool:
-    return any(run.round == planned.round for run in record.of(planned.label))
+        result = self.measurer.measure(planned)
+        if isinstance(result, Outcome) or planned.round != WARM_UP:
+            record.add(result)
+            self.observer.keep(record, result)
+        self.observer.end(planned, result)
+        return result
 
 
 def _is_comparable(record: Record) -> bool:
