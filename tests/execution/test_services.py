@@ -182,10 +182,10 @@ def test_what_processes_of_a_service_have_used_is_its_own_when_they_have_ended(
         launch = tmp_path / "refused.py"
         launch.write_text(
             f"import sys; sys.path.insert(0, {str(PACKAGE.parent)!r})\n"
-            "from waitbench.execution import counted_tree, service_launch\n"
+            "from waitbench.execution import counted_tree, launch\n"
             "def refuse(*_arguments, **_options): raise PermissionError(1, 'no')\n"
             "counted_tree.counters.TreeCounters = refuse\n"
-            "sys.exit(service_launch.main(sys.argv[1:]))\n"
+            "sys.exit(launch.main(sys.argv[1:]))\n"
         )
         monkeypatch.setattr(services, "_LAUNCH", launch)
     (tmp_path / "forking.py").write_text(FORKING)

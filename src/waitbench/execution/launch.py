@@ -1,4 +1,4 @@
-"""Launches what is measured: a dataflow, or a worker that is a command.
+"""Launches a dataflow, a worker that is a command, or a service.
 
     python -I -S launch.py REPORT.json WHAT-AS-JSON
 
@@ -6,7 +6,7 @@ The kernel counts, from outside, everything that is started, from before its fir
 time, context switches, system calls. The counters are read at the ends of the window and at the
 end. What goes wrong is left in the file ``failure`` beside the report, and the exit code is 1: that
 makes it an outcome. Otherwise it is that of the first process of a dataflow that failed, 128 + N
-for one killed by signal N.
+for one killed by signal N; so is that of a service.
 """
 
 import json
@@ -27,6 +27,10 @@ def main(arguments: Sequence[str]) -> int:
     tree = CountedTree(plain["tracepoint"])
     try:
         # Only what is needed: a launcher's start is in the real time of a run.
+        if "service" in plain:
+            from waitbench.execution.service_launch import ServiceLaunch
+
+            return ServiceLaunch(report, plain, tree).run()
         if "command" in plain:
             from waitbench.execution.worker_launch import WorkerLaunch
 

@@ -3,6 +3,7 @@
 Each is a process of its own on a free port, and is ready before anybody asks it.
 """
 
+import json
 import os
 import shutil
 import subprocess
@@ -24,7 +25,7 @@ from waitbench.system.places import Cache
 from waitbench.system.ports import free_port
 from waitbench.system.processes import tail
 
-_LAUNCH = Path(__file__).with_name("service_launch.py")
+_LAUNCH = Path(__file__).with_name("launch.py")
 _SPARE_S = 10.0
 """What our launcher may take to end beyond what its service may."""
 
@@ -45,13 +46,6 @@ class Server:
     counting: Sequence[str] = ()
     """The command that prints what it has counted, if there is one."""
 
-    def cpu_s(self) -> float:
-        """What it and all that it has started have used. Raises ``HarnessError`` if gone."""
-        try:
-            return asked(self.cpu) / 1e9
-        except OSError as error:
-            raise HarnessError(f"the {self.service.name} ended during the run") from error
-
     def ended(self) -> str | None:
         """What is to be said of it if it has ended by itself."""
         code = self.process.poll()
@@ -69,11 +63,11 @@ def _serving(service: Service, logs: Path, cache: Cache) -> Iterator[Server]:
     log = logs / f"service-{service.name}.log"
     folder = logs / f"service-{service.name}"
     folder.mkdir()
-    words = service.command(port, folder)
+    told = {"service": service.command(port, folder), "tracepoint": None}
     reading, writing = os.pipe()
     with log.open("wb") as output, os.fdopen(reading) as report:
         process = subprocess.Popen(
-            [sys.executable, "-I", "-S", str(_LAUNCH), str(writing), *words],
+            [sys.executable, "-I", "-S", str(_LAUNCH), f"/dev/fd/{writing}", json.dumps(told)],
             # Away from any .env of the user's.
             cwd=folder,
             env={**variables.of_workload(), "WAITBENCH_CACHE": str(cache.root), **GUARD.mark()},
@@ -147,9 +141,9 @@ class Running:
     def cpu_s(self) -> float:
         """User and system time of the servers so far. Raises ``HarnessError`` if one has ended."""
         try:
-            return sum(server.cpu_s() for server in self.servers)
-        except HarnessError as error:
-            raise HarnessError(self.ended() or str(error)) from error
+            return sum(asked(server.cpu) for server in self.servers) / 1e9
+        except OSError as error:
+            raise HarnessError(self.ended() or "a service ended during the run") from error
 
     def ended(self) -> str | None:
         """What is to be said of the first server that has ended by itself, if one has."""
