@@ -10,7 +10,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TypeVar
 
-from waitbench.execution.thread_counts import PARTS, Key, Thread, ThreadCounts
+from waitbench.engines.base import Engine
+from waitbench.execution.thread_counts import Key, Thread, ThreadCounts
 from waitbench.model.why import KERNEL, Frame
 from waitbench.system import stacks, tasks
 from waitbench.system.calls import name_of
@@ -22,8 +23,8 @@ _NAP_S = 0.0005
 _STOPS_WITHIN_S = 5.0
 _MUCH, _SOME = 0.2, 0.02
 """Shares of all wake-ups, or of all CPU, from which on a thread is looked at more often."""
-_LOOKS = (12, 6, 3)
-"""In all parts together."""
+_LOOKS, _TRIES = (3, 2, 1), 3
+"""After each part; and how often it is tried for each."""
 _LEAST_CPU = 0.01
 """The share of a CPU from which on a thread is looked at while it works."""
 _GOES_ON_SLEEPING = "restart_syscall"
@@ -37,21 +38,19 @@ class _Goal:
     key: Key
     thread: Thread
     works: bool
-    left: int
-    """How often it is to be seen."""
-    tries: int
+    left: float
+    """How often it is to be seen; to miss it counts a third, so that it is not tried for ever."""
 
 
-class Looks:
+class Looks(ThreadCounts):
     """Reads the stacks of the threads that were counted, and notes them there."""
 
-    def __init__(self, counts: ThreadCounts, over: threading.Event) -> None:
-        self.counts = counts
+    def __init__(self, engine: Engine, root: int, over: threading.Event) -> None:
+        super().__init__(engine, root, over)
         self.number = 0
         """How many stacks were read."""
         self.reasons: dict[str, set[str]] = {}
         """Why stacks are not whole: of which processes."""
-        self._over = over
         self._known: set[int] = set()
         """Processes that were looked at before."""
         self._unread: set[tuple[int, object]] = set()
@@ -71,31 +70,29 @@ class Looks:
             for goal in goals:
                 if self._is_over(end):
                     break
-                goal.left -= self._attempt(goal, min(end, time.monotonic() + _LONGEST_WATCH_S))
-                goal.tries -= 1
+                seen = self._attempt(goal, min(end, time.monotonic() + _LONGEST_WATCH_S))
+                goal.left -= 1 if seen else 1 / _TRIES
                 # What is due after a stop comes in a burst.
-                self._over.wait(0.05 + random.random() * 0.05)
-            goals = [goal for goal in goals if goal.left > 0 and goal.tries > 0]
+                self.over.wait(0.05 + random.random() * 0.05)
+            goals = [goal for goal in goals if goal.left > 0]
 
     def _is_over(self, end: float) -> bool:
-        return self._over.is_set() or time.monotonic() > end
+        return self.over.is_set() or time.monotonic() > end
 
     def _goals(self) -> list[_Goal]:
         """Which threads are to be looked at, and how often: who does much first."""
-        threads, lasted_s = self.counts.threads, self.counts.lasted_s
         goals: list[_Goal] = []
         for works in (False, True):
             amounts = {
-                key: sum(one.cpu_ns if works else one.wakeups) for key, one in threads.items()
+                key: sum(one.cpu_ns if works else one.wakeups) for key, one in self.threads.items()
             }
             whole = sum(amounts.values())
-            least = _LEAST_CPU * 1e9 * lasted_s if works else 1
+            least = _LEAST_CPU * 1e9 * self.lasted_s if works else 1
             for key in sorted(amounts, key=lambda key: -amounts[key]):
                 if amounts[key] >= least:
                     share = amounts[key] / whole
                     looks = _LOOKS[(share < _MUCH) + (share < _SOME)]
-                    looks = -(-looks // PARTS)
-                    goals.append(_Goal(key, threads[key], works, looks, 3 * looks))
+                    goals.append(_Goal(key, self.threads[key], works, looks))
         return goals
 
     def _learn(self, pid: int) -> None:
@@ -113,25 +110,23 @@ class Looks:
 
     def _attempt(self, goal: _Goal, end: float) -> bool:
         """Looks at a thread once; whether it was seen, or is not worth another attempt."""
-        self._over.wait(random.random() * 0.02)
+        self.over.wait(random.random() * 0.02)
         if not goal.works:
             return self._look_at(goal, self._await_sleep(goal, end))
-        while self._await_work(goal, end):
-            if self._look_at(goal, None):
-                return True
+        for call in self._calls(goal, end):
+            if call == tasks.RUNNING and self._look_at(goal, None):
+                break
         # A thread that does not work in time seldom does.
         return True
 
-    def _await_work(self, goal: _Goal, end: float) -> bool:
-        """Waits until a thread is on a CPU, at a moment that chance chooses; whether it is."""
+    def _calls(self, goal: _Goal, end: float) -> Iterator[int | None]:
+        """The system call that a thread is in, at moments that chance chooses."""
         while not self._is_over(end):
             time.sleep(_NAP_S * (0.5 + random.random()))
             call = tasks.call(*goal.key)
-            if call == tasks.RUNNING:
-                return True
-            if call is not None:
+            if call not in (None, tasks.RUNNING):
                 goal.thread.sleeps_in.add(call)
-        return False
+            yield call
 
     def _await_sleep(self, goal: _Goal, end: float) -> int | None:
         """Waits until a thread has just gone to sleep; how often it has by then.
@@ -139,11 +134,8 @@ class Looks:
         Who has not done so in time is seen where it sleeps: there is hardly another place.
         """
         before = tasks.switches(*goal.key)
-        while not self._is_over(end):
-            time.sleep(_NAP_S * (0.5 + random.random()))
-            call, now = tasks.call(*goal.key), tasks.switches(*goal.key)
-            if call != tasks.RUNNING and call is not None:
-                goal.thread.sleeps_in.add(call)
+        for call in self._calls(goal, end):
+            now = tasks.switches(*goal.key)
             if now is None or (now != before and call != tasks.RUNNING):
                 return now
             before = now
@@ -181,8 +173,8 @@ class Looks:
         for one in self._read(stacks.of_python, pid, ()):
             other = self._tid(pid, one)
             name = one.name or ("MainThread" if other == pid else "")
-            if name and (pid, other) in self.counts.threads:
-                self.counts.threads[pid, other].name = name
+            if name and (pid, other) in self.threads:
+                self.threads[pid, other].name = name
             mine = one if other == tid else mine
         functions = mine.frames if mine else ()
         key = tid, place, functions
@@ -212,7 +204,7 @@ class Looks:
             return nothing
 
     def _note(self, pid: int, reason: str) -> None:
-        roles = (one.process for (other, _), one in self.counts.threads.items() if other == pid)
+        roles = (one.process for (other, _), one in self.threads.items() if other == pid)
         self.reasons.setdefault(reason, set()).add(next(roles, "a process"))
 
 

@@ -47,14 +47,17 @@ class Thread:
 class ThreadCounts:
     """What each thread below a process has done, while nobody looked."""
 
-    def __init__(self, engine: Engine, root: int) -> None:
+    def __init__(self, engine: Engine, root: int, over: threading.Event) -> None:
+        """``over`` is set when the run is."""
         self.threads: dict[Key, Thread] = {}
         self.parts_s: list[float] = []
         """How long each part took that was counted."""
         self.begun = 0
         """Processes that began meanwhile."""
         self._engine = engine
-        self._root = root
+        self.root = root
+        """The process that the run began with."""
+        self.over = over
         self._roles: dict[int, str] = {}
 
     @property
@@ -62,12 +65,12 @@ class ThreadCounts:
         """For how long it was counted."""
         return sum(self.parts_s)
 
-    def count(self, seconds: float, over: threading.Event) -> None:
+    def count(self, seconds: float) -> None:
         """Counts one more part, for so long, or until the run is over."""
         part, begun, lasted_s = len(self.parts_s), time.monotonic(), 0.0
         before = self._used()
         known = {pid for pid, _ in before}
-        while lasted_s < seconds and not over.wait(min(_SLICE_S, seconds - lasted_s)):
+        while lasted_s < seconds and not self.over.wait(min(_SLICE_S, seconds - lasted_s)):
             now = self._used()
             if not now:
                 break
@@ -88,7 +91,7 @@ class ThreadCounts:
 
     def _used(self) -> dict[Key, tasks.Used]:
         found = {}
-        for pid in trees.below(self._root):
+        for pid in trees.below(self.root):
             for tid in tasks.threads(pid):
                 used = tasks.used(pid, tid)
                 if used is not None:
@@ -109,7 +112,7 @@ class ThreadCounts:
             with suppress(psutil.Error):
                 process = psutil.Process(pid)
                 known = self._engine.role(tasks.arguments(pid))
-                is_first = process.ppid() == self._root and "worker" not in self._roles.values()
+                is_first = process.ppid() == self.root and "worker" not in self._roles.values()
                 role = known or ("worker" if is_first else f"child {_program(process)}")
                 taken = sum(one.partition(" #")[0] == role for one in self._roles.values())
                 self._roles[pid] = f"{role} #{taken + 1}" if taken else role

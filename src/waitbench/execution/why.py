@@ -9,30 +9,27 @@ at while it is on a CPU, at moments that chance chooses. What that does to the w
 count.
 """
 
-import os
-import signal
 import threading
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
 import psutil
 
 from waitbench import engines
-from waitbench.engines.base import Engine
 from waitbench.execution.bench import Bench, ReadyRun
 from waitbench.execution.beside import OUTPUT
 from waitbench.execution.launch_report import FAILURE, WAITING
 from waitbench.execution.looking import Looks
-from waitbench.execution.thread_counts import PARTS, Thread, ThreadCounts
+from waitbench.execution.thread_counts import PARTS, Thread
 from waitbench.model.errors import HarnessError
 from waitbench.model.scenario import Scenario
 from waitbench.model.why import Counted, Place, Why
 from waitbench.system import trees
-from waitbench.system.processes import kill_group, tail
+from waitbench.system.processes import tail
 
 _COUNTED_S = 3.0
 _LOOKED_S = 40.0
@@ -62,7 +59,8 @@ def record(scenario: Scenario, label: str, bench: Bench) -> Why:
         marker = ready.folder / "waiting"
 
         def start(group: int) -> None:
-            watching.append(pool.submit(_watch, engine, group, marker, within_s, counted_s, over))
+            looks = Looks(engine, group, over)
+            watching.append(pool.submit(_watch, looks, marker, within_s, counted_s))
 
         # Where the launcher of commands looks for what they say.
         out, err = (stack.enter_context((ready.folder / name).open("wb")) for name in OUTPUT)
@@ -75,34 +73,25 @@ def record(scenario: Scenario, label: str, bench: Bench) -> Why:
             looks = watching[0].result()
         except (OSError, psutil.Error) as error:
             raise HarnessError(str(error)) from error
-        if not looks.counts.parts_s:
+        if not looks.parts_s:
             raise HarnessError(f"the run ended before it was counted{_last_words(ready)}")
         return _why(label, looks)
 
 
-def _watch(
-    engine: Engine, group: int, marker: Path, within_s: float, counted_s: float,
-    over: threading.Event,
-) -> Looks:  # fmt: skip
+def _watch(looks: Looks, marker: Path, within_s: float, counted_s: float) -> Looks:
     """Counts and looks in turns, and ends the run."""
-    counts = ThreadCounts(engine, group)
-    looks = Looks(counts, over)
     try:
         end = time.monotonic() + within_s
-        while time.monotonic() < end and not marker.exists() and not over.wait(0.02):
+        while time.monotonic() < end and not marker.exists() and not looks.over.wait(0.02):
             pass
         for _ in range(PARTS):
-            if over.wait(_SETTLES_S):
+            if looks.over.wait(_SETTLES_S):
                 break
-            counts.count(counted_s / PARTS, over)
+            looks.count(counted_s / PARTS)
             looks.look(_LOOKED_S / PARTS)
         return looks
     finally:
-        left = trees.below(group)
-        kill_group(group)
-        for one in left:
-            with suppress(ProcessLookupError):
-                os.kill(one, signal.SIGKILL)
+        trees.kill(lambda: [looks.root, *trees.below(looks.root)])
 
 
 def _last_words(ready: ReadyRun) -> str:
@@ -115,23 +104,21 @@ def _last_words(ready: ReadyRun) -> str:
 
 def _why(label: str, looks: Looks) -> Why:
     """What was counted, shared out over what was seen."""
-    counts = looks.counts
-    active = [
-        thread for thread in counts.threads.values() if sum(thread.wakeups) or sum(thread.cpu_ns)
-    ]
-    unseen = sum(sum(thread.wakeups) for thread in active if not thread.asleep) / counts.lasted_s
+    lasted_s = looks.lasted_s
+    active = [one for one in looks.threads.values() if sum(one.wakeups) or sum(one.cpu_ns)]
+    unseen = sum(sum(thread.wakeups) for thread in active if not thread.asleep) / lasted_s
     return Why(
         label=label,
-        counted_s=counts.lasted_s,
+        counted_s=lasted_s,
         looks=looks.number,
-        places=tuple(place for thread in active for place in _places(thread, counts.lasted_s)),
+        places=tuple(place for thread in active for place in _places(thread, lasted_s)),
         threads=tuple(
             Counted(
                 process=thread.process,
                 thread=thread.name,
-                wakeups_per_s=_rates(thread.wakeups, counts.parts_s),
-                cpu_share=_rates([one / 1e9 for one in thread.cpu_ns], counts.parts_s),
-                delayed=min(thread.delayed_ns / 1e9 / counts.lasted_s, 1.0),
+                wakeups_per_s=_rates(thread.wakeups, looks.parts_s),
+                cpu_share=_rates([one / 1e9 for one in thread.cpu_ns], looks.parts_s),
+                delayed=min(thread.delayed_ns / 1e9 / lasted_s, 1.0),
             )
             for thread in active
         ),
@@ -170,6 +157,6 @@ def _remarks(looks: Looks, unseen: float) -> Iterator[str]:
         yield f"{', '.join(sorted(processes))}: {reason}."
     if unseen:
         yield f"{unseen:.3g} wake-ups a second are of threads whose stack was not seen."
-    if looks.counts.begun:
-        processes_of_it = "process of it" if looks.counts.begun == 1 else "processes of it"
-        yield f"{looks.counts.begun} {processes_of_it} began while it was counted."
+    if looks.begun:
+        processes_of_it = "process of it" if looks.begun == 1 else "processes of it"
+        yield f"{looks.begun} {processes_of_it} began while it was counted."
