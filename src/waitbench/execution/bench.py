@@ -3,7 +3,7 @@
 import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
@@ -58,19 +58,12 @@ class ReadyRun:
 
         If one of the services ends meanwhile, so does it: it would wait for nothing.
         """
-        groups: list[int] = []
+        with ExitStack() as stack:
 
-        def started(group: int) -> None:
-            groups.append(group)
-            on_start(group)
-            if self.services.ended():
-                kill()
+            def started(group: int) -> None:
+                stack.enter_context(self.services.on_end(lambda: kill_group(group)))
+                on_start(group)
 
-        def kill() -> None:
-            for group in groups:
-                kill_group(group)
-
-        with self.services.on_end(kill):
             return run_alone(
                 command,
                 stdout=stdout,
