@@ -40,7 +40,7 @@ class StandIn(Engine):
         assert isinstance(scenario, Dataflow)
         (greeting,) = environment.facts.capabilities
         arguments = (str(environment.python), "-m", "standin.run", scenario.import_string, greeting)
-        return Start(arguments=arguments, processes=1)
+        return Start(told={"arguments": arguments, "processes": 1})
 
     def role(self, arguments: Sequence[str]) -> str | None:
         return "stand-in" if "standin.run" in arguments else None

@@ -20,14 +20,13 @@ WHEEL, ARCHIVE = "wheel", "archive"
 class Start:
     """How the processes of a run are started."""
 
-    arguments: tuple[str, ...]
-    """Of each process; ``placeholders.INDEX`` and ``ADDRESSES`` among them are filled in."""
-    processes: int
-    """How many of them."""
+    told: Mapping[str, Any]
+    """What the launcher is told, as JSON takes it.
+
+    ``arguments`` of each of so many ``processes``, in which ``placeholders.INDEX`` and
+    ``ADDRESSES`` are filled in; or a worker that is a command: execution/worker_launch.py."""
     variables: Mapping[str, str] = field(default_factory=dict)
     """Environment variables that they have besides those of every run."""
-    worker: Mapping[str, Any] | None = None
-    """What the launcher is told of a worker that is a command: execution/worker_launch.py."""
 
 
 class Engine(Protocol):

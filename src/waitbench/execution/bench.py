@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import IO
 
 from waitbench import engines
-from waitbench.engines.base import Engine, Start
-from waitbench.execution.launch_report import PROBES
+from waitbench.engines.base import Engine
+from waitbench.execution.launch_report import PROBES, REPORT, REPORTS
 from waitbench.execution.services import Running, running
 from waitbench.model.environment import Environment
 from waitbench.model.metrics import Instruments
@@ -35,16 +35,6 @@ class ReadyRun:
     variables: Mapping[str, str]
     time_limit_s: float
     services: Running
-
-    @property
-    def launched_file(self) -> Path:
-        """Where our launcher reports, as JSON."""
-        return self.folder / "launched.json"
-
-    @property
-    def probes(self) -> Path:
-        """Where each worker reports, as JSON."""
-        return self.folder / "probes"
 
     def carry_out(
         self,
@@ -104,16 +94,22 @@ class Bench:
     def prepare(self, scenario: Scenario, label: str) -> Iterator[ReadyRun]:
         """Makes a run ready, cleans up behind it. Raises ``HarnessError`` if a service fails."""
         with locks.own_folder(self.cache.folder("runs")) as folder:
-            (folder / "probes").mkdir()
+            (folder / REPORTS).mkdir()
             engine, environment = self._engine(label), self.environments[label]
             wanted = engine.services(environment, scenario)
             with running(wanted, folder, self.cache) as services:
                 start = engine.start(environment, scenario, scenario.started_as(self.topology))
+                told = {
+                    "tracepoint": self.instruments.tracepoint,
+                    "running": services.described(),
+                    **start.told,
+                }
+                report = str(folder / REPORT)
                 yield ReadyRun(
                     folder=folder,
                     # Where the user's own files are, if the dataflow names any.
                     working_folder=folder if scenario.is_own else Path.cwd(),
-                    command=self._command(start, folder, services),
+                    command=(sys.executable, "-I", "-S", str(_LAUNCH), report, json.dumps(told)),
                     variables=self._variables(folder, scenario) | dict(start.variables),
                     time_limit_s=self.time_limit_s or scenario.time_limit_s,
                     services=services,
@@ -127,20 +123,9 @@ class Bench:
         ours = {"PYTHONPATH": str(DATAFLOWS)} if scenario.is_observed else {}
         return {
             **variables.of_workload(),
-            PROBES: str(folder / "probes"),
+            PROBES: str(folder / REPORTS),
             **ours,
             # One seed for str hashes: no run's dictionaries differ from another's by chance.
             "PYTHONHASHSEED": "0",
             "PYTHONPYCACHEPREFIX": str(self.cache.folder("pycache")),
         }
-
-    def _command(self, start: Start, folder: Path, services: Running) -> tuple[str, ...]:
-        """Our launcher, and what it starts."""
-        dataflow = {"arguments": start.arguments, "processes": start.processes}
-        told = {
-            "tracepoint": self.instruments.tracepoint,
-            "running": services.described(),
-            **(start.worker or dataflow),
-        }
-        report = folder / "launched.json"
-        return (sys.executable, "-I", "-S", str(_LAUNCH), str(report), json.dumps(told))

@@ -13,6 +13,12 @@ PROBES = "BENCH_PROBE_DIR"
 WAITING = "BENCH_WAITING"
 """The environment variable that names a file to be made when the waiting begins, if somebody looks
 on."""
+REPORT, REPORTS = "launched.json", "probes"
+"""Where, in the run's folder, our launcher reports, and the folder of the probes, as JSON."""
+METRICS = "metrics"
+"""What the files are called, in the run's folder, that copies of a worker write to."""
+OUTPUT = ("stdout", "stderr")
+"""What the run's output goes to, in its folder."""
 FAILURE = "failure"
 """The file, in the run's folder, that says why it is not a measurement."""
 BEGIN, END, EXIT = "begin", "end", "exit"

@@ -13,10 +13,8 @@ from typing import Any
 
 from waitbench.execution.accounting import marks_of, metrics_of
 from waitbench.execution.bench import Bench, ReadyRun
-from waitbench.execution.beside import METRICS
 from waitbench.execution.hyperfine import Hyperfine, parse_export
-from waitbench.execution.launch_report import FAILURE
-from waitbench.execution.services import Running
+from waitbench.execution.launch_report import FAILURE, METRICS, REPORT, REPORTS
 from waitbench.model.errors import HarnessError
 from waitbench.model.run import (
     FAILED,
@@ -85,29 +83,31 @@ class Measurer:
                         tail(ready.folder / "stdout", 10) + "\n" + tail(ready.folder / "stderr", 20)
                     )
                     log += "\n" + ready.services.last_words()
+                    # Whoever waited for a service that is gone is not to blame.
+                    if ended := ready.services.ended():
+                        return outcome(FAILED, ended, log.strip())
                     return outcome(why.reason, str(why), log.strip())
-        except HarnessError as error:  # a service that does not start
+        except HarnessError as error:  # a service that does not start, or that has ended
             return outcome(FAILED, error.reason, str(error))
 
     def _observe(self, planned: PlannedRun, ready: ReadyRun, started_at: str) -> Measurement:
-        """Runs it, and gathers what everyone saw of it. Raises ``_NoMeasurement``."""
+        """Runs it, and gathers what everyone saw of it.
+
+        Raises ``_NoMeasurement``; and ``HarnessError`` where a service has ended.
+        """
         scenario = planned.scenario
         services_s = ready.services.cpu_s()
         before = Reading.now()
         used_s = time.process_time()
-        try:
-            real_s = self._time(ready)
-        except _NoMeasurement:
-            _require_services(ready.services)
-            raise
-        _require_services(ready.services)
+        real_s = self._time(ready)
         after = Reading.now()
         used_s = time.process_time() - used_s
         services_s = ready.services.cpu_s() - services_s
         with _understood():
-            launched = json.loads(ready.launched_file.read_bytes())
+            launched = json.loads((ready.folder / REPORT).read_bytes())
             reports = [
-                json.loads(path.read_bytes()) for path in sorted(ready.probes.glob("*.json"))
+                json.loads(path.read_bytes())
+                for path in sorted((ready.folder / REPORTS).glob("*.json"))
             ]
             _require_complete(reports, scenario.expected_items(self.bench.topology))
             metrics = metrics_of(real_s, launched, reports)
@@ -175,13 +175,6 @@ def _understood() -> Iterator[None]:
     except (OSError, ValueError, TypeError, LookupError, AttributeError) as error:
         what = f"{type(error).__name__}: {error}"[:200]
         raise _NoMeasurement(FAILED, f"a process's report cannot be read ({what})") from error
-
-
-def _require_services(services: Running) -> None:
-    """Whoever waited for a service that is gone is not to blame. Raises ``_NoMeasurement``."""
-    ended = services.ended()
-    if ended:
-        raise _NoMeasurement(FAILED, ended)
 
 
 def _require_complete(reports: Sequence[Mapping[str, Any]], expected: int | None) -> None:

@@ -21,8 +21,7 @@ import psutil
 
 from waitbench import engines
 from waitbench.execution.bench import Bench, ReadyRun
-from waitbench.execution.beside import OUTPUT
-from waitbench.execution.launch_report import FAILURE, WAITING
+from waitbench.execution.launch_report import FAILURE, OUTPUT, WAITING
 from waitbench.execution.looking import Looks
 from waitbench.execution.thread_counts import PARTS, Thread
 from waitbench.model.errors import HarnessError

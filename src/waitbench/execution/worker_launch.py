@@ -9,15 +9,26 @@ import re
 import shutil
 import signal
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from waitbench.execution.beside import Beside
-from waitbench.execution.counted_tree import CountedTree
-from waitbench.execution.launch_report import BEGIN, END, EXIT, WAITING, Failure, write_report
+from waitbench.execution.counted_tree import Command, CountedTree
+from waitbench.execution.launch_report import (
+    BEGIN,
+    END,
+    EXIT,
+    METRICS,
+    OUTPUT,
+    WAITING,
+    Failure,
+    write_report,
+)
+from waitbench.model.placeholders import filled
 from waitbench.system import trees
-from waitbench.system.ports import is_listened_to
+from waitbench.system.counters import asked
+from waitbench.system.ports import free_port, is_listened_to
 
 _LOOK_EVERY_S = 0.02
 _CALM_S = 0.3
@@ -34,29 +45,30 @@ class WorkerLaunch:
 
     def __init__(self, report: Path, plain: Mapping[str, Any], tree: CountedTree) -> None:
         self.report = report
+        self.folder = report.parent
+        """That of the run."""
         self.plain = plain
         self.tree = tree
-        self.copies = [
-            Beside(report.parent, plain, tree, number) for number in range(plain["copies"])
-        ]
-        self.beside = self.copies[0]
-        """What is asked and woken up, of several."""
+        self.copies = [self._values(number) for number in range(plain["copies"])]
+        """What stands in braces, of each copy; the first is what is asked and woken up."""
+        self._seen = dict.fromkeys(OUTPUT, 0)
+        """How much was written to its output before what counts of it now."""
 
     def run(self) -> int:
         """Returns 0. Raises ``Failure``."""
-        for one in self.copies:
-            one.folder.mkdir(exist_ok=True)
+        for values in self.copies:
+            Path(values["folder"]).mkdir(exist_ok=True)
             for name in self.plain["files"]:
-                shutil.copy(name, one.folder)
+                shutil.copy(name, values["folder"])
         started_ns = time.monotonic_ns()
-        for one in self.copies:
-            self.tree.start(one.command(self.plain["command"]))
+        for copy in range(len(self.copies)):
+            self.tree.start(self._command(self.plain["command"], copy))
         self._wait(self.plain["ready"], "ready")
         ready_ns = time.monotonic_ns()
         self._wait(self.plain["settled"], "settled", calm=_TIMES_RUNNING)
         before = trees.identities(self.tree.processes())
         # Twice: to ask a service is a request to it, too.
-        asked, served = self.beside.service_counts(), self.beside.service_counts()
+        once, twice = self._service_counts(), self._service_counts()
         begin = self.tree.reading()
         if os.environ.get(WAITING):
             Path(os.environ[WAITING]).touch()
@@ -66,7 +78,7 @@ class WorkerLaunch:
         else:
             found["samples"] = self._window(self.plain["window_s"])
         end = self.tree.reading()
-        totals = _of_services(asked, served, self.beside.service_counts())
+        totals = _of_services(once, twice, self._service_counts())
         if self.plain["window_s"] is not None:
             after = trees.identities(self.tree.processes())
             totals["processes_replaced"] = len(after - before)
@@ -80,6 +92,37 @@ class WorkerLaunch:
         return 0
 
     # Starting and ending.
+
+    def _values(self, copy: int) -> dict[str, str]:
+        """What stands in braces, of one of several copies, which have folders of their own."""
+        return {
+            "folder": str(self.folder / (f"work-{copy}" if copy else "work")),
+            "python": self.plain["python"],
+            "here": str(Path(self.plain["path"]).parent),
+            "revision": self.plain["revision"],
+            "port": str(free_port()),
+            "metrics": str(self.folder / f"{METRICS}-{copy}.jsonl"),
+            **self.plain["parameters"],
+            **{
+                f"{name}.{part}": str(service[part])
+                for name, service in self.plain["running"].items()
+                for part in ("port", "folder")
+            },
+        }
+
+    def _command(self, words: Sequence[str], copy: int = 0) -> Command:
+        """Words with what stands in braces filled in. Raises ``Failure`` without the program."""
+        values = self.copies[copy]
+        words, folder = filled(words, values), Path(values["folder"])
+        own = {name: value for name, value in os.environ.items() if not name.startswith("BENCH_")}
+        texts = self.plain["environment"]
+        given = zip(texts, filled(list(texts.values()), values), strict=True)
+        # A log that sits in a buffer tells nobody that it is ready.
+        own |= {"PYTHONUNBUFFERED": "1", **dict(given)}
+        program = shutil.which(words[0], path=own.get("PATH"))
+        if program is None and not (folder / words[0]).is_file():
+            raise Failure(f"there is no program {words[0]!r} on the PATH of the worker")
+        return Command(program or words[0], words, own, folder)
 
     def _end(self, is_unanswered: bool) -> dict[str, float]:
         """How long it took to end."""
@@ -151,7 +194,7 @@ class WorkerLaunch:
         hint = ""
         if condition["log"] is not None:
             hint = f": no line of its output matches {condition['log']!r}"
-            hint += ". Does it buffer its output?" if self.beside.is_silent() else ""
+            hint += ". Does it buffer its output?" if not any(self._output_sizes().values()) else ""
         raise Failure(f"it was not {what} within {condition['within']:g} s{hint}")
 
     def _sit(self, until_s: float, when: Callable[[], str]) -> None:
@@ -197,9 +240,9 @@ class WorkerLaunch:
         poke = self.plain["poke"]
         if not poke:
             return {}
-        self.beside.forget_output()
+        self._seen = self._output_sizes()
         output = self.report.with_name("poke")
-        process = self.tree.start_beside(self.beside.command(poke["command"]), output)
+        process = self.tree.start_beside(self._command(poke["command"]), output)
         try:
             lateness_ns = self._await_answer(process, output, poke["done"])
         except Unanswered as failure:
@@ -239,26 +282,71 @@ class WorkerLaunch:
     def _holds(self, condition: Mapping[str, Any], copies: int = 1) -> bool:
         """Whether so many lines are there, ports are listened to, or a command exits with 0."""
         if condition["log"] is not None:
-            return self.beside.count_logged(condition["log"]) >= copies
+            return self._count_logged(condition["log"]) >= copies
         if condition["port"]:
             started = zip(self.tree.pids[:copies], self.copies, strict=False)
-            return all(is_listened_to(int(one.values["port"]), pid) for pid, one in started)
-        return self.beside.call(condition["command"], condition["within"])[0] == 0
+            return all(is_listened_to(int(values["port"]), pid) for pid, values in started)
+        return self._call(condition["command"], condition["within"])[0] == 0
+
+    def _call(self, words: Sequence[str], within_s: float) -> tuple[int | None, str]:
+        """The exit code of a command, and what it printed; ``None`` where it took too long."""
+        output = self.folder / "called"
+        code = self.tree.end_beside(self.tree.start_beside(self._command(words), output), within_s)
+        return code, output.read_text("utf-8", "replace")
+
+    def _count_logged(self, pattern: str) -> int:
+        """How often its output matches: two copies that share it may print into one line."""
+        found, count = re.compile(pattern, re.MULTILINE), 0
+        for name in OUTPUT:
+            with (self.folder / name).open("rb") as file:
+                file.seek(self._seen[name])
+                text = "\n".join(file.read().decode("utf-8", "replace").splitlines())
+            count += sum(1 for _ in found.finditer(text))
+        return count
+
+    def _output_sizes(self) -> dict[str, int]:
+        return {name: (self.folder / name).stat().st_size for name in OUTPUT}
+
+    def _service_counts(self) -> dict[str, dict[str, float]]:
+        """By service what it has used so far, and what its own command says."""
+        found: dict[str, dict[str, float]] = {}
+        for name, service in self.plain["running"].items():
+            try:
+                found[name] = {"cpu_steady": asked(service["cpu"]) / 1e9}
+            except OSError as error:
+                raise Failure(f"the service {name} ended during the run") from error
+            if not service["counters"]:
+                continue
+            code, said = self._call(service["counters"], 10.0)
+            if code != 0:
+                how = "took too long" if code is None else f"ended with exit code {code}"
+                raise Failure(f"the command that counts for {name} {how}")
+            for key, value in _counts(said):
+                found[name][key] = found[name].get(key, 0.0) + value
+        return found
 
 
 def _of_services(
-    asked: Mapping[str, Mapping[str, float]],
-    first: Mapping[str, Mapping[str, float]],
+    once: Mapping[str, Mapping[str, float]],
+    twice: Mapping[str, Mapping[str, float]],
     last: Mapping[str, Mapping[str, float]],
 ) -> dict[str, float]:
     """What each service did between two readings, less what a reading takes; and all of them."""
     found: dict[str, float] = {}
     for name, counts in last.items():
         for key, count in counts.items():
-            rise = max(0.0, count - 2 * first[name].get(key, 0.0) + asked[name].get(key, 0.0))
+            rise = max(0.0, count - 2 * twice[name].get(key, 0.0) + once[name].get(key, 0.0))
             found[f"service_{key}"] = found.get(f"service_{key}", 0.0) + rise
             found[f"service_{key}_{name}"] = rise
     return found
+
+
+def _counts(said: str) -> Iterator[tuple[str, float]]:
+    for line in said.splitlines():
+        parts = line.split()
+        with suppress(ValueError):
+            if len(parts) == 2:
+                yield parts[0], float(parts[1])
 
 
 def _how(code: int) -> str:

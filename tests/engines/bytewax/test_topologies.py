@@ -19,9 +19,8 @@ def arguments(capability: str, kind: str, processes: int, workers: int) -> tuple
     )  # fmt: skip
     (scenario,) = selection.select(("dynamic",), ())
     environment = Environment(Path("/environment"), engines.DEFAULT.name, facts)
-    return engines.DEFAULT.start(
-        environment, scenario, Topology(kind, processes, workers)
-    ).arguments
+    start = engines.DEFAULT.start(environment, scenario, Topology(kind, processes, workers))
+    return tuple(start.told["arguments"])
 
 
 @pytest.mark.parametrize("kind", ["single", "cluster"])

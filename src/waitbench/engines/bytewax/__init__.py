@@ -74,7 +74,8 @@ class Bytewax(Engine):
         processes = topology.processes if topology.kind == "cluster" else 1
         if processes > 1 or (run_launches and topology.workers > 1 and not launched):
             arguments += ["-i", INDEX, "-a", ADDRESSES]
-        return Start(arguments=(str(environment.python), *arguments), processes=processes)
+        words = [str(environment.python), *arguments]
+        return Start(told={"arguments": words, "processes": processes})
 
     def role(self, arguments: Sequence[str]) -> str | None:
         if "-i" in arguments[:-1]:

@@ -53,7 +53,7 @@ class Command(Engine):
         told = launched(self.worker, scenario.parameters, topology.processes)
         told["python"] = str(environment.python)
         told["revision"] = environment.facts.program
-        return Start(arguments=(), processes=1, worker=told, variables=_variables(environment))
+        return Start(told=told, variables=_variables(environment))
 
 
 def launched(
