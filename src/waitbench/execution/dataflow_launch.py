@@ -43,10 +43,8 @@ class DataflowLaunch:
         self.tree = tree
         self.marks: dict[str, dict[str, Any]] = {}
         """The last reading at each."""
-        self.threads: frozenset[int] = frozenset()
-        """Those that lived when the window began."""
-        self.has_lost_threads = False
-        """Whether one of them had ended when those of its end were looked at."""
+        self.threads: dict[str, frozenset[int]] = {}
+        """Those that lived then."""
         self.sockets: Sequence[socket] = ()
         """Of the ports of a cluster; open until all has ended, so that nobody else gets one."""
 
@@ -69,7 +67,7 @@ class DataflowLaunch:
             raise Failure(f"{processes} still ran after the dataflow's end; killed")
         if (BEGIN in self.marks) != (END in self.marks):
             raise Failure("its window was told to begin or to end, but not both")
-        if self.has_lost_threads:
+        if END in self.marks and not self.threads[BEGIN] <= self.threads[END]:
             self._correct_wakeups()
         write_report(self.report, self.tree, started_ns, self.marks)
         return 0
@@ -108,13 +106,11 @@ class DataflowLaunch:
         with suppress(BlockingIOError):
             names = os.read(pipe, 4096).split()
             reading = self.tree.reading()
-            if BEGIN.encode() in names:
-                self.marks[BEGIN], self.threads = reading, self.tree.threads
-                if WAITING in os.environ:
-                    Path(os.environ[WAITING]).touch()
-            if END.encode() in names:
-                self.marks[END] = dict(reading)
-                self.has_lost_threads = not self.threads <= self.tree.threads
+            for name in (BEGIN, END):
+                if name.encode() in names:
+                    self.marks[name], self.threads[name] = dict(reading), self.tree.threads
+            if BEGIN in self.marks and WAITING in os.environ:
+                Path(os.environ[WAITING]).touch()
 
     def _correct_wakeups(self) -> None:
         """Shares out wake-ups after the window began over it and what follows.
