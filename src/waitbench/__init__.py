@@ -19,12 +19,23 @@ def read(folder: str | PathLike[str] | None = None) -> pd.DataFrame:
     """The runs in a folder of results, one row a run, with a column for each metric.
 
     Without a folder, those of the latest comparison. Raises ``ValueError`` where there are no
-    results.
+    results, or a file is not one of ours.
     """
     # Here, not above: pandas takes a second to import, and the command line starts without it.
-    from waitbench.store import frames
+    from pathlib import Path
 
-    return frames.read(folder)
+    import pandas as pd
+
+    from waitbench.model.errors import UsageError
+    from waitbench.store import comparisons, folders, frames
+
+    try:
+        found = comparisons.read(folders.existing_folder(Path(folder) if folder else None))
+    except UsageError as error:
+        raise ValueError(str(error)) from error
+    runs = frames.frame(found.records)
+    runs["started_at"] = pd.to_datetime(runs["started_at"], utc=True, format="ISO8601")
+    return runs
 
 
 def __getattr__(name: str) -> str:

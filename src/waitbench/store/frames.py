@@ -7,18 +7,15 @@ the same objects, so that the plotting scripts of either line read it. No export
 
 import json
 from collections.abc import Sequence
-from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 from msgspec import to_builtins
 
-from waitbench.model.errors import UsageError
 from waitbench.model.metrics import METRICS
 from waitbench.model.record import Record
 from waitbench.model.run import MEASURED, Result
-from waitbench.store import comparisons, folders
 from waitbench.system import files
 
 TABLE_NAME = "runs.csv"
@@ -46,20 +43,6 @@ def frame(records: Sequence[Record]) -> pd.DataFrame:
     # Missing values would make fractions of whole numbers.
     whole = [key for key in keys if {type(row[key]) for row in rows if key in row} == {int}]
     return table.astype(dict.fromkeys(whole, "Int64"))
-
-
-def read(folder: str | PathLike[str] | None = None) -> pd.DataFrame:
-    """The runs in a folder, or in that of the latest comparison.
-
-    Raises ``ValueError`` where there are no results, or a file is not one of ours.
-    """
-    try:
-        found = comparisons.read(folders.existing_folder(None if folder is None else Path(folder)))
-    except UsageError as error:
-        raise ValueError(str(error)) from error
-    runs = frame(found.records)
-    runs["started_at"] = pd.to_datetime(runs["started_at"], utc=True, format="ISO8601")
-    return runs
 
 
 def export(folder: Path, records: Sequence[Record]) -> None:
