@@ -12,18 +12,18 @@ from hypothesis import strategies as st
 from tests.records import make_record
 from tests.store.keeping import begin
 from waitbench.model.errors import UsageError
-from waitbench.store import formats
-from waitbench.store.folders import (
-    LATEST,
-    exclusive,
-    existing_folder,
-    new_folder,
-)
-from waitbench.system.places import Cache
+from waitbench.store import comparisons, formats
+from waitbench.store.folders import LATEST, claimed, existing_folder
 
 
 def fresh(store: Path, *labels: str) -> Path:
-    return new_folder(None, labels, store=store)
+    with claimed(None, labels, store=store) as folder:
+        return folder
+
+
+def resumed(requested: Path | None, store: Path) -> Path:
+    with claimed(requested, ["b"], store=store, resumable=comparisons.resume) as folder:
+        return folder
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -83,33 +83,43 @@ def test_a_requested_folder_that_holds_anything_is_refused_and_not_touched(tmp_p
     (tmp_path / "package.json").write_text("{}")
     (tmp_path / "photo.png").write_bytes(b"photo")
     before = contents(tmp_path)
-    with pytest.raises(UsageError, match="is not empty, and nothing in it is overwritten"):
-        new_folder(tmp_path, ["v1"])
-    with pytest.raises(UsageError, match="does not hold a comparison"):
-        new_folder(tmp_path, resume=True)
+    with (
+        pytest.raises(UsageError, match="is not empty, and nothing in it is overwritten"),
+        claimed(tmp_path, ["v1"]),
+    ):
+        pass
+    with pytest.raises(UsageError, match="does not hold what is to be resumed"):
+        resumed(tmp_path, tmp_path)
     assert contents(tmp_path) == before
 
 
-def test_what_was_made_for_nothing_is_taken_away_and_no_more(tmp_path: Path, cache: Cache) -> None:
+def test_what_was_made_for_nothing_is_taken_away_and_no_more(tmp_path: Path) -> None:
     there = tmp_path / "there"
     there.mkdir()
-    with pytest.raises(UsageError, match="File name too long"):
-        new_folder(there / "a" / "b" / ("x" * 300))
+    with (
+        pytest.raises(UsageError, match="File name too long"),
+        claimed(there / "a" / "b" / ("x" * 300)),
+    ):
+        pass
     assert list(there.iterdir()) == []
-    with pytest.raises(RuntimeError), exclusive(there / "a" / "b", cache):
+    with pytest.raises(RuntimeError), claimed(there / "a" / "b"):
         (there / "a" / "kept").touch()
         raise RuntimeError
     assert [path.name for path in (there / "a").iterdir()] == ["kept"]
-    with pytest.raises(RuntimeError), exclusive(there, cache):
+    (there / "a" / "kept").unlink()
+    with pytest.raises(RuntimeError), claimed(there / "a"):
         raise RuntimeError
-    assert there.is_dir()
+    assert (there / "a").is_dir()
 
 
 def test_a_request_that_is_a_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("text")
-    for resume in (False, True):
-        with pytest.raises(UsageError, match="not a folder that can be written to: File exists"):
-            new_folder(tmp_path / "file", resume=resume)
+    for resumable in (None, comparisons.resume):
+        with (
+            pytest.raises(UsageError, match="not a folder that can be written to: File exists"),
+            claimed(tmp_path / "file", resumable=resumable),
+        ):
+            pass
     with pytest.raises(UsageError, match="There is no folder"):
         existing_folder(tmp_path / "file")
 
@@ -118,35 +128,45 @@ def test_a_latest_whose_folder_was_deleted_is_none(tmp_path: Path) -> None:
     fresh(tmp_path, "a").rmdir()
     with pytest.raises(UsageError, match="no results yet"):
         existing_folder(None, store=tmp_path)
-    assert new_folder(None, ["b"], store=tmp_path, resume=True).name.endswith("Z-b")
+    assert resumed(None, tmp_path).name.endswith("Z-b")
 
 
 def test_a_comparison_of_ours_is_resumed_whether_it_has_runs_or_not(tmp_path: Path) -> None:
     folder = fresh(tmp_path, "a")
     begin(folder, [make_record({"a": []})])
-    assert new_folder(folder, resume=True) == folder
-    assert new_folder(None, store=tmp_path, resume=True) == folder
+    assert resumed(folder, tmp_path) == resumed(None, tmp_path) == folder
 
 
 def test_what_another_command_left_is_not_resumed(tmp_path: Path) -> None:
     folder = fresh(tmp_path)
     formats.write(folder, "load", {"modes": {}})
     for requested in (None, folder):
-        with pytest.raises(UsageError, match="does not hold a comparison"):
-            new_folder(requested, store=tmp_path, resume=True)
+        with pytest.raises(UsageError, match="does not hold what is to be resumed"):
+            resumed(requested, tmp_path)
 
 
 def test_a_second_comparison_is_kept_out_by_whatever_path_it_comes(tmp_path: Path) -> None:
-    cache, folder = Cache(tmp_path / "cache"), tmp_path / "results"
+    folder = tmp_path / "results"
     (tmp_path / "link").symlink_to(folder)
-    with exclusive(folder, cache):
-        for same in (folder, tmp_path / "cache" / ".." / "results", tmp_path / "link"):
+    with claimed(folder):
+        for same in (folder, tmp_path / "other" / ".." / "results", tmp_path / "link"):
             with (
                 pytest.raises(UsageError, match="Another comparison is writing to"),
-                exclusive(same, cache),
+                claimed(same),
             ):
                 pass
-        with exclusive(tmp_path / "other", cache):
+        with claimed(tmp_path / "other"):
             pass
-    with exclusive(folder, cache):
+    with claimed(folder):
+        assert contents(folder) == {}
+
+
+def test_halves_of_files_go_once_the_folder_is_known_to_be_ours(tmp_path: Path) -> None:
+    half = tmp_path / ".runs.csv.7-7.part"
+    half.touch()
+    with pytest.raises(UsageError, match="is not empty"), claimed(tmp_path):
         pass
+    assert half.exists()
+    begin(tmp_path, [make_record({"a": []})])
+    resumed(tmp_path, tmp_path)
+    assert not half.exists()

@@ -32,7 +32,7 @@ from waitbench.pipeline.preparation import contestant, maker
 from waitbench.pipeline.request import Request, ValidRequest
 from waitbench.pipeline.resuming import kept_in
 from waitbench.reporting.progress import PreparationLog
-from waitbench.store import folders, shares
+from waitbench.store import shares
 from waitbench.system import files
 
 SHARES = ".shares"
@@ -60,17 +60,10 @@ class OnDask:
         with _connected(self.address, wanted) as client:
             comparing, valid = self.comparing.fitting(request, say)
             with comparing.prepared_in_folder(
-                valid, lambda: self._command(valid, say), self._reserve_folder
+                valid, lambda: self._command(valid, say), _has_begun
             ) as ((specs, arguments, sent), folder):
                 self._measure(client, valid, (arguments, sent, wanted), folder / SHARES)
                 return _conclude(comparing, valid, specs, folder)
-
-    def _reserve_folder(self, labels: Sequence[str]) -> Path:
-        named, store = self.comparing.results, self.comparing.store
-        begun = (named or store / folders.LATEST).resolve()
-        if self.comparing.resume and (begun / SHARES).is_dir():
-            return begun
-        return folders.new_folder(named, labels, store=store)
 
     def _command(
         self, valid: ValidRequest, say: PreparationLog
@@ -137,6 +130,11 @@ class OnDask:
                 raise HarnessError(f"{names}, on {worker}: {said or error}\n{kept}") from error
             if not self.comparing.output.quiet:
                 self.comparing.output.progress.print(f"{names}: measured on {worker}")
+
+
+def _has_begun(folder: Path) -> bool:
+    """Whether a folder has shares of a comparison that can be resumed."""
+    return (folder / SHARES).is_dir()
 
 
 def _conclude(

@@ -46,7 +46,7 @@ from waitbench.reporting.console import make_console, print_document, print_tabl
 from waitbench.reporting.document import Table
 from waitbench.reporting.progress import PreparationLog
 from waitbench.store import folders, formats, why
-from waitbench.system import endings
+from waitbench.system import endings, files
 from waitbench.system.installation import called
 
 EXAMPLES = """
@@ -147,26 +147,28 @@ def bisect(
     history = History(Grain.RELEASES if releases else Grain.COMMITS if commits else None, valid)
     # What cannot be searched is an error before a folder is made.
     first = history.first()
-    folder = _resumed(results) if resume else folders.new_folder(results, (KIND, *valid.labels))
-    bisecting = Bisecting(
-        criterion=criterion,
-        faster=find is Find.FASTER,
-        why=why_,
-        budget_s=budget,
-        as_json=as_json,
-        options=to_repeat(request),
-        history=history,
-        folder=folder,
-        stepper=Stepper(
-            request=valid,
-            metric=criterion.metric,
-            most_rounds=max(look for look in rule.LOOKS if look <= rounds),
-            resume=resume,
-            quiet=quiet,
-            progress=progress,
-        ),
+    stepper = Stepper(
+        request=valid,
+        metric=criterion.metric,
+        most_rounds=max(look for look in rule.LOOKS if look <= rounds),
+        resume=resume,
+        quiet=quiet,
+        progress=progress,
     )
-    with folders.exclusive(folder, valid.cache), endings.noted(kept_in(folder)):
+    resumable = (lambda folder: files.is_there(folder / f"{KIND}.json")) if resume else None
+    claim = folders.claimed(results, (KIND, *valid.labels), resumable=resumable)
+    with claim as folder, endings.noted(kept_in(folder)):
+        bisecting = Bisecting(
+            criterion=criterion,
+            faster=find is Find.FASTER,
+            why=why_,
+            budget_s=budget,
+            as_json=as_json,
+            options=to_repeat(request),
+            history=history,
+            folder=folder,
+            stepper=stepper,
+        )
         raise typer.Exit(bisecting.carry_out(*first))
 
 
@@ -186,17 +188,6 @@ def _criterion(text: str, most_rounds: int, worker: str | None) -> Criterion:
 
 KIND = "bisect"
 """The name of the documents, of the chart, and of the kind of results folder."""
-
-
-def _resumed(results: Path | None) -> Path:
-    """The folder of the search to go on with. Raises ``UsageError``."""
-    folder = folders.existing_folder(results)
-    if not (folder / f"{KIND}.json").exists():
-        raise UsageError(
-            f"{str(folder)!r} does not hold a search, so it cannot be resumed. Name its folder "
-            "with --results."
-        )
-    return folder
 
 
 @dataclass(kw_only=True)

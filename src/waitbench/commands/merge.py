@@ -16,7 +16,7 @@ from waitbench.pipeline.explaining import kept_tables
 from waitbench.pipeline.gating import Gate
 from waitbench.store import folders, shares
 from waitbench.system import files
-from waitbench.system.places import RESULTS, Cache
+from waitbench.system.places import RESULTS
 
 EXAMPLES = """
 \b
@@ -80,20 +80,18 @@ class Merging:
         if self.html is not None:
             files.require_writable(self.html)
         names = tuple(record.scenario for record in records)
-        with folders.removed_if_unused(self.results):
-            folder = folders.new_folder(self.results, whole.labels, store=self.store)
-            with folders.exclusive(folder, Cache()):
-                shares.write(folder, whole, records, named)
-                shown = {name: kept_tables(folder, name) for name in names}
-                concluding = Concluding(
-                    gate=gate,
-                    share=Share(scenarios=names, of=names),
-                    plot=self.plot,
-                    output=self.output,
-                )
-                for record in records:
-                    concluding.sum_up(record, shown[record.scenario])
-                code = concluding.conclude(records, folder)
-                if self.html is not None:
-                    paging.write(self.html, [folder], newest=0, units=self.output.units)
+        with folders.claimed(self.results, whole.labels, store=self.store) as folder:
+            shares.write(folder, whole, records, named)
+            shown = {name: kept_tables(folder, name) for name in names}
+            concluding = Concluding(
+                gate=gate,
+                share=Share(scenarios=names, of=names),
+                plot=self.plot,
+                output=self.output,
+            )
+            for record in records:
+                concluding.sum_up(record, shown[record.scenario])
+            code = concluding.conclude(records, folder)
+            if self.html is not None:
+                paging.write(self.html, [folder], newest=0, units=self.output.units)
         return code

@@ -3,6 +3,7 @@
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from pathlib import Path
@@ -98,8 +99,6 @@ def workers(
         raise UsageError(f"--rounds {rounds}: must be at least 1.")
     if markdown is not None:
         files.require_writable(markdown)
-    if results is not None:
-        folders.new_folder(results)
     comparing = Comparing(
         gate=Gate(criteria=(), most_rounds=rounds),
         rounds=rounds,
@@ -117,8 +116,9 @@ def workers(
         price=options.units(price).price,
     )
     try:
-        for one in given:
-            session.measure(one)
+        with nullcontext() if results is None else folders.claimed(results):
+            for one in given:
+                session.measure(one)
     except endings.Ended:
         print_tables([session.table()], make_console(stderr=True))
         raise

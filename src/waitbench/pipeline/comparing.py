@@ -1,7 +1,7 @@
 """One comparison from a request to its exit code: calls the stations in order."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
@@ -19,7 +19,7 @@ from waitbench.pipeline.preparation import Prepared, prepare
 from waitbench.pipeline.request import Request, ValidRequest, validate
 from waitbench.pipeline.resuming import kept_in, recording
 from waitbench.reporting.progress import PreparationLog
-from waitbench.store import folders
+from waitbench.store import comparisons, folders
 from waitbench.system import endings
 from waitbench.system.places import RESULTS
 
@@ -68,25 +68,23 @@ class Comparing:
         self,
         valid: ValidRequest,
         make: Callable[[], _Prepared],
-        reserve: Callable[[Sequence[str]], Path] | None = None,
+        resumable: Callable[[Path], object] = comparisons.resume,
     ) -> Iterator[tuple[_Prepared, Path]]:
         """What is prepared, and the folder of the results, ours alone as long as the block lasts.
 
-        A folder that the user named is looked at before anything is built for it; a new one is made
-        when there is something to put into it. ``reserve`` finds it, by the revisions' labels.
+        A folder that the user named is ours before anything is built for it; a new one is made when
+        there is something to put into it. See ``store.folders.claimed`` of ``resumable``.
         """
-        reserve = reserve or self.reserve_folder
-        with folders.removed_if_unused(self.results):
-            claimed = reserve(valid.labels) if self.results or self.resume else None
-            with endings.noted(kept_in(claimed)) if claimed and self.resume else nullcontext():
-                prepared = make()
-            folder = claimed or reserve(valid.labels)
-            with folders.exclusive(folder, valid.cache), endings.noted(kept_in(folder)):
-                if not self.resume:
-                    # Somebody may have begun and ended in it since; nothing of theirs is
-                    # overwritten.
-                    folders.new_folder(folder)
-                yield prepared, folder
+        resumed = resumable if self.resume else None
+        claim = folders.claimed(self.results, valid.labels, store=self.store, resumable=resumed)
+        with ExitStack() as stack:
+            folder = stack.enter_context(claim) if self.results or self.resume else None
+            if folder is not None and self.resume:
+                stack.enter_context(endings.noted(kept_in(folder)))
+            prepared = make()
+            folder = folder or stack.enter_context(claim)
+            stack.enter_context(endings.noted(kept_in(folder)))
+            yield prepared, folder
 
     def _carry_out(self, prepared: Prepared, folder: Path) -> ExitCode:
         progress = self.output.progress
@@ -114,10 +112,6 @@ class Comparing:
                 "The gate (--gate, --fail-on) compares candidates with a baseline: name at least "
                 "two revisions."
             )
-
-    def reserve_folder(self, labels: Sequence[str]) -> Path:
-        """The folder of the results: a new one, or that of what is resumed."""
-        return folders.new_folder(self.results, labels, store=self.store, resume=self.resume)
 
     @property
     def measuring(self) -> Measuring:

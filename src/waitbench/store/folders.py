@@ -1,21 +1,17 @@
 """Where comparisons are kept: a folder each, never overwritten; ``latest`` leads to the last."""
 
-import hashlib
 import os
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime, timezone
 from itertools import count
 from pathlib import Path
 
-from filelock import FileLock, Timeout
-
 from waitbench.model.errors import UsageError
-from waitbench.store import comparisons
 from waitbench.store.comparisons import MEASURE_FIRST
-from waitbench.system import files
-from waitbench.system.places import RESULTS, Cache
+from waitbench.system import files, locks
+from waitbench.system.places import RESULTS
 
 LATEST = "latest"
 
@@ -23,62 +19,57 @@ _MOST_BYTES = 120
 """The most that a name may take, without the number behind it. File systems allow 255."""
 
 
-def new_folder(
+@contextmanager
+def claimed(
     requested: Path | None,
     labels: Sequence[str] = (),
     *,
     store: Path = RESULTS,
-    resume: bool = False,
-) -> Path:
-    """An empty folder for what is about to be measured: the requested one, or a fresh one.
+    resumable: Callable[[Path], object] | None = None,
+) -> Iterator[Path]:
+    """A folder to measure into, which is ours alone for the time of the block.
 
-    A fresh one is named after the time and the labels of a comparison, and ``latest`` leads to it.
-    With ``resume`` it may hold a comparison to continue, and is the latest where none is requested.
-    Raises ``UsageError`` where the requested one holds anything else; nothing in it is touched.
+    A new one is named after the time and the labels of a comparison, and ``latest`` leads to it. A
+    requested one is empty, or holds what ``resumable`` says can be resumed; then it is the latest
+    where none is requested. Where the block fails, what was made of a requested folder and its
+    parents is taken away if it is still empty; all stays where the harness is ended, for it says
+    where to go on. Raises ``UsageError`` where the folder holds anything else, or where another
+    comparison is at work in it; nothing in it is touched.
     """
-    if resume:
+    if resumable is not None:
         requested = requested or _latest(store)
-    if requested is not None:
-        with _explained(requested), removed_if_unused(requested):
-            requested.mkdir(parents=True, exist_ok=True)
-            is_empty = not any(requested.iterdir())
-        if not (is_empty or (resume and comparisons.resume(requested))):
-            why = "does not hold a comparison to resume" if resume else "is not empty"
-            raise UsageError(
-                f"--results {str(requested)!r} {why}, and nothing in it is overwritten. "
-                "Name a folder that is empty or not there yet, or with compare's --resume one that "
-                "holds a comparison."
-            )
-        return requested
-    latest = store / LATEST
-    if latest.exists() and not latest.is_symlink():
-        raise UsageError(f"{str(latest)!r} is not a link of waitbench's own: move it away.")
-    with _explained(store):
-        store.mkdir(parents=True, exist_ok=True)
-        folder = _create_first_free(store, _name(labels or ("comparison",)))
-        # A link is replaced: there is no moment without one.
-        link = folder.with_name(f".{LATEST}.{folder.name}")
-        link.symlink_to(folder.name)
-        link.replace(latest)
-    return folder
-
-
-@contextmanager
-def removed_if_unused(folder: Path | None) -> Iterator[None]:
-    """Where the block fails, takes away what it made of a folder and its parents, if still empty.
-
-    What was there before stays, empty or not; and so does all where the harness is ended, for it
-    says where to go on.
-    """
-    places = () if folder is None else (folder, *folder.parents)
-    made = [place for place in places if not os.path.lexists(place)]
-    try:
-        yield
-    except Exception:
-        for place in made:
-            with suppress(OSError):  # not empty, or never made
-                place.rmdir()
-        raise
+    folder = requested or _new_folder(store, labels or ("comparison",))
+    made = [place for place in (folder, *folder.parents) if not os.path.lexists(place)]
+    with ExitStack() as stack:
+        try:
+            with _explained(folder):
+                folder.mkdir(parents=True, exist_ok=True)
+                # The folder itself is locked, so that no lock file stays behind.
+                descriptor = os.open(folder, os.O_RDONLY)
+                stack.callback(os.close, descriptor)
+                is_empty = not any(folder.iterdir())
+            if not locks.try_lock(descriptor):
+                made.clear()  # it is theirs
+                raise UsageError(
+                    f"Another comparison is writing to {str(folder)!r}. "
+                    "Wait for it, or name another folder with --results."
+                )
+            if not is_empty and not (resumable and resumable(folder)):
+                why = "is not empty" if resumable is None else "does not hold what is to be resumed"
+                raise UsageError(
+                    f"--results {str(folder)!r} {why}, and nothing in it is overwritten. Name a "
+                    "folder that is empty or not there yet, or with --resume one that the same "
+                    "command has begun."
+                )
+            # Nobody writes here now: these are halves of files whose writer was killed.
+            for half in folder.glob(f".*{files.HALF}"):
+                half.unlink(missing_ok=True)
+            yield folder
+        except Exception:
+            for place in made:
+                with suppress(OSError):  # not empty, or never made
+                    place.rmdir()
+            raise
 
 
 def existing_folder(requested: Path | None, *, store: Path = RESULTS) -> Path:
@@ -91,43 +82,29 @@ def existing_folder(requested: Path | None, *, store: Path = RESULTS) -> Path:
     return folder
 
 
-@contextmanager
-def exclusive(folder: Path, cache: Cache) -> Iterator[None]:
-    """Keeps a second comparison out of a folder, which is created if it is not there.
-
-    Raises ``UsageError`` where another one is at work in it.
-    """
-    with removed_if_unused(folder):
-        with _explained(folder):
-            folder.mkdir(parents=True, exist_ok=True)
-        key = hashlib.sha256(os.fsencode(folder.resolve())).hexdigest()[:16]
-        try:
-            lock = FileLock(cache.lock_file(f"results-{key}")).acquire(timeout=0)
-        except Timeout as error:
-            raise UsageError(
-                f"Another comparison is writing to {str(folder)!r}. "
-                "Wait for it, or name another folder with --results."
-            ) from error
-        with lock:
-            # Nobody writes here now: these are halves of files whose writer was killed.
-            for half in folder.glob(f".*{files.HALF}"):
-                half.unlink(missing_ok=True)
-            yield
-
-
 def _latest(store: Path) -> Path | None:
     latest = store / LATEST
     return latest.resolve() if latest.is_dir() else None
 
 
-def _create_first_free(store: Path, name: str) -> Path:
-    """The folder of this name, or with the first suffix that is not taken."""
-    for number in count(1):
-        folder = store / (name if number == 1 else f"{name}-{number}")
-        with suppress(FileExistsError):
-            folder.mkdir()
-            return folder
-    raise AssertionError  # count has no end
+def _new_folder(store: Path, labels: Sequence[str]) -> Path:
+    """A folder that nobody else has, named after the time and labels; ``latest`` leads to it."""
+    latest = store / LATEST
+    if latest.exists() and not latest.is_symlink():
+        raise UsageError(f"{str(latest)!r} is not a link of waitbench's own: move it away.")
+    name = _name(labels)
+    with _explained(store):
+        store.mkdir(parents=True, exist_ok=True)
+        for number in count(1):
+            folder = store / (name if number == 1 else f"{name}-{number}")
+            with suppress(FileExistsError):
+                folder.mkdir()
+                break
+        # A link is replaced: there is no moment without one.
+        link = folder.with_name(f".{LATEST}.{folder.name}")
+        link.symlink_to(folder.name)
+        link.replace(latest)
+    return folder
 
 
 def _name(words: Sequence[str]) -> str:

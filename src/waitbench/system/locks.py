@@ -36,7 +36,7 @@ def locked(path: Path, say: Callable[[str], None]) -> Iterator[int]:
         raise HarnessError(f"{path} cannot be locked: {error.strerror}.") from error
     try:
         end = time.monotonic() + PATIENCE_S
-        while not _is_taken(descriptor):
+        while not try_lock(descriptor):
             if time.monotonic() >= end:
                 holder = os.pread(descriptor, 200, 0).decode("utf-8", "replace")
                 say(f"waiting for {holder or 'another process'}, which sets up the same")
@@ -53,7 +53,8 @@ def locked(path: Path, say: Callable[[str], None]) -> Iterator[int]:
         os.close(descriptor)
 
 
-def _is_taken(descriptor: int) -> bool:
+def try_lock(descriptor: int) -> bool:
+    """Takes the lock of an open file or folder, unless somebody else has it; says whether."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
