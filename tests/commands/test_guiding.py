@@ -13,7 +13,7 @@ from waitbench.analysis.criteria import DEFAULTS, parse
 from waitbench.model.metrics import BY_NAME, METRICS
 from waitbench.model.record import Record
 from waitbench.pipeline.gating import Gate
-from waitbench.pipeline.measuring import GateGuide, Measuring
+from waitbench.pipeline.measuring import GateGuide, measure
 
 
 def guide(
@@ -112,7 +112,7 @@ def test_system_calls_are_counted_unless_a_gate_asks_nothing_of_them(
     asked = Gate(criteria=parse(texts, METRICS), most_rounds=10)
     prepared: Any = SimpleNamespace(measuring=measuring)
     with pytest.raises(Stop):
-        Measuring(gate=asked, rounds=5).measure(prepared, {}, lambda _measurer: Made())
+        measure(prepared, {}, asked, 5, lambda _measurer: Made())
 
 
 def elsewhere(*names: str) -> list[Record]:

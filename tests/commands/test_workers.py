@@ -18,7 +18,6 @@ from waitbench.model.errors import UsageError
 from waitbench.model.metrics import METRICS
 from waitbench.pipeline.comparing import Comparing
 from waitbench.pipeline.concluding import Output
-from waitbench.pipeline.gating import Gate
 from waitbench.system.places import ROOT
 
 EXAMPLES = sorted(FOLDER.glob("*/*.toml"))
@@ -113,10 +112,7 @@ def costing(steady_s: float, **more: float) -> IdleCost:
 
 def session_of(*rows: Row) -> WorkersSession:
     return WorkersSession(
-        comparing=Comparing(
-            gate=Gate(criteria=(), most_rounds=1), rounds=1, quick=False, results=None,
-            resume=False, plot=False, output=Output(quiet=True, as_json=False),
-        ),
+        comparing=Comparing(rounds=1, output=Output(quiet=True)),
         settings=(), python=None, results=None, rows=list(rows),
     )  # fmt: skip
 

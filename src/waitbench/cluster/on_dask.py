@@ -150,7 +150,7 @@ def _conclude(
     ]
     whole = structs.replace(
         whole,
-        argv=valid.argv,
+        argv=valid.typed.argv,
         mixed_origins=origins.is_mixed(specs),
         revisions=tuple(map(contestant, specs, facts)),
     )

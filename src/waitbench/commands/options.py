@@ -260,7 +260,6 @@ def _request(
         topology=topology,
         processes=processes,
         workers=workers,
-        origin=OriginChoice.AUTO,
         python=python,
         repo=repo,
         time_limit_s=time_limit,

@@ -66,7 +66,7 @@ def report(
         raise UsageError(f"--newest {newest}: must not be negative.")
     if html is not None and markdown is not None:
         raise UsageError("--markdown is of what report prints: leave it out, or --html.")
-    output = Output(quiet=False, as_json=False, units=units)
+    output = Output(units=units)
     if html is not None:
         paging.write(html, results or [folders.existing_folder(None)], newest, output.units)
         output.answers.print(str(html), soft_wrap=True)

@@ -182,7 +182,7 @@ class Stepper:
         revisions = [search.revision(point, like) for point in points]
         is_wheels = search.grain is Grain.RELEASES
         choice = OriginChoice.WHEEL if is_wheels else OriginChoice.SOURCE
-        wanted = self.python.executable if self.python else self.request.python
+        wanted = self.python.executable if self.python else self.request.typed.python
         return chooser.choose(revisions, choice, wanted) if revisions else ()
 
 

@@ -23,7 +23,6 @@ from waitbench.model.revision import Origin, Revision, Source
 from waitbench.pipeline import stored_sessions
 from waitbench.pipeline.comparing import Comparing
 from waitbench.pipeline.concluding import Output
-from waitbench.pipeline.gating import Gate
 from waitbench.pipeline.request import Request, ValidRequest, validate
 from waitbench.pipeline.stored_sessions import Stored, margin_of, metric_named
 from waitbench.reporting import history as reporting
@@ -106,14 +105,7 @@ def track(
         # What the history calls it is short, and the same every night.
         named = tuple(f"{name}={texts.get(name, prefix + name)}" for name in one.revisions)
         comparing = Comparing(
-            gate=Gate(criteria=(), most_rounds=rounds),
-            rounds=rounds,
-            quick=not full,
-            results=None,
-            store=results,
-            resume=False,
-            plot=False,
-            output=Output(quiet=quiet, as_json=False),
+            rounds=rounds, quick=not full, store=results, output=Output(quiet=quiet)
         )
         try:
             code = max(code, comparing.compare(replace(request, revisions=named)))

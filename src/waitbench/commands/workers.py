@@ -16,14 +16,12 @@ from waitbench.analysis.idle import IdleCost, idle_cost
 from waitbench.commands import options
 from waitbench.engines import selection
 from waitbench.engines.worker import file as worker_file
-from waitbench.model.environment import OriginChoice
 from waitbench.model.errors import ExitCode, HarnessError, UsageError, masked
 from waitbench.model.record import Record
 from waitbench.model.run import BY_PROC, RESTARTED, UNANSWERED
 from waitbench.model.worker import WorkerFile
 from waitbench.pipeline.comparing import Comparing
 from waitbench.pipeline.concluding import Output
-from waitbench.pipeline.gating import Gate
 from waitbench.pipeline.request import Request
 from waitbench.reporting.console import make_console, print_tables
 from waitbench.reporting.document import Heading, Table
@@ -99,15 +97,7 @@ def workers(
         raise UsageError(f"--rounds {rounds}: must be at least 1.")
     if markdown is not None:
         files.require_writable(markdown)
-    comparing = Comparing(
-        gate=Gate(criteria=(), most_rounds=rounds),
-        rounds=rounds,
-        quick=False,
-        results=None,
-        resume=False,
-        plot=False,
-        output=Output(quiet=quiet, as_json=False, progress_only=True),
-    )
+    comparing = Comparing(rounds=rounds, output=Output(quiet=quiet, progress_only=True))
     session = WorkersSession(
         comparing=comparing,
         settings=settings,
@@ -198,16 +188,9 @@ class WorkersSession:
         """Measures all versions of one; what goes wrong is in its rows."""
         request = Request(
             revisions=worker.revisions,
-            scenarios=(),
             settings=tuple(self.settings),
-            topology=None,
-            processes=1,
-            workers=1,
             worker=str(worker.path),
-            origin=OriginChoice.AUTO,
             python=self.python,
-            repo=None,
-            time_limit_s=None,
             argv=tuple(map(masked, sys.argv[1:])),
         )
         folder = None if self.results is None else self.results / worker.name

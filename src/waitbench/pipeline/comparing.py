@@ -6,15 +6,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
-from rich.console import Console
-
 from waitbench.execution.measure import Measurer
 from waitbench.model.errors import ExitCode, UsageError
 from waitbench.model.record import Record
 from waitbench.pipeline.concluding import Concluding, Output
 from waitbench.pipeline.explaining import explain, require_possible
-from waitbench.pipeline.gating import Gate
-from waitbench.pipeline.measuring import Measuring, RunRecorder
+from waitbench.pipeline.gating import NO_GATE, Gate
+from waitbench.pipeline.measuring import RunRecorder, measure
 from waitbench.pipeline.preparation import Prepared, prepare
 from waitbench.pipeline.request import Request, ValidRequest, validate
 from waitbench.pipeline.resuming import kept_in, recording
@@ -30,17 +28,18 @@ _Prepared = TypeVar("_Prepared")
 class Comparing:
     """One comparison from request to exit code."""
 
-    gate: Gate
+    gate: Gate = NO_GATE
     rounds: int
-    quick: bool
+    """Of each revision in each scenario, where the gate does not decide that."""
+    quick: bool = False
     """Whether scenarios are shortened."""
     why: bool = False
     """Whether to look at who wakes up, in one more run of each revision."""
-    results: Path | None
+    results: Path | None = None
     store: Path = RESULTS
     """Where a folder is made if none is named."""
-    resume: bool
-    plot: bool
+    resume: bool = False
+    plot: bool = False
     output: Output
     receive: Callable[[Sequence[Record]], None] = lambda _records: None
     """Given all records when everything is measured."""
@@ -87,12 +86,14 @@ class Comparing:
             yield prepared, folder
 
     def _carry_out(self, prepared: Prepared, folder: Path) -> ExitCode:
-        progress = self.output.progress
-        settings = self.measuring.settings(prepared.request)
-        with recording(
-            prepared, folder, settings, resume=self.resume, say=progress.print
-        ) as records:
-            self._measure(prepared, records, folder, progress)
+        settings = {
+            **prepared.request.as_settings(),
+            "rounds": None if self.gate.is_on else self.rounds,
+            "gate": self.gate.as_settings() if self.gate.is_on else None,
+        }
+        say = self.output.progress.print
+        with recording(prepared, folder, settings, resume=self.resume, say=say) as records:
+            self._measure(prepared, records, folder)
         self.receive(list(records.values()))
         return self.concluding(prepared.request).conclude(list(records.values()), folder)
 
@@ -113,18 +114,11 @@ class Comparing:
                 "two revisions."
             )
 
-    @property
-    def measuring(self) -> Measuring:
-        """How much is measured, wherever that is."""
-        return Measuring(gate=self.gate, rounds=self.rounds)
-
-    def _measure(
-        self, prepared: Prepared, records: Mapping[str, Record], folder: Path, progress: Console
-    ) -> None:
+    def _measure(self, prepared: Prepared, records: Mapping[str, Record], folder: Path) -> None:
         concluding = self.concluding(prepared.request)
         scenarios = prepared.request.scenarios
 
-        bar = RunRecorder(progress, folder, quiet=self.output.quiet)
+        bar = RunRecorder(self.output.progress, folder, quiet=self.output.quiet)
 
         def observed_by(measurer: Measurer) -> RunRecorder:
             def sum_up(record: Record) -> None:
@@ -138,7 +132,7 @@ class Comparing:
 
         try:
             with bar:
-                self.measuring.measure(prepared, records, observed_by)
+                measure(prepared, records, self.gate, self.rounds, observed_by)
         except endings.Ended:
             concluding.say_so_far(list(records.values()))
             raise

@@ -47,8 +47,8 @@ CHART_FORMATS = ("png", "svg")
 class Output:
     """Where things are said, and how much."""
 
-    quiet: bool
-    as_json: bool
+    quiet: bool = False
+    as_json: bool = False
     progress_only: bool = False
     """Whether only progress is said: what comes of it is for the caller to say."""
     units: Units = AS_IT_IS

@@ -46,8 +46,9 @@ class Inconclusive(str, Enum):
 class Gate:
     """What the gate is to do."""
 
-    criteria: tuple[Criterion, ...]
-    most_rounds: int
+    criteria: tuple[Criterion, ...] = ()
+    """None where there is no gate."""
+    most_rounds: int = rule.LOOKS[0]
     """Those of the last look: see ``last_look``."""
     budget_s: float = math.inf
     inconclusive_passes: bool = False
@@ -135,7 +136,7 @@ class Gate:
         """
         found = settings.get("gate")
         if found is None:
-            return cls(criteria=(), most_rounds=rule.LOOKS[0])
+            return NO_GATE
         known = dict.fromkeys((*METRICS, *(m for one in scenarios for m in one.metrics)))
         try:
             return cls(
@@ -174,6 +175,9 @@ class Gate:
                 f"takes about {request.round_s:.0f} s, and a verdict at least six. Allow "
                 f"{enough_s} s or more, or name fewer scenarios."
             )
+
+
+NO_GATE = Gate()
 
 
 def metrics_known(worker: str | None) -> tuple[Metric, ...]:

@@ -1,12 +1,11 @@
 """How much of each scenario is measured, wherever that is, and what becomes of each result."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
 
-from waitbench.analysis import gate
+from waitbench.analysis import gate as judging
 from waitbench.analysis.judging import Judgement
 from waitbench.execution import plan
 from waitbench.execution.measure import Measurer
@@ -16,50 +15,35 @@ from waitbench.model.record import Record
 from waitbench.model.run import Result
 from waitbench.pipeline.gating import Gate
 from waitbench.pipeline.preparation import Prepared
-from waitbench.pipeline.request import ValidRequest
 from waitbench.reporting.progress import RunProgress
 from waitbench.store import comparisons
 
 
-@dataclass(frozen=True, kw_only=True)
-class Measuring:
-    """How much is measured."""
+def measure(
+    prepared: Prepared,
+    records: Mapping[str, Record],
+    gate: Gate,
+    rounds: int,
+    observer: Callable[[Measurer], Observer],
+) -> None:
+    """Measures what the records lack; they grow.
 
-    gate: Gate
-    rounds: int
-    """Of each revision in each scenario, where the gate does not decide that."""
-
-    def settings(self, request: ValidRequest) -> dict[str, object]:
-        """What was asked for besides revisions and topology, for the result files."""
-        return {
-            **request.as_settings(),
-            "rounds": None if self.gate.is_on else self.rounds,
-            "gate": self.gate.as_settings() if self.gate.is_on else None,
-        }
-
-    def measure(
-        self,
-        prepared: Prepared,
-        records: Mapping[str, Record],
-        observer: Callable[[Measurer], Observer],
-    ) -> None:
-        """Measures what the records lack; they grow. ``observer`` makes one of what measures."""
-        asked = {criterion.metric.key for criterion in self.gate.criteria}
-        with prepared.measuring(counts_calls=not asked or SYSTEM_CALLS in asked) as measurer:
-            self._measure(Session(measurer, records, observer(measurer)), prepared, records)
-
-    def _measure(self, session: Session, prepared: Prepared, records: Mapping[str, Record]) -> None:
+    So many ``rounds`` where no gate decides that. ``observer`` makes one of what measures.
+    """
+    asked = {criterion.metric.key for criterion in gate.criteria}
+    with prepared.measuring(counts_calls=not asked or SYSTEM_CALLS in asked) as measurer:
+        session = Session(measurer, records, observer(measurer))
         request, labels = prepared.request, prepared.labels
         if not labels:
             return
-        if self.gate.is_on:
+        if gate.is_on:
             elsewhere = prepared.new_records(request.elsewhere).values()
             session.carry_out_until(
-                GateGuide(self.gate, records, elsewhere),
-                self.gate.groups(request.here),
+                GateGuide(gate, records, elsewhere),
+                gate.groups(request.here),
                 labels,
-                self.gate.most_rounds,
-                self.gate.budget_s,
+                gate.most_rounds,
+                gate.budget_s,
             )
             return
         done = {
@@ -67,8 +51,7 @@ class Measuring:
             for record in records.values()
             for run in record.measurements
         }
-        planned = plan.schedule(request.here, labels, self.rounds)
-        session.carry_out(plan.missing(planned, done))
+        session.carry_out(plan.missing(plan.schedule(request.here, labels, rounds), done))
 
 
 class GateGuide:
@@ -102,20 +85,20 @@ class GateGuide:
     def is_over(self) -> bool:
         """Whether nothing more need be measured at all."""
         self._judge()
-        return gate.is_too_disturbed(self._records)
+        return judging.is_too_disturbed(self._records)
 
     def _judge(self) -> None:
         """Judges anew, if anything was measured since the last time."""
         seen = [(list(record.measurements), len(record.outcomes)) for record in self._records]
         if seen == self._seen:
             return
-        self._judgements = gate.judge_all(
+        self._judgements = judging.judge_all(
             self._records,
             self._asked.criteria,
             self._elsewhere,
             acceptances=self._asked.acceptances,
         )
-        self._unsettled = gate.unsettled(self._judgements)
+        self._unsettled = judging.unsettled(self._judgements)
         self._seen = seen
 
 

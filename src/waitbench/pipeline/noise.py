@@ -2,19 +2,16 @@
 
 import math
 import sys
-from pathlib import Path
 
 import numpy as np
 
 from waitbench.analysis.rounds import paired_by_round
 from waitbench.analysis.rule import LOOKS_OF_ONE, Share, hodges_lehmann
-from waitbench.model.environment import OriginChoice
 from waitbench.model.errors import ExitCode, HarnessError
 from waitbench.model.metrics import BY_NAME
 from waitbench.model.record import Record
 from waitbench.pipeline.comparing import Comparing
 from waitbench.pipeline.concluding import Output
-from waitbench.pipeline.gating import Gate
 from waitbench.pipeline.request import Request
 from waitbench.system.locks import temporary_folder
 
@@ -39,16 +36,17 @@ def smallest_rise() -> float:
         program.chmod(0o755)
         worker.write_text(_WORKER)
         comparing = Comparing(
-            gate=Gate(criteria=(), most_rounds=ROUNDS),
             rounds=ROUNDS,
-            quick=False,
             results=folder / "results",
-            resume=False,
-            plot=False,
-            output=Output(quiet=False, as_json=False, progress_only=True),
+            output=Output(progress_only=True),
             receive=records.extend,
         )
-        code = comparing.compare(_request(program, worker))
+        request = Request(
+            revisions=(f"once={program}", f"again={program}"),
+            worker=str(worker),
+            argv=("doctor", "--noise"),
+        )
+        code = comparing.compare(request)
     if code != ExitCode.OK:
         raise HarnessError("An idle program could not be measured here.")
     (record,) = records
@@ -57,20 +55,3 @@ def smallest_rise() -> float:
     logs = np.array([math.log(again / once) for once, again in pairs])
     found = hodges_lehmann(logs, alarm, alarm)
     return math.exp(math.log1p(MARGIN) + found.centre - found.low) - 1
-
-
-def _request(program: Path, worker: Path) -> Request:
-    return Request(
-        revisions=(f"once={program}", f"again={program}"),
-        scenarios=(),
-        settings=(),
-        topology=None,
-        processes=1,
-        workers=1,
-        worker=str(worker),
-        origin=OriginChoice.AUTO,
-        python=None,
-        repo=None,
-        time_limit_s=None,
-        argv=("doctor", "--noise"),
-    )

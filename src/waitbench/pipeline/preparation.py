@@ -48,7 +48,7 @@ class Prepared:
             environments=self.environments,
             topology=self.request.topology,
             cache=self.request.cache,
-            time_limit_s=self.request.time_limit_s,
+            time_limit_s=self.request.typed.time_limit_s,
             instruments=self.request.instruments if counts_calls else Instruments(),
         )
         yield Measurer(self.hyperfine, bench)
@@ -111,7 +111,7 @@ def prepare(request: ValidRequest, progress: Console, say: PreparationLog) -> Pr
         hyperfine_version=hyperfine.version,
         machine=machine.describe(),
         started_at=datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        argv=request.argv,
+        argv=request.typed.argv,
         waitbench=installation.version(),
     )
     return Prepared(
@@ -133,8 +133,8 @@ def maker(request: ValidRequest, say: PreparationLog) -> Maker:
     return Maker(
         engine=request.engine,
         cache=request.cache,
-        toolchain=request.toolchain,
-        limit_s=request.setup_limit_s,
+        toolchain=request.typed.toolchain,
+        limit_s=request.typed.setup_limit_s,
         say=say,
     )
 

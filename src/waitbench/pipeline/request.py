@@ -25,11 +25,48 @@ from waitbench.system import variables
 from waitbench.system.instruments import find_instruments, find_system_calls
 from waitbench.system.places import Cache
 
+_LONGEST_S = 1e6
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """What to measure, as typed."""
+
+    revisions: tuple[str, ...]
+    scenarios: tuple[str, ...] = ()
+    settings: tuple[str, ...] = ()
+    topology: str | None = None
+    processes: int = 1
+    workers: int = 1
+    dataflow: str | None = None
+    worker: str | None = None
+    """The worker file, where what is measured is a command."""
+    origin: OriginChoice = OriginChoice.AUTO
+    python: str | None = None
+    """The interpreter that the user asks for."""
+    repo: str | None = None
+    time_limit_s: float | None = None
+    required_metrics: frozenset[str] = frozenset()
+    """Keys of the metrics that the runs must give."""
+    toolchain: str | None = None
+    """What builds all revisions, instead of the newest there is."""
+    setup_limit_s: float | None = None
+    """What a step of setting up may take, instead of what fits it."""
+    shard: Shard | None = None
+    """Which share of the scenarios to measure, instead of all."""
+    scan: Scan | None = None
+    """The parameter that each scenario is measured at several values of."""
+    by_defaults: bool = False
+    """Whether the gate asks its default questions, some of which have scenarios of their own."""
+    argv: tuple[str, ...]
+    """For the result files, without secrets."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class ValidRequest:
     """A request that makes sense, resolved."""
 
+    typed: Request
     engine: Engine
     """Whose revisions these are."""
     scenarios: tuple[Scenario, ...]
@@ -41,14 +78,8 @@ class ValidRequest:
     """Where its commits are, if it has any."""
     specs: tuple[EnvironmentSpec, ...]
     cache: Cache
-    time_limit_s: float | None
     instruments: Instruments
     """What the kernel counts here besides CPU time and switches."""
-    toolchain: str | None
-    setup_limit_s: float | None
-    python: str | None
-    """The interpreter that the user asks for."""
-    argv: tuple[str, ...]
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -73,7 +104,7 @@ class ValidRequest:
     def as_settings(self) -> dict[str, object]:
         """What it asks for besides revisions, topology and scenarios, for the result files."""
         return {
-            "time_limit_s": self.time_limit_s,
+            "time_limit_s": self.typed.time_limit_s,
             "instruments": sorted(self.instruments.keys),
             **({} if self.worker is None else {"worker": dict(self.worker.texts)}),
         }
@@ -82,42 +113,6 @@ class ValidRequest:
     def round_s(self) -> float:
         """Roughly how long one round of every scenario measured here takes."""
         return sum(scenario.expected_s for scenario in self.here) * len(self.specs)
-
-
-_LONGEST_S = 1e6
-
-
-@dataclass(frozen=True, kw_only=True)
-class Request:
-    """What to measure, as typed."""
-
-    revisions: tuple[str, ...]
-    scenarios: tuple[str, ...]
-    settings: tuple[str, ...]
-    topology: str | None
-    processes: int
-    workers: int
-    dataflow: str | None = None
-    worker: str | None = None
-    """The worker file, where what is measured is a command."""
-    origin: OriginChoice
-    python: str | None
-    repo: str | None
-    time_limit_s: float | None
-    required_metrics: frozenset[str] = frozenset()
-    """Keys of the metrics that the runs must give."""
-    toolchain: str | None = None
-    """What builds all revisions, instead of the newest there is."""
-    setup_limit_s: float | None = None
-    """What a step of setting up may take, instead of what fits it."""
-    shard: Shard | None = None
-    """Which share of the scenarios to measure, instead of all."""
-    scan: Scan | None = None
-    """The parameter that each scenario is measured at several values of."""
-    by_defaults: bool = False
-    """Whether the gate asks its default questions, some of which have scenarios of their own."""
-    argv: tuple[str, ...]
-    """For the result files, without secrets."""
 
 
 def validate(request: Request, say: PreparationLog, *, quick: bool) -> ValidRequest:
@@ -151,6 +146,7 @@ def validate(request: Request, say: PreparationLog, *, quick: bool) -> ValidRequ
         chooser = Chooser(engine, repository, cache, say.about)
         specs = chooser.choose(named, request.origin, request.python)
     return ValidRequest(
+        typed=request,
         engine=engine,
         scenarios=chosen,
         share=share,
@@ -158,12 +154,7 @@ def validate(request: Request, say: PreparationLog, *, quick: bool) -> ValidRequ
         repository=repository,
         specs=specs,
         cache=cache,
-        time_limit_s=request.time_limit_s,
         instruments=found,
-        toolchain=request.toolchain,
-        setup_limit_s=request.setup_limit_s,
-        python=request.python,
-        argv=request.argv,
     )
 
 
