@@ -2,13 +2,14 @@
 
 import math
 import re
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import date, datetime
 from enum import Enum
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from waitbench.analysis import criteria, gate, rule
 from waitbench.analysis.acceptance import Acceptance
@@ -24,11 +25,6 @@ from waitbench.model.scenario import Scenario
 from waitbench.pipeline.request import ValidRequest
 from waitbench.system.installation import called
 from waitbench.system.instruments import find_system_calls
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 _NEEDED = ("criterion", "scenario", "reason", "until")
 _KEYS = (*_NEEDED, "at_most")
@@ -230,10 +226,10 @@ def read_accepted(
     Raises ``UsageError`` with the entry and the key that is wrong.
     """
     try:
-        found = tomllib.loads(path.read_text("utf-8"))
+        found = msgspec.toml.decode(path.read_bytes())
     except OSError as error:
         raise UsageError(f"--accepted {str(path)!r} cannot be read: {error.strerror}.") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"--accepted {str(path)!r} is not TOML: {error}.") from error
     entries = found.pop("accepted", [])
     if found or not isinstance(entries, list):
@@ -260,32 +256,20 @@ def _entry(entry: Any, where: str, today: date, metrics: Sequence[Metric]) -> Ac
         except UsageError as error:
             raise UsageError(f"{where}: {str(error).removeprefix('--fail-on ')}") from error
         criterion = str(parsed)
-    until = _until(entry["until"], where)
+    text = str(entry["until"]).strip()
+    try:
+        until = datetime.fromisoformat(text).date()
+    except ValueError as error:
+        raise UsageError(f"{where}: until = {text!r} is not a day, such as 2027-03-31.") from error
+    at_most = entry.get("at_most", "0%")
+    rise = _SHARE.fullmatch(str(at_most).strip())
+    if rise is None:
+        raise UsageError(f"{where}: at_most = {at_most!r} is not a rise such as '40%'.")
     return Acceptance(
         criterion=criterion,
         scenario=str(entry["scenario"]).strip(),
         reason=" ".join(str(entry["reason"]).split()),
-        until=until,
-        at_most=_at_most(entry.get("at_most"), where),
-        is_over=until < today.isoformat(),
+        until=until.isoformat(),
+        at_most=float(rise[1]) / 100 if "at_most" in entry else None,
+        is_over=until < today,
     )
-
-
-def _until(value: Any, where: str) -> str:
-    """A day in ISO 8601."""
-    if isinstance(value, datetime):
-        value = value.date()
-    text = str(value).strip()
-    try:
-        return date.fromisoformat(text).isoformat()
-    except ValueError as error:
-        raise UsageError(f"{where}: until = {text!r} is not a day, such as 2027-03-31.") from error
-
-
-def _at_most(value: Any, where: str) -> float | None:
-    if value is None:
-        return None
-    match = _SHARE.fullmatch(str(value).strip())
-    if match is None:
-        raise UsageError(f"{where}: at_most = {value!r} is not a rise such as '40%'.")
-    return float(match[1]) / 100

@@ -30,7 +30,7 @@ def write(path: Path, roots: Sequence[Path], newest: int, units: Units = AS_IT_I
     folders = stored_sessions.folders_in(roots)
     contents = [comparisons.resume(folder) for folder in folders] if len(folders) == 1 else []
     if len(folders) > 1:
-        page = _of_many(roots, folders, newest)
+        page = _of_many(folders, newest)
     elif contents and contents[0] is not None and contents[0].records:
         page = page_of(contents[0], units)
     else:
@@ -50,32 +50,20 @@ def page_of(contents: Contents, units: Units = AS_IT_IS) -> Page:
     return compose(contents, compared, answer, verdict, reasons, units)
 
 
-def _of_many(roots: Sequence[Path], folders: Sequence[Path], newest: int) -> Page | None:
-    found = [contents for folder in folders if (contents := _read(folder)) is not None]
+def _of_many(folders: Sequence[Path], newest: int) -> Page | None:
+    unreadable: list[str] = []
+    found = [one for one in stored_sessions.each(folders, unreadable) if one.records]
     if not found:
         return None
-    lacking = format_count(len(folders) - len(found), "comparison", "comparisons")
-    said = f"{lacking} cannot be read: see what the command printed."
-    return compose_history(
-        found, _trends(_told(roots)), newest, [said] if len(found) < len(folders) else []
-    )
-
-
-def _read(folder: Path) -> Contents | None:
-    """A comparison; ``None`` where it cannot be read, as history says of each."""
-    try:
-        contents = comparisons.resume(folder)
-    except UsageError:
-        return None
-    return contents if contents is not None and contents.records else None
-
-
-def _told(roots: Sequence[Path]) -> list[Session]:
-    """What all comparisons tell of costs, of the engine that most tell of."""
-    told = stored_sessions.read(roots, *(BY_NAME[name] for name in COSTS)).sessions
+    costs = [BY_NAME[name] for name in COSTS]
+    told = [session for one in found for session in stored_sessions.sessions_of(one, *costs)]
+    # Of the engine that most tell of.
     engines = Counter(one.engine for one in told)
     most = max(engines, key=engines.__getitem__, default="")
-    return [one for one in told if one.engine == most]
+    trends = _trends([one for one in told if one.engine == most])
+    lacking = format_count(len(unreadable), "comparison", "comparisons")
+    said = f"{lacking} cannot be read: see what the command printed."
+    return compose_history(found, trends, newest, [said] if unreadable else [])
 
 
 def _trends(told: Sequence[Session]) -> Trends:

@@ -17,7 +17,7 @@ from waitbench.model.metrics import Metric
 from waitbench.model.record import Context, Record, Series
 from waitbench.reporting.console import make_console
 from waitbench.store import comparisons
-from waitbench.store.comparisons import COMPARISON_NAME, MEASURE_FIRST
+from waitbench.store.comparisons import COMPARISON_NAME, MEASURE_FIRST, Contents
 from waitbench.system import files
 
 Tried = tuple[str, Series, str]
@@ -95,26 +95,36 @@ def folders_in(roots: Sequence[Path]) -> list[Path]:
 
 def read(roots: Sequence[Path], *metrics: Metric) -> Stored:
     """What all comparisons tell of some metrics. Raises ``UsageError`` as ``folders_in`` does."""
-    stored, errors = Stored(), make_console(stderr=True)
-    folders = track(
-        folders_in(roots), "Reading results", console=errors, transient=True,
-        disable=not errors.is_terminal,
-    )  # fmt: skip
-    for folder in folders:
+    stored = Stored()
+    for one in each(folders_in(roots), stored.unreadable):
+        stored.sessions.extend(sessions_of(one, *metrics))
+        stored.tried.update(tried(one.comparison, one.records))
+    return stored
+
+
+def sessions_of(contents: Contents, *metrics: Metric) -> list[Session]:
+    """What one comparison tells of some metrics."""
+    of, records = contents.comparison, contents.records
+    return [*sessions.sessions_of(str(contents.folder), of, records, metrics)]
+
+
+def each(folders: Sequence[Path], unreadable: list[str]) -> Iterator[Contents]:
+    """The comparisons in these folders; why the others cannot be read is printed, and added."""
+    errors = make_console(stderr=True)
+    for folder in track(
+        folders, "Reading results", console=errors, transient=True, disable=not errors.is_terminal
+    ):
         try:
             contents = comparisons.resume(folder)
         except UsageError as error:
-            stored.unreadable.append(f"{folder} is left out: {error}")
+            unreadable.append(f"{folder} is left out: {error}")
             continue
         if contents is not None:
-            of, records = contents.comparison, contents.records
-            stored.sessions.extend(sessions.sessions_of(str(folder), of, records, metrics))
-            stored.tried.update(tried(of, records))
+            yield contents
             if contents.cut_off:
                 errors.print(contents.cut_off, soft_wrap=True)
-    for each in stored.unreadable:
-        errors.print(each, soft_wrap=True)
-    return stored
+    for why in unreadable:
+        errors.print(why, soft_wrap=True)
 
 
 def tried(context: Context, records: Iterable[Record]) -> Iterator[Tried]:
