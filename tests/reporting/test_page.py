@@ -13,7 +13,7 @@ from waitbench.analysis import statistics
 from waitbench.analysis.criteria import parse
 from waitbench.model.metrics import METRICS
 from waitbench.model.share import Share
-from waitbench.pipeline.concluding import compared_in
+from waitbench.pipeline.concluding import conclusion_of
 from waitbench.pipeline.gating import Gate
 from waitbench.reporting import html
 from waitbench.reporting.document import Dot, Table, text_of
@@ -159,7 +159,7 @@ def test_a_share_has_the_intervals_of_the_comparison_that_it_is_of() -> None:
     )
     whole = contents_of(record)
     part = replace(whole, comparison=structs.replace(whole.comparison, share=share))
-    alone, of_two = (compared_in(one)[0].rows[1].ratios["cpu"] for one in (whole, part))
+    alone, of_two = (conclusion_of(one).compared[0].rows[1].ratios["cpu"] for one in (whole, part))
     expected = statistics.compare(record, scenarios=2).rows[1].ratios["cpu"]
     assert of_two == expected
     assert (alone.high or 0) < (of_two.high or 0)

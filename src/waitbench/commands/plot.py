@@ -34,7 +34,5 @@ def plot(
             )
     output = make_console()
     contents = comparisons.read(folders.existing_folder(results))
-    verdict = concluding.verdict_of(contents)
-    compared = concluding.compared_in(contents)
-    for path in concluding.draw(compared, contents.records, contents.folder, formats, verdict):
+    for path in concluding.draw(concluding.conclusion_of(contents), formats):
         output.print(str(path), soft_wrap=True)

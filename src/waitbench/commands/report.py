@@ -9,9 +9,8 @@ import typer
 from waitbench.commands import options
 from waitbench.model.errors import UsageError
 from waitbench.pipeline import paging
-from waitbench.pipeline.concluding import Output, answer_of, compared_in, say_answer, verdict_of
+from waitbench.pipeline.concluding import Output, conclusion_of, say_answer
 from waitbench.pipeline.explaining import kept_tables
-from waitbench.reporting import costs
 from waitbench.reporting.comparison import print_comparison
 from waitbench.reporting.console import print_tables
 from waitbench.reporting.document import Table
@@ -83,15 +82,13 @@ def _print(contents: Contents, output: Output) -> list[str]:
     """Prints all figures of a folder. Returns as Markdown what a comparison's file has not."""
     if contents.cut_off:
         output.progress.print(contents.cut_off, soft_wrap=True)
-    compared = compared_in(contents)
+    found = conclusion_of(contents)
     only_here: list[Table] = []
-    for comparison in (one for one in compared if one.record.scan is None):
+    for comparison in found.of_scenarios:
         print_comparison(comparison, output.answers)
         shown = kept_tables(contents.folder, comparison.scenario)
         print_tables(shown, output.answers)
         only_here += shown
-    verdict = verdict_of(contents)
-    say_answer(compared, verdict, contents.records, contents.folder, output)
-    of_costs = costs.tables(compared, contents.records, output.units)
-    answer = [render_answer(answer_of(compared, verdict, contents.records))] if compared else []
-    return [*answer, *map(render_table, (*only_here, *of_costs))]
+    say_answer(found, output)
+    answer = [render_answer(found.answer)] if found.compared else []
+    return [*answer, *map(render_table, (*only_here, *found.costs(output.units)))]

@@ -134,5 +134,5 @@ class Comparing:
             with bar:
                 measure(prepared, records, self.gate, self.rounds, observed_by)
         except endings.Ended:
-            concluding.say_so_far(list(records.values()))
+            concluding.say_so_far(list(records.values()), folder)
             raise

@@ -33,7 +33,7 @@ from waitbench.reporting.formats import format_count
 from waitbench.reporting.gate_formats import FORMATS, annotations
 from waitbench.reporting.gate_formats import plain as plain_verdict
 from waitbench.reporting.markdown import render_table
-from waitbench.reporting.shortening import Names, named_verdict, short_names
+from waitbench.reporting.shortening import named_verdict, short_names
 from waitbench.store import formats, why
 from waitbench.store.comparisons import Contents
 from waitbench.system import files
@@ -79,6 +79,44 @@ class UnreadFailure(HarnessError):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Conclusion:
+    """What a comparison, or as much of it as there is, comes to."""
+
+    folder: Path
+    records: Sequence[Record]
+    compared: Sequence[Comparison]
+    """Of each record."""
+    verdict: GateVerdict | None
+    """What its gate says; ``None`` without a gate, of a share, and of another version's."""
+    drawn: Sequence[Path] = ()
+    """Its charts."""
+
+    @property
+    def of_scenarios(self) -> list[Comparison]:
+        """Those that say something alone: of a curve only the whole of it does."""
+        return [one for one in self.compared if one.record.scan is None]
+
+    @property
+    def answer(self) -> Answer:
+        """What the gate says, if it was asked."""
+        shown = answering.answer(self.of_scenarios or self.compared)
+        if not self.of_scenarios:
+            shown = replace(shown, headlines=scan.headlines(scans(self.records)), table=None)
+        return shown if self.verdict is None else of_gate.answer(self.named_verdict, shown)
+
+    @property
+    def named_verdict(self) -> GateVerdict:
+        """The verdict with revisions' names short enough for a table; there is one."""
+        assert self.verdict is not None
+        names = short_names([row.label for row in self.compared[0].rows])
+        return named_verdict(self.verdict, names)
+
+    def costs(self, units: Units) -> list[Table]:
+        """What waiting costs in plain units, and how it grows where that was scanned."""
+        return costs.tables(self.compared, self.records, units)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Concluding:
     """Says what a comparison means."""
 
@@ -102,67 +140,55 @@ class Concluding:
 
         Returns the exit code.
         """
-        verdict = self._verdict(records)
-        compared = list(map(self._compare, records))
-        drawn = draw(compared, records, folder, ("png",), verdict) if self.plot else []
-        code = self._judge(records, folder, verdict, drawn)
+        found = self._conclusion(records, folder)
+        if self.plot:
+            found = replace(found, drawn=draw(found, ("png",)))
+        code = self._judge(found)
         if not self.share.is_whole:
             self._say_what_is_left(folder)
         return code
 
-    def say_so_far(self, records: Sequence[Record]) -> None:
+    def say_so_far(self, records: Sequence[Record], folder: Path) -> None:
         """Says what an interrupted comparison shows. Nothing is written."""
         if not any(record.measurements for record in records):
             return
         console = self.output.progress
         console.print("\nInterrupted. What was measured so far says:")
-        compared = [self._compare(record) for record in records]
-        shown = answer_of(compared, self._verdict(records), records)
+        shown = self._conclusion(records, folder).answer
         print_answer(replace(shown, title=f"{shown.title}, so far"), console)
 
-    def _judge(
-        self,
-        records: Sequence[Record],
-        folder: Path,
-        verdict: GateVerdict | None,
-        drawn: Sequence[Path],
-    ) -> ExitCode:
+    def _judge(self, found: Conclusion) -> ExitCode:
+        verdict = found.verdict
         try:
             # First of all: whoever reads what is printed may have gone.
             if verdict is not None:
-                publish(verdict, folder, self._costs(records))
+                publish(verdict, found.folder, found.costs(self.output.units))
         finally:
             try:
-                self._say(records, folder, verdict, drawn)
+                self._say(found)
             except (OSError, SystemExit) as error:  # rich makes the one of the other
                 if verdict is None or verdict.exit_code != ExitCode.REGRESSION:
                     raise
-                raise UnreadFailure(folder) from error
+                raise UnreadFailure(found.folder) from error
         if verdict is not None:
             return verdict.exit_code
-        return ExitCode.FAILED if any(record.failures for record in records) else ExitCode.OK
+        return ExitCode.FAILED if any(record.failures for record in found.records) else ExitCode.OK
 
-    def _say(
-        self,
-        records: Sequence[Record],
-        folder: Path,
-        verdict: GateVerdict | None,
-        drawn: Sequence[Path],
-    ) -> None:
-        compared = [self._compare(record) for record in records]
+    def _say(self, found: Conclusion) -> None:
+        verdict = found.verdict
         if not self.output.is_silent:
-            say_answer(compared, verdict, records, folder, self.output, drawn)
+            say_answer(found, self.output)
             if verdict is not None and os.environ.get("GITHUB_ACTIONS") == "true":
                 for annotation in annotations(verdict):
                     self.output.answers.print(annotation, soft_wrap=True)
         if self.output.as_json:
             data: dict[str, object] = {
                 "comparisons": [
-                    {**one, **_why(folder, one["scenario"])}
-                    for one in reporting.plain(compared, self.output.units.price)
+                    {**one, **_why(found.folder, one["scenario"])}
+                    for one in reporting.plain(found.compared, self.output.units.price)
                 ]
             }
-            scanned = scan.plain(scans(records))
+            scanned = scan.plain(scans(found.records))
             if scanned:
                 data["scans"] = scanned
             if verdict is not None:
@@ -170,17 +196,18 @@ class Concluding:
             # Never coloured, whatever the terminal is said to be.
             print(json.dumps(data if len(data) > 1 else data["comparisons"], indent=2))
 
-    def _costs(self, records: Sequence[Record]) -> list[Table]:
-        """What waiting costs in plain units, and how it grows where that was scanned."""
-        return costs.tables(list(map(self._compare, records)), records, self.output.units)
-
     def _compare(self, record: Record) -> Comparison:
         """The same before the last scenario is done as after it, and here as elsewhere."""
         return statistics.compare(record, scenarios=len(self.share.of))
 
-    def _verdict(self, records: Sequence[Record]) -> GateVerdict | None:
+    def _conclusion(self, records: Sequence[Record], folder: Path) -> Conclusion:
         judged = self.gate.is_on and self.share.is_whole
-        return self.gate.conclude(records) if judged else None
+        return Conclusion(
+            folder=folder,
+            records=records,
+            compared=list(map(self._compare, records)),
+            verdict=self.gate.conclude(records) if judged else None,
+        )
 
     def _say_what_is_left(self, folder: Path) -> None:
         number, all_of_them = len(self.share.scenarios), len(self.share.of)
@@ -198,86 +225,53 @@ def _why(folder: Path, scenario: str) -> dict[str, Any]:
     return {"why": reasons.plain(found)} if found else {}
 
 
-def compared_in(contents: Contents) -> list[Comparison]:
-    """The comparison of each scenario in a folder, which may be a share of them."""
-    return statistics.compare_all(contents.records, len(contents.comparison.here.of))
-
-
-def verdict_of(contents: Contents) -> GateVerdict | None:
-    """What its gate says; ``None`` without a gate, of a share, and of another version's."""
+def conclusion_of(contents: Contents) -> Conclusion:
+    """What a folder of results comes to, which may be a share."""
+    comparison, verdict = contents.comparison, None
     with suppress(UsageError):
-        gate = Gate.read_settings(contents.comparison.settings, contents.records)
-        if gate.is_on and contents.comparison.share is None:
-            return gate.conclude(contents.records)
-    return None
+        gate = Gate.read_settings(comparison.settings, contents.records)
+        if gate.is_on and comparison.share is None:
+            verdict = gate.conclude(contents.records)
+    return Conclusion(
+        folder=contents.folder,
+        records=contents.records,
+        compared=statistics.compare_all(contents.records, len(comparison.here.of)),
+        verdict=verdict,
+    )
 
 
-def answer_of(
-    compared: Sequence[Comparison], verdict: GateVerdict | None, records: Sequence[Record]
-) -> Answer:
-    """What comparisons come to: what the gate says, if it was asked.
-
-    Of a curve only the whole of it says anything.
-    """
-    of_scenarios = [one for one in compared if one.record.scan is None]
-    shown = answering.answer(of_scenarios or compared)
-    if not of_scenarios:
-        shown = replace(shown, headlines=scan.headlines(scans(records)), table=None)
-    if verdict is None:
-        return shown
-    return of_gate.answer(named_verdict(verdict, _names(compared)), shown)
-
-
-def say_answer(
-    compared: Sequence[Comparison],
-    verdict: GateVerdict | None,
-    records: Sequence[Record],
-    folder: Path,
-    output: Output,
-    drawn: Sequence[Path] = (),
-) -> None:
+def say_answer(found: Conclusion, output: Output) -> None:
     """Prints what holds for all scenarios: tables, and at last the answer; only that if quiet."""
-    console = output.answers
-    of_costs = costs.tables(compared, records, output.units)
+    console, of_costs = output.answers, found.costs(output.units)
     if output.quiet:
         for sentence in (note for table in of_costs for note in table.notes):
             console.print(sentence, soft_wrap=True)
     else:
         print_tables(of_costs, console)
-    if not compared:
+    if not found.compared:
         return
     if not output.quiet:
-        where = machines.where_measured(records)
+        where = machines.where_measured(found.records)
         if where is not None:
             print_prose(f"{where}\n", console)
-        if verdict is not None:
-            print_tables([of_gate.details(named_verdict(verdict, _names(compared)))], console)
-    links = _links(compared, verdict, records, folder, drawn)
-    shown = replace(answer_of(compared, verdict, records), links=links)
+        if found.verdict is not None:
+            print_tables([of_gate.details(found.named_verdict)], console)
+    links = _links(found)
+    shown = replace(found.answer, links=links)
     if output.quiet:
         shown = replace(shown, table=None, links=links[-1:])
     print_answer(shown, console)
 
 
-def _names(compared: Sequence[Comparison]) -> Names:
-    return short_names([row.label for row in compared[0].rows])
-
-
-def _links(
-    compared: Sequence[Comparison],
-    verdict: GateVerdict | None,
-    records: Sequence[Record],
-    folder: Path,
-    drawn: Sequence[Path],
-) -> tuple[tuple[str, Command | str], ...]:
+def _links(found: Conclusion) -> tuple[tuple[str, Command | str], ...]:
     """What is best done now, how to look at it in a browser, and where it is."""
-    argv = records[0].context.argv
-    if verdict is None:
-        step = answering.next_step(compared, argv)
+    argv = found.records[0].context.argv
+    if found.verdict is None:
+        step = answering.next_step(found.compared, argv)
     else:
-        step = of_gate.next_step(verdict, argv)
-    short = _short_path(folder)
-    charts = f", {format_count(len(drawn), 'chart', 'charts')} (*.png)" if drawn else ""
+        step = of_gate.next_step(found.verdict, argv)
+    short, number = _short_path(found.folder), len(found.drawn)
+    charts = f", {format_count(number, 'chart', 'charts')} (*.png)" if number else ""
     return (
         *([] if step is None else [("Next", step)]),
         ("Page", Command(f"{called('report')} --html page.html {shlex.quote(short)}")),
@@ -331,19 +325,14 @@ def publish_markdown(
         raise HarnessError("\n".join(errors))
 
 
-def draw(
-    compared: Sequence[Comparison],
-    records: Sequence[Record],
-    folder: Path,
-    formats: Sequence[str],
-    verdict: GateVerdict | None = None,
-) -> list[Path]:
+def draw(found: Conclusion, formats: Sequence[str]) -> list[Path]:
     """Writes every chart there is data for into the folder. Returns the files."""
     # Here, not above: matplotlib takes a second to import, which no error message should wait for.
     from waitbench.reporting import charts
 
-    of_scenarios = [one for one in compared if one.record.scan is None]
-    return charts.draw_all(of_scenarios, folder, formats, scans(records), verdict)
+    return charts.draw_all(
+        found.of_scenarios, found.folder, formats, scans(found.records), found.verdict
+    )
 
 
 def draw_search(searched: Searched, folder: Path, name: str) -> list[str]:

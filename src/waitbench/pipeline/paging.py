@@ -9,7 +9,7 @@ from waitbench.analysis.sessions import Session
 from waitbench.model.errors import UsageError
 from waitbench.model.metrics import BY_NAME
 from waitbench.pipeline import stored_sessions
-from waitbench.pipeline.concluding import answer_of, compared_in, verdict_of
+from waitbench.pipeline.concluding import conclusion_of
 from waitbench.reporting import html
 from waitbench.reporting.costs import AS_IT_IS, Units
 from waitbench.reporting.document import Page
@@ -43,11 +43,9 @@ def write(path: Path, roots: Sequence[Path], newest: int, units: Units = AS_IT_I
 
 def page_of(contents: Contents, units: Units = AS_IT_IS) -> Page:
     """The page of one comparison."""
-    compared = compared_in(contents)
-    verdict = verdict_of(contents)
-    answer = answer_of(compared, verdict, contents.records)
+    found = conclusion_of(contents)
     reasons = {one.scenario: why.of(contents.folder, one.scenario) for one in contents.records}
-    return compose(contents, compared, answer, verdict, reasons, units)
+    return compose(contents, found.compared, found.answer, found.verdict, reasons, units)
 
 
 def _of_many(folders: Sequence[Path], newest: int) -> Page | None:
