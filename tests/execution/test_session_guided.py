@@ -1,5 +1,7 @@
 """Rounds that are added for as long as a guide wants them."""
 
+from itertools import pairwise
+
 import pytest
 
 from tests.execution.made_runs import LASTS_S, Made, Wishes, failing, good, make_session, run_until
@@ -92,3 +94,12 @@ def test_nothing_more_is_measured_when_the_guide_says_that_it_is_over() -> None:
     run_until(made, wishes, 9, 1e9, ("one", "two"), ("three",))
     assert [name for name, _, _ in made.runs] == ["one"] * 4
     assert sorted(made.told("complete")) == ["one", "three", "two"]
+
+
+def test_some_runs_of_the_baseline_follow_one_of_its_own_however_many_scenarios_there_are() -> None:
+    for names in (("one",), ("one", "two"), ("one", "two", "three")):
+        made = Made()
+        run_until(made, Wishes(lambda _record: False), 4, 1e9, names)
+        labels = [label for _, _, label in made.runs]
+        own = [pair for pair in pairwise(labels) if pair == ("a", "a")]
+        assert len(own) >= len(names), "of four rounds of each"

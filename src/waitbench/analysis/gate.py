@@ -1,7 +1,7 @@
 """Records and criteria -> the answer of the gate: all judgements, the outcome, the exit code."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence, Set
 from dataclasses import dataclass, replace
 
 from waitbench.analysis.acceptance import Acceptance, accepting
@@ -161,10 +161,26 @@ def has_failed(judgement: Judgement) -> bool:
 
 
 def is_too_disturbed(records: Iterable[Record]) -> bool:
-    """Whether others use the machine so much that more rounds would not answer anything."""
+    """Whether others use the machine so much that more rounds would not answer anything.
+
+    They do so in most rounds of each scenario, whichever revision was first: a candidate that
+    leaves work behind disturbs the baseline only where it ran before it.
+    """
     known = tuple(records)
     disturbed = sum(len(record.disturbed_rounds) for record in known)
-    return disturbed >= _ENOUGH_DISTURBED and mostly_disturbed(disturbed, _rounds_of(known))
+    return disturbed >= _ENOUGH_DISTURBED and all(
+        mostly_disturbed(len(record.disturbed_rounds & rounds), len(rounds))
+        for record in known
+        for rounds in _by_place_of_baseline(record)
+    )
+
+
+def _by_place_of_baseline(record: Record) -> Collection[Set[int]]:
+    """The rounds of a scenario, by the place that the baseline's run had in them."""
+    found: dict[int, set[int]] = {}
+    for run in record.of(record.context.labels[0]):
+        found.setdefault(run.position, set()).add(run.round)
+    return found.values()
 
 
 def conclude(

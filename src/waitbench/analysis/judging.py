@@ -1,7 +1,8 @@
 """A Question and the rounds so far -> a Judgement, by the rule.
 
 What explains a cost fails only where that cost did not certainly fall by a tenth. Rounds most of
-which other programs disturbed answer nothing.
+which other programs disturbed let nothing pass, but do not take back an alarm: a candidate that
+leaves work behind disturbs the baseline's next run.
 """
 
 import math
@@ -73,7 +74,7 @@ class Judgement:
 
     @property
     def is_disturbed(self) -> bool:
-        """Whether there is no answer because of what else the machine did."""
+        """Whether most of its rounds are so, which lets nothing pass."""
         return mostly_disturbed(self.disturbed, self.rounds)
 
     @property
@@ -170,7 +171,8 @@ def _explained(judged: Judgement, about: Question, share: Share) -> Judgement:
     centre = rule.hodges_lehmann(logs, rule.ALPHA, rule.ALPHA).centre
     judged = replace(judged, cost=about.cost, cost_ratio=math.exp(centre))
     if fell and judged.verdict in (Verdict.SLOWER, Verdict.INCONCLUSIVE):
-        return replace(judged, verdict=Verdict.EXCUSED)
+        excused = Verdict.INCONCLUSIVE if judged.is_disturbed else Verdict.EXCUSED
+        return replace(judged, verdict=excused)
     return judged
 
 

@@ -2,8 +2,8 @@
 
 Every figure of a comparison, mean or ratio, is of the same rounds. A round that others disturbed is
 repeated (``execution.session``); one that was disturbed in every attempt counts like any other, and
-it is said how many did. Nothing is concluded, by whatever asks, from rounds most of which were
-disturbed: see ``mostly_disturbed``.
+it is said how many did. Nothing is concluded from rounds most of which were disturbed, but that a
+candidate fails in a gate: see ``mostly_disturbed``.
 """
 
 from collections.abc import Iterable
@@ -15,7 +15,8 @@ from waitbench.model.record import Record
 def mostly_disturbed(disturbed: int, rounds: int) -> bool:
     """Whether so many disturbed rounds among all leave nothing to conclude.
 
-    A candidate has no part in it: ``system.watch.is_disturbed`` says which are.
+    ``system.watch.is_disturbed`` says which are. A candidate can have a part in it by what it leaves
+    behind, so an alarm is not muted by it.
     """
     return disturbed > rounds / 2
 

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -146,13 +146,19 @@ def judge(
     """Judges costs of shape (rounds, scenarios, 2), baseline first; ``None`` before the first look.
 
     Costs are above 0. An alarm at any look stands; else the first look that finds it within its
-    margin; else the last. Without ``asks_dear`` only the centre is judged. Nobody looks after the
-    ``muted`` numbers of rounds.
+    margin; else the last. Without ``asks_dear`` only the centre is judged. After the ``muted``
+    numbers of rounds nothing is within its margin.
     """
     found = [
         _judge_at(pairs[:look], margin, floor, share.errors_at(look), asks_dear=asks_dear)
         for look in share.looks
-        if look <= len(pairs) and look not in muted
+        if look <= len(pairs)
+    ]
+    found = [
+        replace(one, verdict=Verdict.INCONCLUSIVE)
+        if one.rounds in muted and one.verdict is Verdict.WITHIN_MARGIN
+        else one
+        for one in found
     ]
     for verdict in (Verdict.SLOWER, Verdict.WITHIN_MARGIN):
         for one in found:

@@ -36,11 +36,13 @@ def _groups(scenarios: Sequence[Scenario]) -> list[list[Scenario]]:
     return list(groups.values())
 
 
-def one_round(scenario: Scenario, labels: Sequence[str], number: int) -> tuple[PlannedRun, ...]:
-    """Every revision once, in the order that this round has."""
+def one_round(
+    scenario: Scenario, labels: Sequence[str], number: int, later: int = 0
+) -> tuple[PlannedRun, ...]:
+    """Every revision once, in the order of the round that is so much later than this one."""
     return tuple(
         PlannedRun(scenario=scenario, label=label, round=number, position=position)
-        for position, label in enumerate(in_turn(labels, number))
+        for position, label in enumerate(in_turn(labels, number + later))
     )
 
 

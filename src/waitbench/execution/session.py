@@ -3,7 +3,7 @@
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Protocol
 
@@ -35,8 +35,6 @@ class Guide(Protocol):
         """Whether nothing more need be measured at all."""
 
 
-MOST_REPEATS = 2
-"""How often a disturbed round is repeated; the last attempt is kept, with its mark."""
 BUSY_AFTER = 3
 """Rounds that were disturbed in every attempt, until none is repeated any more."""
 
@@ -69,7 +67,7 @@ class Observer(Protocol):
         """Nothing more will be added to a record."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class Session:
     """Runs of several scenarios and what came of them."""
 
@@ -77,6 +75,10 @@ class Session:
     records: Mapping[str, Record]
     """By scenario; these grow."""
     observer: Observer
+    _ran_last: str = field(default="", init=False)
+    """The label of the run before, whatever its scenario."""
+    _ran_before_baseline: str = field(default="", init=False)
+    """The same as the baseline was last run."""
 
     def carry_out(self, runs: Sequence[PlannedRun]) -> None:
         """Runs what a plan says, in its order, round by round."""
@@ -111,34 +113,35 @@ class Session:
             self._extend(plan.one_round(first, labels, WARM_UP), end)
         for number, group in enumerate(groups):
             left_s = begun + budget_s - time.monotonic()
-            unsettled = list(group)
+            unsettled = dict(enumerate(group))
             share_s = left_s / (len(groups) - number)
             self._take_turns(guide, unsettled, labels, most_rounds, share_s, end)
-            for scenario in unsettled:
+            for scenario in unsettled.values():
                 self.observer.complete(self.records[scenario.name])
 
     def _take_turns(
         self,
         guide: Guide,
-        unsettled: list[Scenario],
+        unsettled: dict[int, Scenario],
         labels: Sequence[str],
         most_rounds: int,
         budget_s: float,
         end: float,
     ) -> None:
-        """Adds rounds to scenarios in turn; those that are complete leave ``unsettled``.
+        """Adds rounds to scenarios, by their places, in turn; complete ones leave ``unsettled``.
 
+        Neighbours have different orders, so that some runs of the baseline follow one of its own.
         By ``end`` all groups will be done, so far as can be known.
         """
         begun = time.monotonic()
         for number in range(1, most_rounds + 1):
-            for scenario in list(unsettled):
+            for place, scenario in list(unsettled.items()):
                 if guide.is_over():
                     return
                 record = self.records[scenario.name]
                 # A resumed comparison has some rounds already.
                 done = {(one.label, one.round) for one in record.measurements}
-                timed = plan.one_round(scenario, labels, number)
+                timed = plan.one_round(scenario, labels, number, place)
                 missing = [run for run in timed if (run.label, run.round) not in done]
                 if guide.wants_more(scenario.name):
                     spent_s = time.monotonic() - begun
@@ -147,7 +150,7 @@ class Session:
                     self._extend(missing, end)
                 # Another scenario's round may have settled what is judged of both together.
                 if not (guide.wants_more(scenario.name) and _is_comparable(record)):
-                    unsettled.remove(scenario)
+                    del unsettled[place]
                     self.observer.complete(record)
 
     def _extend(self, runs: Sequence[PlannedRun], end: float) -> None:
@@ -155,25 +158,29 @@ class Session:
         self._round(runs)
 
     def _round(self, runs: Sequence[PlannedRun]) -> None:
-        """One round of one scenario, again if the machine was disturbed."""
-        repeats = 0
-        while True:
+        """One round of one scenario, once more if other programs disturbed it.
+
+        But not where the baseline's run came right after a candidate's: what was still at work then
+        may be what that left behind, and a repeat would take back the run that it belongs to.
+        """
+        for is_repeated in (False, True):
             results = [self._run(run) for run in runs]
             made = [one for one in results if isinstance(one, Measurement)]
             if not runs or runs[0].round == WARM_UP:
-                break
+                return
             record = self.records[runs[0].scenario.name]
-            baseline = next((m for m in made if m.label == record.context.labels[0]), None)
+            label = record.context.labels[0]
+            baseline = next((m for m in made if m.label == label), None)
             if baseline is None or not is_disturbed(baseline.metrics):
-                break
+                return
+            may_be_candidates = self._ran_before_baseline not in ("", label)
             # A repeat would take back what failed.
             has_failed = any(isinstance(one, Outcome) for one in results)
-            if has_failed or repeats == MOST_REPEATS or self._is_busy():
+            if is_repeated or may_be_candidates or has_failed or self._is_busy():
                 for one in made:
                     marked = structs.replace(one, marks=(*one.marks, DISTURBED))
                     self._replace(record, one, marked)
-                break
-            repeats += 1
+                return
             for one in made:
                 self._replace(record, one, set_aside(one))
             self.observer.repeat(runs, foreign_cores([one.metrics for one in made]))
@@ -195,6 +202,9 @@ class Session:
             self.observer.skip(planned)
             return None
         self.observer.begin(planned)
+        if planned.label == record.context.labels[0]:
+            self._ran_before_baseline = self._ran_last
+        self._ran_last = planned.label
         result = self.measurer.measure(planned)
         if isinstance(result, Outcome) or planned.round != WARM_UP:
             record.add(result)

@@ -48,13 +48,15 @@ def observed(before: Reading | None, after: Reading | None, run_cpu_s: float) ->
 
 
 def is_disturbed(baseline: Mapping[str, float]) -> bool:
-    """Whether others used so much CPU that a round is made again, or muted if that does not help.
+    """Whether others used so much CPU that a round is made again, or cannot pass.
 
-    Nothing else repeats a round, or mutes it. It takes the metrics of the baseline's run only: a
-    candidate that has others work for it, such as the kernel or a broker, would else repeat and
-    mute its own rounds. As runs alternate, what goes on for longer than a run is in some run of the
-    baseline, too; and what others use beside the candidate is asked of it (``foreign-cpu``). Steal
-    is not heeded: a hypervisor takes from who wants CPU.
+    Nothing else repeats a round, or keeps it from passing; and nothing keeps it from failing. It
+    takes the metrics of the baseline's run only: a candidate that has others work for it, such as
+    the kernel or a broker, would else repeat and mute its own rounds. As runs alternate, what goes
+    on for longer than a run is in some run of the baseline, too; and what others use beside the
+    candidate is asked of it (``foreign-cpu``). What a candidate leaves behind is in the baseline's
+    run after it: such a round is not made again (``execution.session``). Steal is not heeded: a
+    hypervisor takes from who wants CPU.
     """
     tolerated_s = TICKS_TOLERATED / os.sysconf("SC_CLK_TCK")
     foreign_s = baseline.get("machine_foreign_cpu", 0.0)
