@@ -293,6 +293,17 @@ def test_rare_bad_runs_fail_though_the_usual_run_is_the_same() -> None:
     assert failure.means > 3
 
 
+@pytest.mark.parametrize("each", [5, 10])
+def test_rare_runs_beside_which_others_use_seconds_of_cpu_do_not_pass(each: int) -> None:
+    key = BY_NAME["foreign-cpu"].key
+    runs = [{key: 10.0 if number % each == 3 else 0.05} for number in range(30)]
+    records = [
+        make_record({"base": [{key: 0.05}] * 30, "new": runs}, scenario=name) for name in ("a", "b")
+    ]
+    foreign = [one for one in DEFAULTS if one.metric.name == "foreign-cpu"]
+    assert gate.conclude(records, foreign, 30).outcome is GateOutcome.INCONCLUSIVE
+
+
 def test_rare_bad_runs_of_both_are_no_regression() -> None:
     spin = [15.0 if number % 5 == 0 else 1.0 for number in range(30)]
     both = gate.conclude([often("a", spin, spin), often("b", spin, spin)], DEFAULTS, 30)

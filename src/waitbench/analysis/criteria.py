@@ -294,11 +294,9 @@ def _asks_dear(question: Question, together: Collection[tuple[Metric, str, str]]
     """Whether a question is where dear runs are looked for.
 
     Those of a metric that is asked of several scenarios together are looked for there: of one by
-    itself there are too few. And what other programs do now and then is nobody's here.
+    itself there are too few.
     """
     criterion = question.criterion
-    if criterion.metric.name == "foreign-cpu":
-        return False
     asked = (criterion.metric, question.label, question.records[0].scenario)
     return not (criterion.each and asked in together)
 
