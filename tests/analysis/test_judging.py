@@ -110,6 +110,16 @@ def test_a_cost_that_fell_in_the_first_rounds_only_excuses_nothing_later() -> No
     assert judgement.verdict is not Verdict.EXCUSED
 
 
+def test_a_cost_that_fell_in_one_scenario_excuses_nothing_in_another() -> None:
+    records = [
+        counted("fell", wakeups=1.0, steady=0.7),
+        counted("rose", wakeups=100.0, steady=1.08),
+    ]
+    (judgement,) = judge(*records, criteria=[WAKEUPS])
+    assert judgement.cost_ratio == pytest.approx(0.87, abs=0.01), "of both together"
+    assert judgement.verdict is not Verdict.EXCUSED
+
+
 def test_a_cost_is_not_excused_by_a_fall_of_another() -> None:
     (judgement,) = judge(counted("s", cpu=1.5, steady=0.1, real=0.5), criteria=[CPU])
     assert (judgement.fails, judgement.cost) == (True, None)

@@ -293,9 +293,14 @@ def _chances_of_sums(ranks: tuple[int, ...]) -> Floats:
     return chances
 
 
-def fell_by(values: Floats, share: float, error: float) -> bool:
-    """Whether some logarithms of ratios certainly lie below ``log(1 - share)``."""
-    return hodges_lehmann(values, error, error).high < math.log1p(-share)
+def fell_by(logs: Floats, share: float, error: float) -> bool:
+    """Whether ratios certainly lie below ``1 - share``, and their centre does in each scenario.
+
+    Takes logarithms of shape (rounds, scenarios). What fell in one pays for no rise in another.
+    """
+    most = math.log1p(-share)
+    centres = (hodges_lehmann(own, error, error).centre for own in logs.T)
+    return hodges_lehmann(logs, error, error).high < most and max(centres) < most
 
 
 def chance_of_heads(heads: int, throws: int) -> float:
