@@ -10,6 +10,7 @@ from waitbench.analysis import gate
 from waitbench.analysis.acceptance import Acceptance
 from waitbench.analysis.criteria import parse
 from waitbench.analysis.gate import GateVerdict
+from waitbench.analysis.judging import Judgement
 from waitbench.analysis.verdicts import GateOutcome, Verdict
 from waitbench.model.metrics import METRICS
 
@@ -76,6 +77,30 @@ def test_a_candidate_whose_regression_is_accepted_is_measured_on() -> None:
             len(gate.unsettled([replace(judged[1], verdict=Verdict.INCONCLUSIVE), judged[0]]))
         )
     assert wanting == [0, 1]
+
+
+NOISY = [1.2, 2.13, 1.6, 1.21, 2.12, 1.61, 1.22, 2.11, 1.59, 1.23, 2.1]
+"""Ratios that are certainly beyond a tenth, and not certainly beyond four tenths."""
+
+
+def accepted_cpu(ratios: list[float], at_most: float | None) -> Judgement:
+    """The answer about CPU, a rise of which is accepted up to a share."""
+    runs = {"a": [1.0] * len(ratios), "b": ratios}
+    record = make_record({of: [times(1, cost, 0) for cost in runs[of]] for of in runs})
+    entry = replace(ENTRY, criterion="cpu", at_most=at_most)
+    (found,) = gate.judge_all([record], parse(["cpu:10%"], METRICS), acceptances=[entry])
+    return found
+
+
+def test_the_bound_of_a_rise_is_that_of_all_rounds_and_not_of_the_first_alarm() -> None:
+    assert not accepted_cpu(NOISY, 0.4).fails
+    assert accepted_cpu([*NOISY, *[1.6] * 19], 0.4).fails
+
+
+def test_an_accepted_rise_is_measured_on_until_it_is_certainly_no_more_than_the_most() -> None:
+    assert not accepted_cpu(NOISY, 0.4).settled
+    assert accepted_cpu(NOISY, None).settled
+    assert accepted_cpu([1.3 + number / 1000 for number in range(11)], 0.4).settled
 
 
 def test_a_question_about_several_scenarios_is_covered_if_all_match() -> None:

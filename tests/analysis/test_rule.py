@@ -148,6 +148,22 @@ def test_dear_runs_of_the_baseline_do_not_move_what_is_dear() -> None:
     assert judge(pairs).verdict is Verdict.INCONCLUSIVE
 
 
+def test_the_bound_of_more_frequent_dear_runs_errs_as_often_as_is_allowed_at_most() -> None:
+    """Also where many of the baseline's are dear: its rate is not known better than the other."""
+    random, error = np.random.default_rng(7), 0.05
+    wrong = 0
+    for candidate, baseline, _ in random.multinomial(30, (0.45, 0.2, 0.35), size=2000):
+        dear = rule.Dear(candidate=int(candidate), baseline=int(baseline), pairs=30)
+        wrong += rule.more_frequent_at_most(dear, error) < 0.25
+    assert wrong / 2000 <= error
+
+
+def test_sixteen_pairs_without_a_dear_run_are_enough() -> None:
+    dear = rule.Dear(candidate=0, baseline=0, pairs=16)
+    error = rule.ALPHA / len(rule.LOOKS_OF_ONE)
+    assert rule.more_frequent_at_most(dear, error) < rule.RARE
+
+
 def test_much_dearer_runs_fail_in_one_of_five_though_most_are_the_same() -> None:
     pairs = rounds(0.0)
     pairs.reshape(-1, 2)[::5, 1] *= 15

@@ -37,6 +37,10 @@ class Acceptance:
             return False
         return self.at_most is None or (low is not None and low <= 1 + self.at_most)
 
+    def stands(self, high: float | None) -> bool:
+        """Whether it accepts a rise whose ratio has this upper bound, whatever else is measured."""
+        return self.at_most is None or (high is not None and high <= 1 + self.at_most)
+
 
 def accepting(
     acceptances: Sequence[Acceptance],

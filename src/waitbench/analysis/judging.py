@@ -81,6 +81,9 @@ class Judgement:
     def settled(self) -> bool:
         """Whether more rounds would change nothing that matters."""
         has_ended = self.why_given_up is not None or self.rounds >= self.last_look
+        if self.accepted is not None:
+            # With a floor the bound is not of the ratio to the baseline.
+            return has_ended or self.accepted.stands(None if self.criterion.floor else self.high)
         return has_ended or not self.is_open
 
 

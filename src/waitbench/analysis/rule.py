@@ -57,6 +57,11 @@ Where twice the margin allows more, it is that.
 """
 RARE = 0.25
 """So much more frequent dear runs must not be missed."""
+OF_BASELINE = 0.15
+"""The part of that error that is for the baseline's rate.
+
+With more, sixteen pairs without a dear run would not do.
+"""
 PAYS = 0.1
 """The share by which a cost must certainly have fallen to excuse a rise of what explains it."""
 _DIGITS = 12
@@ -89,7 +94,7 @@ class Finding:
     rounds: int
     """Those of the look that it is of."""
     interval: Interval
-    """Of t: above 0 fails, below 0 is within the margin."""
+    """Of t: above 0 fails, below 0 is within the margin. Bounds are those of all looks."""
     dear: Dear
     means: float
     """The ratio of plain means, or where there is a floor, of the mean to what is allowed."""
@@ -146,25 +151,27 @@ def judge(
     """Judges costs of shape (rounds, scenarios, 2), baseline first; ``None`` before the first look.
 
     Costs are above 0. An alarm at any look stands; else the first look that finds it within its
-    margin; else the last. Without ``asks_dear`` only the centre is judged. After the ``muted``
-    numbers of rounds nothing is within its margin.
+    margin; else the last. The bounds of all looks hold at once, so the narrowest are given. Without
+    ``asks_dear`` only the centre is judged. After the ``muted`` numbers of rounds nothing is within
+    its margin.
     """
     found = [
         _judge_at(pairs[:look], margin, floor, share.errors_at(look), asks_dear=asks_dear)
         for look in share.looks
         if look <= len(pairs)
     ]
-    found = [
-        replace(one, verdict=Verdict.INCONCLUSIVE)
-        if one.rounds in muted and one.verdict is Verdict.WITHIN_MARGIN
-        else one
-        for one in found
-    ]
-    for verdict in (Verdict.SLOWER, Verdict.WITHIN_MARGIN):
-        for one in found:
-            if one.verdict is verdict:
-                return one
-    return found[-1] if found else None
+    if not found:
+        return None
+    alarms = [one for one in found if one.verdict is Verdict.SLOWER]
+    within = [one for one in found if one.verdict is Verdict.WITHIN_MARGIN]
+    heard = [one for one in within if one.rounds not in muted]
+    known = (alarms or heard or found[-1:])[0]
+    if known in within and known not in heard:
+        known = replace(known, verdict=Verdict.INCONCLUSIVE)
+    low = max(one.interval.low for one in found)
+    high = min(one.interval.high for one in found)
+    centre = min(max(known.interval.centre, low), high)
+    return replace(known, interval=Interval(centre=centre, low=low, high=high))
 
 
 def _judge_at(
@@ -197,8 +204,7 @@ def _judge_at(
 
 def _may_hide_dear_runs(pairs: Floats, margin: float, floor: float, errors: Errors) -> bool:
     """Whether they may be a quarter more frequent, or raise the means beyond twice the margin."""
-    dear = _dear(pairs, margin, floor)
-    more = rate_at_most(dear.candidate, dear.pairs, errors.clear) - dear.baseline / dear.pairs
+    more = more_frequent_at_most(_dear(pairs, margin, floor), errors.clear)
     baseline, candidate = pairs[..., 0].mean(axis=0), pairs[..., 1].mean(axis=0)
     # Each scenario counts alike.
     means = (candidate / (baseline * (1 + 2 * margin) + floor)).mean()
@@ -315,3 +321,10 @@ def rate_at_most(hits: int, trials: int, error: float) -> float:
     from scipy import special
 
     return 1.0 if hits == trials else float(special.betaincinv(hits + 1, trials - hits, 1 - error))
+
+
+def more_frequent_at_most(dear: Dear, error: float) -> float:
+    """An upper bound of the rate of the candidate's dear runs less that of the baseline's."""
+    of_baseline = OF_BASELINE * error
+    at_least = 1 - rate_at_most(dear.pairs - dear.baseline, dear.pairs, of_baseline)
+    return rate_at_most(dear.candidate, dear.pairs, error - of_baseline) - at_least
