@@ -12,7 +12,7 @@ from waitbench.analysis.criteria import parse
 from waitbench.analysis.gate import FailedRuns, GateVerdict
 from waitbench.analysis.rule import Dear
 from waitbench.analysis.verdicts import GateOutcome, Verdict
-from waitbench.model.metrics import METRICS
+from waitbench.model.metrics import BY_NAME, METRICS
 from waitbench.reporting import gate as texts
 from waitbench.reporting.gate_formats import FORMATS, annotations, junit, plain
 
@@ -88,12 +88,44 @@ def test_rounds_that_were_disturbed_are_remarked(unclear: GateVerdict) -> None:
 
 
 def test_means_that_differ_from_the_usual_ratio_are_remarked(failing: GateVerdict) -> None:
-    cpu = replace(failing.judgements[1], ratio=1.02, means=2.4)
+    cpu = replace(failing.judgements[1], ratio=1.02, means=2.4, is_mean_beyond=True)
     said = texts.remarks(replace(failing, judgements=(cpu,)))
     assert said[-1] == (
         "new in waiting, cpu:50%: usually 2 % more, but 2.4× more by the means: some runs cost "
         "much more."
     )
+
+
+@pytest.mark.parametrize(
+    ("criterion", "base", "usual", "rare"),
+    [("foreign-cpu:25%,250ms", 1e-4, 1e-6, 9e-5), ("cpu:25%", 100.0, 8.0, 100.0)],
+)
+def test_means_that_no_answer_hangs_on_are_not_remarked(
+    criterion: str, base: float, usual: float, rare: float
+) -> None:
+    key = BY_NAME[criterion.split(":")[0]].key
+    runs = {"a": [{key: base}] * 30, "b": [{key: usual}] * 29 + [{key: rare}]}
+    verdict = verdict_of(make_record(runs), criteria=[criterion], most_rounds=30)
+    assert verdict.outcome is GateOutcome.PASS
+    assert texts.remarks(verdict) == []
+
+
+def test_what_only_the_means_keep_from_a_pass_is_inconclusive_for_that_reason() -> None:
+    costs = [9.0 if number == 13 else 1 + number / 1000 for number in range(30)]
+    runs = {"a": [times(1, 1, 0)] * 30, "b": [times(1, cost, 0) for cost in costs]}
+    said = texts.remarks(verdict_of(make_record(runs), criteria=["cpu:10%"], most_rounds=30))
+    assert said[0] == (
+        "b in waiting, cpu:10%: inconclusive after 30 rounds: usually 1 % more, but 1.28× more by "
+        "the means: some runs cost much more."
+    )
+    assert len(said) == 2, "and that there may be more rounds"
+
+
+def test_the_table_tells_a_share_of_what_is_allowed_from_a_ratio() -> None:
+    record = make_record({"a": [times(1, 0, 0.5)] * 11, "b": [times(1, 0, 3)] * 11})
+    verdict = verdict_of(record, criteria=["system:100%,500ms", "system:100%"])
+    ratios = [row[2] for row in texts.table(verdict).rows]
+    assert ratios == ["2.00 (2.00–2.00) of allowed", "6.00 (6.00–6.00)"]
 
 
 def test_dear_runs_are_told_by_their_number(failing: GateVerdict) -> None:
@@ -104,6 +136,8 @@ def test_dear_runs_are_told_by_their_number(failing: GateVerdict) -> None:
         "new: dear runs of system time in waiting (11 of 60 runs cost more than twice the "
         "baseline's median, and 1 of the baseline's), beyond system:10%."
     )
-    within = replace(judgement, verdict=Verdict.INCONCLUSIVE, high=1.02, by_dear_runs=False)
+    within = replace(
+        judgement, verdict=Verdict.INCONCLUSIVE, high=1.02, by_dear_runs=False, may_be_dearer=True
+    )
     said = texts.reasons(replace(failing, judgements=(within,)))
     assert "11 of 60 runs cost more than twice" in said[0]

@@ -46,6 +46,10 @@ class Judgement:
     """How often one of a pair of runs was dear."""
     by_dear_runs: bool = False
     """Whether it fails by these."""
+    may_be_dearer: bool = False
+    """Whether dear runs may be a quarter more frequent, which keeps it from a pass."""
+    is_mean_beyond: bool = False
+    """Whether the means rose by more than twice the margin, which does so, too."""
     cost: Metric | None = None
     """What the criterion's metric explains, where that was measured and counts."""
     cost_ratio: float | None = None
@@ -155,6 +159,8 @@ def _shown(unanswered: Judgement, found: Finding) -> Judgement:
         means=found.means,
         dear=found.dear,
         by_dear_runs=found.by_dear_runs,
+        may_be_dearer=found.may_be_dearer,
+        is_mean_beyond=found.is_mean_beyond,
     )
 
 

@@ -98,8 +98,12 @@ class Finding:
     dear: Dear
     means: float
     """The ratio of plain means, or where there is a floor, of the mean to what is allowed."""
-    by_dear_runs: bool = False
+    by_dear_runs: bool
     """Whether it fails by these."""
+    may_be_dearer: bool
+    """Whether dear runs may be a quarter more frequent, which keeps it from being within."""
+    is_mean_beyond: bool
+    """Whether the plain means rose by more than twice the margin, which does so, too."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -184,12 +188,14 @@ def _judge_at(
     interval = hodges_lehmann(np.log(candidate / allowed), errors.alarm, errors.clear)
     dear = _dear(pairs, margin, floor)
     is_dear_worse = chance_of_heads(dear.candidate, dear.candidate + dear.baseline) <= errors.dear
+    may_be_dearer = asks_dear and more_frequent_at_most(dear, errors.clear) >= RARE
+    # Each scenario counts alike.
+    most = baseline.mean(axis=0) * (1 + 2 * margin) + floor
+    is_mean_beyond = asks_dear and float((candidate.mean(axis=0) / most).mean()) > 1
     verdict = Verdict.INCONCLUSIVE
     if interval.low > 0 or is_dear_worse:
         verdict = Verdict.SLOWER
-    elif interval.high < 0 and not (
-        asks_dear and _may_hide_dear_runs(pairs, margin, floor, errors)
-    ):
+    elif interval.high < 0 and not (may_be_dearer or is_mean_beyond):
         verdict = Verdict.WITHIN_MARGIN
     shown = allowed if floor else baseline
     return Finding(
@@ -199,16 +205,9 @@ def _judge_at(
         dear=dear,
         means=float((candidate.mean(axis=0) / shown.mean(axis=0)).mean()),
         by_dear_runs=is_dear_worse and interval.low <= 0,
+        may_be_dearer=may_be_dearer,
+        is_mean_beyond=is_mean_beyond,
     )
-
-
-def _may_hide_dear_runs(pairs: Floats, margin: float, floor: float, errors: Errors) -> bool:
-    """Whether they may be a quarter more frequent, or raise the means beyond twice the margin."""
-    more = more_frequent_at_most(_dear(pairs, margin, floor), errors.clear)
-    baseline, candidate = pairs[..., 0].mean(axis=0), pairs[..., 1].mean(axis=0)
-    # Each scenario counts alike.
-    means = (candidate / (baseline * (1 + 2 * margin) + floor)).mean()
-    return more >= RARE or float(means) > 1
 
 
 def _dear(pairs: Floats, margin: float, floor: float) -> Dear:

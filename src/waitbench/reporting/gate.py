@@ -30,7 +30,6 @@ _NAMED = 3
 """How many places the headline names; the tables have all."""
 _SHOWN = 5
 """How many rows and reasons a summary has before what is folded."""
-_MEANS_DIFFER = 1.15
 _STEAL_WORTH_SAYING = 0.02
 _WORTH_SAYING = 10.0
 """Rises from here on, as a share, are not worth a figure."""
@@ -111,7 +110,7 @@ def table(verdict: GateVerdict) -> Table:
             (
                 judgement.label,
                 Word(text=str(judgement.criterion), short=_without_place(judgement)),
-                _bounds_text(judgement),
+                ratio_text(judgement),
                 str(judgement.rounds),
                 _verdict(judgement, verdict),
             )
@@ -322,20 +321,26 @@ def _excuse(judgement: Judgement) -> str | None:
 
 
 def _about_means(judgement: Judgement) -> str | None:
-    """Where rare dear runs make the means differ from the usual ratio."""
-    if (
-        judgement.means is None
-        or judgement.ratio is None
-        or judgement.criterion.explains is not None
-    ):
+    """Where the means rose so much that it could not pass, whatever its usual run costs."""
+    if not judgement.is_mean_beyond or _is_held_back(judgement):
         return None
-    if judgement.means < judgement.ratio * _MEANS_DIFFER:
-        return None
+    where = f"{judgement.label} in {judgement.place}, {_without_place(judgement)}"
+    return f"{where}: {_by_means(judgement)}."
+
+
+def _is_held_back(judgement: Judgement) -> bool:
+    """Whether its usual run costs no more than is allowed, and only rare ones are open."""
+    most = 1 if judgement.criterion.floor else 1 + judgement.criterion.margin
+    return judgement.is_open and judgement.high is not None and judgement.high < most
+
+
+def _by_means(judgement: Judgement) -> str:
+    usual, mean = judgement.ratio, judgement.means
+    if usual is None or mean is None:
+        return ""
     return (
-        f"{judgement.label} in {judgement.place}, {_without_place(judgement)}: usually "
-        f"{_change(judgement.ratio, judgement)}, but {_change(judgement.means, judgement)} by the "
-        "means: "
-        "some runs cost much more."
+        f"usually {_change(usual, judgement)}, but {_change(mean, judgement)} by the means: some "
+        "runs cost much more"
     )
 
 
@@ -371,9 +376,9 @@ def _about_noise(judgement: Judgement) -> str:
     after = f"{where}: inconclusive after {judgement.rounds} rounds"
     if judgement.why_given_up is not None:
         after += f", and given up, as {judgement.why_given_up}"
-    most = 1 if judgement.criterion.floor else 1 + judgement.criterion.margin
-    if judgement.high is not None and judgement.high < most:
-        return f"{after}: {_dear_text(judgement)}."
+    if _is_held_back(judgement):
+        why = _by_means if judgement.is_mean_beyond else _dear_text
+        return f"{after}: {why(judgement)}."
     if judgement.high is None or judgement.criterion.floor:
         return f"{after}: it may be more than is allowed."
     rise = judgement.high - 1
