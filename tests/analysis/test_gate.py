@@ -230,6 +230,28 @@ def test_a_failed_run_that_was_made_again_is_no_failure_any_more() -> None:
     assert gate.conclude([record], [CPU], 20).outcome is GateOutcome.PASS
 
 
+def test_an_alarm_outlasts_a_resume_that_makes_a_failed_round_again() -> None:
+    (steady,) = parse(["steady:10%"], METRICS)
+    key = steady.metric.key
+    records = []
+    for scenario in ("a", "b"):
+        runs = {
+            label: [{key: factor * (1 + number / 1000)} for number in range(7)]
+            for label, factor in (("base", 0.1), ("new", 0.12))
+        }
+        record = make_record(runs, scenario=scenario)
+        record.measurements = [run for run in record.measurements if run.round != 2]
+        records.append(record)
+    (before,) = gate.conclude(records, [steady], 30).judgements
+    for record in records:
+        for label in ("base", "new"):
+            again = measurement(label, 2, {key: 0.1})
+            record.add(structs.replace(again, started_at="2026-01-02T00:00:00+00:00"))
+    (after,) = gate.conclude(records, [steady], 30).judgements
+    assert (before.verdict, before.rounds) == (Verdict.SLOWER, 6)
+    assert after == before
+
+
 def test_what_is_asked_together_is_not_measured_where_a_scenario_is_missing() -> None:
     base = rounds(1, 0.5)
     verdict = gate.conclude([record_of(base, base), crashing()], [CPU], 10)

@@ -245,14 +245,21 @@ class Question:
     def pairs(self, metric: Metric) -> tuple[list[int], Floats]:
         """The rounds that all scenarios have, and their costs: (rounds, scenarios, 2).
 
-        The baseline's come first. What is next to nothing counts as ``Metric.floor``.
+        In the order in which they were measured: a round that is made again when a comparison is
+        resumed comes last, so that what was looked at stays as it was. The baseline's costs come
+        first. What is next to nothing counts as ``Metric.floor``.
         """
         import numpy as np
 
-        found = [{**paired_by_round(one, self.label, metric)} for one in self.records]
-        shared = sorted(set(found[0]).intersection(*found[1:]))
-        pairs = np.array([[of[number] for of in found] for number in shared], dtype=float)
-        return shared, np.maximum(pairs.reshape(len(shared), len(found), 2), metric.floor)
+        found = [paired_by_round(one, self.label, metric) for one in self.records]
+        both = (self.records[0].context.labels[0], self.label)
+        begun: dict[int, str] = {}
+        for run in (run for one in self.records for run in one.measurements if run.label in both):
+            begun[run.round] = max(begun.get(run.round, ""), run.started_at)
+        shared = set(found[0]).intersection(*found[1:])
+        numbers = sorted(shared, key=lambda number: (begun[number], number))
+        pairs = np.array([[of[number] for of in found] for number in numbers], dtype=float)
+        return numbers, np.maximum(pairs.reshape(len(numbers), len(found), 2), metric.floor)
 
     def disturbed(self, rounds: Sequence[int]) -> int:
         """How many of some rounds count although they were disturbed in every attempt.
