@@ -20,8 +20,8 @@ FIRST = LOOKS_OF_ONE[0]
 def test_the_interval_is_that_of_the_test_that_decides() -> None:
     logs = [0.2 + 0.01 * number for number in range(FIRST)]
     (judgement,) = judge(of_ratios(logs), criteria=[CPU])
-    errors = Share(looks=LOOKS_OF_ONE, questions=1).errors_at(FIRST)
-    expected = hodges_lehmann(np.array(logs), errors.alarm, errors.clear)
+    share = Share(looks=LOOKS_OF_ONE, questions=1)
+    expected = hodges_lehmann(np.array(logs), share.alarm, share.clear)
     assert judgement.ratio == pytest.approx(math.exp(expected.centre))
     assert judgement.low == pytest.approx(math.exp(expected.low))
     assert judgement.high == pytest.approx(math.exp(expected.high))

@@ -104,7 +104,8 @@ def test_what_did_not_change_is_within_its_margin() -> None:
 def test_a_rise_beyond_the_margin_fails_at_the_first_look() -> None:
     found = judge(rounds(math.log(1.3)))
     assert (found.verdict, found.rounds) == (Verdict.SLOWER, 6)
-    assert found.interval.low > 0
+    assert found.low is not None
+    assert found.low > 1.1
 
 
 def test_nothing_is_said_before_the_first_look() -> None:
@@ -117,7 +118,8 @@ def test_nothing_is_said_before_the_first_look() -> None:
 
 def test_what_a_wide_margin_allows_is_not_dear() -> None:
     found = judge(rounds(math.log(10)), margin=90.0)
-    assert (found.verdict, found.dear.candidate) == (Verdict.WITHIN_MARGIN, 0)
+    assert found.verdict is Verdict.WITHIN_MARGIN
+    assert found.dear == rule.Dear(candidate=0, baseline=0, pairs=20)
 
 
 def test_what_lies_at_the_margin_is_inconclusive() -> None:
@@ -183,7 +185,6 @@ def test_half_of_the_runs_dearer_by_six_tenths_is_not_within_the_margin() -> Non
 def test_the_errors_of_all_looks_and_questions_add_up_to_what_is_allowed() -> None:
     for looks in (rule.looks_of(1), rule.looks_of(2), (8, 15, 30)):
         share = rule.Share(looks=looks, questions=7, about_dear=3)
-        errors = [share.errors_at(look) for look in looks]
-        alarms = 7 * sum(one.alarm for one in errors) + 3 * sum(one.dear for one in errors)
-        assert alarms == pytest.approx(rule.ALPHA)
-        assert sum(one.clear for one in errors) == pytest.approx(rule.ALPHA)
+        dear = sum(share.dear_at(look) for look in looks)
+        assert 7 * len(looks) * share.alarm + 3 * dear == pytest.approx(rule.ALPHA)
+        assert len(looks) * share.clear == pytest.approx(rule.ALPHA)

@@ -17,22 +17,19 @@ from typing import TYPE_CHECKING
 from waitbench.analysis import rule
 from waitbench.analysis.rounds import paired_by_round
 from waitbench.model.errors import UsageError
-from waitbench.model.metrics import BY_NAME, INSTRUMENTED, MEMORY, STOP, Instruments, Metric
+from waitbench.model.metrics import MEMORY, METRICS, STOP, Metric
 from waitbench.model.record import Record
 from waitbench.model.run import NOT_SUPPORTED
 
 if TYPE_CHECKING:
     from waitbench.analysis.rule import Floats
 
-_EXAMPLE = "such as steady:10%, or system:10%,20ms, or wakeups:5%,alone, or cpu:25%,each"
-_CRITERION = re.compile(r"(?P<metric>[a-z0-9-]+):(?P<percent>[^%,]*)%(?P<rest>(,[^,]*)*)")
-_FLOOR = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>[a-z]*)")
-_UNITS: dict[str, dict[str, float]] = {
-    "second": {"s": 1.0, "ms": 1e-3, "us": 1e-6},
-    "byte": {"MiB": 2.0**20, "KiB": 2.0**10, "B": 1.0},
-}
-"""How a floor may be written for a metric of this unit, besides as a bare number; large first."""
-_FLAGS = ("alone", "each")
+_CRITERION = re.compile(
+    r"(?P<metric>[a-z0-9-]+):(?P<percent>\d{1,4}(\.\d+)?)%"
+    r"(,(?P<floor>\d+(\.\d+)?)(?P<unit>[A-Za-z]*))?(?P<alone>,alone)?(?P<each>,each)?"
+)
+_FLOORS = {"second": ("ms", 1e-3), "byte": ("MiB", 2.0**20)}
+"""The unit in which a floor is written for a metric of this unit; others have a bare number."""
 _DIGITS = ".12g"
 """Enough to read back what was written."""
 
@@ -78,36 +75,66 @@ class Criterion:
 
     def __str__(self) -> str:
         """The text that ``parse`` makes this of; the scope is not in it."""
-        floor = f",{_floor_text(self.floor, self.metric)}" if self.floor else ""
-        flags = "".join(f",{flag}" for flag in _FLAGS if getattr(self, flag))
+        unit, size = _FLOORS.get(self.metric.unit, ("", 1.0))
+        floor = f",{self.floor / size:{_DIGITS}}{unit}" if self.floor else ""
+        flags = ",alone" * self.alone + ",each" * self.each
         return f"{self.metric.name}:{self.margin * 100:{_DIGITS}}%{floor}{flags}"
 
 
-def _of_waiting(
-    metric: Metric, margin: float, floor: float = 0.0, *, each: bool = False
-) -> Criterion:
-    return Criterion(metric=metric, margin=margin, floor=floor, each=each, scope=Scope.WAITING)
+def parse(texts: Sequence[str], metrics: Sequence[Metric]) -> tuple[Criterion, ...]:
+    """Reads ``METRIC:PERCENT%[,FLOOR][,alone][,each]``. The metrics are those given.
+
+    Raises ``UsageError`` that says what would be right.
+    """
+    return tuple(_criterion(text.strip(), metrics) for text in texts)
 
 
-DEFAULTS = (
-    _of_waiting(BY_NAME["steady"], 0.10),
-    _of_waiting(BY_NAME["steady"], 0.25, each=True),
-    _of_waiting(BY_NAME["cpu"], 0.10),
-    # By ticks of 4 ms, that of half a second of waiting is known to some 20 ms.
-    _of_waiting(BY_NAME["steady-system"], 0.25, 0.025),
-    _of_waiting(BY_NAME["wakeups"], 0.05),
-    _of_waiting(BY_NAME["syscalls"], 0.05),
-    _of_waiting(BY_NAME["latency-p50"], 0.25, 0.005),
-    _of_waiting(BY_NAME["latency"], 0.25, 0.05),
-    _of_waiting(BY_NAME["rss"], 0.10, 8 * 2.0**20),
-    _of_waiting(MEMORY, 0.10, 8 * 2.0**20),
-    _of_waiting(BY_NAME["startup"], 0.25, 0.1),
-    _of_waiting(BY_NAME["shutdown"], 0.25, 0.1),
-    _of_waiting(STOP, 0.25, 0.1),
-    _of_waiting(BY_NAME["foreign-cpu"], 0.25, 0.25),
-    Criterion(metric=BY_NAME["cpu"], margin=1.0, scope=Scope.COARSE),
-    Criterion(metric=BY_NAME["cpu"], margin=0.10, scope=Scope.WORKING),
-    Criterion(metric=BY_NAME["cpu"], margin=0.25, scope=Scope.WORKING, each=True),
+def _criterion(text: str, metrics: Sequence[Metric]) -> Criterion:
+    match = _CRITERION.fullmatch(text)
+    if match is None:
+        raise UsageError(
+            f"--fail-on {text!r} is not METRIC:PERCENT%[,FLOOR][,alone][,each], such as "
+            "steady:10%, or system:10%,20ms, or wakeups:5%,alone, or cpu:25%,each."
+        )
+    metric = next((one for one in metrics if one.name == match["metric"]), None)
+    if metric is None:
+        names = ", ".join(one.name for one in metrics)
+        raise UsageError(
+            f"--fail-on {text!r}: there is no metric {match['metric']!r}. There are: {names}."
+        )
+    unit, size = _FLOORS.get(metric.unit, ("", 1.0))
+    if match["floor"] and match["unit"] != unit:
+        raise UsageError(f"--fail-on {text!r}: a floor for {metric.name} is written as 20{unit}.")
+    if match["alone"] and metric.explains is None:
+        raise UsageError(
+            f"--fail-on {text!r}: 'alone' is for what explains a cost, such as wakeups, and "
+            f"{metric.name} explains none."
+        )
+    return Criterion(
+        metric=metric,
+        margin=float(match["percent"]) / 100,
+        floor=float(match["floor"] or 0) * size,
+        alone=match["alone"] is not None,
+        each=match["each"] is not None,
+    )
+
+
+_DEFAULTS = {
+    Scope.WAITING: (
+        "steady:10%", "steady:25%,each", "cpu:10%",
+        # By ticks of 4 ms, that of half a second of waiting is known to some 20 ms.
+        "steady-system:25%,25ms",
+        "wakeups:5%", "syscalls:5%", "latency-p50:25%,5ms", "latency:25%,50ms",
+        "rss:10%,8MiB", "memory:10%,8MiB",
+        "startup:25%,100ms", "shutdown:25%,100ms", "stop:25%,100ms", "foreign-cpu:25%,250ms",
+    ),
+    Scope.COARSE: ("cpu:100%",),
+    Scope.WORKING: ("cpu:10%", "cpu:25%,each"),
+}  # fmt: skip
+DEFAULTS = tuple(
+    replace(criterion, scope=scope)
+    for scope, texts in _DEFAULTS.items()
+    for criterion in parse(texts, (*METRICS, MEMORY, STOP))
 )
 """What the gate asks unless told otherwise: of any comparison, fifteen of these at most.
 
@@ -121,19 +148,6 @@ COARSE_LOOKS = (8, 15, 30)
 """When one looks at coarse scenarios: their rounds are long, and their margins wide."""
 
 
-def is_measured(criterion: Criterion, instruments: Instruments) -> bool:
-    """Whether a machine with these instruments gives what a default criterion is about."""
-    return criterion.metric.key not in INSTRUMENTED - instruments.keys
-
-
-def parse(texts: Sequence[str], metrics: Sequence[Metric]) -> tuple[Criterion, ...]:
-    """Reads ``METRIC:PERCENT%[,FLOOR][,FLAG]…``; see ``_FLAGS``. The metrics are those given.
-
-    Raises ``UsageError`` that says what would be right.
-    """
-    return tuple(_criterion(text, metrics) for text in texts)
-
-
 @dataclass(frozen=True, kw_only=True)
 class Question:
     """One criterion, asked of one candidate in one scenario, or in several together."""
@@ -142,8 +156,6 @@ class Question:
     label: str
     records: tuple[Record, ...]
     """Those of the scenarios."""
-    asks_dear: bool = True
-    """Whether it must be certain that dear runs are not more frequent."""
     is_partial: bool = False
     """Whether it is about more scenarios, which are measured elsewhere: see ``within``."""
 
@@ -171,6 +183,14 @@ class Question:
         Of two coarse scenarios that is how it fails if only one of them is worse, and in most runs.
         """
         return self.looks[0 if self.criterion.scope is Scope.COARSE else -1]
+
+    @property
+    def asks_dear(self) -> bool:
+        """Whether it must be certain that dear runs are not more frequent.
+
+        The defaults ask that of several scenarios together: of one by itself there are too few.
+        """
+        return not (self.criterion.each and self.criterion in DEFAULTS)
 
     @property
     def can_fail_by_dear_runs(self) -> bool:
@@ -287,25 +307,7 @@ def ask(records: Iterable[Record], criteria: Sequence[Criterion]) -> tuple[Quest
         for criterion in criteria
         for question in _questions(criterion, label, known)
     ]
-    together = {
-        (one.criterion.metric, one.label, record.scenario)
-        for one in asked
-        if not one.criterion.each
-        for record in one.records
-    }
-    asked = [replace(one, asks_dear=_asks_dear(one, together)) for one in asked]
     return tuple(sorted(asked, key=lambda one: len(one.records) == 1))
-
-
-def _asks_dear(question: Question, together: Collection[tuple[Metric, str, str]]) -> bool:
-    """Whether a question is where dear runs are looked for.
-
-    Those of a metric that is asked of several scenarios together are looked for there: of one by
-    itself there are too few.
-    """
-    criterion = question.criterion
-    asked = (criterion.metric, question.label, question.records[0].scenario)
-    return not (criterion.each and asked in together)
 
 
 def _questions(criterion: Criterion, label: str, known: Sequence[Record]) -> list[Question]:
@@ -317,92 +319,10 @@ def _questions(criterion: Criterion, label: str, known: Sequence[Record]) -> lis
             return []
     else:
         groups = [about] if about else []
-    if criterion in DEFAULTS and len(about) == 1 and not criterion.floor:
-        criterion = replace(criterion, margin=max(criterion.margin, _of_one(criterion)))
+    is_cost = criterion.metric.explains is None and not criterion.floor
+    if criterion in DEFAULTS and len(about) == 1 and is_cost:
+        criterion = replace(criterion, margin=max(criterion.margin, _OF_ONE))
     return [Question(criterion=criterion, label=label, records=tuple(one)) for one in groups]
-
-
-def _of_one(criterion: Criterion) -> float:
-    """What a single scenario may rise by where a default is about a group of them."""
-    return 0.0 if criterion.metric.explains else _OF_ONE
-
-
-def _criterion(text: str, metrics: Sequence[Metric]) -> Criterion:
-    match = _CRITERION.fullmatch(text.strip())
-    if match is None:
-        raise UsageError(f"--fail-on {text!r} is not METRIC:PERCENT%, {_EXAMPLE}.")
-    metric = _metric(match["metric"], text, metrics)
-    parts = [part.strip() for part in match["rest"].split(",") if part.strip()]
-    sizes = [part for part in parts if part not in _FLAGS]
-    floors = [_floor(part, text, metric) for part in sizes]
-    if len(sizes) > 1:
-        raise UsageError(
-            f"--fail-on {text!r} has two floors, {sizes[0]!r} and {sizes[1]!r}: name one."
-        )
-    twice = next((part for part in parts if parts.count(part) > 1), None)
-    if twice is not None:
-        raise UsageError(f"--fail-on {text!r} has {twice!r} twice: name one.")
-    if "alone" in parts and metric.explains is None:
-        raise UsageError(
-            f"--fail-on {text!r}: 'alone' is for what explains a cost, and is otherwise judged "
-            f"with it: {_explanations(metrics)}. {metric.name} explains none."
-        )
-    return Criterion(
-        metric=metric,
-        margin=_margin(match["percent"], text),
-        floor=floors[-1] if floors else 0.0,
-        alone="alone" in parts,
-        each="each" in parts,
-    )
-
-
-def _metric(name: str, text: str, metrics: Sequence[Metric]) -> Metric:
-    found = next((metric for metric in metrics if metric.name == name), None)
-    if found is None:
-        names = ", ".join(metric.name for metric in metrics)
-        raise UsageError(f"--fail-on {text!r}: there is no metric {name!r}. There are: {names}.")
-    return found
-
-
-def _explanations(metrics: Sequence[Metric]) -> str:
-    return ", ".join(f"{m.name} ({m.explains})" for m in metrics if m.explains is not None)
-
-
-def _margin(percent: str, text: str) -> float:
-    try:
-        margin = float(percent) / 100
-    except ValueError as error:
-        raise UsageError(
-            f"--fail-on {text!r}: {percent!r} is not a number of per cent, {_EXAMPLE}."
-        ) from error
-    if not 0 <= margin < 100:
-        raise UsageError(f"--fail-on {text!r}: the margin must be 0 % or more, and below 10,000 %.")
-    return margin
-
-
-def _floor(part: str, text: str, metric: Metric) -> float:
-    units = {name.lower(): size for name, size in _UNITS.get(metric.unit, {}).items()} | {"": 1.0}
-    match = _FLOOR.fullmatch(part.lower().replace("µ", "u"))
-    if match is None or match["unit"] not in units:
-        raise UsageError(
-            f"--fail-on {text!r}: {part!r} is neither a floor for {metric.name}, such as "
-            f"{_floor_text(0.02 if metric.unit == 'second' else 20, metric)}, nor 'alone' "
-            "or 'each'."
-        )
-    return float(match["number"]) * units[match["unit"]]
-
-
-def _floor_text(floor: float, metric: Metric) -> str:
-    """A floor in the largest unit that it can be read back from."""
-    units = _UNITS.get(metric.unit, {"": 1.0})
-    numbers = {name: f"{floor / size:{_DIGITS}}" for name, size in units.items()}
-    exact = [
-        name
-        for name, size in units.items()
-        if floor >= size and float(numbers[name]) * size == floor
-    ]
-    name = exact[0] if exact else list(units)[-1]
-    return f"{numbers[name]}{name}"
 
 
 def _is_about(criterion: Criterion, record: Record) -> bool:

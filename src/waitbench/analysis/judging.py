@@ -13,13 +13,13 @@ from waitbench.analysis import rule
 from waitbench.analysis.acceptance import Acceptance
 from waitbench.analysis.criteria import Criterion, Question
 from waitbench.analysis.rounds import mostly_disturbed
-from waitbench.analysis.rule import Dear, Finding, Share
+from waitbench.analysis.rule import Finding, Share
 from waitbench.analysis.verdicts import Verdict
 from waitbench.model.metrics import Metric
 
 
 @dataclass(frozen=True, kw_only=True)
-class Judgement:
+class Judgement(Finding):
     """What is known about one criterion, for one candidate, in the scenarios of its question."""
 
     place: str
@@ -27,29 +27,8 @@ class Judgement:
     scenarios: tuple[str, ...]
     label: str
     criterion: Criterion
-    verdict: Verdict = Verdict.INCONCLUSIVE
-    ratio: float | None = None
-    """Candidate to baseline; with a floor, to what is allowed. ``None`` with too few rounds."""
-    low: float | None = None
-    high: float | None = None
-    """Bounds of the ratio that hold over all looks together; the lower one over all questions too.
-
-    ``None`` where so few pairs allow none.
-    """
-    rounds: int = 0
-    """How many the verdict rests on."""
     last_look: int = 0
     """The number of rounds after which one looks for the last time."""
-    means: float | None = None
-    """The same ratio of the means over these rounds: rare dear runs count in full."""
-    dear: Dear | None = None
-    """How often one of a pair of runs was dear."""
-    by_dear_runs: bool = False
-    """Whether it fails by these."""
-    may_be_dearer: bool = False
-    """Whether dear runs may be a quarter more frequent, which keeps it from a pass."""
-    is_mean_beyond: bool = False
-    """Whether the means rose by more than twice the margin, which does so, too."""
     cost: Metric | None = None
     """What the criterion's metric explains, where that was measured and counts."""
     cost_ratio: float | None = None
@@ -110,22 +89,21 @@ def judge(question: Question, questions: Sequence[Question]) -> Judgement:
         asks_dear=question.asks_dear,
         muted=[look for look in share.looks if mostly_disturbed(disturbed[look], look)],
     )
-    unanswered = Judgement(
+    if found is None:
+        verdict = Verdict.NOT_MEASURED if why_given_up else Verdict.INCONCLUSIVE
+        found = Finding(verdict=verdict, rounds=len(numbers))
+    judged = Judgement(
+        **vars(found),
         place=about.place,
         scenarios=tuple(record.scenario for record in about.records),
         label=question.label,
         criterion=criterion,
-        verdict=Verdict.NOT_MEASURED if why_given_up else Verdict.INCONCLUSIVE,
-        rounds=len(numbers),
-        disturbed=disturbed[len(numbers)],
+        disturbed=disturbed[found.rounds],
         last_look=share.looks[-1],
         why_given_up=why_given_up,
         is_partial=question.is_partial,
     )
-    if found is None:
-        return unanswered
-    judged = replace(unanswered, disturbed=disturbed[found.rounds])
-    return _explained(_shown(judged, found), about, share)
+    return _explained(judged, about, share)
 
 
 def share_of(question: Question, questions: Sequence[Question]) -> Share:
@@ -139,36 +117,11 @@ def share_of(question: Question, questions: Sequence[Question]) -> Share:
     )
 
 
-def _shown(unanswered: Judgement, found: Finding) -> Judgement:
-    """As ratios: to the baseline, or where there is a floor, to what is allowed."""
-    criterion = unanswered.criterion
-    allowed = 0.0 if criterion.floor else math.log1p(criterion.margin)
-    centre, low, high = (
-        _exp(log + allowed)
-        for log in (found.interval.centre, found.interval.low, found.interval.high)
-    )
-    is_faster = found.verdict is Verdict.WITHIN_MARGIN and not criterion.floor
-    is_faster = is_faster and high is not None and high < 1
-    return replace(
-        unanswered,
-        verdict=Verdict.FASTER if is_faster else found.verdict,
-        ratio=centre,
-        low=low,
-        high=high,
-        rounds=found.rounds,
-        means=found.means,
-        dear=found.dear,
-        by_dear_runs=found.by_dear_runs,
-        may_be_dearer=found.may_be_dearer,
-        is_mean_beyond=found.is_mean_beyond,
-    )
-
-
 def _explained(judged: Judgement, about: Question, share: Share) -> Judgement:
     """The same, excused where it explains a cost that certainly fell."""
     import numpy as np
 
-    if about.cost is None:
+    if about.cost is None or judged.ratio is None:
         return judged
     _, pairs = about.pairs(about.cost)
     look = judged.rounds
@@ -176,18 +129,10 @@ def _explained(judged: Judgement, about: Question, share: Share) -> Judgement:
         return judged
     # At the look that the verdict is of: the figures beside each other are of the same rounds.
     logs = np.log(pairs[:look, :, 1] / pairs[:look, :, 0])
-    fell = rule.fell_by(logs, rule.PAYS, share.errors_at(share.looks[0]).clear)
+    fell = rule.fell_by(logs, rule.PAYS, share.clear)
     centre = rule.hodges_lehmann(logs, rule.ALPHA, rule.ALPHA).centre
     judged = replace(judged, cost=about.cost, cost_ratio=math.exp(centre))
     if fell and judged.verdict in (Verdict.SLOWER, Verdict.INCONCLUSIVE):
         excused = Verdict.INCONCLUSIVE if judged.is_disturbed else Verdict.EXCUSED
         return replace(judged, verdict=excused)
     return judged
-
-
-_GREATEST = math.log(1e9)
-"""Files and tables hold numbers up to here."""
-
-
-def _exp(log: float) -> float | None:
-    return math.exp(min(log, _GREATEST)) if math.isfinite(log) else None

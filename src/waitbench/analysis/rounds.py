@@ -15,8 +15,8 @@ from waitbench.model.record import Record
 def mostly_disturbed(disturbed: int, rounds: int) -> bool:
     """Whether so many disturbed rounds among all leave nothing to conclude.
 
-    ``system.watch.is_disturbed`` says which are. A candidate can have a part in it by what it leaves
-    behind, so an alarm is not muted by it.
+    ``system.watch.is_disturbed`` says which are. A candidate can have a part in it by what it
+    leaves behind, so an alarm is not muted by it.
     """
     return disturbed > rounds / 2
 

@@ -64,6 +64,8 @@ With more, sixteen pairs without a dear run would not do.
 """
 PAYS = 0.1
 """The share by which a cost must certainly have fallen to excuse a rise of what explains it."""
+GREATEST = 1e9
+"""Files and tables hold ratios up to here."""
 _DIGITS = 12
 """Of logarithms, so that values that are equal but for rounding are ties."""
 
@@ -88,32 +90,26 @@ class Dear:
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """What is known after some rounds."""
+    """What is known after some rounds.
 
-    verdict: Verdict
-    rounds: int
+    Ratios are to the baseline; with a floor, to what is allowed. They are ``None`` before the first
+    look, and bounds where so few pairs allow none.
+    """
+
+    verdict: Verdict = Verdict.INCONCLUSIVE
+    rounds: int = 0
     """Those of the look that it is of."""
-    interval: Interval
-    """Of t: above 0 fails, below 0 is within the margin. Bounds are those of all looks."""
-    dear: Dear
-    means: float
-    """The ratio of plain means, or where there is a floor, of the mean to what is allowed."""
-    by_dear_runs: bool
+    ratio: float | None = None
+    low: float | None = None
+    high: float | None = None
+    """Bounds that hold over all looks together; the lower one over all questions too."""
+    means: float | None = None
+    """The same ratio of the plain means: rare dear runs count in full."""
+    dear: Dear | None = None
+    by_dear_runs: bool = False
     """Whether it fails by these."""
-    may_be_dearer: bool
-    """Whether dear runs may be a quarter more frequent, which keeps it from being within."""
-    is_mean_beyond: bool
-    """Whether the plain means rose by more than twice the margin, which does so, too."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Errors:
-    """The chances of errors at one look at one question."""
-
-    alarm: float
-    clear: float
-    dear: float = 0.0
-    """0 where it is not asked whether dear runs are more frequent."""
+    is_mean_beyond: bool = False
+    """Whether the means rose by more than twice the margin, which keeps it from being within."""
 
 
 def looks_of(scenarios: int) -> tuple[int, ...]:
@@ -133,14 +129,19 @@ class Share:
     dear_look: int = LOOKS[-1]
     """The one look at which it may."""
 
-    def errors_at(self, look: int) -> Errors:
-        """Those of one of the looks."""
-        is_about_dear = self.about_dear and look == self.dear_look
-        return Errors(
-            alarm=(ALPHA - ALPHA_DEAR) / (len(self.looks) * self.questions),
-            clear=ALPHA / len(self.looks),
-            dear=ALPHA_DEAR / self.about_dear if is_about_dear else 0.0,
-        )
+    @property
+    def alarm(self) -> float:
+        """The chance of failing at one look without a reason."""
+        return (ALPHA - ALPHA_DEAR) / (len(self.looks) * self.questions)
+
+    @property
+    def clear(self) -> float:
+        """The chance of being called within its margin at one look in spite of a rise."""
+        return ALPHA / len(self.looks)
+
+    def dear_at(self, look: int) -> float:
+        """The chance of failing by dear runs without a reason; 0 where that is not asked."""
+        return ALPHA_DEAR / self.about_dear if self.about_dear and look == self.dear_look else 0.0
 
 
 def judge(
@@ -159,36 +160,51 @@ def judge(
     ``asks_dear`` only the centre is judged. After the ``muted`` numbers of rounds nothing is within
     its margin.
     """
-    found = [
-        _judge_at(pairs[:look], margin, floor, share.errors_at(look), asks_dear=asks_dear)
-        for look in share.looks
-        if look <= len(pairs)
-    ]
-    if not found:
+    looks = [look for look in share.looks if look <= len(pairs)]
+    if not looks:
         return None
-    alarms = [one for one in found if one.verdict is Verdict.SLOWER]
-    within = [one for one in found if one.verdict is Verdict.WITHIN_MARGIN]
-    heard = [one for one in within if one.rounds not in muted]
-    known = (alarms or heard or found[-1:])[0]
-    if known in within and known not in heard:
-        known = replace(known, verdict=Verdict.INCONCLUSIVE)
-    low = max(one.interval.low for one in found)
-    high = min(one.interval.high for one in found)
-    centre = min(max(known.interval.centre, low), high)
-    return replace(known, interval=Interval(centre=centre, low=low, high=high))
+    looked = [_judge_at(pairs[:look], margin, floor, share, asks_dear=asks_dear) for look in looks]
+    intervals = [interval for _, interval in looked]
+    found = [
+        replace(one, verdict=Verdict.INCONCLUSIVE)
+        if one.verdict is Verdict.WITHIN_MARGIN and one.rounds in muted
+        else one
+        for one, _ in looked
+    ]
+    order = (Verdict.SLOWER, Verdict.WITHIN_MARGIN)
+    known = next((one for verdict in order for one in found if one.verdict is verdict), found[-1])
+    low = max(one.low for one in intervals)
+    high = min(one.high for one in intervals)
+    centre = min(max(intervals[found.index(known)].centre, low), high)
+    is_faster = known.verdict is Verdict.WITHIN_MARGIN and not floor and high < -math.log1p(margin)
+    shown = 0.0 if floor else math.log1p(margin)
+    return replace(
+        known,
+        verdict=Verdict.FASTER if is_faster else known.verdict,
+        ratio=_ratio(centre + shown),
+        low=_ratio(low + shown),
+        high=_ratio(high + shown),
+    )
+
+
+def _ratio(log: float) -> float | None:
+    return math.exp(min(log, math.log(GREATEST))) if math.isfinite(log) else None
 
 
 def _judge_at(
-    pairs: Floats, margin: float, floor: float, errors: Errors, *, asks_dear: bool
-) -> Finding:
+    pairs: Floats, margin: float, floor: float, share: Share, *, asks_dear: bool
+) -> tuple[Finding, Interval]:
+    """What one look says, and the interval of t."""
     import numpy as np
 
+    rounds = len(pairs)
     baseline, candidate = pairs[..., 0], pairs[..., 1]
     allowed = baseline * (1 + margin) + floor
-    interval = hodges_lehmann(np.log(candidate / allowed), errors.alarm, errors.clear)
+    interval = hodges_lehmann(np.log(candidate / allowed), share.alarm, share.clear)
     dear = _dear(pairs, margin, floor)
-    is_dear_worse = chance_of_heads(dear.candidate, dear.candidate + dear.baseline) <= errors.dear
-    may_be_dearer = asks_dear and more_frequent_at_most(dear, errors.clear) >= RARE
+    heads = chance_of_heads(dear.candidate, dear.candidate + dear.baseline)
+    is_dear_worse = heads <= share.dear_at(rounds)
+    may_be_dearer = asks_dear and more_frequent_at_most(dear, share.clear) >= RARE
     # Each scenario counts alike.
     most = baseline.mean(axis=0) * (1 + 2 * margin) + floor
     is_mean_beyond = asks_dear and float((candidate.mean(axis=0) / most).mean()) > 1
@@ -200,14 +216,12 @@ def _judge_at(
     shown = allowed if floor else baseline
     return Finding(
         verdict=verdict,
-        rounds=len(pairs),
-        interval=interval,
+        rounds=rounds,
         dear=dear,
         means=float((candidate.mean(axis=0) / shown.mean(axis=0)).mean()),
         by_dear_runs=is_dear_worse and interval.low <= 0,
-        may_be_dearer=may_be_dearer,
         is_mean_beyond=is_mean_beyond,
-    )
+    ), interval
 
 
 def _dear(pairs: Floats, margin: float, floor: float) -> Dear:

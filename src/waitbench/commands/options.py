@@ -127,11 +127,10 @@ FailOn = Annotated[
     typer.Option(
         "--fail-on",
         metavar="CRITERION",
-        help="METRIC:PERCENT%[,FLOOR][,FLAG]: the gate asks this; repeatable."
+        help="METRIC:PERCENT%[,FLOOR][,alone][,each]: the gate asks this; repeatable."
         "\n\nExit 1 if a candidate's metric rose by more, such as system:10% or cpu:5%,20ms. Comes "
-        "on top of the criteria of --gate, if that is given. Flags: 'each' judges "
-        "every scenario by itself, 'alone' does not excuse a rise of what explains CPU time where "
-        "CPU time fell.",
+        "on top of the criteria of --gate, if that is given. 'alone' does not excuse a rise of "
+        "what explains CPU time where CPU time fell; 'each' judges every scenario by itself.",
     ),
 ]
 GateDefaults = Annotated[

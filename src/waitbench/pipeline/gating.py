@@ -19,7 +19,7 @@ from waitbench.engines import METRICS
 from waitbench.engines.worker import file as worker_file
 from waitbench.engines.worker.metrics import own_metrics
 from waitbench.model.errors import UsageError
-from waitbench.model.metrics import Instruments, Metric
+from waitbench.model.metrics import INSTRUMENTED, Instruments, Metric
 from waitbench.model.record import Record
 from waitbench.model.scenario import Scenario
 from waitbench.pipeline.request import ValidRequest
@@ -71,7 +71,7 @@ class Gate:
         for criterion in self.criteria:
             if criterion not in DEFAULTS:
                 continue
-            if not criteria.is_measured(criterion, instruments):
+            if criterion.metric.key in INSTRUMENTED - instruments.keys:
                 lacking[criterion] = _why_left_out(criterion)
             remedies = [one.lacks.get(criterion.metric.key) for one in scenarios]
             if remedies and all(remedies):

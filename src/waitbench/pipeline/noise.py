@@ -51,7 +51,7 @@ def smallest_rise() -> float:
         raise HarnessError("An idle program could not be measured here.")
     (record,) = records
     pairs = paired_by_round(record, "again", BY_NAME["steady"]).values()
-    alarm = Share(looks=LOOKS_OF_ONE, questions=1).errors_at(ROUNDS).alarm
+    alarm = Share(looks=LOOKS_OF_ONE, questions=1).alarm
     logs = np.array([math.log(again / once) for once, again in pairs])
     found = hodges_lehmann(logs, alarm, alarm)
     return math.exp(math.log1p(MARGIN) + found.centre - found.low) - 1

@@ -9,6 +9,7 @@ from waitbench.analysis.rule import ALPHA
 from waitbench.analysis.verdicts import GateOutcome, Verdict
 from waitbench.reporting.console import STYLES
 from waitbench.reporting.document import (
+    Cell,
     Document,
     Heading,
     Sentences,
@@ -110,7 +111,7 @@ def table(verdict: GateVerdict) -> Table:
             (
                 judgement.label,
                 Word(text=str(judgement.criterion), short=_without_place(judgement)),
-                ratio_text(judgement),
+                _ratio_cell(judgement),
                 str(judgement.rounds),
                 _verdict(judgement, verdict),
             )
@@ -227,6 +228,16 @@ def ratio_text(judgement: Judgement) -> str:
     return f"{_bounds_text(judgement)}{of_allowed}"
 
 
+def _ratio_cell(judgement: Judgement) -> Cell:
+    """The same; on a console, for want of room, only the bounds of what is a share."""
+    text = ratio_text(judgement)
+    if judgement.ratio is None or not judgement.criterion.floor:
+        return text
+    low = f"{judgement.low or 0:.2f}"
+    high = "∞" if judgement.high is None else f"{judgement.high:.2f}"
+    return Word(text=text, short=f"{low}–{high} of allowed")
+
+
 def _bounds_text(judgement: Judgement) -> str:
     low, high = judgement.low, judgement.high
     if judgement.ratio is None:
@@ -321,17 +332,11 @@ def _excuse(judgement: Judgement) -> str | None:
 
 
 def _about_means(judgement: Judgement) -> str | None:
-    """Where the means rose so much that it could not pass, whatever its usual run costs."""
-    if not judgement.is_mean_beyond or _is_held_back(judgement):
+    """What rare dear runs cost on the average, where it fails by these."""
+    if not judgement.by_dear_runs:
         return None
     where = f"{judgement.label} in {judgement.place}, {_without_place(judgement)}"
     return f"{where}: {_by_means(judgement)}."
-
-
-def _is_held_back(judgement: Judgement) -> bool:
-    """Whether its usual run costs no more than is allowed, and only rare ones are open."""
-    most = 1 if judgement.criterion.floor else 1 + judgement.criterion.margin
-    return judgement.is_open and judgement.high is not None and judgement.high < most
 
 
 def _by_means(judgement: Judgement) -> str:
@@ -376,9 +381,11 @@ def _about_noise(judgement: Judgement) -> str:
     after = f"{where}: inconclusive after {judgement.rounds} rounds"
     if judgement.why_given_up is not None:
         after += f", and given up, as {judgement.why_given_up}"
-    if _is_held_back(judgement):
-        why = _by_means if judgement.is_mean_beyond else _dear_text
-        return f"{after}: {why(judgement)}."
+    most = 1 if judgement.criterion.floor else 1 + judgement.criterion.margin
+    if judgement.is_mean_beyond and judgement.ratio < most:
+        return f"{after}: {_by_means(judgement)}."
+    if judgement.high is not None and judgement.high < most:
+        return f"{after}: {_dear_text(judgement)}."
     if judgement.high is None or judgement.criterion.floor:
         return f"{after}: it may be more than is allowed."
     rise = judgement.high - 1
