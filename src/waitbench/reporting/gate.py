@@ -385,7 +385,7 @@ def _about_noise(judgement: Judgement) -> str:
     if judgement.is_mean_beyond and judgement.ratio < most:
         return f"{after}: {_by_means(judgement)}."
     if judgement.high is not None and judgement.high < most:
-        return f"{after}: {_dear_text(judgement)}."
+        return f"{after}, too few to exclude rare dear ones: {_dear_text(judgement)}."
     if judgement.high is None or judgement.criterion.floor:
         return f"{after}: it may be more than is allowed."
     rise = judgement.high - 1
