@@ -103,7 +103,7 @@ def test_means_that_no_answer_hangs_on_are_not_remarked(
     name: str, allowed: str, base: float, usual: float, rare: float
 ) -> None:
     key = BY_NAME[name].key
-    runs = {"a": [{key: base}] * 30, "b": [{key: usual}] * 29 + [{key: rare}]}
+    runs = {"a": [{key: base}] * 30, "b": [{key: rare}] + [{key: usual}] * 29}
     verdict = verdict_of(make_record(runs), criteria=[f"{name}:{allowed}"], most_rounds=30)
     assert verdict.outcome is GateOutcome.PASS
     assert texts.remarks(verdict) == []
