@@ -17,7 +17,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
 
-from waitbench.analysis import rule
 from waitbench.analysis.statistics import CONFIDENCE, t_quantile
 from waitbench.model.why import KERNEL, PYTHON, Counted, Frame, Place, Why
 
@@ -158,11 +157,13 @@ class _Thread:
         """Within what the share is known that is of some places where it waits, by its looks."""
         looks = sum(place.looks for place in self.waiting)
         seen = sum(place.looks for place in places)
-        error = (1 - CONFIDENCE) / 2
         if not looks:
             return 0.0, 1.0
-        least = 1 - rule.rate_at_most(looks - seen, looks, error)
-        return least, rule.rate_at_most(seen, looks, error)
+        # Here, not above: scipy takes half a second to import.
+        from scipy.stats import binomtest
+
+        known = binomtest(seen, looks).proportion_ci(CONFIDENCE)
+        return float(known.low), float(known.high)
 
 
 def _threads(why: Why) -> dict[_Who, _Thread]:
