@@ -20,7 +20,7 @@ from waitbench.model.errors import UsageError
 from waitbench.pipeline import gating
 from waitbench.pipeline.gating import Gate
 from waitbench.reporting import gate as reporting
-from waitbench.reporting.gate_formats import FORMATS
+from waitbench.reporting.gate_formats import annotations, junit, plain, rendered
 
 TODAY = date(2026, 11, 23)
 ENTRY = """
@@ -108,19 +108,19 @@ def test_every_form_of_the_verdict_has_the_reason() -> None:
         [record_of(base, scaled(base, system=1.5))]
     )
     assert reporting.headline(verdict) == "PASS: 1 question answered; 1 regression accepted"
-    written = {name: render(verdict) for name, render in FORMATS.items()}
-    assert "::warning" in written["annotations"]
-    for text in (*written.values(), "\n".join(reporting.remarks(verdict))):
+    (annotation,) = annotations(verdict)
+    assert annotation.startswith("::warning")
+    data = plain(verdict)
+    assert [len(one["judgements"]) for one in data["accepted"]] == [0, 1, 0]
+    assert (data["outcome"], data["judgements"][0]["verdict"]) == ("pass", "slower")
+    for text in (rendered(verdict), json.dumps(data), "\n".join(reporting.remarks(verdict))):
+        assert "It was needed." in text
+        assert "It was for a day." in text
+    for text in (annotation, junit(verdict), rendered(verdict), json.dumps(data)):
         assert "It does more." in text
-    for name in ("json", "markdown"):
-        assert "It was needed." in written[name]
-        assert "It was for a day." in written[name]
-    plain = json.loads(written["json"])
-    assert [len(one["judgements"]) for one in plain["accepted"]] == [0, 1, 0]
-    assert (plain["outcome"], plain["judgements"][0]["verdict"]) == ("pass", "slower")
-    suite = ElementTree.fromstring(written["junit"])
+    suite = ElementTree.fromstring(junit(verdict))
     assert (suite.get("failures"), suite.get("errors")) == ("0", "0")
-    shown = written["markdown"].partition("<details>")[0]
+    shown = rendered(verdict).partition("<details>")[0]
     assert "| **accepted** |" in shown
 
 

@@ -25,7 +25,7 @@ from waitbench.analysis.gate import GateVerdict
 from waitbench.reporting import bisection, gate_formats, markdown
 from waitbench.reporting.console import print_answer, print_document, print_tables
 from waitbench.reporting.document import Answer
-from waitbench.reporting.gate_formats import FORMATS, annotations
+from waitbench.reporting.gate_formats import annotations
 from waitbench.system.places import ROOT
 
 SAMPLES = ROOT / "docs" / "samples"
@@ -110,10 +110,10 @@ def on_console(verdict: GateVerdict) -> str:
 
 FORMS: dict[str, Callable[[GateVerdict], str]] = {
     "console-80.txt": on_console,
-    "markdown.md": FORMATS["markdown"],
-    "junit.xml": FORMATS["junit"],
+    "markdown.md": gate_formats.rendered,
+    "junit.xml": gate_formats.junit,
     "annotations.txt": lambda verdict: "\n".join([*annotations(verdict), ""]),
-    "verdict.json": FORMATS["json"],
+    "verdict.json": lambda verdict: json.dumps(gate_formats.plain(verdict), indent=1) + "\n",
 }
 
 

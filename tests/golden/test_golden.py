@@ -129,7 +129,7 @@ def shared() -> list[Record]:
     return [record_of(BASE, scaled(BASE, user=k), scenario=f"s{k}") for k in (1, 2)]
 
 
-PROSE = {"remarks", "sentences", "headline", "findings", "repeat", "why_given_up", "said", "notes"}
+PROSE = {"remarks", "headline", "findings", "repeat", "why_given_up", "said", "notes"}
 
 
 def held(value: Any) -> Any:

@@ -15,7 +15,7 @@ from waitbench.analysis.verdicts import GateOutcome, Verdict
 from waitbench.model.metrics import BY_NAME, METRICS
 from waitbench.reporting import gate as texts
 from waitbench.reporting.document import Word
-from waitbench.reporting.gate_formats import FORMATS, annotations, junit, plain
+from waitbench.reporting.gate_formats import annotations, junit, plain, rendered
 
 
 def test_the_headline_names_what_failed_and_where(failing: GateVerdict) -> None:
@@ -57,7 +57,7 @@ def test_every_form_agrees_with_the_exit_code(name: str, request: pytest.Fixture
         assert bool(bad) is not passes
         assert (suite.get("failures") == "0") is (outcome is not GateOutcome.FAIL)
         assert texts.headline(verdict).startswith(outcome.value.upper())
-        first = FORMATS["markdown"](verdict).splitlines()[0]
+        first = rendered(verdict).splitlines()[0]
         assert first.startswith("### ")
         assert f" {outcome.value.upper()}" in first
         errors = [line for line in annotations(verdict) if line.startswith("::error")]

@@ -5,11 +5,13 @@ from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
+import pytest
+
 from tests.reporting.printing import lines_of
-from waitbench.analysis.gate import GateVerdict
+from waitbench.analysis.gate import FailedRuns, GateVerdict
 from waitbench.reporting import gate
 from waitbench.reporting.console import print_document
-from waitbench.reporting.gate_formats import FORMATS, annotations, junit, plain
+from waitbench.reporting.gate_formats import annotations, junit, plain, rendered
 from waitbench.system.streams import printable
 
 DOCUMENTED = Path(__file__).parents[2] / "docs" / "verdict.md"
@@ -36,7 +38,7 @@ def test_all_judgements_fit_in_eighty_columns_with_the_shared_ones_first(
 
 def test_markdown_lists_the_remarks_as_text(forgiven: GateVerdict) -> None:
     hostile = replace(forgiven, unsupported=("a|b <i> in waiting",))
-    text = FORMATS["markdown"](hostile)
+    text = rendered(hostile)
     assert "\n* new in waiting: wake-ups while waiting 12× more, but" in text
     assert "\n* a\\|b &lt;i> in waiting: not asked, as the baseline does not support it." in text
 
@@ -50,14 +52,31 @@ def test_neither_markdown_nor_junit_holds_control_characters(crashing: GateVerdi
     verdict = replace(crashing, judgements=unclean, left_out=(hostile,))
     suite = ElementTree.fromstring(junit(verdict))
     (error, *_) = suite.iter("error")
-    assert error.get("message") == "not measured: a\ufffd[31m\ufffd\ufffd\ufffdb"
-    assert printable(FORMATS["markdown"](verdict)) == FORMATS["markdown"](verdict)
+    shown = "a\ufffd[31m\ufffd\ufffd\ufffdb"
+    assert error.get("message") == f"No answer for {shown}: {shown}."
+    assert printable(rendered(verdict)) == rendered(verdict)
+
+
+@pytest.mark.parametrize("name", ["failing", "unclear", "crashing"])
+def test_junit_and_annotations_have_each_reason_in_the_same_words(
+    name: str, request: pytest.FixtureRequest
+) -> None:
+    failed = FailedRuns(label="new", scenario="waiting", count=2, message="exit code 1")
+    verdict = replace(request.getfixturevalue(name), failed_runs=(failed,), lost=("new in idle",))
+    annotated = "\n".join(annotations(verdict)).replace("%25", "%")
+    cases = ElementTree.fromstring(junit(verdict)).iter()
+    messages = [case.get("message") for case in cases]
+    for reason in gate.reasons(verdict):
+        if not reason.startswith("--rounds"):
+            assert reason in annotated
+            assert reason in messages
 
 
 def test_annotations_escape_what_would_end_them(failing: GateVerdict) -> None:
     judgement = replace(failing.judgements[0], place="a:b,c%", label="x\ny\r100%:,")
     (line,) = annotations(replace(failing, judgements=(judgement,)))
-    assert line.startswith("::error title=system in a%3Ab%2Cc%25::x%0Ay%0D100%25:,: ")
+    title = "a%3Ab%2Cc%25%3A x%0Ay%0D100%25%3A%2C system%3A10%25"
+    assert line.startswith(f"::error title={title}::x%0Ay%0D100%25:,: system time ")
 
 
 def test_json_has_the_documented_keys_and_no_others(failing: GateVerdict) -> None:

@@ -30,7 +30,7 @@ from waitbench.reporting.console import make_console, print_answer, print_prose,
 from waitbench.reporting.costs import AS_IT_IS, Units
 from waitbench.reporting.document import Answer, Command, Table
 from waitbench.reporting.formats import format_count
-from waitbench.reporting.gate_formats import FORMATS, annotations
+from waitbench.reporting.gate_formats import annotations
 from waitbench.reporting.gate_formats import plain as plain_verdict
 from waitbench.reporting.markdown import render_table
 from waitbench.reporting.shortening import named_verdict, short_names
@@ -291,8 +291,8 @@ def publish(verdict: GateVerdict, folder: Path, more: Sequence[Table] = ()) -> N
 
     Raises ``HarnessError``.
     """
-    rendered = "\n".join((FORMATS["markdown"](verdict), *map(render_table, more)))
-    junit = FORMATS["junit"](verdict)
+    rendered = "\n".join((of_gate.rendered(verdict), *map(render_table, more)))
+    junit = of_gate.junit(verdict)
     writes = [
         partial(formats.write, folder, VERDICT_NAME, plain_verdict(verdict)),
         partial(files.write_text, folder / f"{VERDICT_NAME}.xml", junit),

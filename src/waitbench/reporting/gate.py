@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
+from waitbench.analysis.acceptance import Acceptance
 from waitbench.analysis.gate import FailedRuns, GateVerdict
 from waitbench.analysis.judging import Judgement
 from waitbench.analysis.rule import ALPHA
@@ -151,27 +152,51 @@ def headline(verdict: GateVerdict) -> str:
 
 def reasons(verdict: GateVerdict) -> list[str]:
     """Why it is not a pass, in sentences; none for a pass."""
-    said = [
-        f"{_risen(each)}{_certainly(each)}, beyond {each.criterion}." for each in verdict.failures
-    ]
+    said = list(map(_failure, verdict.failures))
     said += map(failed_text, verdict.failed_runs)
-    said += [
-        f"{place}: the baseline supports it, this candidate does not." for place in verdict.lost
-    ]
-    lacking = dict.fromkeys((j.label, j.why_given_up) for j in verdict.not_measured)
-    said += [f"No answer for {label}: {why}." for label, why in lacking]
+    said += map(lost_text, verdict.lost)
+    said += dict.fromkeys(map(_unanswered, verdict.not_measured))
     if not verdict.judgements and not said:
         said.append("No question could be asked of these revisions and scenarios.")
     return said + _about_open(verdict)
 
 
+def sentence(judgement: Judgement) -> str | None:
+    """What one answer says, and what it is beyond; ``None`` where it is that all is well."""
+    if judgement.accepted is not None:
+        return _acceptance(judgement, judgement.accepted)
+    if judgement.fails:
+        return _failure(judgement)
+    if judgement.is_unmeasured:
+        return _unanswered(judgement)
+    return _about_noise(judgement) if judgement.is_open else _excuse(judgement)
+
+
+def _failure(judgement: Judgement) -> str:
+    return f"{_risen(judgement)}{_certainly(judgement)}, beyond {judgement.criterion}."
+
+
+def _unanswered(judgement: Judgement) -> str:
+    return f"No answer for {judgement.label}: {judgement.why_given_up}."
+
+
+def _acceptance(judgement: Judgement, accepted: Acceptance) -> str:
+    return (
+        f"Accepted until {accepted.until}: {judgement.label}, {judgement.criterion.metric.title} "
+        f"in {judgement.place}: {ratio_text(judgement)}, beyond {judgement.criterion}. "
+        f"{accepted.reason}"
+    )
+
+
+def lost_text(place: str) -> str:
+    """What the baseline supports and a candidate does not."""
+    return f"{place}: the baseline supports it, this candidate does not."
+
+
 def acceptances(verdict: GateVerdict) -> list[str]:
     """What the project accepts for a time, a sentence each: what it excused, or that it did not."""
     said = [
-        f"Accepted until {each.accepted.until}: {each.label}, {each.criterion.metric.title} in "
-        f"{each.place}: {ratio_text(each)}, beyond {each.criterion}. {each.accepted.reason}"
-        for each in verdict.accepted
-        if each.accepted is not None
+        _acceptance(each, each.accepted) for each in verdict.accepted if each.accepted is not None
     ]
     needed = {each.accepted for each in verdict.accepted}
     for one in verdict.acceptances:

@@ -1,13 +1,11 @@
-"""A GateVerdict -> the answer of a comparison, and the text of a file.
+"""A GateVerdict -> the answer of a comparison, and ``verdict.json``, ``.md`` and ``.xml``.
 
-Files are JSON, JUnit's XML, annotations of GitHub and Markdown. The gate has the last word of a
-comparison.
+What they say is worded by ``reporting.gate``. The gate has the last word of a comparison.
 """
 
-import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
-from typing import Any
+from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
 from waitbench.analysis.acceptance import Acceptance
@@ -20,13 +18,15 @@ from waitbench.reporting.answer import WHY_PURPOSE, again
 from waitbench.reporting.document import Answer, Command, Headline, Table
 from waitbench.reporting.formats import format_count
 from waitbench.reporting.gate import (
-    ACCEPTED,
     OUTCOME_STYLES,
     document,
+    failed_text,
     headline,
+    lost_text,
     ratio_text,
     reasons,
     remarks,
+    sentence,
     summary,
     table,
 )
@@ -38,7 +38,7 @@ _MARKS = {
     GateOutcome.PASS: "✓",
     GateOutcome.FAIL: "✗",
     GateOutcome.INCONCLUSIVE: "?",
-    GateOutcome.NOT_MEASURED: "✗",
+    GateOutcome.NOT_MEASURED: "!",
 }
 
 
@@ -113,37 +113,62 @@ def _accepted(acceptance: Acceptance, verdict: GateVerdict) -> dict[str, Any]:
     }
 
 
+class _Fact(NamedTuple):
+    """One answer, or whatever else keeps a gate from a pass."""
+
+    level: str
+    """One of ``_ANNOTATED``."""
+    place: str
+    name: str
+    text: str
+
+
+_ANNOTATED = {"failure": "error", "error": "error", "open": "warning", "warning": "warning", "": ""}
+"""The level of an annotation, by that of what it is about."""
+
+
+def _facts(verdict: GateVerdict) -> Iterator[_Fact]:
+    """All that was asked, then what gave no answer, in the words of ``reporting.gate``."""
+    for one in verdict.judgements:
+        text = sentence(one) or f"{one.label}: {ratio_text(one)}: {one.verdict.value}"
+        yield _Fact(_level(one), one.place, f"{one.label} {one.criterion}", text)
+    for runs in verdict.failed_runs:
+        yield _Fact("error", runs.scenario, f"{runs.label} runs", failed_text(runs))
+    for place in verdict.lost:
+        yield _Fact("error", "capabilities", place, lost_text(place))
+    if not (verdict.judgements or verdict.failed_runs or verdict.lost):
+        yield _Fact("error", "cpu-usage", "questions", headline(verdict))
+
+
+def _level(judgement: Judgement) -> str:
+    if judgement.fails:
+        return "failure"
+    if judgement.is_unmeasured:
+        return "error"
+    if judgement.is_open:
+        return "open"
+    return "warning" if judgement.accepted or judgement.verdict is Verdict.EXCUSED else ""
+
+
 def junit(verdict: GateVerdict) -> str:
     """JUnit's XML: a test case for each judgement, and for whatever else keeps it from a pass.
 
     Failures and errors are there if and only if the exit code is not 0; what is inconclusive is an
     error, or skipped where it is to pass.
     """
+    is_passed_over = verdict.inconclusive_passes or verdict.failures
+    tags = {
+        "failure": "failure",
+        "error": "error",
+        "open": "skipped" if is_passed_over else "error",
+    }
     suite = ElementTree.Element("testsuite", name="cpu-usage")
-    for judgement in verdict.judgements:
-        name = f"{judgement.label} {judgement.criterion}"
-        case = ElementTree.SubElement(suite, "testcase", classname=judgement.place, name=name)
-        text = f"{ratio_text(judgement)}: {_word(judgement)}"
-        if judgement.fails:
-            ElementTree.SubElement(case, "failure", message=text)
-        elif judgement.is_unmeasured:
-            reason = judgement.why_given_up or ""
-            ElementTree.SubElement(case, "error", message=f"not measured: {reason}")
-        elif judgement.is_open:
-            is_error = not (verdict.inconclusive_passes or verdict.failures)
-            ElementTree.SubElement(case, "error" if is_error else "skipped", message=text)
+    for fact in _facts(verdict):
+        case = ElementTree.SubElement(suite, "testcase", classname=fact.place, name=fact.name)
+        if fact.level in tags:
+            ElementTree.SubElement(case, tags[fact.level], message=fact.text)
         else:
-            ElementTree.SubElement(case, "system-out").text = text
-    others = [
-        (one.scenario, f"{one.label} runs", f"{one.count} failed: {one.message}")
-        for one in verdict.failed_runs
-    ]
-    others += [("capabilities", place, "not supported any more") for place in verdict.lost]
-    if not verdict.judgements and not others:
-        others.append(("cpu-usage", "questions", headline(verdict)))
-    for place, name, text in others:
-        case = ElementTree.SubElement(suite, "testcase", classname=place, name=name)
-        ElementTree.SubElement(case, "error", message=text)
+            ElementTree.SubElement(case, "system-out").text = fact.text
     suite.set("tests", str(len(suite)))
     for attribute, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
         suite.set(attribute, str(len(suite.findall(f"testcase/{tag}"))))
@@ -157,33 +182,11 @@ def junit(verdict: GateVerdict) -> str:
 
 def annotations(verdict: GateVerdict) -> list[str]:
     """Workflow commands of GitHub Actions, a line for each error and warning."""
-    said = [
-        _line(
-            level,
-            f"{judgement.criterion.metric.name} in {judgement.place}",
-            f"{judgement.label}: {ratio_text(judgement)}: {_word(judgement)}",
-        )
-        for judgement in verdict.judgements
-        if (level := _level(judgement))
+    return [
+        _line(level, f"{fact.place}: {fact.name}", fact.text)
+        for fact in _facts(verdict)
+        if (level := _ANNOTATED[fact.level])
     ]
-    said += [
-        _line("error", f"runs of {one.scenario}", f"{one.label}: {one.count} failed: {one.message}")
-        for one in verdict.failed_runs
-    ]
-    return said + [_line("error", place, "not supported any more") for place in verdict.lost]
-
-
-def _level(judgement: Judgement) -> str | None:
-    if judgement.fails or judgement.is_unmeasured:
-        return "error"
-    warns = judgement.is_open or judgement.accepted or judgement.verdict is Verdict.EXCUSED
-    return "warning" if warns else None
-
-
-def _word(judgement: Judgement) -> str:
-    if judgement.accepted is None:
-        return judgement.verdict.value
-    return f"{ACCEPTED} until {judgement.accepted.until}, {judgement.accepted.reason}"
 
 
 def _line(level: str, title: str, text: str) -> str:
@@ -200,22 +203,13 @@ def _escape_property(text: str) -> str:
     return _escape(text).replace(":", "%3A").replace(",", "%2C")
 
 
-def _markdown(verdict: GateVerdict) -> str:
-    """What a reviewer reads first, and everything else folded."""
+def rendered(verdict: GateVerdict) -> str:
+    """Markdown: what a reviewer reads first, and everything else folded."""
     answers = format_count(len(verdict.judgements), "answer", "answers")
     folded = markdown.fold(
         f"All {answers}, with bounds and remarks", markdown.body(document(verdict))
     )
     return f"{markdown.render(summary(verdict))}\n{folded}"
-
-
-FORMATS: Mapping[str, Callable[[GateVerdict], str]] = {
-    "annotations": lambda verdict: "".join(f"{line}\n" for line in annotations(verdict)),
-    "json": lambda verdict: json.dumps(plain(verdict), indent=1) + "\n",
-    "junit": junit,
-    "markdown": _markdown,
-}
-"""What renders a verdict as the text of a file, by the name that users type."""
 
 
 def details(verdict: GateVerdict) -> Table:
