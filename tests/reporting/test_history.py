@@ -9,6 +9,7 @@ from waitbench.model.metrics import BY_NAME
 from waitbench.model.record import Series
 from waitbench.reporting import history
 from waitbench.reporting.console import print_tables
+from waitbench.reporting.document import text_of
 
 STEADY = BY_NAME["steady"]
 TRENDS = found_in(
@@ -22,16 +23,17 @@ def test_the_table_has_every_revision_and_says_each_step_at_80_columns() -> None
     assert max(map(len, lines)) <= 80
     text = " ".join(" ".join(lines).split())
     assert "waiting, single: the workers' steady CPU, relative to v1" in text
-    assert "The workers' steady CPU rose with v3: × 2" in text
-    assert "of what it was up to v2; provisional, as only one session says so." in text
+    assert "▲ 2× more steady CPU from v3 on (" in text
+    assert "provisional: only one session says so)." in text
     assert "No session measured beside v1: v8, v9." in text
+    assert lines[1].split()[-2:] == ["change", "point"], "what is drawn is on a page only"
 
 
 def test_a_long_history_shows_its_newest_and_those_at_steps() -> None:
     costs = {f"v{number}": 1.0 if number < 3 else 2.0 for number in range(1, 30)}
     (trend,) = found_in(told("1", costs) + told("2", costs), "v1", 0.05)
     shown = history.table(trend, "waiting, single", STEADY, newest=4)
-    assert [row[0] for row in shown.rows] == ["v1", "v2", "v3", "v26", "v27", "v28", "v29"]
+    assert [text_of(row[0]) for row in shown.rows] == ["v1", "v2", "v3", "v26", "v27", "v28", "v29"]
     assert "22 more revisions: --newest 0 shows all." in shown.notes
     assert len(history.table(trend, "waiting, single", STEADY).rows) == 29
 

@@ -207,6 +207,7 @@ def print_cells(table: Table, console: Console) -> None:
 
     Names are shortened first, but so that they still differ; then columns stand below the others.
     """
+    table = table.in_text
     columns = [
         _Column(
             heading.text if heading.short is None else heading.short,

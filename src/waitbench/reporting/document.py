@@ -1,7 +1,7 @@
 """What reports and pages say, as data. Builders make it of answers, renderers show it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from waitbench.analysis.statistics import Estimate
 from waitbench.model.metrics import Metric
@@ -133,6 +133,16 @@ class Table:
                 is_left=place < self.names,
             )
             for place, heading in enumerate(self.header)
+        )
+
+    @property
+    def in_text(self) -> "Table":
+        """The same without the columns that only a page draws."""
+        shown = [place for place, heading in enumerate(self.headings) if heading.axis is None]
+        return replace(
+            self,
+            header=tuple(self.header[place] for place in shown),
+            rows=tuple(tuple(row[place] for place in shown) for row in self.rows),
         )
 
 

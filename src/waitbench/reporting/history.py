@@ -11,10 +11,12 @@ from waitbench.analysis.history import ChangePoint, Place, Trend
 from waitbench.analysis.statistics import Estimate
 from waitbench.model.metrics import Metric
 from waitbench.model.record import Series
-from waitbench.reporting.document import Table
-from waitbench.reporting.formats import format_factor
+from waitbench.reporting import forest
+from waitbench.reporting.answer import MARKS
+from waitbench.reporting.document import Heading, Headline, Table, Word
+from waitbench.reporting.formats import format_change, format_range
+from waitbench.reporting.summary import TITLES
 
-_HEADER = ("revision", "date", "ratio", "95 % CI", "sessions", "change")
 _COLUMNS = (
     "scenario", "topology", "parameters", "machine", "metric", "anchor", "revision", "commit",
     "date", "ratio", "low", "high", "sessions", "change",
@@ -22,31 +24,42 @@ _COLUMNS = (
 
 
 def table(trend: Trend, title: str, metric: Metric, newest: int = 0) -> Table:
-    """The revisions of the series with this title in order of history, a sentence for each step.
+    """The revisions of the series with this title in order of history, a note for each step.
 
     With ``newest``, only so many, besides the anchor and those at a step.
     """
-    marks = {step.after: _mark(step) for step in trend.change_points}
+    steps = {step.after: step for step in trend.change_points}
     shown = newest_of(trend, newest)
-    rows = [
-        (
-            place.entry.name,
-            (place.entry.date or "")[:10],
-            f"{place.ratio.value:.3f}",
-            "" if place.entry.name == trend.anchor else _interval(place.ratio),
-            str(place.ratio.count),
-            marks.get(place.entry.name, ""),
-        )
-        for place in shown
-    ]
     left_out = len(trend.places) - len(shown)
+    apart = ", ".join(entry.name for entry in trend.apart)
     return Table(
         title=f"{title}: {metric.title}, relative to {trend.anchor}",
-        header=_HEADER,
-        rows=tuple(rows),
+        header=(
+            "revision",
+            "date",
+            Heading("change", is_left=False),
+            Heading("95 %", is_left=False),
+            "sessions",
+            Heading("change point"),
+            Heading("ratio", axis=forest.trend_axis(trend)),
+        ),
+        rows=tuple(
+            (
+                Word(text=row.label, sort=number),
+                (place.entry.date or "")[:10],
+                Word(text=f"{row.mark} {row.change}", sort=place.ratio.value),
+                row.interval,
+                row.sessions,
+                _mark(steps.get(row.label)),
+                row.dot or "",
+            )
+            for number, place in enumerate(shown)
+            for row in [forest.of_place(place, trend.anchor, title, metric)]
+        ),
         notes=(
-            *notes(trend, metric),
+            *(sentence(step, metric) for step in trend.change_points),
             *([f"{left_out} more revisions: --newest 0 shows all."] if left_out else []),
+            *([f"No session measured beside {trend.anchor}: {apart}."] if apart else []),
         ),
     )
 
@@ -97,15 +110,6 @@ def titled(trends: Sequence[Trend]) -> dict[str, Trend]:
         + (f", on {trend.machine}" if machines[trend.series] > 1 else ""): trend
         for trend in trends
     }
-
-
-def notes(trend: Trend, metric: Metric) -> list[str]:
-    """A sentence for each step, and one for what cannot be compared."""
-    said = [sentence(step, metric) for step in trend.change_points]
-    if trend.apart:
-        names = ", ".join(entry.name for entry in trend.apart)
-        said.append(f"No session measured beside {trend.anchor}: {names}.")
-    return said
 
 
 def as_csv(trends: Sequence[Trend], metric: Metric) -> str:
@@ -182,20 +186,29 @@ def for_bencher(trends: Sequence[Trend], metric: Metric) -> dict[str, Any]:
     }
 
 
-def sentence(step: ChangePoint, metric: Metric) -> str:
-    """What a step is, and how certain."""
-    direction = "rose" if step.ratio.value > 1 else "fell"
-    said = (
-        f"{metric.title} {direction} with {step.after}: {format_factor(step.ratio.value)} "
-        f"({_interval(step.ratio)}) of what it was up to {step.before}"
+def change_point(step: ChangePoint, metric: Metric, where: str = "") -> Headline:
+    """What a step is, and how certain; ``where`` it is, if that is not said above."""
+    cost = TITLES.get(metric.name, metric.title)
+    provisional = "provisional: only one session says so" if step.is_provisional else ""
+    return Headline(
+        text=f"{format_change(step.ratio)} {cost} from {step.after} on",
+        style="",
+        mark=MARKS[step.ratio.verdict],
+        aside=", ".join(filter(None, (where, format_range(step.ratio), provisional))),
     )
-    if step.is_provisional:
-        said += "; provisional, as only one session says so"
-    return f"{said[0].upper()}{said[1:]}."
 
 
-def _mark(step: ChangePoint) -> str:
-    return f"{format_factor(step.ratio.value)}{'?' if step.is_provisional else ''}"
+def sentence(step: ChangePoint, metric: Metric) -> str:
+    """The same in one line."""
+    said = change_point(step, metric)
+    return f"{said.mark} {said.text} ({said.aside})."
+
+
+def _mark(step: ChangePoint | None) -> str:
+    if step is None:
+        return ""
+    provisional = "?" if step.is_provisional else ""
+    return f"{MARKS[step.ratio.verdict]} {format_change(step.ratio)}{provisional}"
 
 
 def _interval(ratio: Estimate) -> str:

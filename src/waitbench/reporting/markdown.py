@@ -65,6 +65,7 @@ def render_table(table: Table) -> str:
 
 
 def _table_lines(table: Table) -> list[str]:
+    table = table.in_text
     header = [heading.text for heading in table.headings]
     rules = ["---" if heading.is_left else "---:" for heading in table.headings]
     rows = [[_text(cell) for cell in row] for row in table.rows]

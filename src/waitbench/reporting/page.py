@@ -6,15 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from waitbench.analysis.gate import GateVerdict
-from waitbench.analysis.history import ChangePoint, Trend
+from waitbench.analysis.history import Trend
 from waitbench.analysis.scan import scans
 from waitbench.analysis.statistics import Comparison
 from waitbench.model.metrics import BY_NAME, Metric
 from waitbench.model.record import Record, RevisionRecord
 from waitbench.model.run import HARMLESS, Measurement
 from waitbench.model.why import Why
-from waitbench.reporting import forest, gate, idle, machines, scan, svg, why
-from waitbench.reporting.answer import MARKS
+from waitbench.reporting import forest, gate, history, idle, machines, scan, svg, why
 from waitbench.reporting.costs import AS_IT_IS, Units
 from waitbench.reporting.document import (
     Answer,
@@ -32,13 +31,10 @@ from waitbench.reporting.forest import ForestRow
 from waitbench.reporting.formats import (
     NOTHING,
     format_bytes,
-    format_change,
     format_count,
     format_digits,
-    format_range,
     unit_for,
 )
-from waitbench.reporting.history import newest_of, titled
 from waitbench.reporting.shortening import named, named_verdict, short_names
 from waitbench.reporting.summary import TITLES
 from waitbench.store.comparisons import Contents
@@ -299,7 +295,7 @@ def compose_history(
     found = [
         (BY_NAME[name], title, one)
         for name, own in trends.items()
-        for title, one in titled(own).items()
+        for title, one in history.titled(own).items()
     ]
     rows = [forest.of_place(one.newest, one.anchor, title, it) for it, title, one in found]
     records = [record for contents in several for record in contents.records]
@@ -310,7 +306,12 @@ def compose_history(
         labels = dict.fromkeys(row.label for row in rows)
         title = f"{' or '.join(labels)}, the newest, relative to {found[0][2].anchor}"
         tables.append(_forest(title, rows, forest.axis_of(rows), _HISTORY, (_NOTE,)))
-    steps = _steps(found)
+    steps = tuple(
+        history.change_point(step, metric, title)
+        for metric, title, one in found
+        if metric == found[0][0]
+        for step in one.change_points
+    )
     return Page(
         title="What workers cost while they wait: "
         f"{format_count(len(several), 'comparison', 'comparisons')}",
@@ -330,22 +331,6 @@ def compose_history(
     )
 
 
-def _steps(found: Sequence[tuple[Metric, str, Trend]]) -> tuple[Headline, ...]:
-    """A line for each change point of the cost that is looked at first."""
-    return tuple(
-        Headline(
-            text=f"{format_change(step.ratio)} {TITLES[metric.name]} from {step.after} on",
-            style="",
-            mark=MARKS[step.ratio.verdict],
-            aside=f"{title}, {format_range(step.ratio)}"
-            + (", provisional: only one session says so" if step.is_provisional else ""),
-        )
-        for metric, title, one in found
-        if metric == found[0][0]
-        for step in one.change_points
-    )
-
-
 def _failures(several: Sequence[Contents]) -> Iterator[str]:
     """What failed of each revision in each scenario, with the last words."""
     for contents in several:
@@ -359,51 +344,16 @@ def _failures(several: Sequence[Contents]) -> Iterator[str]:
 
 
 def _history(metric: Metric, title: str, found: Trend, newest: int) -> Section:
-    """A cost of all revisions, with its change points; see ``newest_of``."""
-    steps = {step.after: step for step in found.change_points}
-    places = newest_of(found, newest)
-    axis, hidden = forest.trend_axis(found), len(found.places) - len(places)
-    apart = ", ".join(entry.name for entry in found.apart)
+    """A cost of all revisions, with its change points; see ``history.newest_of``."""
+    steps = found.change_points
+    places = history.newest_of(found, newest)
+    at_steps = {step.after for step in steps}
     return Section(
         title=f"{title}: {TITLES[metric.name]}",
-        brief=", ".join(f"{_step(step)} from {step.after} on" for step in found.change_points),
-        pictures=(svg.of_trend(places, steps.keys(), axis),),
-        tables=(
-            Table(
-                title=f"{metric.heading}, relative to {found.anchor}",
-                header=(
-                    "revision", "date", Heading("change", is_left=False),
-                    Heading("95 %", is_left=False), "sessions", "change point",
-                    Heading("ratio", axis=axis),
-                ),
-                rows=tuple(
-                    (
-                        Word(text=row.label, sort=number),
-                        (place.entry.date or "")[:10],
-                        Word(text=f"{row.mark} {row.change}", sort=place.ratio.value),
-                        row.interval,
-                        row.sessions,
-                        _step(steps.get(row.label)),
-                        row.dot or "",
-                    )
-                    for number, place in enumerate(places)
-                    for row in [forest.of_place(place, found.anchor, title, metric)]
-                ),
-                notes=(
-                    *([f"{hidden} more revisions: --newest 0 shows all."] if hidden else []),
-                    *([f"No session measured beside the anchor: {apart}."] if apart else []),
-                    "A change point compares all revisions before it with all after it.",
-                ),
-            ),
-        ),
-    )  # fmt: skip
-
-
-def _step(step: ChangePoint | None) -> str:
-    if step is None:
-        return ""
-    provisional = ", provisional" if step.is_provisional else ""
-    return f"{MARKS[step.ratio.verdict]} {format_change(step.ratio)}{provisional}"
+        brief=", ".join(history.change_point(step, metric).text for step in steps),
+        pictures=(svg.of_trend(places, at_steps, forest.trend_axis(found)),),
+        tables=(history.table(found, title, metric, newest),),
+    )
 
 
 def moment(iso: str) -> str:
