@@ -6,9 +6,9 @@ import pytest
 
 from tests.searches import commits, releases, searched
 from waitbench.analysis.bisection import Search, StepVerdict
-from waitbench.reporting import bisection, markdown
+from waitbench.reporting import bisection, forest, markdown
 from waitbench.reporting.bisection import Searched
-from waitbench.reporting.charts import search
+from waitbench.reporting.charts import forest as charts
 from waitbench.reporting.document import Quote
 
 FOUND = searched(releases(4, (2, 0.25)), commits(8, (5, 0.25)))
@@ -38,7 +38,11 @@ def merge_named() -> Search:
 @pytest.mark.parametrize(("headline", "found"), CASES.items())
 def test_every_search_has_a_headline_and_a_chart(headline: str, found: Searched) -> None:
     assert bisection.headline(found).startswith(headline)
-    assert search.draw(found) is not None
+    rows = bisection.rows(found)
+    (axes,) = charts.draw(headline, rows, forest.axis_of(rows)).axes
+    assert len(axes.get_yticks()) == sum(
+        len(step.changes) for one in found.searches for step in one.steps
+    )
 
 
 def test_a_culprit_has_an_author_and_the_command_that_measures_it_again() -> None:

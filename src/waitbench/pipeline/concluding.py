@@ -22,7 +22,7 @@ from waitbench.model.share import Share
 from waitbench.pipeline.gating import Gate
 from waitbench.reporting import answer as answering
 from waitbench.reporting import comparison as reporting
-from waitbench.reporting import costs, machines, scan
+from waitbench.reporting import bisection, costs, forest, machines, scan
 from waitbench.reporting import gate_formats as of_gate
 from waitbench.reporting import why as reasons
 from waitbench.reporting.bisection import Searched
@@ -338,7 +338,9 @@ def draw(found: Conclusion, formats: Sequence[str]) -> list[Path]:
 def draw_search(searched: Searched, folder: Path, name: str) -> list[str]:
     """Writes the chart of a search, if anything was measured. Returns the names of the files."""
     from waitbench.reporting import charts
-    from waitbench.reporting.charts import search
 
-    figure = search.draw(searched)
-    return [charts.save(figure, folder, name, "png").name] if figure is not None else []
+    rows = bisection.rows(searched)
+    if not rows:
+        return []
+    figure = charts.forest.draw(bisection.headline(searched), rows, forest.axis_of(rows))
+    return [charts.save(figure, folder, name, "png").name]

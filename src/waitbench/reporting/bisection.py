@@ -19,8 +19,13 @@ from waitbench.analysis.bisection import (
 )
 from waitbench.analysis.criteria import Criterion
 from waitbench.analysis.rule import ALPHA
-from waitbench.reporting.document import Command, Document, Heading, Quote, Sentences, Table
-from waitbench.reporting.formats import format_factor
+from waitbench.analysis.statistics import Estimate
+from waitbench.analysis.verdicts import Verdict
+from waitbench.reporting.answer import MARKS
+from waitbench.reporting.document import Command, Document, Dot, Heading, Quote, Sentences, Table
+from waitbench.reporting.forest import ForestRow
+from waitbench.reporting.formats import format_change, format_range
+from waitbench.reporting.summary import TITLES
 from waitbench.system.installation import called
 
 _SHOWN_DIGITS = 10
@@ -87,23 +92,61 @@ def document(searched: Searched) -> Document:
     )
 
 
+def rows(searched: Searched) -> list[ForestRow]:
+    """A row for each half of each step that was measured, for a table and a chart."""
+    return [
+        ForestRow(
+            place=f"{number}.{at}",
+            cost=searched.criterion.metric.title,
+            label=f"{search.labels[change.good]} → {search.labels[change.bad]}",
+            mark=_mark(change),
+            change=format_change(ratio),
+            interval=_bounds(ratio),
+            dot=Dot(ratio, (1.0, 1 + search.margin), is_open=not (change.within or change.beyond)),
+        )
+        for number, search in enumerate(searched.searches, 1)
+        for at, step in enumerate(search.steps, 1)
+        for change in step.changes
+        for ratio in [_ratio(change, step.rounds)]
+    ]
+
+
 def _steps(searched: Searched) -> Table:
+    answers = {
+        f"{number}.{at}": (step.verdict.value, str(step.rounds))
+        for number, search in enumerate(searched.searches, 1)
+        for at, step in enumerate(search.steps, 1)
+    }
     return Table(
         title="",
-        header=(*map(Heading, ("step", "revisions", "verdict", "ratio (bounds)")), "rounds"),
-        folds=True,
+        header=(*map(Heading, ("step", "from → to", "change", "bounds", "verdict")), "rounds"),
         rows=tuple(
-            (
-                f"{number}.{at}",
-                " … ".join(search.labelled(step.points)),
-                step.verdict.value,
-                _ratios(step),
-                str(step.rounds),
-            )
-            for number, search in enumerate(searched.searches, 1)
-            for at, step in enumerate(search.steps, 1)
+            (row.place, row.label, f"{row.mark} {row.change}", row.interval, *answers[row.place])
+            for row in rows(searched)
         ),
+        names=2,
+        least=12,
     )
+
+
+def _mark(change: Change) -> str:
+    if change.beyond:
+        return MARKS[Verdict.SLOWER if change.ratio > 1 else Verdict.FASTER]
+    return MARKS[Verdict.WITHIN_MARGIN if change.within else Verdict.INCONCLUSIVE]
+
+
+def _ratio(change: Change, rounds: int) -> Estimate:
+    """A change with its bounds, as far as so few rounds have some."""
+    low = change.low or None
+    return Estimate(change.ratio, low, change.high if change.high < MOST else None, rounds)
+
+
+def _bounds(ratio: Estimate) -> str:
+    if ratio.low is None and ratio.high is None:
+        return "no bounds yet"
+    if ratio.low is None:
+        return f"at most {format_change(ratio.high or 1.0)}"
+    return format_range(ratio) or f"at least {format_change(ratio.low)}"
 
 
 def headline(searched: Searched) -> str:
@@ -128,15 +171,15 @@ def findings(searched: Searched) -> list[str]:
 
 
 def _finding(searched: Searched, search: Search) -> str:
-    what = searched.criterion.metric.title
-    changed = "fell" if searched.faster else "rose"
+    metric = searched.criterion.metric
     good, bad = search.suspected
     if search.proof and search.end is not End.OPEN:
-        ratio = _ratio_text(search.proof)
+        ratio = _ratio(search.proof, search.steps[-1].rounds)
+        cost = TITLES.get(metric.name, metric.title)
+        change = f"{format_change(ratio)} {cost} than {good} ({_bounds(ratio)})"
         if search.end is End.FOUND:
-            return f"{bad}: {what} {changed} {ratio} against {good}."
-        between = "What lies between cannot be measured."
-        return f"{what} {changed} {ratio} after {good}, up to {bad}. {between}"
+            return f"{bad}: {change}."
+        return f"Up to {bad}: {change}. What lies between cannot be measured."
     if not search.steps:
         return f"From {good} to {bad}: nothing was measured."
     last = search.steps[-1]
@@ -192,17 +235,8 @@ def to_repeat(searched: Searched) -> list[str]:
 
 
 def _ratios(step: Step) -> str:
-    return ", then ".join(map(_ratio_text, step.changes))
-
-
-def _ratio_text(change: Change) -> str:
-    """A ratio with its bounds, as far as so few rounds have some."""
-    bounds = f"{change.low:.3g}–{change.high:.3g}"
-    if change.low == 0:
-        bounds = "no bounds yet" if change.high >= MOST else f"at most {change.high:.3g}"
-    elif change.high >= MOST:
-        bounds = f"at least {change.low:.3g}"
-    return f"{format_factor(change.ratio)} ({bounds})"
+    found = (_ratio(change, step.rounds) for change in step.changes)
+    return ", then ".join(f"{format_change(one)} ({_bounds(one)})" for one in found)
 
 
 @dataclass(frozen=True)
