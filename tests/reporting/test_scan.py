@@ -54,7 +54,7 @@ def test_a_curve_of_disturbed_rounds_says_so() -> None:
     records = scan_records(COSTS)
     for record in records:
         disturb(record, 4)
-    *_, last = scan.sentences(scanned(records))
+    *_, last = scan.notes(scanned(records))
     assert last.startswith("Other programs used the machine in most of these rounds")
 
 

@@ -243,10 +243,7 @@ def conclusion_of(contents: Contents) -> Conclusion:
 def say_answer(found: Conclusion, output: Output) -> None:
     """Prints what holds for all scenarios: tables, and at last the answer; only that if quiet."""
     console, of_costs = output.answers, found.costs(output.units)
-    if output.quiet:
-        for sentence in (note for table in of_costs for note in table.notes):
-            console.print(sentence, soft_wrap=True)
-    else:
+    if not output.quiet:
         print_tables(of_costs, console)
     if not found.compared:
         return

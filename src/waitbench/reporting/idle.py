@@ -1,10 +1,8 @@
-"""Costs of waiting -> a table in plain units, a sentence a scenario, and plain data."""
+"""Costs of waiting -> a table in plain units, and plain data."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
-from operator import attrgetter
 from typing import Any, NamedTuple
 
 from waitbench.analysis.idle import HOURS_A_MONTH, IdleCost, idle_costs
@@ -14,10 +12,6 @@ from waitbench.reporting.document import Cell, Heading, Table, Word
 from waitbench.reporting.formats import NOTHING, format_number, format_spread
 
 TITLE = "what waiting costs, in plain units"
-_FLEET = 1000
-"""Workers that a sentence is about: what one costs is too little to picture."""
-_ONE_WORKER = "single"
-"""The topology whose runs are one worker each."""
 
 
 _PRICE = re.compile(
@@ -74,13 +68,13 @@ def _table(costs: Sequence[IdleCost], price: Price | None) -> Table:
         header=(
             "revision",
             Heading("% of a core", short="% of\na core", is_left=False),
-            *(Heading(one.heading, short=one.short, is_left=False) for one in columns),
+            *(heading for heading, _ in columns),
         ),
         rows=tuple(
-            (cost.label, _cores(cost), *(one.cell(cost) for one in columns)) for cost in costs
+            (cost.label, _cores(cost), *(cells[place] for _, cells in columns))
+            for place, cost in enumerate(costs)
         ),
         notes=(
-            *sentences(costs, price),
             f"All workers of a run together; a month has {HOURS_A_MONTH:g} hours.",
             *_about_memory(costs),
         ),
@@ -88,14 +82,6 @@ def _table(costs: Sequence[IdleCost], price: Price | None) -> Table:
         group_heading="scenario",
         least=12,
     )
-
-
-def sentences(costs: Sequence[IdleCost], price: Price | None = None) -> list[str]:
-    """How many cores a thousand such workers keep busy, a sentence a scenario."""
-    return [
-        _sentence(list(of_scenario), price)
-        for _, of_scenario in groupby(costs, key=lambda cost: cost.scenario)
-    ]
 
 
 def plain(cost: IdleCost, price: Price | None = None) -> dict[str, Any]:
@@ -122,76 +108,45 @@ def plain(cost: IdleCost, price: Price | None = None) -> dict[str, Any]:
     return {name: value for name, value in found.items() if value is not None}
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Column:
-    """A heading, as it is and short, and what stands below it of each revision."""
+def _columns(costs: Sequence[IdleCost], price: Price | None) -> list[tuple[Heading, list[Cell]]]:
+    """What is known of any revision, a cell of each below its heading."""
 
-    heading: str
-    short: str | None = None
-    value_of: Callable[[IdleCost], float | None]
-    text: Callable[[float], str] = format_number
+    def rates(metric: str) -> list[float | None]:
+        return [one.rates.get(metric) for one in costs]
 
-    def cell(self, cost: IdleCost) -> Cell:
-        value = self.value_of(cost)
-        return NOTHING if value is None else Word(text=self.text(value), sort=value)
-
-
-def _columns(costs: Sequence[IdleCost], price: Price | None) -> list[_Column]:
-    """What is known of any revision, behind what is known of all."""
     columns = [
-        _rate("wakeups", heading="wake-ups/s", short="wake-\nups/s"),
-        _rate("syscalls", heading="system calls/s", short="system\ncalls/s"),
-        _Column(
-            heading="memory",
-            value_of=attrgetter("memory_bytes"),
-            text=lambda size: f"{size / 2**20:.1f} MiB",
-        ),
-        *(
-            _rate(
-                f"service-{kind}-{name}",
-                heading=one.heading.format(name),
-                short=one.short.format(name),
-                text=one.text,
-            )
-            for name in dict.fromkeys(name for cost in costs for name in cost.services)
-            for kind, one in _OF_SERVICE.items()
-        ),
+        _column("core-hours a month", "core-h/\nmonth", [one.core_hours for one in costs]),
+        _column("wake-ups/s", "wake-\nups/s", rates("wakeups")),
+        _column("system calls/s", "system\ncalls/s", rates("syscalls")),
+        _column("memory", None, [one.memory_bytes for one in costs], _mebibytes),
     ]
-    known = [one for one in columns if any(one.value_of(cost) is not None for cost in costs)]
-    hours = _Column(
-        heading="core-hours a month", short="core-h/\nmonth", value_of=attrgetter("core_hours")
-    )
-    if price is None:
-        return [hours, *known]
-    money = _Column(
-        heading="money a month",
-        short="money/\nmonth",
-        value_of=price.of,
-        text=price.written,
-    )
-    return [hours, money, *known]
+    if price is not None:
+        money = map(price.of, costs)
+        columns.insert(1, _column("money a month", "money/\nmonth", money, price.written))
+    for name in dict.fromkeys(name for cost in costs for name in cost.services):
+        for kind, of in _OF_SERVICE.items():
+            heading, short = of.heading.format(name), of.short.format(name)
+            columns.append(_column(heading, short, rates(f"service-{kind}-{name}"), of.text))
+    return [(heading, cells) for heading, cells in columns if set(cells) != {NOTHING}]
 
 
-def _rate(metric: str, **how: Any) -> _Column:
-    return _Column(value_of=lambda cost: cost.rates.get(metric), **how)
+def _column(
+    heading: str,
+    short: str | None,
+    values: Iterable[float | None],
+    text: Callable[[float], str] = format_number,
+) -> tuple[Heading, list[Cell]]:
+    cells: list[Cell] = [NOTHING if it is None else Word(text=text(it), sort=it) for it in values]
+    return Heading(heading, short=short, is_left=False), cells
+
+
+def _mebibytes(size: float) -> str:
+    return f"{size / 2**20:.1f} MiB"
 
 
 def _cores(cost: IdleCost) -> Word:
     spread = format_spread(cost.cores, lambda cores: f"{_percent(cores)} %")
     return Word(text=f"{_percent(cost.cores.value)} {spread}".rstrip(), sort=cost.cores.value * 100)
-
-
-def _sentence(costs: Sequence[IdleCost], price: Price | None) -> str:
-    first, *others = costs
-    what = "workers" if first.topology == _ONE_WORKER else f"runs ({first.topology})"
-    doing = "while they wait" if any(cost.has_items for cost in costs) else "doing nothing"
-    cores = first.cores.value * _FLEET
-    noun = "core" if format_number(cores) == "1" else "cores"
-    more = "".join(f"; {cost.label}: {_fleet(cost, price)}" for cost in others)
-    return (
-        f"{first.scenario}, {first.label}: {_FLEET:,} such {what} keep {format_number(cores)} "
-        f"{noun} busy {doing}{_for_money(first, price)}{more}."
-    )
 
 
 def _about_memory(costs: Sequence[IdleCost]) -> Iterator[str]:
@@ -202,16 +157,6 @@ def _about_memory(costs: Sequence[IdleCost]) -> Iterator[str]:
     ):
         if any(cost.memory_bytes is not None and cost.is_all_memory is is_all for cost in costs):
             yield f"Memory is {whose}."
-
-
-def _fleet(cost: IdleCost, price: Price | None) -> str:
-    return f"{format_number(cost.cores.value * _FLEET)}{_for_money(cost, price)}"
-
-
-def _for_money(cost: IdleCost, price: Price | None) -> str:
-    if price is None:
-        return ""
-    return f", {price.written(price.of(cost) * _FLEET)} a month"
 
 
 def _percent(cores: float) -> str:

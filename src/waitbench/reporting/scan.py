@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from waitbench.analysis.scan import Curve, Scanned
-from waitbench.analysis.statistics import CONFIDENCE, Estimate
+from waitbench.analysis.statistics import Estimate
 from waitbench.analysis.verdicts import Verdict
 from waitbench.reporting.answer import MARKS
 from waitbench.reporting.console import STYLES
@@ -37,7 +37,7 @@ def title(scanned: Scanned) -> str:
 
 def tables(scanned: Sequence[Scanned]) -> list[Table]:
     """Of each scan the costs at each value, and the line through them."""
-    return [one for each in scanned for one in (_costs(each), _lines(each, sentences(each)))]
+    return [one for each in scanned for one in (_costs(each), _lines(each))]
 
 
 def _costs(scanned: Scanned) -> Table:
@@ -62,7 +62,7 @@ def _cost(curve: Curve, place: int) -> Cell:
     return NOTHING if cost is None else Word(text=_percent(cost), sort=cost.value)
 
 
-def _lines(scanned: Scanned, notes: Sequence[str] = ()) -> Table:
+def _lines(scanned: Scanned) -> Table:
     one = _one(scanned.parameter)
     has_ratios = any(curve.slope_ratio is not None for curve in scanned.curves)
     return Table(
@@ -82,7 +82,7 @@ def _lines(scanned: Scanned, notes: Sequence[str] = ()) -> Table:
             )
             for curve in scanned.curves
         ),
-        notes=tuple(notes),
+        notes=notes(scanned),
         least=12,
     )
 
@@ -91,7 +91,8 @@ def _ratio(curve: Curve) -> Cell:
     ratio = curve.slope_ratio
     if ratio is None:
         return NOTHING
-    return Word(text=format_estimate(ratio), style=STYLES[ratio.verdict], sort=ratio.value)
+    text = f"{format_estimate(ratio)} {format_interval(ratio)}".rstrip()
+    return Word(text=text, style=STYLES[ratio.verdict], sort=ratio.value)
 
 
 def headlines(scanned: Sequence[Scanned]) -> tuple[Headline, ...]:
@@ -116,38 +117,32 @@ def _headlines(curve: Curve, scanned: Scanned) -> Iterator[Headline]:
             aside=f"95 %: {format_range(ratio)}",
         )
     elif curve.slope is not None and len(scanned.curves) == 1:
-        text = f"{curve.label}: each {one} {_read_out(curve.slope, _MICRO)} µs of CPU a second"
-        yield Headline(text=text, style="bold")
+        cost = f"{format_number(curve.slope.value * _MICRO)} µs of CPU a second"
+        yield Headline(text=f"{curve.label}: each {one} {cost}", style="bold")
     elif not curve.lines:
         text = f"{curve.label}: {_why_not(curve, scanned)}"
         yield Headline(text=text, style="bold yellow", mark="!")
 
 
-def sentences(scanned: Scanned) -> list[str]:
-    """What each revision costs, or why that is not a line."""
-    found = [sentence for curve in scanned.curves for sentence in _about(curve, scanned)]
+def notes(scanned: Scanned) -> tuple[str, ...]:
+    """What a reader must know beside the lines."""
+    found = [
+        f"{curve.label}: {_why_not(curve, scanned)}."
+        for curve in scanned.curves
+        if curve.constant is None or curve.slope is None
+    ]
+    found += [
+        f"{curve.label}, {format_value(point.value)} {scanned.parameter}: {point.failure}."
+        for curve in scanned.curves
+        for point in curve.points
+        if point.failure
+    ]
     if scanned.is_disturbed:
         found.append(
             "Other programs used the machine in most of these rounds: what bends a line may be "
             "theirs."
         )
-    return found
-
-
-def _about(curve: Curve, scanned: Scanned) -> list[str]:
-    one, many = _one(scanned.parameter), scanned.parameter
-    if curve.constant is not None and curve.slope is not None:
-        cost = (
-            f"a worker costs {_read_out(curve.constant, 100)} % of a core, each {one} "
-            f"{_read_out(curve.slope, _MICRO)} µs of CPU a second more{_ratio_text(curve)}"
-        )
-    else:
-        cost = _why_not(curve, scanned)
-    failures = [point for point in curve.points if point.failure]
-    return [
-        f"{curve.label}: {cost}.",
-        *(f"{curve.label}, {format_value(p.value)} {many}: {p.failure}." for p in failures),
-    ]
+    return tuple(found)
 
 
 def _why_not(curve: Curve, scanned: Scanned) -> str:
@@ -160,13 +155,6 @@ def _why_not(curve: Curve, scanned: Scanned) -> str:
     return f"not a line: the cost at {value} {scanned.parameter} is {off}"
 
 
-def _ratio_text(curve: Curve) -> str:
-    ratio = curve.slope_ratio
-    if ratio is None:
-        return ""
-    return f", × {ratio.value:.3g} of the baseline's {format_interval(ratio)}".rstrip()
-
-
 def plain(scanned: Sequence[Scanned]) -> list[dict[str, Any]]:
     """Everything that is known of each scan, ready for JSON: costs in cores."""
     return [
@@ -176,7 +164,7 @@ def plain(scanned: Sequence[Scanned]) -> list[dict[str, Any]]:
             "rounds": one.rounds,
             "disturbed": one.is_disturbed,
             "revisions": [_plain_curve(curve) for curve in one.curves],
-            "sentences": sentences(one),
+            "notes": list(notes(one)),
         }
         for one in scanned
     ]
@@ -223,12 +211,3 @@ def _percent(cost: Estimate) -> str:
 def _micro(slope: Estimate) -> str:
     spread = format_spread(slope, lambda cores: f"{format_number(cores * _MICRO)}")
     return f"{format_number(slope.value * _MICRO)} {spread}".rstrip()
-
-
-def _read_out(estimate: Estimate, factor: float) -> str:
-    """A value with its interval, in a sentence."""
-    value = format_number(estimate.value * factor)
-    if estimate.low is None or estimate.high is None:
-        return value
-    low, high = (format_number(end * factor) for end in (estimate.low, estimate.high))
-    return f"{value} ({CONFIDENCE * 100:.0f} % CI {low}–{high})"

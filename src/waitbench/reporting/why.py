@@ -46,9 +46,8 @@ def _table(scenario: str, shown: Sequence[Why], told: Sequence[str]) -> Table:
     if rest:
         of_rest = [total(costs) for costs in zip(*(one.costs for one in rest), strict=True)]
         rows.append((f"{len(rest)} others", "", *_cells(of_rest)))
-    said = [sentence(shown[1].label, shown[0].label, found)] if len(shown) > 1 else []
-    said += [f"{why.label}: {remark}" for why in shown for remark in why.remarks]
-    title = f"{scenario} · who wakes up while it waits, and from where"
+    said = [f"{why.label}: {remark}" for why in shown for remark in why.remarks]
+    title = f"{scenario} · who wakes up while it waits, and from where · one extra run each"
     return Table(title, tuple(header), tuple(rows), (*said, *told), names=2, folds=True)
 
 
@@ -62,24 +61,6 @@ def worth_a_row(found: Sequence[Line]) -> list[Line]:
             for cost in line.costs
         )
     ]
-
-
-def sentence(candidate: str, baseline: str, found: Sequence[Line]) -> str:
-    """What changed most."""
-    about = f"{candidate} against {baseline}, one extra run each"
-    changed = [line for line in found if line.change > 0]
-    if not changed:
-        return f"{about}: the same places, about as often."
-    first = changed[0]
-    before, after = first.costs
-    wakeups = after.wakeups_per_s - before.wakeups_per_s
-    cpu = after.cpu_share - before.cpu_share
-    said = []
-    if abs(wakeups) >= 0.1:
-        said.append(f"{abs(wakeups):,.3g} wake-ups a second {'more' if wakeups > 0 else 'fewer'}")
-    if abs(cpu) >= 0.001:
-        said.append(f"{abs(cpu) * 100:.2g} % of a CPU {'more' if cpu > 0 else 'less'}")
-    return f"{about}, mostly: {who(first)} in {where(first)}: {', '.join(said)}."
 
 
 def who(line: Line) -> str:
