@@ -30,7 +30,7 @@ pytestmark = [
 ]
 SAMPLES = ROOT / "docs" / "samples"
 HOSTILE = "<img src=x onerror='document.title=1'>"
-NAMES = ("waiting", "input", "all", "gate", "failed", "scan", "why")
+NAMES = ("waiting", "input", "all", "gate", "failed", "scan", "why", "long")
 Open = Callable[..., Page]
 
 
@@ -49,6 +49,9 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     judged = [counted(one, steady=4.0, latency=1.0) for one in ("one", "two")]
     of_gate = page_of(*judged, **gate("steady:10%", "latency:25%"))
     (folder / "gate.html").write_text(html.render(of_gate))
+    names = [f"partitioned-long-input-heavy-map-with-a-longer-name-{number}" for number in range(3)]
+    long = [counted(name, steady=0.5, latency=[0.5, 2.0] * 10) for name in names]
+    (folder / "long.html").write_text(html.render(page_of(*long)))
     failed = make_record({"v1": [times(1, 1, 1)] * 3, "v2": []}, scenario="idle")
     for number in (1, 2):
         failed.add(outcome("v2", number, "failed", message="exit code 1: boom", log="Trace\nboom"))
@@ -111,7 +114,7 @@ def test_everyone_can_read_everything(open_page: Open, name: str) -> None:
         assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-@pytest.mark.parametrize("name", ["waiting", "input", "gate"])
+@pytest.mark.parametrize("name", ["waiting", "input", "gate", "long"])
 def test_the_answer_is_on_the_first_screen(open_page: Open, name: str) -> None:
     page = open_page(name, width=900, height=600)
     last = page.locator("main > .table tbody tr").last
@@ -123,7 +126,7 @@ def test_the_answer_is_on_the_first_screen(open_page: Open, name: str) -> None:
     assert dot["x"] + dot["width"] <= 900
 
 
-@pytest.mark.parametrize("name", ["waiting", "gate", "all"])
+@pytest.mark.parametrize("name", ["waiting", "gate", "all", "long"])
 def test_on_a_phone_no_name_or_figure_of_the_first_table_is_cut_off(
     open_page: Open, name: str
 ) -> None:

@@ -53,11 +53,15 @@ def test_the_page_of_a_failed_gate_has_its_ratios_bounds_and_limits() -> None:
     assert [row[0] for row in texts(holding.tables[0])] == ["✓ CPU in all"]
 
 
-def test_the_page_of_a_pass_begins_with_what_is_nearest_to_its_limit() -> None:
+def test_the_page_of_a_pass_has_what_fell_and_what_is_nearest_to_its_limit() -> None:
     base = rounds(1, 0.5)
-    page = page_of(record_of(base, base), **gate("system:50%", "cpu:20%", "user:90%"))
+    risen = record_of(base, scaled(base, system=1.01, user=1.01))
+    page = page_of(risen, **gate("system:50%", "cpu:20%", "user:90%"))
     assert [row[0] for row in texts(page.tables[0])] == ["✓ CPU in all"]
     assert page.sections[0].title == "2 more questions hold"
+    fallen = record_of(base, scaled(base, system=0.5, user=1.01))
+    page = page_of(fallen, **gate("system:50%", "user:90%"))
+    assert [row[0] for row in texts(page.tables[0])] == ["▼ system time", "✓ user time"]
 
 
 def test_without_a_gate_each_scenario_has_what_is_judged_and_how_late_items_are() -> None:

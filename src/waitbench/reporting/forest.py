@@ -130,9 +130,9 @@ def _dot(ratio: Estimate, colour: str = "") -> Dot:
 
 
 def of_verdict(found: GateVerdict, colours: Mapping[str, str]) -> list[ForestRow]:
-    """What a gate asked: what failed first, then what is open, then what holds."""
+    """What a gate asked: what failed first, then what is open, what fell, and what holds."""
     rows = [_of_judgement(one, colours) for one in found.judgements]
-    return sorted(rows, key=lambda row: "✗!–?✓".index(row.mark))
+    return sorted(rows, key=lambda row: "✗!–?▼✓".index(row.mark))
 
 
 def _of_judgement(found: Judgement, colours: Mapping[str, str]) -> ForestRow:
@@ -164,20 +164,24 @@ def _amount(value: float, metric: Metric) -> str:
 
 
 def _mark(found: Judgement) -> str:
-    if found.accepted is not None:
+    if found.accepted is not None or found.verdict is Verdict.EXCUSED:
         return "!"
     if found.fails:
         return "✗"
-    return "–" if found.is_unmeasured else "?" if found.is_open else "✓"
+    if found.is_open or found.verdict is Verdict.FASTER:
+        return MARKS[found.verdict]
+    return "–" if found.is_unmeasured else "✓"
 
 
 def _change(found: Judgement, ratio: Estimate | None) -> str:
     if ratio is None:
         return found.verdict.value
-    accepted = f", {ACCEPTED}" if found.accepted is not None else ""
+    is_excused = found.verdict is Verdict.EXCUSED
+    word = f", {ACCEPTED if found.accepted else found.verdict.value}"
+    excuse = word if found.accepted or is_excused else ""
     if found.criterion.floor:
-        return f"{format_bound(ratio.value)} of allowed{accepted}"
-    return f"{format_change(ratio)}{accepted}"
+        return f"{format_bound(ratio.value)} of allowed{excuse}"
+    return f"{format_change(ratio)}{excuse}"
 
 
 def _certainly(found: Judgement, ratio: Estimate | None) -> str:

@@ -5,6 +5,7 @@ import io
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from waitbench.analysis.history import ChangePoint, Place, Trend
@@ -195,6 +196,22 @@ def change_point(step: ChangePoint, metric: Metric, where: str = "") -> Headline
         style="",
         mark=MARKS[step.ratio.verdict],
         aside=", ".join(filter(None, (where, format_range(step.ratio), provisional))),
+    )
+
+
+def change_points(steps: Sequence[tuple[str, ChangePoint]], metric: Metric) -> Headline:
+    """The steps of several series at one revision, in one direction, each with its title."""
+    if len(steps) == 1:
+        ((title, step),) = steps
+        return change_point(step, metric, title)
+    first, values = steps[0][1], [step.ratio.value for _, step in steps]
+    provisional = sum(step.is_provisional for _, step in steps)
+    span = Estimate(first.ratio.value, min(values), max(values), len(values))
+    where = f"in {len(steps)} histories"
+    return replace(
+        change_point(first, metric),
+        text=f"{format_range(span)} {TITLES.get(metric.name, metric.title)} from {first.after} on",
+        aside=f"{where}, {provisional} of them provisional" if provisional else where,
     )
 
 

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from waitbench.analysis.gate import GateVerdict
-from waitbench.analysis.history import Trend
+from waitbench.analysis.history import ChangePoint, Trend
 from waitbench.analysis.scan import scans
 from waitbench.analysis.statistics import Comparison
+from waitbench.analysis.verdicts import GateOutcome
 from waitbench.model.metrics import BY_NAME, Metric
 from waitbench.model.record import Record, RevisionRecord
 from waitbench.model.run import HARMLESS, Measurement
@@ -128,13 +129,14 @@ def _facts(contents: Contents, answer: Answer) -> Iterator[str]:
 
 
 def _gate(verdict: GateVerdict, colours: Mapping[str, str]) -> tuple[list[Table], list[Section]]:
-    """What decides, and folded up what holds; of a pass, what is nearest to its limit."""
+    """What decides, and folded up what holds; of a pass, what fell, and what is near its limit."""
     rows = forest.of_verdict(verdict, colours)
     axis = forest.gate_axis(rows)
-    decisive = [row for row in rows if row.mark != "✓"]
-    holding = [row for row in rows if row.mark == "✓"]
-    if not decisive:
-        decisive = sorted(holding, key=_headroom)[:1]
+    holds = "✓" if verdict.outcome is GateOutcome.PASS else "▼✓"
+    decisive = [row for row in rows if row.mark not in holds]
+    holding = [row for row in rows if row.mark in holds]
+    if verdict.outcome is GateOutcome.PASS:
+        decisive += sorted(holding, key=_headroom)[:1]
         holding = [row for row in holding if row not in decisive]
     # The table has the failures already.
     said = (*gate.remarks(verdict)[len(verdict.failures) :], _GATE_NOTE)
@@ -306,12 +308,6 @@ def compose_history(
         labels = dict.fromkeys(row.label for row in rows)
         title = f"{' or '.join(labels)}, the newest, relative to {found[0][2].anchor}"
         tables.append(_forest(title, rows, forest.axis_of(rows), _HISTORY, (_NOTE,)))
-    steps = tuple(
-        history.change_point(step, metric, title)
-        for metric, title, one in found
-        if metric == found[0][0]
-        for step in one.change_points
-    )
     return Page(
         title="What workers cost while they wait: "
         f"{format_count(len(several), 'comparison', 'comparisons')}",
@@ -319,7 +315,7 @@ def compose_history(
             format_count(len({record.scenario for record in records}), "scenario", "scenarios"),
             begun[0] if begun[0] == begun[-1] else f"{begun[0]} to {begun[-1]}",
         ),
-        headlines=steps or (Headline(text="No change point is claimed.", style=""),),
+        headlines=_steps(found) or (Headline(text="No change point is claimed.", style=""),),
         failures=tuple(failures[:_MOST_FAILURES]),
         cautions=tuple(lead),
         tables=tuple(tables),
@@ -329,6 +325,16 @@ def compose_history(
             Section(title="How it was measured", tables=(_sources(several),)),
         ),
     )
+
+
+def _steps(found: Sequence[tuple[Metric, str, Trend]]) -> tuple[Headline, ...]:
+    """The change points of the cost that is looked at first, those at one revision together."""
+    at: dict[tuple[str, bool], list[tuple[str, ChangePoint]]] = {}
+    for metric, title, one in found:
+        if metric == found[0][0]:
+            for step in one.change_points:
+                at.setdefault((step.after, step.is_rise), []).append((title, step))
+    return tuple(history.change_points(steps, found[0][0]) for steps in at.values())
 
 
 def _failures(several: Sequence[Contents]) -> Iterator[str]:
