@@ -26,7 +26,7 @@ def test_an_a_a_comparison_of_a_wheel_is_measured_tabulated_charted_and_called_i
 ) -> None:
     wheel = f"standin@{standin.write_wheel(tmp_path / 'w')}"
     scenarios = ["--scenario", "partitioned", "--scenario", "dynamic"]
-    done = run_compare(f"A={wheel}", f"B={wheel}", *scenarios, "--rounds", "2")
+    done = run_compare(f"A={wheel}", f"B={wheel}", *scenarios, "--rounds", "2", "-v")
     assert done.returncode == 0, done.stderr
     results = tmp_path / "results"
     assert sorted(path.name for path in results.iterdir()) == [

@@ -62,5 +62,5 @@ def test_the_interval_of_a_ratio_is_wider_the_more_scenarios_are_compared() -> N
         statistics.compare(record, scenarios=count).rows[1].ratios["system"] for count in (1, 8)
     )
     assert (alone.verdict, of_eight.verdict) == (Verdict.SLOWER, Verdict.INCONCLUSIVE)
-    assert format_range(alone) == "1.04× – 1.34× more"
-    assert format_range(of_eight) == "6 % less – 1.48× more"
+    assert format_range(alone) == "+3.9…+34 %"
+    assert format_range(of_eight) == "−5.7…+48 %"

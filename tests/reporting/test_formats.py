@@ -1,7 +1,5 @@
 """Numbers as people write them."""
 
-import math
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,8 +10,9 @@ from waitbench.reporting.formats import (
     format_bytes,
     format_change,
     format_digits,
-    format_factor,
     format_many,
+    format_of_allowed,
+    format_pair,
     format_range,
     format_seconds,
     format_value,
@@ -48,10 +47,10 @@ def test_a_value_has_three_digits_and_the_unit_that_fits(
 @pytest.mark.parametrize(
     ("ratio", "said"),
     [
-        (0.0764, "13× less"), (1.3, "1.3× more"), (1.18, "1.18× more"), (2.0, "2× more"),
-        (0.2325, "4.3× less"), (1.04, "4 % more"), (0.95, "5 % less"), (0.9, "1.11× less"),
-        (1.001, "the same"), (1.0, "the same"), (131.0, "130× more"), (8090.0, "8.1k× more"),
-        (0.0, "> 1M× less"),
+        (0.0764, "13× less"), (1.5, "1.5× more"), (2.0, "2.0× more"), (0.2325, "4.3× less"),
+        (1.3, "+30 %"), (1.04, "+4.0 %"), (0.95, "−5.0 %"), (0.7, "−30 %"), (0.66, "1.5× less"),
+        (1.004, "+0.4 %"), (1.0001, "0 %"), (1.0, "0 %"), (131.0, "130× more"),
+        (8090.0, "8.1k× more"), (0.0, "> 1M× less"),
     ],
 )  # fmt: skip
 def test_a_ratio_is_said_as_people_say_it(ratio: float, said: str) -> None:
@@ -59,24 +58,49 @@ def test_a_ratio_is_said_as_people_say_it(ratio: float, said: str) -> None:
 
 
 def test_a_ratio_to_next_to_nothing_is_said_to_be_a_bound() -> None:
-    assert format_change(Estimate(0.01, None, None, 3, is_bound=True)) == "at least 100× less"
-    assert format_range(Estimate(2.4, 2.2, 2.6, 6, is_bound=True)) == "at least 2.2× more"
-    assert format_range(Estimate(0.1, 0.05, 0.2, 6, is_bound=True)) == "at least 5× less"
-    assert format_range(Estimate(1.2, 1.001, 9.0, 6, is_bound=True)) == "at least 0 % more"
+    assert format_change(Estimate(0.01, None, None, 3, is_bound=True)) == "≥ 100× less"
+    assert format_range(Estimate(2.4, 2.2, 2.6, 6, is_bound=True)) == "≥ 2.2× more"
+    assert format_range(Estimate(0.1, 0.05, 0.2, 6, is_bound=True)) == "≥ 5.0× less"
+    assert format_range(Estimate(1.2, 1.001, 9.0, 6, is_bound=True)) == "≥ +0.1 %"
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "said"),
+    ("value", "low", "high", "said"),
     [
-        (0.025, 0.2325, "4.3× – 40× less"), (1.2, 1.4, "1.2× – 1.4× more"),
-        (0.96, 0.98, "2 % – 4 % less"), (0.94, 1.2, "6 % less – 1.2× more"),
-        (1.03, 1.3, "1.03× – 1.3× more"), (0.999, 1.03, "0 % – 3 % more"), (1.0, 1.0, "0 %"),
-        (0.999, 1.001, "0 %"), (0.0719, 0.0721, "14× less"), (0.0, 5.0, "> 1M× less – 5× more"),
-        (0.5, 1.0, "1× – 2× less"),
+        (0.1, 0.025, 0.2325, "4.3–40×"), (1.7, 1.2, 2.4, "1.2–2.4×"), (0.6, 0.5, 1.0, "1.0–2.0×"),
+        (0.072, 0.0719, 0.0721, "14×"), (2.0, 0.8, 5.0, "÷1.2…×5.0"),
+        (1.6, 0.0, 5.0, "÷> 1M…×5.0"), (1.3, 1.2, 1.4, "+20…+40 %"),
+        (1.1, 0.3, 3.8, "−70…+280 %"), (0.97, 0.96, 0.98, "−4.0…−2.0 %"),
+        (1.01, 0.9999, 1.03, "0…+3.0 %"), (1.0, 1.0, 1.0, "0 %"),
+        (2.0, None, 3.0, "≤ 3.0× more"), (1.02, None, 1.06, "≤ +6.0 %"),
     ],
 )  # fmt: skip
-def test_an_interval_is_said_nearest_to_no_change_first(low: float, high: float, said: str) -> None:
-    assert format_range(Estimate((low + high) / 2, low, high, 3)) == said
+def test_an_interval_has_the_unit_of_its_ratio(
+    value: float, low: float | None, high: float, said: str
+) -> None:
+    assert format_range(Estimate(value, low, high, 3)) == said
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "name", "said"),
+    [
+        (0.499, 0.0226, "steady", ("0.499 s", "0.0226 s")),
+        (0.000_116, 0.0011, "latency", ("0.116 ms", "1.10 ms")),
+        (20_123, 3, "polls", ("20k", "3")),
+        (None, 0.5, "cpu", ("–", "0.500 s")),
+    ],
+)
+def test_what_is_compared_has_one_unit(
+    before: float | None, after: float, name: str, said: tuple[str, str]
+) -> None:
+    assert format_pair(before, after, BY_NAME[name]) == said
+
+
+@pytest.mark.parametrize(
+    ("ratio", "said"), [(2.0, "2.0"), (0.103, "0.10"), (4e-9, "< 0.01"), (5e3, "> 1000")]
+)
+def test_of_what_is_allowed_two_digits_are_said(ratio: float, said: str) -> None:
+    assert format_of_allowed(ratio) == said
 
 
 def test_what_has_no_interval_says_none() -> None:
@@ -85,7 +109,7 @@ def test_what_has_no_interval_says_none() -> None:
 
 @given(st.floats(1e-9, 1e12))
 def test_no_figure_has_an_exponent_and_each_is_what_it_stands_for(value: float) -> None:
-    for text in (format_factor(value), format_seconds(value), format_bytes(value)):
+    for text in (format_seconds(value), format_bytes(value)):
         assert "e" not in text
         assert "nan" not in text
     text = format_digits(value, 3)
@@ -102,15 +126,17 @@ def test_no_figure_has_an_exponent_and_each_is_what_it_stands_for(value: float) 
 @given(st.floats(1e-5, 1e5), st.floats(1, 50), st.floats(1, 50))
 def test_what_is_said_of_a_ratio_agrees_with_it(value: float, below: float, above: float) -> None:
     ratio = Estimate(value, value / below, value * above, 5)
-    size, _, direction = format_change(ratio).rpartition(" ")
-    if direction == "same":
-        assert value == pytest.approx(1, abs=6e-3)
-    elif size.endswith("×"):
+    said, interval = format_change(ratio), format_range(ratio)
+    if said.endswith("%"):
+        assert interval.endswith("%"), "one unit"
+        assert number_in(said.replace("−", "-")) / 100 == pytest.approx(value - 1, abs=6e-3)
+    else:
+        size, _, direction = said.rpartition("× ")
+        assert "%" not in interval, "one unit"
         assert direction == ("less" if value < 1 else "more")
-        number = size[:-1]
-        found = float(number[:-1]) * 1000 if number.endswith("k") else float(number)
-        assert found == pytest.approx(max(value, 1 / value), rel=0.051)
-    said = format_range(ratio)
-    if said != "0 %":
-        assert ("less" in said) is (ratio.low is not None and ratio.low < 0.994) or "0 %" in said
-    assert math.isfinite(value)
+        assert number_in(size) == pytest.approx(max(value, 1 / value), rel=0.051)
+
+
+def number_in(text: str) -> float:
+    number = text.removesuffix(" %")
+    return float(number[:-1]) * 1000 if number.endswith("k") else float(number)

@@ -7,10 +7,11 @@ from xml.etree import ElementTree
 
 import pytest
 
+from tests.gate_runs import record_of, rounds, scaled, verdict_of
 from tests.reporting.printing import lines_of
 from waitbench.analysis.gate import FailedRuns, GateVerdict
 from waitbench.reporting import gate
-from waitbench.reporting.console import print_document
+from waitbench.reporting.console import print_cells
 from waitbench.reporting.gate_formats import annotations, junit, plain, rendered
 from waitbench.system.streams import printable
 
@@ -20,20 +21,36 @@ DOCUMENTED = Path(__file__).parents[2] / "docs" / "verdict.md"
 def test_all_judgements_fit_in_eighty_columns_with_the_shared_ones_first(
     many: GateVerdict,
 ) -> None:
-    lines = lines_of(lambda output: print_document(gate.document(many), output))
-    places = [line for line in lines if line and not line.startswith("new") and "  " not in line]
-    assert places[:4] == [
-        "2 waiting scenarios together",
-        "6 working scenarios together",
-        "partitioned-long-input",
-        "dynamic-long-input",
-    ]
-    table = lines[: lines.index(next(it for it in lines if it.startswith("new in")))]
-    assert max(map(len, table)) <= 80
-    assert [line.split()[1] for line in table if line.startswith("new")][:3] == [
-        "steady:10%", "cpu:10%", "steady-system:25%,25ms",
-    ]  # fmt: skip
-    assert sum(line.startswith("new") for line in table) == 20
+    lines = lines_of(lambda output: print_cells(gate.table(many), output))
+    assert max(map(len, lines)) <= 80
+    assert lines[1] == "2 waiting scenarios together"
+    assert "? steady system time" in lines[2], "what is open first"
+    assert "partitioned-long-input" in lines, "scenarios are named above their rows"
+    assert sum(line[:2] in ("✓ ", "▼ ", "? ") for line in lines) == 20
+
+
+def test_a_console_has_what_decides_whole_and_of_all_else_the_number(
+    failing: GateVerdict, many: GateVerdict
+) -> None:
+    def shown(verdict: GateVerdict) -> list[str]:
+        (table, said) = gate.decided(verdict), gate.said(verdict)
+        return [*lines_of(lambda output: print_cells(table, output)), *said]
+
+    heading, place, row, holds, *_ = shown(failing)
+    assert heading.split() == ["cost", "change", "certainly", "allowed"]
+    assert (place, row.split()[:3]) == ("waiting", ["✗", "system", "time"])
+    assert row.endswith("+10 %")
+    assert holds == "✓ 1 other holds (-v shows it)"
+    assert "✓ 19 others hold (-v shows them)" in shown(many)
+
+
+def test_of_a_pass_a_console_has_what_fell_and_what_is_nearest_to_its_limit() -> None:
+    base = rounds(1, 0.5)
+    fallen = record_of(base, scaled(base, system=0.5, user=1.01))
+    passed = verdict_of(fallen, criteria=["system:50%", "user:90%", "real:90%"])
+    lines = lines_of(lambda output: print_cells(gate.decided(passed), output))
+    assert [line[:13] for line in lines[2:]] == ["▼ system time", "✓ user time  "]
+    assert gate.said(passed)[0] == "✓ 1 other holds (-v shows it)"
 
 
 def test_markdown_lists_the_remarks_as_text(forgiven: GateVerdict) -> None:

@@ -23,7 +23,7 @@ def test_the_table_has_every_revision_and_says_each_step_at_80_columns() -> None
     assert max(map(len, lines)) <= 80
     text = " ".join(" ".join(lines).split())
     assert "waiting, single: the workers' steady CPU, relative to v1" in text
-    assert "▲ 2× more steady CPU from v3 on (" in text
+    assert "▲ 2.0× more steady CPU from v3 on (" in text
     assert "provisional: only one session says so)." in text
     assert "No session measured beside v1: v8, v9." in text
     assert lines[1].split()[-2:] == ["change", "point"], "what is drawn is on a page only"

@@ -61,7 +61,7 @@ def test_a_curve_of_disturbed_rounds_says_so() -> None:
 def test_the_headlines_say_what_each_input_adds_and_where_no_line_fits() -> None:
     costs = {"v0": COSTS["v1"], "dear": lambda n: 0.02 + 0.0006 * n, "square": COSTS["v2"]}
     dear, square = scan.headlines([scanned(scan_records(costs))])
-    assert (dear.mark, dear.text) == ("▲", "dear: 3× more CPU for each partition")
+    assert (dear.mark, dear.text) == ("▲", "dear: 3.0× more CPU for each partition")
     assert dear.aside.startswith("95 %: ")
     assert square.mark == "!"
     assert square.text.startswith("square: not a line: the cost at 1,024 partitions is ")

@@ -39,8 +39,8 @@ Examples:
 
 
 _OF_THE_WHOLE = (
-    "revisions", "on", "results", "resume", "plot", "quiet", "as_json", "worker", "accepted",
-    "origin", "python", "repo",
+    "revisions", "on", "results", "resume", "plot", "quiet", "verbose", "as_json", "worker",
+    "accepted", "origin", "python", "repo",
 )  # fmt: skip
 """What --on sees to itself: shares are given every other option as it was typed."""
 ROUNDS, GATE_ROUNDS = 5, 30
@@ -134,6 +134,7 @@ def compare(
     ] = None,
     plot: options.Plot = True,
     quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="The comparison as JSON on stdout, progress on stderr.")
     ] = False,
@@ -167,7 +168,7 @@ def compare(
         results=results,
         resume=resume,
         plot=plot,
-        output=Output(quiet=quiet, as_json=as_json),
+        output=Output(quiet=quiet, as_json=as_json, verbose=verbose),
     )
     if scan is not None and on is not None:
         raise UsageError("--on: a curve is of one machine; leave out --scan, or --on.")

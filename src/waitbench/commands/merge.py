@@ -42,12 +42,13 @@ def merge(
     ] = None,
     plot: options.Plot = True,
     quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="The comparison as JSON on stdout.")
     ] = False,
 ) -> None:
     """Make one comparison of its shares: tables, verdict, charts and exit code as compare has."""
-    output = Output(quiet=quiet, as_json=as_json)
+    output = Output(quiet=quiet, as_json=as_json, verbose=verbose)
     merging = Merging(
         results=results,
         html=html,

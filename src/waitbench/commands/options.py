@@ -153,6 +153,12 @@ Plot = Annotated[bool, typer.Option("--plot/--no-plot", help="Draw charts at the
 Quiet = Annotated[
     bool, typer.Option("--quiet", "-q", help="No progress, no table: only the answer.")
 ]
+Verbose = Annotated[
+    bool,
+    typer.Option(
+        "--verbose", "-v", help="All figures of each scenario, and all that a gate asked, too."
+    ),
+]
 Metric = Annotated[str, typer.Option(metavar="METRIC", help="What it costs.")]
 Anchor = Annotated[
     Optional[str],

@@ -58,14 +58,15 @@ def report(
         int, typer.Option(metavar="N", help="Of a page: only so many revisions; 0 for all.")
     ] = 50,
     price: options.CorePrice = None,
+    verbose: options.Verbose = False,
 ) -> None:
-    """Print the tables of folders of results, or write a page of them."""
+    """Print what folders of results come to, or write a page of them."""
     units = options.units(price)
     if newest < 0:
         raise UsageError(f"--newest {newest}: must not be negative.")
     if html is not None and markdown is not None:
         raise UsageError("--markdown is of what report prints: leave it out, or --html.")
-    output = Output(units=units)
+    output = Output(verbose=verbose, units=units)
     if html is not None:
         paging.write(html, results or [folders.existing_folder(None)], newest, output.units)
         output.answers.print(str(html), soft_wrap=True)
@@ -79,13 +80,14 @@ def report(
 
 
 def _print(contents: Contents, output: Output) -> list[str]:
-    """Prints all figures of a folder. Returns as Markdown what a comparison's file has not."""
+    """Prints what a folder comes to. Returns as Markdown what a comparison's file has not."""
     if contents.cut_off:
         output.progress.print(contents.cut_off, soft_wrap=True)
     found = conclusion_of(contents)
     only_here: list[Table] = []
     for comparison in found.of_scenarios:
-        print_comparison(comparison, output.answers)
+        if output.verbose:
+            print_comparison(comparison, output.answers)
         shown = kept_tables(contents.folder, comparison.scenario)
         print_tables(shown, output.answers)
         only_here += shown

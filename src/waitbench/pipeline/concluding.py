@@ -21,8 +21,8 @@ from waitbench.model.record import Record
 from waitbench.model.share import Share
 from waitbench.pipeline.gating import Gate
 from waitbench.reporting import answer as answering
-from waitbench.reporting import comparison as reporting
 from waitbench.reporting import bisection, costs, forest, machines, scan
+from waitbench.reporting import comparison as reporting
 from waitbench.reporting import gate_formats as of_gate
 from waitbench.reporting import why as reasons
 from waitbench.reporting.bisection import Searched
@@ -33,7 +33,7 @@ from waitbench.reporting.formats import format_count
 from waitbench.reporting.gate_formats import annotations
 from waitbench.reporting.gate_formats import plain as plain_verdict
 from waitbench.reporting.markdown import render_table
-from waitbench.reporting.shortening import named_verdict, short_names
+from waitbench.reporting.shortening import Names, named, named_verdict, short_names
 from waitbench.store import formats, why
 from waitbench.store.comparisons import Contents
 from waitbench.system import files
@@ -49,6 +49,8 @@ class Output:
 
     quiet: bool = False
     as_json: bool = False
+    verbose: bool = False
+    """Whether the figures of each scenario are printed too, and all that a gate asked."""
     progress_only: bool = False
     """Whether only progress is said: what comes of it is for the caller to say."""
     units: Units = AS_IT_IS
@@ -102,18 +104,19 @@ class Conclusion:
         shown = answering.answer(self.of_scenarios or self.compared)
         if not self.of_scenarios:
             shown = replace(shown, headlines=scan.headlines(scans(self.records)), table=None)
-        return shown if self.verdict is None else of_gate.answer(self.named_verdict, shown)
+        if self.verdict is None:
+            return shown
+        compared = [named(one, self.names) for one in self.of_scenarios]
+        return of_gate.answer(named_verdict(self.verdict, self.names), shown, compared)
 
     @property
-    def named_verdict(self) -> GateVerdict:
-        """The verdict with revisions' names short enough for a table; there is one."""
-        assert self.verdict is not None
-        names = short_names([row.label for row in self.compared[0].rows])
-        return named_verdict(self.verdict, names)
+    def names(self) -> Names:
+        """What revisions are called in tables."""
+        return short_names([row.label for row in self.compared[0].rows])
 
-    def costs(self, units: Units) -> list[Table]:
+    def costs(self, units: Units, *, brief: bool = False) -> list[Table]:
         """What waiting costs in plain units, and how it grows where that was scanned."""
-        return costs.tables(self.compared, self.records, units)
+        return costs.tables(self.compared, self.records, units, brief=brief)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,7 +135,8 @@ class Concluding:
         # Of a curve only the whole of it says anything.
         if self.output.is_silent or self.output.quiet or record.scan is not None:
             return
-        reporting.print_comparison(comparison, answers, is_brief=True)
+        if self.output.verbose:
+            reporting.print_comparison(comparison, answers)
         print_tables(more, answers)
 
     def conclude(self, records: Sequence[Record], folder: Path) -> ExitCode:
@@ -242,17 +246,17 @@ def conclusion_of(contents: Contents) -> Conclusion:
 
 def say_answer(found: Conclusion, output: Output) -> None:
     """Prints what holds for all scenarios: tables, and at last the answer; only that if quiet."""
-    console, of_costs = output.answers, found.costs(output.units)
+    console = output.answers
     if not output.quiet:
-        print_tables(of_costs, console)
+        print_tables(found.costs(output.units, brief=not output.verbose), console)
     if not found.compared:
         return
     if not output.quiet:
         where = machines.where_measured(found.records)
         if where is not None:
             print_prose(f"{where}\n", console)
-        if found.verdict is not None:
-            print_tables([of_gate.details(found.named_verdict)], console)
+    if found.verdict is not None and output.verbose:
+        print_tables([of_gate.details(named_verdict(found.verdict, found.names))], console)
     links = _links(found)
     shown = replace(found.answer, links=links)
     if output.quiet:

@@ -3,6 +3,7 @@
 A headline for each candidate, a row for each scenario, what to be wary of, and what to do now.
 """
 
+import math
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -10,50 +11,51 @@ from dataclasses import replace
 from waitbench.analysis.statistics import Comparison, Estimate, Row
 from waitbench.analysis.verdicts import Verdict
 from waitbench.model.metrics import BY_NAME
+from waitbench.reporting import forest
 from waitbench.reporting.cautions import ENOUGH_ROUNDS, warnings
 from waitbench.reporting.console import STYLES
-from waitbench.reporting.document import (
-    Answer,
-    Cell,
-    Change,
-    Command,
-    Heading,
-    Headline,
-    Table,
-    Word,
+from waitbench.reporting.document import Answer, Command, Heading, Headline, Table, Word
+from waitbench.reporting.forest import ForestRow
+from waitbench.reporting.formats import (
+    NOTHING,
+    format_change,
+    format_count,
+    format_pair,
+    format_range,
 )
-from waitbench.reporting.formats import NOTHING, format_change, format_count, format_range
 from waitbench.reporting.shortening import named, short_names
 from waitbench.reporting.summary import (
-    DISTURBED_MARK,
-    DISTURBED_NOTE,
+    BROKEN,
+    HARMLESS,
+    MARKS,
+    NOT_COMPARED,
     TITLES,
-    TOTAL_MARK,
-    TOTAL_NOTE,
     candidates,
-    is_disturbed,
+    judged_by,
+    lacking,
+    mark_of,
     titles_of,
-    verdict,
 )
 from waitbench.system.installation import called
 
-MARKS = {
-    Verdict.FASTER: "▼",
-    Verdict.SLOWER: "▲",
-    Verdict.WITHIN_MARGIN: "=",
-    Verdict.INCONCLUSIVE: "?",
+MARK_STYLES = {
+    **{MARKS[verdict]: style for verdict, style in STYLES.items() if verdict in MARKS},
+    "✓": "green",
+    BROKEN: "bold red",
+    "!": "bold yellow",
+    HARMLESS: "dim",
 }
-"""What tells verdicts apart to who cannot tell the colours apart."""
+"""How a console shows what has a mark."""
 _NEXT_TO_NOTHING_S = 5e-5
 """A difference of lateness below this is not worth a row."""
-_BESIDES = ("system", "latency", "cpu", "real")
-"""What else may be worth a row, beneath what is judged."""
-_WORDS = {Verdict.FASTER: "less", Verdict.SLOWER: "more"}
-_WORDS_OF_LATENESS = {Verdict.FASTER: "earlier", Verdict.SLOWER: "later"}
 _SEVERAL = 3
 """From so many candidates on, of which the same is inconclusive, it is said once."""
 _NAMED = 2
 """So many candidates are named in the title."""
+_LISTED = 4
+"""So many ratios a headline lists; of more it says between which they are."""
+_SHORT = 10
+"""Labels up to this head a column of figures."""
 WHY_PURPOSE = "which thread wakes up, and in which line of code"
 _MORE_ROUNDS = 2
 """By how much more rounds are proposed where those that were made did not tell enough."""
@@ -81,8 +83,8 @@ def answer(comparisons: Sequence[Comparison]) -> Answer:
         title=_title(shown, labels),
         basis=_basis(shown),
         headlines=tuple(_together(headlines)),
-        table=_table(found) if found else _alone(shown),
-        remarks=(*names.remarks, *_notes(found)),
+        table=_table(shown),
+        remarks=names.remarks,
         warnings=tuple(warnings(shown)),
     )
 
@@ -107,7 +109,8 @@ def _together(headlines: Mapping[str, Sequence[Headline]]) -> Iterator[Headline]
 
 def next_step(comparisons: Sequence[Comparison], argv: Sequence[str]) -> Command | None:
     """What is best done now with a comparison that was typed so; ``None`` where nobody knows."""
-    ratios = [row.judged for _, row in candidates(comparisons) if row.judged is not None]
+    found = candidates(comparisons)
+    ratios = [row.judged for of, row in found if row.judged and not lacking(of, row)]
     if not ratios or list(argv[:1]) != ["compare"]:
         return None
     verdicts = {ratio.verdict for ratio in ratios}
@@ -161,16 +164,10 @@ def _basis(comparisons: Sequence[Comparison]) -> str:
 
 def _judged_title(found: Iterable[Found]) -> str:
     """What is judged is called as precisely as holds for all."""
-    judged = {(of.record.waits, _judged_by(of, row)) for of, row in found}
+    judged = {(of.record.waits, judged_by(of, row)) for of, row in found}
     if all(name == "cpu" for _, name in judged):
         return TITLES["cpu"]
     return titles_of(is_waiting=all(waits for waits, _ in judged))["steady"]
-
-
-def _judged_by(comparison: Comparison, row: Row) -> str:
-    """The metric of the verdict; where there is none, what it would have been of."""
-    known = {**comparison.baseline.estimates, **row.estimates}
-    return row.judged_by if row.judged or "steady" not in known else "steady"
 
 
 def headlines_of(found: Sequence[Found], who: str) -> Iterator[Headline]:
@@ -197,14 +194,14 @@ def _later(waiting: Sequence[Found], who: str) -> Iterator[Headline]:
     ]
     if later:
         ratio, of, row = max(later, key=lambda one: one[0].value)
-        values = Change(
-            of.baseline.estimates["latency"], row.estimates["latency"], BY_NAME["latency"]
-        )
+        both = (of.baseline.estimates["latency"].value, row.estimates["latency"].value)
+        before, after = format_pair(*both, BY_NAME["latency"])
         yield Headline(
             text=f"{who}{TITLES['latency']} {'up to ' if later[1:] else ''}{format_change(ratio)}",
             style=f"bold {STYLES[Verdict.SLOWER]}",
             mark=MARKS[Verdict.SLOWER],
-            aside=f"in {of.scenario}: {values.text}",
+            aside=f"in {of.scenario}: {before} → {after}",
+            is_price=True,
         )
 
 
@@ -214,7 +211,7 @@ def _difference(of: Comparison, row: Row, name: str) -> float:
 
 def _headlines_of(found: Sequence[Found], who: str, kind: str) -> Iterator[Headline]:
     what, total = _judged_title(found), len(found)
-    judged = [(of, row.judged) for of, row in found if row.judged is not None]
+    judged = [(of, row.judged) for of, row in found if row.judged and not lacking(of, row)]
     for wanted in (Verdict.SLOWER, Verdict.FASTER, Verdict.INCONCLUSIVE, Verdict.WITHIN_MARGIN):
         group = [(of, ratio) for of, ratio in judged if ratio.verdict is wanted]
         if not group:
@@ -226,17 +223,16 @@ def _headlines_of(found: Sequence[Found], who: str, kind: str) -> Iterator[Headl
             mark=MARKS[wanted],
             aside=_aside(how_sure, who, [of for of, _ in group], total, kind),
         )
-    lacking: dict[str, list[Comparison]] = {}
+    without: dict[str, list[Comparison]] = {}
     for of, row in found:
-        if row.judged is None:
-            lacking.setdefault(verdict(of, row) or "no ratio", []).append(of)
-    for name, places in lacking.items():
-        is_harmless = name == "not supported"
+        without.setdefault(lacking(of, row), []).append(of)
+    for reason in filter(None, without):
+        mark = mark_of(reason)
         yield Headline(
-            text=f"{who}{name}",
-            style="dim" if is_harmless else "bold red",
-            mark="–" if is_harmless else "✗",
-            aside=_places(places, total, kind),
+            text=f"{who}{f'{what} ' if reason == NOT_COMPARED else ''}{reason}",
+            style=MARK_STYLES[mark],
+            mark=mark,
+            aside=_places(without[reason], total, kind),
         )
 
 
@@ -251,19 +247,28 @@ def _aside(
 
 def _phrase(wanted: Verdict, ratios: Sequence[Estimate], what: str) -> tuple[str, str]:
     """What the ratios of one verdict say together, and how sure a single one is."""
-    values = [ratio.value for ratio in ratios]
-    span = Estimate(min(values), min(values), max(values), len(values))
-    change = format_range(span) if len(ratios) > 1 else format_change(ratios[0])
-    interval = format_range(ratios[0])
+    change, interval = _listed(ratios), format_range(ratios[0])
     if not interval:
-        return f"{change} {what}", "one round: no interval"
+        return f"{what} {change}", "one round: no interval"
     how_sure = f"95 %: {interval}"
     if wanted is Verdict.WITHIN_MARGIN:
         return f"about the same {what}", how_sure
     return (
-        f"inconclusive: {what}" if wanted is Verdict.INCONCLUSIVE else f"{change} {what}",
+        f"inconclusive: {what}" if wanted is Verdict.INCONCLUSIVE else f"{what} {change}",
         how_sure,
     )
+
+
+def _listed(ratios: Sequence[Estimate]) -> str:
+    """The changes of several scenarios, the greatest first: no two ends, as an interval has."""
+    by_size = sorted(ratios, key=lambda ratio: abs(math.log(ratio.value)), reverse=True)
+    said = list(dict.fromkeys(map(format_change, by_size)))
+    if len(said) > _LISTED:
+        return f"up to {said[0]}, at least {said[-1]}"
+    *before, last = said
+    if all("×" in text for text in said):
+        before = [text.rpartition(" ")[0] for text in before]
+    return f"{', '.join(before)} and {last}" if before else last
 
 
 def _places(comparisons: Sequence[Comparison], total: int, kind: str) -> str:
@@ -273,110 +278,79 @@ def _places(comparisons: Sequence[Comparison], total: int, kind: str) -> str:
     return f"in {number} scenarios{kind}"
 
 
-def _table(found: Sequence[Found]) -> Table:
-    """A row for each candidate in each scenario, and beneath it what else says something."""
-    several = len({row.label for _, row in found}) > 1
-    mixed = len({row.judged_by for _, row in found if row.judged is not None}) > 1
-    rows: list[tuple[Cell, ...]] = []
-    groups: list[str] = []
-    for of, row in found:
-        mark = TOTAL_MARK if mixed and row.judged_by == "cpu" else ""
-        own = [(row.label if several else of.scenario, *_cells(of, row, mark))]
-        own += _besides(of, row, in_detail=len(found) == 1)
-        rows += own
-        groups += [of.scenario] * len(own)
+def _table(comparisons: Sequence[Comparison]) -> Table:
+    """A row for each candidate in each scenario, and beneath it what came later or earlier.
+
+    Of a revision that is compared with none, what each scenario costs it.
+    """
+    first, found = comparisons[0], candidates(comparisons)
+    rows = forest.of_comparisons(comparisons)
+    if not found:
+        groups = [row.place for row in rows] if comparisons[1:] else ()
+        return tabulate(rows, "cost", {"after": first.baseline.label}, groups)
+    what = _judged_title(found)
+    costs = {
+        what,
+        *(titles_of(is_waiting=of.record.waits)[judged_by(of, row)] for of, row in found),
+    }
+    several = len({row.label for row in rows}) > 1
+    # What is not judged is worth a row only where it certainly changed.
+    rows = [row for row in rows if row.cost in costs or row.mark in "▼▲"]
+    total = TITLES["cpu"]
+
+    def name(row: ForestRow) -> str:
+        if row.cost not in costs:
+            return f"  {row.cost}"
+        text = row.label if several else row.place
+        return f"{text}, {total}" if row.cost == total and what != total else text
+
+    return tabulate(
+        [replace(row, cost=name(row)) for row in rows],
+        what,
+        {**sides_of(first), "change": "change", "interval": "95 %"},
+        [row.place for row in rows] if several and comparisons[1:] else (),
+    )
+
+
+def sides_of(comparison: Comparison) -> Mapping[str, str]:
+    """What heads the figures of both sides."""
+    baseline, *others = (row.label for row in comparison.rows)
+    return {
+        "before": baseline if len(baseline) <= _SHORT else "baseline",
+        "after": others[0] if len(others) == 1 and len(others[0]) <= _SHORT else "candidate",
+    }
+
+
+def tabulate(
+    rows: Sequence[ForestRow], what: str, columns: Mapping[str, str], groups: Sequence[str] = ()
+) -> Table:
+    """Rows that begin with a mark and what ``cost`` says, with the fields that ``columns`` head.
+
+    Figures of the two sides give way where names would not fit beside them.
+    """
     return Table(
         title="",
         header=(
-            Heading("revision" if several else "scenario"),
-            Heading(_judged_title(found)),
-            Heading("95 % interval"),
-            Heading("verdict"),
+            Heading(what),
+            *(
+                Heading(text, is_left=False, gives_way=name in ("before", "after"))
+                for name, text in columns.items()
+            ),
         ),
-        rows=tuple(rows),
-        least=14,
-        groups=tuple(groups) if several and len(set(groups)) > 1 else (),
-        group_heading="scenario",
-    )
-
-
-def _cells(comparison: Comparison, row: Row, mark: str) -> tuple[Cell, ...]:
-    """The judged values before and after, how sure their change is, and what that says."""
-    said = verdict(comparison, row)
-    if is_disturbed(comparison, row):
-        said += DISTURBED_MARK
-    name = _judged_by(comparison, row)
-    before, after = comparison.baseline.estimates.get(name), row.estimates.get(name)
-    has_none = before is None and after is None
-    values = NOTHING if has_none else Change(before, after, BY_NAME[name])
-    if row.judged is None:
-        return values, NOTHING, Word(text=said, style="dim" if "support" in said else "red")
-    return values, _interval(row.judged, mark), Word(text=said, style=STYLES[row.judged.verdict])
-
-
-def _interval(ratio: Estimate, mark: str = "") -> Word:
-    text = format_range(ratio) or f"{format_change(ratio)} (one round)"
-    return Word(text=f"{text}{mark}", style=STYLES[ratio.verdict], sort=ratio.value)
-
-
-def _besides(comparison: Comparison, row: Row, *, in_detail: bool) -> list[tuple[Cell, ...]]:
-    """What else was judged, where it says something that the verdict does not."""
-    baseline = comparison.baseline
-    rows: list[tuple[Cell, ...]] = []
-    for name in _BESIDES:
-        ratio = row.ratios.get(name)
-        if ratio is None or not _is_worth_it(name, ratio, row, in_detail=in_detail):
-            continue
-        # Nothing is late where nothing is due, and where something is, it says how long it takes.
-        if comparison.record.waits is (name == "real") and name in ("latency", "real"):
-            continue
-        before, after = baseline.estimates[name], row.estimates[name]
-        if name == "latency" and abs(_difference(comparison, row, name)) < _NEXT_TO_NOTHING_S:
-            continue
-        words = _WORDS_OF_LATENESS if name == "latency" else _WORDS
-        found = row.verdict(name)
-        said = Word(text=words.get(found, found.value), style=STYLES[found])
-        values = Change(before, after, BY_NAME[name])
-        rows.append((f"  {TITLES[name]}", values, _interval(ratio), said))
-    return rows
-
-
-def _is_worth_it(name: str, ratio: Estimate, row: Row, *, in_detail: bool) -> bool:
-    """Whether a metric that is not judged says something that the verdict does not."""
-    if name == row.judged_by or ratio.verdict is Verdict.WITHIN_MARGIN:
-        return False
-    if in_detail and name in ("system", "latency"):
-        return True
-    is_clear = ratio.verdict is not Verdict.INCONCLUSIVE
-    judged = None if row.judged is None else row.judged.verdict
-    return is_clear and (name == "latency" or ratio.verdict is not judged)
-
-
-def _alone(comparisons: Sequence[Comparison]) -> Table:
-    """What a revision costs that is compared with none."""
-    rows = [one.baseline for one in comparisons]
-    names = [
-        name for name in ("steady", "cpu", "latency") if any(name in row.estimates for row in rows)
-    ]
-    titles = titles_of(is_waiting=all(one.record.waits for one in comparisons))
-    return Table(
-        title="",
-        header=(Heading("scenario"), *(Heading(titles[name]) for name in names)),
         rows=tuple(
-            (of.scenario, *(_value(row, name) for name in names))
-            for of, row in zip(comparisons, rows, strict=True)
+            (
+                f"{row.mark} {row.cost}" if row.mark else row.cost,
+                *(
+                    Word(
+                        text=getattr(row, name) or NOTHING,
+                        style=MARK_STYLES.get(row.mark, "") if name == "change" else "",
+                    )
+                    for name in columns
+                ),
+            )
+            for row in rows
         ),
         least=12,
-    )
-
-
-def _value(row: Row, name: str) -> str:
-    return Change(None, row.estimates.get(name), BY_NAME[name]).sides[1]
-
-
-def _notes(found: Sequence[Found]) -> tuple[str, ...]:
-    judged = {row.judged_by for _, row in found if row.judged is not None}
-    return (
-        *([TOTAL_NOTE] if len(judged) > 1 else []),
-        *([DISTURBED_NOTE] if any(is_disturbed(of, row) for of, row in found) else []),
+        groups=tuple(groups),
+        group_heading="scenario",
     )

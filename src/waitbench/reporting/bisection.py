@@ -21,11 +21,10 @@ from waitbench.analysis.criteria import Criterion
 from waitbench.analysis.rule import ALPHA
 from waitbench.analysis.statistics import Estimate
 from waitbench.analysis.verdicts import Verdict
-from waitbench.reporting.answer import MARKS
 from waitbench.reporting.document import Command, Document, Dot, Heading, Quote, Sentences, Table
 from waitbench.reporting.forest import ForestRow
 from waitbench.reporting.formats import format_change, format_range
-from waitbench.reporting.summary import TITLES
+from waitbench.reporting.summary import MARKS, TITLES
 from waitbench.system.installation import called
 
 _SHOWN_DIGITS = 10
@@ -142,11 +141,7 @@ def _ratio(change: Change, rounds: int) -> Estimate:
 
 
 def _bounds(ratio: Estimate) -> str:
-    if ratio.low is None and ratio.high is None:
-        return "no bounds yet"
-    if ratio.low is None:
-        return f"at most {format_change(ratio.high or 1.0)}"
-    return format_range(ratio) or f"at least {format_change(ratio.low)}"
+    return format_range(ratio) or "no bounds yet"
 
 
 def headline(searched: Searched) -> str:
@@ -176,7 +171,7 @@ def _finding(searched: Searched, search: Search) -> str:
     if search.proof and search.end is not End.OPEN:
         ratio = _ratio(search.proof, search.steps[-1].rounds)
         cost = TITLES.get(metric.name, metric.title)
-        change = f"{format_change(ratio)} {cost} than {good} ({_bounds(ratio)})"
+        change = f"{cost} {format_change(ratio)} ({_bounds(ratio)}) relative to {good}"
         if search.end is End.FOUND:
             return f"{bad}: {change}."
         return f"Up to {bad}: {change}. What lies between cannot be measured."

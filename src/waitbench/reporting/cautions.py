@@ -36,8 +36,10 @@ def warnings(comparisons: Sequence[Comparison]) -> Iterator[Word]:
     disturbed = sum(one.disturbed for one in comparisons)
     if disturbed:
         of_all = format_count(rounds, "round", "rounds")
+        mostly = ", ".join(one.scenario for one in comparisons if one.is_disturbed)
+        where = f", most of those in {mostly}" if mostly else ""
         yield _caution(
-            f"{disturbed} of {of_all} disturbed by other programs: repeat on an idle machine"
+            f"{disturbed} of {of_all} disturbed by other programs{where}: repeat on an idle machine"
         )
     if len(by_label) > 1 and rounds and all(one.rounds < 2 for one in comparisons):
         yield _caution(f"one round cannot tell a change from chance: --rounds {ENOUGH_ROUNDS} can")

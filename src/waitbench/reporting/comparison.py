@@ -1,7 +1,6 @@
 """A Comparison -> the tables of one scenario, and plain data."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from rich.console import Console
@@ -13,16 +12,10 @@ from waitbench.model.metrics import BY_NAME
 from waitbench.reporting import idle
 from waitbench.reporting.console import print_cells
 from waitbench.reporting.document import Cell, Heading, Table, Value
-from waitbench.reporting.formats import (
-    NOTHING,
-    format_count,
-)
+from waitbench.reporting.formats import NOTHING, format_count
 from waitbench.reporting.idle import Price
 from waitbench.reporting.shortening import named, short_names
-from waitbench.reporting.summary import titles_of
 
-BRIEF = ("steady", "cpu", "latency")
-"""What is judged, and what that costs: the table of a scenario while others are measured."""
 WHOLE_RUN = ("real", "user", "system", "cpu")
 """The first table; total CPU stands beside system time, since a fix can move user time there."""
 WAITING = ("steady", "polls-per-item", "latency")
@@ -42,19 +35,12 @@ _HEADINGS = {
 }
 
 
-def print_comparison(comparison: Comparison, console: Console, *, is_brief: bool = False) -> None:
-    """Prints the tables of one scenario; briefly, what is judged."""
+def print_comparison(comparison: Comparison, console: Console) -> None:
+    """Prints the tables of one scenario."""
     comparison = named(comparison, short_names([row.label for row in comparison.rows]))
     # Not the table's own title, which would be folded to the table's width.
     means = " · means" if comparison.rounds > 1 else ""
     console.print(Text(f"{title(comparison)}{means}", style="bold"))
-    if is_brief:
-        names = known(comparison, BRIEF) or WHOLE_RUN
-        called = titles_of(is_waiting=comparison.record.waits)
-        headings = (Heading(called.get(name, name)) for name in names)
-        print_cells(replace(table(comparison, names), header=("revision", *headings)), console)
-        console.print()
-        return
     print_cells(table(comparison, WHOLE_RUN), console)
     waiting = known(comparison, WAITING)
     if waiting:

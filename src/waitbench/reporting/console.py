@@ -14,7 +14,6 @@ from waitbench.analysis.verdicts import Verdict
 from waitbench.reporting.document import (
     Answer,
     Cell,
-    Change,
     Command,
     Document,
     Dot,
@@ -24,8 +23,8 @@ from waitbench.reporting.document import (
     Value,
 )
 from waitbench.reporting.formats import (
-    format_estimate,
-    format_interval,
+    format_change,
+    format_range,
     format_spread,
     format_value,
 )
@@ -205,17 +204,22 @@ def print_tables(tables: Iterable[Table], console: Console) -> None:
 def print_cells(table: Table, console: Console) -> None:
     """Prints the headings and all rows. Figures are never cropped.
 
-    Names are shortened first, but so that they still differ; then columns stand below the others.
+    Columns that give way do so first; then names are shortened, but so that they still differ; then
+    columns stand below the others.
     """
     table = table.in_text
+    headings = table.headings
     columns = [
         _Column(
             heading.text if heading.short is None else heading.short,
-            _texts([row[place] for row in table.rows]),
+            [_text(row[place]) for row in table.rows],
             "left" if heading.is_left else "right",
         )
-        for place, heading in enumerate(table.headings)
+        for place, heading in enumerate(headings)
     ]
+    if _total([column.width for column in columns]) > console.width:
+        kept = zip(columns, headings, strict=True)
+        columns = [column for column, heading in kept if not heading.gives_way]
     if table.folds:
         _print_folded(columns, console)
         return
@@ -310,32 +314,14 @@ def _print_rows(
     console.print(table, crop=False)
 
 
-def _texts(cells: Sequence[Cell]) -> list[Text]:
-    """The texts of a column, changes aligned on the points of both sides."""
-    sides = {place: one.sides for place, one in enumerate(cells) if isinstance(one, Change)}
-    before = dict(zip(sides, _aligned([one for one, _ in sides.values()]), strict=True))
-    after = dict(zip(sides, _aligned([one for _, one in sides.values()]), strict=True))
-    return [
-        Text(f"{before[place]} → {after[place].rstrip()}") if place in sides else _text(cell)
-        for place, cell in enumerate(cells)
-    ]
-
-
-def _aligned(texts: Sequence[str]) -> list[str]:
-    """Numbers with their units, of one width, with their points below one another."""
-    wholes = [len(text.partition(" ")[0].partition(".")[0]) for text in texts]
-    padded = [" " * (max(wholes) - whole) + text for text, whole in zip(texts, wholes, strict=True)]
-    return [text.ljust(max(map(len, padded))) for text in padded]
-
-
 def _text(cell: Cell) -> Text:
     if isinstance(cell, str):
         return Text(cell)
     if isinstance(cell, Value):
         return _value(cell)
-    if isinstance(cell, Change | Dot):
+    if isinstance(cell, Dot):
         return Text(cell.text)
-    return Text(cell.text if cell.short is None else cell.short, style=cell.style)
+    return Text(cell.text, style=cell.style)
 
 
 def _value(cell: Value) -> Text:
@@ -344,7 +330,7 @@ def _value(cell: Value) -> Text:
     spread = format_spread(cell.estimate, lambda value: format_value(value, cell.metric))
     text.append(f" {spread}".rstrip(), style="dim")
     if cell.ratio is not None:
-        text.append(f"\n{format_estimate(cell.ratio)}", style=STYLES[cell.ratio.verdict])
+        text.append(f"\n{format_change(cell.ratio)}", style=STYLES[cell.ratio.verdict])
         # Below it: four columns of ratios with intervals beside them do not fit 80 characters.
-        text.append(f"\n{format_interval(cell.ratio)}".rstrip(), style="dim")
+        text.append(f"\n{format_range(cell.ratio)}".rstrip(), style="dim")
     return text

@@ -24,11 +24,19 @@ AS_IT_IS = Units()
 
 
 def tables(
-    comparisons: Sequence[Comparison], records: Iterable[Record], units: Units
+    comparisons: Sequence[Comparison],
+    records: Iterable[Record],
+    units: Units,
+    *,
+    brief: bool = False,
 ) -> list[Table]:
-    """Costs of waiting, in the units of the user, and the curves of scans."""
+    """Costs of waiting, in the units of the user, and the curves of scans.
+
+    In brief without those in plain units, unless there is a price.
+    """
+    has_units = units.price is not None or not brief
     return [
-        *idle.tables(comparisons, units.price),
+        *(idle.tables(comparisons, units.price) if has_units else ()),
         *written.tables(comparisons),
         *scan.tables(scans(records)),
     ]

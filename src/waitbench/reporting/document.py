@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from waitbench.analysis.statistics import Estimate
 from waitbench.model.metrics import Metric
 from waitbench.reporting.drawing import Axis
-from waitbench.reporting.formats import NOTHING, format_said, format_value
+from waitbench.reporting.formats import format_value
 
 _LONG = 10
 """Five columns with headings of so many characters fit a console."""
@@ -17,12 +17,8 @@ class Word:
     """A cell with a text that looks or sorts in a way of its own."""
 
     text: str
-    short: str | None = None
-    """What stands on a console instead."""
     style: str = ""
     """How a console shows it, as rich names it."""
-    strong: bool = False
-    """Whether Markdown emphasizes it."""
     sort: float | None = None
     """What a column of a page is sorted by; ``None`` sorts by the text."""
     colour: str = ""
@@ -43,31 +39,6 @@ class Value:
 
 
 @dataclass(frozen=True)
-class Change:
-    """A cell with the means of a metric before and after; a console aligns them on the point."""
-
-    before: Estimate | None
-    after: Estimate | None
-    metric: Metric
-
-    @property
-    def sides(self) -> tuple[str, str]:
-        found = (self.before, self.after)
-        before, after = (
-            NOTHING if it is None else format_said(it.value, self.metric) for it in found
-        )
-        return before, after
-
-    @property
-    def sort(self) -> float | None:
-        return None if self.after is None else self.after.value
-
-    @property
-    def text(self) -> str:
-        return " → ".join(self.sides)
-
-
-@dataclass(frozen=True)
 class Dot:
     """A cell of a page with a ratio as a dot and its interval, on the axis of its column."""
 
@@ -81,7 +52,7 @@ class Dot:
     text: str = ""
 
 
-Cell = str | Word | Value | Change | Dot
+Cell = str | Word | Value | Dot
 
 
 def text_of(cell: Cell) -> str:
@@ -100,6 +71,8 @@ class Heading:
     """Whether the column is aligned to the left."""
     axis: Axis | None = None
     """Of a column of dots, on a page."""
+    gives_way: bool = False
+    """Whether a console leaves the column out where names do not fit beside it."""
 
 
 @dataclass(frozen=True)
@@ -192,6 +165,8 @@ class Headline:
     """What tells it from others to who cannot tell colours apart."""
     aside: str = ""
     """How sure that is, or where."""
+    is_price: bool = False
+    """Whether it says what waiting more cheaply costs."""
 
 
 @dataclass(frozen=True, kw_only=True)

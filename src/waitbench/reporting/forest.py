@@ -14,25 +14,36 @@ from waitbench.analysis.judging import Judgement
 from waitbench.analysis.statistics import MARGIN, Comparison, Estimate, Row
 from waitbench.analysis.verdicts import Verdict
 from waitbench.model.metrics import BY_NAME, Metric
-from waitbench.reporting.answer import MARKS
 from waitbench.reporting.document import Dot
 from waitbench.reporting.drawing import Axis, colours_of
 from waitbench.reporting.formats import (
     NOTHING,
-    format_bound,
     format_change,
+    format_limit,
+    format_of_allowed,
+    format_pair,
     format_range,
-    format_value,
-    unit_for,
 )
-from waitbench.reporting.gate import ACCEPTED
-from waitbench.reporting.summary import TITLES, titles_of, verdict
+from waitbench.reporting.summary import (
+    ACCEPTED,
+    BROKEN,
+    HARMLESS,
+    MARKS,
+    NOT_COMPARED,
+    TITLES,
+    judged_by,
+    lacking,
+    mark_of,
+    titles_of,
+    uncompared,
+)
 
 FIRST = (
     "steady", "cpu", "system", "user", "real", "startup", "wakeups", "syscalls", "latency", "rss",
     "memory",
 )  # fmt: skip
 """The metrics that are looked at before all others, in this order."""
+ONE_ROUND = "one round"
 _GATE_REACH = 2.0
 """Of the axis of a gate: margins are narrow, and a failure is an arrow at the edge."""
 _FAR_OUT = 0.1
@@ -73,10 +84,10 @@ def of_comparisons(comparisons: Sequence[Comparison]) -> list[ForestRow]:
 
 def _of_comparison(of: Comparison) -> Iterator[ForestRow]:
     for row in of.rows[1:]:
-        judged = BY_NAME[row.judged_by]
+        judged = BY_NAME[judged_by(of, row)]
         if row.judged is None:
-            said = verdict(of, row) or "no ratio"
-            yield _row(of, row, judged, "–" if said == "not supported" else "✗", said)
+            said = lacking(of, row)
+            yield _row(of, row, judged, mark_of(said), said)
             continue
         yield _row(of, row, judged)
         if of.record.waits and "latency" in row.ratios:
@@ -100,17 +111,18 @@ def of_scenario(comparison: Comparison) -> list[ForestRow]:
 
 
 def _row(
-    of: Comparison, row: Row, metric: Metric, mark: str = "–", change: str = NOTHING
+    of: Comparison, row: Row, metric: Metric, mark: str = HARMLESS, change: str = NOTHING
 ) -> ForestRow:
-    both = [one.estimates.get(metric.name) for one in (of.baseline, row)]
-    before, after = (NOTHING if one is None else format_value(one.value, metric) for one in both)
+    before, after = values_of(of, row, metric)
     ratio, interval = row.ratios.get(metric.name), ""
     colour = colours_of([one.label for one in of.rows])[row.label]
-    if ratio is not None and all(one and one.value < metric.floor for one in both):
-        # Both count as the floor: their ratio is 1 whatever they are.
-        ratio, change = None, f"below {_amount(metric.floor, metric)}, not compared"
     if ratio is not None:
-        mark, change, interval = MARKS[ratio.verdict], format_change(ratio), format_range(ratio)
+        why_not = uncompared(of, row, metric)
+        if why_not:
+            ratio, change, interval = None, why_not, NOT_COMPARED
+        else:
+            mark, change = MARKS[ratio.verdict], format_change(ratio)
+            interval = format_range(ratio) or ONE_ROUND
     return ForestRow(
         place=of.scenario,
         cost=titles_of(is_waiting=of.record.waits).get(metric.name, metric.title),
@@ -125,22 +137,35 @@ def _row(
     )
 
 
+def values_of(of: Comparison, row: Row, metric: Metric) -> tuple[str, str]:
+    """What the baseline and a candidate cost."""
+    found = (one.estimates.get(metric.name) for one in (of.baseline, row))
+    before, after = (None if one is None else one.value for one in found)
+    return format_pair(before, after, metric)
+
+
 def _dot(ratio: Estimate, colour: str = "") -> Dot:
     return Dot(ratio, _BAND, colour, ratio.verdict is Verdict.INCONCLUSIVE)
 
 
 def of_verdict(found: GateVerdict, colours: Mapping[str, str]) -> list[ForestRow]:
     """What a gate asked: what failed first, then what is open, what fell, and what holds."""
-    rows = [_of_judgement(one, colours) for one in found.judgements]
+    rows = [of_judgement(one, colours.get(one.label, "")) for one in found.judgements]
     return sorted(rows, key=lambda row: "✗!–?▼✓".index(row.mark))
 
 
-def _of_judgement(found: Judgement, colours: Mapping[str, str]) -> ForestRow:
-    criterion, colour = found.criterion, colours.get(found.label, "")
-    ratio = None
-    if found.ratio is not None:
-        ratio = Estimate(found.ratio, found.low, found.high, found.rounds)
-    floor = f" + {_amount(criterion.floor, criterion.metric)}" if criterion.floor else ""
+def headroom(row: ForestRow) -> float:
+    """How far below its limit the upper bound lies, as a factor."""
+    if row.dot is None or row.dot.ratio.high is None:
+        return 1e9
+    return row.dot.band[1] / row.dot.ratio.high
+
+
+def of_judgement(found: Judgement, colour: str = "") -> ForestRow:
+    """One answer of a gate."""
+    criterion = found.criterion
+    ratio = estimate_of(found)
+    floor = f" + {format_limit(criterion.floor, criterion.metric)}" if criterion.floor else ""
     cost = TITLES.get(criterion.metric.name, criterion.metric.title)
     # With a floor the ratio is that to what is allowed.
     most = 1.0 if criterion.floor else 1 + criterion.margin
@@ -150,46 +175,55 @@ def _of_judgement(found: Judgement, colours: Mapping[str, str]) -> ForestRow:
         label=found.label,
         colour=colour,
         mark=_mark(found),
-        change=_change(found, ratio),
-        interval=_certainly(found, ratio),
-        allowed=f"+ {criterion.margin * 100:g} %{floor}",
+        change=_change(found),
+        interval=certainly(found),
+        allowed=f"+{criterion.margin * 100:g} %{floor}",
         dot=None if ratio is None else Dot(ratio, (1.0, most), colour, found.is_open),
     )
 
 
-def _amount(value: float, metric: Metric) -> str:
-    """A limit, whose digits are all meant."""
-    unit, scale = unit_for([value], metric)
-    return f"{value * scale:g} {unit}".rstrip()
+def estimate_of(found: Judgement) -> Estimate | None:
+    """The ratio of an answer, with its bounds."""
+    if found.ratio is None:
+        return None
+    return Estimate(found.ratio, found.low, found.high, found.rounds)
 
 
 def _mark(found: Judgement) -> str:
     if found.accepted is not None or found.verdict is Verdict.EXCUSED:
         return "!"
     if found.fails:
-        return "✗"
+        return BROKEN
     if found.is_open or found.verdict is Verdict.FASTER:
         return MARKS[found.verdict]
-    return "–" if found.is_unmeasured else "✓"
+    return HARMLESS if found.is_unmeasured else "✓"
 
 
-def _change(found: Judgement, ratio: Estimate | None) -> str:
-    if ratio is None:
+def _change(found: Judgement) -> str:
+    if found.ratio is None:
         return found.verdict.value
-    is_excused = found.verdict is Verdict.EXCUSED
-    word = f", {ACCEPTED if found.accepted else found.verdict.value}"
-    excuse = word if found.accepted or is_excused else ""
-    if found.criterion.floor:
-        return f"{format_bound(ratio.value)} of allowed{excuse}"
-    return f"{format_change(ratio)}{excuse}"
+    text = change_of(found, found.ratio)
+    if found.accepted is not None:
+        return f"{text}, {ACCEPTED}"
+    return f"{text}, excused" if found.verdict is Verdict.EXCUSED else text
 
 
-def _certainly(found: Judgement, ratio: Estimate | None) -> str:
-    if ratio is None or ratio.high is None:
-        return ""
+def change_of(found: Judgement, ratio: float) -> str:
+    """How much an answer says that a cost rose or fell; with a floor, what share of the limit."""
     if found.criterion.floor:
-        return f"at most {format_bound(ratio.high)}"
-    return format_range(ratio) or f"at most {format_change(ratio.high)}"
+        return f"{format_of_allowed(ratio)} of allowed"
+    return format_change(ratio)
+
+
+def certainly(found: Judgement) -> str:
+    """The bounds of an answer."""
+    ratio = estimate_of(found)
+    if ratio is None or not found.criterion.floor:
+        return "" if ratio is None else format_range(ratio)
+    low, high = (end and format_of_allowed(end) for end in (ratio.low, ratio.high))
+    if low and high:
+        return low if low == high else f"{low}–{high}"
+    return f"≤ {high}" if high else f"≥ {low}" if low else ""
 
 
 def axis_of(rows: Iterable[ForestRow]) -> Axis:

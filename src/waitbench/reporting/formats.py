@@ -1,6 +1,6 @@
 """Numbers as people write them: counts, values, changes, ratios, intervals, shares.
 
-What stands in a sentence is a change, "13× less"; a column of ratios has ratios, "× 0.0764".
+A ratio is said as a change: "13× less", and below 1.5× in per cent. Its interval has the same unit.
 Nothing else writes a figure: it reads alike wherever it stands.
 """
 
@@ -17,9 +17,12 @@ _DIGITS = 3
 """Of a value: more is noise."""
 _SAID_DIGITS = 2
 """Of what is said in a sentence, from a factor of 2 on."""
-_SHARES_BELOW = 1.1
+_SHARES_BELOW = 1.5
 """Changes by less than this factor are said in per cent."""
-_SAME = "0 %"
+_WHOLE = 9.95
+"""From here on two digits have none after the point."""
+_LITTLE = 0.01
+"""What is less of what is allowed is worth no figure."""
 _MANY = 10_000
 """Counts from here on are said in thousands and millions."""
 _TIMES = ((0.1, "s", 1.0), (1e-4, "ms", 1e3), (0.0, "µs", 1e6))
@@ -88,11 +91,24 @@ def unit_for(values: Sequence[float], metric: Metric) -> tuple[str, float]:
     return "", 1.0
 
 
-def format_said(value: float, metric: Metric) -> str:
-    """A value as it is said: "20k", where a table has 20,123."""
-    if metric.unit in ("second", "byte") or abs(value) < _MANY:
-        return format_value(value, metric)
-    return format_many(value)
+def format_pair(before: float | None, after: float | None, metric: Metric) -> tuple[str, str]:
+    """What is compared, in one unit: that of the larger."""
+    unit, scale = unit_for([value for value in (before, after) if value is not None], metric)
+
+    def write(value: float | None) -> str:
+        if value is None:
+            return NOTHING
+        if not unit and abs(value) >= _MANY:
+            return format_many(value)
+        return f"{format_digits(value * scale, _DIGITS, zeros=bool(unit))} {unit}".rstrip()
+
+    return write(before), write(after)
+
+
+def format_limit(value: float, metric: Metric) -> str:
+    """A limit, whose digits are all meant."""
+    unit, scale = unit_for([value], metric)
+    return f"{value * scale:g} {unit}".rstrip()
 
 
 def format_many(value: float) -> str:
@@ -117,38 +133,47 @@ def format_spread(mean: Estimate, write: Callable[[float], str]) -> str:
 
 
 def format_change(ratio: Estimate | float) -> str:
-    """A ratio as it is said: "13× less", "1.3× more", "4 % less"; at least that, of a bound."""
-    value = ratio.value if isinstance(ratio, Estimate) else ratio
-    size = _size(value)
-    bound = "at least " if isinstance(ratio, Estimate) and ratio.is_bound else ""
-    if size == _SAME:
-        return "the same"
-    return f"{bound}{size} {_direction(value)}"
-
-
-def _direction(ratio: float) -> str:
-    return "less" if ratio < 1 else "more"
+    """A ratio as it is said: "13× less", "1.5× more", below that "+4.2 %"; at least, of a bound."""
+    if not isinstance(ratio, Estimate):
+        return _change(ratio, in_percent=_is_small(ratio))
+    bound = "≥ " if ratio.is_bound else ""
+    return f"{bound}{_change(ratio.value, in_percent=_is_small(ratio.value))}"
 
 
 def format_range(ratio: Estimate) -> str:
-    """The interval of a ratio as it is said: "4.3× – 40× less", "4 % less – 1.2× more".
+    """The interval of a ratio in the unit of the ratio: "4.3–40×", "−4.0…+20 %".
 
-    A bound has no far end: "at least 2.2× more".
+    One that holds 1 is "÷1.2…×3.0". Where only one end is known, and of a bound, it is that.
     """
-    if ratio.low is None or ratio.high is None:
-        return ""
-    # Nearest to no change first.
-    ends = sorted((ratio.low, ratio.high), key=_factor)
-    if ratio.is_bound and not ratio.low <= 1 <= ratio.high:
-        return f"at least {_size(ends[0])} {_direction(ratio.value)}"
-    if all(_size(end) == _SAME for end in ends):
-        return _SAME
-    if (ratio.low < 1) == (ratio.high < 1) or _size(ends[0]) == _SAME:
-        in_percent = max(_factor(end) for end in ends) < _SHARES_BELOW
-        near, far = (_percent(end) if in_percent else _times(_factor(end)) for end in ends)
-        span = near if near == far else f"{near} – {far}"
-        return f"{span} {_direction(ends[1])}"
-    return f"{format_change(ratio.low)} – {format_change(ratio.high)}"
+    low, high, in_percent = ratio.low, ratio.high, _is_small(ratio.value)
+    if low is None or high is None:
+        sign, end = ("≤", high) if low is None else ("≥", low)
+        return "" if end is None else f"{sign} {_change(end, in_percent=in_percent)}"
+    if ratio.is_bound and not low <= 1 <= high:
+        return f"≥ {_change(min(low, high, key=_factor), in_percent=in_percent)}"
+    if in_percent:
+        ends, join, unit = [_percent(low), _percent(high)], "…", " %"
+    elif low < 1 < high:
+        return f"÷{_times(1 / max(low, _LEAST))}…×{_times(high)}"
+    else:
+        # Nearest to no change first.
+        ends, join, unit = (
+            [_times(factor) for factor in sorted(map(_factor, (low, high)))],
+            "–",
+            "×",
+        )
+    return f"{ends[0] if ends[0] == ends[1] else join.join(ends)}{unit}"
+
+
+def _is_small(ratio: float) -> bool:
+    """Whether a change is said in per cent, with its interval."""
+    return _factor(ratio) < _SHARES_BELOW
+
+
+def _change(ratio: float, *, in_percent: bool) -> str:
+    if in_percent:
+        return f"{_percent(ratio)} %"
+    return f"{_times(_factor(ratio))}× {'less' if ratio < 1 else 'more'}"
 
 
 def _factor(ratio: float) -> float:
@@ -156,48 +181,24 @@ def _factor(ratio: float) -> float:
     return max(ratio, 1 / max(ratio, _LEAST), 1.0)
 
 
-def _size(ratio: float) -> str:
-    factor = _factor(ratio)
-    return _percent(ratio) if factor < _SHARES_BELOW else _times(factor)
-
-
 def _percent(ratio: float) -> str:
-    return f"{abs(ratio - 1) * 100:.0f} %"
+    """A change in per cent, with its sign and two digits, one of which is before the point."""
+    size = abs(ratio - 1) * 100
+    text = format_many(size) if size >= _WHOLE else f"{size:.1f}"
+    return "0" if text == "0.0" else f"{'−' if ratio < 1 else '+'}{text}"
 
 
 def _times(factor: float) -> str:
     if factor >= 1 / _LEAST:
-        return "> 1M×"
-    if factor < 2:
-        return f"{format_digits(factor, _DIGITS)}×"
-    return f"{format_many(factor)}×"
+        return "> 1M"
+    return format_many(factor) if factor >= _WHOLE else format_digits(factor, 2, zeros=True)
 
 
-def format_factor(ratio: float) -> str:
-    """A ratio without its interval."""
-    return f"× {format_number(ratio)}"
-
-
-def format_estimate(ratio: Estimate) -> str:
-    """A ratio without its interval; of next to nothing there is only a bound."""
-    sign = ("≥ " if ratio.value > 1 else "≤ ") if ratio.is_bound else ""
-    return f"{sign}{format_factor(ratio.value)}"
-
-
-def format_interval(ratio: Estimate) -> str:
-    """The interval of a ratio, which has no equal halves; empty where there is none."""
-    if ratio.low is None or ratio.high is None or ratio.low == ratio.high:
-        return ""
-    return f"({format_number(ratio.low)}–{format_number(ratio.high)})"
-
-
-def format_bound(ratio: float) -> str:
-    """A ratio, or a bound of one, of a gate: with two decimals where it is about 1."""
-    if ratio >= 1000:
-        return "> 1000"
-    if ratio >= 10:
-        return f"{ratio:.3g}"
-    return f"{ratio:.2f}" if ratio >= 0.1 else f"{ratio:.2g}"
+def format_of_allowed(ratio: float) -> str:
+    """A ratio to what is allowed, where that has a floor, with two digits."""
+    if ratio < _LITTLE:
+        return f"< {_LITTLE}"
+    return "> 1000" if ratio >= 1000 else format_digits(ratio, 2, zeros=True)
 
 
 def format_share(share: float) -> str:

@@ -1,37 +1,31 @@
 """A GateVerdict -> what every form of it says: the headline, the remarks, a ratio, a verdict."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from waitbench.analysis.acceptance import Acceptance
 from waitbench.analysis.gate import FailedRuns, GateVerdict
 from waitbench.analysis.judging import Judgement
 from waitbench.analysis.rule import ALPHA
+from waitbench.analysis.statistics import Comparison
 from waitbench.analysis.verdicts import GateOutcome, Verdict
-from waitbench.reporting.console import STYLES
-from waitbench.reporting.document import (
-    Cell,
-    Document,
-    Heading,
-    Sentences,
-    Table,
-    Word,
-)
+from waitbench.reporting import forest
+from waitbench.reporting.answer import sides_of, tabulate
+from waitbench.reporting.document import Document, Sentences, Table
+from waitbench.reporting.forest import ForestRow
 from waitbench.reporting.formats import (
     NOTHING,
-    format_bound,
     format_change,
     format_count,
     format_digits,
     format_share,
 )
 
-ACCEPTED = "accepted"
-"""What tables have instead of the verdict of a regression that the project accepts for a time."""
-_NAMED = 3
+_NAMED = 1
 """How many places the headline names; the tables have all."""
 _SHOWN = 5
-"""How many rows and reasons a summary has before what is folded."""
+"""How many reasons a summary has before what is folded."""
+_COLUMNS = {"change": "change", "interval": "certainly", "allowed": "allowed"}
 _STEAL_WORTH_SAYING = 0.02
 _WORTH_SAYING = 10.0
 """Rises from here on, as a share, are not worth a figure."""
@@ -64,76 +58,77 @@ def document(verdict: GateVerdict) -> Document:
 
 def summary(verdict: GateVerdict) -> Document:
     """What a reviewer reads first: the headline, what it is about, and why; the rest is folded."""
-    decisive = (*(verdict.failures or verdict.not_measured or verdict.open), *verdict.accepted)
-    by_label: dict[str, Judgement] = {}
-    for judgement in verdict.judgements:
-        by_label.setdefault(judgement.label, judgement)
-    shown = decisive or tuple(by_label.values())
-    table = Table(
-        title="",
-        header=tuple(
-            map(Heading, ("revision", "cost", "where", "ratio (bounds)", "allowed", "verdict"))
-        ),
-        rows=tuple(
-            (
-                one.label,
-                one.criterion.metric.title,
-                one.place,
-                ratio_text(one),
-                _without_place(one),
-                _verdict(one, verdict),
-            )
-            for one in shown[:_SHOWN]
-        ),
-    )
-    left = len(shown) - _SHOWN
-    said = [f"{left} more are below."] if left > 0 else []
+    table = decided(verdict)
     # The table has the failures already.
-    said += reasons(verdict)[len(verdict.failures) :][:_SHOWN] + acceptances(verdict)
+    said = reasons(verdict)[len(verdict.failures) :][:_SHOWN] + acceptances(verdict)
     return Document(
         headline=f"{_SIGNS[verdict.outcome]} {headline(verdict)}",
         style="",
-        blocks=(*((table,) if shown else ()), *((Sentences(said),) if said else ())),
+        blocks=(*((table,) if table.rows else ()), *((Sentences(said),) if said else ())),
         explanation="",
     )
 
 
 def table(verdict: GateVerdict) -> Table:
-    return Table(
-        title="",
-        header=(
-            Heading("revision", short=""),
-            Heading("criterion"),
-            Heading("ratio (bounds)"),
-            Heading("rounds", is_left=False),
-            Heading("verdict"),
-        ),
-        rows=tuple(
-            (
-                judgement.label,
-                Word(text=str(judgement.criterion), short=_without_place(judgement)),
-                _ratio_cell(judgement),
-                str(judgement.rounds),
-                _verdict(judgement, verdict),
-            )
-            for judgement in verdict.judgements
-        ),
-        groups=tuple(judgement.place for judgement in verdict.judgements),
-        group_heading="scenario",
-        # More would not leave room for the rest in 80 columns.
-        least=9,
-    )
+    """All that was asked, what failed first."""
+    return _table(verdict, forest.of_verdict(verdict, {}), _COLUMNS)
 
 
-def _verdict(judgement: Judgement, verdict: GateVerdict) -> Word:
-    fails = judgement in verdict.failures
-    if judgement.accepted is not None:
-        return Word(text=ACCEPTED, style="yellow bold", strong=True)
-    return Word(
-        text=judgement.verdict.value,
-        style="red bold" if fails else STYLES[judgement.verdict],
-        strong=fails or judgement in verdict.not_measured,
-    )
+def decided(verdict: GateVerdict, compared: Sequence[Comparison] = ()) -> Table:
+    """What the outcome rests on; of a pass, what fell, and what is nearest to its limit.
+
+    With what each scenario costs both sides, as far as that is given.
+    """
+    decisive = verdict.failures or verdict.not_measured or verdict.open
+    rows = [
+        row
+        for one in (*decisive, *verdict.accepted)
+        for row in _with_values(forest.of_judgement(one), one, compared)
+    ]
+    rows += _holding(verdict)
+    has_values = any(row.before != NOTHING for row in rows)
+    return _table(verdict, rows, {**(sides_of(compared[0]) if has_values else {}), **_COLUMNS})
+
+
+def _holding(verdict: GateVerdict) -> list[ForestRow]:
+    """What is shown of what holds, where nothing else decides."""
+    is_decided = verdict.failures or verdict.not_measured or verdict.open
+    if is_decided and verdict.outcome is not GateOutcome.PASS:
+        return []
+    rows = forest.of_verdict(verdict, {})
+    fell = [row for row in rows if row.mark == "▼"]
+    return fell + sorted((row for row in rows if row.mark == "✓"), key=forest.headroom)[:1]
+
+
+def _with_values(
+    row: ForestRow, judgement: Judgement, compared: Sequence[Comparison]
+) -> Iterator[ForestRow]:
+    """A row, with the figures of its scenario; of several, each in a row below it."""
+    metric = judgement.criterion.metric
+    values = [
+        (of.scenario, forest.values_of(of, own, metric))
+        for of in compared
+        for own in of.rows[1:]
+        if of.scenario in judgement.scenarios and own.label == judgement.label
+    ]
+    if judgement.ratio is None:
+        yield row
+    elif len(judgement.scenarios) == 1:
+        before, after = values[0][1] if values else (NOTHING, NOTHING)
+        yield replace(row, before=before, after=after)
+    else:
+        yield replace(row, before=" ", after=" ") if values else row
+        for scenario, (before, after) in values:
+            yield ForestRow(
+                place=row.place, cost=f"  {scenario}", label=row.label, mark=" ",
+                before=before, after=after, change=" ", interval=" ", allowed=" ",
+            )  # fmt: skip
+
+
+def _table(verdict: GateVerdict, rows: Sequence[ForestRow], columns: Mapping[str, str]) -> Table:
+    several = len({one.label for one in verdict.judgements}) > 1
+    places = [f"{row.label}: {row.place}" if several else row.place for row in rows]
+    return tabulate(rows, "cost", columns, places)
 
 
 def headline(verdict: GateVerdict) -> str:
@@ -147,7 +142,7 @@ def headline(verdict: GateVerdict) -> str:
     if outcome is GateOutcome.INCONCLUSIVE:
         said = f"INCONCLUSIVE, {len(verdict.open)} of {questions}: {_named(verdict.open)}"
         return f"{said}{_also_accepted(verdict)}"
-    return f"PASS: {questions} answered{_also_accepted(verdict)}"
+    return f"PASS: {questions}{_also_accepted(verdict) or ', none beyond its limit'}"
 
 
 def reasons(verdict: GateVerdict) -> list[str]:
@@ -218,6 +213,17 @@ def failed_text(runs: FailedRuns) -> str:
     return f"{_failed(runs)}{words}."
 
 
+def said(verdict: GateVerdict) -> list[str]:
+    """What stands below the table of what decided: how much else holds, and the remarks."""
+    decisive = (*verdict.failures, *verdict.accepted, *verdict.open, *verdict.not_measured)
+    others = len(verdict.judgements) - len(decisive) - len(_holding(verdict))
+    holds = (
+        "1 other holds (-v shows it)" if others == 1 else f"{others} others hold (-v shows them)"
+    )
+    # The table has the failures already.
+    return [*([f"✓ {holds}"] if others > 0 else []), *remarks(verdict)[len(verdict.failures) :]]
+
+
 def remarks(verdict: GateVerdict) -> list[str]:
     """What must not go unsaid besides the verdicts."""
     said = [*reasons(verdict), *acceptances(verdict)]
@@ -249,35 +255,10 @@ def _without_place(judgement: Judgement) -> str:
 
 def ratio_text(judgement: Judgement) -> str:
     """The ratio with its bounds: to the baseline, or where there is a floor, to what is allowed."""
-    of_allowed = " of allowed" if judgement.criterion.floor and judgement.ratio else ""
-    return f"{_bounds_text(judgement)}{of_allowed}"
-
-
-def _ratio_cell(judgement: Judgement) -> Cell:
-    """The same; on a console, for want of room, only the bounds of what is a share."""
-    text = ratio_text(judgement)
-    if judgement.ratio is None or not judgement.criterion.floor:
-        return text
-    low = f"{judgement.low or 0:.2f}"
-    high = "∞" if judgement.high is None else f"{judgement.high:.2f}"
-    return Word(text=text, short=f"{low}–{high} of allowed")
-
-
-def _bounds_text(judgement: Judgement) -> str:
-    low, high = judgement.low, judgement.high
     if judgement.ratio is None:
         return NOTHING
-    if low is None and high is None:
-        bounds = ""
-    elif low is None or high is None:
-        bounds = f" (≤ {_bound(high)})" if low is None else f" (≥ {_bound(low)})"
-    else:
-        bounds = f" ({_bound(low)}–{_bound(high)})"
-    return f"{format_bound(judgement.ratio)}{bounds}"
-
-
-def _bound(value: float | None) -> str:
-    return NOTHING if value is None else format_bound(value)
+    bounds = forest.certainly(judgement)
+    return f"{forest.change_of(judgement, judgement.ratio)}{f' ({bounds})' if bounds else ''}"
 
 
 def _dear_text(judgement: Judgement) -> str:
@@ -310,14 +291,8 @@ def _risen(judgement: Judgement) -> str:
     elif judgement.ratio is None:
         risen = what
     else:
-        risen = f"{what} {_change(judgement.ratio, judgement)}"
+        risen = f"{what} {forest.change_of(judgement, judgement.ratio)}"
     return f"{judgement.label}: {risen} in {judgement.place}"
-
-
-def _change(ratio: float, judgement: Judgement) -> str:
-    if judgement.criterion.floor:
-        return f"{format_bound(ratio)} of what is allowed"
-    return format_change(ratio)
 
 
 def _certainly(judgement: Judgement) -> str:
@@ -325,7 +300,7 @@ def _certainly(judgement: Judgement) -> str:
         return f" ({_dear_text(judgement)})"
     if judgement.low is None:
         return ""
-    return f" (for certain {_change(judgement.low, judgement)})"
+    return f" (for certain {forest.change_of(judgement, judgement.low)})"
 
 
 def _lacking(verdict: GateVerdict) -> list[str]:
@@ -351,7 +326,7 @@ def _excuse(judgement: Judgement) -> str | None:
         return None
     if judgement.cost is None or judgement.ratio is None or judgement.cost_ratio is None:
         return None
-    rose = f"{judgement.criterion.metric.title} {_change(judgement.ratio, judgement)}"
+    rose = f"{judgement.criterion.metric.title} {forest.change_of(judgement, judgement.ratio)}"
     fell = f"{judgement.cost.title} {format_change(judgement.cost_ratio)}"
     return f"{judgement.label} in {judgement.place}: {rose}, but {fell}: no regression."
 
@@ -365,13 +340,10 @@ def _about_means(judgement: Judgement) -> str | None:
 
 
 def _by_means(judgement: Judgement) -> str:
-    usual, mean = judgement.ratio, judgement.means
-    if usual is None or mean is None:
+    if judgement.ratio is None or judgement.means is None:
         return ""
-    return (
-        f"usually {_change(usual, judgement)}, but {_change(mean, judgement)} by the means: some "
-        "runs cost much more"
-    )
+    usual, means = (forest.change_of(judgement, one) for one in (judgement.ratio, judgement.means))
+    return f"usually {usual}, but {means} by the means: some runs cost much more"
 
 
 def _about_open(verdict: GateVerdict) -> list[str]:

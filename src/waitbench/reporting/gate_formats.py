@@ -12,6 +12,7 @@ from waitbench.analysis.acceptance import Acceptance
 from waitbench.analysis.gate import GateVerdict
 from waitbench.analysis.judging import Judgement
 from waitbench.analysis.rule import ALPHA
+from waitbench.analysis.statistics import Comparison
 from waitbench.analysis.verdicts import GateOutcome, Verdict
 from waitbench.reporting import markdown
 from waitbench.reporting.answer import WHY_PURPOSE, again
@@ -19,6 +20,7 @@ from waitbench.reporting.document import Answer, Command, Headline, Table
 from waitbench.reporting.formats import format_count
 from waitbench.reporting.gate import (
     OUTCOME_STYLES,
+    decided,
     document,
     failed_text,
     headline,
@@ -26,6 +28,7 @@ from waitbench.reporting.gate import (
     ratio_text,
     reasons,
     remarks,
+    said,
     sentence,
     summary,
     table,
@@ -213,25 +216,24 @@ def rendered(verdict: GateVerdict) -> str:
 
 
 def details(verdict: GateVerdict) -> Table:
-    """All that was asked, for a console, with the remarks below it."""
+    """All that was asked, for a console."""
     title = f"the gate · {format_count(len(verdict.judgements), 'question', 'questions')}"
-    return replace(table(verdict), title=title, notes=tuple(remarks(verdict)))
+    return replace(table(verdict), title=title)
 
 
-def answer(verdict: GateVerdict, comparison: Answer) -> Answer:
+def answer(verdict: GateVerdict, comparison: Answer, compared: Sequence[Comparison] = ()) -> Answer:
     """What the gate says of a comparison, in the place of what each of its ratios says."""
-    shown = comparison.table
-    if shown is not None and comparison.headlines:
-        rows = tuple(row[:-1] for row in shown.rows)
-        shown = replace(shown, header=shown.header[:-1], rows=rows)
-    headlines = [
-        Headline(
-            text=headline(verdict),
-            style=OUTCOME_STYLES[verdict.outcome],
-            mark=_MARKS[verdict.outcome],
-        )
-    ]
-    return replace(comparison, headlines=tuple(headlines), table=shown)
+    shown = Headline(
+        text=headline(verdict),
+        style=OUTCOME_STYLES[verdict.outcome],
+        mark=_MARKS[verdict.outcome],
+    )
+    return replace(
+        comparison,
+        headlines=(shown, *(one for one in comparison.headlines if one.is_price)),
+        table=decided(verdict, compared),
+        remarks=(*comparison.remarks, *said(verdict)),
+    )
 
 
 def next_step(verdict: GateVerdict, argv: Sequence[str]) -> Command | None:

@@ -13,10 +13,9 @@ from waitbench.analysis.statistics import Estimate
 from waitbench.model.metrics import Metric
 from waitbench.model.record import Series
 from waitbench.reporting import forest
-from waitbench.reporting.answer import MARKS
 from waitbench.reporting.document import Heading, Headline, Table, Word
 from waitbench.reporting.formats import format_change, format_range
-from waitbench.reporting.summary import TITLES
+from waitbench.reporting.summary import MARKS, TITLES
 
 _COLUMNS = (
     "scenario", "topology", "parameters", "machine", "metric", "anchor", "revision", "commit",
@@ -206,11 +205,11 @@ def change_points(steps: Sequence[tuple[str, ChangePoint]], metric: Metric) -> H
         return change_point(step, metric, title)
     first, values = steps[0][1], [step.ratio.value for _, step in steps]
     provisional = sum(step.is_provisional for _, step in steps)
-    span = Estimate(first.ratio.value, min(values), max(values), len(values))
+    ends = dict.fromkeys(map(format_change, (min(values), max(values))))
     where = f"in {len(steps)} histories"
     return replace(
         change_point(first, metric),
-        text=f"{format_range(span)} {TITLES.get(metric.name, metric.title)} from {first.after} on",
+        text=f"{' to '.join(ends)} {TITLES.get(metric.name, metric.title)} from {first.after} on",
         aside=f"{where}, {provisional} of them provisional" if provisional else where,
     )
 

@@ -4,12 +4,10 @@ from collections.abc import Sequence
 
 from waitbench.reporting.document import (
     Answer,
-    Cell,
     Command,
     Document,
     Quote,
     Table,
-    Word,
     text_of,
 )
 from waitbench.system.streams import printable
@@ -68,17 +66,12 @@ def _table_lines(table: Table) -> list[str]:
     table = table.in_text
     header = [heading.text for heading in table.headings]
     rules = ["---" if heading.is_left else "---:" for heading in table.headings]
-    rows = [[_text(cell) for cell in row] for row in table.rows]
+    rows = [[_escape(text_of(cell)) for cell in row] for row in table.rows]
     if table.groups:
         header.insert(0, table.group_heading)
         rows = [[_escape(group), *row] for group, row in zip(table.groups, rows, strict=True)]
         rules = ["---"] * len(header)
     return [_line(header), _line(rules), *map(_line, rows)]
-
-
-def _text(cell: Cell) -> str:
-    text = _escape(text_of(cell))
-    return f"**{text}**" if isinstance(cell, Word) and cell.strong else text
 
 
 def _escape(text: str) -> str:

@@ -136,7 +136,7 @@ def _gate(verdict: GateVerdict, colours: Mapping[str, str]) -> tuple[list[Table]
     decisive = [row for row in rows if row.mark not in holds]
     holding = [row for row in rows if row.mark in holds]
     if verdict.outcome is GateOutcome.PASS:
-        decisive += sorted(holding, key=_headroom)[:1]
+        decisive += sorted(holding, key=forest.headroom)[:1]
         holding = [row for row in holding if row not in decisive]
     # The table has the failures already.
     said = (*gate.remarks(verdict)[len(verdict.failures) :], _GATE_NOTE)
@@ -145,13 +145,6 @@ def _gate(verdict: GateVerdict, colours: Mapping[str, str]) -> tuple[list[Table]
         return [first], []
     title = format_count(len(holding), "more question holds", "more questions hold")
     return [first], [Section(title=title, tables=(_forest(title, holding, axis, _GATE),))]
-
-
-def _headroom(row: ForestRow) -> float:
-    """How far below its limit the upper bound lies, as a factor."""
-    if row.dot is None or row.dot.ratio.high is None:
-        return 1e9
-    return row.dot.band[1] / row.dot.ratio.high
 
 
 def _costs(compared: Sequence[Comparison]) -> Table:

@@ -113,7 +113,7 @@ class RunProgress:
         name, number, _ = self._described(runs[0])
         so_far = f" ({self._repeated} so far)" if self._repeated > 1 else ""
         others = f"other programs used {format_number(foreign_cores)} cores meanwhile"
-        print_prose(f"{name} {number} again: {others}{so_far}.", self._console)
+        self._say(f"{name} {number} again: {others}{so_far}.")
 
     def about(self, what: str) -> None:
         """Says something that is done between runs."""
@@ -143,14 +143,19 @@ class RunProgress:
         self.skip(planned)
         if self._quiet or (self._console.is_terminal and isinstance(result, Measurement)):
             return
-        number = f"[{self._total - len(self._left)}/{self._total}]"
+        # Nobody knows how many runs will follow where only the longest time is known.
+        of_all = "" if self._at_most is not None else f"/{self._total}"
+        left = "" if self._console.is_terminal else self._time_left()
         what = " ".join(self._described(planned))
-        text = f"{number} {what}: {_brief(result)}"
+        said = f"[{self._total - len(self._left)}{of_all}] {what}: {_brief(result)}"
+        self._say(said + (left and f" ({left})"))
+
+    def _say(self, text: str) -> None:
+        """A line: in a file it is one, however long it is."""
         if self._console.is_terminal:
             print_prose(text, self._console)
-            return
-        left = self._time_left()
-        self._console.print(text + (left and f" ({left})"), soft_wrap=True)
+        else:
+            self._console.print(text, soft_wrap=True)
 
     def skip(self, planned: PlannedRun) -> None:
         """The next run of the plan will not take place, or has."""

@@ -6,7 +6,6 @@ from typing import Any
 from waitbench.analysis.scan import Curve, Scanned
 from waitbench.analysis.statistics import Estimate
 from waitbench.analysis.verdicts import Verdict
-from waitbench.reporting.answer import MARKS
 from waitbench.reporting.console import STYLES
 from waitbench.reporting.document import (
     Cell,
@@ -19,12 +18,11 @@ from waitbench.reporting.formats import (
     NOTHING,
     format_change,
     format_count,
-    format_estimate,
-    format_interval,
     format_number,
     format_range,
     format_spread,
 )
+from waitbench.reporting.summary import MARKS
 
 _MICRO = 1e6
 
@@ -91,7 +89,8 @@ def _ratio(curve: Curve) -> Cell:
     ratio = curve.slope_ratio
     if ratio is None:
         return NOTHING
-    text = f"{format_estimate(ratio)} {format_interval(ratio)}".rstrip()
+    interval = format_range(ratio)
+    text = f"{format_change(ratio)}{f' ({interval})' if interval else ''}"
     return Word(text=text, style=STYLES[ratio.verdict], sort=ratio.value)
 
 

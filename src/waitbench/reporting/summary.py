@@ -6,7 +6,11 @@ a user's own dataflow, or where engines have other work in it, total CPU.
 
 from collections.abc import Mapping, Sequence
 
+from waitbench.analysis.rounds import paired_by_round
 from waitbench.analysis.statistics import Comparison, Row
+from waitbench.analysis.verdicts import Verdict
+from waitbench.model.metrics import BY_NAME, Metric
+from waitbench.reporting.formats import format_limit
 
 TITLES = {
     "steady": "steady CPU",
@@ -17,15 +21,19 @@ TITLES = {
 }
 """What people call costs."""
 
-TOTAL_MARK = "*"
-"""Stands beside a ratio of total CPU where others are of steady CPU."""
-TOTAL_NOTE = f"{TOTAL_MARK} total CPU: the steady phase is not known, or not the same work."
-
-DISTURBED_MARK = "†"
-"""Stands beside what most rounds of a scenario say while others used the machine."""
-DISTURBED_NOTE = (
-    f"{DISTURBED_MARK} In most of these rounds other programs used the machine, in every attempt."
-)
+MARKS = {
+    Verdict.FASTER: "▼",
+    Verdict.SLOWER: "▲",
+    Verdict.WITHIN_MARGIN: "=",
+    Verdict.INCONCLUSIVE: "?",
+}
+"""What tells verdicts apart to who cannot tell the colours apart."""
+HARMLESS, BROKEN = "–", "✗"
+"""Stand where there is no verdict: there can be none, or something failed."""
+ACCEPTED = "accepted"
+"""What is said of a regression that the project accepts for a time."""
+NOT_COMPARED = "not compared"
+_NOT_SUPPORTED = "not supported"
 
 
 def titles_of(*, is_waiting: bool) -> Mapping[str, str]:
@@ -38,16 +46,38 @@ def candidates(comparisons: Sequence[Comparison]) -> list[tuple[Comparison, Row]
     return [(comparison, row) for comparison in comparisons for row in comparison.rows[1:]]
 
 
-def verdict(comparison: Comparison, row: Row) -> str:
-    """What the judged ratio says, or why there is none."""
+def judged_by(comparison: Comparison, row: Row) -> str:
+    """The metric of the verdict; where there is none, what it would have been of."""
+    known = {**comparison.baseline.estimates, **row.estimates}
+    return row.judged_by if row.judged or "steady" not in known else "steady"
+
+
+def lacking(comparison: Comparison, row: Row) -> str:
+    """Why there is no verdict on a candidate; empty where there is one."""
     if row.judged is not None:
-        return row.judged.verdict.value
+        return NOT_COMPARED if uncompared(comparison, row, BY_NAME[row.judged_by]) else ""
     if row.ratios:
-        return ""
+        return "no ratio"
     is_unsupported = comparison.baseline.is_unsupported or row.is_unsupported
-    return "not supported" if is_unsupported else "not measured"
+    return _NOT_SUPPORTED if is_unsupported else "not measured"
 
 
-def is_disturbed(comparison: Comparison, row: Row) -> bool:
-    """Whether it rests mostly on rounds in which the machine did something else."""
-    return row.judged is not None and comparison.is_disturbed
+def mark_of(reason: str) -> str:
+    """The mark of what lacks a verdict for this reason."""
+    return HARMLESS if reason in (_NOT_SUPPORTED, NOT_COMPARED) else BROKEN
+
+
+def uncompared(comparison: Comparison, row: Row, metric: Metric) -> str:
+    """Why a ratio says nothing: on both sides there are runs below the metric's floor.
+
+    These count as the floor, so that the ratio is 1 by construction, or anything by chance. Empty
+    where it says something.
+    """
+    record = comparison.record
+    label = record.context.labels[comparison.rows.index(row)]
+    sides = zip(*paired_by_round(record, label, metric).values(), strict=True)
+    if not all(min(side) < metric.floor for side in sides):
+        return ""
+    both = (comparison.baseline, row)
+    is_below = all(one.estimates[metric.name].value < metric.floor for one in both)
+    return f"{'below' if is_below else 'near'} {format_limit(metric.floor, metric)}"
