@@ -15,8 +15,8 @@ from waitbench.analysis.sessions import sessions_of
 from waitbench.model.metrics import BY_NAME
 from waitbench.model.record import Record
 from waitbench.pipeline import paging
-from waitbench.reporting.costs import AS_IT_IS, Units
 from waitbench.reporting.document import Page
+from waitbench.reporting.idle import Price
 from waitbench.reporting.page import COSTS, Trends
 from waitbench.store.comparisons import Contents
 
@@ -63,9 +63,9 @@ def contents_of(*records: Record, name: str = "made-up", **settings: Any) -> Con
     return Contents(folder=Path(name), comparison=comparison, records=records)
 
 
-def page_of(*records: Record, units: Units = AS_IT_IS, **settings: Any) -> Page:
+def page_of(*records: Record, price: Price | None = None, **settings: Any) -> Page:
     """The page of one comparison."""
-    return paging.page_of(contents_of(*records, **settings), units)
+    return paging.page_of(contents_of(*records, **settings), price)
 
 
 def trends_of(all_kept: Sequence[Contents]) -> Trends:

@@ -16,7 +16,6 @@ from waitbench.model.metrics import METRICS
 from waitbench.model.record import Record
 from waitbench.reporting import cautions, html, idle, markdown
 from waitbench.reporting import comparison as reporting
-from waitbench.reporting.costs import Units
 from waitbench.reporting.idle import Price
 
 WINDOW_S, STEADY_S = 4.0, {"v1": 0.0561, "v2": 0.0036}
@@ -47,7 +46,7 @@ def test_core_hours_agree_with_steady_cpu_in_every_output(price: Price | None) -
     (table,) = idle.tables([compared], price)
     console = lines_of_table(table, 120)
     rendered = markdown.render_table(table)
-    page = re.sub(r"<[^>]+>", " ", html.render(page_of(found, units=Units(price=price))))
+    page = re.sub(r"<[^>]+>", " ", html.render(page_of(found, price=price)))
     plain = json.loads(json.dumps(reporting.plain([compared], price)))[0]["revisions"]
     for label, data in zip(STEADY_S, plain, strict=True):
         hours = expected(label)

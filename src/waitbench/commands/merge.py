@@ -94,5 +94,5 @@ class Merging:
                 concluding.sum_up(record, shown[record.scenario])
             code = concluding.conclude(records, folder)
             if self.html is not None:
-                paging.write(self.html, [folder], newest=0, units=self.output.units)
+                paging.write(self.html, [folder], newest=0, price=self.output.price)
         return code

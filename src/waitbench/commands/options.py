@@ -15,7 +15,6 @@ from waitbench.analysis.history import MARGIN
 from waitbench.model.environment import OriginChoice
 from waitbench.model.errors import UsageError, masked
 from waitbench.pipeline.request import Request
-from waitbench.reporting.costs import Units
 from waitbench.reporting.idle import Price
 from waitbench.system.places import RESULTS, Cache, shown
 
@@ -199,9 +198,9 @@ _SELDOM = ("time_limit",)
 """Those that stand at the end."""
 
 
-def units(price: str | None) -> Units:
+def parsed_price(price: str | None) -> Price | None:
     """What the user says of money. Raises ``UsageError``."""
-    return Units(price=None if price is None else Price.parse(price))
+    return None if price is None else Price.parse(price)
 
 
 def as_typed(context: typer.Context, *, besides: Collection[str]) -> Iterator[str]:

@@ -61,14 +61,13 @@ def report(
     verbose: options.Verbose = False,
 ) -> None:
     """Print what folders of results come to, or write a page of them."""
-    units = options.units(price)
+    output = Output(verbose=verbose, price=options.parsed_price(price))
     if newest < 0:
         raise UsageError(f"--newest {newest}: must not be negative.")
     if html is not None and markdown is not None:
         raise UsageError("--markdown is of what report prints: leave it out, or --html.")
-    output = Output(verbose=verbose, units=units)
     if html is not None:
-        paging.write(html, results or [folders.existing_folder(None)], newest, output.units)
+        paging.write(html, results or [folders.existing_folder(None)], newest, output.price)
         output.answers.print(str(html), soft_wrap=True)
         return
     rendered: list[str] = []
@@ -93,4 +92,4 @@ def _print(contents: Contents, output: Output) -> list[str]:
         only_here += shown
     say_answer(found, output)
     answer = [render_answer(found.answer)] if found.compared else []
-    return [*answer, *map(render_table, (*only_here, *found.costs(output.units)))]
+    return [*answer, *map(render_table, (*only_here, *found.costs(output.price)))]

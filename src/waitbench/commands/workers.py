@@ -103,7 +103,7 @@ def workers(
         settings=settings,
         python=python,
         results=results,
-        price=options.units(price).price,
+        price=options.parsed_price(price),
     )
     try:
         with nullcontext() if results is None else folders.claimed(results):

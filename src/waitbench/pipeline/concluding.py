@@ -27,11 +27,11 @@ from waitbench.reporting import gate_formats as of_gate
 from waitbench.reporting import why as reasons
 from waitbench.reporting.bisection import Searched
 from waitbench.reporting.console import make_console, print_answer, print_prose, print_tables
-from waitbench.reporting.costs import AS_IT_IS, Units
 from waitbench.reporting.document import Answer, Command, Table
 from waitbench.reporting.formats import format_count
 from waitbench.reporting.gate_formats import annotations
 from waitbench.reporting.gate_formats import plain as plain_verdict
+from waitbench.reporting.idle import Price
 from waitbench.reporting.markdown import render_table
 from waitbench.reporting.shortening import Names, named, named_verdict, short_names
 from waitbench.store import formats, why
@@ -53,7 +53,8 @@ class Output:
     """Whether the figures of each scenario are printed too, and all that a gate asked."""
     progress_only: bool = False
     """Whether only progress is said: what comes of it is for the caller to say."""
-    units: Units = AS_IT_IS
+    price: Price | None = None
+    """What a core costs by the hour."""
 
     @cached_property
     def answers(self) -> Console:
@@ -114,9 +115,9 @@ class Conclusion:
         """What revisions are called in tables."""
         return short_names([row.label for row in self.compared[0].rows])
 
-    def costs(self, units: Units, *, brief: bool = False) -> list[Table]:
+    def costs(self, price: Price | None, *, brief: bool = False) -> list[Table]:
         """What waiting costs in plain units, and how it grows where that was scanned."""
-        return costs.tables(self.compared, self.records, units, brief=brief)
+        return costs.tables(self.compared, self.records, price, brief=brief)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,7 +167,7 @@ class Concluding:
         try:
             # First of all: whoever reads what is printed may have gone.
             if verdict is not None:
-                publish(verdict, found.folder, found.costs(self.output.units))
+                publish(verdict, found.folder, found.costs(self.output.price))
         finally:
             try:
                 self._say(found)
@@ -189,7 +190,7 @@ class Concluding:
             data: dict[str, object] = {
                 "comparisons": [
                     {**one, **_why(found.folder, one["scenario"])}
-                    for one in reporting.plain(found.compared, self.output.units.price)
+                    for one in reporting.plain(found.compared, self.output.price)
                 ]
             }
             scanned = scan.plain(scans(found.records))
@@ -248,7 +249,7 @@ def say_answer(found: Conclusion, output: Output) -> None:
     """Prints what holds for all scenarios: tables, and at last the answer; only that if quiet."""
     console = output.answers
     if not output.quiet:
-        print_tables(found.costs(output.units, brief=not output.verbose), console)
+        print_tables(found.costs(output.price, brief=not output.verbose), console)
     if not found.compared:
         return
     if not output.quiet:

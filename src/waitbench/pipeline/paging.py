@@ -11,16 +11,16 @@ from waitbench.model.metrics import BY_NAME
 from waitbench.pipeline import stored_sessions
 from waitbench.pipeline.concluding import conclusion_of
 from waitbench.reporting import html
-from waitbench.reporting.costs import AS_IT_IS, Units
 from waitbench.reporting.document import Page
 from waitbench.reporting.formats import format_count
+from waitbench.reporting.idle import Price
 from waitbench.reporting.page import COSTS, Trends, compose, compose_history
 from waitbench.store import comparisons, why
 from waitbench.store.comparisons import MEASURE_FIRST, Contents
 from waitbench.system import files
 
 
-def write(path: Path, roots: Sequence[Path], newest: int, units: Units = AS_IT_IS) -> None:
+def write(path: Path, roots: Sequence[Path], newest: int, price: Price | None = None) -> None:
     """Writes the page of all comparisons in these folders and below them.
 
     Of many, the history of the ``newest`` revisions; 0 for all. Raises ``UsageError`` where there
@@ -32,7 +32,7 @@ def write(path: Path, roots: Sequence[Path], newest: int, units: Units = AS_IT_I
     if len(folders) > 1:
         page = _of_many(folders, newest)
     elif contents and contents[0] is not None and contents[0].records:
-        page = page_of(contents[0], units)
+        page = page_of(contents[0], price)
     else:
         page = None
     if page is None:
@@ -41,11 +41,11 @@ def write(path: Path, roots: Sequence[Path], newest: int, units: Units = AS_IT_I
     files.write_text(path, html.render(page))
 
 
-def page_of(contents: Contents, units: Units = AS_IT_IS) -> Page:
+def page_of(contents: Contents, price: Price | None = None) -> Page:
     """The page of one comparison."""
     found = conclusion_of(contents)
     reasons = {one.scenario: why.of(contents.folder, one.scenario) for one in contents.records}
-    return compose(contents, found.compared, found.answer, found.verdict, reasons, units)
+    return compose(contents, found.compared, found.answer, found.verdict, reasons, price)
 
 
 def _of_many(folders: Sequence[Path], newest: int) -> Page | None:

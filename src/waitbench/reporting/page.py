@@ -15,7 +15,6 @@ from waitbench.model.record import Record, RevisionRecord
 from waitbench.model.run import HARMLESS, Measurement
 from waitbench.model.why import Why
 from waitbench.reporting import forest, gate, history, idle, machines, scan, svg, why
-from waitbench.reporting.costs import AS_IT_IS, Units
 from waitbench.reporting.document import (
     Answer,
     Cell,
@@ -36,6 +35,7 @@ from waitbench.reporting.formats import (
     format_digits,
     unit_for,
 )
+from waitbench.reporting.idle import Price
 from waitbench.reporting.shortening import named, named_verdict, short_names
 from waitbench.reporting.summary import TITLES
 from waitbench.store.comparisons import Contents
@@ -71,7 +71,7 @@ def compose(
     answer: Answer,
     verdict: GateVerdict | None = None,
     reasons: Mapping[str, Sequence[Why]] = MappingProxyType({}),
-    units: Units = AS_IT_IS,
+    price: Price | None = None,
 ) -> Page:
     """A page of one comparison: the gate's table, or what each scenario costs; all else folded.
 
@@ -85,7 +85,7 @@ def compose(
     if verdict is not None:
         tables, folded = _gate(named_verdict(verdict, names), colours)
         more = [*folded, Section(title="What each scenario costs", tables=(_costs(compared),))]
-    of_idle = idle.tables(compared, units.price)
+    of_idle = idle.tables(compared, price)
     if of_idle:
         more.append(Section(title="In plain units", tables=tuple(of_idle)))
     scanned = scans(contents.records)
