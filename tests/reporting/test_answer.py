@@ -44,7 +44,7 @@ def test_one_round_says_its_change_and_that_it_has_no_interval() -> None:
     record = make_record({"old": runs(2)[:1], "new": runs(0.1)[:1]})
     lines = printed(record)
     assert " ".join(lines[1].split()) == "? CPU while waiting 20× less one round: no interval"
-    assert " ".join(lines[4].split()) == "? waiting 2.00 s 0.100 s 20× less one round"
+    assert " ".join(lines[4].split()) == "? waiting 2.00 s 0.100 s 20× less too few rounds"
     assert "! one round cannot tell a change from chance: --rounds 5 can" in lines
 
 

@@ -43,7 +43,7 @@ FIRST = (
     "memory",
 )  # fmt: skip
 """The metrics that are looked at before all others, in this order."""
-ONE_ROUND = "one round"
+TOO_FEW = "too few rounds"
 _GATE_REACH = 2.0
 """Of the axis of a gate: margins are narrow, and a failure is an arrow at the edge."""
 _FAR_OUT = 0.1
@@ -122,7 +122,7 @@ def _row(
             ratio, change, interval = None, why_not, NOT_COMPARED
         else:
             mark, change = MARKS[ratio.verdict], format_change(ratio)
-            interval = format_range(ratio) or ONE_ROUND
+            interval = format_range(ratio) or TOO_FEW
     return ForestRow(
         place=of.scenario,
         cost=titles_of(is_waiting=of.record.waits).get(metric.name, metric.title),
