@@ -35,6 +35,7 @@ def test_the_interval_is_that_of_the_test_that_decides() -> None:
         (1.5, Verdict.SLOWER, True),
         (1.05, Verdict.WITHIN_MARGIN, False),
         (1.10, Verdict.INCONCLUSIVE, False),
+        (0.95, Verdict.WITHIN_MARGIN, False),
         (0.5, Verdict.FASTER, False),
     ],
 )

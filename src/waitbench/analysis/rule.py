@@ -174,7 +174,9 @@ def judge(
     if low > high:
         low, high = own.low, own.high
     centre = min(max(own.centre, low), high)
-    is_faster = known.verdict is Verdict.WITHIN_MARGIN and not floor and high < -math.log1p(margin)
+    # As far below as the margin is above: a bound of each question by itself lies below 1 by chance.
+    has_fallen = not floor and high < -2 * math.log1p(margin)
+    is_faster = known.verdict is Verdict.WITHIN_MARGIN and has_fallen
     shown = 0.0 if floor else math.log1p(margin)
     return replace(
         known,
