@@ -14,7 +14,7 @@ def test_samples_that_share_a_release_are_joined(run_compare: Compare) -> None:
     done = run_compare(SAMPLES, "-s", "partitioned*", "--anchor", "v0.16.1", command="history")
     assert done.returncode == 0, done.stderr
     assert "relative to v0.16.1" in " ".join(done.stdout.split())
-    assert "fell with v0.16.1" in " ".join(done.stdout.split())
+    assert "less steady CPU from v0.16.1 on" in " ".join(done.stdout.split())
     assert max(map(len, done.stdout.splitlines())) <= 80
 
 
