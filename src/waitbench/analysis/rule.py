@@ -174,7 +174,7 @@ def judge(
     if low > high:
         low, high = own.low, own.high
     centre = min(max(own.centre, low), high)
-    # As far below as the margin is above: a bound of each question by itself lies below 1 by chance.
+    # As far as it may rise: bounds that hold for each question by itself lie below 1 by chance.
     has_fallen = not floor and high < -2 * math.log1p(margin)
     is_faster = known.verdict is Verdict.WITHIN_MARGIN and has_fallen
     shown = 0.0 if floor else math.log1p(margin)
