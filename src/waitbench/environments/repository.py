@@ -44,11 +44,10 @@ class Repository:
         return masked(self.location)
 
     def __post_init__(self) -> None:
-        of_git = git(Path(self.location), "rev-parse", "--git-dir") if self._is_local() else None
-        if of_git is None and not _URL.fullmatch(self.location):
+        if not (self._is_local() or _URL.fullmatch(self.location)):
             raise UsageError(
-                f"--repo {self.location!r} is neither a folder with a git repository nor a URL "
-                "(https://…, ssh://…, git@host:path)."
+                f"--repo {self.location!r} is neither a folder nor a URL (https://…, ssh://…, "
+                "git@host:path)."
             )
 
     def find_commit(self, name: str) -> str:
@@ -93,6 +92,8 @@ class Repository:
     def folder(self) -> Path:
         """Where the repository, or the local copy of it, is. Raises ``UsageError``."""
         if self._is_local():
+            what = f"--repo {self.location!r} is no git repository to be read"
+            require_git(what, Path(self.location), "rev-parse", "--git-dir")
             return Path(self.location)
         key = hashlib.sha256(self.location.encode()).hexdigest()[:16]
         folder = self.cache.folder("repositories") / key
