@@ -259,9 +259,9 @@ def test_the_action_says_pass_fail_inconclusive_and_not_built(tmp_path: Path) ->
 
     done = judge(quick, slow)
     assert done.returncode == 1, done.stdout + done.stderr
-    assert "::error title=dynamic%3A new cpu%3A20%25::new: CPU time " in done.stdout
+    assert "::error title=dynamic%3A new cpu%3A20%25::new: CPU in all " in done.stdout
     assert re.search(
-        r"FAIL: new: CPU time (\+[0-9]+ %|[0-9.]+× more) in dynamic", summary().splitlines()[0]
+        r"FAIL: new: CPU in all (\+[0-9]+ %|[0-9.]+× more) in dynamic", summary().splitlines()[0]
     )
     outputs = outputs_in(tmp_path)
     assert Path(outputs["verdict"]).is_file()

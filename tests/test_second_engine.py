@@ -22,7 +22,7 @@ def test_another_engine_is_compared_gated_charted_and_reported(
     gate = ["--fail-on", "cpu:20%", "--rounds", "16"]
     done = run_compare(quick, slow, "-s", "dynamic", *gate)
     assert done.returncode == 1, done.stdout + done.stderr
-    assert re.search(r"FAIL: slow: CPU time [0-9.]+× more in dynamic", done.stdout)
+    assert re.search(r"FAIL: slow: CPU in all (\+[0-9]+ %|[0-9.]+× more) in dynamic", done.stdout)
     results = tmp_path / "results"
     assert "<failure" in (results / "verdict.xml").read_text()
     comparison = json.loads((results / "comparison.json").read_text())

@@ -43,7 +43,7 @@ def shown(found: Answer, width: int = 80) -> list[str]:
 def test_one_round_says_its_change_and_that_it_has_no_interval() -> None:
     record = make_record({"old": runs(2)[:1], "new": runs(0.1)[:1]})
     lines = printed(record)
-    assert " ".join(lines[1].split()) == "? CPU while waiting 20× less one round: no interval"
+    assert " ".join(lines[1].split()) == "? steady CPU 20× less one round: no interval"
     assert " ".join(lines[4].split()) == "? waiting 2.00 s 0.100 s 20× less too few rounds"
     assert "! one round cannot tell a change from chance: --rounds 5 can" in lines
 
@@ -167,7 +167,7 @@ def test_markdown_has_the_same_answer_as_text() -> None:
     record = make_record({"old": runs(2), "a|b <i>": runs(0.1)})
     text = markdown.render_answer(answer(compare(record)))
     assert text.startswith("### a\\|b &lt;i> against old (1 process, 4 rounds)\n")
-    assert "* **▼ CPU while waiting 20× less** (95 %: 20×)\n" in text
+    assert "* **▼ steady CPU 20× less** (95 %: 20×)\n" in text
     assert "| ▼ waiting | 2.03 s | 0.102 s | 20× less | 20× |\n" in text
 
 
@@ -240,7 +240,7 @@ def test_the_headlines_end_with_how_much_later_items_certainly_are_and_where_mos
         make_record({"a": runs(1, 1e-6), "b": runs(0.1, 3e-6)}, scenario="next-to-nothing"),
     ]
     cheaper, later = answer(statistics.compare_all(records)).headlines
-    assert (cheaper.mark, cheaper.text) == ("▼", "CPU while waiting 10× less")
+    assert (cheaper.mark, cheaper.text) == ("▼", "steady CPU 10× less")
     assert (later.mark, later.text) == ("▲", "lateness p99 up to 8.0× more")
     assert later.aside == "in busy: 0.999 ms → 7.99 ms"
 
@@ -251,10 +251,10 @@ def test_what_ratios_of_several_scenarios_come_to_is_no_interval() -> None:
         for by in (36, 14, 28, 1.6)
     ]
     (first, *_) = answer(compare(*records)).headlines
-    assert first.text == "CPU while waiting 36×, 28×, 14× and 1.6× less"
+    assert first.text == "steady CPU 36×, 28×, 14× and 1.6× less"
     more = make_record({"old": runs(4), "new": runs(2)}, scenario="two")
     (first, *_) = answer(compare(*records, more)).headlines
-    assert first.text == "CPU while waiting up to 36× less, at least 1.6× less"
+    assert first.text == "steady CPU up to 36× less, at least 1.6× less"
 
 
 def test_what_has_runs_below_the_floor_on_both_sides_is_not_compared() -> None:
@@ -263,7 +263,7 @@ def test_what_has_runs_below_the_floor_on_both_sides_is_not_compared() -> None:
     for runs_of, why in ((few, "near 1 ms"), (none, "below 1 ms")):
         compared = compare(make_record({"old": runs_of, "new": runs_of}))
         lines = shown(answer(compared))
-        assert lines[1].startswith("– CPU while waiting not compared ")
+        assert lines[1].startswith("– steady CPU not compared ")
         assert lines[4].startswith("– waiting ")
         assert lines[4].endswith(f"{why}  not compared")
         assert next_step(compared, ARGV) is None, "more rounds would not help"

@@ -13,13 +13,13 @@ from waitbench.reporting.document import Quote
 
 FOUND = searched(releases(4, (2, 0.25)), commits(8, (5, 0.25)))
 CASES = {
-    "FOUND: the workers' steady CPU rose with v0.2, in it c5": FOUND,
-    "FOUND: the workers' steady CPU rose with v0.2": searched(releases(4, (2, 0.25))),
-    "NO CHANGE PROVEN: the workers' steady CPU has not risen": searched(commits(4)),
-    "OPEN: where the workers' steady CPU rose between c0 and c32": searched(
+    "FOUND: steady CPU rose with v0.2, in it c5": FOUND,
+    "FOUND: steady CPU rose with v0.2": searched(releases(4, (2, 0.25))),
+    "NO CHANGE PROVEN: steady CPU has not risen": searched(commits(4)),
+    "OPEN: where steady CPU rose between c0 and c32": searched(
         commits(33, *((at, 0.01) for at in range(1, 33)))
     ),
-    "RANGE: the workers' steady CPU rose after c2, up to c6": searched(
+    "RANGE: steady CPU rose after c2, up to c6": searched(
         commits(8, (4, 0.25), unbuildable=(3, 4, 5))
     ),
 }

@@ -22,7 +22,7 @@ def test_the_table_has_every_revision_and_says_each_step_at_80_columns() -> None
     lines = lines_of(lambda to: print_tables([history.table(trend, "waiting, single", STEADY)], to))
     assert max(map(len, lines)) <= 80
     text = " ".join(" ".join(lines).split())
-    assert "waiting, single: the workers' steady CPU, relative to v1" in text
+    assert "waiting, single: steady CPU, relative to v1" in text
     assert "▲ 2.0× more steady CPU from v3 on (" in text
     assert "provisional: only one session says so)." in text
     assert "No session measured beside v1: v8, v9." in text

@@ -67,9 +67,9 @@ def test_the_page_of_a_pass_has_what_fell_and_what_is_nearest_to_its_limit() -> 
 def test_without_a_gate_each_scenario_has_what_is_judged_and_how_late_items_are() -> None:
     page = page_of(counted("one", steady=0.5, latency=3.0), counted("two", steady=1.0))
     assert [row[:-1] for row in texts(page.tables[0])] == [
-        ["▼ one", "CPU while waiting", "100 s", "50.0 s", "2.0× less"],
+        ["▼ one", "steady CPU", "100 s", "50.0 s", "2.0× less"],
         ["▲ one", "lateness p99", "100 s", "300 s", "3.0× more"],
-        ["= two", "CPU while waiting", "100 s", "100 s", "0 %"],
+        ["= two", "steady CPU", "100 s", "100 s", "0 %"],
     ]
     assert [dot.is_open for dot in dots(page.tables[0])] == [False] * 3
 

@@ -35,8 +35,6 @@ class IdleCost:
 
     Without those that were not counted.
     """
-    has_items: bool
-    """Whether anything came in meanwhile."""
     is_window_too_short: bool | None
     """Whether the wake-ups of the window's halves differ, where they were counted."""
 
@@ -84,6 +82,5 @@ def idle_cost(row: Row, comparison: Comparison) -> IdleCost | None:
             # Without any CPU nobody knows how long it took to count something.
             if window_s or not count
         },
-        has_items=known.get("items-in", 0) > 0,
         is_window_too_short=row.is_window_too_short,
     )

@@ -78,11 +78,11 @@ METRICS = (
     Metric("real", "time_wall_clock", "second", "real time"),
     Metric("user", "time_user", "second", "user time"),
     Metric("system", "time_system", "second", "system time", explains="cpu"),
-    Metric("cpu", "time_cpu", "second", "CPU time"),
+    Metric("cpu", "time_cpu", "second", "CPU in all"),
     Metric("rss", "memory_peak_resident", "byte", "peak memory"),
     # Where the CPU time went: the first two and shutdown add up to all of it.
     Metric("cpu-startup", "time_cpu_startup", "second", "start-up CPU"),
-    Metric("steady", "time_cpu_steady", "second", "the workers' steady CPU"),
+    Metric("steady", "time_cpu_steady", "second", "steady CPU"),
     Metric("steady-user", USER_STEADY, "second", "steady user time", explains="steady"),
     Metric("steady-system", SYSTEM_STEADY, "second", "steady system time", explains="steady"),
     Metric("cpu-shutdown", "time_cpu_shutdown", "second", "shutdown CPU"),
@@ -99,7 +99,7 @@ METRICS = (
     Metric("switches", "context_switches_voluntary", "count", "voluntary context switches"),
     Metric("preemptions", "context_switches_involuntary", "count", "involuntary context switches"),
     # How late items were, from due to sink.
-    Metric("latency", "item_latency_p99", "second", "lateness at p99"),
+    Metric("latency", "item_latency_p99", "second", "lateness p99"),
     Metric("latency-p50", "item_latency_p50", "second", "median lateness"),
     Metric("latency-max", "item_latency_max", "second", "greatest lateness"),
     # What else the machine did meanwhile.

@@ -29,12 +29,10 @@ from waitbench.reporting.summary import (
     HARMLESS,
     MARKS,
     NOT_COMPARED,
-    TITLES,
     candidates,
     judged_by,
     lacking,
     mark_of,
-    titles_of,
 )
 from waitbench.system.installation import called
 
@@ -164,10 +162,8 @@ def _basis(comparisons: Sequence[Comparison]) -> str:
 
 def _judged_title(found: Iterable[Found]) -> str:
     """What is judged is called as precisely as holds for all."""
-    judged = {(of.record.waits, judged_by(of, row)) for of, row in found}
-    if all(name == "cpu" for _, name in judged):
-        return TITLES["cpu"]
-    return titles_of(is_waiting=all(waits for waits, _ in judged))["steady"]
+    judged = {judged_by(of, row) for of, row in found}
+    return BY_NAME["cpu" if judged == {"cpu"} else "steady"].title
 
 
 def headlines_of(found: Sequence[Found], who: str) -> Iterator[Headline]:
@@ -195,9 +191,10 @@ def _later(waiting: Sequence[Found], who: str) -> Iterator[Headline]:
     if later:
         ratio, of, row = max(later, key=lambda one: one[0].value)
         both = (of.baseline.estimates["latency"].value, row.estimates["latency"].value)
-        before, after = format_pair(*both, BY_NAME["latency"])
+        metric = BY_NAME["latency"]
+        before, after = format_pair(*both, metric)
         yield Headline(
-            text=f"{who}{TITLES['latency']} {'up to ' if later[1:] else ''}{format_change(ratio)}",
+            text=f"{who}{metric.title} {'up to ' if later[1:] else ''}{format_change(ratio)}",
             style=f"bold {STYLES[Verdict.SLOWER]}",
             mark=MARKS[Verdict.SLOWER],
             aside=f"in {of.scenario}: {before} → {after}",
@@ -289,14 +286,11 @@ def _table(comparisons: Sequence[Comparison]) -> Table:
         groups = [row.place for row in rows] if comparisons[1:] else ()
         return tabulate(rows, "cost", {"after": first.baseline.label}, groups)
     what = _judged_title(found)
-    costs = {
-        what,
-        *(titles_of(is_waiting=of.record.waits)[judged_by(of, row)] for of, row in found),
-    }
+    costs = {what, *(BY_NAME[judged_by(of, row)].title for of, row in found)}
     several = len({row.label for row in rows}) > 1
     # What is not judged is worth a row only where it certainly changed.
     rows = [row for row in rows if row.cost in costs or row.mark in "▼▲"]
-    total = TITLES["cpu"]
+    total = BY_NAME["cpu"].title
 
     def name(row: ForestRow) -> str:
         if row.cost not in costs:

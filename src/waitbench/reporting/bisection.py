@@ -24,7 +24,7 @@ from waitbench.analysis.verdicts import Verdict
 from waitbench.reporting.document import Command, Document, Dot, Heading, Quote, Sentences, Table
 from waitbench.reporting.forest import ForestRow
 from waitbench.reporting.formats import format_change, format_range
-from waitbench.reporting.summary import MARKS, TITLES
+from waitbench.reporting.summary import MARKS
 from waitbench.system.installation import called
 
 _SHOWN_DIGITS = 10
@@ -170,8 +170,7 @@ def _finding(searched: Searched, search: Search) -> str:
     good, bad = search.suspected
     if search.proof and search.end is not End.OPEN:
         ratio = _ratio(search.proof, search.steps[-1].rounds)
-        cost = TITLES.get(metric.name, metric.title)
-        change = f"{cost} {format_change(ratio)} ({_bounds(ratio)}) relative to {good}"
+        change = f"{metric.title} {format_change(ratio)} ({_bounds(ratio)}) relative to {good}"
         if search.end is End.FOUND:
             return f"{bad}: {change}."
         return f"Up to {bad}: {change}. What lies between cannot be measured."

@@ -30,11 +30,9 @@ from waitbench.reporting.summary import (
     HARMLESS,
     MARKS,
     NOT_COMPARED,
-    TITLES,
     judged_by,
     lacking,
     mark_of,
-    titles_of,
     uncompared,
 )
 
@@ -125,7 +123,7 @@ def _row(
             interval = format_range(ratio) or TOO_FEW
     return ForestRow(
         place=of.scenario,
-        cost=titles_of(is_waiting=of.record.waits).get(metric.name, metric.title),
+        cost=metric.title,
         label=row.label,
         colour=colour,
         mark=mark,
@@ -163,10 +161,9 @@ def headroom(row: ForestRow) -> float:
 
 def of_judgement(found: Judgement, colour: str = "") -> ForestRow:
     """One answer of a gate."""
-    criterion = found.criterion
-    ratio = estimate_of(found)
+    criterion, ratio = found.criterion, estimate_of(found)
+    cost = criterion.metric.title
     floor = f" + {format_limit(criterion.floor, criterion.metric)}" if criterion.floor else ""
-    cost = TITLES.get(criterion.metric.name, criterion.metric.title)
     # With a floor the ratio is that to what is allowed.
     most = 1.0 if criterion.floor else 1 + criterion.margin
     return ForestRow(
@@ -242,7 +239,7 @@ def of_place(found: Place, anchor: str, title: str, metric: Metric) -> ForestRow
     is_anchor = name == anchor
     return ForestRow(
         place=title,
-        cost=TITLES.get(metric.name, metric.title),
+        cost=metric.title,
         label=name,
         mark=MARKS[ratio.verdict],
         change="the anchor" if is_anchor else format_change(ratio),

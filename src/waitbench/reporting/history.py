@@ -15,7 +15,7 @@ from waitbench.model.record import Series
 from waitbench.reporting import forest
 from waitbench.reporting.document import Heading, Headline, Table, Word
 from waitbench.reporting.formats import format_change, format_range
-from waitbench.reporting.summary import MARKS, TITLES
+from waitbench.reporting.summary import MARKS
 
 _COLUMNS = (
     "scenario", "topology", "parameters", "machine", "metric", "anchor", "revision", "commit",
@@ -188,10 +188,9 @@ def for_bencher(trends: Sequence[Trend], metric: Metric) -> dict[str, Any]:
 
 def change_point(step: ChangePoint, metric: Metric, where: str = "") -> Headline:
     """What a step is, and how certain; ``where`` it is, if that is not said above."""
-    cost = TITLES.get(metric.name, metric.title)
     provisional = "provisional: only one session says so" if step.is_provisional else ""
     return Headline(
-        text=f"{format_change(step.ratio)} {cost} from {step.after} on",
+        text=f"{format_change(step.ratio)} {metric.title} from {step.after} on",
         style="",
         mark=MARKS[step.ratio.verdict],
         aside=", ".join(filter(None, (where, format_range(step.ratio), provisional))),
@@ -209,7 +208,7 @@ def change_points(steps: Sequence[tuple[str, ChangePoint]], metric: Metric) -> H
     where = f"in {len(steps)} histories"
     return replace(
         change_point(first, metric),
-        text=f"{' to '.join(ends)} {TITLES.get(metric.name, metric.title)} from {first.after} on",
+        text=f"{' to '.join(ends)} {metric.title} from {first.after} on",
         aside=f"{where}, {provisional} of them provisional" if provisional else where,
     )
 

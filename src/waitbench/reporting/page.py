@@ -37,7 +37,6 @@ from waitbench.reporting.formats import (
 )
 from waitbench.reporting.idle import Price
 from waitbench.reporting.shortening import named, named_verdict, short_names
-from waitbench.reporting.summary import TITLES
 from waitbench.store.comparisons import Contents
 from waitbench.system.installation import as_called
 
@@ -348,7 +347,7 @@ def _history(metric: Metric, title: str, found: Trend, newest: int) -> Section:
     places = history.newest_of(found, newest)
     at_steps = {step.after for step in steps}
     return Section(
-        title=f"{title}: {TITLES[metric.name]}",
+        title=f"{title}: {metric.title}",
         brief=", ".join(history.change_point(step, metric).text for step in steps),
         pictures=(svg.of_trend(places, at_steps, forest.trend_axis(found)),),
         tables=(history.table(found, title, metric, newest),),

@@ -40,7 +40,7 @@ def tables(scanned: Sequence[Scanned]) -> list[Table]:
 
 def _costs(scanned: Scanned) -> Table:
     return Table(
-        title=f"{title(scanned)} · CPU while waiting, % of a core, means",
+        title=f"{title(scanned)} · steady CPU, % of a core, means",
         header=(
             Heading(scanned.parameter, is_left=False),
             *(Heading(curve.label, is_left=False) for curve in scanned.curves),

@@ -4,22 +4,13 @@ What is judged is the CPU that the workers use in the steady phase; where nothin
 a user's own dataflow, or where engines have other work in it, total CPU.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from waitbench.analysis.rounds import paired_by_round
 from waitbench.analysis.statistics import Comparison, Row
 from waitbench.analysis.verdicts import Verdict
 from waitbench.model.metrics import BY_NAME, Metric
 from waitbench.reporting.formats import format_limit
-
-TITLES = {
-    "steady": "steady CPU",
-    "system": "system time",
-    "latency": "lateness p99",
-    "cpu": "CPU in all",
-    "real": "real time",
-}
-"""What people call costs."""
 
 MARKS = {
     Verdict.FASTER: "▼",
@@ -34,11 +25,6 @@ ACCEPTED = "accepted"
 """What is said of a regression that the project accepts for a time."""
 NOT_COMPARED = "not compared"
 _NOT_SUPPORTED = "not supported"
-
-
-def titles_of(*, is_waiting: bool) -> Mapping[str, str]:
-    """What people call costs; that of the steady phase by what is in it, if only waiting is."""
-    return {**TITLES, **({"steady": "CPU while waiting"} if is_waiting else {})}
 
 
 def candidates(comparisons: Sequence[Comparison]) -> list[tuple[Comparison, Row]]:

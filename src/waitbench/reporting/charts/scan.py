@@ -29,7 +29,7 @@ def draw(scanned: Scanned) -> Figure:
     for axis in (axes.xaxis, axes.yaxis):
         style.write_plainly(axis)
     axes.set_xlabel(printable(scanned.parameter))
-    axes.set_ylabel("CPU while waiting, % of a core")
+    axes.set_ylabel("steady CPU, % of a core")
     style.title(
         figure, axes, title(scanned), "small: run · large: mean · line: C + N·R, where it fits"
     )
