@@ -1,0 +1,267 @@
+"""The launcher of a worker that is a command: bad ones, services, copies, and how they end."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.execution.refused import REFUSED
+from tests.execution.worker_launches import CALM, SLEEPS, launch, needs_events
+from waitbench.execution.bench import _LAUNCH
+from waitbench.system.counters import answering
+
+READY = "ready = { log = 'never', within = 0.3 }\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "more", "said"),
+    [
+        ("", CALM, "it ended with exit code 0 before it was ready"),
+        ("raise SystemExit(3)", CALM, "it ended with exit code 3 before it was ready"),
+        ("import os; os.kill(os.getpid(), 9)", CALM, "it ended by SIGKILL before it was ready"),
+        (
+            "import os, time\nif os.fork() == 0: time.sleep(60)",
+            CALM,
+            "what it started runs on: have it stay in the foreground",
+        ),
+        (
+            "import time; print('up'); time.sleep(1)",
+            CALM.replace("0.4", "60"),
+            "s of its window",
+        ),
+        (SLEEPS, READY, "it was not ready within 0.3 s: no line of its output matches 'never'"),
+        (SLEEPS.replace("print", "len"), READY, "'never'. Does it buffer its output?"),
+        (
+            SLEEPS,
+            "ready = { log = 'up' }\nsettled = { command = 'false', within = 0.5 }\n",
+            "it was not settled within 0.5 s",
+        ),
+        (SLEEPS, "ready = { port = true, within = 0.3 }\n", "it was not ready within 0.3 s"),
+        (
+            f"import signal\nsignal.signal(15, signal.SIG_IGN)\n{SLEEPS}",
+            CALM.replace("stop_within = 20", "stop_within = 0.3"),
+            "it did not end within 0.3 s of SIGTERM; killed",
+        ),
+        (
+            "import os, time\nprint('up')\nwhile not os.path.exists('x'): time.sleep(0.01)",
+            CALM + "[poke]\ncommand = 'touch x'\ndone = { log = 'never' }\n",
+            "it ended with exit code 0 before what it was poked with was done",
+        ),
+    ],
+)
+def test_what_goes_wrong_is_said_and_leaves_nothing(
+    code: str, more: str, said: str, tmp_path: Path
+) -> None:
+    found = launch(tmp_path, code, more)
+    assert found.exit_code == 1
+    assert said in found.failure
+
+
+def test_a_worker_that_prints_something_is_not_said_to_buffer_its_output(tmp_path: Path) -> None:
+    ready = "ready = { log = 'never', within = 2 }\n"
+    assert "buffer" not in launch(tmp_path, SLEEPS, ready).failure
+
+
+def test_a_program_that_is_not_there_is_named(tmp_path: Path) -> None:
+    found = launch(tmp_path, "", command="no-such-program {revision}")
+    assert found.exit_code == 1
+    assert "there is no program 'no-such-program'" in found.failure
+
+
+def test_where_the_kernel_refuses_it_is_read_from_proc_and_said(tmp_path: Path) -> None:
+    program = REFUSED
+    code = SLEEPS.replace("(1)", "(0.01)")
+    found = launch(tmp_path, code, program=program)
+    assert found.exit_code == 0, found.failure
+    assert found.worker["by_proc"]
+    assert found.worker["samples"] == []
+    assert found.rise("wakeups") >= 2
+    assert "system_calls" not in found.worker["marks"]["end"]
+
+
+def test_a_worker_whose_children_begin_anew_is_said_to_be_restarting(tmp_path: Path) -> None:
+    code = """
+import os, signal, time
+print("up")
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+while True:  # several at any moment
+    if os.fork() == 0: time.sleep(1); os._exit(1)
+    time.sleep(0.1)
+"""
+    found = launch(tmp_path, code, CALM.replace("0.4", "2"))
+    assert found.exit_code == 0, found.failure
+    assert found.worker["totals"]["processes_replaced"] >= 1
+
+
+def test_what_services_count_is_told_without_what_it_takes_to_ask(tmp_path: Path) -> None:
+    counting = tmp_path / "count"
+    counting.write_text("#!/bin/sh\necho x >> $0.log\necho requests $(wc -l < $0.log)\necho odd\n")
+    counting.chmod(0o755)
+    service = {"port": 1, "folder": str(tmp_path), "counters": [str(counting)]}
+    with answering(lambda: 0) as name:
+        services = {"redis": {**service, "cpu": name}}
+        found = launch(tmp_path, SLEEPS, running=services)
+    assert found.exit_code == 0, found.failure
+    assert found.worker["totals"]["service_requests"] == 0.0
+
+
+def test_each_service_is_counted_by_itself_and_with_the_others(tmp_path: Path) -> None:
+    services = {}
+    used_ns = iter(range(0, 10**12, 10**9))
+    for name, each in (("redis", 3), ("other", 0)):
+        (tmp_path / name).mkdir()
+        counting = tmp_path / name / "count"
+        # What it counts rises between the window's ends only.
+        counting.write_text(
+            f"#!/bin/sh\necho x >> $0.log\nn=$(wc -l < $0.log)\n"
+            f"echo requests $(( n > 2 ? {each} : 0 ))\n"
+        )
+        counting.chmod(0o755)
+        services[name] = {"port": 1, "folder": str(tmp_path), "counters": [str(counting)]}
+    with answering(lambda: next(used_ns)) as told:
+        plain = {name: {**one, "cpu": told} for name, one in services.items()}
+        found = launch(tmp_path, SLEEPS, running=plain)
+    totals = found.worker["totals"]
+    asked = ("service_requests", "service_requests_redis", "service_requests_other")
+    assert [totals[key] for key in asked] == [3.0, 3.0, 0.0], found.failure
+    # Asked in turn: 2 s from one answer to the next, less what that was before the window.
+    asked = ("service_cpu_steady", "service_cpu_steady_redis", "service_cpu_steady_other")
+    assert [totals[key] for key in asked] == [0.0, 0.0, 0.0]
+
+
+def test_a_service_that_has_ended_is_named(tmp_path: Path) -> None:
+    services = {"redis": {"port": 1, "folder": str(tmp_path), "counters": [], "cpu": "nobody"}}
+    found = launch(tmp_path, SLEEPS, running=services)
+    assert (found.exit_code, found.failure) == (1, "the service redis ended during the run")
+
+
+def test_the_wakeups_of_each_half_of_the_window_are_counted(tmp_path: Path) -> None:
+    code = SLEEPS.replace("(1)", "(0.01)")
+    found = launch(tmp_path, code, CALM.replace("0.4", "1"))
+    seen = found.worker["samples"]
+    assert len(seen) == 2
+    assert 0.5 <= seen[0]["time_s"] < seen[1]["time_s"]
+    assert all(one["wakeups"] > 10 for one in seen)
+    # A switch between two readings of one thing and the other is in one of them.
+    assert sum(one["wakeups"] for one in seen) == pytest.approx(found.rise("switches"), abs=3)
+
+
+COPY = """
+import os, sys, time
+print("up", sys.argv[1], os.getcwd(), flush=True)
+while True: time.sleep(0.05)
+"""
+
+
+def test_copies_have_folders_and_ports_of_their_own_and_are_counted_and_ended_together(
+    tmp_path: Path,
+) -> None:
+    # Only those that are not the first wake up.
+    code = COPY.replace("0.05", '9 if os.getcwd().endswith("work") else 0.05')
+    found = launch(tmp_path, code, copies=3)
+    assert found.exit_code == 0, found.failure
+    said = [line.split() for line in (tmp_path / "run" / "stdout").read_text().splitlines()]
+    assert len({port for _, port, _ in said}) == 3
+    assert {Path(folder).name for *_, folder in said} == {"work", "work-1", "work-2"}
+    assert found.rise("wakeups") > 0
+    assert found.worker["totals"]["memory_proportional"] > 0
+
+
+@needs_events
+def test_each_of_several_copies_is_counted_where_they_share_a_cpu(tmp_path: Path) -> None:
+    """The kernel may swap the counters of processes that take turns on a CPU."""
+    code = """
+import os, resource, signal, time
+def switches():
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return used.ru_nvcsw + used.ru_nivcsw
+before = switches()  # it begins as a copy of what starts it
+def end(*_):
+    os.write(1, b"%d\\n" % (switches() - before))
+    os._exit(0)
+signal.signal(signal.SIGTERM, end)
+print("up", flush=True)
+while True: time.sleep(0.01)
+"""
+    allowed = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(allowed)})
+    try:
+        found = launch(tmp_path, code, copies=8)
+    finally:
+        os.sched_setaffinity(0, allowed)
+    assert found.exit_code == 0, found.failure
+    own = (tmp_path / "run" / "stdout").read_text().replace("up", "").split()
+    assert len(own) == 8
+    assert sum(map(int, own)) <= found.worker["marks"]["exit"]["switches"]
+
+
+def test_a_copy_that_ends_by_itself_ends_all_and_is_said(tmp_path: Path) -> None:
+    code = COPY.replace("while True:", 'while os.getcwd().endswith("work"):')
+    found = launch(tmp_path, code + "sys.exit(7)\n", copies=2)
+    assert (found.exit_code, "with exit code 7" in found.failure) == (1, True)
+
+
+UNTIL_EXIT = "window = 'until-exit'\nready = { log = 'up', within = 20 }\nstop_within = 20\n"
+ENDS = """
+import subprocess, sys, time
+print("up", flush=True)
+subprocess.run([sys.executable, "-S", "-c", "sum(range(3_000_000))"], check=True)
+time.sleep(0.2)
+"""
+
+
+@pytest.mark.parametrize("program", [("-I", "-S", str(_LAUNCH)), ("-c", "")])
+def test_what_ends_by_itself_is_judged_until_all_of_it_has_ended(
+    program: Sequence[str], tmp_path: Path
+) -> None:
+    if program[0] == "-c":
+        program = REFUSED
+    found = launch(tmp_path, ENDS, UNTIL_EXIT, program=program)
+    assert found.exit_code == 0, found.failure
+    totals = found.worker["totals"]
+    assert found.rise("monotonic_ns") > 0.2e9
+    assert found.rise("cpu_s") > 0
+    assert not {"memory_proportional", "time_stop"} & totals.keys()
+    assert found.worker["marks"]["end"]["cpu_s"] == found.worker["marks"]["exit"]["cpu_s"]
+
+
+def test_what_has_no_time_to_get_ready_is_judged_from_its_start(tmp_path: Path) -> None:
+    found = launch(tmp_path, "print('done')", "window = 'until-exit'\n")
+    assert found.exit_code == 0, found.failure
+    assert found.rise("monotonic_ns") > 0
+
+
+@pytest.mark.parametrize(
+    ("code", "more", "said"),
+    [
+        ("print('up', flush=True); raise SystemExit(3)", UNTIL_EXIT, "it ended with exit code 3"),
+        ("import os; print('up', flush=True); os.kill(os.getpid(), 9)", UNTIL_EXIT, "by SIGKILL"),
+        ("print('down')", UNTIL_EXIT, "it ended with exit code 0 before it was ready"),
+        (
+            "import os, time\nprint('up', flush=True)\nif os.fork() == 0: time.sleep(99)",
+            UNTIL_EXIT.replace("stop_within = 20", "stop_within = 0.3"),
+            "1 of its processes still ran 0.3 s after it had ended; killed",
+        ),
+    ],
+)
+def test_what_does_not_end_well_is_no_measurement(
+    code: str, more: str, said: str, tmp_path: Path
+) -> None:
+    found = launch(tmp_path, code, more)
+    assert found.exit_code == 1
+    assert said in found.failure
+
+
+@pytest.mark.parametrize(("code", "exit_code"), [("", 0), ("import sys; sys.exit(3)", 1)])
+def test_copies_that_end_by_themselves_are_all_waited_for(
+    code: str, exit_code: int, tmp_path: Path
+) -> None:
+    slow = "import os, time\nif os.getcwd().endswith('work-1'): time.sleep(0.5)\n"
+    slow += "print('up', flush=True)\nif os.getcwd().endswith('work-1'):\n"
+    slow += f"    time.sleep(0.5)\n    print('late', flush=True)\n{code}\n"
+    found = launch(tmp_path, slow, UNTIL_EXIT, copies=2)
+    assert found.exit_code == exit_code, found.failure
+    said = (tmp_path / "run" / "stdout").read_text().split()
+    assert ("late" in said) == (exit_code == 0)
+    assert ("with exit code 3" in found.failure) == bool(exit_code)
