@@ -199,7 +199,7 @@ def lines_of(rises: Sequence[Realised]) -> list[str]:
 
 def line_of(trial: Trial) -> str:
     """What one trial came to."""
-    why = map(text, trial.failures) if trial.failures else trial.verdict["reasons"]
+    why = map(text, trial.failures) if trial.failures else trial.reasons
     return f"{'; '.join([trial.outcome, *why])}; {trial.rounds} rounds; {trial.wall_s:.0f} s"
 
 

@@ -40,7 +40,7 @@ def line_of(trial: Trial) -> str:
     said = [f"{trial.outcome}: {trial.settled:.0%} of {len(trial.verdict['judgements'])} settled"]
     said += [f"open: {text(judgement)}" for judgement in trial.open]
     said += [f"FAILED: {text(judgement)}" for judgement in trial.failures]
-    said += [] if trial.failures else trial.verdict["reasons"]
+    said += [] if trial.failures else trial.reasons
     return "; ".join([*said, f"{trial.rounds} rounds", f"{trial.wall_s:.0f} s"])
 
 

@@ -45,7 +45,12 @@ class Trial:
     @property
     def open(self) -> list[Judgement]:
         """The judgements that were given up."""
-        return [judgement for judgement in self.verdict["judgements"] if judgement["open"]]
+        return [one for one in self.verdict["judgements"] if one["verdict"] == "inconclusive"]
+
+    @property
+    def reasons(self) -> list[str]:
+        """What keeps it from a pass."""
+        return [note["text"] for note in self.verdict["notes"] if note["level"] in ("✗", "?", "!")]
 
     @property
     def settled(self) -> float:

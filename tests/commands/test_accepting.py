@@ -19,7 +19,7 @@ from waitbench.engines import METRICS
 from waitbench.model.errors import UsageError
 from waitbench.pipeline import gating
 from waitbench.pipeline.gating import Gate
-from waitbench.reporting import gate as reporting
+from waitbench.reporting.answer import findings
 from waitbench.reporting.gate_formats import annotations, junit, plain, rendered
 
 TODAY = date(2026, 11, 23)
@@ -107,20 +107,22 @@ def test_every_form_of_the_verdict_has_the_reason() -> None:
     verdict = replace(asked, acceptances=entries).conclude(
         [record_of(base, scaled(base, system=1.5))]
     )
-    assert reporting.headline(verdict) == "PASS: 1 question; 1 regression accepted"
-    (annotation,) = annotations(verdict)
+    found = findings((), verdict)
+    assert found.notes[0].text == "PASS: 1 question; 1 regression accepted"
+    (annotation,) = annotations(found)
     assert annotation.startswith("::warning")
-    data = plain(verdict)
-    assert [len(one["judgements"]) for one in data["accepted"]] == [0, 1, 0]
+    data = plain(found, verdict)
+    assert [one["is_over"] for one in data["accepted"]] == [True, False, False]
+    assert data["judgements"][0]["accepted"]
     assert (data["outcome"], data["judgements"][0]["verdict"]) == ("pass", "slower")
-    for text in (rendered(verdict), json.dumps(data), "\n".join(reporting.remarks(verdict))):
+    for text in (rendered(found), json.dumps(data)):
         assert "It was needed." in text
         assert "It was for a day." in text
-    for text in (annotation, junit(verdict), rendered(verdict), json.dumps(data)):
+    for text in (annotation, junit(found, verdict), rendered(found), json.dumps(data)):
         assert "It does more." in text
-    suite = ElementTree.fromstring(junit(verdict))
+    suite = ElementTree.fromstring(junit(found, verdict))
     assert (suite.get("failures"), suite.get("errors")) == ("0", "0")
-    shown = rendered(verdict).partition("<details>")[0]
+    shown = rendered(found).partition("<details>")[0]
     assert ", accepted |" in shown
 
 

@@ -98,7 +98,9 @@ def test_a_verdict_is_written_wherever_it_can_be(
     summary = tmp_path / "no such folder" / "summary"
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
     with pytest.raises(HarnessError, match="summary cannot be added to"):
-        concluding.publish(GATE.conclude([]), tmp_path)
-    assert (tmp_path / "verdict.md").read_text().startswith("### ❌ NOT MEASURED")
+        verdict = GATE.conclude([])
+        nothing = concluding.Conclusion(folder=tmp_path, records=[], compared=[], verdict=verdict)
+        concluding.publish(nothing, verdict)
+    assert (tmp_path / "verdict.md").read_text().startswith("### ! NOT MEASURED")
     assert (tmp_path / "verdict.xml").exists()
     assert (tmp_path / "verdict.json").exists()

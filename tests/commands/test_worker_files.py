@@ -138,7 +138,7 @@ def test_a_window_of_one_burst_is_said_to_be_too_short(
         "--json",
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
-    idle = json.loads(done.stdout)[0]["revisions"][0]["idle"]
+    (idle, *_) = json.loads(done.stdout)["idle"]
     assert idle["window_is_short"]
     markdown = tmp_path / "said.md"
     reported = run_compare(tmp_path / "results", "--markdown", markdown, command="report")

@@ -9,6 +9,7 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import redirect_stdout
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -23,8 +24,8 @@ from waitbench.analysis import gate
 from waitbench.analysis.criteria import DEFAULTS
 from waitbench.analysis.gate import GateVerdict
 from waitbench.reporting import bisection, gate_formats, markdown
+from waitbench.reporting.answer import Findings, answer, details, findings
 from waitbench.reporting.console import print_answer, print_document, print_tables
-from waitbench.reporting.document import Answer
 from waitbench.reporting.gate_formats import annotations
 from waitbench.system.places import ROOT
 
@@ -98,22 +99,27 @@ def verdicts() -> dict[str, GateVerdict]:
 VERDICTS = verdicts()
 
 
+def of(verdict: GateVerdict) -> Findings:
+    return replace(findings((), verdict), labels=("base", "new"), basis="20 rounds")
+
+
 def on_console(verdict: GateVerdict) -> str:
     """What a console shows of a verdict."""
 
     def show(to: Console) -> None:
-        print_tables([gate_formats.details(verdict)], to)
-        print_answer(gate_formats.answer(verdict, Answer(title="new against base", basis="")), to)
+        found = of(verdict)
+        print_tables([details(found)], to)
+        print_answer(answer(found), to)
 
     return "\n".join([*lines_of(show), ""])
 
 
 FORMS: dict[str, Callable[[GateVerdict], str]] = {
     "console-80.txt": on_console,
-    "markdown.md": gate_formats.rendered,
-    "junit.xml": gate_formats.junit,
-    "annotations.txt": lambda verdict: "\n".join([*annotations(verdict), ""]),
-    "verdict.json": lambda verdict: json.dumps(gate_formats.plain(verdict), indent=1) + "\n",
+    "markdown.md": lambda verdict: gate_formats.rendered(of(verdict)),
+    "junit.xml": lambda verdict: gate_formats.junit(of(verdict), verdict),
+    "annotations.txt": lambda verdict: "\n".join([*annotations(of(verdict)), ""]),
+    "verdict.json": lambda one: json.dumps(gate_formats.plain(of(one), one), indent=1) + "\n",
 }
 
 

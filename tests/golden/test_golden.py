@@ -21,12 +21,12 @@ from tests.reasons import place, why
 from tests.reporting.test_bisection import FOUND
 from tests.sharing import part
 from tests.store.keeping import finish
-from waitbench.analysis import statistics
 from waitbench.analysis.criteria import parse
 from waitbench.model.metrics import METRICS
 from waitbench.model.record import Record
+from waitbench.pipeline.concluding import conclusion_of, plain
 from waitbench.pipeline.gating import Gate
-from waitbench.reporting import bisection, comparison
+from waitbench.reporting import bisection
 from waitbench.store import comparisons
 from waitbench.store import why as reasons
 from waitbench.system.places import ROOT
@@ -91,8 +91,7 @@ def explained(to: Path) -> Result:
 def report(_: Path) -> Result:
     """The figures of a folder that ``report`` shows."""
     code, _output = run("report", SAMPLES / "waiting")
-    records = comparisons.read(SAMPLES / "waiting").records
-    return code, comparison.plain(statistics.compare_all(records))
+    return code, plain(conclusion_of(comparisons.read(SAMPLES / "waiting")))
 
 
 def plot(to: Path) -> Result:
@@ -136,8 +135,8 @@ def held(value: Any) -> Any:
     """The numbers and fixed words of a result, with ten digits: the last depend on the machine."""
     if isinstance(value, dict):
         return {
-            key: {name: estimate(part[name]) for name in HELD if name in part}
-            if key in ("metrics", "ratios")
+            key: [figures(one) for one in part if one["metric"] in HELD]
+            if key in ("results", "judgements")
             else held(part)
             for key, part in value.items()
             if key not in PROSE
@@ -147,10 +146,16 @@ def held(value: Any) -> Any:
     return float(f"{value:.10g}") if isinstance(value, float) else value
 
 
-def estimate(found: Mapping[str, Any]) -> str:
-    """A value with its bounds, its rounds and its verdict, in a line."""
-    parts = [held(found[name]) for name in ("value", "low", "high", "count")]
-    return " ".join(map(str, (*parts, found.get("verdict", found.get("unit")))))
+def figures(found: Mapping[str, Any]) -> str:
+    """A result in a line: what it is of, its means, its ratio with bounds, its verdict."""
+    what = ("scenario", "revision", "metric", "criterion")
+    known = ("ratio", "low", "high", "rounds", "verdict", "why_not", "fails")
+    means = [
+        None if one is None else held(one["value"]) for one in (found["before"], found["after"])
+    ]
+    return " ".join(
+        map(str, [*(found[key] for key in what), *means, *(held(found[k]) for k in known)])
+    )
 
 
 @pytest.mark.parametrize("name", CASES)

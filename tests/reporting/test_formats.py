@@ -11,37 +11,11 @@ from waitbench.reporting.formats import (
     format_change,
     format_digits,
     format_many,
-    format_of_allowed,
     format_pair,
     format_range,
+    format_rise,
     format_seconds,
-    format_value,
 )
-
-
-@pytest.mark.parametrize(
-    ("value", "name", "text"),
-    [
-        (0.0123, "real", "12.3 ms"),
-        (0.000_012_3, "real", "12.3 µs"),
-        (0.0, "real", "0 s"),
-        (0.565, "steady", "0.565 s"),
-        (7.9, "steady", "7.90 s"),
-        (12.345, "real", "12.3 s"),
-        (123.45, "real", "123 s"),
-        (0.09999, "latency", "100 ms"),
-        (-0.0123, "real", "-12.3 ms"),
-        (3 * 2**20, "rss", "3.00 MiB"),
-        (25_276_502_016, "rss", "23.5 GiB"),
-        (1234.5, "polls", "1,234"),
-        (20_123, "polls", "20,123"),
-        (1.2345, "polls-per-item", "1.23"),
-    ],
-)
-def test_a_value_has_three_digits_and_the_unit_that_fits(
-    value: float, name: str, text: str
-) -> None:
-    assert format_value(value, BY_NAME[name]) == text
 
 
 @pytest.mark.parametrize(
@@ -93,14 +67,15 @@ def test_an_interval_has_the_unit_of_its_ratio(
 def test_what_is_compared_has_one_unit(
     before: float | None, after: float, name: str, said: tuple[str, str]
 ) -> None:
-    assert format_pair(before, after, BY_NAME[name]) == said
+    both = [None if one is None else Estimate(one, None, None, 1) for one in (before, after)]
+    assert format_pair(both[0], both[1], BY_NAME[name]) == said
 
 
 @pytest.mark.parametrize(
     ("ratio", "said"), [(2.0, "2.0"), (0.103, "0.10"), (4e-9, "< 0.01"), (5e3, "> 1000")]
 )
 def test_of_what_is_allowed_two_digits_are_said(ratio: float, said: str) -> None:
-    assert format_of_allowed(ratio) == said
+    assert format_rise(ratio, 0.1) == f"{said} of allowed"
 
 
 def test_what_has_no_interval_says_none() -> None:

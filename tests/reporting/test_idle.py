@@ -10,12 +10,11 @@ from tests.records import make_record, times
 from tests.reporting.made_up import page_of
 from tests.reporting.printing import lines_of_table
 from waitbench.analysis import statistics
-from waitbench.analysis.idle import HOURS_A_MONTH
+from waitbench.analysis.idle import HOURS_A_MONTH, idle_costs
 from waitbench.engines.worker.metrics import metrics_of_service
 from waitbench.model.metrics import METRICS
 from waitbench.model.record import Record
-from waitbench.reporting import cautions, html, idle, markdown
-from waitbench.reporting import comparison as reporting
+from waitbench.reporting import html, idle, markdown, notes
 from waitbench.reporting.idle import Price
 
 WINDOW_S, STEADY_S = 4.0, {"v1": 0.0561, "v2": 0.0036}
@@ -47,20 +46,19 @@ def test_core_hours_agree_with_steady_cpu_in_every_output(price: Price | None) -
     console = lines_of_table(table, 120)
     rendered = markdown.render_table(table)
     page = re.sub(r"<[^>]+>", " ", html.render(page_of(found, price=price)))
-    plain = json.loads(json.dumps(reporting.plain([compared], price)))[0]["revisions"]
-    for label, data in zip(STEADY_S, plain, strict=True):
+    plain = [idle.plain(cost, price) for cost in idle_costs([compared])]
+    for label, data in zip(STEADY_S, json.loads(json.dumps(plain)), strict=True):
         hours = expected(label)
         written = f"{hours:.3g}"
-        assert data["idle"]["core_hours_a_month"] == pytest.approx(hours)
-        steady_s = data["metrics"]["steady"]["value"]
-        again = steady_s / data["idle"]["window_s"] * HOURS_A_MONTH
-        assert data["idle"]["core_hours_a_month"] == pytest.approx(again)
+        assert data["core_hours_a_month"] == pytest.approx(hours)
+        again = STEADY_S[label] / data["window_s"] * HOURS_A_MONTH
+        assert data["core_hours_a_month"] == pytest.approx(again)
         (row,) = (line for line in console if line.startswith(label))
         assert written in row.split()
         (row,) = (line for line in rendered.splitlines() if line.startswith(f"| {label}"))
         assert f"| {written} |" in row
         assert f" {written} " in page
-        assert ("money_a_month" in data["idle"]) is (price is not None)
+        assert ("money_a_month" in data) is (price is not None)
     for text in ("\n".join(console), rendered, page):
         assert ("money a month" in text or "money/" in text) is (price is not None)
 
@@ -87,7 +85,7 @@ def test_each_service_has_columns_of_its_own_in_every_output() -> None:
     compared = statistics.compare(found)
     (table,) = idle.tables([compared])
     page = html.render(page_of(found))
-    plain = json.loads(json.dumps(reporting.plain([compared])))[0]["revisions"][0]["idle"]
+    plain = json.loads(json.dumps(idle.plain(idle_costs([compared])[0])))
     assert plain["services"] == {
         name: {
             "cores": 0.005,
@@ -109,11 +107,11 @@ def test_a_window_that_is_too_short_is_a_warning_and_in_plain_data() -> None:
     found = record()
     found.measurements = [replace(run, samples=halves) for run in found.of("v1")] + found.of("v2")
     compared = statistics.compare(found)
-    warned = [word.text for word in cautions.warnings([compared])]
+    warned = [note.text for note in notes.cautions([compared])]
     assert "v1: window too short: its halves differ in wake-ups. Set a longer window" in warned
-    first, second = reporting.plain([compared])[0]["revisions"]
-    assert first["idle"]["window_is_short"]
-    assert "window_is_short" not in second["idle"]
+    first, second = map(idle.plain, idle_costs([compared]))
+    assert first["window_is_short"]
+    assert "window_is_short" not in second
 
 
 def test_a_scenario_that_does_not_wait_has_no_table() -> None:

@@ -9,6 +9,7 @@ from tests.reporting.made_up import page_of
 from waitbench.analysis.scan import Scanned, scans
 from waitbench.model.record import Record
 from waitbench.reporting import charts, scan
+from waitbench.reporting.answer import Findings
 
 COSTS = {
     "v1": lambda n: 0.02 + 0.0002 * n,
@@ -43,7 +44,7 @@ def test_a_page_begins_with_the_curve_and_keeps_every_value() -> None:
 
 
 def test_a_chart_of_a_scan_is_written_instead_of_one_for_each_value(tmp_path: Path) -> None:
-    drawn = charts.draw_all([], tmp_path, ("svg",), [scanned()])
+    drawn = charts.draw_all(Findings(), [], tmp_path, ("svg",), [scanned()])
     assert [path.name for path in drawn] == ["idle-partitions-scan.svg"]
     text = drawn[0].read_text("utf-8")
     assert "partitions" in text
@@ -61,9 +62,11 @@ def test_a_curve_of_disturbed_rounds_says_so() -> None:
 def test_the_headlines_say_what_each_input_adds_and_where_no_line_fits() -> None:
     costs = {"v0": COSTS["v1"], "dear": lambda n: 0.02 + 0.0006 * n, "square": COSTS["v2"]}
     dear, square = scan.headlines([scanned(scan_records(costs))])
-    assert (dear.mark, dear.text) == ("▲", "dear: 3.0× more CPU for each partition")
-    assert dear.aside.startswith("95 %: ")
-    assert square.mark == "!"
+    assert (dear.level, dear.text) == (
+        "▲",
+        "dear: 3.0× more CPU for each partition (95 %: 3.0×)",
+    )
+    assert square.level == "!"
     assert square.text.startswith("square: not a line: the cost at 1,024 partitions is ")
     (alone,) = scan.headlines([scanned(scan_records({"v0": COSTS["v1"]}))])
     assert alone.text.startswith("v0: each partition 20")

@@ -84,6 +84,8 @@ class Row:
 
     Empty for the baseline itself, and where the two share no round.
     """
+    near_floor: frozenset[str]
+    """The metrics whose ratio is chance: both sides have runs below what is told apart."""
     failures: Mapping[str, Sequence[Outcome]]
     """What came of runs without a measurement, by reason."""
     marks: Mapping[str, int]
@@ -252,7 +254,7 @@ def _row(label: str, record: Record, scenarios: int) -> Row:
     measured = record.of(label)
     runs = [run for run in measured if run.round in shared] if label in kept(record) else []
     is_candidate = bool(runs) and label != record.context.labels[0]
-    estimates, ratios = {}, {}
+    estimates, ratios, near_floor = {}, {}, set()
     error = ERROR / scenarios / max(1, len(record.context.labels) - 1)
     spoken_of = sum(metric.name in SPOKEN_OF for metric in record.metrics)
     for metric in record.metrics:
@@ -265,6 +267,8 @@ def _row(label: str, record: Record, scenarios: int) -> Row:
         if pairs:
             sharing = spoken_of if metric.name in SPOKEN_OF else 1
             ratios[metric.name] = _ratio(pairs, metric, error / sharing)
+            if all(min(side) < metric.floor for side in zip(*pairs, strict=True)):
+                near_floor.add(metric.name)
     failures: dict[str, list[Outcome]] = {}
     for outcome in record.outcomes:
         if outcome.label == label:
@@ -275,6 +279,7 @@ def _row(label: str, record: Record, scenarios: int) -> Row:
         runs=len(runs),
         estimates=estimates,
         ratios=ratios,
+        near_floor=frozenset(near_floor),
         failures=failures,
         marks=Counter(mark for run in runs for mark in run.marks),
         identical_to=_identical_to(label, record.context),

@@ -11,7 +11,7 @@ from waitbench.model.errors import UsageError
 from waitbench.pipeline import paging
 from waitbench.pipeline.concluding import Output, conclusion_of, say_answer
 from waitbench.pipeline.explaining import kept_tables
-from waitbench.reporting.comparison import print_comparison
+from waitbench.reporting.answer import answer
 from waitbench.reporting.console import print_tables
 from waitbench.reporting.document import Table
 from waitbench.reporting.markdown import render_answer, render_table
@@ -84,12 +84,12 @@ def _print(contents: Contents, output: Output) -> list[str]:
         output.progress.print(contents.cut_off, soft_wrap=True)
     found = conclusion_of(contents)
     only_here: list[Table] = []
-    for comparison in found.of_scenarios:
+    for comparison in (one for one in found.compared if one.record.scan is None):
         if output.verbose:
-            print_comparison(comparison, output.answers)
+            output.print_scenario(comparison)
         shown = kept_tables(contents.folder, comparison.scenario)
         print_tables(shown, output.answers)
         only_here += shown
     say_answer(found, output)
-    answer = [render_answer(found.answer)] if found.compared else []
-    return [*answer, *map(render_table, (*only_here, *found.costs(output.price)))]
+    rendered = [render_answer(answer(found.findings.named))] if found.compared else []
+    return [*rendered, *map(render_table, (*only_here, *found.costs(output.price)))]

@@ -50,6 +50,11 @@ class Metric(Struct, frozen=True, omit_defaults=True):
         return self.key.startswith(OWN)
 
     @property
+    def is_of_command(self) -> bool:
+        """Whether it says what a command is for: it writes it, or ends by itself."""
+        return self.is_own or self.name in ("window", "cpu-window")
+
+    @property
     def floor(self) -> float:
         """The smallest value that a ratio is taken of; what is below counts as this.
 

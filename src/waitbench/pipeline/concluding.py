@@ -10,10 +10,12 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from rich.console import Console
 
-from waitbench.analysis import statistics
+from waitbench.analysis import results, statistics
 from waitbench.analysis.gate import GateVerdict
+from waitbench.analysis.idle import idle_costs
 from waitbench.analysis.scan import scans
 from waitbench.analysis.statistics import Comparison
 from waitbench.model.errors import ExitCode, HarnessError, UsageError
@@ -21,19 +23,16 @@ from waitbench.model.record import Record
 from waitbench.model.share import Share
 from waitbench.pipeline.gating import Gate
 from waitbench.reporting import answer as answering
-from waitbench.reporting import bisection, costs, forest, machines, scan
-from waitbench.reporting import comparison as reporting
+from waitbench.reporting import bisection, forest, idle, scan
 from waitbench.reporting import gate_formats as of_gate
 from waitbench.reporting import why as reasons
+from waitbench.reporting.answer import Findings, answer, findings
 from waitbench.reporting.bisection import Searched
-from waitbench.reporting.console import make_console, print_answer, print_prose, print_tables
-from waitbench.reporting.document import Answer, Command, Table
+from waitbench.reporting.console import make_console, print_answer, print_tables
+from waitbench.reporting.document import Command, Table
 from waitbench.reporting.formats import format_count
-from waitbench.reporting.gate_formats import annotations
-from waitbench.reporting.gate_formats import plain as plain_verdict
 from waitbench.reporting.idle import Price
 from waitbench.reporting.markdown import render_table
-from waitbench.reporting.shortening import Names, named, named_verdict, short_names
 from waitbench.store import formats, why
 from waitbench.store.comparisons import Contents
 from waitbench.system import files
@@ -65,6 +64,11 @@ class Output:
     def progress(self) -> Console:
         return make_console(stderr=True) if self.is_silent else self.answers
 
+    def print_scenario(self, comparison: Comparison) -> None:
+        """Prints every figure of one scenario."""
+        table = answering.scenario(findings([comparison]).named, comparison.scenario)
+        print_tables([table], self.answers)
+
     @property
     def is_silent(self) -> bool:
         """Whether stdout is for something else than tables and sentences."""
@@ -94,30 +98,20 @@ class Conclusion:
     drawn: Sequence[Path] = ()
     """Its charts."""
 
-    @property
-    def of_scenarios(self) -> list[Comparison]:
-        """Those that say something alone: of a curve only the whole of it does."""
-        return [one for one in self.compared if one.record.scan is None]
-
-    @property
-    def answer(self) -> Answer:
-        """What the gate says, if it was asked."""
-        shown = answering.answer(self.of_scenarios or self.compared)
-        if not self.of_scenarios:
-            shown = replace(shown, headlines=scan.headlines(scans(self.records)), table=None)
-        if self.verdict is None:
-            return shown
-        compared = [named(one, self.names) for one in self.of_scenarios]
-        return of_gate.answer(named_verdict(self.verdict, self.names), shown, compared)
-
-    @property
-    def names(self) -> Names:
-        """What revisions are called in tables."""
-        return short_names([row.label for row in self.compared[0].rows])
+    @cached_property
+    def findings(self) -> Findings:
+        """All results and notes."""
+        return findings(self.compared, self.verdict, scans(self.records))
 
     def costs(self, price: Price | None, *, brief: bool = False) -> list[Table]:
-        """What waiting costs in plain units, and how it grows where that was scanned."""
-        return costs.tables(self.compared, self.records, price, brief=brief)
+        """What waiting costs in plain units, what commands measure, and how costs grow in scans.
+
+        In brief without those in plain units, unless there is a price.
+        """
+        has_units = price is not None or not brief
+        in_units = idle.tables(self.compared, price) if has_units else []
+        own = answering.of_commands(self.findings.named)
+        return [*in_units, *own, *scan.tables(scans(self.records))]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,13 +126,12 @@ class Concluding:
 
     def sum_up(self, record: Record, more: Sequence[Table]) -> None:
         """Says what one scenario shows; ``more`` are tables of what is not in its record."""
-        comparison, answers = self._compare(record), self.output.answers
         # Of a curve only the whole of it says anything.
         if self.output.is_silent or self.output.quiet or record.scan is not None:
             return
         if self.output.verbose:
-            reporting.print_comparison(comparison, answers)
-        print_tables(more, answers)
+            self.output.print_scenario(self._compare(record))
+        print_tables(more, self.output.answers)
 
     def conclude(self, records: Sequence[Record], folder: Path) -> ExitCode:
         """Says what all of them mean, in their order, once they are in the folder.
@@ -159,7 +152,7 @@ class Concluding:
             return
         console = self.output.progress
         console.print("\nInterrupted. What was measured so far says:")
-        shown = self._conclusion(records, folder).answer
+        shown = answer(self._conclusion(records, folder).findings.named)
         print_answer(replace(shown, title=f"{shown.title}, so far"), console)
 
     def _judge(self, found: Conclusion) -> ExitCode:
@@ -167,7 +160,7 @@ class Concluding:
         try:
             # First of all: whoever reads what is printed may have gone.
             if verdict is not None:
-                publish(verdict, found.folder, found.costs(self.output.price))
+                publish(found, verdict, found.costs(self.output.price))
         finally:
             try:
                 self._say(found)
@@ -184,22 +177,11 @@ class Concluding:
         if not self.output.is_silent:
             say_answer(found, self.output)
             if verdict is not None and os.environ.get("GITHUB_ACTIONS") == "true":
-                for annotation in annotations(verdict):
+                for annotation in of_gate.annotations(found.findings):
                     self.output.answers.print(annotation, soft_wrap=True)
         if self.output.as_json:
-            data: dict[str, object] = {
-                "comparisons": [
-                    {**one, **_why(found.folder, one["scenario"])}
-                    for one in reporting.plain(found.compared, self.output.price)
-                ]
-            }
-            scanned = scan.plain(scans(found.records))
-            if scanned:
-                data["scans"] = scanned
-            if verdict is not None:
-                data["verdict"] = plain_verdict(verdict)
             # Never coloured, whatever the terminal is said to be.
-            print(json.dumps(data if len(data) > 1 else data["comparisons"], indent=2))
+            print(json.dumps(plain(found, self.output.price), indent=2))
 
     def _compare(self, record: Record) -> Comparison:
         """The same before the last scenario is done as after it, and here as elsewhere."""
@@ -224,10 +206,25 @@ class Concluding:
         )
 
 
-def _why(folder: Path, scenario: str) -> dict[str, Any]:
-    """What an extra run has shown, if there was one."""
-    found = why.of(folder, scenario)
-    return {"why": reasons.plain(found)} if found else {}
+def plain(found: Conclusion, price: Price | None = None) -> dict[str, Any]:
+    """Everything that is known, for ``--json``: results, notes, and what else was asked for."""
+    data: dict[str, Any] = {
+        "results": results.plain(found.findings.results),
+        "notes": msgspec.to_builtins(found.findings.notes),
+        "idle": [
+            {"scenario": one.scenario, "revision": one.label, **idle.plain(one, price)}
+            for one in idle_costs(found.compared)
+        ],
+        "scans": scan.plain(scans(found.records)),
+        "why": [
+            {"scenario": record.scenario, **reasons.plain(of)}
+            for record in found.records
+            if (of := why.of(found.folder, record.scenario))
+        ],
+    }
+    if found.verdict is not None:
+        data["verdict"] = of_gate.plain(found.findings, found.verdict)
+    return {name: value for name, value in data.items() if value or name in ("results", "notes")}
 
 
 def conclusion_of(contents: Contents) -> Conclusion:
@@ -252,14 +249,11 @@ def say_answer(found: Conclusion, output: Output) -> None:
         print_tables(found.costs(output.price, brief=not output.verbose), console)
     if not found.compared:
         return
-    if not output.quiet:
-        where = machines.where_measured(found.records)
-        if where is not None:
-            print_prose(f"{where}\n", console)
-    if found.verdict is not None and output.verbose:
-        print_tables([of_gate.details(named_verdict(found.verdict, found.names))], console)
+    named = found.findings.named
+    if named.judgements is not None and output.verbose:
+        print_tables([answering.details(named)], console)
     links = _links(found)
-    shown = replace(found.answer, links=links)
+    shown = replace(answer(named), links=links)
     if output.quiet:
         shown = replace(shown, table=None, links=links[-1:])
     print_answer(shown, console)
@@ -267,11 +261,9 @@ def say_answer(found: Conclusion, output: Output) -> None:
 
 def _links(found: Conclusion) -> tuple[tuple[str, Command | str], ...]:
     """What is best done now, how to look at it in a browser, and where it is."""
+    rounds = max(one.rounds for one in found.compared)
     argv = found.records[0].context.argv
-    if found.verdict is None:
-        step = answering.next_step(found.compared, argv)
-    else:
-        step = of_gate.next_step(found.verdict, argv)
+    step = answering.next_step(found.findings, found.verdict, rounds, argv)
     short, number = _short_path(found.folder), len(found.drawn)
     charts = f", {format_count(number, 'chart', 'charts')} (*.png)" if number else ""
     return (
@@ -288,15 +280,17 @@ def _short_path(folder: Path) -> str:
     return str(folder)
 
 
-def publish(verdict: GateVerdict, folder: Path, more: Sequence[Table] = ()) -> None:
+def publish(found: Conclusion, verdict: GateVerdict, more: Sequence[Table] = ()) -> None:
     """Writes ``verdict.json``, ``.xml`` (JUnit) and ``.md``, which has what waiting costs, too.
 
     Raises ``HarnessError``.
     """
-    rendered = "\n".join((of_gate.rendered(verdict), *map(render_table, more)))
-    junit = of_gate.junit(verdict)
+    rendered = "\n".join((of_gate.rendered(found.findings.named), *map(render_table, more)))
+    junit = of_gate.junit(found.findings, verdict)
+    data = of_gate.plain(found.findings, verdict)
+    folder = found.folder
     writes = [
-        partial(formats.write, folder, VERDICT_NAME, plain_verdict(verdict)),
+        partial(formats.write, folder, VERDICT_NAME, data),
         partial(files.write_text, folder / f"{VERDICT_NAME}.xml", junit),
     ]
     publish_markdown(rendered, folder / f"{VERDICT_NAME}.md", writes)
@@ -333,7 +327,7 @@ def draw(found: Conclusion, formats: Sequence[str]) -> list[Path]:
     from waitbench.reporting import charts
 
     return charts.draw_all(
-        found.of_scenarios, found.folder, formats, scans(found.records), found.verdict
+        found.findings.named, found.compared, found.folder, formats, scans(found.records)
     )
 
 

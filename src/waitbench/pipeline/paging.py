@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from waitbench.analysis import history
+from waitbench.analysis.results import Note
 from waitbench.analysis.sessions import Session
 from waitbench.model.errors import UsageError
 from waitbench.model.metrics import BY_NAME
@@ -15,6 +16,7 @@ from waitbench.reporting.document import Page
 from waitbench.reporting.formats import format_count
 from waitbench.reporting.idle import Price
 from waitbench.reporting.page import COSTS, Trends, compose, compose_history
+from waitbench.reporting.summary import WARNING
 from waitbench.store import comparisons, why
 from waitbench.store.comparisons import MEASURE_FIRST, Contents
 from waitbench.system import files
@@ -45,7 +47,7 @@ def page_of(contents: Contents, price: Price | None = None) -> Page:
     """The page of one comparison."""
     found = conclusion_of(contents)
     reasons = {one.scenario: why.of(contents.folder, one.scenario) for one in contents.records}
-    return compose(contents, found.compared, found.answer, found.verdict, reasons, price)
+    return compose(contents, found.compared, found.findings, reasons, price)
 
 
 def _of_many(folders: Sequence[Path], newest: int) -> Page | None:
@@ -60,8 +62,9 @@ def _of_many(folders: Sequence[Path], newest: int) -> Page | None:
     most = max(engines, key=engines.__getitem__, default="")
     trends = _trends([one for one in told if one.engine == most])
     lacking = format_count(len(unreadable), "comparison", "comparisons")
-    said = f"{lacking} cannot be read: see what the command printed."
-    return compose_history(found, trends, newest, [said] if unreadable else [])
+    text = f"{lacking} cannot be read: see what the command printed"
+    note = Note(kind="unreadable", level=WARNING, text=text, count=len(unreadable))
+    return compose_history(found, trends, newest, [note] if unreadable else [])
 
 
 def _trends(told: Sequence[Session]) -> Trends:

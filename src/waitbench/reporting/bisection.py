@@ -124,7 +124,6 @@ def _steps(searched: Searched) -> Table:
             for row in rows(searched)
         ),
         names=2,
-        least=12,
     )
 
 

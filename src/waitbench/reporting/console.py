@@ -1,7 +1,6 @@
 """Documents on a console, and the console that everything is printed on."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import IO
 
 from rich.cells import cell_len
@@ -10,39 +9,26 @@ from rich.segment import Segment
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from waitbench.analysis.verdicts import Verdict
+from waitbench.analysis.results import Note
 from waitbench.reporting.document import (
     Answer,
     Cell,
     Command,
     Document,
-    Dot,
-    Headline,
+    Heading,
     Quote,
     Table,
-    Value,
+    Word,
+    text_of,
 )
-from waitbench.reporting.formats import (
-    format_change,
-    format_range,
-    format_spread,
-    format_value,
-)
-from waitbench.reporting.shortening import shorten_apart
+from waitbench.reporting.notes import HEADLINES
+from waitbench.reporting.summary import MARK_STYLES
 from waitbench.system.streams import printable
 
-STYLES = {
-    Verdict.FASTER: "green",
-    Verdict.SLOWER: "red",
-    Verdict.WITHIN_MARGIN: "dim",
-    Verdict.INCONCLUSIVE: "yellow",
-    Verdict.NOT_MEASURED: "red",
-    Verdict.EXCUSED: "yellow",
-}
 _GAP = 2
 _RESULT = " RESULT "
-_WIDEST = 100
-"""What stands at the right of an answer is no further from what it is about."""
+_LEAST = 12
+"""So wide a column stays where it is folded."""
 _CONTINUED = " \\"
 """Ends a line of a command that goes on below."""
 
@@ -96,18 +82,21 @@ def print_prose(text: str, console: Console, *, first: str = "", style: str = ""
 
 def print_answer(answer: Answer, console: Console) -> None:
     """Prints what it comes to, below everything else, where the eye ends."""
-    _print_title(answer, console)
-    for headline in answer.headlines:
-        _print_headline(headline, console)
+    basis = f" · {answer.basis}" if answer.basis else ""
+    lines = _lines(f"{answer.title}{basis}", console.width - len(_RESULT) - _GAP)
+    console.print(Text.assemble((_RESULT, "bold reverse"), " " * _GAP, (lines[0], "bold")))
+    _print_hanging(" " * (len(_RESULT) + _GAP), lines[1:], console, style="bold")
+    headlines = [note for note in answer.notes if note.kind in HEADLINES]
+    for note in headlines:
+        _print_note(note, console, "bold ")
     if answer.table is not None and answer.table.rows:
         console.print()
         print_cells(answer.table, console)
-    for remark in answer.remarks:
-        print_prose(remark, console, style="dim")
-    if answer.warnings:
+    others = [note for note in answer.notes if note not in headlines]
+    if others:
         console.print()
-    for warning in answer.warnings:
-        print_prose(warning.text, console, first="! ", style=warning.style)
+    for note in others:
+        _print_note(note, console)
     if answer.links:
         console.print()
     width = max((len(name) for name, _ in answer.links), default=0) + _GAP
@@ -122,39 +111,10 @@ def print_answer(answer: Answer, console: Console) -> None:
         _print_hanging(first, _folded(link.text, console, width), console)
 
 
-def _print_title(answer: Answer, console: Console) -> None:
-    indent = " " * (len(_RESULT) + _GAP)
-    first, *more = _lines(answer.title, console.width - len(indent))
-    text = Text.assemble((_RESULT, "bold reverse"), (" " * _GAP + first, "bold"))
-    if not more:
-        _print_apart(text, answer.basis, console)
-        return
-    console.print(text, soft_wrap=True)
-    _print_hanging(indent, more, console, style="bold")
-    print_prose(answer.basis, console, first=indent, style="dim")
-
-
-def _print_headline(headline: Headline, console: Console) -> None:
-    first = f"{headline.mark} " if headline.mark else ""
-    lines = _lines(headline.text, min(console.width, _WIDEST) - cell_len(first))
-    text = Text(f"{first}{lines[0]}", style=headline.style)
-    if len(lines) == 1:
-        _print_apart(text, headline.aside, console)
-        return
-    _print_hanging(first, lines, console, style=headline.style)
-    if headline.aside:
-        print_prose(headline.aside, console, first=" " * len(first), style="dim")
-
-
-def _print_apart(text: Text, aside: str, console: Console) -> None:
-    """Prints a text, and at the right of it another, or below it where that does not fit."""
-    room = min(console.width, _WIDEST) - text.cell_len - cell_len(aside)
-    if room < _GAP and aside:
-        console.print(text, soft_wrap=True)
-        print_prose(aside, console, first="  ", style="dim")
-        return
-    beside = Text.assemble(" " * room, (aside, "dim")) if aside else Text()
-    console.print(Text.assemble(text, beside), soft_wrap=True)
+def _print_note(note: Note, console: Console, style: str = "") -> None:
+    first = f"{note.level} " if note.level else ""
+    style = f"{style}{MARK_STYLES.get(note.level, '')}".strip()
+    print_prose(note.text, console, first=first, style=style)
 
 
 def _print_hanging(first: str, lines: Sequence[str], console: Console, *, style: str = "") -> None:
@@ -204,133 +164,76 @@ def print_tables(tables: Iterable[Table], console: Console) -> None:
 def print_cells(table: Table, console: Console) -> None:
     """Prints the headings and all rows. Figures are never cropped.
 
-    Columns that give way do so first; then names are shortened, but so that they still differ; then
-    columns stand below the others.
+    Columns that give way do so first; then what is aligned to the left is folded; then figures
+    stand below the others.
     """
     table = table.in_text
-    headings = table.headings
-    columns = [
-        _Column(
-            heading.text if heading.short is None else heading.short,
-            [_text(row[place]) for row in table.rows],
-            "left" if heading.is_left else "right",
-        )
-        for place, heading in enumerate(headings)
-    ]
-    if _total([column.width for column in columns]) > console.width:
-        kept = zip(columns, headings, strict=True)
-        columns = [column for column, heading in kept if not heading.gives_way]
-    if table.folds:
-        _print_folded(columns, console)
-        return
-    names, figures = columns[: table.names], columns[table.names :]
-    widths, blocks = arrange(names, figures, table.least, console.width)
-    shortened = [name.shortened(width) for name, width in zip(names, widths, strict=True)]
-    rows_of: dict[str, list[int]] = {}
-    for row, group in enumerate(table.groups or ("",) * len(table.rows)):
-        rows_of.setdefault(group, []).append(row)
+    widths = [_width(table, place) for place in range(len(table.headings))]
+    places: Sequence[int] = range(len(widths))
+    if _total(widths) > console.width:
+        places = [place for place in places if not table.headings[place].gives_way]
+    left = [place for place in places if table.headings[place].is_left]
+    while _total([widths[place] for place in places]) > console.width and any(
+        widths[place] > _LEAST for place in left
+    ):
+        widths[max(left, key=widths.__getitem__)] -= 1
+    blocks = [left]
+    for place in (one for one in places if one not in left):
+        if _total([widths[one] for one in (*blocks[-1], place)]) > console.width:
+            blocks.append(left)
+        blocks[-1] = sorted([*blocks[-1], place])
     for block in blocks:
-        beside = [*shortened, *block]
-        all_widths = [*widths, *(column.width for column in block)]
-        _print_rows(beside, all_widths, range(0), console, with_heading=True)
-        for group, rows in rows_of.items():
-            if group:
-                # A row of its own: it would not fit beside the rest in 80 columns.
-                console.print(Text(group, style="bold"))
-            _print_rows(beside, all_widths, rows, console, with_heading=False)
+        _print_block(table, block, [widths[place] for place in block], console)
 
 
-def _print_folded(columns: Sequence["_Column"], console: Console) -> None:
-    table = RichTable(box=None, padding=(0, _GAP, 0, 0))
-    for column in columns:
-        table.add_column(column.heading, justify=column.justify, overflow="fold")
-    for row in zip(*(column.cells for column in columns), strict=True):
-        table.add_row(*row)
-    console.print(table)
+def _print_block(
+    table: Table, places: Sequence[int], widths: Sequence[int], console: Console
+) -> None:
+    headings = [table.headings[place] for place in places]
+    console.print(_rich(headings, widths, [], with_heading=True), crop=False)
+    rows_of: dict[str, list[Sequence[Cell]]] = {}
+    for row, group in zip(table.rows, table.groups or [""] * len(table.rows), strict=True):
+        rows_of.setdefault(group, []).append([row[place] for place in places])
+    for group, rows in rows_of.items():
+        if group:
+            # A row of its own: it would not fit beside the rest in 80 columns.
+            console.print(Text(group, style="bold"), soft_wrap=True)
+        console.print(_rich(headings, widths, rows, with_heading=False), crop=False)
 
 
-@dataclass(frozen=True)
-class _Column:
-    """A heading and what stands below it."""
-
-    heading: str
-    cells: Sequence[Text]
-    justify: JustifyMethod = "left"
-
-    @property
-    def width(self) -> int:
-        texts = (self.heading, *(cell.plain for cell in self.cells))
-        return max(cell_len(line) for text in texts for line in text.split("\n"))
-
-    def shortened(self, width: int) -> "_Column":
-        """The same with texts that fit."""
-        texts = shorten_apart([cell.plain for cell in self.cells], width)
-        return _Column(self.heading, [Text(text) for text in texts], self.justify)
+def _width(table: Table, place: int) -> int:
+    """How wide a column is."""
+    texts = [_title(table.headings[place]), *(text_of(row[place]) for row in table.rows)]
+    return max(cell_len(line) for text in texts for line in text.split("\n"))
 
 
-def arrange(
-    names: Sequence[_Column], figures: Sequence[_Column], least: int, width: int
-) -> tuple[list[int], list[list[_Column]]]:
-    """The widths of the names, and the figures that stand beside one another, block by block."""
-    needed = _total([min(name.width, least) for name in names])
-    blocks: list[list[_Column]] = [[]]
-    for column in figures:
-        if blocks[-1] and width - _taken([*blocks[-1], column]) < needed:
-            blocks.append([])
-        blocks[-1].append(column)
-    room = max(needed, min(width - _taken(block) for block in blocks))
-    widths = [name.width for name in names]
-    for place in reversed(range(len(widths))):  # the last names give way first
-        excess = max(0, _total(widths) - room)
-        widths[place] = max(min(widths[place], least), widths[place] - excess)
-    return widths, blocks
-
-
-def _taken(columns: Sequence[_Column]) -> int:
-    return sum(column.width + _GAP for column in columns)
+def _title(heading: Heading) -> str:
+    return heading.text if heading.short is None else heading.short
 
 
 def _total(widths: Sequence[int]) -> int:
     return sum(widths) + _GAP * (len(widths) - 1)
 
 
-def _print_rows(
-    columns: Sequence[_Column],
+def _rich(
+    headings: Sequence[Heading],
     widths: Sequence[int],
-    rows: Sequence[int],
-    console: Console,
+    rows: Sequence[Sequence[Cell]],
     *,
     with_heading: bool,
-) -> None:
+) -> RichTable:
     table = RichTable(
         box=None, padding=(0, _GAP, 0, 0), pad_edge=False, show_header=with_heading,
-        # On a terminal too narrow for one column, lines go on below, whole.
+        # On a terminal too narrow for them, lines go on below, whole.
         width=_total(widths),
     )  # fmt: skip
-    for column, width in zip(columns, widths, strict=True):
-        table.add_column(Text(column.heading), width=width, justify=column.justify, no_wrap=True)
+    for heading, width in zip(headings, widths, strict=True):
+        justify: JustifyMethod = "left" if heading.is_left else "right"
+        table.add_column(Text(_title(heading)), width=width, justify=justify, overflow="fold")
     for row in rows:
-        table.add_row(*(column.cells[row] for column in columns))
-    console.print(table, crop=False)
+        table.add_row(*map(_text, row))
+    return table
 
 
 def _text(cell: Cell) -> Text:
-    if isinstance(cell, str):
-        return Text(cell)
-    if isinstance(cell, Value):
-        return _value(cell)
-    if isinstance(cell, Dot):
-        return Text(cell.text)
-    return Text(cell.text, style=cell.style)
-
-
-def _value(cell: Value) -> Text:
-    """The mean, and below it the ratio to the baseline, each with its interval."""
-    text = Text(cell.text)
-    spread = format_spread(cell.estimate, lambda value: format_value(value, cell.metric))
-    text.append(f" {spread}".rstrip(), style="dim")
-    if cell.ratio is not None:
-        text.append(f"\n{format_change(cell.ratio)}", style=STYLES[cell.ratio.verdict])
-        # Below it: four columns of ratios with intervals beside them do not fit 80 characters.
-        text.append(f"\n{format_range(cell.ratio)}".rstrip(), style="dim")
-    return text
+    return Text(text_of(cell), style=cell.style if isinstance(cell, Word) else "")

@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from waitbench.analysis.results import Note
 from waitbench.analysis.statistics import Estimate
-from waitbench.model.metrics import Metric
 from waitbench.reporting.drawing import Axis
-from waitbench.reporting.formats import format_value
 
 _LONG = 10
 """Five columns with headings of so many characters fit a console."""
@@ -26,19 +25,6 @@ class Word:
 
 
 @dataclass(frozen=True)
-class Value:
-    """A cell with the mean of a metric, and its ratio to the baseline below."""
-
-    estimate: Estimate
-    metric: Metric
-    ratio: Estimate | None = None
-
-    @property
-    def text(self) -> str:
-        return format_value(self.estimate.value, self.metric)
-
-
-@dataclass(frozen=True)
 class Dot:
     """A cell of a page with a ratio as a dot and its interval, on the axis of its column."""
 
@@ -52,7 +38,7 @@ class Dot:
     text: str = ""
 
 
-Cell = str | Word | Value | Dot
+Cell = str | Word | Dot
 
 
 def text_of(cell: Cell) -> str:
@@ -85,14 +71,10 @@ class Table:
     notes: tuple[str, ...] = ()
     """Sentences that stand below it."""
     names: int = 1
-    """So many columns name a row: they are shortened where the others do not fit a console."""
-    least: int = 20
-    """Names keep so many characters; whole figures matter more than long names."""
+    """So many columns name a row, and are aligned to the left."""
     groups: tuple[str, ...] = ()
     """What each row belongs to, if anything: a console says it once, above them."""
     group_heading: str = ""
-    folds: bool = False
-    """Whether a narrow console folds long cells, rather than to put columns below one another."""
 
     @property
     def headings(self) -> tuple[Heading, ...]:
@@ -155,21 +137,6 @@ class Document:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Headline:
-    """The answer in one line, for people."""
-
-    text: str
-    style: str
-    """How a console shows it, as rich names it."""
-    mark: str = ""
-    """What tells it from others to who cannot tell colours apart."""
-    aside: str = ""
-    """How sure that is, or where."""
-    is_price: bool = False
-    """Whether it says what waiting more cheaply costs."""
-
-
-@dataclass(frozen=True, kw_only=True)
 class Answer:
     """What a comparison comes to: what its report ends with."""
 
@@ -177,13 +144,9 @@ class Answer:
     """What was compared with what."""
     basis: str
     """What that rests on."""
-    headlines: tuple[Headline, ...] = ()
+    notes: tuple[Note, ...] = ()
     table: Table | None = None
     """A row a scenario, and what else is worth a row."""
-    remarks: tuple[str, ...] = ()
-    """What the names in it leave out, and the like."""
-    warnings: tuple[Word, ...] = ()
-    """What to be wary of, and what to do about it."""
     links: tuple[tuple[str, Command | str], ...] = ()
     """What is best done now, and where there is more: a word, and a command or a place."""
 
@@ -243,10 +206,6 @@ class Page:
     title: str
     facts: tuple[str, ...]
     """What was measured, and when."""
-    headlines: tuple[Headline, ...]
-    """What somebody reads who reads no more."""
-    failures: tuple[str, ...]
-    cautions: tuple[str, ...]
-    """What the figures must not be read without."""
+    notes: tuple[Note, ...]
     tables: tuple[Table, ...]
     sections: tuple[Section, ...]

@@ -1,57 +1,40 @@
-"""Comparisons, trends and verdicts -> the rows of a forest plot: a dot and its interval each.
+"""Results -> rows: what a table, a chart and a page write of each, and the dot that they draw.
 
-A page draws a row's plot into its table, and ``charts`` all rows into one picture. The axis of
-ratios is logarithmic with 1 in its middle. A hollow dot is inconclusive; the band is what the row's
-own margin allows.
+The axis of ratios is logarithmic with 1 in its middle. A hollow dot is inconclusive; the band is
+what the row's own margin allows.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from waitbench.analysis.gate import GateVerdict
 from waitbench.analysis.history import Place, Trend
-from waitbench.analysis.judging import Judgement
-from waitbench.analysis.statistics import MARGIN, Comparison, Estimate, Row
+from waitbench.analysis.results import BELOW_FLOOR, NEAR_FLOOR, NOT_SUPPORTED, MetricResult
+from waitbench.analysis.statistics import MARGIN
 from waitbench.analysis.verdicts import Verdict
-from waitbench.model.metrics import BY_NAME, Metric
-from waitbench.reporting.document import Dot
-from waitbench.reporting.drawing import Axis, colours_of
+from waitbench.model.metrics import Metric
+from waitbench.reporting.document import Dot, Heading, Table, Word
+from waitbench.reporting.drawing import Axis
 from waitbench.reporting.formats import (
     NOTHING,
+    format_bounds,
     format_change,
     format_limit,
-    format_of_allowed,
     format_pair,
     format_range,
+    format_rise,
 )
-from waitbench.reporting.summary import (
-    ACCEPTED,
-    BROKEN,
-    HARMLESS,
-    MARKS,
-    NOT_COMPARED,
-    judged_by,
-    lacking,
-    mark_of,
-    uncompared,
-)
+from waitbench.reporting.summary import BROKEN, HARMLESS, HOLDS, MARK_STYLES, MARKS, WARNING
 
-FIRST = (
-    "steady", "cpu", "system", "user", "real", "startup", "wakeups", "syscalls", "latency", "rss",
-    "memory",
-)  # fmt: skip
-"""The metrics that are looked at before all others, in this order."""
-TOO_FEW = "too few rounds"
 _GATE_REACH = 2.0
 """Of the axis of a gate: margins are narrow, and a failure is an arrow at the edge."""
 _FAR_OUT = 0.1
 """The share of a history's places that may lie beyond its axis."""
-_BAND = (1 / (1 + MARGIN), 1 + MARGIN)
+_GATE_ORDER = "✗!–?▼✓"
 
 
 @dataclass(frozen=True, kw_only=True)
 class ForestRow:
-    """One figure of a candidate, relative to the baseline."""
+    """One result as it is written and drawn."""
 
     place: str
     """The scenario, or how many of them."""
@@ -72,155 +55,100 @@ class ForestRow:
     dot: Dot | None = None
 
 
-def of_comparisons(comparisons: Sequence[Comparison]) -> list[ForestRow]:
-    """What is judged of each candidate in each scenario, and how late items are that wait.
-
-    Of a revision that is compared with none, what it costs.
-    """
-    return [row for of in comparisons for row in _of_comparison(of)]
+def rows_of(results: Iterable[MetricResult], colours: Mapping[str, str]) -> list[ForestRow]:
+    """The rows of results, in their order."""
+    return [row_of(one, colours.get(one.revision, "")) for one in results]
 
 
-def _of_comparison(of: Comparison) -> Iterator[ForestRow]:
-    for row in of.rows[1:]:
-        judged = BY_NAME[judged_by(of, row)]
-        if row.judged is None:
-            said = lacking(of, row)
-            yield _row(of, row, judged, mark_of(said), said)
-            continue
-        yield _row(of, row, judged)
-        if of.record.waits and "latency" in row.ratios:
-            yield _row(of, row, BY_NAME["latency"])
-    for name in ("steady", "cpu", "latency") if not of.rows[1:] else ():
-        if name in of.baseline.estimates:
-            yield _row(of, of.baseline, BY_NAME[name], "")
-
-
-def of_scenario(comparison: Comparison) -> list[ForestRow]:
-    """Everything that was measured, but for what else the machine did."""
-    metrics = comparison.record.metrics
-    first = [metric for name in FIRST for metric in metrics if metric.name == name]
-    return [
-        _row(comparison, row, metric)
-        for metric in dict.fromkeys((*first, *metrics))
-        for row in comparison.rows[1:] or comparison.rows
-        if not metric.key.startswith("machine_")
-        and metric.name in comparison.baseline.estimates.keys() | row.estimates.keys()
-    ]
-
-
-def _row(
-    of: Comparison, row: Row, metric: Metric, mark: str = HARMLESS, change: str = NOTHING
-) -> ForestRow:
-    before, after = values_of(of, row, metric)
-    ratio, interval = row.ratios.get(metric.name), ""
-    colour = colours_of([one.label for one in of.rows])[row.label]
-    if ratio is not None:
-        why_not = uncompared(of, row, metric)
-        if why_not:
-            ratio, change, interval = None, why_not, NOT_COMPARED
-        else:
-            mark, change = MARKS[ratio.verdict], format_change(ratio)
-            interval = format_range(ratio) or TOO_FEW
+def row_of(found: MetricResult, colour: str = "") -> ForestRow:
+    """One result as it is written and drawn."""
+    ratio, floor = found.estimate, found.floor
+    before, after = format_pair(found.before, found.after, found.metric)
+    is_gate = bool(found.criterion)
     return ForestRow(
-        place=of.scenario,
-        cost=metric.title,
-        label=row.label,
+        place=found.scenario,
+        cost=f"dear runs of {found.metric.title}" if found.by_dear_runs else found.metric.title,
+        label=found.revision,
         colour=colour,
-        mark=mark,
+        mark=mark_of(found),
         before=before,
         after=after,
-        change=change,
-        interval=interval,
-        dot=None if ratio is None else _dot(ratio, colour),
-    )
-
-
-def values_of(of: Comparison, row: Row, metric: Metric) -> tuple[str, str]:
-    """What the baseline and a candidate cost."""
-    found = (one.estimates.get(metric.name) for one in (of.baseline, row))
-    before, after = (None if one is None else one.value for one in found)
-    return format_pair(before, after, metric)
-
-
-def _dot(ratio: Estimate, colour: str = "") -> Dot:
-    return Dot(ratio, _BAND, colour, ratio.verdict is Verdict.INCONCLUSIVE)
-
-
-def of_verdict(found: GateVerdict, colours: Mapping[str, str]) -> list[ForestRow]:
-    """What a gate asked: what failed first, then what is open, what fell, and what holds."""
-    rows = [of_judgement(one, colours.get(one.label, "")) for one in found.judgements]
-    return sorted(rows, key=lambda row: "✗!–?▼✓".index(row.mark))
-
-
-def headroom(row: ForestRow) -> float:
-    """How far below its limit the upper bound lies, as a factor."""
-    if row.dot is None or row.dot.ratio.high is None:
-        return 1e9
-    return row.dot.band[1] / row.dot.ratio.high
-
-
-def of_judgement(found: Judgement, colour: str = "") -> ForestRow:
-    """One answer of a gate."""
-    criterion, ratio = found.criterion, estimate_of(found)
-    cost = criterion.metric.title
-    floor = f" + {format_limit(criterion.floor, criterion.metric)}" if criterion.floor else ""
-    # With a floor the ratio is that to what is allowed.
-    most = 1.0 if criterion.floor else 1 + criterion.margin
-    return ForestRow(
-        place=found.place,
-        cost=f"dear runs of {cost}" if found.by_dear_runs else cost,
-        label=found.label,
-        colour=colour,
-        mark=_mark(found),
         change=_change(found),
-        interval=certainly(found),
-        allowed=f"+{criterion.margin * 100:g} %{floor}",
-        dot=None if ratio is None else Dot(ratio, (1.0, most), colour, found.is_open),
+        interval=(
+            "not compared"
+            if found.why_not in (BELOW_FLOOR, NEAR_FLOOR)
+            else format_bounds(ratio, floor) or ("" if is_gate else "too few rounds")
+            if ratio
+            else ""
+        ),
+        allowed=_allowed(found) if is_gate else "",
+        dot=None if ratio is None else Dot(ratio, _band(found), colour, found.is_open),
     )
 
 
-def estimate_of(found: Judgement) -> Estimate | None:
-    """The ratio of an answer, with its bounds."""
-    if found.ratio is None:
-        return None
-    return Estimate(found.ratio, found.low, found.high, found.rounds)
-
-
-def _mark(found: Judgement) -> str:
-    if found.accepted is not None or found.verdict is Verdict.EXCUSED:
-        return "!"
-    if found.fails:
-        return BROKEN
-    if found.is_open or found.verdict is Verdict.FASTER:
+def mark_of(found: MetricResult) -> str:
+    """What is known of a result, in one character."""
+    if found.accepted or found.verdict is Verdict.EXCUSED:
+        return WARNING
+    if found.criterion and found.verdict is not None:
+        if found.fails:
+            return BROKEN
+        holds = {Verdict.WITHIN_MARGIN: HOLDS, Verdict.NOT_MEASURED: HARMLESS}
+        return holds.get(found.verdict) or MARKS[found.verdict]
+    if found.verdict is not None:
         return MARKS[found.verdict]
-    return HARMLESS if found.is_unmeasured else "✓"
+    if found.is_alone:
+        return ""
+    return (
+        HARMLESS
+        if found.why_not in (NOT_SUPPORTED, BELOW_FLOOR, NEAR_FLOOR) or not (found.judged)
+        else BROKEN
+    )
 
 
-def _change(found: Judgement) -> str:
-    if found.ratio is None:
-        return found.verdict.value
-    text = change_of(found, found.ratio)
-    if found.accepted is not None:
-        return f"{text}, {ACCEPTED}"
+def _change(found: MetricResult) -> str:
+    if found.why_not in (BELOW_FLOOR, NEAR_FLOOR):
+        at = "below" if found.why_not == BELOW_FLOOR else "near"
+        return f"{at} {format_limit(found.metric.floor, found.metric)}"
+    ratio = found.estimate
+    if ratio is None:
+        return found.verdict.value if found.verdict else found.why_not or NOTHING
+    text = format_rise(ratio, found.floor)
+    if found.accepted:
+        return f"{text}, accepted"
     return f"{text}, excused" if found.verdict is Verdict.EXCUSED else text
 
 
-def change_of(found: Judgement, ratio: float) -> str:
-    """How much an answer says that a cost rose or fell; with a floor, what share of the limit."""
-    if found.criterion.floor:
-        return f"{format_of_allowed(ratio)} of allowed"
-    return format_change(ratio)
+def _allowed(found: MetricResult) -> str:
+    floor = f" + {format_limit(found.floor, found.metric)}" if found.floor else ""
+    return f"+{found.margin * 100:g} %{floor}"
 
 
-def certainly(found: Judgement) -> str:
-    """The bounds of an answer."""
-    ratio = estimate_of(found)
-    if ratio is None or not found.criterion.floor:
-        return "" if ratio is None else format_range(ratio)
-    low, high = (end and format_of_allowed(end) for end in (ratio.low, ratio.high))
-    if low and high:
-        return low if low == high else f"{low}–{high}"
-    return f"≤ {high}" if high else f"≥ {low}" if low else ""
+def _band(found: MetricResult) -> tuple[float, float]:
+    """What is allowed; with a floor the ratio is that to it."""
+    if not found.criterion:
+        return 1 / (1 + found.margin), 1 + found.margin
+    return 1.0, 1.0 if found.floor else 1 + found.margin
+
+
+def by_urgency(results: Iterable[MetricResult]) -> list[MetricResult]:
+    """What failed first, then what is open, what fell, and what holds."""
+    return sorted(results, key=lambda one: _GATE_ORDER.index(mark_of(one)))
+
+
+def decisive(results: Sequence[MetricResult]) -> tuple[list[MetricResult], list[MetricResult]]:
+    """What the outcome of a gate rests on, and all else.
+
+    Of a pass that is what fell, and what is nearest to its limit.
+    """
+    ordered = by_urgency(results)
+    marks = "✗!" if any(one.fails for one in results) else "✗!–?"
+    decides = [one for one in ordered if mark_of(one) in marks]
+    if all(mark_of(one) == WARNING for one in decides):
+        decides += [one for one in ordered if mark_of(one) == "▼"]
+        holding = [one for one in ordered if mark_of(one) == HOLDS]
+        decides += sorted(holding, key=lambda one: one.headroom)[:1]
+    return decides, [one for one in ordered if one not in decides]
 
 
 def axis_of(rows: Iterable[ForestRow]) -> Axis:
@@ -233,10 +161,72 @@ def gate_axis(rows: Iterable[ForestRow]) -> Axis:
     return Axis(max([_GATE_REACH, *(row.dot.band[1] for row in rows if row.dot is not None)]))
 
 
+_NAMES = {"place": "scenario", "cost": "cost", "label": "revision"}
+_SIDES = ("before", "after")
+
+
+def tabulate(
+    title: str,
+    rows: Sequence[ForestRow],
+    columns: Mapping[str, str],
+    axis: Axis | None = None,
+    names: Mapping[str, str] | None = None,
+    groups: Sequence[str] = (),
+) -> Table:
+    """Rows that begin with a mark and names, the fields that ``columns`` head, and dots.
+
+    Names that all rows share are no column, unless ``names`` says which are. Figures of the two
+    sides give way then on a console where names would not fit beside them.
+    """
+    gives_way = names is not None
+    names = names or {
+        name: heading
+        for name, heading in _NAMES.items()
+        if name == "cost" or len({getattr(row, name) for row in rows}) > 1
+    }
+    first = next(iter(names))
+    return Table(
+        title=title,
+        header=(
+            *map(Heading, names.values()),
+            *(
+                Heading(text, is_left=False, gives_way=gives_way and name in _SIDES)
+                for name, text in columns.items()
+            ),
+            *([Heading("ratio", axis=axis)] if axis else []),
+        ),
+        rows=tuple(
+            (
+                *(_name(row, name, row.mark if name == first else "") for name in names),
+                *(_figure(row, name) for name in columns),
+                *([row.dot or ""] if axis else []),
+            )
+            for row in rows
+        ),
+        groups=tuple(groups),
+        group_heading="scenario",
+    )
+
+
+def _name(row: ForestRow, name: str, mark: str) -> Word:
+    text = f"{mark} {getattr(row, name)}" if mark else getattr(row, name)
+    return Word(text=text, colour=row.colour if name == "label" else "")
+
+
+def _figure(row: ForestRow, name: str) -> Word:
+    is_change = name == "change"
+    return Word(
+        text=getattr(row, name) or NOTHING,
+        style=MARK_STYLES.get(row.mark, "") if is_change else "",
+        sort=row.dot.ratio.value if is_change and row.dot is not None else None,
+    )
+
+
 def of_place(found: Place, anchor: str, title: str, metric: Metric) -> ForestRow:
     """One revision of a history, relative to the anchor."""
     name, ratio = found.entry.name, found.ratio
     is_anchor = name == anchor
+    is_open = ratio.verdict is Verdict.INCONCLUSIVE
     return ForestRow(
         place=title,
         cost=metric.title,
@@ -245,7 +235,7 @@ def of_place(found: Place, anchor: str, title: str, metric: Metric) -> ForestRow
         change="the anchor" if is_anchor else format_change(ratio),
         interval="" if is_anchor else format_range(ratio),
         sessions=str(ratio.count),
-        dot=_dot(ratio),
+        dot=Dot(ratio, (1 / (1 + MARGIN), 1 + MARGIN), is_open=is_open),
     )
 
 

@@ -57,15 +57,6 @@ def format_number(value: float) -> str:
     return format_digits(value, _DIGITS)
 
 
-def format_value(value: float, metric: Metric) -> str:
-    """A value with its unit."""
-    if metric.unit == "second":
-        return format_seconds(value)
-    if metric.unit == "byte":
-        return format_bytes(value)
-    return format_number(value)
-
-
 def format_seconds(value: float) -> str:
     """A time, in the unit in which it is read without counting zeros."""
     if abs(value) < _LEAST:
@@ -91,13 +82,14 @@ def unit_for(values: Sequence[float], metric: Metric) -> tuple[str, float]:
     return "", 1.0
 
 
-def format_pair(before: float | None, after: float | None, metric: Metric) -> tuple[str, str]:
+def format_pair(before: Estimate | None, after: Estimate | None, metric: Metric) -> tuple[str, str]:
     """What is compared, in one unit: that of the larger."""
-    unit, scale = unit_for([value for value in (before, after) if value is not None], metric)
+    unit, scale = unit_for([one.value for one in (before, after) if one is not None], metric)
 
-    def write(value: float | None) -> str:
-        if value is None:
+    def write(one: Estimate | None) -> str:
+        if one is None:
             return NOTHING
+        value = one.value
         if not unit and abs(value) >= _MANY:
             return format_many(value)
         return f"{format_digits(value * scale, _DIGITS, zeros=bool(unit))} {unit}".rstrip()
@@ -194,8 +186,24 @@ def _times(factor: float) -> str:
     return format_many(factor) if factor >= _WHOLE else format_digits(factor, 2, zeros=True)
 
 
-def format_of_allowed(ratio: float) -> str:
-    """A ratio to what is allowed, where that has a floor, with two digits."""
+def format_rise(ratio: Estimate | float, floor: float) -> str:
+    """How much a cost rose or fell; with a floor, what share of what is allowed it is."""
+    if not floor:
+        return format_change(ratio)
+    return f"{_of_allowed(ratio.value if isinstance(ratio, Estimate) else ratio)} of allowed"
+
+
+def format_bounds(ratio: Estimate, floor: float) -> str:
+    """What is certain of a rise."""
+    if not floor:
+        return format_range(ratio)
+    low, high = (end and _of_allowed(end) for end in (ratio.low, ratio.high))
+    if low and high:
+        return low if low == high else f"{low}–{high}"
+    return f"≤ {high}" if high else f"≥ {low}" if low else ""
+
+
+def _of_allowed(ratio: float) -> str:
     if ratio < _LITTLE:
         return f"< {_LITTLE}"
     return "> 1000" if ratio >= 1000 else format_digits(ratio, 2, zeros=True)

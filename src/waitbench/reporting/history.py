@@ -5,15 +5,15 @@ import io
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Any
 
 from waitbench.analysis.history import ChangePoint, Place, Trend
+from waitbench.analysis.results import Note
 from waitbench.analysis.statistics import Estimate
 from waitbench.model.metrics import Metric
 from waitbench.model.record import Series
 from waitbench.reporting import forest
-from waitbench.reporting.document import Heading, Headline, Table, Word
+from waitbench.reporting.document import Heading, Table, Word
 from waitbench.reporting.formats import format_change, format_range
 from waitbench.reporting.summary import MARKS
 
@@ -186,37 +186,33 @@ def for_bencher(trends: Sequence[Trend], metric: Metric) -> dict[str, Any]:
     }
 
 
-def change_point(step: ChangePoint, metric: Metric, where: str = "") -> Headline:
+def change_point(step: ChangePoint, metric: Metric, where: str = "") -> Note:
     """What a step is, and how certain; ``where`` it is, if that is not said above."""
     provisional = "provisional: only one session says so" if step.is_provisional else ""
-    return Headline(
-        text=f"{format_change(step.ratio)} {metric.title} from {step.after} on",
-        style="",
-        mark=MARKS[step.ratio.verdict],
-        aside=", ".join(filter(None, (where, format_range(step.ratio), provisional))),
-    )
+    aside = ", ".join(filter(None, (where, format_range(step.ratio), provisional)))
+    text = f"{format_change(step.ratio)} {metric.title} from {step.after} on ({aside})"
+    level = MARKS[step.ratio.verdict]
+    return Note(kind="change", level=level, text=text, revision=step.after, count=1)
 
 
-def change_points(steps: Sequence[tuple[str, ChangePoint]], metric: Metric) -> Headline:
+def change_points(steps: Sequence[tuple[str, ChangePoint]], metric: Metric) -> Note:
     """The steps of several series at one revision, in one direction, each with its title."""
     if len(steps) == 1:
         ((title, step),) = steps
         return change_point(step, metric, title)
     first, values = steps[0][1], [step.ratio.value for _, step in steps]
     provisional = sum(step.is_provisional for _, step in steps)
-    ends = dict.fromkeys(map(format_change, (min(values), max(values))))
-    where = f"in {len(steps)} histories"
-    return replace(
-        change_point(first, metric),
-        text=f"{' to '.join(ends)} {metric.title} from {first.after} on",
-        aside=f"{where}, {provisional} of them provisional" if provisional else where,
-    )
+    ends = " to ".join(dict.fromkeys(map(format_change, (min(values), max(values)))))
+    unsure = f", {provisional} of them provisional" if provisional else ""
+    text = f"{ends} {metric.title} from {first.after} on (in {len(steps)} histories{unsure})"
+    level = MARKS[first.ratio.verdict]
+    return Note(kind="change", level=level, text=text, revision=first.after, count=len(steps))
 
 
 def sentence(step: ChangePoint, metric: Metric) -> str:
     """The same in one line."""
     said = change_point(step, metric)
-    return f"{said.mark} {said.text} ({said.aside})."
+    return f"{said.level} {said.text}."
 
 
 def _mark(step: ChangePoint | None) -> str:

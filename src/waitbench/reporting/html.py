@@ -16,12 +16,16 @@ from waitbench.reporting.document import (
     text_of,
 )
 from waitbench.reporting.formats import format_share
+from waitbench.reporting.notes import HEADLINES
+from waitbench.reporting.summary import BROKEN, HOLDS, WARNING
 from waitbench.system.streams import printable
 
 if TYPE_CHECKING:
     import jinja2
 
 _TEMPLATES = Path(__file__).parent / "templates"
+_TONES = {BROKEN: "bad", HOLDS: "good", WARNING: "wary", "?": "wary"}
+"""How what has a mark looks."""
 _NARROWEST = 0.0005
 """A function that is less wide, as a share of its flame graph, is left out."""
 _ALIKE = 0.1
@@ -45,7 +49,7 @@ def render(page: Page) -> str:
     return (
         _environment()
         .get_template("page.html")
-        .render(page=page, number=itertools.count(1).__next__)
+        .render(page=page, number=itertools.count(1).__next__, headlines=HEADLINES)
     )
 
 
@@ -68,6 +72,7 @@ def _environment() -> "jinja2.Environment":
     environment.filters["text"] = text_of
     environment.filters["colour"] = lambda cell: cell.colour if isinstance(cell, Word) else ""
     environment.filters["boxes"] = boxes
+    environment.filters["tone"] = lambda mark: _TONES.get(mark, "")
     environment.tests["dot"] = lambda cell: isinstance(cell, Dot)
     return environment
 

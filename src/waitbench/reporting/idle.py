@@ -80,7 +80,6 @@ def _table(costs: Sequence[IdleCost], price: Price | None) -> Table:
         ),
         groups=() if one_scenario else tuple(cost.scenario for cost in costs),
         group_heading="scenario",
-        least=12,
     )
 
 

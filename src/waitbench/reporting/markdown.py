@@ -1,26 +1,16 @@
-"""Documents and tables as Markdown: whatever is in them stays text."""
+"""Answers, documents and tables as Markdown: whatever is in them stays text."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from waitbench.reporting.document import (
-    Answer,
-    Command,
-    Document,
-    Quote,
-    Table,
-    text_of,
-)
+from waitbench.analysis.results import Note
+from waitbench.reporting.document import Answer, Command, Document, Quote, Table, text_of
+from waitbench.reporting.notes import HEADLINES, OUTCOME
 from waitbench.system.streams import printable
 
 
 def render(document: Document) -> str:
     """The headline, all blocks, and what they mean, for a job's summary or a comment."""
-    return f"### {_escape(document.headline)}\n{body(document)}"
-
-
-def body(document: Document) -> str:
-    """All of a document but its headline."""
-    lines: list[str] = []
+    lines = [f"### {_escape(document.headline)}"]
     for block in document.blocks:
         lines.append("")
         if isinstance(block, Table):
@@ -44,21 +34,27 @@ def fold(title: str, text: str) -> str:
 def render_answer(answer: Answer) -> str:
     """What a comparison comes to: the headlines, the table, what to be wary of."""
     basis = f" ({_escape(answer.basis)})" if answer.basis else ""
-    lines = [f"### {_escape(answer.title)}{basis}", ""]
-    for headline in answer.headlines:
-        aside = f" ({_escape(headline.aside)})" if headline.aside else ""
-        lines.append(f"* **{_escape(f'{headline.mark} {headline.text}'.strip())}**{aside}")
+    title = f"{_escape(answer.title)}{basis}"
+    headlines = [note for note in answer.notes if note.kind in HEADLINES]
+    lines = [f"### {title}", ""]
+    if headlines and headlines[0].kind == OUTCOME:
+        outcome = headlines.pop(0)
+        lines = [f"### {outcome.level} {_escape(outcome.text)}", "", title, ""]
+    lines += _items(headlines, "**")
     if answer.table is not None and answer.table.rows:
-        lines += ["", *_table_lines(answer.table)]
-    said = [*answer.remarks, *(warning.text for warning in answer.warnings)]
-    if said:
-        lines += ["", *(f"* {_escape(sentence)}" for sentence in said)]
-    return "\n".join([*lines, ""])
+        lines += ["", *_table_lines(answer.table), ""]
+    lines += _items(note for note in answer.notes if note.kind not in HEADLINES)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _items(notes: Iterable[Note], strong: str = "") -> list[str]:
+    return [f"* {strong}{_escape(f'{one.level} {one.text}'.strip())}{strong}" for one in notes]
 
 
 def render_table(table: Table) -> str:
     """A table with its title and its notes."""
-    lines = [f"**{table.title}**", "", *_table_lines(table), "", *table.notes]
+    title = [f"**{table.title}**", ""] if table.title else []
+    lines = [*title, *_table_lines(table), "", *table.notes]
     return printable("\n".join(lines)).rstrip() + "\n"
 
 

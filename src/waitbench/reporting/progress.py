@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -68,7 +68,8 @@ class RunProgress:
         self._share = 0.0
         """What the bar shows as done."""
         self._repeated = 0
-        self._names = short_names([])
+        self._names: Mapping[str, str] = {}
+        self._labels: tuple[str, ...] = ()
         # Refreshed by hand: while a worker's idleness is measured, nothing here may wake up.
         self._bar = Progress(
             TextColumn("{task.description}", markup=False),
@@ -98,9 +99,9 @@ class RunProgress:
             self._at_most = min(before, self._clock() + at_most_s)
         self._left += runs
         self._total += len(runs)
-        labels = dict.fromkeys(run.label for run in runs)
-        if len(labels) > len(self._names.by_label):
-            self._names = short_names(list(labels))
+        labels = tuple(dict.fromkeys(run.label for run in runs))
+        if len(labels) > len(self._labels):
+            self._labels, self._names = labels, short_names(labels)
 
     def repeat(self, runs: Sequence[PlannedRun], foreign_cores: float) -> None:
         """A round is made again, as others used so many cores during it."""
@@ -162,7 +163,8 @@ class RunProgress:
         self._left.remove(planned)
 
     def _described(self, planned: PlannedRun) -> tuple[str, str, str]:
-        return planned.scenario.name, _round(planned), self._names.of(planned.label)
+        label = self._names.get(planned.label, planned.label)
+        return planned.scenario.name, _round(planned), label
 
     def _time_left(self) -> str:
         self._shown_s = min(self._shown_s, self._time_left_s())

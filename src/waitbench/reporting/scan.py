@@ -3,14 +3,13 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from waitbench.analysis.results import Note
 from waitbench.analysis.scan import Curve, Scanned
 from waitbench.analysis.statistics import Estimate
 from waitbench.analysis.verdicts import Verdict
-from waitbench.reporting.console import STYLES
 from waitbench.reporting.document import (
     Cell,
     Heading,
-    Headline,
     Table,
     Word,
 )
@@ -22,7 +21,7 @@ from waitbench.reporting.formats import (
     format_range,
     format_spread,
 )
-from waitbench.reporting.summary import MARKS
+from waitbench.reporting.summary import MARKS, STYLES, WARNING
 
 _MICRO = 1e6
 
@@ -81,7 +80,6 @@ def _lines(scanned: Scanned) -> Table:
             for curve in scanned.curves
         ),
         notes=notes(scanned),
-        least=12,
     )
 
 
@@ -94,33 +92,28 @@ def _ratio(curve: Curve) -> Cell:
     return Word(text=text, style=STYLES[ratio.verdict], sort=ratio.value)
 
 
-def headlines(scanned: Sequence[Scanned]) -> tuple[Headline, ...]:
+def headlines(scanned: Sequence[Scanned]) -> Iterator[Note]:
     """What further inputs cost each candidate, against the baseline, or that it is not a line.
 
     Of a baseline alone what they cost it.
     """
-    return tuple(
-        one for each in scanned for curve in each.curves for one in _headlines(curve, each)
-    )
+    for each in scanned:
+        for curve in each.curves:
+            level, text = _headline(curve, each)
+            if text:
+                text = f"{curve.label}: {text}"
+                yield Note(kind="change", level=level, text=text, revision=curve.label)
 
 
-def _headlines(curve: Curve, scanned: Scanned) -> Iterator[Headline]:
+def _headline(curve: Curve, scanned: Scanned) -> tuple[str, str]:
     one, ratio = _one(scanned.parameter), curve.slope_ratio
     if ratio is not None:
         is_open = ratio.verdict is Verdict.INCONCLUSIVE
         cost = "inconclusive: CPU" if is_open else f"{format_change(ratio)} CPU"
-        yield Headline(
-            text=f"{curve.label}: {cost} for each {one}",
-            style=f"bold {STYLES[ratio.verdict]}",
-            mark=MARKS[ratio.verdict],
-            aside=f"95 %: {format_range(ratio)}",
-        )
-    elif curve.slope is not None and len(scanned.curves) == 1:
-        cost = f"{format_number(curve.slope.value * _MICRO)} µs of CPU a second"
-        yield Headline(text=f"{curve.label}: each {one} {cost}", style="bold")
-    elif not curve.lines:
-        text = f"{curve.label}: {_why_not(curve, scanned)}"
-        yield Headline(text=text, style="bold yellow", mark="!")
+        return MARKS[ratio.verdict], f"{cost} for each {one} (95 %: {format_range(ratio)})"
+    if curve.slope is not None and len(scanned.curves) == 1:
+        return "", f"each {one} {format_number(curve.slope.value * _MICRO)} µs of CPU a second"
+    return (WARNING, _why_not(curve, scanned)) if not curve.lines else ("", "")
 
 
 def notes(scanned: Scanned) -> tuple[str, ...]:

@@ -48,7 +48,7 @@ def _table(scenario: str, shown: Sequence[Why], told: Sequence[str]) -> Table:
         rows.append((f"{len(rest)} others", "", *_cells(of_rest)))
     said = [f"{why.label}: {remark}" for why in shown for remark in why.remarks]
     title = f"{scenario} · who wakes up while it waits, and from where · one extra run each"
-    return Table(title, tuple(header), tuple(rows), (*said, *told), names=2, folds=True)
+    return Table(title, tuple(header), tuple(rows), (*said, *told), names=2)
 
 
 def worth_a_row(found: Sequence[Line]) -> list[Line]:

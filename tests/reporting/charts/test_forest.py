@@ -6,6 +6,7 @@ from matplotlib.patches import Rectangle
 
 from tests.gate_runs import failing
 from tests.reporting.charts.figures import compared, notes, steady_runs, xs
+from waitbench.analysis import results
 from waitbench.analysis.statistics import Estimate
 from waitbench.reporting import forest as rows_of
 from waitbench.reporting.charts import forest
@@ -46,7 +47,7 @@ def test_what_is_open_is_hollow_and_what_is_beyond_is_an_arrow() -> None:
 
 
 def test_the_chart_of_a_gate_has_every_question_and_what_it_says() -> None:
-    rows = rows_of.of_verdict(failing(), {})
+    rows = rows_of.rows_of(results.of_verdict(failing()), {})
     axes = axes_of(forest.draw("gate", rows, rows_of.gate_axis(rows)))
     assert [text.get_text() for text in axes.get_yticklabels()] == [
         "✗ system time", "✓ CPU in all",
@@ -55,7 +56,8 @@ def test_the_chart_of_a_gate_has_every_question_and_what_it_says() -> None:
 
 
 def test_a_candidate_without_a_run_keeps_its_row() -> None:
-    rows = rows_of.of_comparisons([compared({"a": steady_runs(2), "b": [], "c": steady_runs(2)})])
+    found = compared({"a": steady_runs(2), "b": [], "c": steady_runs(2)})
+    rows = rows_of.rows_of([one for one in results.of_comparisons([found]) if one.is_main], {})
     axes = axes_of(forest.draw("", rows, rows_of.axis_of(rows)))
     assert [text.get_text() for text in axes.get_yticklabels()] == [
         "✗ CPU in all · b", "= CPU in all · c", "= lateness p99 · c",

@@ -5,6 +5,7 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from tests.reporting.charts.figures import compared, steady_runs
+from waitbench.analysis import results
 from waitbench.reporting import forest as forest_rows
 from waitbench.reporting.charts import forest, plane, style
 from waitbench.reporting.drawing import COLOURS
@@ -18,7 +19,7 @@ def drawn(labels: list[str]) -> list[Figure]:
     """A chart of each kind, of revisions with these labels beside a baseline."""
     runs = {label: steady_runs(2, factor=1 + n) for n, label in enumerate(["base", *labels])}
     comparison = compared(runs)
-    rows = forest_rows.of_comparisons([comparison])
+    rows = forest_rows.rows_of(results.of_comparisons([comparison]), {})
     return [forest.draw("", rows, forest_rows.axis_of(rows)), plane.draw(comparison)]
 
 
@@ -27,7 +28,7 @@ def drawn(labels: list[str]) -> list[Figure]:
     [
         ["_hidden", "$maths$"],
         [f"a-revision-with-a-label-of-forty-chars-{n}" for n in range(13)],
-        [f"_{number:02}".center(200, "x") for number in range(10)],
+        [f"_{number:02}".ljust(200, "x") for number in range(10)],
     ],
 )
 def test_every_revision_is_named_and_every_text_can_be_read_where_a_readme_shows_it(

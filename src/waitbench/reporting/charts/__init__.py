@@ -5,10 +5,10 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from waitbench.analysis.gate import GateVerdict
 from waitbench.analysis.scan import Scanned
 from waitbench.analysis.statistics import Comparison
 from waitbench.reporting import forest as rows_of
+from waitbench.reporting.answer import Findings
 from waitbench.reporting.charts import forest, plane, scan
 from waitbench.reporting.drawing import colours_of
 from waitbench.system.files import write_with
@@ -17,11 +17,11 @@ OVERVIEW_NAME, GATE_NAME = "overview", "gate"
 
 
 def draw_all(
+    found: Findings,
     comparisons: Sequence[Comparison],
     folder: Path,
     formats: Sequence[str],
     scanned: Sequence[Scanned] = (),
-    verdict: GateVerdict | None = None,
 ) -> list[Path]:
     """Writes every chart there is data for, in every format. Returns the files.
 
@@ -31,19 +31,16 @@ def draw_all(
     Raises ``HarnessError`` when the disk refuses.
     """
     figures: dict[str, Figure] = {}
-    rows = rows_of.of_comparisons(comparisons)
+    colours = colours_of(found.labels)
+    rows = rows_of.rows_of([one for one in found.results if one.is_main], colours)
     if any(row.dot is not None for row in rows):
-        baseline, *others = (row.label for row in comparisons[0].rows)
-        candidates = others[0] if len(others) == 1 else f"{len(others)} revisions"
-        title = f"{candidates} relative to {baseline}"
-        figures[OVERVIEW_NAME] = forest.draw(title, rows, rows_of.axis_of(rows))
-    if verdict is not None and verdict.judgements:
-        labels = [row.label for row in comparisons[0].rows] if comparisons else []
-        asked = rows_of.of_verdict(verdict, colours_of(labels))
-        title = f"The gate: {verdict.outcome.value}"
+        figures[OVERVIEW_NAME] = forest.draw(found.title, rows, rows_of.axis_of(rows))
+    if found.judgements:
+        asked = rows_of.rows_of(rows_of.by_urgency(found.judgements), colours)
+        title = f"The gate: {found.notes[0].text.partition(':')[0].lower()}"
         figures[GATE_NAME] = forest.draw(title, asked, rows_of.gate_axis(asked))
     for comparison in comparisons:
-        if plane.has_data(comparison):
+        if comparison.record.scan is None and plane.has_data(comparison):
             figures[f"{comparison.scenario}-tradeoff"] = plane.draw(comparison)
     for one in filter(scan.has_data, scanned):
         figures[f"{one.scenario}-{one.parameter}{scan.NAME_SUFFIX}"] = scan.draw(one)

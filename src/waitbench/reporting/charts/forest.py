@@ -10,7 +10,7 @@ from waitbench.reporting.charts import style
 from waitbench.reporting.document import Dot
 from waitbench.reporting.drawing import Axis
 from waitbench.reporting.forest import ForestRow
-from waitbench.reporting.shortening import shorten_apart
+from waitbench.reporting.shortening import shorten
 from waitbench.system.streams import printable
 
 _MOST_CHARACTERS = 58
@@ -33,7 +33,7 @@ def draw(title: str, rows: Sequence[ForestRow], axis: Axis) -> Figure:
             _draw(axes, place, row.dot, axis)
         _beside(axes, place, _CHANGE, row.change)
         _beside(axes, place, _INTERVAL, row.interval, style.GREY)
-    names = shorten_apart(_names(rows), _MOST_CHARACTERS)
+    names = [shorten(name, _MOST_CHARACTERS) for name in _names(rows)]
     axes.set_yticks(range(len(rows)), list(map(printable, names)), fontsize=9)
     axes.tick_params(axis="y", length=0)
     axes.minorticks_off()

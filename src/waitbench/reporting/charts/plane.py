@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from waitbench.analysis.statistics import CONFIDENCE, Comparison, Estimate, Row
 from waitbench.reporting.charts import style
-from waitbench.reporting.shortening import shorten_apart
+from waitbench.reporting.shortening import shorten
 from waitbench.system.streams import printable
 
 X, Y = "latency", "share"
@@ -29,9 +29,11 @@ def draw(comparison: Comparison) -> Figure:
     style.scale(axes, "x", _reach([row.estimates[X] for row in having], 1000))
     style.scale(axes, "y", _reach([row.estimates[Y] for row in having], 1))
     places = [row.label for row in comparison.rows]
-    for row, name in zip(having, shorten_apart(labels, _MOST_CHARACTERS), strict=True):
+    for row in having:
         # matplotlib leaves names out of a legend that begin with an underscore.
-        shown = printable(name).replace("_", "\N{ZERO WIDTH SPACE}_", 1)
+        shown = printable(shorten(row.label, _MOST_CHARACTERS)).replace(
+            "_", "\N{ZERO WIDTH SPACE}_", 1
+        )
         _draw_row(axes, row, places.index(row.label), shown)
     axes.set_xlabel("lateness of items at p99, milliseconds")
     axes.set_ylabel("CPU seconds per second of waiting, all workers")

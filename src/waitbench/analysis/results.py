@@ -1,0 +1,227 @@
+"""What analysis comes to: results and notes. Every view formats these, and computes nothing."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from waitbench.analysis.gate import GateVerdict
+from waitbench.analysis.judging import Judgement
+from waitbench.analysis.rule import Dear
+from waitbench.analysis.statistics import MARGIN, Comparison, Estimate, Row
+from waitbench.analysis.verdicts import Verdict
+from waitbench.model.metrics import BY_NAME, Metric
+
+NOT_SUPPORTED = "not supported"
+BELOW_FLOOR, NEAR_FLOOR = "below the floor", "near the floor"
+"""Why there is no ratio: on both sides all means are, or some runs, where figures mean nothing."""
+_FIRST = (
+    "steady", "cpu", "system", "user", "real", "startup", "wakeups", "syscalls", "latency", "rss",
+    "memory",
+)  # fmt: skip
+"""The metrics that are looked at before all others, in this order."""
+
+
+class MetricResult(Struct, frozen=True, kw_only=True):
+    """One metric of one revision, in one scenario or in several together."""
+
+    scenario: str
+    """Where, for people."""
+    scenarios: tuple[str, ...]
+    revision: str
+    metric: Metric
+    before: Estimate | None = None
+    """The baseline's mean."""
+    after: Estimate | None = None
+    ratio: float | None = None
+    """To the baseline; where there is a floor, to the most that is allowed."""
+    low: float | None = None
+    high: float | None = None
+    rounds: int = 0
+    is_bound: bool = False
+    """Whether one side is next to nothing: the ratio is at least so far from 1."""
+    verdict: Verdict | None = None
+    why_not: str = ""
+    """Why there is no ratio."""
+    judged: bool = False
+    """Whether the verdict on the revision rests on it."""
+    is_alone: bool = False
+    """Whether its revision is compared with none."""
+    waits: bool = True
+    """Whether the workers of its scenario wait."""
+    criterion: str = ""
+    """The question of a gate that it answers."""
+    margin: float = MARGIN
+    floor: float = 0.0
+    means: float | None = None
+    """The ratio of the means, in which rare dear runs count in full."""
+    dear: Dear | None = None
+    by_dear_runs: bool = False
+    """Whether a question fails by the number of dear runs."""
+    cost: str | None = None
+    """The name of the metric that this one explains, with the ratio of that."""
+    cost_ratio: float | None = None
+    why_given_up: str | None = None
+    disturbed_rounds: int = 0
+    accepted: bool = False
+    """Whether the project accepts that it fails."""
+
+    @property
+    def estimate(self) -> Estimate | None:
+        """The ratio with its bounds."""
+        if self.ratio is None:
+            return None
+        return Estimate(self.ratio, self.low, self.high, self.rounds, self.is_bound)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether nothing is certain."""
+        return self.verdict is Verdict.INCONCLUSIVE
+
+    @property
+    def fails(self) -> bool:
+        """Whether a gate fails by it."""
+        return bool(self.criterion) and self.verdict is Verdict.SLOWER and not self.accepted
+
+    @property
+    def is_main(self) -> bool:
+        """Whether it is what is looked at first: a cost, and what waiting more cheaply costs."""
+        has_ratio = self.is_alone or self.ratio is not None
+        is_price = self.metric.name == "latency" and self.waits and has_ratio
+        is_total = self.metric.name in ("steady", "cpu") and self.is_alone
+        return self.judged or is_price or is_total
+
+    @property
+    def headroom(self) -> float:
+        """How far below its limit the upper bound lies, as a factor."""
+        most = 1.0 if self.floor else 1 + self.margin
+        return most / self.high if self.high else 1e9
+
+
+class Note(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One fact that a reader must know beside the figures."""
+
+    kind: str
+    level: str
+    """Its mark, as that of a figure: see ``reporting.notes``."""
+    text: str
+    scenario: str = ""
+    revision: str = ""
+    criterion: str = ""
+    count: int = 0
+
+
+def of_comparisons(comparisons: Iterable[Comparison]) -> list[MetricResult]:
+    """Every figure of every candidate; of a revision that is compared with none, its own."""
+    return [
+        result
+        for of in comparisons
+        for row in of.rows[1:] or of.rows
+        for result in _of_row(of, row)
+    ]
+
+
+def _of_row(of: Comparison, row: Row) -> Iterator[MetricResult]:
+    known = {**of.baseline.estimates, **row.estimates}
+    judged_by = row.judged_by if row.judged or "steady" not in known else "steady"
+    metrics = {metric.name: metric for metric in of.record.metrics}
+    for name in dict.fromkeys((*_FIRST, *metrics)):
+        metric = BY_NAME.get(name, metrics.get(name))
+        is_judged = name == judged_by
+        if metric is None or metric.key.startswith("machine_"):
+            continue
+        if name in known or (is_judged and row is not of.baseline):
+            yield _of_metric(of, row, metric, is_judged=is_judged)
+
+
+def _of_metric(of: Comparison, row: Row, metric: Metric, *, is_judged: bool) -> MetricResult:
+    found = MetricResult(
+        scenario=of.scenario,
+        scenarios=(of.scenario,),
+        revision=row.label,
+        metric=metric,
+        before=None if row is of.baseline else of.baseline.estimates.get(metric.name),
+        after=row.estimates.get(metric.name),
+        judged=is_judged and row is not of.baseline,
+        is_alone=row is of.baseline,
+        waits=of.record.waits,
+    )
+    ratio = row.ratios.get(metric.name)
+    why_not = _why_not(of, row, metric)
+    if ratio is None or why_not:
+        return msgspec.structs.replace(found, why_not=why_not)
+    return msgspec.structs.replace(
+        found,
+        ratio=ratio.value,
+        low=ratio.low,
+        high=ratio.high,
+        rounds=ratio.count,
+        is_bound=ratio.is_bound,
+        verdict=ratio.verdict,
+    )
+
+
+def _why_not(of: Comparison, row: Row, metric: Metric) -> str:
+    """Why a ratio says nothing; empty where it says something."""
+    if metric.name in row.near_floor:
+        both = (of.baseline.estimates[metric.name].value, row.estimates[metric.name].value)
+        return BELOW_FLOOR if max(both) < metric.floor else NEAR_FLOOR
+    if metric.name in row.ratios or row is of.baseline:
+        return ""
+    if of.baseline.is_unsupported or row.is_unsupported:
+        return NOT_SUPPORTED
+    return "not compared" if row.ratios else "not measured"
+
+
+def of_verdict(verdict: GateVerdict) -> list[MetricResult]:
+    """What a gate asked, those about several scenarios first."""
+    return [_of_judgement(one) for one in verdict.judgements]
+
+
+def _of_judgement(found: Judgement) -> MetricResult:
+    criterion = found.criterion
+    return MetricResult(
+        scenario=found.place,
+        scenarios=found.scenarios,
+        revision=found.label,
+        metric=criterion.metric,
+        ratio=found.ratio,
+        low=found.low,
+        high=found.high,
+        rounds=found.rounds,
+        verdict=found.verdict,
+        judged=True,
+        criterion=str(criterion),
+        margin=criterion.margin,
+        floor=criterion.floor,
+        means=found.means,
+        dear=found.dear,
+        by_dear_runs=found.by_dear_runs,
+        cost=found.cost.name if found.cost else None,
+        cost_ratio=found.cost_ratio,
+        why_given_up=found.why_given_up,
+        disturbed_rounds=found.disturbed,
+        accepted=found.accepted is not None,
+    )
+
+
+def renamed(results: Sequence[MetricResult], names: Mapping[str, str]) -> list[MetricResult]:
+    """The same, of revisions with other names."""
+    return [
+        msgspec.structs.replace(one, revision=names.get(one.revision, one.revision))
+        for one in results
+    ]
+
+
+def plain(results: Iterable[MetricResult]) -> list[dict[str, Any]]:
+    """Results ready for JSON: a metric is its name and unit."""
+    return [
+        {
+            **msgspec.to_builtins(one),
+            "metric": one.metric.name,
+            "unit": one.metric.unit,
+            "fails": one.fails,
+        }
+        for one in results
+    ]

@@ -1,0 +1,159 @@
+"""Every view shows the same results and the same notes: none has figures or words of its own."""
+
+import re
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from matplotlib.text import Text
+
+from tests.records import times
+from tests.reporting.charts.figures import compared
+from tests.reporting.printing import lines_of
+from waitbench.analysis.results import BELOW_FLOOR, MetricResult, Note
+from waitbench.analysis.statistics import Estimate
+from waitbench.analysis.verdicts import Verdict
+from waitbench.model.metrics import BY_NAME
+from waitbench.reporting import charts, forest, gate_formats, html, markdown, page
+from waitbench.reporting.answer import Findings, answer, details
+from waitbench.reporting.charts import forest as drawing
+from waitbench.reporting.console import print_answer, print_tables
+from waitbench.reporting.document import Page, Section, Table
+from waitbench.reporting.drawing import Axis, colours_of
+from waitbench.reporting.notes import CHANGE, FAILS, OPEN, OUTCOME, PRICE
+
+VERDICTS = (Verdict.SLOWER, Verdict.FASTER, Verdict.WITHIN_MARGIN, Verdict.INCONCLUSIVE)
+RATIOS = {
+    Verdict.SLOWER: (36.0, 31.0, 39.0),
+    Verdict.FASTER: (0.123, 0.1, 0.15),
+    Verdict.WITHIN_MARGIN: (1.012, 0.987, 1.034),
+    Verdict.INCONCLUSIVE: (1.13, 0.91, 1.42),
+    Verdict.EXCUSED: (4.7, 4.1, 5.2),
+}
+
+
+def result(verdict: Verdict | None, place: str, **more: Any) -> MetricResult:
+    ratio, low, high = RATIOS.get(verdict, (None, None, None))  # type: ignore[arg-type]
+    known: dict[str, Any] = {
+        "scenario": place, "scenarios": (place,), "revision": "new", "metric": BY_NAME["steady"],
+        "before": Estimate(0.5, 0.4, 0.6, 5), "after": Estimate(0.7, 0.6, 0.8, 5),
+        "ratio": ratio, "low": low, "high": high, "rounds": 5, "verdict": verdict, "judged": True,
+    }  # fmt: skip
+    return MetricResult(**{**known, **more})
+
+
+RESULTS = (
+    *(result(verdict, f"scenario-{place}") for place, verdict in enumerate(VERDICTS)),
+    result(None, "scenario-near", why_not=BELOW_FLOOR),
+    result(None, "scenario-lost", why_not="not supported"),
+)
+JUDGEMENTS = tuple(
+    result(
+        verdict, f"scenario-{place}", criterion="steady:10%", margin=0.1, before=None, after=None
+    )
+    for place, verdict in enumerate((*VERDICTS, Verdict.EXCUSED, Verdict.NOT_MEASURED))
+)
+NOTES = tuple(
+    Note(kind=kind, level=level, text=f"what is said of {kind}", scenario="scenario-0")
+    for kind, level in (
+        (OUTCOME, "✗"), (CHANGE, "▲"), (PRICE, "▲"), ("failed-runs", "✗"), ("lost", "✗"),
+        ("unfinished", "?"), ("excused", "!"), ("accepted", "!"), ("disturbed", "!"),
+        ("same-build", "!"), ("unsupported", "–"), ("left-out", "–"), ("holds", "✓"),
+    )
+)  # fmt: skip
+
+
+def findings(*, has_gate: bool) -> Findings:
+    return Findings(
+        labels=("old", "new"),
+        basis="5 rounds",
+        results=RESULTS,
+        judgements=JUDGEMENTS if has_gate else None,
+        notes=NOTES,
+    )
+
+
+def on_console(found: Findings) -> str:
+    lines = lines_of(lambda to: print_answer(answer(found), to), 200)
+    if found.judgements is not None:
+        lines += lines_of(lambda to: print_tables([details(found)], to), 200)
+    return "\n".join(lines)
+
+
+def in_markdown(found: Findings) -> str:
+    if found.judgements is None:
+        return markdown.render_answer(answer(found))
+    return gate_formats.rendered(found)
+
+
+def on_page(found: Findings) -> str:
+    colours = colours_of(found.labels)
+    tables: list[Table] = [page._costs(found, found.results, colours)]
+    sections: list[Section] = []
+    if found.judgements is not None:
+        tables, sections = page._gate(found.judgements, colours)
+    shown = Page(
+        title=found.title, facts=(), notes=found.shown, tables=tuple(tables),
+        sections=tuple(sections),
+    )  # fmt: skip
+    return re.sub(r"<[^>]+>", " ", html.render(shown))
+
+
+def in_chart(found: Findings) -> str:
+    asked = found.results if found.judgements is None else found.judgements
+    figure = drawing.draw("title", forest.rows_of(asked, {}), Axis(100))
+    return "\n".join(text.get_text() for text in figure.findobj(Text))
+
+
+VIEWS = {"console": on_console, "markdown": in_markdown, "page": on_page, "chart": in_chart}
+
+
+@pytest.mark.parametrize("has_gate", [False, True], ids=["comparison", "gate"])
+@pytest.mark.parametrize("view", VIEWS)
+def test_every_view_has_the_same_figures(view: str, has_gate: bool) -> None:
+    found = findings(has_gate=has_gate)
+    shown = VIEWS[view](found)
+    for one in found.judgements or found.results:
+        row = forest.row_of(one)
+        texts = (row.change, row.interval) if view == "chart" else (
+            row.mark, row.change, row.interval, row.allowed
+        )  # fmt: skip
+        assert [text for text in texts if text not in shown] == []
+        if not has_gate and view != "chart":
+            assert row.before in shown
+            assert row.after in shown
+
+
+@pytest.mark.parametrize("view", ["console", "markdown", "page"])
+def test_every_view_has_every_note_in_the_same_words(view: str) -> None:
+    shown = VIEWS[view](findings(has_gate=True))
+    assert [one.text for one in NOTES if f"{one.level} {one.text}" not in " ".join(shown.split())
+            and not (view != "console" and one.text in shown)] == []  # fmt: skip
+
+
+def test_what_a_table_says_is_no_sentence_too() -> None:
+    said = Findings(notes=[Note(kind=kind, level="✗", text=kind) for kind in (FAILS, OPEN, "odd")])
+    assert [one.text for one in said.shown] == ["odd"]
+
+
+def test_junit_and_annotations_have_what_keeps_a_gate_from_a_pass_in_the_same_words() -> None:
+    from tests.gate_runs import failing  # here: it judges
+
+    verdict = failing()
+    found = findings(has_gate=True)
+    cases = ElementTree.fromstring(gate_formats.junit(found, verdict)).iter()
+    said = "".join(f"{case.get('message')}{case.text}" for case in cases)
+    annotated = "\n".join(gate_formats.annotations(found))
+    for kind in ("failed-runs", "lost"):
+        assert f"what is said of {kind}" in said
+        assert f"what is said of {kind}" in annotated
+    data = gate_formats.plain(found, verdict)
+    assert [one["text"] for one in data["notes"]] == [one.text for one in NOTES]
+    assert [one["ratio"] for one in data["judgements"]] == [one.ratio for one in JUDGEMENTS]
+
+
+def test_a_gate_has_a_chart_of_what_it_asked(tmp_path: Any) -> None:
+    runs = {"a": [times(1, 1, 1)] * 3, "b": [times(1, 2, 1)] * 3}
+    comparison = compared(runs, waits=False)
+    files = charts.draw_all(findings(has_gate=True), [comparison], tmp_path, ["svg"])
+    assert [path.name for path in files] == ["overview.svg", "gate.svg"]
