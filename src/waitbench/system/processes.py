@@ -23,6 +23,11 @@ _COPIED_WITHIN_S = 10
 _TAIL_BYTES = 2**16
 _LINE_LENGTH = 1000
 
+_begun: set[int] = set()
+"""The programs that run, each with a process group of its own."""
+_begins = threading.Lock()
+"""Held while one is started, so that it is in ``_begun`` as soon as anybody can see it."""
+
 
 @dataclass(frozen=True)
 class Finished:
@@ -61,15 +66,17 @@ def run(
     """
     if endings.was_ended():
         raise HarnessError(f"{arguments[0]} was not started any more.")
-    process = subprocess.Popen(
-        list(arguments),
-        stdin=subprocess.DEVNULL,
-        stdout=stdout,
-        stderr=stderr,
-        env={**(os.environ if env is None else env), **GUARD.mark()},
-        cwd=cwd,
-        start_new_session=True,
-    )
+    with _begins:
+        process = subprocess.Popen(
+            list(arguments),
+            stdin=subprocess.DEVNULL,
+            stdout=stdout,
+            stderr=stderr,
+            env={**(os.environ if env is None else env), **GUARD.mark()},
+            cwd=cwd,
+            start_new_session=True,
+        )
+        _begun.add(process.pid)
     try:
         on_start(process.pid)
         # Popen.wait with a timeout polls, up to 20 times a second; a thread in waitpid does not.
@@ -80,6 +87,7 @@ def run(
     finally:
         leftovers = trees.kill(lambda: find_left(process.pid))
         process.wait()
+        _begun.discard(process.pid)
     return Finished(None if timed_out else process.returncode, leftovers)
 
 
@@ -93,7 +101,7 @@ def run_alone(
     cwd: Path,
     on_start: Callable[[int], None],
 ) -> Finished:
-    """What ``run`` does, for code that may do anything. Nothing else must be started meanwhile.
+    """What ``run`` does, for code that may do anything. Meanwhile only others of it may be started.
 
     What it has started is gone afterwards, whatever group it moved to, where this process adopts
     orphans. Its output has an end.
@@ -113,7 +121,9 @@ def run_alone(
             kill_group(number)
 
     def left(_group: int = 0) -> list[int]:
-        return trees.below(os.getpid(), without=before)
+        # Whoever else runs has what that leaves below it, as its launcher adopts orphans, too.
+        with _begins:
+            return trees.below(os.getpid(), without=before | _begun.difference(group))
 
     with ExitStack() as stack:
         out, errors = (stack.enter_context(_limited(one, stop)) for one in (stdout, stderr))
