@@ -97,7 +97,7 @@ SERVICE = "[services.other]\ncommand = '{}'\nready = {{ command = 'true' }}\n"
 def test_a_service_that_is_not_there_is_no_figure(
     more: str, said: str, run_compare: Compare, tmp_path: Path
 ) -> None:
-    text = worker(tmp_path, more).read_text().replace("window = 1\n", "window = 20\n", 1)
+    text = worker(tmp_path, more).read_text().replace("window = 1\n", "window = 3\n", 1)
     (tmp_path / "mine.toml").write_text(text)
     done = run_compare(program(tmp_path, "a", 1), "--worker", tmp_path / "mine.toml", *QUICKLY)
     assert done.returncode == 3

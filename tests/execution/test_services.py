@@ -135,15 +135,6 @@ def test_a_service_that_has_ended_is_named_with_its_last_words(tmp_path: Path) -
         assert "service-second.log" not in found.last_words()
 
 
-def test_who_listens_to_a_service_that_has_ended_is_told_at_once(tmp_path: Path) -> None:
-    with up(tmp_path, "first") as found:
-        psutil.Process(found.servers[0].pid).kill()
-        until(lambda: found.ended() is not None)
-        told: list[bool] = []
-        with found.on_end(lambda: told.append(True)):
-            until(lambda: told == [True])
-
-
 FORKING = """
 import os, sys, time
 def work():

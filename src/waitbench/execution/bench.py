@@ -3,7 +3,7 @@
 import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
@@ -17,7 +17,7 @@ from waitbench.model.metrics import Instruments
 from waitbench.model.scenario import CAPABILITIES, Scenario, Topology
 from waitbench.system import locks, variables
 from waitbench.system.places import DATAFLOWS, Cache
-from waitbench.system.processes import Finished, kill_group, run_alone
+from waitbench.system.processes import Finished, run_alone
 
 _LAUNCH = Path(__file__).with_name("launch.py")
 
@@ -44,25 +44,16 @@ class ReadyRun:
         stderr: IO[bytes],
         on_start: Callable[[int], None] = lambda _group: None,
     ) -> Finished:
-        """Runs ``command`` (its own, or one around it) to its end or its time limit.
-
-        If one of the services ends meanwhile, so does it: it would wait for nothing.
-        """
-        with ExitStack() as stack:
-
-            def started(group: int) -> None:
-                stack.enter_context(self.services.on_end(lambda: kill_group(group)))
-                on_start(group)
-
-            return run_alone(
-                command,
-                stdout=stdout,
-                stderr=stderr,
-                time_limit_s=self.time_limit_s,
-                env=self.variables,
-                cwd=self.working_folder,
-                on_start=started,
-            )
+        """Runs ``command`` (its own, or one around it) to its end or its time limit."""
+        return run_alone(
+            command,
+            stdout=stdout,
+            stderr=stderr,
+            time_limit_s=self.time_limit_s,
+            env=self.variables,
+            cwd=self.working_folder,
+            on_start=on_start,
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,9 +8,8 @@ import os
 import shutil
 import subprocess
 import sys
-import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -153,23 +152,6 @@ class Running:
         """The end of the log of each server that has ended by itself."""
         logs = [server.log for server in self.servers if server.ended()]
         return "\n".join(f"{log.name}:\n{tail(log)}" for log in logs)
-
-    @contextmanager
-    def on_end(self, call: Callable[[], None]) -> Iterator[None]:
-        """Calls, from a thread, when a server ends by itself within the block."""
-        over = threading.Event()
-
-        def watch(server: Server) -> None:
-            server.process.wait()
-            if not over.is_set():
-                call()
-
-        for server in self.servers:
-            threading.Thread(target=watch, args=(server,), daemon=True).start()
-        try:
-            yield
-        finally:
-            over.set()
 
 
 @contextmanager
