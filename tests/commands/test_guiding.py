@@ -7,13 +7,15 @@ from typing import Any
 import pytest
 
 from tests.execution.made_runs import Made
-from tests.records import make_record, measurement
+from tests.records import context, make_record, measurement
 from waitbench.analysis import gate
 from waitbench.analysis.criteria import DEFAULTS, parse
+from waitbench.engines.bytewax.scenarios import SCENARIOS
 from waitbench.model.metrics import BY_NAME, METRICS
 from waitbench.model.record import Record
 from waitbench.pipeline.gating import Gate
-from waitbench.pipeline.measuring import GateGuide, measure
+from waitbench.pipeline.measuring import GateGuide, measure, side_by_side
+from waitbench.pipeline.preparation import new_record
 
 
 def guide(
@@ -146,3 +148,14 @@ def test_what_is_asked_of_more_scenarios_than_a_share_has_fails_nothing_by_itsel
     assert not has_failed(elsewhere("two", "three"))
     share = GateGuide(Gate(criteria=criteria, most_rounds=30), records, elsewhere("two", "three"))
     assert not share.wants_more("one"), "more rounds would not change what is known here"
+
+
+@pytest.mark.parametrize(
+    ("own", "expected"), [((), {"partitioned-silence"}), (("foreign-cpu:25%",), set())]
+)
+def test_only_silence_is_measured_side_by_side_unless_other_programs_are_asked_for(
+    own: tuple[str, ...], expected: set[str]
+) -> None:
+    records = {one.name: new_record(one, context(["base", "new"])) for one in SCENARIOS}
+    criteria = (*DEFAULTS, *parse(own, METRICS))
+    assert side_by_side(SCENARIOS, records, criteria) == expected

@@ -5,7 +5,6 @@ import json
 import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -64,14 +63,7 @@ class Maker:
             except HarnessError as error:
                 return error
 
-        with ThreadPoolExecutor(max_workers=4) as pool:
-            try:
-                made = list(pool.map(attempt, specs))
-            except BaseException:
-                # Ctrl-C reaches this thread only: the others wait for compilers for minutes.
-                pool.shutdown(wait=False, cancel_futures=True)
-                endings.kill_descendants()
-                raise
+        made = endings.side_by_side(attempt, specs, at_most=4)
         return {spec.revision.label: result for spec, result in zip(specs, made, strict=True)}
 
     def build_wheels(self, specs: Sequence[EnvironmentSpec]) -> tuple[EnvironmentSpec, ...]:

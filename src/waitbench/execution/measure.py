@@ -11,11 +11,14 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from msgspec import structs
+
 from waitbench.execution.accounting import marks_of, metrics_of
 from waitbench.execution.bench import Bench, ReadyRun
 from waitbench.execution.hyperfine import Hyperfine, parse_export
 from waitbench.execution.launch_report import FAILURE, METRICS, REPORT, REPORTS
 from waitbench.model.errors import HarnessError
+from waitbench.model.metrics import FOREIGN_CPU
 from waitbench.model.run import (
     FAILED,
     LOST_ITEMS,
@@ -26,6 +29,7 @@ from waitbench.model.run import (
     PlannedRun,
     Result,
 )
+from waitbench.system import endings
 from waitbench.system.processes import MOST_OUTPUT, tail
 from waitbench.system.watch import Reading, observed
 
@@ -51,10 +55,19 @@ _MOST_LINES, _MOST_WORDS = 200, 200
 
 @dataclass(frozen=True)
 class Measurer:
-    """Measures planned runs, one at a time."""
+    """Measures planned runs, one at a time or side by side."""
 
     hyperfine: Hyperfine
     bench: Bench
+
+    def measure_together(self, planned: Sequence[PlannedRun]) -> list[Result]:
+        """Begins several at once, in this order; what each used is not of others to its siblings.
+
+        What a run without a measurement used is not known.
+        """
+        results = endings.side_by_side(self.measure, planned)
+        used_s = [_used_s(result.metrics) for result in results if isinstance(result, Measurement)]
+        return [_without_siblings(result, sum(used_s)) for result in results]
 
     def measure(self, planned: PlannedRun) -> Result:
         """Runs it once. Whatever a workload does is an outcome, never an exception."""
@@ -112,8 +125,7 @@ class Measurer:
             _require_complete(reports, scenario.expected_items(self.bench.topology))
             metrics = metrics_of(real_s, launched, reports)
             marks = marks_of(launched)
-        run_s = metrics["time_cpu"] + metrics["time_cpu_launcher"]
-        metrics |= observed(before, after, run_s + services_s + used_s)
+        metrics |= observed(before, after, _used_s(metrics) + services_s + used_s)
         metrics |= launched.get("totals", {})
         copies = scenario.started_as(self.bench.topology).processes
         files = [ready.folder / f"{METRICS}-{number}.jsonl" for number in range(copies)]
@@ -165,6 +177,20 @@ class Measurer:
             processes = "1 process" if left == 1 else f"{left} processes"
             raise _NoMeasurement(FAILED, f"{processes} still ran after the launcher's end; killed")
         return real_s
+
+
+def _without_siblings(result: Result, used_s: float) -> Result:
+    """The result of a run where all of its round used so much CPU."""
+    if not isinstance(result, Measurement) or FOREIGN_CPU not in result.metrics:
+        return result
+    siblings_s = used_s - _used_s(result.metrics)
+    foreign_s = max(0.0, result.metrics[FOREIGN_CPU] - siblings_s)
+    return structs.replace(result, metrics={**result.metrics, FOREIGN_CPU: foreign_s})
+
+
+def _used_s(metrics: Mapping[str, float]) -> float:
+    """CPU of all that a run started, and of its launcher."""
+    return metrics["time_cpu"] + metrics["time_cpu_launcher"]
 
 
 @contextmanager

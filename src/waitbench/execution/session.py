@@ -1,8 +1,9 @@
 """Carries out a plan: one run after the other, each kept before the next begins."""
 
+import math
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Protocol
@@ -22,6 +23,7 @@ from waitbench.model.run import (
     set_aside,
 )
 from waitbench.model.scenario import Scenario
+from waitbench.system.machine import cpus
 from waitbench.system.watch import foreign_cores, is_disturbed
 
 
@@ -35,6 +37,8 @@ class Guide(Protocol):
         """Whether nothing more need be measured at all."""
 
 
+IDLE_CORES = 0.25
+"""A baseline idles if it uses less in its window: a CPU bears several of it."""
 BUSY_AFTER = 3
 """Rounds that were disturbed in every attempt, until none is repeated any more."""
 
@@ -75,9 +79,11 @@ class Session:
     records: Mapping[str, Record]
     """By scenario; these grow."""
     observer: Observer
-    _ran_last: str = field(default="", init=False)
-    """The label of the run before, whatever its scenario."""
-    _ran_before_baseline: str = field(default="", init=False)
+    side_by_side: Collection[str] = ()
+    """The scenarios of which a round's runs may take place at once, if the baseline idles."""
+    _ran_last: frozenset[str] = field(default=frozenset(), init=False)
+    """The labels of the run before, or of the runs, whatever their scenario."""
+    _ran_before_baseline: frozenset[str] = field(default=frozenset(), init=False)
     """The same as the baseline was last run."""
 
     def carry_out(self, runs: Sequence[PlannedRun]) -> None:
@@ -161,10 +167,14 @@ class Session:
         """One round of one scenario, once more if other programs disturbed it.
 
         But not where the baseline's run came right after a candidate's: what was still at work then
-        may be what that left behind, and a repeat would take back the run that it belongs to.
+        may be what that left behind, and a repeat would take back the run that it belongs to. Nor
+        where they took place at once: others disturb all of them alike, and may do so for one.
         """
+        if self._may_be_at_once(runs):
+            self._run(runs)
+            return
         for is_repeated in (False, True):
-            results = [self._run(run) for run in runs]
+            results = [result for run in runs for result in self._run([run])]
             made = [one for one in results if isinstance(one, Measurement)]
             if not runs or runs[0].round == WARM_UP:
                 return
@@ -173,7 +183,7 @@ class Session:
             baseline = next((m for m in made if m.label == label), None)
             if baseline is None or not is_disturbed(baseline.metrics):
                 return
-            may_be_candidates = self._ran_before_baseline not in ("", label)
+            may_be_candidates = bool(self._ran_before_baseline - {label})
             # A repeat would take back what failed.
             has_failed = any(isinstance(one, Outcome) for one in results)
             if is_repeated or may_be_candidates or has_failed or self._is_busy():
@@ -185,6 +195,18 @@ class Session:
                 self._replace(record, one, set_aside(one))
             self.observer.repeat(runs, foreign_cores([one.metrics for one in made]))
 
+    def _may_be_at_once(self, runs: Sequence[PlannedRun]) -> bool:
+        """Whether the baseline has idled in each run so far, and there is a CPU for each revision.
+
+        A candidate has no say: one that works all the same fails by what it uses.
+        """
+        if len(runs) < 2 or runs[0].scenario.name not in self.side_by_side:
+            return False
+        record = self.records[runs[0].scenario.name]
+        before = record.of(record.context.labels[0])
+        used = [run.metrics.get("cpu_share_steady", math.inf) for run in before]
+        return max(used, default=math.inf) < IDLE_CORES and len(runs) <= cpus()
+
     def _is_busy(self) -> bool:
         """Whether others use the machine so often that repeats would not help."""
         count = sum(len(record.disturbed_rounds) for record in self.records.values())
@@ -195,22 +217,29 @@ class Session:
         record.add(result)
         self.observer.keep(record, result)
 
-    def _run(self, planned: PlannedRun) -> Result | None:
-        """One run; ``None`` where it is not worth to be tried again."""
-        record = self.records[planned.scenario.name]
-        if record.why_given_up(planned.label) is not None:
+    def _run(self, runs: Sequence[PlannedRun]) -> Sequence[Result]:
+        """Runs of one scenario that take place at once, but for those not worth another try."""
+        record = self.records[runs[0].scenario.name]
+        given_up = [run for run in runs if record.why_given_up(run.label) is not None]
+        tried = [run for run in runs if run not in given_up]
+        for planned in given_up:
             self.observer.skip(planned)
-            return None
-        self.observer.begin(planned)
-        if planned.label == record.context.labels[0]:
+        for planned in tried:
+            self.observer.begin(planned)
+        labels = frozenset(run.label for run in tried)
+        if record.context.labels[0] in labels:
             self._ran_before_baseline = self._ran_last
-        self._ran_last = planned.label
-        result = self.measurer.measure(planned)
-        if isinstance(result, Outcome) or planned.round != WARM_UP:
-            record.add(result)
-            self.observer.keep(record, result)
-        self.observer.end(planned, result)
-        return result
+        self._ran_last = labels or self._ran_last
+        if len(tried) > 1:
+            results = self.measurer.measure_together(tried)
+        else:
+            results = [self.measurer.measure(run) for run in tried]
+        for planned, result in zip(tried, results, strict=True):
+            if isinstance(result, Outcome) or planned.round != WARM_UP:
+                record.add(result)
+                self.observer.keep(record, result)
+            self.observer.end(planned, result)
+        return results
 
 
 def _is_comparable(record: Record) -> bool:

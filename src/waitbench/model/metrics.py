@@ -71,6 +71,8 @@ class Metric(Struct, frozen=True, omit_defaults=True):
         return 5.0 if self.explains else 1.0
 
 
+FOREIGN_CPU = "machine_foreign_cpu"
+"""The key of what other programs used during a run."""
 SYSTEM_CALLS = "system_calls"
 """The key of what not every machine can count; see ``Instruments``."""
 INSTRUMENTED = frozenset({SYSTEM_CALLS})
@@ -108,7 +110,7 @@ METRICS = (
     Metric("latency-p50", "item_latency_p50", "second", "median lateness"),
     Metric("latency-max", "item_latency_max", "second", "greatest lateness"),
     # What else the machine did meanwhile.
-    Metric("foreign-cpu", "machine_foreign_cpu", "second", "CPU of others"),
+    Metric("foreign-cpu", FOREIGN_CPU, "second", "CPU of others"),
     Metric("steal", "machine_steal", "second", "steal time"),
     Metric("items-in", "items_in", "count", "items in"),
     Metric("items", "items_out", "count", "items out"),

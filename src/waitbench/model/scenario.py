@@ -85,6 +85,11 @@ class Scenario:
         return False
 
     @property
+    def idles(self) -> bool:
+        """Whether revisions may run side by side, as there is nothing to do for most of a run."""
+        return False
+
+    @property
     def works(self) -> bool:
         """Whether it has heavy work to do, whose CPU dwarfs that of any waiting."""
         return False

@@ -6,6 +6,7 @@ from pathlib import Path
 from rich.console import Console
 
 from waitbench.analysis import gate as judging
+from waitbench.analysis.criteria import Criterion
 from waitbench.analysis.judging import Judgement
 from waitbench.execution import plan
 from waitbench.execution.measure import Measurer
@@ -13,6 +14,7 @@ from waitbench.execution.session import Observer, Session
 from waitbench.model.metrics import SYSTEM_CALLS
 from waitbench.model.record import Record
 from waitbench.model.run import Result
+from waitbench.model.scenario import Scenario
 from waitbench.pipeline.gating import Gate
 from waitbench.pipeline.preparation import Prepared
 from waitbench.reporting.progress import RunProgress
@@ -32,8 +34,9 @@ def measure(
     """
     asked = {criterion.metric.key for criterion in gate.criteria}
     with prepared.measuring(counts_calls=not asked or SYSTEM_CALLS in asked) as measurer:
-        session = Session(measurer, records, observer(measurer))
         request, labels = prepared.request, prepared.labels
+        idle = side_by_side(request.here, records, gate.criteria)
+        session = Session(measurer, records, observer(measurer), idle)
         if not labels:
             return
         if gate.is_on:
@@ -52,6 +55,21 @@ def measure(
             for run in record.measurements
         }
         session.carry_out(plan.missing(plan.schedule(request.here, labels, rounds), done))
+
+
+def side_by_side(
+    scenarios: Iterable[Scenario], records: Mapping[str, Record], criteria: Iterable[Criterion]
+) -> frozenset[str]:
+    """The scenarios of which revisions may run at once: those that idle.
+
+    But not where a criterion asks what else the machine did: nobody knows for which revision.
+    """
+    of_machine = [one for one in criteria if one.metric.key.startswith("machine_")]
+    return frozenset(
+        one.name
+        for one in scenarios
+        if one.idles and not any(asked.scope.holds(records[one.name]) for asked in of_machine)
+    )
 
 
 class GateGuide:

@@ -140,7 +140,9 @@ class RunProgress:
         """The run that began is over."""
         if isinstance(result, Measurement):  # one that hung says nothing of how long others take
             self._expected_s += planned.scenario.expected_s
-            self._seen_s += self._clock() - self._begun
+            now = self._clock()
+            # Several may have begun together: their time is counted once.
+            self._seen_s, self._begun = self._seen_s + now - self._begun, now
         self.skip(planned)
         if self._quiet or (self._console.is_terminal and isinstance(result, Measurement)):
             return

@@ -16,10 +16,11 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import NoReturn
+from typing import NoReturn, TypeVar
 
 from waitbench.model.errors import ExitCode
 from waitbench.system import trees
@@ -35,6 +36,9 @@ _KILLED_WITHIN_S = 1.0
 _POKE = signal.SIGURG
 """Means nothing, but has the main thread stop waiting, and run its handlers."""
 _POKE_EVERY_S = 0.05
+
+_Given = TypeVar("_Given")
+_Made = TypeVar("_Made")
 
 
 class Ended(BaseException):
@@ -115,6 +119,22 @@ def kill_descendants() -> None:
     """Kills whatever this process has started, and what that has started; not the guard."""
     guard = GUARD.number or 0
     trees.kill(lambda: trees.below(os.getpid(), without=(guard,)), within_s=_KILLED_WITHIN_S)
+
+
+def side_by_side(
+    call: Callable[[_Given], _Made], those: Sequence[_Given], at_most: int | None = None
+) -> list[_Made]:
+    """What ``call`` makes of each, in threads that begin in this order, so many at a time.
+
+    If it is ended, so is what they wait for: Ctrl-C reaches the main thread only.
+    """
+    with ThreadPoolExecutor(at_most or max(1, len(those))) as pool:
+        try:
+            return list(pool.map(call, those))
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            kill_descendants()
+            raise
 
 
 def _end(*_signal: object) -> None:

@@ -21,7 +21,7 @@ def describe() -> dict[str, object]:
         "kernel": f"{platform.system()} {platform.release()}",
         "architecture": platform.machine(),
         "cpu": _cpu_model(),
-        "cpus": _cpus(),
+        "cpus": cpus(),
         "memory_bytes": psutil.virtual_memory().total,
         "clock_ticks_per_second": os.sysconf("SC_CLK_TCK"),
         "cpu_accounting": _cpu_accounting(),
@@ -32,11 +32,11 @@ def describe() -> dict[str, object]:
 def fingerprint() -> str:
     """Tells machines apart without naming them: 12 hex digits, the same in every sitting on one."""
     identity = _read(Path("/etc/machine-id")) or platform.node()
-    what = (identity, platform.machine(), _cpu_model(), str(_cpus()))
+    what = (identity, platform.machine(), _cpu_model(), str(cpus()))
     return hashlib.sha256("\0".join(what).encode()).hexdigest()[:12]
 
 
-def _cpus() -> int:
+def cpus() -> int:
     """CPUs that this process may use."""
     return len(os.sched_getaffinity(0))
 

@@ -72,6 +72,11 @@ class OwnDataflow(Dataflow):
         return bool(self.parameters["long_input"] or self.parameters["idle"])
 
     @property
+    def idles(self) -> bool:
+        # A sibling makes finer differences less certain.
+        return self.coarse and bool(self.parameters["idle"])
+
+    @property
     def works(self) -> bool:
         return bool(self.parameters["heavy_map"])
 

@@ -1,0 +1,163 @@
+"""Rounds whose runs take place at once: which, and what becomes of them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from threading import Barrier
+from typing import cast
+
+import pytest
+
+from tests.execution.made_runs import Made, disturbed, failing, good, make_session
+from tests.records import measurement, times
+from waitbench.execution import plan, session
+from waitbench.execution.bench import Bench
+from waitbench.execution.hyperfine import Hyperfine
+from waitbench.execution.measure import Measurer
+from waitbench.model.record import Record
+from waitbench.model.run import FAILED, PlannedRun, Result
+from waitbench.model.scenario import Scenario
+
+IDLE, BUSY = 0.05, 1.9
+MEETS_WITHIN_S = 60
+
+
+@pytest.fixture(autouse=True)
+def two_cpus(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session, "cpus", lambda: 2)
+
+
+def using(cores: Mapping[str, float]) -> Made:
+    """What measures runs of which each revision uses so many cores in its window."""
+
+    def run(planned: PlannedRun, _before: int) -> Result:
+        metrics = {**times(1, 1, 0), "cpu_share_steady": cores[planned.label]}
+        return measurement(planned.label, planned.round, metrics, position=planned.position)
+
+    return Made(run)
+
+
+@dataclass
+class Together(Made):
+    """Writes down which runs were made at once."""
+
+    at_once: list[list[tuple[int, str]]] = field(default_factory=list)
+
+    def measure_together(self, planned: Sequence[PlannedRun]) -> list[Result]:
+        self.at_once.append([(run.round, run.label) for run in planned])
+        return [self.measure(run) for run in planned]
+
+
+def carry_out(made: Made, rounds: int, side_by_side: Sequence[str] = ("one",)) -> Record:
+    at_work, chosen, records = make_session(made, "one")
+    at_work.side_by_side = side_by_side
+    at_work.carry_out(plan.schedule(chosen, ["a", "b"], rounds))
+    return records["one"]
+
+
+def test_rounds_take_place_at_once_from_the_second_on_if_the_baseline_idles() -> None:
+    made = Together(using({"a": IDLE, "b": IDLE}).behave)
+    record = carry_out(made, 4)
+    # In the order in which they would take turns.
+    assert made.at_once == [
+        [(2, "a"), (2, "b")], [(3, "b"), (3, "a")], [(4, "a"), (4, "b")],
+    ]  # fmt: skip
+    assert [len(record.of(label)) for label in "ab"] == [4, 4]
+    began = [(what, label) for what, label in made.said if what in ("begin", "end")]
+    assert began[-4:] == [("begin", "a"), ("begin", "b"), ("end", "a"), ("end", "b")]
+
+
+@pytest.mark.parametrize("cores", [{"a": BUSY, "b": IDLE}, {"a": IDLE, "b": BUSY}])
+def test_the_baseline_alone_decides(cores: Mapping[str, float]) -> None:
+    made = Together(using(cores).behave)
+    carry_out(made, 3)
+    assert bool(made.at_once) == (cores["a"] == IDLE)
+
+
+def test_runs_take_turns_where_nothing_says_that_they_idle() -> None:
+    made = Together(using({"a": IDLE, "b": IDLE}).behave)
+    carry_out(made, 3, side_by_side=())
+    assert not made.at_once
+
+
+def test_runs_take_turns_where_they_do_not_say_what_they_used() -> None:
+    made = Together(good)
+    carry_out(made, 3)
+    assert not made.at_once
+
+
+def test_runs_take_turns_where_there_is_no_cpu_for_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session, "cpus", lambda: 1)
+    made = Together(using({"a": IDLE, "b": IDLE}).behave)
+    carry_out(made, 3)
+    assert not made.at_once
+
+
+def test_what_others_use_beside_all_of_a_round_repeats_and_mutes_nothing() -> None:
+    """A candidate may have others work for it, and cannot be told from them."""
+
+    def run(planned: PlannedRun, before: int) -> Result:
+        if planned.round > 1:
+            return disturbed(planned)
+        return using({"a": IDLE, "b": IDLE}).behave(planned, before)
+
+    made = Together(run)
+    at_work, chosen, records = make_session(made, "one")
+    at_work.side_by_side = ("one",)
+    at_work.carry_out(plan.schedule(chosen, ["a", "b"], 2))
+    assert made.at_once == [[(2, "a"), (2, "b")]]
+    assert records["one"].disturbed_rounds == frozenset()
+    assert records["one"].outcomes == []
+
+
+def test_a_round_in_turns_after_it_counts_as_behind_a_candidates_run() -> None:
+    """What is still at work may be what the candidate left: nothing takes that back."""
+
+    def run(planned: PlannedRun, before: int) -> Result:
+        if planned.scenario.name == "two":
+            return disturbed(planned)
+        return using({"a": IDLE, "b": IDLE}).behave(planned, before)
+
+    made = Together(run)
+    at_work, chosen, records = make_session(made, "one", "two")
+    at_work.side_by_side = ("one",)
+    at_work.carry_out(plan.schedule(chosen[:1], ["a", "b"], 3))
+    assert made.at_once[-1] == [(3, "b"), (3, "a")]
+    at_work.carry_out(plan.one_round(chosen[1], ["a", "b"], 2))
+    assert made.runs.count(("two", 2, "a")) == 1
+    assert records["two"].disturbed_rounds == {2}
+
+
+def test_who_is_given_up_has_no_part_in_it() -> None:
+    def run(planned: PlannedRun, before: int) -> Result:
+        if planned.label == "b":
+            return failing(FAILED)(planned, before)
+        return using({"a": IDLE}).behave(planned, before)
+
+    made = Together(run)
+    record = carry_out(made, 4)
+    assert len(record.of("a")) == 4
+    assert made.told("skip")
+    assert all(len(runs) == 2 for runs in made.at_once)
+
+
+class Meeting(Measurer):
+    """Runs that end when all of their round have begun."""
+
+    def measure(self, planned: PlannedRun) -> Result:
+        MET.wait(MEETS_WITHIN_S)
+        used = {"time_cpu": 3.0 + planned.position, "time_cpu_launcher": 0.5}
+        metrics = {**times(1, 1, 0), **used, "machine_foreign_cpu": 5.0}
+        return measurement(planned.label, planned.round, metrics)
+
+
+MET = Barrier(2)
+
+
+def test_runs_side_by_side_overlap_and_none_takes_the_other_for_other_programs() -> None:
+    measurer = Meeting(cast(Hyperfine, None), cast(Bench, None))
+    scenario = Scenario(name="one", purpose="")
+    first, second = measurer.measure_together(plan.one_round(scenario, ["a", "b"], 2))
+    assert [run.label for run in (first, second)] == ["a", "b"]
+    foreign = [run.metrics["machine_foreign_cpu"] for run in (first, second)]  # type: ignore[union-attr]
+    # b used 4.5 s beside a, and a 3.5 s beside b.
+    assert foreign == [0.5, 1.5]
