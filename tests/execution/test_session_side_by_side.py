@@ -7,7 +7,15 @@ from typing import cast
 
 import pytest
 
-from tests.execution.made_runs import Made, disturbed, failing, good, make_session
+from tests.execution.made_runs import (
+    LASTS_S,
+    Made,
+    Wishes,
+    disturbed,
+    failing,
+    good,
+    make_session,
+)
 from tests.records import measurement, times
 from waitbench.execution import plan, session
 from waitbench.execution.bench import Bench
@@ -64,6 +72,38 @@ def test_rounds_take_place_at_once_from_the_second_on_if_the_baseline_idles() ->
     assert [len(record.of(label)) for label in "ab"] == [4, 4]
     began = [(what, label) for what, label in made.said if what in ("begin", "end")]
     assert began[-4:] == [("begin", "a"), ("begin", "b"), ("end", "a"), ("end", "b")]
+
+
+@pytest.mark.parametrize(
+    ("idle_cores", "rounds_at_once"), [(0.0, 4), (0.05, 4), (0.1, 2), (0.2, 1), (0.3, 0)]
+)
+def test_for_a_guide_as_many_rounds_are_made_at_once_as_two_cpus_bear(
+    idle_cores: float, rounds_at_once: int
+) -> None:
+    made = Together(using({"a": idle_cores, "b": idle_cores}).behave)
+    at_work, chosen, records = make_session(made, "one")
+    at_work.side_by_side = ("one",)
+    wishes = Wishes(lambda record: len(record.of("a")) >= 8, records=records)
+    at_work.carry_out_until(wishes, [chosen], ["a", "b"], 10, 1e9)
+    numbers = [[number for number, label in runs if label == "a"] for runs in made.at_once]
+    assert numbers[:2] == {
+        4: [[2, 3, 4, 5], [6, 7, 8, 9]], 2: [[2, 3], [4, 5]], 1: [[2], [3]], 0: [],
+    }[rounds_at_once]  # fmt: skip
+    made_rounds = [run.round for run in records["one"].of("b")]
+    assert made_rounds == list(range(1, len(made_rounds) + 1)), "each round once"
+    assert 8 <= len(made_rounds) <= 9
+
+
+def test_a_budget_counts_what_is_made_at_once_as_one_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr("waitbench.execution.session.time.monotonic", lambda: now[0])
+    made = Together(using({"a": IDLE, "b": IDLE}).behave)
+    at_work, chosen, records = make_session(made, "one")
+    at_work.side_by_side = ("one",)
+    # Warm-up and first round take no time here; then there are 15 s, and a run takes 10.
+    wishes = Wishes(lambda _record: False, records=records)
+    at_work.carry_out_until(wishes, [chosen], ["a", "b"], 6, 2 * LASTS_S + 5)
+    assert len(made.at_once[0]) == 2 * session.ROUNDS_AT_ONCE
 
 
 @pytest.mark.parametrize("cores", [{"a": BUSY, "b": IDLE}, {"a": IDLE, "b": BUSY}])

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 PROGRAM = """
-import signal, sys, threading, time
+import signal, subprocess, sys, threading, time
 from waitbench.system import endings
 
 def strike():
@@ -40,6 +40,13 @@ def ended(signals: int, waits: str, then: str) -> "subprocess.CompletedProcess[s
 @pytest.mark.parametrize("signals", [1, 2])
 def test_a_signal_that_reaches_another_thread_ends_the_main_one_in_order(signals: int) -> None:
     done = ended(signals, FOR_EVER, "sys.exit(130)")
+    assert (done.returncode, done.stdout) == (130, "ended in order\n"), done.stderr
+
+
+def test_what_threads_wait_for_ends_with_the_main_one() -> None:
+    no_clock = "endings._ORDERLY_S = endings._AT_LAST_S = 600"
+    sleeps = "endings.side_by_side(lambda _: subprocess.run(['sleep', '600']), (1, 2))"
+    done = ended(1, f"{no_clock}; {sleeps}", "sys.exit(130)")
     assert (done.returncode, done.stdout) == (130, "ended in order\n"), done.stderr
 
 

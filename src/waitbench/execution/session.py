@@ -37,8 +37,10 @@ class Guide(Protocol):
         """Whether nothing more need be measured at all."""
 
 
-IDLE_CORES = 0.25
-"""A baseline idles if it uses less in its window: a CPU bears several of it."""
+ROUNDS_AT_ONCE = 4
+"""At the most, where the baseline idles."""
+IDLE_SHARE = 0.25
+"""Of all CPUs: what their runs may use in their windows, if each uses what the baseline does."""
 BUSY_AFTER = 3
 """Rounds that were disturbed in every attempt, until none is repeated any more."""
 
@@ -145,13 +147,20 @@ class Session:
                 if guide.is_over():
                     return
                 record = self.records[scenario.name]
-                # A resumed comparison has some rounds already.
+                # A resumed comparison has some rounds already, and others were made at once.
                 done = {(one.label, one.round) for one in record.measurements}
-                timed = plan.one_round(scenario, labels, number, place)
-                missing = [run for run in timed if (run.label, run.round) not in done]
-                if guide.wants_more(scenario.name):
+                at_once = self._rounds_at_once(scenario.name)
+                missing = [
+                    run
+                    for ahead in range(number, min(number + max(1, at_once), most_rounds + 1))
+                    for run in plan.one_round(scenario, labels, ahead, place)
+                    if (run.label, run.round) not in done
+                ]
+                is_due = missing and missing[0].round == number
+                if is_due and guide.wants_more(scenario.name):
                     spent_s = time.monotonic() - begun
-                    if spent_s + len(missing) * scenario.expected_s > budget_s:
+                    in_turn = 1 if at_once else len(missing)
+                    if spent_s + in_turn * scenario.expected_s > budget_s:
                         return
                     self._extend(missing, end)
                 # Another scenario's round may have settled what is judged of both together.
@@ -164,13 +173,13 @@ class Session:
         self._round(runs)
 
     def _round(self, runs: Sequence[PlannedRun]) -> None:
-        """One round of one scenario, once more if other programs disturbed it.
+        """One round of one scenario, or several at once; once more if other programs disturbed it.
 
         But not where the baseline's run came right after a candidate's: what was still at work then
         may be what that left behind, and a repeat would take back the run that it belongs to. Nor
         where they took place at once: others disturb all of them alike, and may do so for one.
         """
-        if self._may_be_at_once(runs):
+        if len(runs) > 1 and self._rounds_at_once(runs[0].scenario.name):
             self._run(runs)
             return
         for is_repeated in (False, True):
@@ -195,17 +204,19 @@ class Session:
                 self._replace(record, one, set_aside(one))
             self.observer.repeat(runs, foreign_cores([one.metrics for one in made]))
 
-    def _may_be_at_once(self, runs: Sequence[PlannedRun]) -> bool:
-        """Whether the baseline has idled in each run so far, and there is a CPU for each revision.
+    def _rounds_at_once(self, scenario: str) -> int:
+        """How many rounds may take place at once; 0 where even the runs of one take turns.
 
-        A candidate has no say: one that works all the same fails by what it uses.
+        The baseline's runs so far decide. A candidate has no say: one that works all the same fails
+        by what it uses.
         """
-        if len(runs) < 2 or runs[0].scenario.name not in self.side_by_side:
-            return False
-        record = self.records[runs[0].scenario.name]
-        before = record.of(record.context.labels[0])
-        used = [run.metrics.get("cpu_share_steady", math.inf) for run in before]
-        return max(used, default=math.inf) < IDLE_CORES and len(runs) <= cpus()
+        record = self.records[scenario]
+        labels = record.context.labels
+        used = [one.metrics.get("cpu_share_steady", math.inf) for one in record.of(labels[0])]
+        if scenario not in self.side_by_side or not used or cpus() < len(labels):
+            return 0
+        each = max(used) * len(labels)
+        return sum(many * each <= IDLE_SHARE * cpus() for many in range(1, ROUNDS_AT_ONCE + 1))
 
     def _is_busy(self) -> bool:
         """Whether others use the machine so often that repeats would not help."""
