@@ -32,15 +32,12 @@ def test_a_scorer_is_warmed_up_with_other_contexts_within_the_limit_of_all() -> 
 
 
 def test_each_call_gives_one_figure_of_each_metric_also_one_without_a_line() -> None:
+    worker = worker_file.read(WORKERS / "scoring" / "predict.toml")
+    assert list(worker.variants) == list(WAYS)
     scorer = FakeScorer()
     found = measure(scorer, Problem(30), 4, 0.25)  # type: ignore[arg-type]
+    assert set(found) == set(worker.metrics)
     assert found["lines"] == [1, 0, 1, 0]
     assert found["predict"] == [0.25] * 4
     assert len(found["caller-cpu"]) == 4
     assert len({context for context, _, _ in scorer.asked}) == 4
-
-
-def test_the_worker_file_names_every_way_and_every_metric() -> None:
-    worker = worker_file.read(WORKERS / "scoring" / "predict.toml")
-    assert list(worker.variants) == list(WAYS)
-    assert set(worker.metrics) == set(measure(FakeScorer(), Problem(1), 1, 1.0))  # type: ignore[arg-type]

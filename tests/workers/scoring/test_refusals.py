@@ -2,7 +2,6 @@
 
 import signal
 import sys
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -11,33 +10,8 @@ import pytest
 from blocking import BlockingScorer
 from inprocess import InProcessScorer
 from model_process import ModelError
-from nonblocking import NonblockingScorer
 
-SCORERS: dict[str, Callable[[list[str]], Any]] = {
-    "blocking": BlockingScorer,
-    "spin": lambda command: NonblockingScorer(command, parks=False),
-    "park": lambda command: NonblockingScorer(command, parks=True),
-}
-ANSWERING = "import sys\nfor line in sys.stdin: print({answer})"
-
-
-def model(answer: str) -> list[str]:
-    """A model that answers each line with the value of an expression."""
-    return [sys.executable, "-u", "-c", ANSWERING.format(answer=answer)]
-
-
-@pytest.fixture(params=SCORERS)
-def build(request: pytest.FixtureRequest) -> Iterator[Callable[[list[str]], Any]]:
-    made = []
-
-    def make(command: list[str]) -> Any:
-        made.append(SCORERS[request.param](command))
-        return made[-1]
-
-    yield make
-    for scorer in made:
-        scorer.process.kill()
-        scorer.close()
+from tests.workers.scoring.models import answering
 
 
 @pytest.fixture
@@ -57,57 +31,47 @@ def in_process(monkeypatch: pytest.MonkeyPatch) -> InProcessScorer:
     return InProcessScorer([])
 
 
-TWO_LINES = [
-    (b"who", [b"a", b"b\nc"], "b'b.*nc' is more than a line"),
-    (b"who\nelse", [b"a"], "b'who.*nelse' is more than a line"),
-]
-
-
-@pytest.mark.parametrize(("context", "candidates", "says"), TWO_LINES)
 def test_what_is_more_than_a_line_is_refused_before_anything_is_asked(
-    build: Any, context: bytes, candidates: list[bytes], says: str
+    build: Any, in_process: InProcessScorer
 ) -> None:
-    scorer = build(model("line.count('b')"))
-    with pytest.raises(ValueError, match=says):
-        scorer.score(context, candidates, 10.0)
-    assert scorer.score(b"who", [b"b", b"bb"], 10.0)[0] == [1.0, 2.0]
-
-
-@pytest.mark.parametrize(("context", "candidates", "says"), TWO_LINES)
-def test_a_model_in_the_process_is_asked_single_lines_too(
-    in_process: InProcessScorer, context: bytes, candidates: list[bytes], says: str
-) -> None:
-    with pytest.raises(ValueError, match=says):
-        in_process.score(context, candidates, 10.0)
+    behind_pipes = build(answering("line.count('b')"))
+    for scorer in (behind_pipes, in_process):
+        with pytest.raises(ValueError, match=r"b'b.*nc' is more than a line"):
+            scorer.score(b"who", [b"a", b"b\nc"], 10.0)
+        with pytest.raises(ValueError, match=r"b'who.*nelse' is more than a line"):
+            scorer.score(b"who\nelse", [b"a"], 10.0)
+    assert behind_pipes.score(b"who", [b"b", b"bb"], 10.0)[0] == [1.0, 2.0]
 
 
 def test_a_model_is_not_taught_what_is_more_than_a_line(tmp_path: Path) -> None:
     taught = tmp_path / "taught"
     program = f"import sys; open({str(taught)!r}, 'w').write(sys.stdin.read())"
     scorer = BlockingScorer([sys.executable, "-c", program], write_only=True)
+    assert scorer.process.from_model == -1, "training has no pipe for predictions"
     with pytest.raises(ValueError, match="more than a line"):
         scorer.train(b"who", [b"a\nb"], [1])
     scorer.close()
     assert taught.read_text() == ""
 
 
-@pytest.mark.parametrize("answer", ["nan", "inf", "-inf", "nan tag"])
+@pytest.mark.parametrize("answer", ["nan", "inf", "nan tag", ""])
 def test_what_is_not_a_number_is_not_a_prediction(build: Any, answer: str) -> None:
-    scorer = build(model(f"{answer!r} if 'b' in line else 1.5"))
+    scorer = build(answering(f"{answer!r} if 'b' in line else 1.5"))
     with pytest.raises(ModelError, match=f"b'{answer}' is not a prediction"):
         scorer.score(b"who", [b"a", b"b", b"c"], 10.0)
+    with pytest.raises(ModelError, match="whose its answers are is not known"):
+        scorer.score(b"who", [b"a"], 30.0)
 
 
-@pytest.mark.parametrize("answer", [b"nan", b"inf"])
 def test_what_is_not_a_number_is_refused_from_a_model_in_the_process(
-    in_process: InProcessScorer, answer: bytes
+    in_process: InProcessScorer,
 ) -> None:
     with pytest.raises(ModelError, match="are not all numbers"):
-        in_process.score(b"who", [b"1", answer], 10.0)
+        in_process.score(b"who", [b"1", b"nan"], 10.0)
 
 
 def test_predictions_whose_sum_is_too_large_are_numbers_all_the_same(build: Any) -> None:
-    scorer = build(model("1.7e308"))
+    scorer = build(answering("1.7e308"))
     assert scorer.score(b"who", [b"a"] * 10, 10.0)[0] == [1.7e308] * 10
 
 
@@ -119,7 +83,7 @@ def test_after_an_interrupted_call_a_scorer_refuses_instead_of_answering_for_it(
     build: Any,
 ) -> None:
     # A slow model: the call lasts for seconds, and is interrupted while it waits.
-    scorer = build(model("(__import__('time').sleep(0.01), line.split()[1])[1]"))
+    scorer = build(answering("(__import__('time').sleep(0.01), line.split()[1])[1]"))
     assert scorer.score(b"context 1", [b"c"], 10.0)[0] == [1.0]
 
     def interrupt(_number: int, _frame: object) -> None:
@@ -135,11 +99,3 @@ def test_after_an_interrupted_call_a_scorer_refuses_instead_of_answering_for_it(
         signal.signal(signal.SIGALRM, before)
     with pytest.raises(ModelError, match="a call was interrupted or is not over"):
         scorer.score(b"context 3", [b"c"], 10.0)
-
-
-def test_a_scorer_that_met_nonsense_is_not_asked_again(build: Any) -> None:
-    scorer = build(model("'nonsense' if 'b' in line else 1"))
-    with pytest.raises(ModelError, match="is not a prediction"):
-        scorer.score(b"who", [b"a", b"b"], 10.0)
-    with pytest.raises(ModelError, match="whose its answers are is not known"):
-        scorer.score(b"who", [b"a"], 30.0)

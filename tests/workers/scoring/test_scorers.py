@@ -1,9 +1,9 @@
 """Asking a model behind pipes: whose prediction is whose, and what becomes of one that fails."""
 
+import fcntl
 import random
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +11,10 @@ import pytest
 import vw
 from blocking import BlockingScorer
 from inprocess import InProcessScorer
-from model_process import ModelError
+from model_process import PIPE_BYTES, ModelError
 from problem import CONTEXTS, Problem
 
-from tests.workers.scoring.asked_models import SCORERS, model
+from tests.workers.scoring.models import SCORERS, answering, model
 from waitbench.system.places import WORKERS
 
 CANDIDATES = [b"c%d" % number for number in range(1000)]
@@ -37,28 +37,13 @@ def identifying(seed: int, stall_share: float = 0.0, stall_s: float = 0.0) -> li
     return model(IDENTIFYING.format(seed=seed, stall_share=stall_share, stall_s=stall_s))
 
 
-@pytest.fixture(params=SCORERS)
-def build(request: pytest.FixtureRequest) -> Iterator[Callable[..., Any]]:
-    made = []
-
-    def make(command: list[str], **more: object) -> Any:
-        made.append(SCORERS[request.param](command, **more))
-        return made[-1]
-
-    make.kind = request.param  # type: ignore[attr-defined]
-    yield make
-    for scorer in made:
-        scorer.process.kill()
-        scorer.close()
-
-
 def context(number: int, length: int) -> bytes:
     return b"context %d %s" % (number, b"x" * length)
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_every_prediction_belongs_to_its_line_whatever_the_calls_before_left_behind(
-    build: Any, seed: int
+    build: Any, kind: str, seed: int
 ) -> None:
     rng = random.Random(seed)
     scorer = build(identifying(seed, 0.01, 0.03))
@@ -76,29 +61,32 @@ def test_every_prediction_belongs_to_its_line_whatever_the_calls_before_left_beh
         left_behind += call.pending_before > 0
         lines += call.lines
     assert lines
-    if build.kind == "blocking":
+    if kind == "blocking":
         assert not left_behind
     else:
         assert left_behind > 5, "this test shows nothing unless calls leave lines behind"
-    # And when there is time enough, all of them come.
+    # And when there is time enough, all of them come, although the call before left some behind.
+    scorer.score(context(499, 6000), CANDIDATES, 0.0005)
     predictions, _ = scorer.score(context(500, 100), CANDIDATES, 60.0)
     assert predictions == [500_000 + candidate for candidate in range(1000)]
 
 
-def test_a_call_gets_lines_although_the_one_before_left_some_behind(build: Any) -> None:
-    if build.kind == "blocking":
-        pytest.skip("leaves nothing behind")
-    scorer = build(identifying(1, 0.05, 0.01))
-    scorer.score(context(0, 1), CANDIDATES[:1], 10.0)
-    after_leftovers = 0
-    for number in range(1, 60):
-        predictions, call = scorer.score(
-            context(number, 300), CANDIDATES, 0.002 if number % 2 else 2.0
-        )
-        if call.pending_before and not number % 2:
-            after_leftovers += 1
-            assert predictions
-    assert after_leftovers > 3
+GET_PIPE_SIZE = 1032
+
+
+@pytest.mark.parametrize("is_refused", [False, True])
+def test_all_models_have_pipes_of_one_size_where_the_system_refuses_larger_ones_too(
+    build: Any, is_refused: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_arguments: int) -> int:
+        raise PermissionError(1, "refused")
+
+    with monkeypatch.context() as patched:
+        if is_refused:
+            patched.setattr("model_process.fcntl.fcntl", refuse)
+        process = build(answering("1")).process
+    sizes = {fcntl.fcntl(one, GET_PIPE_SIZE) for one in (process.to_model, process.from_model)}
+    assert sizes < {1 << 16, 1 << 12} if is_refused else sizes == {PIPE_BYTES}
 
 
 @pytest.mark.parametrize(
@@ -123,12 +111,6 @@ def test_a_call_gets_lines_although_the_one_before_left_some_behind(build: Any) 
             "is running",
             "warning: odd",
         ),
-        (
-            "import sys\nfor line in sys.stdin: print()",
-            "b'' is not a prediction",
-            "is running",
-            "stderr is empty",
-        ),
     ],
 )
 def test_a_model_that_fails_is_named_with_its_last_words(
@@ -144,7 +126,7 @@ def test_a_model_that_fails_is_named_with_its_last_words(
 
 
 def test_more_answers_than_lines_are_refused(build: Any) -> None:
-    scorer = build(model("import sys\nfor line in sys.stdin: print('1\\n2\\n3')"))
+    scorer = build(answering("'1\\n2\\n3'"))
     with pytest.raises(ModelError, match="more lines than it was asked"):
         for _ in range(20):
             scorer.score(context(1, 1), CANDIDATES[:10], 5.0)

@@ -1,4 +1,4 @@
-"""Models that are tiny programs, and the ways to ask one behind pipes."""
+"""Scorers that ask a model behind pipes, of each kind, and models that are tiny programs."""
 
 import sys
 from collections.abc import Callable
@@ -17,3 +17,8 @@ SCORERS: dict[str, Callable[..., Any]] = {
 def model(program: str) -> list[str]:
     """The command of a model process that is this Python program."""
     return [sys.executable, "-u", "-c", program]
+
+
+def answering(answer: str) -> list[str]:
+    """A model that answers each line with the value of an expression."""
+    return model(f"import sys\nfor line in sys.stdin: print({answer})")
