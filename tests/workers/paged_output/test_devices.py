@@ -4,11 +4,10 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from device import DeviceError, Server
+from device import KINDS, DeviceError, Server
 from paged import PagedWriter
 from regular import RegularWriter
 
@@ -16,19 +15,11 @@ from tests.waiting import until
 from waitbench.system.places import WORKERS
 
 
-@pytest.fixture(params=["noop", "passthrough", "user"])
-def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Server]:
-    found = Server(request.param, str(tmp_path / "read"))
-    yield found
-    if found.process.returncode is None:
-        found.close()
-
-
-def test_real_devices_acknowledge_and_pass_on(server: Server, tmp_path: Path) -> None:
-    regular, paged = (
-        RegularWriter(server.connect()),
-        PagedWriter(server.connect(), overflow="block"),
-    )
+@pytest.mark.parametrize("kind", KINDS)
+def test_real_devices_acknowledge_and_pass_on(kind: str, tmp_path: Path) -> None:
+    server = Server(kind, str(tmp_path / "read"))
+    regular = RegularWriter(server.connect())
+    paged = PagedWriter(server.connect(), overflow="block")
     for number in range(500):
         regular.send(b"r%03d" % number)
     for number in range(5000):
