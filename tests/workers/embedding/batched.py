@@ -1,13 +1,15 @@
-"""A batcher's upstream, and scenarios in an event loop."""
+"""A batcher's upstream, and tests in an event loop."""
 
 import asyncio
+import functools
 from collections.abc import Callable, Coroutine, Sequence
-from typing import Any
+from typing import Any, ParamSpec
 
 import pytest
 from batching import Board
 from rule import Mode
 
+Given = ParamSpec("Given")
 BOTH = pytest.mark.parametrize("mode", list(Mode))
 
 
@@ -16,21 +18,25 @@ class Upstream:
 
     def __init__(self, *, quick: bool) -> None:
         self.calls: list[list[str]] = []
-        self.options: list[bytes] = []
         self.gate = asyncio.Event()
         if quick:
             self.gate.set()
 
-    async def __call__(self, board: Board, options: bytes) -> Sequence[Any]:
+    async def __call__(self, board: Board, _options: bytes) -> Sequence[Any]:
         texts = board()
         self.calls.append(texts)
-        self.options.append(options)
         await self.gate.wait()
         return [["vector of", text] for text in texts]
 
 
-def run(scenario: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    asyncio.run(asyncio.wait_for(scenario(), 30))
+def looped(test: Callable[Given, Coroutine[Any, Any, None]]) -> Callable[Given, None]:
+    """Runs a test in an event loop of its own."""
+
+    @functools.wraps(test)
+    def run(*arguments: Given.args, **more: Given.kwargs) -> None:
+        asyncio.run(asyncio.wait_for(test(*arguments, **more), 30))
+
+    return run
 
 
 async def settle() -> None:

@@ -2,13 +2,14 @@
 
 import hashlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from tests.workers.embedding import upstreams
-from tests.workers.embedding.proxied import LONG, proxy
+from tests.workers.embedding.proxied import LONG, Served, served
 from tests.workers.embedding.upstreams import Upstream
 from waitbench.engines.worker import file as worker_file
 from waitbench.model.errors import HarnessError
@@ -16,6 +17,7 @@ from waitbench.system.locks import locked
 from waitbench.system.places import WORKERS, Cache
 from waitbench.system.processes import run_logged
 
+Serve = Callable[[Mapping[str, str]], Served]
 Before = tuple[str, Upstream]
 """Where a proxy is, and what it stands before."""
 
@@ -45,18 +47,23 @@ def upstream() -> Iterator[Upstream]:
         yield found
 
 
+@pytest.fixture
+def serve(services_python: Path, tmp_path: Path, upstream: Upstream) -> Iterator[Serve]:
+    """Starts a proxy with these settings before the upstream."""
+    with ExitStack() as up:
+        yield lambda settings: up.enter_context(
+            served(services_python, tmp_path, settings, upstream.url)
+        )
+
+
 @pytest.fixture(scope="session")
 def proxy_of_all(
     services_python: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Before]:
+    settings, logs = {**LONG, "MAX_BATCH_SIZE": "4"}, tmp_path_factory.mktemp("logs")
     with (
         upstreams.running(Upstream()) as upstream,
-        proxy(
-            services_python,
-            tmp_path_factory.mktemp("logs"),
-            upstream,
-            {**LONG, "MAX_BATCH_SIZE": "4"},
-        ) as found,
+        served(services_python, logs, settings, upstream.url) as found,
     ):
         yield found.url, upstream
 

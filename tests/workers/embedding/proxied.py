@@ -1,27 +1,66 @@
-"""A proxy in front of an upstream that misbehaves."""
+"""Services of the embedding study: an embedder, or whatever stands in for it, and a proxy."""
 
 import socket
+import sys
 import urllib.parse
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tests.workers.embedding.asking import Response, ask, exchange
-from tests.workers.embedding.plans import Served, served
-from tests.workers.embedding.upstreams import Upstream
+from waitbench.engines.services import Service
+from waitbench.execution.services import running
+from waitbench.model.worker import Condition, ServiceFile, Words
+from waitbench.system.places import WORKERS, Cache
 
 TOGETHER = {"MODE": "fixed", "MAX_BATCH_SIZE": "8", "MAX_WAIT_TIME": "200"}
 LONG = {**TOGETHER, "MAX_WAIT_TIME": "60000"}
+HEALTHY = "import urllib.request as u; u.urlopen('http://127.0.0.1:{port}/health', timeout=5)"
+
+
+@dataclass(frozen=True)
+class Served:
+    """Services that are up."""
+
+    urls: tuple[str, ...]
+    pids: tuple[int, ...]
+
+    @property
+    def url(self) -> str:
+        """Of the last, which clients ask."""
+        return self.urls[-1]
 
 
 @contextmanager
-def proxy(
-    python: Path, logs: Path, upstream: Upstream, settings: Mapping[str, str]
+def served(
+    python: Path, logs: Path, proxy: Mapping[str, str], url: str | None = None
 ) -> Iterator[Served]:
-    with served(python, logs, settings, upstream.url) as found:
-        yield found
+    """A proxy before an embedder, or before somebody else's at ``url``."""
+    values = {"python": str(python), "here": str(WORKERS / "embedding")}
+    services = [_service("embedder", {}, values)] if url is None else []
+    settings = {**proxy, "INFERENCE_SERVICE_URL": url or "http://127.0.0.1:{embedder.port}"}
+    services.append(_service("proxy", settings, values))
+    with running(services, logs, Cache()) as up:
+        yield Served(
+            tuple(f"http://127.0.0.1:{server.port}" for server in up.servers),
+            tuple(server.pid for server in up.servers),
+        )
+
+
+def _service(name: str, settings: Mapping[str, str], values: dict[str, str]) -> Service:
+    words = command(Path("{python}"), name, "{port}", settings)
+    ready = Condition(command=Words((sys.executable, "-c", HEALTHY)))
+    file = ServiceFile(command=Words(words), ready=ready)
+    return Service(name=name, file=file, values=values)
+
+
+def command(python: Path, name: str, port: int | str, settings: Mapping[str, str]) -> Sequence[str]:
+    """The command line of one of them."""
+    given = [f"{key}={value}" for key, value in settings.items()]
+    return ["env", f"PORT={port}", *given, str(python), str(WORKERS / "embedding" / f"{name}.py")]
 
 
 def exchange_together(url: str, bodies: list[dict[str, Any]]) -> list[Response]:
@@ -43,22 +82,11 @@ def begin(url: str, body: bytes, *, sent: int | None = None) -> socket.socket:
 
 
 def answers(url: str, status: str) -> float:
-    """How many requests ended so; ``left``: have left in a batch. By the proxy's own count."""
-    wanted = (
-        "proxy_wait_seconds_count "
-        if status == "left"
-        else f'proxy_answers_total{{status="{status}"}} '
-    )
+    """How many requests ended so."""
+    return counted(url, f'proxy_answers_total{{status="{status}"}}')
+
+
+def counted(url: str, name: str) -> float:
+    """What the proxy itself counts by this name."""
     lines = ask(url, b"", "/metrics", "GET")[1].decode().splitlines()
-    return sum(float(line.split()[1]) for line in lines if line.startswith(wanted))
-
-
-def queue_length(url: str) -> float:
-    """How many requests wait in a proxy for a batch, by its own count."""
-    _, metrics = ask(url, b"", "/metrics", "GET")
-    (length,) = (
-        line.split()[1]
-        for line in metrics.decode().splitlines()
-        if line.startswith("proxy_queue_length ")
-    )
-    return float(length)
+    return sum(float(line.split()[1]) for line in lines if line.startswith(f"{name} "))

@@ -1,57 +1,27 @@
-"""Our client of a service that is not there, that fails, and that answers wrongly."""
+"""Our client of a service that is not there, fails, is something else, or answers wrongly."""
 
-import json
-import threading
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+import asyncio
+import re
 
 import client
 import pytest
-from traffic import KINDS, Questions
+import traffic
+from traffic import KINDS, Load, Questions
 
-QUESTIONS = Questions([["a"]] * KINDS, [[[1.0, 2.0]]] * KINDS)
+from tests.workers.embedding.upstreams import Behaviour, Call, Upstream
+
+RIGHT = [[1.0, 2.0]]
+QUESTIONS = Questions([["a"]] * KINDS, [RIGHT] * KINDS)
 
 
-@contextmanager
-def service(
-    status: int,
-    body: object,
-    paths: list[str] | None = None,
-    *,
-    protocol: str = "HTTP/1.1",
-    delay_s: float = 0.0,
-) -> Iterator[str]:
-    """A service that answers everything in one way. ``paths`` gets those that are asked for."""
-    content = json.dumps(body).encode()
+def put(upstream: Upstream, behave: Behaviour, connections: int, duration_s: float) -> Load:
+    """What comes of a load on a service that behaves so."""
+    upstream.behave = behave
+    return client.put(upstream.url, QUESTIONS, connections, duration_s)
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = protocol
-        # In one write: the second of two would wait for the client's acknowledgement of the first.
-        wbufsize = 1 << 16
 
-        def do_POST(self) -> None:
-            self.rfile.read(int(self.headers["Content-Length"]))
-            if paths is not None:
-                paths.append(self.path)
-            time.sleep(delay_s)
-            self.send_response(status)
-            self.send_header("Content-Length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content)
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        server.server_close()
+def answering(vectors: object, status: int = 200) -> Behaviour:
+    return lambda call: call.answer(vectors, status)
 
 
 @pytest.fixture(autouse=True)
@@ -59,9 +29,8 @@ def one_answer_in_three_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(client, "_CHECKED_SHARE", 3)
 
 
-def test_right_answers_are_timed_and_a_part_of_them_is_checked() -> None:
-    with service(200, [[1.0, 2.0]]) as url:
-        load = client.put(url, QUESTIONS, 2, 0.5)
+def test_right_answers_are_timed_and_a_part_of_them_is_checked(upstream: Upstream) -> None:
+    load = put(upstream, answering(RIGHT), 2, 0.5)
     assert set(load.statuses) == {"200"}
     assert load.answered == len(load.latencies_s) > 3
     assert load.checked == load.answered // 3
@@ -69,15 +38,17 @@ def test_right_answers_are_timed_and_a_part_of_them_is_checked() -> None:
     assert load.wrong == 0
 
 
-def test_vectors_of_other_texts_are_counted_as_wrong() -> None:
-    with service(200, [[2.0, 1.0]]) as url:
-        load = client.put(url, QUESTIONS, 2, 0.5)
+def test_vectors_of_other_texts_are_counted_as_wrong(upstream: Upstream) -> None:
+    load = put(upstream, answering([[2.0, 1.0]]), 2, 0.5)
     assert load.wrong == load.checked > 0
 
 
-def test_the_rate_is_that_of_the_load_without_what_came_after_it() -> None:
-    with service(200, [[1.0, 2.0]], delay_s=0.6) as url:
-        load = client.put(url, QUESTIONS, 3, 0.9)
+def test_the_rate_is_that_of_the_load_without_what_came_after_it(upstream: Upstream) -> None:
+    async def answer_late(call: Call) -> None:
+        await asyncio.sleep(0.6)
+        await call.answer(RIGHT)
+
+    load = put(upstream, answer_late, 3, 0.9)
     assert load.duration_s == 0.9
     assert 0 < load.late == 3 <= load.answered, "each client's last request is under way then"
     assert 0 < load.drain_s < client.OVERTIME_S
@@ -85,16 +56,42 @@ def test_the_rate_is_that_of_the_load_without_what_came_after_it() -> None:
     assert load.late_bytes == 3 * len(b"[[1.0, 2.0]]")
 
 
-def test_errors_of_the_service_are_counted_by_status_and_not_timed() -> None:
-    with service(503, {"error": "busy"}) as url:
-        load = client.put(url, QUESTIONS, 2, 0.2)
+def test_errors_of_the_service_are_counted_by_status_and_not_timed(upstream: Upstream) -> None:
+    load = put(upstream, answering({"error": "busy"}, 503), 2, 0.2)
     assert set(load.statuses) == {"503"}
     assert (load.latencies_s, load.success_rate) == ([], 0.0)
 
 
-def test_a_service_that_keeps_no_connection_is_connected_to_again_without_an_error() -> None:
-    with service(200, [[1.0, 2.0]], protocol="HTTP/1.0") as url:
-        load = client.put(url, QUESTIONS, 1, 0.3)
+def test_a_service_that_keeps_no_connection_is_connected_to_again_without_an_error(
+    upstream: Upstream,
+) -> None:
+    async def answer_once(call: Call) -> None:
+        call.writer.write(b"HTTP/1.0 200 OK\r\n\r\n[[1.0, 2.0]]")
+        call.close()
+
+    load = put(upstream, answer_once, 1, 0.3)
     assert set(load.statuses) == {"200"}
     assert load.answered > 3
     assert load.wrong == 0
+
+
+@pytest.mark.parametrize("answer", [(b"", 404), ([1], 200), (b"hello", 200)])
+def test_something_else_that_answers_is_named(
+    answer: tuple[object, int], upstream: Upstream
+) -> None:
+    upstream.inform = answering(*answer)
+    said = re.escape(f"{upstream.url}/info does not answer as an embedding service does")
+    with pytest.raises(traffic.ServiceError, match=said):
+        traffic.describe(upstream.url)
+
+
+def test_a_service_that_is_not_there_is_named() -> None:
+    with pytest.raises(traffic.ServiceError, match=r"http://127\.0\.0\.1:9/info does not answer"):
+        traffic.describe("http://127.0.0.1:9")
+    with pytest.raises(traffic.ServiceError, match=r"http://127\.0\.0\.1:9 does not embed"):
+        traffic.embed("http://127.0.0.1:9", ["a"])
+
+
+def test_the_calls_of_a_proxy_are_counted_by_itself(upstream: Upstream) -> None:
+    upstream.inform = answering(b"# HELP\nproxy_upstream_seconds_count 12.0\n")
+    assert traffic.upstream_calls(upstream.url) == 12

@@ -1,7 +1,6 @@
 """HTTP answers in pieces, one after the other, and cut off."""
 
 import asyncio
-from collections.abc import Callable, Coroutine
 from itertools import pairwise
 from typing import Any
 
@@ -9,6 +8,8 @@ import pytest
 from client import Connection
 from hypothesis import given
 from hypothesis import strategies as st
+
+from tests.workers.embedding.batched import looped
 
 ANSWERS = (
     (b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nServer: x\r\n\r\nhello", ("200", b"hello")),
@@ -47,10 +48,6 @@ def connected() -> tuple[Connection, Wire]:
     return connection, wire
 
 
-def run(scenario: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    asyncio.run(asyncio.wait_for(scenario(), 30))
-
-
 async def begin(connection: Connection, request: bytes) -> "asyncio.Task[tuple[str, bytes]]":
     """An exchange that has sent its request."""
     task = asyncio.create_task(connection.exchange(request))
@@ -59,48 +56,40 @@ async def begin(connection: Connection, request: bytes) -> "asyncio.Task[tuple[s
 
 
 @given(st.lists(st.integers(1, 60), max_size=5))
-def test_answers_are_put_together_from_whatever_pieces_they_come_in(cuts: list[int]) -> None:
-    async def scenario() -> None:
-        connection, wire = connected()
-        for number, (data, expected) in enumerate(ANSWERS):
-            task = await begin(connection, b"request %d" % number)
-            ends = sorted({0, *(cut for cut in cuts if cut < len(data)), len(data)})
-            for start, end in pairwise(ends):
-                assert not task.done()
-                connection.data_received(data[start:end])
-            assert await task == expected
-        assert wire.written == [b"request %d" % number for number in range(len(ANSWERS))]
-        assert connection.is_kept
-
-    run(scenario)
+@looped
+async def test_answers_are_put_together_from_whatever_pieces_they_come_in(cuts: list[int]) -> None:
+    connection, wire = connected()
+    for number, (data, expected) in enumerate(ANSWERS):
+        task = await begin(connection, b"request %d" % number)
+        ends = sorted({0, *(cut for cut in cuts if cut < len(data)), len(data)})
+        for start, end in pairwise(ends):
+            assert not task.done()
+            connection.data_received(data[start:end])
+        assert await task == expected
+    assert wire.written == [b"request %d" % number for number in range(len(ANSWERS))]
+    assert connection.is_kept
 
 
 @pytest.mark.parametrize("error", [None, BrokenPipeError("gone")])
-def test_a_lost_connection_is_an_error_for_who_waits_and_for_who_comes_later(
+@looped
+async def test_a_lost_connection_is_an_error_for_who_waits_and_for_who_comes_later(
     error: Exception | None,
 ) -> None:
-    async def scenario() -> None:
-        connection, _ = connected()
-        task = await begin(connection, b"request")
-        connection.data_received(ANSWERS[0][0][:20])
-        connection.connection_lost(error)
-        expected = type(error) if error else ConnectionResetError
-        with pytest.raises(expected):
-            await task
-        with pytest.raises(expected):
-            await connection.exchange(b"another")
-
-    run(scenario)
+    connection, _ = connected()
+    task = await begin(connection, b"request")
+    connection.data_received(ANSWERS[0][0][:20])
+    connection.connection_lost(error)
+    expected = type(error) if error else ConnectionResetError
+    with pytest.raises(expected):
+        await task
+    with pytest.raises(expected):
+        await connection.exchange(b"another")
 
 
-def test_a_connection_that_the_service_will_close_is_not_kept() -> None:
-    async def scenario() -> None:
-        connection, _ = connected()
-        task = await begin(connection, b"request")
-        connection.data_received(
-            b"HTTP/1.1 200 OK\r\nConnection: Close\r\nContent-Length: 0\r\n\r\n"
-        )
-        assert await task == ("200", b"")
-        assert not connection.is_kept
-
-    run(scenario)
+@looped
+async def test_a_connection_that_the_service_will_close_is_not_kept() -> None:
+    connection, _ = connected()
+    task = await begin(connection, b"request")
+    connection.data_received(b"HTTP/1.1 200 OK\r\nConnection: Close\r\nContent-Length: 0\r\n\r\n")
+    assert await task == ("200", b"")
+    assert not connection.is_kept

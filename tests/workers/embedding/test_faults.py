@@ -2,11 +2,8 @@
 
 import asyncio
 import json
-import os
-import signal
 import time
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,18 +11,16 @@ import pytest
 from tests.waiting import until
 from tests.workers.embedding import upstreams
 from tests.workers.embedding.asking import ask
-from tests.workers.embedding.conftest import Before
+from tests.workers.embedding.conftest import Before, Serve
 from tests.workers.embedding.proxied import (
-    LONG,
     TOGETHER,
     answers,
     ask_together,
     begin,
+    counted,
     exchange_together,
-    proxy,
-    queue_length,
-)
-from tests.workers.embedding.upstreams import Call, Upstream, vector
+)  # fmt: skip
+from tests.workers.embedding.upstreams import Call, Upstream, hang, hang_up, vector
 
 pytestmark = pytest.mark.integration
 
@@ -85,44 +80,38 @@ def test_an_upstream_that_does_not_know_token_ids_refuses_those_alone(fours: Bef
 
 
 def test_a_limit_that_is_set_holds_whatever_the_upstream_says(
-    services_python: Path, tmp_path: Path, upstream: Upstream
+    serve: Serve, upstream: Upstream
 ) -> None:
-    settings = {"UPSTREAM_BATCH_LIMIT": "3"}
-    with proxy(services_python, tmp_path, upstream, settings) as found:
-        assert ask(found.url, {"inputs": list("abcdefgh")})[0] == 200
+    found = serve({"UPSTREAM_BATCH_LIMIT": "3"})
+    assert ask(found.url, {"inputs": list("abcdefgh")})[0] == 200
     assert sorted(len(upstreams.split(body)[0]) for body in upstream.bodies) == [2, 3, 3]
 
 
 def test_an_upstream_that_does_not_know_its_limit_yet_is_asked_again(
-    services_python: Path, tmp_path: Path, upstream: Upstream
+    serve: Serve, upstream: Upstream
 ) -> None:
-    async def not_yet(call: Call) -> None:
-        await call.answer({"error": "loading", "error_type": "Unhealthy"}, 503)
-
-    upstream.inform = not_yet
+    loading = {"error": "loading", "error_type": "Unhealthy"}
+    upstream.inform = lambda call: call.answer(loading, 503)
     texts = [str(number) for number in range(10)]
-    with proxy(services_python, tmp_path, upstream, {"MODE": "adaptive"}) as found:
+    found = serve({"MODE": "adaptive"})
+    assert ask(found.url, {"inputs": texts})[0] == 200
+    upstream.inform = lambda call: call.answer({"max_client_batch_size": 5})
+
+    def is_split() -> bool:
+        upstream.bodies.clear()
         assert ask(found.url, {"inputs": texts})[0] == 200
-        upstream.inform = lambda call: call.answer({"max_client_batch_size": 5})
+        return len(upstream.bodies) == 2
 
-        def is_split() -> bool:
-            upstream.bodies.clear()
-            assert ask(found.url, {"inputs": texts})[0] == 200
-            return len(upstream.bodies) == 2
-
-        until(is_split)
+    until(is_split)
 
 
 def test_a_hanging_upstream_delays_neither_the_start_nor_the_first_answer_for_long(
-    services_python: Path, tmp_path: Path, upstream: Upstream
+    serve: Serve, upstream: Upstream
 ) -> None:
-    async def hang(_call: Call) -> None:
-        await asyncio.sleep(600)
-
     upstream.inform = hang
     begun = time.monotonic()
-    with proxy(services_python, tmp_path, upstream, {"MODE": "adaptive"}) as found:
-        assert ask(found.url, {"inputs": "a"}) == (200, [vector("a", {})])
+    found = serve({"MODE": "adaptive"})
+    assert ask(found.url, {"inputs": "a"}) == (200, [vector("a", {})])
     # It would be UPSTREAM_TIMEOUT, 30 s, before anything is served.
     assert time.monotonic() - begun < 20
 
@@ -168,11 +157,7 @@ def test_a_misbehaving_upstream_is_a_proper_error_for_all_who_wait(
 
 def test_an_upstream_that_closes_every_connection_is_asked_twice_and_named(fours: Before) -> None:
     url, upstream = fours
-
-    async def close(call: Call) -> None:
-        call.close()
-
-    upstream.behave = close
+    upstream.behave = hang_up
     for status, said in ask_together(url, [{"inputs": text} for text in "abcd"]):
         assert (status, said["error_type"]) == (503, "Unhealthy")
         assert "closed the connection" in said["error"]
@@ -192,25 +177,8 @@ def test_when_the_upstream_says_to_come_back_clients_hear_it(
         assert (response.status, response.headers["Retry-After"]) == (status, "17")
 
 
-def test_clients_that_went_away_leave_their_place_and_do_not_go_upstream(
-    services_python: Path, tmp_path: Path, upstream: Upstream
-) -> None:
-    with proxy(services_python, tmp_path, upstream, {**LONG, "MAX_QUEUE": "5"}) as found:
-        gone = [begin(found.url, b'{"inputs": "gone %d"}' % number) for number in range(5)]
-        until(lambda: queue_length(found.url) == 5)
-        for client in gone:
-            client.close()
-        until(lambda: queue_length(found.url) == 0)
-        with ThreadPoolExecutor(1) as pool:
-            living = pool.submit(ask, found.url, {"inputs": "alive"})
-            until(lambda: queue_length(found.url) == 1)
-            os.kill(found.pids[0], signal.SIGTERM)
-            assert living.result() == (200, [vector("alive", {})])
-    assert upstream.texts == ["alive"]
-
-
 def test_clients_that_go_while_their_batch_waits_for_its_turn_do_not_go_upstream(
-    services_python: Path, tmp_path: Path, upstream: Upstream
+    serve: Serve, upstream: Upstream
 ) -> None:
     open_gate = asyncio.Event()
 
@@ -219,16 +187,13 @@ def test_clients_that_go_while_their_batch_waits_for_its_turn_do_not_go_upstream
         await call.answer()
 
     upstream.behave = wait
-    settings = {**TOGETHER, "MAX_BATCH_SIZE": "2", "MAX_UPSTREAM_CALLS": "1"}
-    with (
-        proxy(services_python, tmp_path, upstream, settings) as found,
-        ThreadPoolExecutor(4) as pool,
-    ):
+    found = serve({**TOGETHER, "MAX_BATCH_SIZE": "2", "MAX_UPSTREAM_CALLS": "1"})
+    with ThreadPoolExecutor(4) as pool:
         first = [pool.submit(ask, found.url, {"inputs": text}) for text in "ab"]
         until(lambda: upstream.asked == 1)
         gone = begin(found.url, b'{"inputs": "gone"}')
         living = pool.submit(ask, found.url, {"inputs": "alive"})
-        until(lambda: answers(found.url, "left") == 4)
+        until(lambda: counted(found.url, "proxy_wait_seconds_count") == 4)
         gone.close()
         until(lambda: answers(found.url, "gone") == 1)
         open_gate._loop.call_soon_threadsafe(open_gate.set)  # type: ignore[attr-defined]

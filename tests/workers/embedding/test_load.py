@@ -18,6 +18,7 @@ def a_load() -> Load:
 
 def test_the_rate_is_of_answers_in_time_and_failures_lower_the_success() -> None:
     found = figures(a_load(), 2)
+    assert set(found) == set(worker_file.read(WORKERS / "embedding" / "load.toml").metrics)
     assert found["rate"] == 1.5
     assert found["request"] == [0.5] * 4
     assert found["size"] == 100
@@ -32,8 +33,3 @@ def test_wrong_answers_and_no_answers_are_no_measurement() -> None:
         figures(load, 2)
     with pytest.raises(SystemExit, match="0 of 0"):
         figures(Load(2.0), 0)
-
-
-def test_the_worker_file_names_every_metric() -> None:
-    worker = worker_file.read(WORKERS / "embedding" / "load.toml")
-    assert set(worker.metrics) == set(figures(a_load(), 1))

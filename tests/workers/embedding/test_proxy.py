@@ -13,68 +13,58 @@ import pytest
 
 from tests.waiting import until
 from tests.workers.embedding.asking import ask, embed, exchange
-from tests.workers.embedding.conftest import Before
-from tests.workers.embedding.plans import command, served
+from tests.workers.embedding.conftest import Before, Serve
 from tests.workers.embedding.proxied import (
     LONG,
     TOGETHER,
     answers,
     ask_together,
     begin,
-    proxy,
-    queue_length,
-)
-from tests.workers.embedding.upstreams import Call, Upstream, vector
+    command,
+    counted,
+    served,
+)  # fmt: skip
+from tests.workers.embedding.upstreams import Call, Upstream, hang, limited, vector
 
 pytestmark = pytest.mark.integration
 
 
-def test_half_a_body_is_not_waited_for_for_ever(
-    services_python: Path, tmp_path: Path, upstream: Upstream
-) -> None:
-    settings = {**TOGETHER, "READ_TIMEOUT": "0.5"}
-    with proxy(services_python, tmp_path, upstream, settings) as found:
-        slow = begin(found.url, b'{"inputs": "never whole"}', sent=10)
-        gone = begin(found.url, b'{"inputs": "never whole"}', sent=10)
-        gone.close()
-        answer = slow.makefile("rb").read()
-        slow.close()
-        until(lambda: answers(found.url, "gone") == 1)
+def test_half_a_body_is_not_waited_for_for_ever(serve: Serve, tmp_path: Path) -> None:
+    found = serve({**TOGETHER, "READ_TIMEOUT": "0.5"})
+    slow = begin(found.url, b'{"inputs": "never whole"}', sent=10)
+    gone = begin(found.url, b'{"inputs": "never whole"}', sent=10)
+    gone.close()
+    answer = slow.makefile("rb").read()
+    slow.close()
+    until(lambda: answers(found.url, "gone") == 1)
     assert answer.startswith(b"HTTP/1.1 408 ")
     assert b"did not come within 0.5 s" in answer
     assert "Traceback" not in (tmp_path / "service-proxy.log").read_text()
 
 
-def test_many_half_sent_bodies_are_refused_before_they_fill_the_memory(
-    services_python: Path, tmp_path: Path, upstream: Upstream
-) -> None:
+def test_many_half_sent_bodies_are_refused_before_they_fill_the_memory(serve: Serve) -> None:
     body = b'{"inputs": "%b"}' % (b"x" * 1_900_000)
-    with proxy(services_python, tmp_path, upstream, {"MODE": "adaptive"}) as found:
-        process = psutil.Process(found.pids[0])
-        before = process.memory_info().rss
-        clients = [begin(found.url, body, sent=1_800_000) for _ in range(60)]
-        until(lambda: answers(found.url, "429") > 0)
-        assert process.memory_info().rss - before < 150e6
-        assert ask(found.url, {"inputs": "still there"})[0] in (200, 429)
-        for client in clients:
-            client.close()
-        until(lambda: ask(found.url, {"inputs": "again"})[0] == 200)
+    found = serve({"MODE": "adaptive"})
+    process = psutil.Process(found.pids[0])
+    before = process.memory_info().rss
+    clients = [begin(found.url, body, sent=1_800_000) for _ in range(60)]
+    until(lambda: answers(found.url, "429") > 0)
+    assert process.memory_info().rss - before < 150e6
+    assert ask(found.url, {"inputs": "still there"})[0] in (200, 429)
+    for client in clients:
+        client.close()
+    until(lambda: ask(found.url, {"inputs": "again"})[0] == 200)
 
 
 def test_a_batch_is_no_larger_than_the_upstream_takes_in_one_body(
-    services_python: Path, tmp_path: Path, upstream: Upstream
+    serve: Serve, upstream: Upstream
 ) -> None:
-    async def limited(call: Call) -> None:
-        if len(call.body) > 2_000_000:
-            await call.answer(b"length limit exceeded", 413)
-        else:
-            await call.answer()
-
-    upstream.behave = limited
+    upstream.behave = limited(2_000_000)
     bodies = [{"inputs": f"{number}{'x' * 400_000}"} for number in range(8)]
-    with proxy(services_python, tmp_path, upstream, TOGETHER) as found:
-        answers = ask_together(found.url, bodies)
-    assert answers == [(200, [vector(body["inputs"], {})]) for body in bodies]
+    found = serve(TOGETHER)
+    assert ask_together(found.url, bodies) == [
+        (200, [vector(body["inputs"], {})]) for body in bodies
+    ]
     assert upstream.asked == 2, "four in each: none had to be refused first"
 
 
@@ -82,14 +72,7 @@ def test_a_smaller_limit_of_the_upstreams_costs_only_those_that_it_refuses_alone
     fours: Before,
 ) -> None:
     url, upstream = fours
-
-    async def limited(call: Call) -> None:
-        if len(call.body) > 1000:
-            await call.answer(b"length limit exceeded", 413)
-        else:
-            await call.answer()
-
-    upstream.behave = limited
+    upstream.behave = limited(1000)
     texts = ["x" * length for length in (300, 301, 302, 1000)]
     answers = ask_together(url, [{"inputs": text} for text in texts])
     assert answers[:3] == [(200, [vector(text, {})]) for text in texts[:3]]
@@ -97,15 +80,13 @@ def test_a_smaller_limit_of_the_upstreams_costs_only_those_that_it_refuses_alone
 
 
 def test_a_full_queue_says_when_to_come_back_and_a_terminated_proxy_waits_for_no_company(
-    services_python: Path, tmp_path: Path, upstream: Upstream
+    serve: Serve,
 ) -> None:
-    with (
-        proxy(services_python, tmp_path, upstream, {**LONG, "MAX_QUEUE": "2"}) as found,
-        ThreadPoolExecutor(2) as pool,
-    ):
+    found = serve({**LONG, "MAX_QUEUE": "2"})
+    with ThreadPoolExecutor(2) as pool:
         bodies = [{"inputs": "a", "normalize": normalize} for normalize in (True, False)]
         waiting = [pool.submit(ask, found.url, body) for body in bodies]
-        until(lambda: queue_length(found.url) == 2)
+        until(lambda: counted(found.url, "proxy_queue_length") == 2)
         # The queue is one for all options.
         refused = exchange(found.url, {"inputs": "a", "truncate": True})
         assert (refused.status, refused.data["error_type"]) == (429, "Overloaded")
@@ -118,26 +99,17 @@ def test_a_full_queue_says_when_to_come_back_and_a_terminated_proxy_waits_for_no
 
 
 def test_who_waits_for_a_turn_in_vain_is_not_told_that_the_upstream_did_not_answer(
-    services_python: Path, tmp_path: Path, upstream: Upstream
+    serve: Serve, upstream: Upstream
 ) -> None:
-    async def slow(call: Call) -> None:
-        await asyncio.sleep(600)
-        await call.answer()
-
-    upstream.behave = slow
-    settings = {
-        "MODE": "adaptive",
-        "MAX_BATCH_SIZE": "1",
-        "MAX_UPSTREAM_CALLS": "1",
-        "UPSTREAM_TIMEOUT": "1",
-    }
-    with proxy(services_python, tmp_path, upstream, settings) as found:
-        answers = sorted(
-            (status, said["error"])
-            for status, said in ask_together(found.url, [{"inputs": text} for text in "abc"])
-        )
-    assert answers[0] == (429, "the upstream was busy with other calls for 1 s")
-    assert answers[-1] == (503, "the upstream did not answer within 1 s")
+    upstream.behave = hang
+    one = {"MAX_BATCH_SIZE": "1", "MAX_UPSTREAM_CALLS": "1", "UPSTREAM_TIMEOUT": "1"}
+    found = serve({"MODE": "adaptive", **one})
+    said = sorted(
+        (status, said["error"])
+        for status, said in ask_together(found.url, [{"inputs": text} for text in "abc"])
+    )
+    assert said[0] == (429, "the upstream was busy with other calls for 1 s")
+    assert said[-1] == (503, "the upstream did not answer within 1 s")
 
 
 def test_an_upstream_that_dies_and_comes_back_costs_only_what_was_under_way(
@@ -153,10 +125,7 @@ def test_an_upstream_that_dies_and_comes_back_costs_only_what_was_under_way(
             assert set(said) == {"error", "error_type"}
         assert statuses <= {503, 424}
         port = str(urllib.parse.urlsplit(found.urls[0]).port)
-        again = subprocess.Popen(
-            command(services_python, "embedder", int(port), {}),
-            cwd=tmp_path,
-        )
+        again = subprocess.Popen(command(services_python, "embedder", port, {}), cwd=tmp_path)
         try:
             until(lambda: ask(found.url, {"inputs": "after"})[0] == 200)
         finally:
@@ -166,7 +135,7 @@ def test_an_upstream_that_dies_and_comes_back_costs_only_what_was_under_way(
 
 @pytest.mark.parametrize(("allowed", "most"), [("2", 2), ("0", 6)])
 def test_the_upstream_gets_so_many_calls_at_once_and_no_more(
-    services_python: Path, tmp_path: Path, upstream: Upstream, allowed: str, most: int
+    allowed: str, most: int, serve: Serve, upstream: Upstream
 ) -> None:
     async def wait_for_company(call: Call) -> None:
         while upstream.most_together < most:
@@ -174,8 +143,8 @@ def test_the_upstream_gets_so_many_calls_at_once_and_no_more(
         await call.answer()
 
     upstream.behave = wait_for_company
-    settings = {"MAX_BATCH_SIZE": "1", "UPSTREAM_BATCH_LIMIT": "1", "MAX_UPSTREAM_CALLS": allowed}
-    with proxy(services_python, tmp_path, upstream, settings) as found:
-        answers = ask_together(found.url, [{"inputs": text} for text in "abcdef"])
+    one = {"MAX_BATCH_SIZE": "1", "UPSTREAM_BATCH_LIMIT": "1"}
+    found = serve({**one, "MAX_UPSTREAM_CALLS": allowed})
+    answers = ask_together(found.url, [{"inputs": text} for text in "abcdef"])
     assert answers == [(200, [vector(text, {})]) for text in "abcdef"]
     assert upstream.most_together == most

@@ -5,58 +5,52 @@ import asyncio
 import pytest
 from turns import Busy, Turns
 
-from tests.workers.embedding.batched import run, settle
+from tests.workers.embedding.batched import looped, settle
 
 
-def test_so_many_turns_are_taken_at_once_and_the_next_by_who_waits_longest() -> None:
-    async def scenario() -> None:
-        turns = Turns(2)
-        order: list[int] = []
+@looped
+async def test_so_many_turns_are_taken_at_once_and_the_next_by_who_waits_longest() -> None:
+    turns = Turns(2)
+    order: list[int] = []
 
-        async def one(number: int) -> None:
-            await turns.take(60)
-            order.append(number)
+    async def one(number: int) -> None:
+        await turns.take(60)
+        order.append(number)
 
-        tasks = [asyncio.create_task(one(number)) for number in range(5)]
-        for taken in range(2, 6):
-            await settle()
-            assert order == list(range(taken))
-            turns.give_back()
-        await asyncio.gather(*tasks)
-
-    run(scenario)
-
-
-def test_who_waits_in_vain_is_told_and_takes_no_turn_with_him() -> None:
-    async def scenario() -> None:
-        turns = Turns(1)
-        await turns.take(0)
-        with pytest.raises(Busy):
-            await turns.take(0.01)
+    tasks = [asyncio.create_task(one(number)) for number in range(5)]
+    for taken in range(2, 6):
+        await settle()
+        assert order == list(range(taken))
         turns.give_back()
-        await turns.take(0)
+    await asyncio.gather(*tasks)
 
-    run(scenario)
+
+@looped
+async def test_who_waits_in_vain_is_told_and_takes_no_turn_with_him() -> None:
+    turns = Turns(1)
+    await turns.take(0)
+    with pytest.raises(Busy):
+        await turns.take(0.01)
+    turns.give_back()
+    await turns.take(0)
 
 
 @pytest.mark.parametrize("woken", [False, True])
-def test_who_goes_while_he_waits_or_is_woken_takes_no_turn_with_him(woken: bool) -> None:
-    async def scenario() -> None:
-        turns = Turns(1)
-        await turns.take(0)
-        going, staying = (asyncio.create_task(turns.take(60)) for _ in range(2))
+@looped
+async def test_who_goes_while_he_waits_or_is_woken_takes_no_turn_with_him(woken: bool) -> None:
+    turns = Turns(1)
+    await turns.take(0)
+    going, staying = (asyncio.create_task(turns.take(60)) for _ in range(2))
+    await settle()
+    if woken:
+        turns.give_back()
+        going.cancel()
+    else:
+        going.cancel()
         await settle()
-        if woken:
-            turns.give_back()
-            going.cancel()
-        else:
-            going.cancel()
-            await settle()
-            turns.give_back()
-        await staying
-        assert going.cancelled()
-
-    run(scenario)
+        turns.give_back()
+    await staying
+    assert going.cancelled()
 
 
 async def overtaken() -> tuple[Turns, asyncio.Task[None], asyncio.Task[None]]:
@@ -71,27 +65,23 @@ async def overtaken() -> tuple[Turns, asyncio.Task[None], asyncio.Task[None]]:
     return turns, first, second
 
 
-def test_who_is_overtaken_is_still_the_first_and_not_overtaken_again() -> None:
-    async def scenario() -> None:
-        turns, first, second = await overtaken()
-        assert not first.done()
-        turns.give_back()
-        with pytest.raises(Busy):
-            await turns.take(0)
-        await first
-        assert not second.done()
-        turns.give_back()
-        await second
-
-    run(scenario)
+@looped
+async def test_who_is_overtaken_is_still_the_first_and_not_overtaken_again() -> None:
+    turns, first, second = await overtaken()
+    assert not first.done()
+    turns.give_back()
+    with pytest.raises(Busy):
+        await turns.take(0)
+    await first
+    assert not second.done()
+    turns.give_back()
+    await second
 
 
-def test_who_goes_with_a_turn_taken_for_him_gives_it_on() -> None:
-    async def scenario() -> None:
-        turns, first, second = await overtaken()
-        turns.give_back()
-        first.cancel()
-        await second
-        assert first.cancelled()
-
-    run(scenario)
+@looped
+async def test_who_goes_with_a_turn_taken_for_him_gives_it_on() -> None:
+    turns, first, second = await overtaken()
+    turns.give_back()
+    first.cancel()
+    await second
+    assert first.cancelled()

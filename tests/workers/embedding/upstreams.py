@@ -73,6 +73,26 @@ async def well(call: Call) -> None:
     await call.answer()
 
 
+async def hang(_call: Call) -> None:
+    """Never answers."""
+    await asyncio.sleep(600)
+
+
+async def hang_up(call: Call) -> None:
+    """Closes the connection."""
+    call.close()
+
+
+def limited(most_bytes: int) -> Behaviour:
+    """Refuses larger bodies."""
+
+    async def behave(call: Call) -> None:
+        is_larger = len(call.body) > most_bytes
+        await (call.answer(b"length limit exceeded", 413) if is_larger else call.answer())
+
+    return behave
+
+
 @dataclass
 class Upstream:
     """A service that is up: behaviours may be exchanged, and all it is asked can be read."""
@@ -80,11 +100,8 @@ class Upstream:
     behave: Behaviour = well
     inform: Behaviour = field(default=lambda call: call.answer(INFO))
     """What is done to requests for ``/info``."""
-    keep: bool = True
-    """Whether bodies are kept."""
     bodies: list[bytes] = field(default_factory=list)
     asked: int = 0
-    connections: int = 0
     together: int = 0
     most_together: int = 0
     port: int = 0
@@ -104,7 +121,6 @@ class Upstream:
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Serves one connection."""
-        self.connections += 1
         on_connection = 0
         try:
             while not writer.is_closing():
@@ -117,8 +133,7 @@ class Upstream:
                     continue
                 on_connection += 1
                 self.asked += 1
-                if self.keep:
-                    self.bodies.append(body)
+                self.bodies.append(body)
                 self.together += 1
                 self.most_together = max(self.most_together, self.together)
                 try:
