@@ -1,94 +1,20 @@
 """The launcher of a dataflow: how its processes start and end, and what is counted at the marks."""
 
-import json
-import os
 import signal
-import subprocess
-import sys
-from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any
 
-import psutil
 import pytest
 
 from tests.counting import counts_events
-from tests.execution.refused import REFUSED
-from waitbench.execution.bench import _LAUNCH
-from waitbench.execution.launch_report import PROBES, WAITING
-from waitbench.model.placeholders import ADDRESSES, INDEX
-from waitbench.system.instruments import find_system_calls
-from waitbench.system.places import DATAFLOWS
-
-COUNTER = find_system_calls()
-needs_counter = pytest.mark.skipif(COUNTER.tracepoint is None, reason=COUNTER.reason)
-needs_events = pytest.mark.skipif(not counts_events(), reason="the kernel does not count here")
-
-
-@dataclass(frozen=True)
-class Launched:
-    """What came of one launch."""
-
-    exit_code: int
-    failure: str
-    report: Mapping[str, Any]
-    output: str
-
-    def rise(self, key: str) -> float:
-        """By how much a reading rose within the window."""
-        return float(self.report["marks"]["end"][key] - self.report["marks"]["begin"][key])
-
-
-def launch(
-    folder: Path,
-    code: str,
-    processes: int = 1,
-    *,
-    program: tuple[str, ...] = ("-I", "-S", str(_LAUNCH)),
-    tracepoint: int | None = None,
-    variables: Mapping[str, str] = MappingProxyType({}),
-) -> Launched:
-    """Runs a program of Python as an engine's processes; asserts that nothing of it is left."""
-    (folder / "probes").mkdir()
-    report = folder / "launched.json"
-    told = {
-        "arguments": [sys.executable, "-c", code, INDEX, ADDRESSES],
-        "processes": processes,
-        "tracepoint": tracepoint,
-    }
-    given = {PROBES: str(folder / "probes"), "PYTHONPATH": str(DATAFLOWS), **variables}
-    done = subprocess.run(
-        [sys.executable, *program, str(report), json.dumps(told)],
-        env={**os.environ, **given},
-        stdout=subprocess.PIPE,
-        text=True,
-        timeout=60,
-        check=False,
-        start_new_session=True,
-    )
-    assert not left(folder)
-    failure = folder / "failure"
-    return Launched(
-        exit_code=done.returncode,
-        failure=failure.read_text() if failure.exists() else "",
-        report=json.loads(report.read_text()) if report.exists() else {},
-        output=done.stdout,
-    )
-
-
-def left(folder: Path) -> list[psutil.Process]:
-    """Processes of a run that are still there."""
-    found = []
-    for process in psutil.process_iter():
-        try:
-            if process.environ().get(PROBES) == str(folder / "probes"):
-                found.append(process)
-        except psutil.Error:
-            continue
-    return found
-
+from tests.execution.launches import (
+    COUNTER,
+    LAUNCHER,
+    REFUSED,
+    dataflow,
+    needs_counter,
+    needs_events,
+)
+from waitbench.execution.launch_report import WAITING
 
 WAITS = """
 import time
@@ -107,7 +33,7 @@ while time.process_time() < end: pass
 
 @needs_events
 def test_what_is_counted_at_the_marks_is_that_of_the_window(tmp_path: Path) -> None:
-    found = launch(tmp_path, WAITS)
+    found = dataflow(tmp_path, WAITS)
     assert (found.exit_code, found.failure) == (0, "")
     assert not found.report["by_proc"]
     marks = found.report["marks"]
@@ -118,15 +44,6 @@ def test_what_is_counted_at_the_marks_is_that_of_the_window(tmp_path: Path) -> N
     used = found.report["used"]
     assert used["time_user"] + used["time_system"] == pytest.approx(marks["exit"]["cpu_s"])
     assert used["memory_peak_resident"] > 50_000_000
-
-
-def test_where_the_kernel_refuses_it_is_read_from_proc_and_said(tmp_path: Path) -> None:
-    found = launch(tmp_path, WAITS, program=REFUSED)
-    assert (found.exit_code, found.failure) == (0, "")
-    assert found.report["by_proc"]
-    assert found.rise("wakeups") >= 50
-    assert found.rise("cpu_s") > 0
-    assert "system_calls" not in found.report["marks"]["end"]
 
 
 ENDS_WITH_ITS_INPUT = """
@@ -143,20 +60,18 @@ for one in threads: one.join()
 """
 
 
-@pytest.mark.parametrize("is_counted", [True, False])
+@pytest.mark.parametrize("program", [LAUNCHER, REFUSED], ids=["counted", "refused"])
 def test_wakeups_of_a_thread_that_ends_with_its_input_are_counted(
-    is_counted: bool, tmp_path: Path
+    program: tuple[str, ...], tmp_path: Path
 ) -> None:
-    program = ("-I", "-S", str(_LAUNCH)) if is_counted else REFUSED
-    found = launch(tmp_path, ENDS_WITH_ITS_INPUT, program=program)
+    # No kernel has an event of this number.
+    found = dataflow(tmp_path, ENDS_WITH_ITS_INPUT, program=program, tracepoint=2**31)
     assert (found.exit_code, found.failure) == (0, "")
     # Two hundred, and what it takes to take turns.
     assert 150 <= found.rise("wakeups") < 300
-
-
-def test_what_has_no_probe_has_no_marks_but_its_end(tmp_path: Path) -> None:
-    found = launch(tmp_path, "")
-    assert list(found.report["marks"]) == ["exit"]
+    assert found.rise("cpu_s") > 0
+    assert "system_calls" not in found.report["marks"]["end"]
+    assert found.report["by_proc"] is (program is REFUSED or not counts_events())
 
 
 def test_who_looks_on_is_told_when_the_waiting_begins(tmp_path: Path) -> None:
@@ -168,39 +83,27 @@ while not os.path.exists(os.environ[{WAITING!r}]): time.sleep(0.01)
 probe.end_of_input()
 """
     variables = {WAITING: str(tmp_path / "waiting")}
-    assert launch(tmp_path, code, variables=variables).exit_code == 0
+    assert dataflow(tmp_path, code, variables=variables).exit_code == 0
 
 
 PEER = """
 import socket, sys, time
 index, addresses = int(sys.argv[1]), sys.argv[2].split(";")
 host, port = addresses[index].split(":")
-listener = socket.create_server((host, int(port)))
+try:
+    socket.socket().bind((host, int(port)))  # as others do, who reuse no address
+except OSError:
+    listener = socket.create_server((host, int(port)))
 for other in addresses[:index]:
     socket.create_connection(other.split(":")).close()  # raises if the peer does not listen yet
 """
 
 
-def test_a_process_is_started_when_the_one_before_it_listens(tmp_path: Path) -> None:
+def test_a_process_starts_when_the_one_before_it_listens_at_a_port_that_nobody_else_gets(
+    tmp_path: Path,
+) -> None:
     slow = "import time; time.sleep(0.3)\n" + PEER + "time.sleep(1.5)"
-    assert launch(tmp_path, slow, 3).exit_code == 0
-
-
-def test_nobody_else_gets_the_port_of_a_process_that_does_not_listen_yet(tmp_path: Path) -> None:
-    code = """
-import socket, sys, time
-index, addresses = int(sys.argv[1]), sys.argv[2].split(";")
-port = int(addresses[index].split(":")[1])
-if index == 0:
-    listener = socket.create_server(("127.0.0.1", port))
-else:
-    try:
-        socket.socket().bind(("127.0.0.1", port))  # as others do, who reuse no address
-    except OSError:
-        sys.exit(7)
-time.sleep(1)
-"""
-    assert launch(tmp_path, code, 2).exit_code == 7
+    assert dataflow(tmp_path, slow, 3).exit_code == 0
 
 
 def test_the_window_of_a_cluster_is_from_the_last_first_poll_to_the_last_end(
@@ -219,7 +122,7 @@ if index == 1: print(time.monotonic_ns(), flush=True)
 probe.end_of_input()
 """
     )
-    found = launch(tmp_path, code, 2)
+    found = dataflow(tmp_path, code, 2)
     assert (found.exit_code, found.failure) == (0, "")
     begun_ns, ended_ns = map(int, found.output.split())
     assert begun_ns <= found.report["marks"]["begin"]["monotonic_ns"] < ended_ns
@@ -230,28 +133,19 @@ def test_when_one_process_dies_the_rest_are_killed_and_its_exit_code_is_passed_o
     tmp_path: Path,
 ) -> None:
     code = PEER + "sys.exit(9) if index == 1 else time.sleep(600)"
-    found = launch(tmp_path, code, 3)
+    found = dataflow(tmp_path, code, 3)
     assert (found.exit_code, found.failure, found.report) == (9, "", {})
 
 
 def test_a_signal_that_killed_a_process_is_in_the_exit_code(tmp_path: Path) -> None:
-    found = launch(tmp_path, "import os; os.abort()")
+    found = dataflow(tmp_path, "import os; os.abort()")
     assert found.exit_code == 128 + signal.SIGABRT
 
 
 def test_a_program_that_is_not_there_fails(tmp_path: Path) -> None:
-    (tmp_path / "probes").mkdir()
-    told = {"arguments": ["/no/such/program"], "processes": 1, "tracepoint": None}
-    done = subprocess.run(
-        [sys.executable, "-I", "-S", str(_LAUNCH), str(tmp_path / "report"), json.dumps(told)],
-        env={PROBES: str(tmp_path / "probes")},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert done.returncode == 127
-    assert "/no/such/program does not start: No such file" in done.stderr
+    found = dataflow(tmp_path, "", python="/no/such/program")
+    assert found.exit_code == 127
+    assert "/no/such/program does not start: No such file" in found.complaint
 
 
 LEAVES = {
@@ -263,15 +157,16 @@ LEAVES = {
 
 @pytest.mark.parametrize("who", LEAVES)
 def test_what_a_process_leaves_behind_is_killed_and_said(who: str, tmp_path: Path) -> None:
-    found = launch(tmp_path, LEAVES[who])
+    found = dataflow(tmp_path, LEAVES[who])
     assert (found.exit_code, found.report) == (1, {})
     assert found.failure == "1 process still ran after the dataflow's end; killed"
 
 
 def test_what_ends_soon_after_a_process_is_counted_with_it(tmp_path: Path) -> None:
     code = LEAVES["a daemon"].replace("time.sleep(600)", "time.sleep(0.1)")
-    found = launch(tmp_path, code)
+    found = dataflow(tmp_path, code)
     assert (found.exit_code, found.failure) == (0, "")
+    assert list(found.report["marks"]) == ["exit"], "without a probe"
 
 
 CALLS = 5000
@@ -320,16 +215,9 @@ DAEMON = CHILD.replace(
 @pytest.mark.parametrize("workload", [THREAD, CHILD, DAEMON])
 def test_calls_of_what_ran_before_the_probe_are_counted(workload: str, tmp_path: Path) -> None:
     code = workload.replace("time_to_read", "import time; time.sleep(0.2)")
-    found = launch(tmp_path, code, tracepoint=COUNTER.tracepoint)
+    found = dataflow(tmp_path, code, tracepoint=COUNTER.tracepoint)
     assert (found.exit_code, found.failure) == (0, "")
     assert CALLS <= found.rise("system_calls") < CALLS + 500
-
-
-def test_calls_that_the_kernel_does_not_count_are_absent(tmp_path: Path) -> None:
-    found = launch(tmp_path, WAITS, tracepoint=2**31)
-    assert found.exit_code == 0
-    assert "system_calls" not in found.report["marks"]["end"]
-    assert found.report["by_proc"] is not counts_events()
 
 
 @needs_events
@@ -345,7 +233,7 @@ os.wait()
 probe.end_of_input()
 time.sleep(0.2)
 """
-    found = launch(tmp_path, code)
+    found = dataflow(tmp_path, code)
     assert found.rise("cpu_s") >= 0.25
 
 
@@ -372,6 +260,6 @@ time.sleep(0.2)
 probe.end_of_input()
 time.sleep(0.4)
 """
-    found = launch(tmp_path, code)
+    found = dataflow(tmp_path, code)
     assert (found.exit_code, found.report) == (1, {})
     assert found.failure.startswith("its window was told to begin or to end")

@@ -55,15 +55,6 @@ def test_places_and_predecessors_are_balanced_over_a_cycle(revisions: int, first
     assert len(follows) == revisions * (revisions - 1), "each follows each other"
 
 
-@pytest.mark.parametrize("revisions", range(2, 8))
-def test_after_another_round_each_revision_begins_equally_often(revisions: int) -> None:
-    cycle = revisions * (1 + revisions % 2)
-    rounds = [plan.in_turn(range(revisions), number) for number in range(cycle + 1)]
-    for place in (0, -1):
-        ends = Counter(order[place] for order in rounds[1:])
-        assert set(ends.values()) == {cycle // revisions}
-
-
 def test_what_is_missing_keeps_warm_ups_only_where_something_is_left() -> None:
     runs = plan.schedule([ONE, TWO], ["a", "b"], 2)
     done = {("one", label, number) for label in "ab" for number in (1, 2)} | {("two", "a", 1)}

@@ -3,14 +3,14 @@
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.execution.refused import REFUSED
-from tests.execution.worker_launches import CALM, SLEEPS, launch, needs_events
-from waitbench.execution.bench import _LAUNCH
+from tests.execution.launches import CALM, LAUNCHER, REFUSED, SLEEPS, needs_events, worker
 from waitbench.system.counters import answering
 
+UNTIL_EXIT = "window = 'until-exit'\nready = { log = 'up', within = 20 }\nstop_within = 20\n"
 READY = "ready = { log = 'never', within = 0.3 }\n"
 
 
@@ -48,36 +48,60 @@ READY = "ready = { log = 'never', within = 0.3 }\n"
             CALM + "[poke]\ncommand = 'touch x'\ndone = { log = 'never' }\n",
             "it ended with exit code 0 before what it was poked with was done",
         ),
+        ("print('up', flush=True); raise SystemExit(3)", UNTIL_EXIT, "it ended with exit code 3"),
+        ("import os; print('up', flush=True); os.kill(os.getpid(), 9)", UNTIL_EXIT, "by SIGKILL"),
+        ("print('down')", UNTIL_EXIT, "it ended with exit code 0 before it was ready"),
+        (
+            "import os, time\nprint('up', flush=True)\nif os.fork() == 0: time.sleep(99)",
+            UNTIL_EXIT.replace("stop_within = 20", "stop_within = 0.3"),
+            "1 of its processes still ran 0.3 s after it had ended; killed",
+        ),
     ],
 )
 def test_what_goes_wrong_is_said_and_leaves_nothing(
     code: str, more: str, said: str, tmp_path: Path
 ) -> None:
-    found = launch(tmp_path, code, more)
+    found = worker(tmp_path, code, more)
     assert found.exit_code == 1
     assert said in found.failure
 
 
 def test_a_worker_that_prints_something_is_not_said_to_buffer_its_output(tmp_path: Path) -> None:
     ready = "ready = { log = 'never', within = 2 }\n"
-    assert "buffer" not in launch(tmp_path, SLEEPS, ready).failure
+    assert "buffer" not in worker(tmp_path, SLEEPS, ready).failure
 
 
-def test_a_program_that_is_not_there_is_named(tmp_path: Path) -> None:
-    found = launch(tmp_path, "", command="no-such-program {revision}")
-    assert found.exit_code == 1
-    assert "there is no program 'no-such-program'" in found.failure
+COPY = """
+import os, sys, time
+print("up", sys.argv[1], os.getcwd(), flush=True)
+while True: time.sleep(0.05)
+"""
+ONE_ENDS = COPY.replace("while True:", 'while os.getcwd().endswith("work"):') + "sys.exit(7)\n"
+REDIS = {"redis": {"port": 1, "folder": "/", "counters": [], "cpu": "nobody"}}
+
+
+@pytest.mark.parametrize(
+    ("code", "how", "said"),
+    [
+        ("", {"command": "no-such-program {revision}"}, "there is no program 'no-such-program'"),
+        (SLEEPS, {"running": REDIS}, "the service redis ended during the run"),
+        (ONE_ENDS, {"copies": 2}, "with exit code 7"),
+    ],
+)
+def test_a_program_a_service_or_a_copy_that_is_gone_is_said(
+    code: str, how: dict[str, Any], said: str, tmp_path: Path
+) -> None:
+    found = worker(tmp_path, code, **how)
+    assert (found.exit_code, said in found.failure) == (1, True), found.failure
 
 
 def test_where_the_kernel_refuses_it_is_read_from_proc_and_said(tmp_path: Path) -> None:
-    program = REFUSED
-    code = SLEEPS.replace("(1)", "(0.01)")
-    found = launch(tmp_path, code, program=program)
+    found = worker(tmp_path, SLEEPS.replace("(1)", "(0.01)"), program=REFUSED)
     assert found.exit_code == 0, found.failure
-    assert found.worker["by_proc"]
-    assert found.worker["samples"] == []
+    assert found.report["by_proc"]
+    assert found.report["samples"] == []
     assert found.rise("wakeups") >= 2
-    assert "system_calls" not in found.worker["marks"]["end"]
+    assert "system_calls" not in found.report["marks"]["end"]
 
 
 def test_a_worker_whose_children_begin_anew_is_said_to_be_restarting(tmp_path: Path) -> None:
@@ -89,9 +113,9 @@ while True:  # several at any moment
     if os.fork() == 0: time.sleep(1); os._exit(1)
     time.sleep(0.1)
 """
-    found = launch(tmp_path, code, CALM.replace("0.4", "2"))
+    found = worker(tmp_path, code, CALM.replace("0.4", "2"))
     assert found.exit_code == 0, found.failure
-    assert found.worker["totals"]["processes_replaced"] >= 1
+    assert found.report["totals"]["processes_replaced"] >= 1
 
 
 def test_what_services_count_is_told_without_what_it_takes_to_ask(tmp_path: Path) -> None:
@@ -101,9 +125,9 @@ def test_what_services_count_is_told_without_what_it_takes_to_ask(tmp_path: Path
     service = {"port": 1, "folder": str(tmp_path), "counters": [str(counting)]}
     with answering(lambda: 0) as name:
         services = {"redis": {**service, "cpu": name}}
-        found = launch(tmp_path, SLEEPS, running=services)
+        found = worker(tmp_path, SLEEPS, running=services)
     assert found.exit_code == 0, found.failure
-    assert found.worker["totals"]["service_requests"] == 0.0
+    assert found.report["totals"]["service_requests"] == 0.0
 
 
 def test_each_service_is_counted_by_itself_and_with_the_others(tmp_path: Path) -> None:
@@ -121,8 +145,8 @@ def test_each_service_is_counted_by_itself_and_with_the_others(tmp_path: Path) -
         services[name] = {"port": 1, "folder": str(tmp_path), "counters": [str(counting)]}
     with answering(lambda: next(used_ns)) as told:
         plain = {name: {**one, "cpu": told} for name, one in services.items()}
-        found = launch(tmp_path, SLEEPS, running=plain)
-    totals = found.worker["totals"]
+        found = worker(tmp_path, SLEEPS, running=plain)
+    totals = found.report["totals"]
     asked = ("service_requests", "service_requests_redis", "service_requests_other")
     assert [totals[key] for key in asked] == [3.0, 3.0, 0.0], found.failure
     # Asked in turn: 2 s from one answer to the next, less what that was before the window.
@@ -130,42 +154,18 @@ def test_each_service_is_counted_by_itself_and_with_the_others(tmp_path: Path) -
     assert [totals[key] for key in asked] == [0.0, 0.0, 0.0]
 
 
-def test_a_service_that_has_ended_is_named(tmp_path: Path) -> None:
-    services = {"redis": {"port": 1, "folder": str(tmp_path), "counters": [], "cpu": "nobody"}}
-    found = launch(tmp_path, SLEEPS, running=services)
-    assert (found.exit_code, found.failure) == (1, "the service redis ended during the run")
-
-
-def test_the_wakeups_of_each_half_of_the_window_are_counted(tmp_path: Path) -> None:
-    code = SLEEPS.replace("(1)", "(0.01)")
-    found = launch(tmp_path, code, CALM.replace("0.4", "1"))
-    seen = found.worker["samples"]
-    assert len(seen) == 2
-    assert 0.5 <= seen[0]["time_s"] < seen[1]["time_s"]
-    assert all(one["wakeups"] > 10 for one in seen)
-    # A switch between two readings of one thing and the other is in one of them.
-    assert sum(one["wakeups"] for one in seen) == pytest.approx(found.rise("switches"), abs=3)
-
-
-COPY = """
-import os, sys, time
-print("up", sys.argv[1], os.getcwd(), flush=True)
-while True: time.sleep(0.05)
-"""
-
-
 def test_copies_have_folders_and_ports_of_their_own_and_are_counted_and_ended_together(
     tmp_path: Path,
 ) -> None:
     # Only those that are not the first wake up.
     code = COPY.replace("0.05", '9 if os.getcwd().endswith("work") else 0.05')
-    found = launch(tmp_path, code, copies=3)
+    found = worker(tmp_path, code, copies=3)
     assert found.exit_code == 0, found.failure
-    said = [line.split() for line in (tmp_path / "run" / "stdout").read_text().splitlines()]
+    said = [line.split() for line in found.output.splitlines()]
     assert len({port for _, port, _ in said}) == 3
     assert {Path(folder).name for *_, folder in said} == {"work", "work-1", "work-2"}
     assert found.rise("wakeups") > 0
-    assert found.worker["totals"]["memory_proportional"] > 0
+    assert found.report["totals"]["memory_proportional"] > 0
 
 
 @needs_events
@@ -187,22 +187,15 @@ while True: time.sleep(0.01)
     allowed = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {min(allowed)})
     try:
-        found = launch(tmp_path, code, copies=8)
+        found = worker(tmp_path, code, copies=8)
     finally:
         os.sched_setaffinity(0, allowed)
     assert found.exit_code == 0, found.failure
-    own = (tmp_path / "run" / "stdout").read_text().replace("up", "").split()
+    own = found.output.replace("up", "").split()
     assert len(own) == 8
-    assert sum(map(int, own)) <= found.worker["marks"]["exit"]["switches"]
+    assert sum(map(int, own)) <= found.report["marks"]["exit"]["switches"]
 
 
-def test_a_copy_that_ends_by_itself_ends_all_and_is_said(tmp_path: Path) -> None:
-    code = COPY.replace("while True:", 'while os.getcwd().endswith("work"):')
-    found = launch(tmp_path, code + "sys.exit(7)\n", copies=2)
-    assert (found.exit_code, "with exit code 7" in found.failure) == (1, True)
-
-
-UNTIL_EXIT = "window = 'until-exit'\nready = { log = 'up', within = 20 }\nstop_within = 20\n"
 ENDS = """
 import subprocess, sys, time
 print("up", flush=True)
@@ -211,46 +204,23 @@ time.sleep(0.2)
 """
 
 
-@pytest.mark.parametrize("program", [("-I", "-S", str(_LAUNCH)), ("-c", "")])
+@pytest.mark.parametrize("program", [LAUNCHER, REFUSED], ids=["counted", "refused"])
 def test_what_ends_by_itself_is_judged_until_all_of_it_has_ended(
     program: Sequence[str], tmp_path: Path
 ) -> None:
-    if program[0] == "-c":
-        program = REFUSED
-    found = launch(tmp_path, ENDS, UNTIL_EXIT, program=program)
+    found = worker(tmp_path, ENDS, UNTIL_EXIT, program=program)
     assert found.exit_code == 0, found.failure
-    totals = found.worker["totals"]
+    totals = found.report["totals"]
     assert found.rise("monotonic_ns") > 0.2e9
     assert found.rise("cpu_s") > 0
     assert not {"memory_proportional", "time_stop"} & totals.keys()
-    assert found.worker["marks"]["end"]["cpu_s"] == found.worker["marks"]["exit"]["cpu_s"]
+    assert found.report["marks"]["end"]["cpu_s"] == found.report["marks"]["exit"]["cpu_s"]
 
 
 def test_what_has_no_time_to_get_ready_is_judged_from_its_start(tmp_path: Path) -> None:
-    found = launch(tmp_path, "print('done')", "window = 'until-exit'\n")
+    found = worker(tmp_path, "print('done')", "window = 'until-exit'\n")
     assert found.exit_code == 0, found.failure
     assert found.rise("monotonic_ns") > 0
-
-
-@pytest.mark.parametrize(
-    ("code", "more", "said"),
-    [
-        ("print('up', flush=True); raise SystemExit(3)", UNTIL_EXIT, "it ended with exit code 3"),
-        ("import os; print('up', flush=True); os.kill(os.getpid(), 9)", UNTIL_EXIT, "by SIGKILL"),
-        ("print('down')", UNTIL_EXIT, "it ended with exit code 0 before it was ready"),
-        (
-            "import os, time\nprint('up', flush=True)\nif os.fork() == 0: time.sleep(99)",
-            UNTIL_EXIT.replace("stop_within = 20", "stop_within = 0.3"),
-            "1 of its processes still ran 0.3 s after it had ended; killed",
-        ),
-    ],
-)
-def test_what_does_not_end_well_is_no_measurement(
-    code: str, more: str, said: str, tmp_path: Path
-) -> None:
-    found = launch(tmp_path, code, more)
-    assert found.exit_code == 1
-    assert said in found.failure
 
 
 @pytest.mark.parametrize(("code", "exit_code"), [("", 0), ("import sys; sys.exit(3)", 1)])
@@ -260,8 +230,8 @@ def test_copies_that_end_by_themselves_are_all_waited_for(
     slow = "import os, time\nif os.getcwd().endswith('work-1'): time.sleep(0.5)\n"
     slow += "print('up', flush=True)\nif os.getcwd().endswith('work-1'):\n"
     slow += f"    time.sleep(0.5)\n    print('late', flush=True)\n{code}\n"
-    found = launch(tmp_path, slow, UNTIL_EXIT, copies=2)
+    found = worker(tmp_path, slow, UNTIL_EXIT, copies=2)
     assert found.exit_code == exit_code, found.failure
-    said = (tmp_path / "run" / "stdout").read_text().split()
+    said = found.output.split()
     assert ("late" in said) == (exit_code == 0)
     assert ("with exit code 3" in found.failure) == bool(exit_code)

@@ -6,18 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.execution.worker_launches import (
-    CALM,
-    COUNTER,
-    SLEEPS,
-    launch,
-)
+from tests.execution.launches import CALM, COUNTER, SLEEPS, worker
 from waitbench.execution.accounting import metrics_of
 
 
-def test_all_that_waits_is_counted_from_outside(tmp_path: Path) -> None:
-    code = SLEEPS.replace("(1)", "(0.01)")
-    found = launch(tmp_path, code, tracepoint=COUNTER.tracepoint)
+def test_all_that_waits_is_counted_from_outside_and_in_each_half_of_the_window(
+    tmp_path: Path,
+) -> None:
+    code, longer = SLEEPS.replace("(1)", "(0.01)"), CALM.replace("0.4", "1")
+    found = worker(tmp_path, code, longer, tracepoint=COUNTER.tracepoint)
     assert found.exit_code == 0, found.failure
     waited_s = found.rise("monotonic_ns") / 1e9
     # It never wakes up more often; how much less often is the machine's affair.
@@ -25,6 +22,12 @@ def test_all_that_waits_is_counted_from_outside(tmp_path: Path) -> None:
     assert 0 < found.rise("cpu_s") < waited_s
     if COUNTER.tracepoint is not None:
         assert found.rise("system_calls") >= 2
+    first, second = found.report["samples"]
+    assert 0.5 <= first["time_s"] < second["time_s"]
+    assert all(one["wakeups"] > 10 for one in (first, second))
+    # A switch between two readings of one thing and the other is in one of them.
+    both = first["wakeups"] + second["wakeups"]
+    assert both == pytest.approx(found.rise("switches"), abs=3)
 
 
 PREEMPTED = """
@@ -49,9 +52,9 @@ while True: time.sleep(0.05)
 
 
 def test_what_has_to_leave_its_cpu_to_others_has_not_woken_up(tmp_path: Path) -> None:
-    found = launch(tmp_path, PREEMPTED, CALM.replace("0.4", "2"))
+    found = worker(tmp_path, PREEMPTED, CALM.replace("0.4", "2"))
     assert found.exit_code == 0, found.failure
-    slept = int((tmp_path / "run" / "stdout").read_text().split()[-1])
+    slept = int(found.output.split()[-1])
     # A switch between two readings of one thing and the other is in one of them.
     assert 2 <= found.rise("wakeups") <= slept + 3
 
@@ -65,7 +68,7 @@ while True: subprocess.run([sys.executable, "-S", "-c", "sum(range(10_000))"])
     rises = []
     for name, text in (("busy", code), ("idle", SLEEPS)):
         (tmp_path / name).mkdir()
-        found = launch(tmp_path / name, text)
+        found = worker(tmp_path / name, text)
         assert found.exit_code == 0, found.failure
         rises.append(found.rise("cpu_s"))
     assert rises[0] > 5 * rises[1]
@@ -84,7 +87,7 @@ if os.fork() == 0:
     os._exit(0)
 while True: time.sleep(1)
 """
-    found = launch(tmp_path, code, CALM.replace("stop_within = 20", "stop_within = 1"))
+    found = worker(tmp_path, code, CALM.replace("stop_within = 20", "stop_within = 1"))
     assert found.exit_code == 1
     assert "1 process of it still ran 1 s after it was told to end; killed" in found.failure
 
@@ -107,30 +110,20 @@ os.wait()
 signal.signal(signal.SIGTERM, end)
 while True: time.sleep(1)
 """
-    found = launch(tmp_path, code)
+    found = worker(tmp_path, code)
     assert found.exit_code == 0, found.failure
-    assert 64 * 2**20 < found.worker["totals"]["memory_proportional"] < 128 * 2**20
+    assert 64 * 2**20 < found.report["totals"]["memory_proportional"] < 128 * 2**20
 
 
-def test_a_worker_begins_with_no_signal_blocked(tmp_path: Path) -> None:
-    code = """
-import signal, time
-assert not signal.pthread_sigmask(signal.SIG_BLOCK, [])
-assert signal.getsignal(signal.SIGCHLD) == signal.SIG_DFL
-print("up")
-while True: time.sleep(1)
-"""
-    found = launch(tmp_path, code)
+def test_a_worker_begins_with_no_signal_blocked_or_ignored(tmp_path: Path) -> None:
+    shell = "sh -c 'grep -E Sig[BI] /proc/self/status; echo up; exec sleep 100' {revision}"
+    found = worker(tmp_path, "", command=shell)
     assert found.exit_code == 0, found.failure
-
-
-def test_a_worker_begins_with_no_signal_ignored(tmp_path: Path) -> None:
-    shell = "sh -c 'grep SigIgn /proc/self/status; echo up; exec sleep 100' {revision}"
-    found = launch(tmp_path, "", command=shell)
-    assert found.exit_code == 0, found.failure
-    ignored = int((tmp_path / "run" / "stdout").read_text().split()[1], 16)
+    masks = [int(line.split()[1], 16) for line in found.output.splitlines()[:2]]
+    assert masks[0] == 0
     # What started these tests may have others ignored.
-    assert not [one for one in (signal.SIGPIPE, signal.SIGXFSZ) if ignored >> (one - 1) & 1]
+    own = (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGCHLD)
+    assert not [one for one in own if masks[1] >> (one - 1) & 1]
 
 
 def test_a_worker_that_kills_its_process_group_kills_nothing_of_ours(tmp_path: Path) -> None:
@@ -142,7 +135,7 @@ while True: time.sleep(1)
 """
     for copies in (1, 2):
         (tmp_path / str(copies)).mkdir()
-        found = launch(tmp_path / str(copies), code, copies=copies)
+        found = worker(tmp_path / str(copies), code, copies=copies)
         assert (found.exit_code, found.failure) == (0, "")
 
 
@@ -158,7 +151,7 @@ def test_a_worker_may_be_told_to_end_by_a_signal_to_its_group(copies: int, tmp_p
     for name, more in (("one", ""), ("group", "stop_group = true\n")):
         (tmp_path / name).mkdir()
         calm = CALM.replace("stop_within = 20", "stop_within = 20" if more else "stop_within = 0.3")
-        found = launch(tmp_path / name, TWO, calm + more, copies=copies)
+        found = worker(tmp_path / name, TWO, calm + more, copies=copies)
         assert (found.exit_code == 0) is bool(more), found.failure
         assert ("of it still ran" in found.failure) is not bool(more)
 
@@ -174,17 +167,17 @@ while True: time.sleep(1)
 
 def test_a_poke_tells_how_late_it_is_handled(tmp_path: Path) -> None:
     poke = '[poke]\ncommand = "touch poked"\ndone = { log = "handled" }\n'
-    found = launch(tmp_path, POKED, CALM + poke)
+    found = worker(tmp_path, POKED, CALM + poke)
     assert found.exit_code == 0, found.failure
-    ((lateness_ns, count),) = found.worker["lateness_ns"]
-    assert lateness_ns == found.worker["lateness_max_ns"] > 0
+    ((lateness_ns, count),) = found.report["lateness_ns"]
+    assert lateness_ns == found.report["lateness_max_ns"] > 0
     assert count == 1
 
 
 def test_a_poke_may_measure_by_itself(tmp_path: Path) -> None:
     poke = '[poke]\ncommand = ["sh", "-c", "echo lateness 0.25"]\n'
-    found = launch(tmp_path, SLEEPS, CALM + poke)
-    assert found.worker["lateness_max_ns"] == 250_000_000, found.failure
+    found = worker(tmp_path, SLEEPS, CALM + poke)
+    assert found.report["lateness_max_ns"] == 250_000_000, found.failure
 
 
 LISTENS = """
@@ -196,9 +189,9 @@ print("connected", flush=True)
 
 
 def test_a_worker_that_is_ready_by_its_port_has_not_been_connected_to(tmp_path: Path) -> None:
-    found = launch(tmp_path, LISTENS, CALM.replace("log = 'up'", "port = true"))
+    found = worker(tmp_path, LISTENS, CALM.replace("log = 'up'", "port = true"))
     assert found.exit_code == 0, found.failure
-    assert (tmp_path / "run" / "stdout").read_text() == ""
+    assert found.output == ""
 
 
 @pytest.mark.parametrize(
@@ -215,12 +208,12 @@ def test_a_run_whose_poke_fails_keeps_what_its_window_measured(
 ) -> None:
     code = SLEEPS if ends else f"import signal\nsignal.signal(15, signal.SIG_IGN)\n{SLEEPS}"
     calm = CALM if ends else CALM.replace("stop_within = 20", "stop_within = 0.3")
-    found = launch(tmp_path, code, f"{calm}[poke]\n{poke}\n")
+    found = worker(tmp_path, code, f"{calm}[poke]\n{poke}\n")
     assert (found.exit_code, found.failure) == (0, "")
     assert found.rise("monotonic_ns") > 0.4e9
-    assert "lateness_ns" not in found.worker
-    assert said in found.worker["unanswered"]
-    assert ("time_stop" in found.worker["totals"]) is ends
+    assert "lateness_ns" not in found.report
+    assert said in found.report["unanswered"]
+    assert ("time_stop" in found.report["totals"]) is ends
 
 
 BURNS = "{revision} -S -c 'import time\nwhile time.process_time() < 0.4: pass'"
@@ -232,15 +225,15 @@ def test_what_asks_and_wakes_a_worker_is_in_none_of_its_cpu(tmp_path: Path) -> N
         CALM.replace("{ seconds = 0.1 }", f"{{ command = {burns} }}")
         + f"[poke]\ncommand = {burns}\n"
     )
-    found = launch(tmp_path, SLEEPS.replace("import time", "import time; time.sleep(0.1)"), more)
+    found = worker(tmp_path, SLEEPS.replace("import time", "import time; time.sleep(0.1)"), more)
     assert found.exit_code == 0, found.failure
-    assert found.worker["launcher_s"] > 1.2
-    metrics = metrics_of(9.0, found.worker, [])
+    assert found.report["launcher_s"] > 1.2
+    metrics = metrics_of(9.0, found.report, [])
     assert 0 < metrics["time_cpu"] < 0.4
     assert metrics["time_user"] + metrics["time_system"] == pytest.approx(metrics["time_cpu"])
     parts = ("startup", "steady", "shutdown")
     assert sum(metrics[f"time_cpu_{part}"] for part in parts) == pytest.approx(metrics["time_cpu"])
     assert metrics["time_cpu_running"] < 0.4
-    assert metrics["time_cpu_launcher"] == found.worker["launcher_s"]
+    assert metrics["time_cpu_launcher"] == found.report["launcher_s"]
     # What settles a worker is after its start-up: the command is called three times.
     assert metrics["time_startup"] == metrics["time_ready"] < 1.2

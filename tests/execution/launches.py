@@ -1,0 +1,151 @@
+"""Launches a dataflow, or a worker that is a command, and tells what came of it."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import psutil
+import pytest
+
+from tests.counting import counts_events
+from waitbench.engines.worker import file as worker_file
+from waitbench.engines.worker import launched
+from waitbench.engines.worker.scenarios import scenarios_of
+from waitbench.execution.bench import _LAUNCH
+from waitbench.execution.launch_report import PROBES
+from waitbench.model.placeholders import ADDRESSES, INDEX
+from waitbench.system.instruments import find_system_calls
+from waitbench.system.places import DATAFLOWS, PACKAGE
+
+COUNTER = find_system_calls()
+needs_counter = pytest.mark.skipif(COUNTER.tracepoint is None, reason=COUNTER.reason)
+needs_events = pytest.mark.skipif(not counts_events(), reason="the kernel does not count here")
+
+_WITHOUT_COUNTERS = """
+import sys
+sys.path.insert(0, sys.argv.pop(1))
+from waitbench.execution import counted_tree, launch
+def refuse(*_arguments, **_options):
+    raise PermissionError(1, "Operation not permitted")
+counted_tree.counters.TreeCounters = refuse
+sys.exit(launch.main(sys.argv[1:]))
+"""
+LAUNCHER = ("-I", "-S", str(_LAUNCH))
+REFUSED = ("-c", _WITHOUT_COUNTERS, str(PACKAGE.parent))
+"""What Python is given before a launcher's arguments; the kernel refuses one of them to count."""
+
+SLEEPS = "import time\nprint('up')\nwhile True: time.sleep(1)"
+CALM = (
+    "window = 0.4\nready = { log = 'up', within = 20 }\nsettled = { seconds = 0.1 }\n"
+    "stop_within = 20\n"
+)
+"""It is ready when it says so: no load of the machine changes what is found."""
+
+
+@dataclass(frozen=True)
+class Launched:
+    """What came of one launch."""
+
+    exit_code: int
+    failure: str
+    report: Mapping[str, Any]
+    output: str
+    complaint: str
+    """What the launcher itself printed, on stderr."""
+
+    def rise(self, key: str) -> float:
+        """By how much a reading rose within the window."""
+        return float(self.report["marks"]["end"][key] - self.report["marks"]["begin"][key])
+
+
+def launch(
+    run: Path,
+    told: Mapping[str, Any],
+    program: Sequence[str] = LAUNCHER,
+    variables: Mapping[str, str] = MappingProxyType({}),
+) -> Launched:
+    """Starts a launcher in a folder of its own; asserts that it leaves no process."""
+    (run / "probes").mkdir(parents=True)
+    report, failure = run / "launched.json", run / "failure"
+    with (run / "stdout").open("wb") as stdout, (run / "stderr").open("wb") as stderr:
+        done = subprocess.run(
+            [sys.executable, *program, str(report), json.dumps(told)],
+            stdout=stdout,
+            stderr=stderr,
+            env={**os.environ, PROBES: str(run / "probes"), **variables},
+            timeout=60,
+            check=False,
+            start_new_session=True,
+        )
+    assert not left(run)
+    return Launched(
+        exit_code=done.returncode,
+        failure=failure.read_text() if failure.exists() else "",
+        report=json.loads(report.read_text()) if report.exists() else {},
+        output=(run / "stdout").read_text(),
+        complaint=(run / "stderr").read_text(),
+    )
+
+
+def left(run: Path) -> list[psutil.Process]:
+    """Processes of a run that are still there."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            if process.environ().get(PROBES) == str(run / "probes"):
+                found.append(process)
+        except psutil.Error:
+            continue
+    return found
+
+
+def dataflow(
+    folder: Path,
+    code: str,
+    processes: int = 1,
+    *,
+    program: Sequence[str] = LAUNCHER,
+    python: str = sys.executable,
+    tracepoint: int | None = None,
+    variables: Mapping[str, str] = MappingProxyType({}),
+) -> Launched:
+    """Runs a program of Python as an engine's processes."""
+    told = {
+        "arguments": [python, "-c", code, INDEX, ADDRESSES],
+        "processes": processes,
+        "tracepoint": tracepoint,
+    }
+    return launch(folder / "run", told, program, {"PYTHONPATH": str(DATAFLOWS), **variables})
+
+
+def worker(
+    folder: Path,
+    code: str,
+    more: str = CALM,
+    running: Mapping[str, Any] = MappingProxyType({}),
+    command: str = "{revision} code.py {port}",
+    program: Sequence[str] = LAUNCHER,
+    copies: int = 1,
+    tracepoint: int | None = None,
+) -> Launched:
+    """Runs a worker that is a program of Python, as its file says."""
+    (folder / "code.py").write_text(code)
+    (folder / "mine.toml").write_text(f'command = "{command}"\nfiles = ["code.py"]\n{more}')
+    read = worker_file.read(folder / "mine.toml")
+    told = {
+        **launched(read, scenarios_of(read)[0].parameters),
+        "copies": copies,
+        "running": dict(running),
+        "tracepoint": tracepoint,
+        "python": sys.executable,
+        "revision": sys.executable,
+    }
+    found = launch(folder / "run", told, program)
+    assert bool(found.failure) != bool(found.report), found.complaint
+    return found
