@@ -107,18 +107,6 @@ def test_a_verdict_that_cannot_be_written_somewhere_is_written_everywhere_else(
         assert said in (results / f"verdict.{suffix}").read_text()
 
 
-def test_output_that_nobody_can_take_is_said_and_the_results_are_kept(
-    shared_clone: Clone, tmp_path: Path
-) -> None:
-    common = [shared_clone.wheel("ok"), *QUICK, "--no-plot", "--rounds", "1"]
-    with Path("/dev/full").open("wb") as full:
-        process = shared_clone.start(*common, "--results", tmp_path / "r", stdout=full.fileno())
-        _, stderr = process.communicate(timeout=120)
-    assert process.returncode == 3, stderr
-    assert "cannot be written: No space left on device" in stderr
-    assert "Traceback" not in stderr
-
-
 def test_no_room_for_an_environment_is_said_with_the_log(
     shared_clone: Clone, tmp_path: Path
 ) -> None:

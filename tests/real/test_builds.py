@@ -17,7 +17,6 @@ from waitbench.environments.origins import Chooser
 from waitbench.environments.repository import Repository
 from waitbench.environments.revisions import resolve
 from waitbench.environments.virtualenvs import Maker
-from waitbench.execution.hyperfine import locate
 from waitbench.model.environment import Environment, OriginChoice, Toolchain
 from waitbench.model.errors import HarnessError
 from waitbench.system.places import Cache
@@ -176,17 +175,6 @@ def test_cargo_writes_down_which_compiler_ran(tmp_path: Path) -> None:
 
 
 @needs_cargo
-def test_an_interrupted_environment_is_rebuilt(repository: Repository) -> None:
-    first = make("standin@main", repository=repository)["standin@main"]
-    assert isinstance(first, Environment)
-    (first.folder / "environment.json").unlink()
-    shutil.rmtree(first.folder / "lib")
-    second = make("standin@main", repository=repository)["standin@main"]
-    assert isinstance(second, Environment)
-    assert second.facts.package_sha256 == first.facts.package_sha256
-
-
-@needs_cargo
 def test_a_build_that_fails_shows_its_log_and_the_other_revision_is_built(
     repository: Repository, tmp_path: Path
 ) -> None:
@@ -198,8 +186,3 @@ def test_a_build_that_fails_shows_its_log_and_the_other_revision_is_built(
     assert "error" in str(made["broken"])
     assert str(made["broken"]).endswith("Building it takes Rust.")
     assert str(repository.cache.root / "logs") in str(made["broken"])
-
-
-def test_hyperfine_is_located_or_set_up_and_new_enough() -> None:
-    version = tuple(map(int, locate(Cache(), lambda _what: None).version.split(".")))
-    assert version >= (1, 13)

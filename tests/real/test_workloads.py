@@ -128,15 +128,12 @@ def test_many_processes_work_and_two_comparisons_do_not_fight_over_ports(
 WAITING = ("-s", "partitioned-long-input", "--set", "items_per_partition=4", "--no-plot")
 
 
-TOPOLOGIES = pytest.mark.parametrize(
+@pytest.mark.parametrize(
     "topology",
     [["single"], ["cluster", "-p", "2"], ["launcher", "-p", "2"]],
     ids=lambda one: one[0],
 )
-
-
-@TOPOLOGIES
-def test_the_gate_finds_the_fix_reversed(
+def test_the_gate_finds_the_fix_reversed_and_what_waiting_consists_of_is_counted(
     topology: list[str], run_compare: Compare, tmp_path: Path
 ) -> None:
     undone = run_compare(
@@ -151,21 +148,11 @@ def test_the_gate_finds_the_fix_reversed(
     parks, spins = (result["summary"] for result in data["results"])
     # Nothing is said of a time: polls are what the fix changed, and no noise changes them tenfold.
     assert spins["polls"]["mean"] > 10 * parks["polls"]["mean"]
-
-
-@TOPOLOGIES
-def test_what_waiting_consists_of_is_counted(
-    topology: list[str], run_compare: Compare, tmp_path: Path
-) -> None:
-    done = run_compare("v0.16.1", "v0.21.1", *WAITING, "--topology", *topology, "--rounds", "1")
-    assert done.returncode == 0, done.stdout + done.stderr
-    data = json.loads((tmp_path / "results" / "partitioned-long-input.json").read_text())
-    for summary in (result["summary"] for result in data["results"]):
-        # A parked worker wakes about a thousand times a second, and each time asks the kernel.
-        assert summary["wakeups"]["mean"] > 100
-        calls = summary.get("system_calls", {}).get("mean")
-        assert (calls is not None) == (find_system_calls().tracepoint is not None)
-        assert calls is None or calls > 100
+    # A parked worker wakes about a thousand times a second, and each time asks the kernel.
+    assert parks["wakeups"]["mean"] > 100
+    calls = parks.get("system_calls", {}).get("mean")
+    assert (calls is not None) == (find_system_calls().tracepoint is not None)
+    assert calls is None or calls > 100
 
 
 @pytest.mark.smoke
