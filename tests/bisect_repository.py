@@ -1,26 +1,15 @@
-r"""Makes a repository whose commits cost a set share of CPU, for searches to be tried on.
-
-    .bench/venv/bin/python benchmarks/bisect_repository.py FOLDER [--commits 64] [--cpu 0.2] \
-        [--culprit NUMBER:RISE …] [--unbuildable FIRST-LAST] [--failing FIRST-LAST]
+"""Makes a repository whose commits cost a set share of CPU, for searches to be tried on.
 
 Its commits are of the stand-in, tests/standin.py, and numbered from 0, which is tagged
-release-0.0.0. Each changes the package; a run of it burns ``--cpu`` seconds, times 1 + RISE from a
-culprit on. Commits in a range that is unbuildable or failing do not build, or build and do not
-run. The same options always make the same commits. Prints what each is: number, id, seconds,
-subject. Two of them compare so:
-
-    .bench/venv/bin/python tests/runner_with_standin.py compare standin@ID standin@ID \
-        --repo FOLDER -s dynamic
+release-0.0.0. The same plan always makes the same commits.
 """
 
-import re
 import subprocess
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from benchmarks.common import command_line
 from tests import standin
 
 FIRST_SECOND = 1_577_836_800
@@ -64,7 +53,6 @@ class Plan:
     culprits: Mapping[int, float] = field(default_factory=dict)
     """Rise of the cost, as a share of what it was, by the number of the commit."""
     unbuildable: range = range(0)
-    failing: range = range(0)
 
     def seconds(self, number: int) -> float:
         """CPU seconds of a run of a commit."""
@@ -77,45 +65,7 @@ class Plan:
         """The subject of a commit."""
         if number in self.unbuildable:
             return f"Commit {number}, which does not build"
-        if number in self.failing:
-            return f"Commit {number}, which does not run"
         return f"Commit {number}"
-
-
-def main() -> None:
-    parser = command_line(__doc__)
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--commits", type=int, default=64)
-    parser.add_argument("--cpu", type=float, default=0.2, metavar="SECONDS")
-    parser.add_argument("--culprit", type=culprit, action="append", default=[])
-    parser.add_argument("--unbuildable", type=numbers, default=range(0), metavar="FIRST-LAST")
-    parser.add_argument("--failing", type=numbers, default=range(0), metavar="FIRST-LAST")
-    options = parser.parse_args()
-    if options.folder.exists():
-        parser.error(f"{options.folder} is there already.")
-    plan = Plan(
-        commits=options.commits,
-        cpu_s=options.cpu,
-        culprits=dict(options.culprit),
-        unbuildable=options.unbuildable,
-        failing=options.failing,
-    )
-    for number, commit in enumerate(write(options.folder, plan)):
-        print(f"{number}\t{commit}\t{plan.seconds(number):.4f}\t{plan.subject(number)}")
-
-
-def culprit(text: str) -> tuple[int, float]:
-    """``20:0.25`` as the number of a commit, and by which share it costs more."""
-    number, _, rise = text.partition(":")
-    return int(number), float(rise)
-
-
-def numbers(text: str) -> range:
-    """``28-33``, both included."""
-    found = re.fullmatch(r"(\d+)-(\d+)", text)
-    if found is None:
-        raise ValueError(text)
-    return range(int(found[1]), int(found[2]) + 1)
 
 
 def write(folder: Path, plan: Plan) -> list[str]:
@@ -146,10 +96,8 @@ def _data(content: bytes) -> bytes:
 
 def _files(plan: Plan, number: int) -> dict[str, bytes]:
     """All files of a commit."""
-    is_failing = number in plan.failing
-    behaviour = "fail" if is_failing else f"burn {plan.seconds(number):.6f}"
     with TemporaryDirectory() as name:
-        standin.write_package(Path(name), behaviour)
+        standin.write_package(Path(name), f"burn {plan.seconds(number):.6f}")
         package = Path(name) / "standin"
         files = {f"standin/{path.name}": path.read_bytes() for path in package.iterdir()}
     return {
@@ -158,7 +106,3 @@ def _files(plan: Plan, number: int) -> dict[str, bytes]:
         "pyproject.toml": PYPROJECT.encode(),
         "backend.py": (UNBUILDABLE if number in plan.unbuildable else BACKEND).encode(),
     }
-
-
-if __name__ == "__main__":
-    main()

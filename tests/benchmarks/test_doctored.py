@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -46,17 +47,12 @@ def write_wheel(folder: Path, **files: str) -> Path:
     return wheel
 
 
-def run(copy: Path, *arguments: str) -> list[str]:
-    """The lines that a worker prints: its threads when the package and when the sink was there."""
+def run(copy: Path, *words: str) -> list[str]:
+    """The lines that a Python prints with the package: of a worker its threads before and after."""
     done = subprocess.run(
-        [sys.executable, "-m", "bytewax.run", *arguments],
-        env={**os.environ, "PYTHONPATH": str(copy)},
-        cwd=copy.parent,
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=60,
-    )
+        [sys.executable, *words], env={**os.environ, "PYTHONPATH": str(copy)}, cwd=copy.parent,
+        capture_output=True, text=True, check=True, timeout=60,
+    )  # fmt: skip
     return done.stdout.splitlines()
 
 
@@ -65,56 +61,33 @@ def record(base: dict[str, float], new: dict[str, float]) -> Record:
     return make_record({"base": [base] * 2, "new": [new] * 2}, scenario="dynamic-long-input")
 
 
-@pytest.mark.parametrize(("flow", "threads"), [(WAITING, "0 1"), (WORKING, "0 0")])
-def test_a_rise_begins_with_the_workers_that_wait(tmp_path: Path, flow: str, threads: str) -> None:
-    copy = doctored.doctor(write_wheel(tmp_path), tmp_path / "copy", "wakeups", RATES)
-    assert run(copy, flow) == [threads, "a b c"]
-
-
 @pytest.mark.parametrize(
-    ("kind", "threads"),
+    ("kind", "arguments", "threads"),
     [
-        ("thread", "1 1"),
-        ("syscalls", "1 1"),
-        ("memory", "1 1"),
-        ("silence", "0 1"),
-        ("late-busy", "0 1"),
-        ("late", "0 0"),
-        ("startup", "0 0"),
-        ("child-reaped", "0 0"),
+        ("wakeups", (WAITING,), "0 1"),
+        ("wakeups", (WORKING,), "0 0"),
+        ("thread", (WORKING,), "1 1"),
+        ("syscalls", (WORKING,), "1 1"),
+        ("memory", (WORKING,), "1 1"),
+        ("silence", (WORKING,), "0 1"),
+        ("late-busy", (WORKING,), "0 1"),
+        ("late", (WORKING,), "0 0"),
+        ("startup", (WORKING,), "0 0"),
+        ("child-reaped", (WORKING,), "0 0"),
+        ("one-of-two", (WAITING,), "0 0"),
+        ("one-of-two", (WAITING, "-i", "0"), "0 0"),
+        ("one-of-two", (WAITING, "-i", "1"), "0 1"),
     ],
 )
-def test_a_regression_begins_when_it_says_and_loses_no_item(
-    tmp_path: Path, kind: str, threads: str
+def test_a_load_begins_when_and_where_it_says_and_loses_no_item(
+    tmp_path: Path, kind: str, arguments: Sequence[str], threads: str
 ) -> None:
-    copy = doctored.doctor(write_wheel(tmp_path), tmp_path / "copy", kind)
-    assert run(copy, WORKING) == [threads, "a b c"]
-
-
-@pytest.mark.parametrize(("index", "threads"), [((), "0 0"), (("0",), "0 0"), (("1",), "0 1")])
-def test_one_of_two_is_the_second_process(
-    tmp_path: Path, index: tuple[str, ...], threads: str
-) -> None:
-    copy = doctored.doctor(write_wheel(tmp_path), tmp_path / "copy", "one-of-two")
-    assert run(copy, WAITING, *(("-i", *index) if index else ()))[0] == threads
-
-
-def test_what_only_imports_the_package_has_no_load(tmp_path: Path) -> None:
-    copy = doctored.doctor(write_wheel(tmp_path), tmp_path / "copy", "thread")
-    counted = "import bytewax.outputs, threading; print(threading.active_count())"
-    done = subprocess.run(
-        [sys.executable, "-c", counted],
-        env={**os.environ, "PYTHONPATH": str(copy)},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stdout == "1\n"
-
-
-def test_what_the_package_does_first_is_kept(tmp_path: Path) -> None:
     wheel = write_wheel(tmp_path, **{"bytewax/__init__.py": "print('first')\n"})
-    assert run(doctored.doctor(wheel, tmp_path / "copy", "late"), WAITING)[0] == "first"
+    rates = RATES if kind == "wakeups" else None
+    copy = doctored.doctor(wheel, tmp_path / "copy", kind, rates)
+    assert run(copy, "-m", "bytewax.run", *arguments) == ["first", threads, "a b c"]
+    only_imports = "import bytewax.outputs, threading; print(threading.active_count())"
+    assert run(copy, "-c", only_imports) == ["first", "1"]
 
 
 def test_equal_loads_give_equal_wheels(tmp_path: Path) -> None:

@@ -37,7 +37,10 @@ def test_the_workloads_run_on_every_generation_of_the_api(
     for path in files:
         data = json.loads(path.read_text())
         assert [result["command"] for result in data["results"]] == RELEASES, path.name
-        assert all("wakeups" in result["summary"] for result in data["results"]), "of its window"
+        for summary in (result["summary"] for result in data["results"]):
+            assert "wakeups" in summary, "of its window"
+            counts_calls = find_system_calls().tracepoint is not None
+            assert ("system_calls" in summary) is counts_calls
 
 
 OWN_DATAFLOW = """
@@ -133,7 +136,7 @@ WAITING = ("-s", "partitioned-long-input", "--set", "items_per_partition=4", "--
     [["single"], ["cluster", "-p", "2"], ["launcher", "-p", "2"]],
     ids=lambda one: one[0],
 )
-def test_the_gate_finds_the_fix_reversed_and_what_waiting_consists_of_is_counted(
+def test_the_gate_finds_the_fix_reversed(
     topology: list[str], run_compare: Compare, tmp_path: Path
 ) -> None:
     undone = run_compare(
@@ -148,11 +151,8 @@ def test_the_gate_finds_the_fix_reversed_and_what_waiting_consists_of_is_counted
     parks, spins = (result["summary"] for result in data["results"])
     # Nothing is said of a time: polls are what the fix changed, and no noise changes them tenfold.
     assert spins["polls"]["mean"] > 10 * parks["polls"]["mean"]
-    # A parked worker wakes about a thousand times a second, and each time asks the kernel.
+    # A parked worker wakes about a thousand times a second.
     assert parks["wakeups"]["mean"] > 100
-    calls = parks.get("system_calls", {}).get("mean")
-    assert (calls is not None) == (find_system_calls().tracepoint is not None)
-    assert calls is None or calls > 100
 
 
 @pytest.mark.smoke
