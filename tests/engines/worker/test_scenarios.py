@@ -1,6 +1,7 @@
 """The scenario of a worker file, and the services that it needs."""
 
 import socket
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -10,9 +11,11 @@ from waitbench.analysis.criteria import DEFAULTS, ask
 from waitbench.engines import selection
 from waitbench.engines.services import Service, services_of
 from waitbench.engines.worker import file as worker_file
+from waitbench.engines.worker import launched
 from waitbench.engines.worker.scenarios import scenarios_of
 from waitbench.model.errors import HarnessError, UsageError
 from waitbench.model.record import Record
+from waitbench.model.worker import WorkerFile
 
 PYTHON = Path("/env/python")
 SERVICE = """
@@ -21,16 +24,25 @@ command = "some {other.port}"
 [services.other]
 command = "PROGRAM {here}/other.py {port} {folder} {python} {unknown stays}"
 counters = "sh {here}/count.sh {port} {python}"
-ready = { command = "sh {here}/READY {port}" }
+ready = { command = "sh {here}/ready.sh {port}" }
 install = "apt-get install other"
 """
 
 
-def service(folder: Path, program: str = "{python}", ready: str = "ready.sh") -> Service:
-    path = folder / "mine.toml"
-    path.write_text(SERVICE.replace("PROGRAM", program).replace("READY", ready))
-    (scenario,) = scenarios_of(worker_file.read(path))
-    (found,) = services_of(scenario.worker, scenario.parameters, PYTHON)
+def read(folder: Path, text: str) -> WorkerFile:
+    path = folder / "load.toml"
+    path.write_text(text)
+    return worker_file.read(path)
+
+
+def services(worker: WorkerFile, *settings: str) -> Sequence[Service]:
+    """Those of its only scenario."""
+    (scenario,) = selection.select((), settings, worker=worker)
+    return services_of(worker, scenario.parameters, PYTHON)
+
+
+def service(folder: Path, program: str = "{python}") -> Service:
+    (found,) = services(read(folder, SERVICE.replace("PROGRAM", program)))
     return found
 
 
@@ -52,10 +64,8 @@ def test_a_service_is_up_when_its_command_says_so(tmp_path: Path) -> None:
 
 
 def test_a_service_that_is_up_by_its_port_has_not_been_connected_to(tmp_path: Path) -> None:
-    path = tmp_path / "mine.toml"
-    path.write_text("command = '{revision}'\n[services.other]\ncommand = 'serve {port}'\n")
-    (scenario,) = scenarios_of(worker_file.read(path))
-    (found,) = services_of(scenario.worker, scenario.parameters, PYTHON)
+    text = "command = '{revision}'\n[services.other]\ncommand = 'serve {port}'\n"
+    (found,) = services(read(tmp_path, text))
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.setblocking(False)
         assert found.is_up(server.getsockname()[1])
@@ -73,11 +83,10 @@ def test_a_missing_program_of_a_service_is_said_with_what_installs_it(tmp_path: 
 def test_a_gate_asks_for_memory_and_cpu_after_start_up_and_not_for_what_is_ours_or_chance(
     tmp_path: Path,
 ) -> None:
-    path = tmp_path / "mine.toml"
-    path.write_text("command = '{revision}'\n[poke]\ncommand = 'true'\n")
-    (scenario,) = scenarios_of(worker_file.read(path))
+    text = "command = '{revision}'\n[poke]\ncommand = 'true'\n"
+    (scenario,) = scenarios_of(read(tmp_path, text))
     record = Record(
-        scenario="mine", parameters={}, context=context(["a", "b"]), waits=True,
+        scenario="load", parameters={}, context=context(["a", "b"]), waits=True,
         metrics=scenario.metrics,
     )  # fmt: skip
     asked = {one.criterion.metric.name for one in ask([record], DEFAULTS)}
@@ -89,18 +98,19 @@ def test_a_gate_asks_for_memory_and_cpu_after_start_up_and_not_for_what_is_ours_
 def test_parameters_fill_the_commands_of_services_with_what_the_scenario_has(
     tmp_path: Path,
 ) -> None:
-    path = tmp_path / "mine.toml"
-    path.write_text(
-        "command = '{revision}'\n[parameters]\njobs = 4\nname = 'a'\n"
-        "[services.other]\ncommand = 'serve {jobs} {name}'\n"
+    worker = read(
+        tmp_path,
+        "command = '{revision} {jobs}'\n[parameters]\njobs = 4\nname = 'a'\n"
+        "[services.model]\ncommand = 'serve {jobs} {name}'\n"
+        "[services.proxy]\ncommand = 'proxy {port} {model.port}'\n",
     )
-    worker = worker_file.read(path)
-    for settings, filled in (((), "4"), (("jobs=8",), "8")):
-        (scenario,) = selection.select((), settings, worker=worker)
-        (found,) = services_of(worker, scenario.parameters, PYTHON)
-        assert found.command(1, Path("/run")) == ["serve", filled, "a"]
+    assert launched(worker, worker.parameters)["parameters"] == {"jobs": "4", "name": "a"}
+    for settings, jobs in (((), "4"), (("jobs=8",), "8")):
+        model, proxy = services(worker, *settings)
+        assert model.command(1001, Path("/model")) == ["serve", jobs, "a"]
+        assert proxy.command(1002, Path("/proxy")) == ["proxy", "1002", "1001"]
     with pytest.raises(UsageError, match=r"They have: jobs, name, window\."):
-        selection.select((), ("other=1",), worker=worker)
+        services(worker, "other=1")
 
 
 SCENARIOS = """
@@ -115,9 +125,7 @@ mode = "b"
 
 
 def test_scenarios_are_named_sets_of_parameters_over_the_defaults(tmp_path: Path) -> None:
-    path = tmp_path / "load.toml"
-    path.write_text(SCENARIOS)
-    worker = worker_file.read(path)
+    worker = read(tmp_path, SCENARIOS)
 
     def sizes(*patterns: str, settings: tuple[str, ...] = ()) -> dict[str, object]:
         chosen = selection.select(patterns, settings, worker=worker)
@@ -133,12 +141,9 @@ def test_scenarios_are_named_sets_of_parameters_over_the_defaults(tmp_path: Path
 
 
 def test_what_ends_by_itself_works_and_has_nothing_of_what_waiting_costs(tmp_path: Path) -> None:
-    path = tmp_path / "load.toml"
     text = "command = '{revision} {metrics}'\n[metrics.call-time]\nshow = ['p99']\n"
-    path.write_text(text)
-    (waiting,) = scenarios_of(worker_file.read(path))
-    path.write_text(f"window = 'until-exit'\n{text}")
-    (working,) = scenarios_of(worker_file.read(path))
+    (waiting,) = scenarios_of(read(tmp_path, text))
+    (working,) = scenarios_of(read(tmp_path, f"window = 'until-exit'\n{text}"))
     assert (waiting.waits, waiting.works) == (True, False)
     assert (working.waits, working.works) == (False, True)
     assert "window" not in working.parameters
@@ -148,15 +153,3 @@ def test_what_ends_by_itself_works_and_has_nothing_of_what_waiting_costs(tmp_pat
     assert not of_waiting & names[1]
     assert {"cpu", "window", "cpu-window"} <= names[1]
     assert all("call-time-p99" in one for one in names)
-
-
-def test_a_service_is_told_the_port_of_the_one_before_it(tmp_path: Path) -> None:
-    path = tmp_path / "load.toml"
-    path.write_text(
-        "command = '{revision}'\n[services.model]\ncommand = 'serve {port}'\n"
-        "[services.proxy]\ncommand = 'proxy {port} {model.port}'\n"
-    )
-    (scenario,) = scenarios_of(worker_file.read(path))
-    model, proxy = services_of(scenario.worker, scenario.parameters, PYTHON)
-    model.command(1001, Path("/model"))
-    assert proxy.command(1002, Path("/proxy")) == ["proxy", "1002", "1001"]
