@@ -68,13 +68,9 @@ def test_points_are_the_commits_along_first_parents_that_change_the_package(
     assert merge is not None
     assert merge.parents == (upstream.ids["merge early"], upstream.ids["late three"])
     assert (merge.author, merge.date[:19]) == ("a", "2020-01-01T00:00:00")
-
-
-def test_what_was_merged_later_is_searched_without_what_went_on_beside_it(
-    upstream: Upstream,
-) -> None:
-    found = commits(upstream, good="late one")
-    assert upstream.subjects(found) == ["late one", "merge late", "bad"]
+    # What was merged later is searched without what went on beside it.
+    later = commits(upstream, good="late one")
+    assert upstream.subjects(later) == ["late one", "merge late", "bad"]
 
 
 def test_a_file_that_becomes_executable_is_a_change(upstream: Upstream) -> None:

@@ -51,16 +51,6 @@ def release(folder: Path, version: str, tag: str = "py3-none-any") -> Path:
     return wheel.rename(folder / f"stand_in-{version}-{tag}.whl")
 
 
-def archive(folder: Path, version: str) -> None:
-    """Puts a source archive into a folder."""
-    project = f'[project]\nname = "stand-in"\nversion = "{version}"\n'
-    source = folder / "pyproject.toml"
-    source.write_text(project)
-    with tarfile.open(folder / f"stand_in-{version}.tar.gz", "w:gz") as packed:
-        packed.add(source, f"stand_in-{version}/pyproject.toml")
-    source.unlink()
-
-
 def test_a_release_is_there_for_the_pythons_that_its_wheels_are_for(links: Path) -> None:
     for tag in ("cp310-none-any", "cp311-none-any", "cp312-none-win_amd64"):
         release(links, "0.1.0", tag)
@@ -72,7 +62,10 @@ def test_a_source_archive_is_taken_only_of_an_engine_that_may_be_built_from_it(
     links: Path,
 ) -> None:
     release(links, "0.1.0", "cp310-none-any")
-    archive(links, "0.1.0")
+    project = links / "pyproject.toml"
+    project.write_text('[project]\nname = "stand-in"\nversion = "0.1.0"\n')
+    with tarfile.open(links / "stand_in-0.1.0.tar.gz", "w:gz") as packed:
+        packed.add(project, "stand_in-0.1.0/pyproject.toml")
     assert [index.has(ENGINE, "0.1.0", python) for python in PYTHONS] == [True, False, False]
     assert all(index.has(WithArchives(), "0.1.0", python) for python in PYTHONS)
 
@@ -86,23 +79,18 @@ def test_releases_are_those_for_a_python_the_newest_first(links: Path) -> None:
     assert [*listed(">=0.2.0,!=0.2.0,<=0.10.0,!=0.10.0", prereleases=True)] == ["0.3.0rc1"]
 
 
-class Refusing(http.server.BaseHTTPRequestHandler):
-    code = 503
+class Serving(http.server.SimpleHTTPRequestHandler):
+    refuses_with = 0
 
     def do_GET(self) -> None:
-        self.send_response(self.code)
-        self.end_headers()
+        self.send_error(self.refuses_with) if self.refuses_with else super().do_GET()
+
+    def end_headers(self) -> None:
+        self.send_header("Cache-Control", "no-cache")
+        super().end_headers()
 
     def log_message(self, *_arguments: object) -> None:
         pass
-
-
-class Forbidding(Refusing):
-    code = 403
-
-
-class Asking(Refusing):
-    code = 401
 
 
 def served(handler: object, monkeypatch: pytest.MonkeyPatch) -> http.server.ThreadingHTTPServer:
@@ -112,25 +100,16 @@ def served(handler: object, monkeypatch: pytest.MonkeyPatch) -> http.server.Thre
     return server
 
 
-@pytest.mark.parametrize("handler", [Refusing, Forbidding, Asking])
+@pytest.mark.parametrize("code", [503, 403, 401])
 def test_an_index_that_does_not_answer_is_not_one_without_the_release(
-    handler: type[Refusing], monkeypatch: pytest.MonkeyPatch
+    code: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with served(handler, monkeypatch) as server:
+    with served(type("Refusing", (Serving,), {"refuses_with": code}), monkeypatch) as server:
         with pytest.raises(HarnessError, match="The package index does not answer for stand-in"):
             index.has(ENGINE, "0.1.0", PYTHONS[0])
         with pytest.raises(HarnessError, match="does not answer"):
             next(index.releases(ENGINE, PYTHONS[0]))
         server.shutdown()
-
-
-class Serving(http.server.SimpleHTTPRequestHandler):
-    def end_headers(self) -> None:
-        self.send_header("Cache-Control", "no-cache")
-        super().end_headers()
-
-    def log_message(self, *_arguments: object) -> None:
-        pass
 
 
 def test_what_an_index_says_of_its_files_holds_also_when_it_is_gone(

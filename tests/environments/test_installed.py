@@ -42,58 +42,64 @@ def wheel(
     return path
 
 
-def made(package: str, wheel: Path, cache: Cache, more: str = "") -> Environment | HarnessError:
+def made(
+    package: str, wheel: Path, cache: Cache, more: str = "", beside: tuple[str, ...] = ()
+) -> Environment | HarnessError:
     """What becomes of a wheel that is a revision of a worker file's package."""
     path = cache.root.with_name("mine.toml")
     path.write_text(f"package = '{package}'\ncommand = 'true'\n{more}")
     engine = Command(worker_file.read(path))
     source = Source(Origin.FILE, "", wheel)
     spec = EnvironmentSpec(
-        revision=Revision(label="a", text="a", engine=engine.name, source=source),
+        revision=Revision(label="a", text="a", engine=engine.name, source=source, beside=beside),
         origin=Origin.FILE, python=HERE, commit=None, commit_date=None, wheel=wheel,
     )  # fmt: skip
     maker = Maker(engine=engine, cache=cache)
     return maker.make_all([spec])["a"]
 
 
-def facts(package: str, wheel: Path, cache: Cache, more: str = "") -> Facts:
-    environment = made(package, wheel, cache, more)
+def facts(
+    package: str, wheel: Path, cache: Cache, more: str = "", beside: tuple[str, ...] = ()
+) -> Facts:
+    environment = made(package, wheel, cache, more, beside)
     assert isinstance(environment, Environment), environment
     return environment.facts
 
 
-@pytest.mark.parametrize(
-    ("spelling", "own_name"),
-    [
-        ("Some-Package", "some-package"),
-        ("some_package", "Some-Package"),
-        ("some.package", "some_Package"),
-        ("some-package", "Some.Package"),
-    ],
-)
-def test_a_package_is_found_however_it_is_spelled(
-    spelling: str, own_name: str, tmp_path: Path, cache: Cache
-) -> None:
-    path = wheel(tmp_path, own_name, {"some_package/__init__.py": ""}, "1.5")
-    found = facts(spelling, path, cache)
-    assert found.package_version == "1.5"
-    assert "some-package==1.5" in found.requirements
-
-
-def test_extras_and_packages_beside_it_are_installed_however_they_are_spelled(
-    tmp_path: Path, cache: Cache, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    links = tmp_path / "links"
-    for name in ("Fast.Loop", "Beside-It"):
-        wheel(links, name, {f"{name[:4].lower()}.py": ""})
+@pytest.fixture
+def links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder that is all there is of an index."""
     monkeypatch.setenv("PIP_NO_INDEX", "1")
-    monkeypatch.setenv("PIP_FIND_LINKS", str(links))
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "links"))
+    for version in ("1.0", "2.0", "3.0a1"):
+        wheel(tmp_path / "links", "Beside-It", {"beside_it.py": ""}, version)
+    return tmp_path / "links"
+
+
+def test_packages_and_extras_are_installed_as_they_are_pinned_however_they_are_spelled(
+    tmp_path: Path, cache: Cache, links: Path
+) -> None:
+    wheel(links, "Fast.Loop", {"fast.py": ""})
     asked = "Provides-Extra: standard\nRequires-Dist: fast_loop; extra == 'standard'\n"
-    path = wheel(tmp_path, "Server", {"server/__init__.py": ""}, more=asked)
-    plain = facts("server", path, cache, "with = ['BESIDE_it==1.0']\n")
-    more = facts("server[Standard]", path, cache, "with = ['BESIDE_it==1.0']\n")
-    assert {"beside-it==1.0", "server==1.0"} <= set(plain.requirements)
+    path = wheel(tmp_path, "Some_Server", {"some_server/__init__.py": ""}, "1.5", asked)
+    pinned = "with = ['BESIDE_it==1.0', 'some.server==1.0']\n"
+    plain = facts("Some.server", path, cache, pinned)
+    assert plain.package_version == "1.5", "of what is under test there is no other version"
+    assert plain.requirements == ("beside-it==1.0", "some-server==1.5")
+    more = facts("some-server[Standard]", path, cache, pinned)
     assert set(more.requirements) - set(plain.requirements) == {"fast-loop==1.0"}
+    named = facts("some-server", path, cache, pinned, ("Beside.It==2.0",))
+    assert named.requirements == ("beside-it==2.0", "some-server==1.5"), "the user's own"
+
+
+def test_a_revision_that_cannot_be_installed_with_a_pin_is_an_error(
+    tmp_path: Path, cache: Cache, links: Path
+) -> None:
+    asked = "Requires-Dist: Beside.It>=1.5\n"
+    path = wheel(tmp_path / "own", "server", {"server/__init__.py": ""}, more=asked)
+    found = made("server", path, cache, "with = ['BESIDE_it==1.0']\n")
+    assert "server==1.0" in str(found)
+    assert "beside-it" in str(found)
 
 
 PROGRAM = "tool-1.0.data/scripts/tool"
@@ -155,11 +161,12 @@ def test_all_modules_are_compiled_before_the_first_run_as_far_as_they_can_be(
 def test_the_module_that_a_worker_file_names_is_the_one_that_is_imported(
     tmp_path: Path, cache: Cache
 ) -> None:
-    files = {"tool/__init__.py": "", "other.py": "1 / 0\n"}
+    files = {"tool/__init__.py": "", "other.py": "from collections import Iterable\n"}
     path = wheel(tmp_path, "tool", files)
     assert isinstance(made("tool", path, cache), Environment)
     error = made("tool", path, Cache(tmp_path / "other"), "module = 'other'\n")
-    assert "ZeroDivisionError" in str(error)
+    assert "ImportError: cannot import name 'Iterable'" in str(error).splitlines()[0]
+    assert f"Python {HERE.minor_text}: --python names another" in str(error)
 
 
 @pytest.mark.parametrize("damage", ["gone", "changed"])
@@ -176,59 +183,19 @@ def test_an_environment_whose_files_are_not_those_that_were_installed_is_made_an
 
 
 def test_a_package_beside_it_that_is_not_for_this_python_is_said_with_what_names_another(
-    tmp_path: Path, cache: Cache, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, cache: Cache, links: Path
 ) -> None:
     backend = "def __getattr__(name):\n    raise ImportError('no distutils')\n"
     build = "[build-system]\nrequires = []\nbuild-backend = 'old'\nbackend-path = ['.']\n"
-    with tarfile.open(tmp_path / "old_one-1.0.tar.gz", "w:gz") as archive:
+    with tarfile.open(links / "old_one-1.0.tar.gz", "w:gz") as archive:
         for name, text in (("pyproject.toml", build), ("old.py", backend)):
             (tmp_path / name).write_text(text)
             archive.add(tmp_path / name, f"old_one-1.0/{name}")
-    monkeypatch.setenv("PIP_NO_INDEX", "1")
-    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
     path = wheel(tmp_path / "own", "server", {"server/__init__.py": ""})
     error = made("server", path, cache, "with = ['Old_One==1.0']\n")
     assert "Failed to build `old-one==1.0`" in str(error).splitlines()[0]
     assert str(error).endswith(f"That was Python {HERE.minor_text}: --python names another.")
     assert str(cache.root / "logs") in str(error)
-
-
-def test_what_cannot_be_imported_is_said_with_the_python_that_tried(
-    tmp_path: Path, cache: Cache
-) -> None:
-    module = "from collections import Iterable\n"
-    path = wheel(tmp_path, "old", {"old/__init__.py": module})
-    error = made("old", path, cache, "module = 'old'\n")
-    assert "ImportError: cannot import name 'Iterable'" in str(error).splitlines()[0]
-    assert f"Python {HERE.minor_text}: --python names another" in str(error)
-
-
-@pytest.mark.parametrize(
-    ("asked", "agrees"),
-    [
-        ("", True),
-        ("Requires-Dist: beside_it\n", True),
-        ("Requires-Dist: Beside.It>=1.5\n", False),
-        ("Requires-Dist: beside-it>=1.5; python_version < '3'\n", True),
-        ("Provides-Extra: more\nRequires-Dist: beside-it>=1.5; extra == 'more'\n", True),
-    ],
-)
-def test_a_pin_holds_and_a_revision_that_cannot_be_installed_with_it_is_an_error(
-    asked: str, agrees: bool, tmp_path: Path, cache: Cache, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    links = tmp_path / "links"
-    for number in ("1.0", "2.0", "3.0a1"):
-        wheel(links, "Beside-It", {"beside_it.py": ""}, number)
-    monkeypatch.setenv("PIP_NO_INDEX", "1")
-    monkeypatch.setenv("PIP_FIND_LINKS", str(links))
-    path = wheel(tmp_path / "own", "server", {"server/__init__.py": ""}, more=asked)
-    found = made("server", path, cache, "with = ['BESIDE_it==1.0']\n")
-    if agrees:
-        assert isinstance(found, Environment)
-        assert found.facts.requirements == ("beside-it==1.0", "server==1.0")
-    else:
-        assert "server==1.0" in str(found)
-        assert "beside-it" in str(found)
 
 
 def test_what_a_wheel_was_under_the_same_name_is_not_installed_again(

@@ -23,15 +23,6 @@ def find(request: str, cache: Cache, say: Callable[[str], None] = pytest.fail) -
     return interpreters.find(request, cache, say)
 
 
-def test_this_machines_interpreters_are_found_without_shims(cache: Cache) -> None:
-    found = interpreters.installed(cache)
-    assert found, "the Python that runs this test at least"
-    for python in found:
-        assert Path(python.executable).is_file()
-        assert "shims" not in python.executable
-    assert [p.minor for p in found] == sorted({p.minor for p in found}, reverse=True)
-
-
 def test_one_of_a_version_manager_is_found_though_it_is_not_on_path(
     cache: Cache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

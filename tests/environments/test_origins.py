@@ -19,8 +19,6 @@ from waitbench.system.places import Cache
 PYTHONS = tuple(
     Interpreter(f"/python{v}", f"{v}.1") for v in ("3.13", "3.12", "3.11", "3.10", "3.9")
 )
-
-
 WHEELS = {
     "0.16.0": ("3.9", "3.10"),
     "0.16.1": ("3.9", "3.10", "3.11"),
@@ -89,6 +87,7 @@ def test_a_commit_among_releases_makes_all_of_them_source_builds(
     specs = chosen(["standin@r0.0.1", "standin@main"], repository, cache)
     assert [r.origin for r in specs] == [Origin.SOURCE] * 2
     assert specs[0].commit == repository.find_commit("release-0.0.1")
+    assert (specs[0].commit_date or "").startswith("2020-01-01T00:00:00")
     assert not origins.is_mixed(specs)
 
 
@@ -132,11 +131,7 @@ def test_a_mix_of_origins_happens_only_when_asked_for(
     specs = chosen(["standin@r0.5.0", wheel], repository, cache, OriginChoice.MIXED)
     assert [r.origin for r in specs] == [Origin.WHEEL, Origin.FILE]
     assert origins.is_mixed(specs)
-
-
-def test_a_checkout_and_a_commit_are_both_built_here_and_no_mix(
-    repository: Repository, cache: Cache, tmp_path: Path
-) -> None:
+    # A checkout and a commit are both built here.
     standin.write_repository(tmp_path / "checkout")
     specs = chosen(["standin@main", f"standin@{tmp_path / 'checkout'}"], repository, cache)
     assert [r.origin for r in specs] == [Origin.SOURCE, Origin.CHECKOUT]
@@ -160,11 +155,3 @@ def test_python_can_be_named_but_must_fit(
     assert machine.fetched == ["3.10.9"]
     with pytest.raises(UsageError, match=r"v0\.16\.0"):
         chosen(["v0.16.0"], repository, cache, OriginChoice.WHEEL, python="3.12")
-
-
-def test_a_source_build_knows_when_its_commit_was_made(
-    repository: Repository, cache: Cache
-) -> None:
-    (spec,) = chosen(["standin@main"], repository, cache)
-    assert spec.commit_date is not None
-    assert spec.commit_date.startswith("2020-01-01T00:00:00")

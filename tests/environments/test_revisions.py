@@ -1,4 +1,4 @@
-"""Revisions and where they are looked up."""
+"""Revisions as they are typed, with what they have besides their code, and where they are found."""
 
 import hashlib
 import os
@@ -41,12 +41,28 @@ def test_a_version_with_or_without_v_is_a_release(text: str, repository: Reposit
     assert (revision.label, revision.source) == (text, Source(Origin.WHEEL, "0.16.0"))
 
 
-def test_a_wheel_from_before_the_oldest_is_refused(tmp_path: Path) -> None:
-    wheel = tmp_path / "bytewax-0.15.1-py3-none-any.whl"
-    with zipfile.ZipFile(wheel, "w") as archive:
-        archive.writestr("bytewax-0.15.1.dist-info/METADATA", "Name: bytewax")
-    with pytest.raises(UsageError, match=r"^bytewax 0\.15\.1 is too old"):
-        resolve([str(wheel)], None)
+def test_packages_stand_behind_a_revision() -> None:
+    (found,) = resolve(["L=v0.21.1+toolz==0.12.0+A.b==1!2.0rc1"], None)
+    assert (found.label, found.beside) == ("L", ("toolz==0.12.0", "A.b==1!2.0rc1"))
+    (found,) = resolve(["v0.21.1+toolz==0.12.0"], None)
+    assert found.label == "v0.21.1+toolz==0.12.0"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("v0.21.1+toolz==1.0+Toolz==1.1", "has Toolz twice"),
+        ("v0.21.1+toolz==abc", "'abc' is not a version of toolz"),
+        ("v0.21.1+toolz==", "'' is not a version of toolz"),
+        ("v0.21.1+toolz==1.*", "is not a version of toolz"),
+        # A label, else, of a revision 0.20.1.
+        ("v0.21.1+toolz=0.20.1", r"a package beside it is \+NAME==VERSION"),
+        ("v0.21.1+toolz>=0.12", r"a package beside it is \+NAME==VERSION"),
+    ],
+)
+def test_packages_that_would_not_be_heeded_are_refused(text: str, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        resolve([text], None)
 
 
 def test_commits_branches_and_tags_resolve_to_full_commit_ids(
@@ -117,35 +133,8 @@ def test_a_checkout_is_what_it_is_now_with_uncommitted_changes(
 ) -> None:
     folder = tmp_path / "my checkout"
     standin.write_repository(folder)
-
-    def tree() -> str:
-        (revision,) = resolve([f"standin@{folder}"], repository)
-        assert revision.source.origin is Origin.CHECKOUT
-        return revision.source.identity
-
-    committed = tree()
-    assert tree() == committed
-    declared = folder / "pyproject.toml"
-    declared.write_text(declared.read_text().replace("stand-in", "Stand_In", 1))
-    assert tree() != committed, "the same package, however it is spelled"
-    standin.git(folder, "checkout", "--quiet", ".")
-    (folder / "src" / "main.rs").write_text("fn main() {}\n")
-    changed = tree()
-    (folder / "new.txt").write_text("untracked")
-    assert len({committed, changed, tree()}) == 3
-    (folder / ".gitignore").write_text("ignored.txt\n")
-    with_ignore = tree()
-    (folder / "ignored.txt").write_text("ignored")
-    assert tree() == with_ignore
-
-
-def test_a_change_in_the_second_of_the_commit_is_seen(
-    repository: Repository, tmp_path: Path
-) -> None:
-    folder = tmp_path / "checkout"
-    standin.write_repository(folder)
-    standin.git(folder, "config", "core.trustctime", "false")
     source = folder / "src" / "main.rs"
+    standin.git(folder, "config", "core.trustctime", "false")
     os.utime(source, (0, 1))
     standin.git(folder, "add", "--all")
     os.utime(folder / ".git" / "index", (0, 1))
@@ -156,17 +145,31 @@ def test_a_change_in_the_second_of_the_commit_is_seen(
         return revision.source.identity
 
     committed = tree()
+    assert tree() == committed
     source.write_text(source.read_text().swapcase())
     os.utime(source, (0, 1))
     assert tree() != committed, "the same size, and the same time in seconds"
+    declared = folder / "pyproject.toml"
+    declared.write_text(declared.read_text().replace("stand-in", "Stand_In", 1))
+    changed = tree()
+    assert changed != committed, "the same package, however it is spelled"
+    (folder / "new.txt").write_text("untracked")
+    assert tree() not in (changed, committed)
+    (folder / ".gitignore").write_text("ignored.txt\n")
+    with_ignore = tree()
+    (folder / "ignored.txt").write_text("ignored")
+    assert tree() == with_ignore
 
 
 def test_a_folder_that_is_not_a_checkout_is_refused(repository: Repository, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="not a checkout of bytewax"):
         resolve([str(tmp_path)], repository)
     (tmp_path / "pyproject.toml").write_text('[project]\nname = "else"\n')
-    with pytest.raises(UsageError, match="not a checkout of bytewax"):
-        resolve([str(tmp_path)], repository)
+    folder = tmp_path / "standin@home"
+    standin.write_repository(folder)
+    for path in (tmp_path, folder):
+        with pytest.raises(UsageError, match="not a checkout of bytewax"):
+            resolve([str(path)], repository)
 
 
 def test_a_wheel_is_known_by_its_content(repository: Repository, tmp_path: Path) -> None:
@@ -178,22 +181,14 @@ def test_a_wheel_is_known_by_its_content(repository: Repository, tmp_path: Path)
     )
 
 
-def test_broken_wheels_are_refused(repository: Repository, tmp_path: Path) -> None:
-    good = standin.write_wheel(tmp_path)
-    broken = tmp_path / "stand_in-0.0.2-py3-none-any.whl"
-    broken.write_bytes(good.read_bytes()[:100])
-    other = tmp_path / "other-0.0.1-py3-none-any.whl"
-    other.write_bytes(good.read_bytes())
-    misnamed = tmp_path / "stand_in.whl"
-    misnamed.write_bytes(good.read_bytes())
-    for path in (broken, other, misnamed):
-        with pytest.raises(UsageError):
-            resolve([f"standin@{path}"], repository)
-
-
-def test_a_damaged_wheel_is_sound_or_refused_wherever_the_damage_is(
+def test_a_wheel_is_refused_that_is_misnamed_and_one_that_is_damaged_if_it_is_not_sound(
     repository: Repository, tmp_path: Path
 ) -> None:
+    good = standin.write_wheel(tmp_path)
+    for name in ("other-0.0.1-py3-none-any.whl", "stand_in.whl"):
+        (tmp_path / name).write_bytes(good.read_bytes())
+        with pytest.raises(UsageError):
+            resolve([f"standin@{tmp_path / name}"], repository)
     path = tmp_path / "stand_in-0.0.1-py3-none-any.whl"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("stand_in-0.0.1.dist-info/METADATA", "Name: stand-in\n" * 9)
@@ -223,13 +218,6 @@ def test_a_folder_whose_name_cannot_be_shown_is_to_be_labelled(
     assert revision.label == "L"
 
 
-def test_a_path_with_an_at_sign_is_a_path(repository: Repository, tmp_path: Path) -> None:
-    folder = tmp_path / "standin@home"
-    standin.write_repository(folder)
-    with pytest.raises(UsageError, match="not a checkout of bytewax"):
-        resolve([str(folder)], repository)
-
-
 @pytest.mark.parametrize("text", ["v0.21.1", "A=v0.21.1", "standin@r0.0.1", "x y=standin@r0.0.1"])
 def test_a_revision_is_typed_as_it_was_read(text: str, repository: Repository) -> None:
     (revision,) = resolve([text], repository)
@@ -244,7 +232,10 @@ def test_a_revision_is_typed_by_a_wheel_of_it_with_its_label(repository: Reposit
         typed(unlabelled, "x/one.whl")
 
 
-@pytest.mark.parametrize("text", ["v0.15.1", "0.10.0", "v0.15.1+kafka==1.0", "old=v0.15.1"])
-def test_a_release_from_before_the_oldest_is_refused(text: str) -> None:
-    with pytest.raises(UsageError, match=r"^bytewax 0\.1.* is too old: 0\.16\.0 is the oldest"):
-        resolve([text], None)
+def test_a_release_from_before_the_oldest_is_refused(tmp_path: Path) -> None:
+    wheel = tmp_path / "bytewax-0.15.1-py3-none-any.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.writestr("bytewax-0.15.1.dist-info/METADATA", "Name: bytewax")
+    for text in ("v0.15.1", "0.10.0", "v0.15.1+kafka==1.0", "old=v0.15.1", f"{wheel}"):
+        with pytest.raises(UsageError, match=r"^bytewax 0\.1.* is too old: 0\.16\.0 is the oldest"):
+            resolve([text], None)
