@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from tests.records import context, describing, make_record, measurement, outcome, times
 from tests.store import strategies
-from tests.store.keeping import SAMPLE, begin, finish, keep, no_file_above, recorded
+from tests.store.keeping import begin, finish, keep, no_file_above, recorded
 from waitbench.model.errors import HarnessError, UsageError
 from waitbench.model.record import Record
 from waitbench.model.run import DISTURBED
@@ -27,17 +27,14 @@ def record() -> Record:
     return recorded()
 
 
-def test_every_run_is_there_before_the_next_one_starts(tmp_path: Path, record: Record) -> None:
+def test_every_run_is_there_before_the_next_one_starts_and_no_export_is_read_back(
+    tmp_path: Path, record: Record
+) -> None:
     begin(tmp_path, [record])
     for number, result in enumerate(record.results, 1):
         comparisons.append(tmp_path, record, result)
-        (read,) = comparisons.read(tmp_path).records
-        assert read.results == record.results[:number]
-
-
-def test_a_finished_comparison_is_read_as_it_was_kept(tmp_path: Path, record: Record) -> None:
-    keep(tmp_path, record)
-    before = comparisons.read(tmp_path)
+        before = comparisons.read(tmp_path)
+        assert before.records[0].results == record.results[:number]
     assert (before.records, before.comparison.finished) == ([record], False)
     comparisons.finish(tmp_path, [record])
     after = comparisons.read(tmp_path)
@@ -45,6 +42,9 @@ def test_a_finished_comparison_is_read_as_it_was_kept(tmp_path: Path, record: Re
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "comparison.json", "runs.csv", "runs.jsonl", "waiting.json",
     ]  # fmt: skip
+    for name in ("waiting.json", "runs.csv"):
+        (tmp_path / name).write_text("{")
+    assert comparisons.read(tmp_path).records == [record]
 
 
 @settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow])
@@ -128,19 +128,6 @@ def test_a_crash_at_any_moment_of_a_resumed_beginning_or_of_the_end_loses_nothin
     assert comparisons.read(tmp_path).records == [record, other]
 
 
-def test_a_comparison_that_is_resumed_continues_what_is_there(
-    tmp_path: Path, record: Record
-) -> None:
-    finish(tmp_path, record)
-    contents = comparisons.read(tmp_path)
-    comparisons.begin(tmp_path, describing([record]), contents.records)
-    later = measurement("a", 3, times(3, 1, 1), samples=(SAMPLE,))
-    comparisons.append(tmp_path, record, later)
-    read = comparisons.read(tmp_path)
-    assert read.records[0].measurements == [*record.measurements, later]
-    assert not read.comparison.finished
-
-
 def test_scenarios_are_read_in_the_order_of_the_comparison_without_those_not_begun(
     tmp_path: Path,
 ) -> None:
@@ -152,17 +139,15 @@ def test_scenarios_are_read_in_the_order_of_the_comparison_without_those_not_beg
     assert [one.scenario for one in comparisons.read(tmp_path).records] == ["z", "a", "m"]
 
 
-def test_a_dataflow_of_the_users_may_be_called_comparison(tmp_path: Path) -> None:
-    record = make_record({"a": [times(1, 1, 1)]}, scenario="comparison")
+def test_a_dataflow_may_be_called_comparison_and_an_argument_need_not_be_utf_8(
+    tmp_path: Path,
+) -> None:
+    argv = ("compare", "r\udce9sultats")
+    record = make_record({"a": [times(1, 1, 1)]}, scenario="comparison", argv=argv)
     finish(tmp_path, record)
-    assert comparisons.read(tmp_path).records == [record]
+    contents = comparisons.read(tmp_path)
+    assert (contents.records, contents.comparison.argv) == ([record], argv)
     assert (tmp_path / "comparison-scenario.json").exists()
-
-
-def test_an_argument_that_is_not_utf_8_is_kept(tmp_path: Path) -> None:
-    record = make_record({"a": [times(1, 1, 1)]}, argv=("compare", "r\udce9sultats"))
-    finish(tmp_path, record)
-    assert comparisons.read(tmp_path).comparison.argv[1] == "r\udce9sultats"
 
 
 def test_a_full_disk_leaves_everything_as_it_was(tmp_path: Path, record: Record) -> None:
@@ -194,10 +179,3 @@ def test_without_what_holds_for_all_runs_none_of_them_counts_and_it_is_said_why(
     path.unlink() if content is None else path.write_text(content)
     with pytest.raises(UsageError, match=r"none of them counts\. Put a copy of it back, or meas"):
         comparisons.resume(tmp_path)
-
-
-def test_no_export_is_read_back(tmp_path: Path, record: Record) -> None:
-    finish(tmp_path, record)
-    for name in ("waiting.json", "runs.csv"):
-        (tmp_path / name).write_text("{")
-    assert comparisons.read(tmp_path).records == [record]

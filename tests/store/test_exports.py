@@ -63,17 +63,14 @@ def test_the_keys_of_hyperfine_1_stand_beside_those_of_2() -> None:
     assert first["measurements"][0]["exit_code"] == 0
 
 
-def test_a_revision_without_a_measurement_is_no_result(tmp_path: Path) -> None:
-    record = make_record({"a": [], "b": [times(1, 1, 1)]})
+def test_what_was_not_measured_is_no_result_and_what_some_runs_lack_has_no_summary(
+    tmp_path: Path,
+) -> None:
+    record = make_record({"a": [], "b": [times(1, 1, 1), {**times(2, 1, 1), "wakeups": 7}]})
     record.add(outcome("a", 1, "failed"))
     frames.export(tmp_path, [record])
-    data = json.loads((tmp_path / "waiting.json").read_text())
-    assert [result["command"] for result in data["results"]] == ["b"]
-
-
-def test_a_metric_that_some_runs_lack_has_no_summary() -> None:
-    record = make_record({"a": [times(1, 1, 1), {**times(2, 1, 1), "wakeups": 7}]})
-    (result,) = for_hyperfine(record, frame([record]))["results"]
+    (result,) = json.loads((tmp_path / "waiting.json").read_text())["results"]
+    assert result["command"] == "b"
     assert "wakeups" not in result["summary"]
     assert [run.get("wakeups") for run in result["measurements"]] == [
         None,

@@ -131,18 +131,16 @@ def test_a_latest_whose_folder_was_deleted_is_none(tmp_path: Path) -> None:
     assert resumed(None, tmp_path).name.endswith("Z-b")
 
 
-def test_a_comparison_of_ours_is_resumed_whether_it_has_runs_or_not(tmp_path: Path) -> None:
-    folder = fresh(tmp_path, "a")
-    begin(folder, [make_record({"a": []})])
-    assert resumed(folder, tmp_path) == resumed(None, tmp_path) == folder
-
-
-def test_what_another_command_left_is_not_resumed(tmp_path: Path) -> None:
+def test_a_comparison_is_resumed_without_runs_too_and_what_another_command_left_is_not(
+    tmp_path: Path,
+) -> None:
     folder = fresh(tmp_path)
     formats.write(folder, "load", {"modes": {}})
     for requested in (None, folder):
         with pytest.raises(UsageError, match="does not hold what is to be resumed"):
             resumed(requested, tmp_path)
+    begin(folder, [make_record({"a": []})])
+    assert resumed(folder, tmp_path) == resumed(None, tmp_path) == folder
 
 
 def test_a_second_comparison_is_kept_out_by_whatever_path_it_comes(tmp_path: Path) -> None:

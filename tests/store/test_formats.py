@@ -61,18 +61,14 @@ def test_a_link_to_a_device_in_place_of_a_file_is_not_read(
         comparisons.read(tmp_path)
 
 
-def test_another_format_is_refused_with_what_to_do(tmp_path: Path, record: Record) -> None:
-    finish(tmp_path, record)
-    change(tmp_path, '"format": 3', '"format": 4')
-    with pytest.raises(UsageError, match=r"format 4, .* format 3: use the version that wrote it"):
-        comparisons.read(tmp_path)
-
-
-@pytest.mark.parametrize("named", ["2", "-1", '"3"', "3.0", "null", "true", "[3]"])
-def test_what_is_no_format_of_ours_is_refused(named: str, tmp_path: Path, record: Record) -> None:
+@pytest.mark.parametrize("named", ["4", "2", "-1", '"3"', "3.0", "null", "true", "[3]"])
+def test_another_format_is_refused_with_what_to_do(
+    named: str, tmp_path: Path, record: Record
+) -> None:
     finish(tmp_path, record)
     change(tmp_path, '"format": 3', f'"format": {named}')
-    with pytest.raises(UsageError, match="format"):
+    later = r"format 4, .* format 3: use the version that wrote it"
+    with pytest.raises(UsageError, match=later if named == "4" else "format"):
         comparisons.read(tmp_path)
 
 
@@ -80,6 +76,8 @@ def test_fields_of_a_later_version_are_ignored(tmp_path: Path, record: Record) -
     finish(tmp_path, record)
     change(tmp_path, '"scenario": ', '"of_a_later_version": {"x": 1}, "scenario": ')
     change(tmp_path, '"format": ', '"of_a_later_version": ["x"], "format": ')
+    runs = tmp_path / "runs.jsonl"
+    runs.write_text(runs.read_text().replace('"round"', '"of_a_later_version": {"x": 1}, "round"'))
     assert comparisons.read(tmp_path).records == [record]
 
 

@@ -94,8 +94,3 @@ def test_a_line_that_is_damaged_is_an_error_that_names_file_and_line(
     says = r"Line 2 of '.*runs\.jsonl' is not a run of waitbench \(.*delete the line: --resume"
     with pytest.raises(UsageError, match=says):
         comparisons.resume(path.parent)
-
-
-def test_fields_of_a_later_version_are_ignored(path: Path) -> None:
-    path.write_text(path.read_text().replace('"round"', '"of_a_later_version": {"x": 1}, "round"'))
-    assert read(path) == ([1, 2], "")
