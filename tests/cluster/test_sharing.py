@@ -1,16 +1,12 @@
 """Shares measured by compare, and what merge makes of them."""
 
 import json
-import shutil
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-import runner
 from tests import standin
-from tests.conftest import PROGRAM, Compare
+from tests.conftest import Compare
 from tests.sharing import part, scenario_files
 
 pytestmark = pytest.mark.integration
@@ -20,65 +16,31 @@ NAMED = [word for name in SCENARIOS for word in ("-s", name)]
 GATE = ["--fail-on", "cpu:10%", "--fail-on", "cpu:10%,each", "--rounds", "16"]
 
 
-Run = Callable[..., tuple[int, str]]
-
-
-def two_revisions(folder: Path) -> list[str]:
+@pytest.fixture
+def revisions(tmp_path: Path) -> list[str]:
     """One, and one that costs many times as much: that is certain beside any noise."""
     return [
-        standin.revision(folder / "light", "burn 0.02", label="light"),
-        standin.revision(folder / "heavy", "burn 0.4", label="heavy"),
+        standin.revision(tmp_path / "light", "burn 0.02", label="light"),
+        standin.revision(tmp_path / "heavy", "burn 0.4", label="heavy"),
     ]
 
 
-@pytest.fixture
-def revisions(tmp_path: Path) -> list[str]:
-    return two_revisions(tmp_path)
-
-
-@pytest.fixture(scope="module")
-def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A finished comparison of one round."""
-    folder = tmp_path_factory.mktemp("measured")
-    asked = [*two_revisions(folder), *NAMED, "--rounds", "1", "--no-plot"]
-    subprocess.run([*PROGRAM, "compare", *asked, "--results", folder / "results"], check=True)
-    return folder / "results"
-
-
-@pytest.fixture
-def whole(measured: Path, tmp_path: Path) -> Path:
-    """A copy of it."""
-    shutil.copytree(measured, tmp_path / "results")
-    return tmp_path / "results"
-
-
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Runs a command in this process: its exit code, and what it says on stderr."""
-
-    def call(*arguments: object) -> tuple[int, str]:
-        monkeypatch.setattr("sys.argv", ["runner.py", *map(str, arguments)])
-        return runner.main(), capsys.readouterr().err
-
-    return call
-
-
-@pytest.mark.parametrize("gate", [[], GATE])
 def test_merged_shares_mean_what_one_machine_says_of_the_same_measurements(
-    gate: list[str], revisions: list[str], run_compare: Compare, tmp_path: Path
+    revisions: list[str], run_compare: Compare, tmp_path: Path
 ) -> None:
     whole, together = tmp_path / "results", tmp_path / "together"
-    options = gate or ["--rounds", "2"]
-    one = run_compare(*revisions, *NAMED, *options)
-    assert one.returncode == (1 if gate else 0), one.stdout + one.stderr
+    one = run_compare(*revisions, *NAMED, *GATE)
+    assert one.returncode == 1, one.stdout + one.stderr
     folders = part(whole, 3)
+    refused = run_compare(*folders[:2], "--results", together, command="merge")
+    assert refused.returncode == 2
+    assert "A share is missing: nobody measured" in refused.stderr
+    assert not together.exists()
     done = run_compare(*folders, "--results", together, command="merge")
     assert done.returncode == one.returncode, done.stdout + done.stderr
     assert scenario_files(together, SCENARIOS) == scenario_files(whole, SCENARIOS)
     assert {path.name for path in whole.iterdir()} == {path.name for path in together.iterdir()}
-    if gate:
-        verdict = "verdict.json"
-        assert (together / verdict).read_bytes() == (whole / verdict).read_bytes()
+    assert (together / "verdict.json").read_bytes() == (whole / "verdict.json").read_bytes()
     # From the answer on, they say the same, but for the folder.
     said = [
         text[text.index(" RESULT ") :].split("\nPage ")[0] for text in (one.stdout, done.stdout)
@@ -139,17 +101,8 @@ def test_a_share_is_resumed_as_itself_only(
     ],
 )
 def test_a_share_that_makes_no_sense_is_refused(
-    given: list[str], says: str, revisions: list[str], run: Run, tmp_path: Path
+    given: list[str], says: str, revisions: list[str], run_compare: Compare, tmp_path: Path
 ) -> None:
-    results = tmp_path / "results"
-    code, said = run("compare", *revisions, *NAMED, *given, "--results", results)
-    assert (code, says in said) == (2, True), said
-    assert not results.exists()
-
-
-def test_what_cannot_be_merged_leaves_nothing_behind(whole: Path, run: Run, tmp_path: Path) -> None:
-    one, two, _three = part(whole, 3)
-    together = tmp_path / "together"
-    code, said = run("merge", one, two, "--results", together)
-    assert (code, "A share is missing: nobody measured" in said) == (2, True), said
-    assert not together.exists()
+    done = run_compare(*revisions, *NAMED, *given)
+    assert (done.returncode, says in done.stderr) == (2, True), done.stderr
+    assert not (tmp_path / "results").exists()
