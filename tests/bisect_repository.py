@@ -50,6 +50,7 @@ class Plan:
 
     commits: int = 64
     cpu_s: float = 0.2
+    """What a run burns."""
     culprits: Mapping[int, float] = field(default_factory=dict)
     """Rise of the cost, as a share of what it was, by the number of the commit."""
     unbuildable: range = range(0)
