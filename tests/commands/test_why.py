@@ -107,7 +107,7 @@ def test_a_search_shows_it_for_the_culprit_and_what_was_before(
     (found,) = said["why"]
     assert [one["label"] for one in found["revisions"]] == [good, bad]
     first = found["lines"][0][0]
-    assert (first["stack"][-1]["name"], first["state"]) == ("burn", "works")
-    before, after = first["cpu_share"]
-    assert after > before
+    assert (first["frames"][-1]["name"], first["waits"]) == ("burn", False)
+    before, after = first["costs"]
+    assert after["cpu_share"] > before["cpu_share"]
     assert "who wakes up while it waits" in (tmp_path / "found" / "bisect.md").read_text()

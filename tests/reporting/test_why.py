@@ -11,7 +11,7 @@ AFTER = why(
     place(
         "main", Frame("timely::worker::Worker::step_or_park"), wakeups=889, cpu=0.07, call="futex"
     ),
-    place(python("get", "redis/client.py", 7), thread="Thread-1", process="child x", wakeups=5.04),
+    place(python("get", "redis/client.py", 7), thread="Thread", process="child x", wakeups=5.04),
     remarks=("child y: no such thing.",),
 )
 
@@ -31,7 +31,7 @@ def test_each_line_has_who_where_and_what_changed() -> None:
             "MainThread", "main (app/own.py:1) › Worker::step_or_park [futex]",
             "–", "889/s, 7.0 %", "+ 889/s, + 7.0 %",
         ],
-        ["child x, Thread-1", "get (redis/client.py:7)", "–", "5.0/s", "+ 5.0/s"],
+        ["child x, Thread", "get (redis/client.py:7)", "–", "5.0/s", "+ 5.0/s"],
     ]  # fmt: skip
 
 
@@ -63,13 +63,15 @@ def test_programs_are_told_the_same() -> None:
     assert told["lines"][0][1] == {
         "process": "worker",
         "thread": "MainThread",
-        "state": "waits",
-        "stack": [
+        "waits": True,
+        "frames": (
             {"name": "main", "kind": "python", "file": "app/own.py", "line": 1},
             {"name": "timely::worker::Worker::step_or_park"},
-        ],
-        "system_calls": ["futex"],
-        "wakeups_per_s": [0.0, 889],
-        "cpu_share": [0.0, 0.07],
+        ),
+        "calls": ("futex",),
+        "costs": (
+            {"wakeups_per_s": 0.0, "cpu_share": 0.0},
+            {"wakeups_per_s": 889.0, "cpu_share": 0.07},
+        ),
     }
     assert told["revisions"][1]["remarks"] == ["child y: no such thing."]

@@ -1,45 +1,25 @@
 """Stacks of other processes: what the readers of them write, and what they really see."""
 
+import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
+from pystack.types import NativeFrame, PyThread
 
 from tests.waiting import until
 from waitbench.model.why import PYTHON, Frame
 from waitbench.system import stacks, tasks
 from waitbench.system.stacks import NotSeen
-
-SAID = """
-[New LWP 12]
-Thread 2 (Thread 0x7f01 (LWP 12) "timely:work-0"):
-#0  0x00007f in syscall () from /lib/x86_64-linux-gnu/libc.so.6
-#1  0x00007f in <std::thread::Inner as core::Foo>::park::h0123456789abcdef () from /x/own.abi3.so
-#2  0x00007f in timely::worker::Worker<A>::step_or_park () at src/worker.rs:233
-#3  0x00007f in start_thread (...) from /lib/x86_64-linux-gnu/libc.so.6
-
-Thread 1 (Thread 0x7f02 (LWP 11) "own"):
-#0  0x00007f in ?? () from /x/own.abi3.so
-#1  0x00007f in ?? () from /x/own.abi3.so
-
-Thread 3 (LWP 13 "of a static program"):
-#0  main.poll () at /x/src/main.go:4
-"""
-
-
-def test_the_words_of_gdb_are_read() -> None:
-    found = dict(stacks._of_gdb(0, SAID))
-    assert [(one.name, one.file, one.line) for one in found[12]] == [
-        ("timely::worker::Worker::step_or_park", "src/worker.rs", 233),
-        ("std::thread::Inner::park", "", 0),
-    ]
-    assert found[11] == (Frame("[own.abi3.so]"),)
-    assert [one.name for one in found[13]] == ["main.poll"]
 
 
 @pytest.mark.parametrize(
@@ -47,6 +27,9 @@ def test_the_words_of_gdb_are_read() -> None:
     [
         ("timely::Worker<A>::step_or_park::h0123456789abcdef", "timely::Worker::step_or_park"),
         ("<alloc::Box<F,A> as core::ops::FnOnce<Args>>::call_once", "alloc::Box::call_once"),
+        ("_$LT$a..B$LT$F$C$A$GT$$u20$as$u20$c..Once$GT$::call::h0123456789abcdef", "a::B::call"),
+        ("_ZN3std9backtrace5begin17h0123456789abcdefE.llvm.60", "std::backtrace::begin"),
+        ("pysleep (inlined)", "pysleep"),
         ("a::b::{{closure}}", "a::b"),
         ("a::b::{closure#3}", "a::b"),
         ("poll_once.isra.0", "poll_once"),
@@ -60,42 +43,61 @@ def test_names_are_without_what_compilers_add(name: str, readable: str) -> None:
     assert stacks._readable(name) == readable
 
 
-def test_a_reader_that_is_missing_or_fails_is_said(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(stacks, "find_python_unwinder", lambda: None)
-    with pytest.raises(NotSeen, match="py-spy is not installed"):
-        stacks.of_python(1)
-    fake = tmp_path / "py-spy"
-    fake.write_text("#!/bin/sh\necho 'Error: Permission Denied' >&2\nexit 1\n")
-    fake.chmod(0o755)
-    monkeypatch.setattr(stacks, "find_python_unwinder", lambda: str(fake))
-    with pytest.raises(NotSeen, match=r"py-spy: Error: Permission Denied$"):
-        stacks.of_python(1)
-    fake.write_text("#!/bin/sh\necho nonsense\n")
-    with pytest.raises(NotSeen, match="cannot be read"):
-        stacks.of_python(1)
+@dataclass(frozen=True)
+class Function:
+    """A function of Python, as pystack has it."""
+
+    name: str
+    is_entry: bool
+
+    @property
+    def code(self) -> object:
+        return SimpleNamespace(
+            scope=self.name, filename="own.py", location=SimpleNamespace(lineno=1)
+        )
 
 
-A, B, C = (Frame(name, PYTHON) for name in "abc")
-
-
-def thread(*entries: bool) -> stacks.PythonThread:
-    return stacks.PythonThread(ident=1, tid=2, name="", frames=(A, B, C), entries=entries)
+def merged(functions: str, *native: str) -> str:
+    """The names in order; a capital is a function for which the interpreter is called anew."""
+    thread = SimpleNamespace(
+        python_version=(3, 11),
+        frames=[Function(one, one.isupper()) for one in functions],
+        native_frames=[NativeFrame(0, name, "?", 0, 0, "own.so") for name in native],
+    )
+    return "".join(frame.name for frame in stacks._merged(cast(PyThread, thread)))
 
 
 def test_functions_of_python_are_put_where_the_interpreter_runs_them() -> None:
-    interpreter = stacks.INTERPRETER
-    lib, park = Frame("lib"), Frame("park")
-    compiled = (interpreter, lib, interpreter, park)
-    assert stacks.merged(thread(True, False, True), compiled) == (A, B, lib, C, park)
-    assert stacks.merged(thread(True, True, False), compiled) == (A, lib, B, C, park)
-    assert stacks.merged(thread(True, False, False), (interpreter, park)) == (A, B, C, park)
+    runs = "_PyEval_EvalFrameDefault"
+    assert merged("AbC", runs, "1", runs, "2") == "Ab1C2"
+    assert merged("ABc", runs, "1", runs, "2") == "A1Bc2"
+    assert merged("Abc", runs, "2") == "Abc2"
+    assert merged("", "1", "2") == "12"
     # Of a function that only begins Python does not know yet.
-    begins = (*compiled, interpreter)
-    assert stacks.merged(thread(True, False, True), begins) == (A, B, lib, C, park)
+    assert merged("AbC", runs, "1", runs, "2", runs) == "Ab1C2"
     # What does not fit together is not put together.
-    assert stacks.merged(thread(True, True, True), compiled) == (A, B, C)
+    assert merged("ABC", runs, "1", runs, "2") == "ABC"
+
+
+def test_what_only_begins_others_is_no_place() -> None:
+    own = [Frame("own", PYTHON, "app/own.py"), Frame("timely::worker::Worker::step_or_park")]
+    begins = [
+        Frame("_run_code", PYTHON, "<frozen runpy>"),
+        Frame("_bootstrap", PYTHON, "lib/threading.py"),
+        Frame("std::sys::backtrace::__rust_begin_short_backtrace"),
+    ]
+    assert stacks._telling(iter([*begins, own[0], own[0], own[1]])) == tuple(own)
+    assert stacks._telling(iter(begins)) == tuple(begins)
+
+
+def test_that_a_process_cannot_be_read_is_said_with_the_reason() -> None:
+    process = subprocess.Popen(["sleep", "60"])
+    try:
+        with pytest.raises(NotSeen, match=r"^its functions cannot be read \(.+/sleep\)$"):
+            stacks.read(process.pid)
+    finally:
+        process.kill()
+        process.wait()
 
 
 @contextmanager
@@ -119,9 +121,19 @@ def test_a_thread_of_python_is_seen_where_it_sleeps() -> None:
     with python(code) as pid:
         until(lambda: len(tasks.threads(pid)) == 2)
         time.sleep(0.1)
-        found = {thread.name: thread for thread in stacks.of_python_with_compiled(pid)}
-    assert {"MainThread", "sleeper"} <= set(found)
-    assert [one.name for one in found["sleeper"].frames if one.kind == PYTHON][-1] == "needle"
+        _, other = tasks.threads(pid)
+        found = stacks.read(pid)
+    assert found[pid][0].name == "<module>"
+    assert found[other][0].name == "needle"
+
+
+@pytest.mark.integration
+def test_a_process_that_is_stopped_stays_so() -> None:
+    with python("import time; time.sleep(60)") as pid:
+        os.kill(pid, signal.SIGSTOP)
+        until(lambda: tasks.is_stopped(pid, pid))
+        assert pid in stacks.read(pid)
+        assert tasks.is_stopped(pid, pid)
 
 
 def test_threads_say_how_often_they_went_to_sleep() -> None:
@@ -145,11 +157,9 @@ void other(void) { pause(); }
 
 
 @pytest.mark.integration
-@pytest.mark.skipif(
-    not all(map(shutil.which, ("gcc", "strip", "gdb"))), reason="needs gcc, strip and gdb"
-)
+@pytest.mark.skipif(not all(map(shutil.which, ("gcc", "strip"))), reason="needs gcc and strip")
 @pytest.mark.parametrize("strips", [False, True])
-def test_of_a_stripped_library_no_function_is_named(tmp_path: Path, strips: bool) -> None:
+def test_of_a_stripped_library_no_function_gets_anothers_name(tmp_path: Path, strips: bool) -> None:
     source, library = tmp_path / "own.c", tmp_path / "libown.so"
     source.write_text(LIBRARY)
     words = ["gcc", "-shared", "-fPIC", "-O0", "-g", str(source), "-o", str(library)]
@@ -159,7 +169,6 @@ def test_of_a_stripped_library_no_function_is_named(tmp_path: Path, strips: bool
     with python(f"import ctypes; ctypes.CDLL({str(library)!r}).needle()") as pid:
         until(lambda: str(library) in Path(f"/proc/{pid}/maps").read_text())
         time.sleep(0.1)
-        frames = stacks.of_compiled(pid)[pid]
-    # ``needle`` is exported, but so is ``other``: what is between them could be either's.
-    own = [one.name for one in frames if one.name in {"[libown.so]", "needle", "hidden", "other"}]
-    assert own == (["[libown.so]"] if strips else ["needle", "hidden"])
+        frames = stacks.read(pid)[pid]
+    # The exported ``needle`` keeps its name; what it calls is not taken for ``other``.
+    assert [one.name for one in frames[-2:]] == ["needle", "[libown.so]" if strips else "hidden"]

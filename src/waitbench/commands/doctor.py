@@ -18,7 +18,7 @@ from waitbench.execution import hyperfine
 from waitbench.model.errors import ExitCode, masked
 from waitbench.pipeline.noise import MARGIN, ROUNDS, smallest_rise
 from waitbench.reporting.console import make_console
-from waitbench.system import machine, stacks, tasks
+from waitbench.system import machine, tasks
 from waitbench.system.instruments import find_system_calls
 from waitbench.system.places import Cache
 from waitbench.system.watch import Reading
@@ -147,7 +147,6 @@ def _findings(cache: Cache) -> Iterator[Finding]:
     yield _processors()
     yield _accounting()
     yield _system_calls()
-    yield _stacks()
     yield _steal()
     yield _governor()
     yield _schedstat()
@@ -186,18 +185,6 @@ def _system_calls() -> Finding:
         "consists of is known by wakeups and polls only.",
         remedy=counter.remedy,
     )
-
-
-def _stacks() -> Finding:
-    python, compiled = stacks.find_python_unwinder(), shutil.which(stacks.NATIVE_UNWINDER)
-    here = ", ".join(filter(None, (python, compiled))) or "neither py-spy nor gdb is installed"
-    if python is None:
-        costs = "--why does not see which function of Python a thread waits in."
-        return Finding(what="stacks", here=here, costs=costs, remedy="pip install py-spy")
-    if compiled is None:
-        costs = "--why does not see where threads wait that are no threads of Python."
-        return Finding(what="stacks", here=here, costs=costs, remedy="sudo apt-get install gdb")
-    return Finding(what="stacks", here=here)
 
 
 def _steal() -> Finding:

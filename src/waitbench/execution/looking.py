@@ -1,211 +1,231 @@
-"""Looks at the stacks of threads: when they have just gone to sleep, and while they work."""
+"""What threads do while nobody looks, counted; and where they are, looked at in turns with that."""
 
 import os
 import random
+import re
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from typing import TypeVar
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psutil
 
 from waitbench.engines.base import Engine
-from waitbench.execution.thread_counts import Key, Thread, ThreadCounts
 from waitbench.model.why import KERNEL, Frame
-from waitbench.system import stacks, tasks
+from waitbench.system import stacks, tasks, trees
 from waitbench.system.calls import name_of
-from waitbench.system.stacks import NotSeen, PythonThread
+from waitbench.system.stacks import NotSeen
 
+PARTS = 4
+"""Threads are counted so often; how these differ tells how much a thread varies."""
+_SLICE_S = 0.25
+"""A process that lives for less may not be seen at all."""
 _LONGEST_WATCH_S = 2.0
 """For so long a thread is watched until it does what is waited for."""
 _NAP_S = 0.0005
 _STOPS_WITHIN_S = 5.0
-_MUCH, _SOME = 0.2, 0.02
-"""Shares of all wake-ups, or of all CPU, from which on a thread is looked at more often."""
-_LOOKS, _TRIES = (3, 2, 1), 3
-"""After each part; and how often it is tried for each."""
+_LOOKS, _TRIES = 3, 3
+"""At each thread after each part; and how often it is tried for each."""
 _LEAST_CPU = 0.01
 """The share of a CPU from which on a thread is looked at while it works."""
 _GOES_ON_SLEEPING = "restart_syscall"
 """The system call of who was stopped while it slept, and goes on with that."""
+_LONGEST_NAME = 15
+"""So many bytes of a name the kernel keeps."""
+_VERSION = re.compile(r"[-_.@]?v?\d+(\.\d+)+\S*$|[-_.@][0-9a-f]{7,40}$")
+"""The end of a program's name that says which one it is, which its role does not."""
 
-_Read = TypeVar("_Read", Sequence[PythonThread], Mapping[int, tuple[Frame, ...]])
+Key = tuple[int, int]
+"""The process and the thread."""
 
 
 @dataclass
-class _Goal:
-    key: Key
-    thread: Thread
-    works: bool
-    left: float
-    """How often it is to be seen; to miss it counts a third, so that it is not tried for ever."""
+class Watched:
+    """What a thread did while it was counted, and where it was when its stack was read."""
+
+    process: str
+    name: str
+    """Empty where neither its program nor the kernel has one."""
+    wakeups: list[int] = field(default_factory=lambda: [0] * PARTS)
+    """In each part of the time."""
+    cpu_ns: list[int] = field(default_factory=lambda: [0] * PARTS)
+    delayed_ns: int = 0
+    asleep: Counter[tuple[Frame, ...]] = field(default_factory=Counter)
+    """Its stacks when it slept."""
+    at_work: Counter[tuple[Frame, ...]] = field(default_factory=Counter)
+    sleeps_in: set[int] = field(default_factory=set)
+    """The system calls in which it was asleep."""
 
 
-class Looks(ThreadCounts):
-    """Reads the stacks of the threads that were counted, and notes them there."""
+class Looks:
+    """The threads below a process: what each does, and where."""
 
     def __init__(self, engine: Engine, root: int, over: threading.Event) -> None:
-        super().__init__(engine, root, over)
-        self.number = 0
-        """How many stacks were read."""
-        self.reasons: dict[str, set[str]] = {}
-        """Why stacks are not whole: of which processes."""
-        self._known: set[int] = set()
-        """Processes that were looked at before."""
-        self._unread: set[tuple[int, object]] = set()
-        """Processes, and by what they cannot be read."""
-        self._idents: dict[tuple[int, int], int] = {}
-        """The kernel's numbers of threads, by process and Python's number."""
-        self._whole: dict[tuple[int, tasks.At | None, object], tuple[Frame, ...]] = {}
-        """Whole stacks, by thread, where it was, and its functions of Python."""
+        """``over`` is set when the run is."""
+        self.threads: dict[Key, Watched] = {}
+        self.parts_s: list[float] = []
+        """How long each part took that was counted."""
+        self.unread: dict[int, str] = {}
+        """Why the stacks of a process cannot be read."""
+        self.root = root
+        """The process that the run began with."""
+        self.over = over
+        self._engine = engine
+        self._roles: dict[int, str] = {}
+
+    def count(self, seconds: float) -> None:
+        """Counts one more part, for so long, or until the run is over."""
+        part, begun, lasted_s = len(self.parts_s), time.monotonic(), 0.0
+        before = self._used()
+        while lasted_s < seconds and not self.over.wait(min(_SLICE_S, seconds - lasted_s)):
+            now = self._used()
+            if not now:
+                break
+            lasted_s = time.monotonic() - begun
+            for key, used in now.items():
+                # Of a process that began meanwhile all counts; so does all of a new thread.
+                rise = used.since(before.get(key, tasks.Used(0, 0)))
+                thread = self.threads.get(key) or self._named(key)
+                self.threads[key] = thread
+                thread.wakeups[part] += rise.wakeups
+                thread.cpu_ns[part] += rise.cpu_ns
+                thread.delayed_ns += rise.delayed_ns
+            before = now
+        if lasted_s:
+            self.parts_s.append(lasted_s)
+
+    def _used(self) -> dict[Key, tasks.Used]:
+        found = {}
+        for pid in trees.below(self.root):
+            for tid in tasks.threads(pid):
+                used = tasks.used(pid, tid)
+                if used is not None:
+                    found[pid, tid] = used
+        return found
+
+    def _named(self, key: Key) -> Watched:
+        pid, tid = key
+        name = tasks.name(pid, tid)
+        # A thread without a name of its own has that of the program, which is no role.
+        if name in {one[:_LONGEST_NAME] for one in tasks.programs(pid)}:
+            name = "main thread" if tid == pid else ""
+        return Watched(self._role(pid), name)
+
+    def _role(self, pid: int) -> str:
+        """Such as ``worker``, ``worker 1`` or ``child celery``."""
+        if pid not in self._roles:
+            with suppress(psutil.Error):
+                process = psutil.Process(pid)
+                known = self._engine.role(tasks.arguments(pid))
+                is_first = process.ppid() == self.root and "worker" not in self._roles.values()
+                role = known or ("worker" if is_first else f"child {_program(process)}")
+                taken = sum(one.partition(" #")[0] == role for one in self._roles.values())
+                self._roles[pid] = f"{role} #{taken + 1}" if taken else role
+        return self._roles.get(pid, "child")
 
     def look(self, seconds: float) -> None:
-        """Looks until it has seen enough after one part was counted, for so long at the most."""
+        """Looks at each thread some times after one part was counted, for so long at the most."""
         end = time.monotonic() + seconds
-        goals = self._goals()
-        for pid in dict.fromkeys(goal.key[0] for goal in goals):
-            self._learn(pid)
-        while goals and not self._is_over(end):
-            for goal in goals:
-                if self._is_over(end):
-                    break
-                seen = self._attempt(goal, min(end, time.monotonic() + _LONGEST_WATCH_S))
-                goal.left -= 1 if seen else 1 / _TRIES
+        least_ns = _LEAST_CPU * 1e9 * sum(self.parts_s)
+        sleeping = {key: sum(one.wakeups) for key, one in self.threads.items()}
+        working = {key: sum(one.cpu_ns) for key, one in self.threads.items()}
+        # Who does much first, as time may not suffice for all.
+        goals = [(key, False) for key in _most_first(sleeping, 1)]
+        goals += [(key, True) for key in _most_first(working, least_ns)]
+        for key, works in goals * _LOOKS:
+            for _ in range(_TRIES):
+                if self.over.is_set() or time.monotonic() > end:
+                    return
+                seen = self._attempt(key, works, min(end, time.monotonic() + _LONGEST_WATCH_S))
                 # What is due after a stop comes in a burst.
                 self.over.wait(0.05 + random.random() * 0.05)
-            goals = [goal for goal in goals if goal.left > 0]
+                if seen:
+                    break
 
-    def _is_over(self, end: float) -> bool:
-        return self.over.is_set() or time.monotonic() > end
-
-    def _goals(self) -> list[_Goal]:
-        """Which threads are to be looked at, and how often: who does much first."""
-        goals: list[_Goal] = []
-        for works in (False, True):
-            amounts = {
-                key: sum(one.cpu_ns if works else one.wakeups) for key, one in self.threads.items()
-            }
-            whole = sum(amounts.values())
-            least = _LEAST_CPU * 1e9 * self.lasted_s if works else 1
-            for key in sorted(amounts, key=lambda key: -amounts[key]):
-                if amounts[key] >= least:
-                    share = amounts[key] / whole
-                    looks = _LOOKS[(share < _MUCH) + (share < _SOME)]
-                    goals.append(_Goal(key, self.threads[key], works, looks))
-        return goals
-
-    def _learn(self, pid: int) -> None:
-        """Learns how Python's threads are numbered; of other processes, what nobody will see."""
-        if pid not in self._known and not stacks.runs_python(pid):
-            self._unread.add((pid, stacks.of_python))
-            if reason := stacks.why_unseen(pid):
-                self._note(pid, f"not all of its functions can be seen: {reason}")
-        self._known.add(pid)
-        if not all(one.tid for one in self._read(stacks.of_python, pid, ())):
-            # Before 3.11 Python does not know them.
-            with suppress(NotSeen):
-                for one in stacks.of_python_with_compiled(pid):
-                    self._idents[pid, one.ident] = one.tid or 0
-
-    def _attempt(self, goal: _Goal, end: float) -> bool:
+    def _attempt(self, key: Key, works: bool, end: float) -> bool:
         """Looks at a thread once; whether it was seen, or is not worth another attempt."""
         self.over.wait(random.random() * 0.02)
-        if not goal.works:
-            return self._look_at(goal, self._await_sleep(goal, end))
-        for call in self._calls(goal, end):
-            if call == tasks.RUNNING and self._look_at(goal, None):
-                break
-        # A thread that does not work in time seldom does.
-        return True
+        before = tasks.switches(*key)
+        for call in self._calls(key, end):
+            if works:
+                if call == tasks.RUNNING and self._look_at(key):
+                    break
+                continue
+            # It has just gone to sleep if it did so since the call before.
+            now = tasks.switches(*key)
+            if now is None:
+                return True
+            if now != before and call != tasks.RUNNING:
+                return self._look_at(key, now)
+            before = now
+        # A thread that does not work in time seldom does; and who has not gone to sleep in time is
+        # seen where it sleeps: there is hardly another place.
+        return works or before is None or self._look_at(key, before)
 
-    def _calls(self, goal: _Goal, end: float) -> Iterator[int | None]:
+    def _calls(self, key: Key, end: float) -> Iterator[int | None]:
         """The system call that a thread is in, at moments that chance chooses."""
-        while not self._is_over(end):
+        while not self.over.is_set() and time.monotonic() < end:
             time.sleep(_NAP_S * (0.5 + random.random()))
-            call = tasks.call(*goal.key)
+            call = tasks.call(*key)
             if call not in (None, tasks.RUNNING):
-                goal.thread.sleeps_in.add(call)
+                self.threads[key].sleeps_in.add(call)
             yield call
 
-    def _await_sleep(self, goal: _Goal, end: float) -> int | None:
-        """Waits until a thread has just gone to sleep; how often it has by then.
-
-        Who has not done so in time is seen where it sleeps: there is hardly another place.
-        """
-        before = tasks.switches(*goal.key)
-        for call in self._calls(goal, end):
-            now = tasks.switches(*goal.key)
-            if now is None or (now != before and call != tasks.RUNNING):
-                return now
-            before = now
-        return before
-
-    def _look_at(self, goal: _Goal, switches: int | None) -> bool:
+    def _look_at(self, key: Key, asleep_since: int | None = None) -> bool:
         """Reads a thread's stack while its process is stopped.
 
-        Returns whether the thread still did what it was looked at for.
+        It is to be seen at work, or in the sleep that is its ``asleep_since``-th. Returns whether
+        it still did what it was looked at for.
         """
-        pid, tid = goal.key
+        pid, tid = key
+        thread, works = self.threads[key], asleep_since is None
         with _stopped(pid) as stands:
-            place = tasks.at(pid, tid)
-            call = None if place is None else place.call
+            call = tasks.call(pid, tid)
             # Who has just been woken up is still where it sleeps, and may be for long, where
             # others use the CPU.
             sleeps = call is not None and (
-                call in goal.thread.sleeps_in or name_of(call) == _GOES_ON_SLEEPING
+                call in thread.sleeps_in or name_of(call) == _GOES_ON_SLEEPING
             )
-            # To be stopped is to go to sleep, too.
-            stayed = switches is not None and (tasks.switches(pid, tid) or 0) <= switches + 1
-            if not stands or (sleeps if goal.works else not stayed or call == tasks.RUNNING):
+            if not stands or (sleeps if works else call == tasks.RUNNING):
                 return False
-            frames = self._stack(pid, tid, place)
-        self.number += bool(frames)
-        if not goal.works and call is not None:
+            # To be stopped is to go to sleep, too.
+            if asleep_since is not None and (tasks.switches(*key) or 0) > asleep_since + 1:
+                return False
+            frames = self._stack(pid, tid)
+        if not works and call is not None:
             frames = (*frames, Frame(name_of(call), KERNEL))
         if frames:
-            (goal.thread.at_work if goal.works else goal.thread.asleep)[frames] += 1
+            (thread.at_work if works else thread.asleep)[frames] += 1
         return True
 
-    def _stack(self, pid: int, tid: int, place: tasks.At | None) -> tuple[Frame, ...]:
+    def _stack(self, pid: int, tid: int) -> tuple[Frame, ...]:
         """What can be seen of a thread of a process that is stopped, the outermost first."""
-        mine = None
-        for one in self._read(stacks.of_python, pid, ()):
-            other = self._tid(pid, one)
-            name = one.name or ("MainThread" if other == pid else "")
-            if name and (pid, other) in self.threads:
-                self.threads[pid, other].name = name
-            mine = one if other == tid else mine
-        functions = mine.frames if mine else ()
-        key = tid, place, functions
-        if key not in self._whole:
-            whole = self._read(stacks.of_compiled, pid, {}).get(tid, ())
-            if mine:
-                whole = stacks.merged(mine, whole)
-            self._whole[key] = tuple(frame for frame in whole if frame != stacks.INTERPRETER)
-        return self._whole[key]
+        if pid not in self.unread:
+            try:
+                return stacks.read(pid).get(tid, ())
+            except NotSeen as error:
+                if tasks.threads(pid):
+                    self.unread[pid] = str(error)
+        return ()
 
-    def _tid(self, pid: int, thread: PythonThread) -> int:
-        """The kernel's number of a thread, which old Pythons do not know."""
-        tid = thread.tid or self._idents.get((pid, thread.ident), 0)
-        # In a PID namespace of its own a process knows other numbers than we do.
-        return tid if tid in tasks.threads(pid) else tasks.numbers_inside(pid).get(tid, 0)
 
-    def _read(self, read: Callable[[int], _Read], pid: int, nothing: _Read) -> _Read:
-        """What a reader of stacks sees; nothing, with the reason noted, where it cannot."""
-        if (pid, read) in self._unread:
-            return nothing
-        try:
-            return read(pid)
-        except NotSeen as error:
-            if tasks.threads(pid):
-                self._unread.add((pid, read))
-                self._note(pid, str(error))
-            return nothing
+def _most_first(amounts: Mapping[Key, int], least: float) -> list[Key]:
+    return sorted((k for k in amounts if amounts[k] >= least), key=lambda key: -amounts[key])
 
-    def _note(self, pid: int, reason: str) -> None:
-        roles = (one.process for (other, _), one in self.threads.items() if other == pid)
-        self.reasons.setdefault(reason, set()).add(next(roles, "a process"))
+
+def _program(process: psutil.Process) -> str:
+    """The name of what a process runs, without its version; of Python, that of the script."""
+    words = tasks.arguments(process.pid)
+    program = Path(words[0]).name.split(" ")[0].rstrip(":")
+    if program.startswith("python"):
+        scripts = [word for word in words[1:] if word and not word.startswith("-")]
+        return Path(scripts[0]).name if scripts and "-c" not in words else "python"
+    program = program or process.name()
+    return _VERSION.sub("", program) or program
 
 
 @contextmanager

@@ -9,9 +9,11 @@ at while it is on a CPU, at moments that chance chooses. What that does to the w
 count.
 """
 
+import re
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import replace
@@ -22,11 +24,10 @@ import psutil
 from waitbench import engines
 from waitbench.execution.bench import Bench, ReadyRun
 from waitbench.execution.launch_report import FAILURE, OUTPUT, WAITING
-from waitbench.execution.looking import Looks
-from waitbench.execution.thread_counts import PARTS, Thread
+from waitbench.execution.looking import PARTS, Looks, Watched
 from waitbench.model.errors import HarnessError
 from waitbench.model.scenario import Scenario
-from waitbench.model.why import Counted, Place, Why
+from waitbench.model.why import KERNEL, Frame, Stack, Thread, Why
 from waitbench.system import trees
 from waitbench.system.processes import tail
 
@@ -102,60 +103,51 @@ def _last_words(ready: ReadyRun) -> str:
 
 
 def _why(label: str, looks: Looks) -> Why:
-    """What was counted, shared out over what was seen."""
-    lasted_s = looks.lasted_s
-    active = [one for one in looks.threads.values() if sum(one.wakeups) or sum(one.cpu_ns)]
-    unseen = sum(sum(thread.wakeups) for thread in active if not thread.asleep) / lasted_s
+    """What was counted and seen; of threads of one name in one process together."""
+    same: dict[tuple[str, str], list[Watched]] = {}
+    for one in looks.threads.values():
+        if any(one.wakeups) or any(one.cpu_ns):
+            same.setdefault((one.process, _name(one)), []).append(one)
+    roles = {pid: one.process for (pid, _), one in looks.threads.items()}
+    reasons: dict[str, list[str]] = {}
+    for pid, reason in looks.unread.items():
+        reasons.setdefault(reason, []).append(roles[pid])
     return Why(
         label=label,
-        counted_s=lasted_s,
-        looks=looks.number,
-        places=tuple(place for thread in active for place in _places(thread, lasted_s)),
-        threads=tuple(
-            Counted(
-                process=thread.process,
-                thread=thread.name,
-                wakeups_per_s=_rates(thread.wakeups, looks.parts_s),
-                cpu_share=_rates([one / 1e9 for one in thread.cpu_ns], looks.parts_s),
-                delayed=min(thread.delayed_ns / 1e9 / lasted_s, 1.0),
-            )
-            for thread in active
-        ),
-        remarks=tuple(_remarks(looks, unseen)),
+        counted_s=sum(looks.parts_s),
+        threads=tuple(_together(*who, threads, looks.parts_s) for who, threads in same.items()),
+        remarks=tuple(f"{', '.join(those)}: {reason}." for reason, those in reasons.items()),
     )
 
 
-def _rates(counts: Sequence[float], parts_s: Sequence[float]) -> tuple[float, ...]:
-    return tuple(count / part_s for count, part_s in zip(counts, parts_s, strict=False))
+_NUMBER = re.compile(r"[-_.:#]?\d+")
 
 
-def _places(thread: Thread, lasted_s: float) -> Iterator[Place]:
-    """Where a thread sleeps and works, each with its share of what the thread does."""
-    wakeups_per_s = sum(thread.wakeups) / lasted_s
-    cpu_share = sum(thread.cpu_ns) / 1e9 / lasted_s
-    for waits, seen in ((True, thread.asleep or {(): 0}), (False, thread.at_work)):
-        has_cpu = not (waits and thread.at_work)
-        for stack, count in seen.items():
-            share = count / sum(seen.values()) if count else 1.0
-            wakeups, cpu = waits * wakeups_per_s * share, has_cpu * cpu_share * share
-            if wakeups or cpu:
-                yield Place(
-                    process=thread.process,
-                    thread=thread.name,
-                    waits=waits,
-                    stack=stack,
-                    wakeups_per_s=wakeups,
-                    cpu_share=cpu,
-                    looks=count,
-                )
+def _name(thread: Watched) -> str:
+    """Its name without numbers; where it has none, its outermost function's."""
+    if thread.name:
+        return _NUMBER.sub("", thread.name) or thread.name
+    stacks = (*thread.asleep, *thread.at_work)
+    return next((one[0].name for one in stacks if one[0].kind != KERNEL), "unnamed thread")
 
 
-def _remarks(looks: Looks, unseen: float) -> Iterator[str]:
-    """What could not be seen."""
-    for reason, processes in looks.reasons.items():
-        yield f"{', '.join(sorted(processes))}: {reason}."
-    if unseen:
-        yield f"{unseen:.3g} wake-ups a second are of threads whose stack was not seen."
-    if looks.begun:
-        processes_of_it = "process of it" if looks.begun == 1 else "processes of it"
-        yield f"{looks.begun} {processes_of_it} began while it was counted."
+def _together(
+    process: str, name: str, threads: Sequence[Watched], parts_s: Sequence[float]
+) -> Thread:
+    wakeups = (sum(part) for part in zip(*(one.wakeups for one in threads), strict=True))
+    cpu_ns = (sum(part) for part in zip(*(one.cpu_ns for one in threads), strict=True))
+    delayed_s = max(one.delayed_ns for one in threads) / 1e9
+    return Thread(
+        process=process,
+        name=name,
+        wakeups_per_s=tuple(n / part_s for n, part_s in zip(wakeups, parts_s, strict=False)),
+        cpu_share=tuple(n / 1e9 / part_s for n, part_s in zip(cpu_ns, parts_s, strict=False)),
+        delayed=min(delayed_s / sum(parts_s), 1.0),
+        asleep=_stacks(one.asleep for one in threads),
+        at_work=_stacks(one.at_work for one in threads),
+    )
+
+
+def _stacks(seen: Iterable[Counter[tuple[Frame, ...]]]) -> tuple[Stack, ...]:
+    """What was seen of some threads, most often first."""
+    return tuple(Stack(*one) for one in sum(seen, Counter()).most_common())

@@ -19,33 +19,32 @@ class Frame(msgspec.Struct, frozen=True, omit_defaults=True):
     """0 where it is not known."""
 
 
-class Place(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a thread waits, or works, and what that costs."""
+class Stack(msgspec.Struct, frozen=True):
+    """Where a thread was."""
+
+    frames: tuple[Frame, ...]
+    """The outermost first."""
+    looks: Count
+    """How often it was seen there."""
+
+
+class Thread(msgspec.Struct, frozen=True, kw_only=True):
+    """What the threads of one name in one process did, and where they were."""
 
     process: str
-    """The role of its process, such as ``worker 0`` or ``child celery``."""
-    thread: str
-    waits: bool
-    """Whether it was asleep there; else it was on a CPU."""
-    stack: tuple[Frame, ...]
-    """The outermost first; empty where it could not be seen."""
-    wakeups_per_s: Finite
-    """How often a second it wakes up there."""
-    cpu_share: Finite
-    """Of one CPU: what it uses there, and between this place and the next where it waits."""
-    looks: Count = 0
-    """How often it was seen there; 0 where it was not, or where nobody has noted it."""
-
-
-class Counted(msgspec.Struct, frozen=True, kw_only=True):
-    """What one thread did while it was counted, in each of some equal parts of that time."""
-
-    process: str
-    thread: str
+    """The role of the process, such as ``worker 0`` or ``child celery``."""
+    name: str
+    """Without the number that says how many were made before it."""
     wakeups_per_s: tuple[Finite, ...]
+    """In each of some equal parts of the time in which they were counted."""
     cpu_share: tuple[Finite, ...]
+    """Of one CPU, likewise."""
     delayed: Finite = 0.0
-    """The share of the time for which it had to wait for a CPU."""
+    """The share of the time for which one had to wait for a CPU."""
+    asleep: tuple[Stack, ...] = ()
+    """Where they sleep; empty where that could not be seen."""
+    at_work: tuple[Stack, ...] = ()
+    """Where they use CPU, if that is worth a look."""
 
 
 class Why(msgspec.Struct, frozen=True, kw_only=True, rename={"label": "revision"}):
@@ -54,10 +53,6 @@ class Why(msgspec.Struct, frozen=True, kw_only=True, rename={"label": "revision"
     label: str
     counted_s: Finite
     """For how long wake-ups and CPU were counted, undisturbed."""
-    looks: Count
-    """How often a stack was looked at afterwards."""
-    places: tuple[Place, ...]
-    threads: tuple[Counted, ...] = ()
-    """Of each thread what was counted; nothing, where nobody has noted it."""
+    threads: tuple[Thread, ...]
     remarks: tuple[str, ...] = ()
     """What could not be seen, and why, a sentence each."""

@@ -5,8 +5,8 @@ from typing import Any
 
 import msgspec
 
-from waitbench.analysis.why import Cost, Line, lines, total, unnumbered
-from waitbench.model.why import NATIVE, PYTHON, Frame, Place, Why
+from waitbench.analysis.why import Cost, Line, lines, places, total
+from waitbench.model.why import NATIVE, PYTHON, Frame, Why
 from waitbench.reporting.document import Flame, FlameNode, Table, Word
 from waitbench.reporting.formats import NOTHING
 from waitbench.reporting.shortening import shorten
@@ -29,11 +29,10 @@ def tables(
 
     ``lacking`` says by label why there is nothing to show of a revision.
     """
-    pairs: list[Sequence[Why]] = [(several[0], candidate) for candidate in several[1:]]
     told = [
         f"{label}: not looked at: {why.splitlines()[0]}" for label, why in (lacking or {}).items()
     ]
-    return [_table(scenario, shown, told) for shown in pairs or [several] if shown or told]
+    return [_table(scenario, shown, told) for shown in _pairs(several) or [()] * bool(told)]
 
 
 def _table(scenario: str, shown: Sequence[Why], told: Sequence[str]) -> Table:
@@ -44,7 +43,7 @@ def _table(scenario: str, shown: Sequence[Why], told: Sequence[str]) -> Table:
     rest = found[_MOST_ROWS:]
     rows = [_row(line) for line in found[:_MOST_ROWS]]
     if rest:
-        of_rest = [total(costs) for costs in zip(*(one.costs for one in rest), strict=True)]
+        of_rest = list(map(total, zip(*(one.costs for one in rest), strict=True)))
         rows.append((f"{len(rest)} others", "", *_cells(of_rest)))
     said = [f"{why.label}: {remark}" for why in shown for remark in why.remarks]
     title = f"{scenario} · who wakes up while it waits, and from where · one extra run each"
@@ -125,60 +124,56 @@ def _signed(value: float, text: str) -> str:
 
 def flames(several: Sequence[Why]) -> tuple[Flame, ...]:
     """The graph of each candidate against the baseline; of one alone its own."""
-    pairs: list[Sequence[Why]] = [(several[0], candidate) for candidate in several[1:]]
-    return tuple(_flame(shown) for shown in pairs or [several] if shown)
+    return tuple(_flame(shown) for shown in _pairs(several))
 
 
 def _flame(shown: Sequence[Why]) -> Flame:
-    labels = tuple(why.label for why in shown)
-    title = " against ".join(reversed(labels))
-    return Flame(
-        title=f"Where {title} wakes up and uses CPU",
-        labels=labels,
-        nodes=tuple(_nodes(shown)),
-    )
-
-
-def _nodes(shown: Sequence[Why]) -> Iterator[FlameNode]:
     """The tree of all stacks: each function before what is below it, by name."""
-    places: dict[tuple[tuple[str, str], ...], list[list[Place]]] = {(): [[] for _ in shown]}
+    found: dict[_Path, list[list[Cost]]] = {(): [[] for _ in shown]}
     for number, why in enumerate(shown):
-        for place in why.places:
-            steps = _path(place)
+        for steps, cost in _stacks(why):
             for depth in range(len(steps) + 1):
-                places.setdefault(steps[:depth], [[] for _ in shown])[number].append(place)
-    for steps, of_each in sorted(places.items()):
+                found.setdefault(steps[:depth], [[] for _ in shown])[number].append(cost)
+    nodes = []
+    for steps, of_each in sorted(found.items()):
         name, kind = steps[-1] if steps else ("all", NATIVE)
         costs = list(map(total, of_each))
-        yield FlameNode(
-            depth=len(steps),
-            name=name,
-            kind=kind,
-            wakeups=tuple(round(cost.wakeups_per_s, 3) for cost in costs),
-            cpu=tuple(round(cost.cpu_share, 6) for cost in costs),
+        nodes.append(
+            FlameNode(
+                depth=len(steps),
+                name=name,
+                kind=kind,
+                wakeups=tuple(round(cost.wakeups_per_s, 3) for cost in costs),
+                cpu=tuple(round(cost.cpu_share, 6) for cost in costs),
+            )
         )
+    labels = tuple(why.label for why in shown)
+    title = f"Where {' against '.join(reversed(labels))} wakes up and uses CPU"
+    return Flame(title=title, labels=labels, nodes=tuple(nodes))
 
 
-def _path(place: Place) -> tuple[tuple[str, str], ...]:
-    """What stands on a stack, the outermost first, each with its kind: process, thread, frames."""
-    return (
-        (place.process, THREAD),
-        (unnumbered(place.thread), THREAD),
-        *(
-            (f"{frame.name} ({frame.file})" if frame.file else frame.name, frame.kind)
-            for frame in place.stack
-        ),
-    )
+_Path = tuple[tuple[str, str], ...]
+"""What stands on a stack, the outermost first, each with its kind: process, thread, frames."""
+
+
+def _stacks(why: Why) -> Iterator[tuple[_Path, Cost]]:
+    for thread in why.threads:
+        for place in places(thread):
+            frames = (
+                (f"{frame.name} ({frame.file})" if frame.file else frame.name, frame.kind)
+                for frame in place.stack
+            )
+            yield ((thread.process, THREAD), (thread.name, THREAD), *frames), place.cost
 
 
 def folded(why: Why) -> dict[str, dict[str, float]]:
     """Its stacks as flame graphs take them, ``outer;…;inner``: wake-ups and CPU by stack."""
     found: dict[str, dict[str, float]] = {"wakeups": {}, "cpu": {}}
-    for place in why.places:
-        stack = ";".join(name.replace(";", ",") for name, _ in _path(place))
-        for name, amount in (("wakeups", place.wakeups_per_s), ("cpu", place.cpu_share)):
+    for steps, cost in _stacks(why):
+        stack = ";".join(name.replace(";", ",") for name, _ in steps)
+        for unit, amount in (("wakeups", cost.wakeups_per_s), ("cpu", cost.cpu_share)):
             if amount:
-                found[name][stack] = found[name].get(stack, 0.0) + amount
+                found[unit][stack] = found[unit].get(stack, 0.0) + amount
     return found
 
 
@@ -186,27 +181,13 @@ def plain(several: Sequence[Why]) -> dict[str, Any]:
     """Everything that a program may want to know: each line, in the order of the table."""
     return {
         "revisions": [
-            {
-                "label": why.label,
-                "counted_s": why.counted_s,
-                "looks": why.looks,
-                "remarks": list(why.remarks),
-            }
+            {"label": why.label, "counted_s": why.counted_s, "remarks": list(why.remarks)}
             for why in several
         ],
-        "lines": [
-            [
-                {
-                    "process": line.process,
-                    "thread": line.thread,
-                    "state": "waits" if line.waits else "works",
-                    "stack": [msgspec.to_builtins(frame) for frame in line.frames],
-                    "system_calls": list(line.calls),
-                    "wakeups_per_s": [cost.wakeups_per_s for cost in line.costs],
-                    "cpu_share": [cost.cpu_share for cost in line.costs],
-                }
-                for line in lines(shown)
-            ]
-            for shown in ([several] if len(several) < 3 else [(several[0], c) for c in several[1:]])
-        ],
+        "lines": [msgspec.to_builtins(lines(shown)) for shown in _pairs(several)],
     }
+
+
+def _pairs(several: Sequence[Why]) -> list[Sequence[Why]]:
+    """Each candidate with the baseline, which comes first; alone if it is alone."""
+    return [(several[0], candidate) for candidate in several[1:]] or [several[:1]] * bool(several)

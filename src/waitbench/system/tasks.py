@@ -62,28 +62,13 @@ def switches(pid: int, tid: int) -> int | None:
     return int(status[at + len(name) :].split(None, 1)[0]) if at >= 0 else None
 
 
-@dataclass(frozen=True)
-class At:
-    """Where a thread is."""
-
-    call: int
-    """The number of the system call in which it is asleep, or ``RUNNING``."""
-    where: tuple[bytes, ...] = ()
-    """Its stack's end and its instruction: the same again are the same functions again."""
-
-
-def at(pid: int, tid: int) -> At | None:
-    """Where a thread is; ``None`` also where this user may not know."""
-    words = _read(f"/proc/{pid}/task/{tid}/syscall").split()
-    if not words:
-        return None
-    return At(RUNNING) if words[0] == b"running" else At(int(words[0]), tuple(words[-2:]))
-
-
 def call(pid: int, tid: int) -> int | None:
-    """The number of the system call in which a thread is asleep, or ``RUNNING``."""
-    place = at(pid, tid)
-    return None if place is None else place.call
+    """The number of the system call in which a thread is asleep, or ``RUNNING``.
+
+    ``None`` also where this user may not know.
+    """
+    words = _read(f"/proc/{pid}/task/{tid}/syscall").split()
+    return None if not words else RUNNING if words[0] == b"running" else int(words[0])
 
 
 def is_stopped(pid: int, tid: int) -> bool:
@@ -91,17 +76,6 @@ def is_stopped(pid: int, tid: int) -> bool:
     stat = _read(f"/proc/{pid}/task/{tid}/stat")
     # The name before it may hold anything, brackets too.
     return not stat or stat[stat.rfind(b")") + 2 :][:1] in b"TtZX"
-
-
-def numbers_inside(pid: int) -> dict[int, int]:
-    """The numbers of a process's threads by those in its own PID namespace."""
-    inside = {}
-    for tid in threads(pid):
-        status = _read(f"/proc/{pid}/task/{tid}/status")
-        numbers = status.partition(b"\nNSpid:")[2].partition(b"\n")[0].split()
-        if numbers:
-            inside[int(numbers[-1])] = tid
-    return inside
 
 
 def name(pid: int, tid: int) -> str:
