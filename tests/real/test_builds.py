@@ -1,8 +1,6 @@
 """Real compilers: two commits never share a binary, and what is interrupted is made anew."""
 
 import json
-import os
-import re
 import shutil
 import subprocess
 from collections.abc import Mapping
@@ -17,7 +15,7 @@ from waitbench.environments.origins import Chooser
 from waitbench.environments.repository import Repository
 from waitbench.environments.revisions import resolve
 from waitbench.environments.virtualenvs import Maker
-from waitbench.model.environment import Environment, OriginChoice, Toolchain
+from waitbench.model.environment import Environment, OriginChoice
 from waitbench.model.errors import HarnessError
 from waitbench.system.places import Cache
 
@@ -152,26 +150,6 @@ def test_a_toolchain_that_is_asked_for_builds_all_whatever_they_name(
     name, compiler = others.popitem()
     made = make("standin@old", "standin@new", repository=naming_two, toolchain=name)
     assert compilers(made) == {(compiler, compiler)}
-
-
-@needs_cargo
-def test_cargo_writes_down_which_compiler_ran(tmp_path: Path) -> None:
-    source, log = tmp_path / "source", tmp_path / "log"
-    standin.write_sources(source)
-    compiler = says("rustc")
-    cargo.before(source, tmp_path)
-    with log.open("wb") as file:
-        subprocess.run(
-            ["cargo", "build"],
-            cwd=source,
-            stdout=file,
-            stderr=file,
-            check=True,
-            env={**os.environ, **cargo.variables(tmp_path, Toolchain(compiler, ""))},
-        )
-    cargo.require_compiled(source, tmp_path, Toolchain(compiler, ""), log)
-    with pytest.raises(HarnessError, match=f"was built by {re.escape(compiler)}"):
-        cargo.require_compiled(source, tmp_path, Toolchain("rustc 1.60.0 (another)", ""), log)
 
 
 @needs_cargo

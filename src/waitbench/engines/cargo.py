@@ -5,7 +5,6 @@ out as the first one's binary. Dependencies may stay compiled from one build to 
 package's own fingerprints are removed before each, and the log must show that it was compiled.
 """
 
-import json
 import os
 import re
 import shutil
@@ -54,7 +53,6 @@ def variables(directory: Path, toolchain: Toolchain) -> Mapping[str, str]:
 
 def before(source: Path, directory: Path) -> None:
     """Makes sure that the sources will really be compiled."""
-    _compiler_file(directory).unlink(missing_ok=True)
     crate = _crate_name(source)
     if crate is None:
         return
@@ -64,8 +62,8 @@ def before(source: Path, directory: Path) -> None:
                 shutil.rmtree(fingerprint)
 
 
-def require_compiled(source: Path, directory: Path, toolchain: Toolchain, log: Path) -> None:
-    """Raises ``HarnessError`` if they were not, or by another compiler."""
+def require_compiled(source: Path, log: Path) -> None:
+    """Raises ``HarnessError`` if they were not."""
     crate = _crate_name(source)
     if crate is None:
         return
@@ -74,31 +72,10 @@ def require_compiled(source: Path, directory: Path, toolchain: Toolchain, log: P
             f"cargo did not recompile {crate}; the log is {log}. "
             f"Delete {source.parent} and try again."
         )
-    ran = _compilers_that_ran(directory)
-    if ran and ran != {toolchain.compiler}:
-        raise HarnessError(
-            f"{crate} was to be built by {toolchain.compiler}, and was built by "
-            f"{' and '.join(sorted(ran))}; the log is {log}."
-        )
 
 
 def _target(directory: Path) -> Path:
     return directory / "target"
-
-
-def _compiler_file(directory: Path) -> Path:
-    """Where cargo writes down what the compilers that it starts say of themselves."""
-    return _target(directory) / ".rustc_info.json"
-
-
-def _compilers_that_ran(directory: Path) -> set[str]:
-    """The first line of ``rustc --version`` of each that a build has started."""
-    try:
-        outputs = json.loads(_compiler_file(directory).read_text("utf-8"))["outputs"].values()
-        said = [str(output["stdout"]).splitlines() for output in outputs if output["success"]]
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return set()
-    return {lines[0] for lines in said if lines and lines[0].startswith("rustc ")}
 
 
 def _crate_name(source: Path) -> str | None:

@@ -127,7 +127,7 @@ class Maker:
             if wheel is None:
                 raise HarnessError(f"The build ended without a wheel; the log is {log}.")
             if self.engine.uses_cargo:
-                cargo.require_compiled(source, folder, toolchain, log)
+                cargo.require_compiled(source, log)
             kept.mkdir()
             wheel = wheel.replace(kept / wheel.name)
         return replace(spec, wheel=wheel, compiler=toolchain.compiler)
