@@ -42,11 +42,3 @@ def test_the_kernels_accounting_is_read_from_its_configuration(
     monkeypatch.setattr(Path, "read_bytes", no_compressed_one)
     monkeypatch.setattr(machine, "_read", lambda _path: config)
     assert machine.describe()["cpu_accounting"] == accounting
-
-
-def test_the_commit_of_the_harness_is_known_where_there_is_git(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    assert re.fullmatch(r"[0-9a-f]{40}(-dirty)?", str(machine.describe()["harness"]))
-    monkeypatch.setenv("PATH", str(tmp_path))
-    assert machine.describe()["harness"] is None

@@ -5,19 +5,15 @@ import hashlib
 import os
 import platform
 import re
-import subprocess
 from pathlib import Path
 
 import psutil
 
-from waitbench.system.places import IS_INSTALLED, ROOT
-
 
 def describe() -> dict[str, object]:
-    """The machine, its kernel, and the sources of this package, for the result files."""
+    """The machine and its kernel, for the result files."""
     return {
         "fingerprint": fingerprint(),
-        "harness": _harness_version(),
         "kernel": f"{platform.system()} {platform.release()}",
         "architecture": platform.machine(),
         "cpu": _cpu_model(),
@@ -39,28 +35,6 @@ def fingerprint() -> str:
 def cpus() -> int:
     """CPUs that this process may use."""
     return len(os.sched_getaffinity(0))
-
-
-def _harness_version() -> str | None:
-    """The commit of this clone; ``None`` where it is installed, or no clone of git's."""
-    if IS_INSTALLED:
-        # A repository around it is somebody else's.
-        return None
-    words = [
-        "git",
-        "-C",
-        str(ROOT),
-        "describe",
-        "--always",
-        "--dirty",
-        "--abbrev=40",
-        "--exclude=*",
-    ]
-    try:
-        answer = subprocess.run(words, capture_output=True, text=True, timeout=30, check=False)
-    except OSError:  # no git is installed
-        return None
-    return answer.stdout.strip() or None
 
 
 def _cpu_model() -> str:
