@@ -128,7 +128,7 @@ def _name(thread: Watched) -> str:
     if thread.name:
         return _NUMBER.sub("", thread.name) or thread.name
     stacks = (*thread.asleep, *thread.at_work)
-    return next((one[0].name for one in stacks if one[0].kind != KERNEL), "unnamed thread")
+    return next((f"{one[0].name}()" for one in stacks if one[0].kind != KERNEL), "unnamed thread")
 
 
 def _together(
