@@ -171,7 +171,7 @@ def test_a_pipe_among_results_is_named_and_not_waited_for(
     [
         ("none.py:flow", "there is no Python file"),
         (":flow", "there is no Python file"),
-        ("broken.py:flow", "does not parse: line 1"),
+        ("broken.py:flow", "does not parse: "),
         ("good.py:other", "does not define 'other'"),
         ("good.py:get_flow(", "is not a name or a call"),
         ("good.py:a.b", "is not a name or a call"),
@@ -191,11 +191,6 @@ def test_an_own_dataflow_is_validated_as_far_as_a_file_can_be(
     [
         ("latin.py", b"flow = '\xe9'\n", "does not parse: 'utf-8' codec can't decode"),
         ("nul.py", b"flow = 1\0\n", "does not parse"),
-        ("deep.py", b"flow = " + b"-" * 100_000 + b"1\n", "does not parse"),
-        ("\udcff.py", b"flow = 1\n", "cannot be shown everywhere"),
-        ("new\nline.py", b"flow = 1\n", "cannot be shown everywhere"),
-        ("x" * 240 + ".py", b"flow = 1\n", "too long"),
-        ("co:lon.py", b"flow = 1\n", "has a colon in it"),
     ],
 )
 def test_an_odd_file_of_a_dataflow_is_refused(

@@ -2,7 +2,6 @@
 
 import ast
 import hashlib
-import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,8 +15,6 @@ from waitbench.system.places import DATAFLOWS
 _GIVEN = re.compile(r"(?P<path>.+\.py)(?::(?P<call>.*))?", re.DOTALL)
 _CALL = re.compile(r"([A-Za-z_]\w*)(\(.*\))?", re.DOTALL)
 _IMPORTS_SUPPORT = re.compile(r"^\s*(?:from|import)\s+support\b", re.MULTILINE)
-_MOST_OF_NAME = 200
-"""Bytes of a name to which suffixes are added; file systems allow 255."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,17 +39,13 @@ def users_dataflow(text: str) -> UsersDataflow:
     call = (given and given["call"]) or "flow"
     if given is None or not files.is_file(path):
         raise UsageError(f"{shown}: there is no Python file {str(path)!r}.")
-    if not path.stem.isprintable() or len(os.fsencode(path.stem)) > _MOST_OF_NAME:
-        raise UsageError(
-            f"{shown}: its files are named after {path.name!r}, which is too long or cannot be "
-            "shown everywhere. Name it through a link of another name."
-        )
-    if ":" in str(path.resolve()):
-        raise UsageError(
-            f"{shown}: its path has a colon in it, and engines take what follows one for the call. "
-            "Move it, or name it through a link without one."
-        )
-    code = _read(path, shown)
+    try:
+        code = path.read_text("utf-8")
+        ast.parse(code)
+    except OSError as error:
+        raise UsageError(f"{shown} cannot be read: {error.strerror}.") from error
+    except (SyntaxError, ValueError) as error:
+        raise UsageError(f"{shown}: {path} does not parse: {error}.") from error
     called = _CALL.fullmatch(call)
     if called is None:
         raise UsageError(f"{shown}: {call!r} is not a name or a call, such as flow or get_flow(1).")
@@ -78,19 +71,3 @@ def users_dataflow(text: str) -> UsersDataflow:
         },
         is_observed=is_observed,
     )
-
-
-def _read(path: Path, shown: str) -> str:
-    """The text of a file that parses. Raises ``UsageError``."""
-    try:
-        code = path.read_bytes().decode("utf-8")
-        ast.parse(code, str(path))
-    except OSError as error:
-        raise UsageError(f"{shown} cannot be read: {error.strerror}.") from error
-    # The last two where something is nested too deeply.
-    except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
-        where = str(error) or "it is nested too deeply"
-        if isinstance(error, SyntaxError):
-            where = f"line {error.lineno}: {error.msg}"
-        raise UsageError(f"{shown}: {path} does not parse: {where}.") from error
-    return code
