@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from tests import standin
-from tests.bisect_repository import Plan
-from tests.conftest import Compare, written
+from tests.conftest import Compare
 from waitbench.store import why
 
 pytestmark = pytest.mark.integration
@@ -89,25 +88,3 @@ def test_measured_runs_and_their_files_are_those_of_a_comparison_without_it(
     )
     assert measured == {name: after[name] for name in ("comparison.json", "runs.jsonl")}
     assert "who wakes up while it waits" in explained.stdout
-
-
-def test_a_search_shows_it_for_the_culprit_and_what_was_before(
-    run_compare: Compare, tmp_path_factory: pytest.TempPathFactory, tmp_path: Path
-) -> None:
-    folder, ids = written(tmp_path_factory, Plan(commits=4, cpu_s=0.1, culprits={2: 3}))
-    done = run_compare(
-        f"standin@{ids[0]}", f"standin@{ids[3]}", "--repo", folder, "-s", "dynamic",
-        "--fail-on", "cpu:50%", "--rounds", "12", "--results", tmp_path / "found",
-        "--why", "--json", command="bisect",
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    said = json.loads(done.stdout)
-    good, bad = ids[1][:10], ids[2][:10]
-    assert said["stages"][0]["suspects"] == [good, bad]
-    (found,) = said["why"]
-    assert [one["label"] for one in found["revisions"]] == [good, bad]
-    first = found["lines"][0][0]
-    assert (first["frames"][-1]["name"], first["waits"]) == ("burn", False)
-    before, after = first["costs"]
-    assert after["cpu_share"] > before["cpu_share"]
-    assert "who wakes up while it waits" in (tmp_path / "found" / "bisect.md").read_text()

@@ -1,8 +1,6 @@
 """``bisect``: which release, or which commit, changed what a worker costs."""
 
-import json
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
@@ -31,21 +29,17 @@ from waitbench.commands.search import (
     to_repeat,
 )
 from waitbench.environments.revisions import without_label
-from waitbench.model.environment import OriginChoice
 from waitbench.model.errors import ExitCode, HarnessError, UsageError
 from waitbench.model.revision import SearchRange
 from waitbench.pipeline import concluding, gating
 from waitbench.pipeline.concluding import publish_markdown
-from waitbench.pipeline.explaining import require_possible
 from waitbench.pipeline.request import Request, validate
 from waitbench.pipeline.resuming import kept_in
 from waitbench.reporting import bisection, markdown
-from waitbench.reporting import why as reasons
 from waitbench.reporting.bisection import Searched
-from waitbench.reporting.console import make_console, print_document, print_tables
-from waitbench.reporting.document import Table
+from waitbench.reporting.console import make_console, print_document
 from waitbench.reporting.progress import PreparationLog
-from waitbench.store import folders, formats, why
+from waitbench.store import folders, formats
 from waitbench.system import endings, files
 from waitbench.system.installation import called
 
@@ -55,7 +49,6 @@ Examples:
   ./waitbench bisect v0.16.0 v0.21.1 -s partitioned-long-input --find faster
   ./waitbench bisect v0.20.1 main -s 'dynamic*' --fail-on steady:10%
   ./waitbench bisect 3f2a1b0 my-branch --repo ~/src/bytewax --fail-on wakeups:5% -p 2
-  ./waitbench bisect v0.16.2 main -s partitioned-long-input --why   # and who wakes up there
 """
 
 
@@ -84,12 +77,6 @@ def bisect(
     find: Annotated[
         Find, typer.Option(help="Whether it rose, or fell: what mended something.")
     ] = Find.SLOWER,
-    releases: Annotated[
-        bool, typer.Option("--releases", help="Only releases, by their wheels: seconds each.")
-    ] = False,
-    commits: Annotated[
-        bool, typer.Option("--commits", help="Only commits, all built here.")
-    ] = False,
     rounds: Annotated[
         int,
         typer.Option(metavar="N", help="A step stays inconclusive after so many rounds."),
@@ -99,22 +86,12 @@ def bisect(
         typer.Option(metavar="SECONDS", help="No round begins after this much time; see --resume."),
     ] = 7200,
     full: options.Full = False,
-    why_: Annotated[
-        bool,
-        typer.Option(
-            "--why",
-            help="Of the culprit and what was before it: which thread wakes up, and from where.",
-        ),
-    ] = False,
     results: options.NewResults = None,
     resume: Annotated[
         bool,
         typer.Option("--resume", help="Go on with a search: that of --results, or the latest."),
     ] = False,
     quiet: options.Quiet = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="What was found as JSON on stdout, progress on stderr.")
-    ] = False,
 ) -> None:
     """Find which release, then which commit, changed what a worker costs.
 
@@ -123,13 +100,9 @@ def bisect(
     wrong is 5 % at most, over all steps together. One culprit is named: run it again to find
     another one before it.
     """
-    if releases and commits:
-        raise UsageError("--releases and --commits: one kind only, or neither for both.")
     criterion = _criterion(fail_on, rounds, request.worker)
     if not budget > 0:
         raise UsageError(f"--budget {budget:g}: must be above zero seconds.")
-    if why_:
-        require_possible()
     ends = tuple(map(without_label, (good, bad)))
     if ends[0] == ends[1]:
         raise UsageError(
@@ -139,12 +112,11 @@ def bisect(
     asked_for = replace(
         request,
         revisions=(good, bad),
-        origin=OriginChoice.SOURCE if commits else OriginChoice.AUTO,
         required_metrics=frozenset({criterion.metric.key}),
     )
-    progress = make_console(stderr=as_json)
+    progress = make_console()
     valid = validate(asked_for, PreparationLog(progress, quiet=quiet), quick=not full)
-    history = History(Grain.RELEASES if releases else Grain.COMMITS if commits else None, valid)
+    history = History(valid)
     # What cannot be searched is an error before a folder is made.
     first = history.first()
     stepper = Stepper(
@@ -161,9 +133,7 @@ def bisect(
         bisecting = Bisecting(
             criterion=criterion,
             faster=find is Find.FASTER,
-            why=why_,
             budget_s=budget,
-            as_json=as_json,
             options=to_repeat(request),
             history=history,
             folder=folder,
@@ -196,9 +166,7 @@ class Bisecting:
 
     criterion: Criterion
     faster: bool
-    why: bool
     budget_s: float
-    as_json: bool
     options: tuple[str, ...]
     """Those that ``compare`` takes too, for the command that measures the culprit again."""
     history: History
@@ -210,24 +178,21 @@ class Bisecting:
 
     def carry_out(self, grain: Grain, found: SearchRange) -> ExitCode:
         """Searches releases, commits, or both, then reports. Raises ``HarnessError``."""
-        shown: list[Table] = []
         code = ExitCode.OK
         try:
             search = self._search(grain, found)
-            proven = (End.FOUND, End.RANGE)
-            if grain is Grain.RELEASES and self.history.only is None and search.end in proven:
+            proven = search.end in (End.FOUND, End.RANGE)
+            if grain is Grain.RELEASES and proven and self.history.has_commits:
                 commits = self.history.commits_of(search)
                 if len(commits.points) >= FEWEST:
-                    search = self._search(Grain.COMMITS, commits)
-            if self.why and search.end in proven:
-                shown = self.stepper.fitted_to(search).explain(search, self.folder / "why")
+                    self._search(Grain.COMMITS, commits)
         except HarnessError as error:
             if not (self.searches and self.searches[0].steps):
                 raise
             # The result of the steps before is still worth a report.
             self.remarks.append(str(error))
             code = ExitCode.FAILED
-        self._conclude(shown)
+        self._conclude()
         return code
 
     def _search(self, grain: Grain, found: SearchRange) -> Search:
@@ -238,7 +203,7 @@ class Bisecting:
             labels=self.history.labels(found),
             margin=self.criterion.margin,
             faster=self.faster,
-            part=0.5 if self.history.only is None else 1.0,
+            part=0.5 if self.history.takes_two else 1.0,
         )
         self.searches.append(search)
         self._save()
@@ -296,22 +261,14 @@ class Bisecting:
             remarks=tuple(self.remarks),
         )
 
-    def _conclude(self, shown: Sequence[Table]) -> None:
+    def _conclude(self) -> None:
         """Reports the result. Raises ``HarnessError``."""
         self._save()
         searched, progress = self._searched(), self.stepper.progress
         report = bisection.document(searched)
         names = [f"{KIND}.json", f"{KIND}.md"]
         names += concluding.draw_search(searched, self.folder, KIND)
-        if self.as_json:
-            found = (why.of(self.folder / "why", name) for name in searched.scenarios)
-            explained = [reasons.plain(one) for one in found if one]
-            more = {"why": explained} if explained else {}
-            print(json.dumps({**bisection.plain(searched), **more}, indent=2))
-        else:
-            print_tables(shown, progress)
-            print_document(report, progress)
-            where = f"Results in {self.folder}: {', '.join(names)}, a folder for each step"
-            progress.print(where, soft_wrap=True)
-        rendered = "\n".join([markdown.render(report), *map(markdown.render_table, shown)])
-        publish_markdown(rendered, self.folder / f"{KIND}.md")
+        print_document(report, progress)
+        where = f"Results in {self.folder}: {', '.join(names)}, a folder for each step"
+        progress.print(where, soft_wrap=True)
+        publish_markdown(markdown.render(report), self.folder / f"{KIND}.md")

@@ -19,13 +19,11 @@ from waitbench.model.errors import HarnessError, UsageError, masked
 from waitbench.model.metrics import SYSTEM_CALLS, Metric
 from waitbench.model.record import Record
 from waitbench.model.revision import Origin, Revision, SearchRange
-from waitbench.pipeline.explaining import explain
 from waitbench.pipeline.measuring import RunRecorder
 from waitbench.pipeline.preparation import Prepared, prepare
 from waitbench.pipeline.request import Request, ValidRequest
 from waitbench.pipeline.resuming import recording
-from waitbench.reporting.document import Table
-from waitbench.reporting.progress import PreparationLog, RunProgress
+from waitbench.reporting.progress import PreparationLog
 
 FEWEST = 2
 """Points that there is something to search between."""
@@ -36,9 +34,20 @@ _SHOWN_DIGITS = 10
 class History:
     """What there is to search in."""
 
-    only: Grain | None
-    """``None``: releases where both ends are releases with wheels, then the commits of one."""
     request: ValidRequest
+
+    @property
+    def has_commits(self) -> bool:
+        return self.request.repository is not None
+
+    @property
+    def takes_two(self) -> bool:
+        """Whether releases are searched, as both ends have a wheel, and then the commits of one."""
+        return self._has_wheels and self.has_commits
+
+    @property
+    def _has_wheels(self) -> bool:
+        return all(spec.origin is Origin.WHEEL for spec in self.request.specs)
 
     def first(self) -> tuple[Grain, SearchRange]:
         """Where the search begins. Raises ``UsageError`` where there is nothing to search."""
@@ -48,16 +57,7 @@ class History:
                 f"{good.label} and {bad.label}: a search is among revisions that differ by their "
                 "code only. Name both ends with the same packages and settings."
             )
-        released = all(one.source.origin is Origin.WHEEL for one in (good, bad))
-        if self.only is Grain.RELEASES and not released:
-            raise UsageError("--releases: name a release for each end, such as v0.16.0.")
-        wheels = all(spec.origin is Origin.WHEEL for spec in self.request.specs)
-        if self.only is not Grain.COMMITS and released and (wheels or self.only):
-            if not wheels:
-                raise UsageError(
-                    "--releases: no Python here has a wheel of both ends. Leave it out to search "
-                    "the commits between them."
-                )
+        if self._has_wheels:
             python = self.request.specs[0].python
             return Grain.RELEASES, candidates.releases(self.request.engine, good, bad, python)
         found = self._commits(good, bad)
@@ -146,23 +146,6 @@ class Stepper:
                 )
         _require(prepared.labels, _given_up(records.values()))
         return guide.step()
-
-    def explain(self, search: Search, folder: Path) -> list[Table]:
-        """The tables of ``--why`` for the culprit of a search and what was before it.
-
-        Raises ``HarnessError`` where one of them cannot be installed.
-        """
-        prepared = self._prepare(search, search.suspects)
-        folder.mkdir(exist_ok=True)
-        with (
-            RunProgress(self.progress, quiet=self.quiet) as bar,
-            prepared.measuring() as measurer,
-        ):
-            return [
-                table
-                for scenario in prepared.request.scenarios
-                for table in explain(scenario, measurer.bench, folder, bar)
-            ]
 
     def _prepare(self, search: Search, points: Sequence[int]) -> Prepared:
         try:
