@@ -64,14 +64,12 @@ def test_a_share_measures_its_scenarios_and_leaves_the_verdict_to_merge(
     measured = [{path.stem for path in folder.glob("*.json")} for folder in folders]
     assert set.union(*measured) == {*SCENARIOS, "comparison"}
     assert set.intersection(*measured) == {"comparison"}
-    page = tmp_path / "page.html"
-    options = ["--results", tmp_path / "whole", "--no-plot", "--html", page]
+    options = ["--results", tmp_path / "whole", "--no-plot"]
     done = run_compare(*folders, *options, "--json", command="merge")
     assert done.returncode == 1, done.stdout + done.stderr
     verdict = json.loads(done.stdout)["verdict"]
     assert (verdict["outcome"], verdict["questions"]) == ("fail", 4)
     assert (tmp_path / "whole" / "verdict.xml").exists()
-    assert page.exists()
     settings = json.loads((tmp_path / "whole" / "comparison.json").read_text())
     assert settings["share"] is None
     assert "--shard" not in settings["argv"]

@@ -22,9 +22,7 @@ def test_a_page_of_one_comparison_is_written_and_named(
 
 def test_a_page_of_many_has_their_history(run_compare: Compare, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
-    done = run_compare(
-        SAMPLES / "waiting", SAMPLES / "input", "--html", page, "--newest", 1, command="report"
-    )
+    done = run_compare(SAMPLES / "waiting", SAMPLES / "input", "--html", page, command="report")
     assert done.returncode == 0, done.stderr
     html = page.read_text()
     assert "less steady CPU from v0.16.1 on" in html

@@ -99,10 +99,8 @@ SAMPLES = ROOT / "docs" / "samples"
     [
         ("history", (SAMPLES, "--metric", "joy"), "is not one of: real"),
         ("history", (SAMPLES, "--anchor", "v9"), "is in none of these comparisons. There are: v0."),
-        ("history", (SAMPLES, "--margin", "-1"), "must be from 0"),
         ("history", (SAMPLES, "-s", "nothing*"), "Measure first"),
         ("history", ("no such folder",), "There is no folder"),
-        ("report", ("--newest", "-1"), "must not be negative"),
         ("report", ("--html", "page.html", "--markdown", "tables.md"), "leave it out"),
         ("report", ("--html", "none/page.html", SAMPLES / "waiting"), "there is no folder"),
         ("report", ("--html", "page.html", "nowhere"), "There is no folder 'nowhere'"),
@@ -111,7 +109,6 @@ SAMPLES = ROOT / "docs" / "samples"
         ("track", ("--rounds", "0"), "at least 1"),
         ("track", ("--budget", "0"), "above zero"),
         ("track", ("--metric", "joy"), "is not one of"),
-        ("track", ("--margin", "-5"), "from 0 to 1000"),
     ],
 )
 def test_what_another_command_cannot_heed_is_refused_and_nothing_created(

@@ -45,7 +45,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A page of each of ``NAMES``."""
     folder = tmp_path_factory.mktemp("pages")
     for name, of in (("waiting", "waiting"), ("input", "input"), ("all", "")):
-        paging.write(folder / f"{name}.html", [SAMPLES / of], 50)
+        paging.write(folder / f"{name}.html", [SAMPLES / of])
     judged = [counted(one, steady=4.0, latency=1.0) for one in ("one", "two")]
     of_gate = page_of(*judged, **gate("steady:10%", "latency:25%"))
     (folder / "gate.html").write_text(html.render(of_gate))
@@ -65,7 +65,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     parked = place("main", "park", wakeups=900, cpu=0.07, call="futex")
     needle = place(HOSTILE, thread="needle", wakeups=100)
     reasons.write(folder / "why", "waiting", [spun, why(HOSTILE, parked, main, needle)])
-    paging.write(folder / "why.html", [folder / "why"], 50)
+    paging.write(folder / "why.html", [folder / "why"])
     return folder
 
 

@@ -136,7 +136,7 @@ def test_a_history_is_cut_to_the_newest_and_the_anchor_and_says_so(newest: int) 
     shown = [row[0] for row in texts(page.sections[0].tables[0])]
     assert shown == (["v1", "v5", "v6"] if newest else releases)
     said = page.sections[0].tables[0].notes
-    assert ("3 more revisions: --newest 0 shows all." in said) is bool(newest)
+    assert ("3 older revisions are left out: --format csv has all." in said) is bool(newest)
 
 
 def test_eight_scenarios_of_thirty_rounds_are_at_most_half_a_megabyte() -> None:

@@ -26,6 +26,10 @@ Examples:
 """
 
 
+_NEWEST = 20
+"""Rows of a table, besides those at change points."""
+
+
 class Format(str, Enum):
     """How a history is printed."""
 
@@ -51,14 +55,6 @@ def history(
         typer.Option("--scenario", "-s", metavar="GLOB", help="Only these; repeatable."),
     ] = [],
     anchor: options.Anchor = None,
-    margin: options.StepMargin = options.STEP_MARGIN,
-    newest: Annotated[
-        int,
-        typer.Option(
-            metavar="N",
-            help="Only so many rows of a table, and those at change points; 0 for all.",
-        ),
-    ] = 20,
     form: Annotated[
         Format,
         typer.Option(
@@ -73,9 +69,7 @@ def history(
     Each machine has a history of its own, of the comparisons that measured the anchor too: absolute
     figures of two sessions do not compare.
     """
-    wanted, share = stored_sessions.metric_named(metric), stored_sessions.margin_of(margin)
-    if newest < 0:
-        raise UsageError(f"--newest {newest}: must not be negative.")
+    wanted = stored_sessions.metric_named(metric)
     stored = stored_sessions.read(folders or [RESULTS], wanted)
     sessions = [
         one
@@ -85,10 +79,10 @@ def history(
     if not sessions:
         raise UsageError(f"No stored comparison of two revisions has {metric}. {MEASURE_FIRST}")
     name = stored_sessions.anchor_among(anchor, sessions) if anchor else None
-    found = analysis.trends(sessions, name, share)
+    found = analysis.trends(sessions, name, analysis.MARGIN)
     if form is Format.TABLE:
         for title, trend in reporting.titled(found).items():
-            print_tables([reporting.table(trend, title, wanted, newest)], make_console())
+            print_tables([reporting.table(trend, title, wanted, _NEWEST)], make_console())
     elif form is Format.CSV:
         print(reporting.as_csv(found, wanted), end="")
     else:

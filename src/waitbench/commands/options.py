@@ -11,7 +11,6 @@ from typing import Annotated, Any, Optional
 import typer
 
 from waitbench.analysis.criteria import DEFAULTS, Scope
-from waitbench.analysis.history import MARGIN
 from waitbench.model.environment import OriginChoice
 from waitbench.model.errors import UsageError, masked
 from waitbench.pipeline.request import Request
@@ -167,11 +166,6 @@ Anchor = Annotated[
         show_default="what most sessions hold",
     ),
 ]
-StepMargin = Annotated[
-    float,
-    typer.Option("--margin", metavar="PERCENT", help="What a change point must exceed."),
-]
-STEP_MARGIN = MARGIN * 100
 CorePrice = Annotated[
     Optional[str],
     typer.Option(

@@ -54,20 +54,15 @@ def report(
             "It has the verdict, every run, and the history of several comparisons.",
         ),
     ] = None,
-    newest: Annotated[
-        int, typer.Option(metavar="N", help="Of a page: only so many revisions; 0 for all.")
-    ] = 50,
     price: options.CorePrice = None,
     verbose: options.Verbose = False,
 ) -> None:
     """Print what folders of results come to, or write a page of them."""
     output = Output(verbose=verbose, price=options.parsed_price(price))
-    if newest < 0:
-        raise UsageError(f"--newest {newest}: must not be negative.")
     if html is not None and markdown is not None:
         raise UsageError("--markdown is of what report prints: leave it out, or --html.")
     if html is not None:
-        paging.write(html, results or [folders.existing_folder(None)], newest, output.price)
+        paging.write(html, results or [folders.existing_folder(None)], output.price)
         output.answers.print(str(html), soft_wrap=True)
         return
     rendered: list[str] = []

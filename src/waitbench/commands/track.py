@@ -24,7 +24,7 @@ from waitbench.pipeline import stored_sessions
 from waitbench.pipeline.comparing import Comparing
 from waitbench.pipeline.concluding import Output
 from waitbench.pipeline.request import Request, ValidRequest, validate
-from waitbench.pipeline.stored_sessions import Stored, margin_of, metric_named
+from waitbench.pipeline.stored_sessions import Stored, metric_named
 from waitbench.reporting import history as reporting
 from waitbench.reporting.console import make_console
 from waitbench.reporting.progress import PreparationLog
@@ -57,7 +57,6 @@ def track(
     ] = 3600,
     rounds: options.Rounds = 5,
     metric: options.Metric = "steady",
-    margin: options.StepMargin = options.STEP_MARGIN,
     *,
     request: Request,
     full: options.Full = False,
@@ -84,7 +83,7 @@ def track(
             raise UsageError(f"{name} {number}: must be at least 1.")
     if not budget > 0:
         raise UsageError(f"--budget {budget:g}: must be above zero seconds.")
-    night = Night(metric=metric_named(metric), margin=margin_of(margin), store=results)
+    night = Night(metric=metric_named(metric), store=results)
     begun, output = time.monotonic(), make_console()
     anchor = anchor or night.commonest(branch)
     ends = (anchor, *([branch] if branch else []))
@@ -123,7 +122,6 @@ class Night:
     """The history as it is so far, of what is tracked."""
 
     metric: Metric
-    margin: float
     store: Path
 
     def commonest(self, branch: str | None) -> str:
@@ -171,7 +169,7 @@ class Night:
             for one in stored.sessions
             if one.engine == valid.engine.name and one.series in wanted
         ]
-        return history.trends(found, anchor, self.margin)
+        return history.trends(found, anchor, history.MARGIN)
 
 
 def _candidates(branch: str | None, valid: ValidRequest, newest: int) -> Mapping[str, str]:

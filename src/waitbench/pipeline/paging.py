@@ -21,18 +21,21 @@ from waitbench.store import comparisons, why
 from waitbench.store.comparisons import MEASURE_FIRST, Contents
 from waitbench.system import files
 
+_NEWEST = 50
+"""Revisions that a page of many shows, besides the anchor and those at change points."""
 
-def write(path: Path, roots: Sequence[Path], newest: int, price: Price | None = None) -> None:
+
+def write(path: Path, roots: Sequence[Path], price: Price | None = None) -> None:
     """Writes the page of all comparisons in these folders and below them.
 
-    Of many, the history of the ``newest`` revisions; 0 for all. Raises ``UsageError`` where there
-    is none, and ``HarnessError`` when the disk refuses.
+    Of many, their history. Raises ``UsageError`` where there is none, and ``HarnessError`` when the
+    disk refuses.
     """
     files.require_writable(path)
     folders = stored_sessions.folders_in(roots)
     contents = [comparisons.resume(folder) for folder in folders] if len(folders) == 1 else []
     if len(folders) > 1:
-        page = _of_many(folders, newest)
+        page = _of_many(folders)
     elif contents and contents[0] is not None and contents[0].records:
         page = page_of(contents[0], price)
     else:
@@ -50,7 +53,7 @@ def page_of(contents: Contents, price: Price | None = None) -> Page:
     return compose(contents, found.compared, found.findings, reasons, price)
 
 
-def _of_many(folders: Sequence[Path], newest: int) -> Page | None:
+def _of_many(folders: Sequence[Path]) -> Page | None:
     unreadable: list[str] = []
     found = [one for one in stored_sessions.each(folders, unreadable) if one.records]
     if not found:
@@ -64,7 +67,7 @@ def _of_many(folders: Sequence[Path], newest: int) -> Page | None:
     lacking = format_count(len(unreadable), "comparison", "comparisons")
     text = f"{lacking} cannot be read: see what the command printed"
     note = Note(kind="unreadable", level=WARNING, text=text, count=len(unreadable))
-    return compose_history(found, trends, newest, [note] if unreadable else [])
+    return compose_history(found, trends, _NEWEST, [note] if unreadable else [])
 
 
 def _trends(told: Sequence[Session]) -> Trends:

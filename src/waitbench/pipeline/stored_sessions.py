@@ -51,13 +51,6 @@ def metric_named(name: str) -> Metric:
     return known[name]
 
 
-def margin_of(percent: float) -> float:
-    """A margin as a share. Raises ``UsageError``."""
-    if not 0 <= percent <= 1000:
-        raise UsageError(f"--margin {percent:g}: must be from 0 to 1000 percent.")
-    return percent / 100
-
-
 def anchor_among(named: str, found: Sequence[Session]) -> str:
     """The name of the anchor that somebody typed.
 

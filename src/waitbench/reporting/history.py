@@ -58,7 +58,11 @@ def table(trend: Trend, title: str, metric: Metric, newest: int = 0) -> Table:
         ),
         notes=(
             *(sentence(step, metric) for step in trend.change_points),
-            *([f"{left_out} more revisions: --newest 0 shows all."] if left_out else []),
+            *(
+                [f"{left_out} older revisions are left out: --format csv has all."]
+                if left_out
+                else []
+            ),
             *([f"No session measured beside {trend.anchor}: {apart}."] if apart else []),
         ),
     )
