@@ -56,9 +56,8 @@ def test_places_and_predecessors_are_balanced_over_a_cycle(revisions: int, first
 
 
 def test_what_is_missing_keeps_warm_ups_only_where_something_is_left() -> None:
-    runs = plan.schedule([ONE, TWO], ["a", "b"], 2)
     done = {("one", label, number) for label in "ab" for number in (1, 2)} | {("two", "a", 1)}
-    left = plan.missing(runs, done)
+    left = plan.schedule([ONE, TWO], ["a", "b"], 2, done)
     assert {run.scenario.name for run in left} == {"two"}
     assert [(run.label, run.round) for run in left] == [
         ("a", 0), ("b", 0), ("b", 1), ("a", 2), ("b", 2),
@@ -66,8 +65,7 @@ def test_what_is_missing_keeps_warm_ups_only_where_something_is_left() -> None:
 
 
 def test_a_revision_that_is_done_is_not_warmed_up_again() -> None:
-    runs = plan.schedule([ONE], ["a", "b"], 1)
-    left = plan.missing(runs, {("one", "a", 1)})
+    left = plan.schedule([ONE], ["a", "b"], 1, {("one", "a", 1)})
     assert [(run.label, run.round) for run in left] == [("b", 0), ("b", 1)]
 
 

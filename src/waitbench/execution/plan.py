@@ -10,22 +10,29 @@ _Contestant = TypeVar("_Contestant")
 
 
 def schedule(
-    scenarios: Sequence[Scenario], labels: Sequence[str], rounds: int
+    scenarios: Sequence[Scenario],
+    labels: Sequence[str],
+    rounds: int,
+    done: Collection[tuple[str, str, int]] = (),
 ) -> tuple[PlannedRun, ...]:
-    """Every run of a comparison, in order.
+    """Every run of a comparison, in order, without those ``done``: scenario, label and round.
 
     Scenarios one after the other; within each a warm-up round and then ``rounds`` rounds; within
     each round every revision once, in balanced order (``in_turn``). The scenarios of one scan take
     turns: each round has all of them, in such an order, too. So a drift of the machine hits
-    all revisions alike, and none is always the one that runs after a noisy other.
+    all revisions alike, and none is always the one that runs after a noisy other. There is a
+    warm-up only of what is still to be measured.
     """
-    return tuple(
+    left = [
         run
         for group in _groups(scenarios)
         for number in range(WARM_UP, rounds + 1)
         for scenario in in_turn(group, number)
         for run in one_round(scenario, labels, number)
-    )
+        if (run.scenario.name, run.label, run.round) not in done
+    ]
+    timed = {(run.scenario.name, run.label) for run in left if run.round != WARM_UP}
+    return tuple(run for run in left if (run.scenario.name, run.label) in timed)
 
 
 def _groups(scenarios: Sequence[Scenario]) -> list[list[Scenario]]:
@@ -63,19 +70,3 @@ def in_turn(contestants: Sequence[_Contestant], number: int) -> list[_Contestant
         # For an even n the mirror image is one of the rows.
         row.reverse()
     return [contestants[(number + step - row[0]) % count] for step in row]
-
-
-def missing(
-    plan: Sequence[PlannedRun], done: Collection[tuple[str, str, int]]
-) -> tuple[PlannedRun, ...]:
-    """What is left of a plan when the runs ``(scenario, label, round)`` of ``done`` are kept.
-
-    A warm-up is left only where a measured run of the same scenario and revision is.
-    """
-    left = [
-        run
-        for run in plan
-        if run.round == WARM_UP or (run.scenario.name, run.label, run.round) not in done
-    ]
-    timed = {(run.scenario.name, run.label) for run in left if run.round != WARM_UP}
-    return tuple(run for run in left if (run.scenario.name, run.label) in timed)
