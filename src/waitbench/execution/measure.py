@@ -3,10 +3,10 @@
 import json
 import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -72,36 +72,33 @@ class Measurer:
     def measure(self, planned: PlannedRun) -> Result:
         """Runs it once. Whatever a workload does is an outcome, never an exception."""
         started_at = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
-
-        def outcome(reason: str, message: str, log: str = "") -> Outcome:
-            return Outcome(
-                label=planned.label,
-                round=planned.round,
-                position=planned.position,
-                started_at=started_at,
-                reason=reason,
-                message=message,
-                log=log,
-            )
-
+        outcome = partial(
+            Outcome,
+            label=planned.label,
+            round=planned.round,
+            position=planned.position,
+            started_at=started_at,
+        )
         missing = self.bench.what_is_missing(planned.scenario, planned.label)
         if missing is not None:
-            return outcome(NOT_SUPPORTED, missing)
+            return outcome(reason=NOT_SUPPORTED, message=missing)
         try:
             with self.bench.prepare(planned.scenario, planned.label) as ready:
                 try:
                     return self._observe(planned, ready, started_at)
                 except _NoMeasurement as why:
-                    log = (
-                        tail(ready.folder / "stdout", 10) + "\n" + tail(ready.folder / "stderr", 20)
+                    printed = (
+                        tail(ready.folder / "stdout", 10),
+                        tail(ready.folder / "stderr", 20),
+                        ready.services.last_words(),
                     )
-                    log += "\n" + ready.services.last_words()
+                    log = "\n".join(printed).strip()
                     # Whoever waited for a service that is gone is not to blame.
                     if ended := ready.services.ended():
-                        return outcome(FAILED, ended, log.strip())
-                    return outcome(why.reason, str(why), log.strip())
+                        return outcome(reason=FAILED, message=ended, log=log)
+                    return outcome(reason=why.reason, message=str(why), log=log)
         except HarnessError as error:  # a service that does not start, or that has ended
-            return outcome(FAILED, error.reason, str(error))
+            return outcome(reason=FAILED, message=error.reason, log=str(error))
 
     def _observe(self, planned: PlannedRun, ready: ReadyRun, started_at: str) -> Measurement:
         """Runs it, and gathers what everyone saw of it.
@@ -116,7 +113,7 @@ class Measurer:
         after = Reading.now()
         used_s = time.process_time() - used_s
         services_s = ready.services.cpu_s() - services_s
-        with _understood():
+        try:
             launched = json.loads((ready.folder / REPORT).read_bytes())
             reports = [
                 json.loads(path.read_bytes())
@@ -125,6 +122,10 @@ class Measurer:
             _require_complete(reports, scenario.expected_items(self.bench.topology))
             metrics = metrics_of(real_s, launched, reports)
             marks = marks_of(launched)
+        # Reports are written by code under test.
+        except (OSError, ValueError, TypeError, LookupError, AttributeError) as error:
+            what = f"{type(error).__name__}: {error}"[:200]
+            raise _NoMeasurement(FAILED, f"a process's report cannot be read ({what})") from error
         metrics |= observed(before, after, _used_s(metrics) + services_s + used_s)
         metrics |= launched.get("totals", {})
         copies = scenario.started_as(self.bench.topology).processes
@@ -191,16 +192,6 @@ def _without_siblings(result: Result, used_s: float) -> Result:
 def _used_s(metrics: Mapping[str, float]) -> float:
     """CPU of all that a run started, and of its launcher."""
     return metrics["time_cpu"] + metrics["time_cpu_launcher"]
-
-
-@contextmanager
-def _understood() -> Iterator[None]:
-    """Reports are written by code under test. Raises ``_NoMeasurement`` for what is no report."""
-    try:
-        yield
-    except (OSError, ValueError, TypeError, LookupError, AttributeError) as error:
-        what = f"{type(error).__name__}: {error}"[:200]
-        raise _NoMeasurement(FAILED, f"a process's report cannot be read ({what})") from error
 
 
 def _require_complete(reports: Sequence[Mapping[str, Any]], expected: int | None) -> None:

@@ -2,7 +2,6 @@
 
 import math
 import time
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -91,12 +90,11 @@ class Session:
     def carry_out(self, runs: Sequence[PlannedRun]) -> None:
         """Runs what a plan says, in its order, round by round."""
         self.observer.extend(runs)
-        left = Counter(run.scenario.name for run in runs)
+        last = {run.scenario.name: run for run in runs}
         for (name, _), grouped in groupby(runs, key=lambda run: (run.scenario.name, run.round)):
             one_round = list(grouped)
             self._round(one_round)
-            left[name] -= len(one_round)
-            if not left[name]:
+            if one_round[-1] is last[name]:
                 self.observer.complete(self.records[name])
 
     def carry_out_until(
@@ -231,12 +229,9 @@ class Session:
     def _run(self, runs: Sequence[PlannedRun]) -> Sequence[Result]:
         """Runs of one scenario that take place at once, but for those not worth another try."""
         record = self.records[runs[0].scenario.name]
-        given_up = [run for run in runs if record.why_given_up(run.label) is not None]
-        tried = [run for run in runs if run not in given_up]
-        for planned in given_up:
-            self.observer.skip(planned)
-        for planned in tried:
-            self.observer.begin(planned)
+        tried = [run for run in runs if record.why_given_up(run.label) is None]
+        for planned in runs:
+            (self.observer.begin if planned in tried else self.observer.skip)(planned)
         labels = frozenset(run.label for run in tried)
         if record.context.labels[0] in labels:
             self._ran_before_baseline = self._ran_last
