@@ -115,10 +115,13 @@ class Change:
 
 CHANGES = {
     "nothing": Change(),
+    "steady+9%": Change(factors={"steady": 1.09}),
+    "steady+11%": Change(factors={"steady": 1.11}),
     "steady+25%": Change(factors={"steady": 1.25}),
     "wakeups+10%": Change(factors={"wakeups": 1.10}),
     "syscalls+10%": Change(factors={"syscalls": 1.10}),
     "steady x15 in 20%": Change(factors={"steady": 15.0}, share=0.2),
+    "cpu x10 in 12.5%": Change(factors={"cpu": 10.0}, share=1 / 8),
 }
 
 

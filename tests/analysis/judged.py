@@ -17,7 +17,7 @@ from waitbench.model.record import Record
 
 def judge(*records: Record, criteria: Sequence[Criterion] = (SYSTEM,)) -> tuple[Judgement, ...]:
     asked = ask(records, criteria)
-    return tuple(judging.judge(question, asked) for question in asked)
+    return tuple(judging.judge(question, judging.share_of(question, asked)) for question in asked)
 
 
 def of_ratios(logs: Sequence[float]) -> Record:

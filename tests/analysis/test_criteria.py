@@ -124,13 +124,12 @@ def test_a_single_scenario_is_asked_by_default_for_what_can_be_settled_in_minute
     assert [each.criterion for each in ask([one], own)] == [*own], "what users ask stays"
 
 
-def test_dear_runs_are_looked_for_once_by_the_defaults_and_by_every_criterion_of_ones_own() -> None:
+def test_the_defaults_of_each_scenario_only_alarm_and_criteria_of_ones_own_are_judged() -> None:
     asked = ask([record("one"), record("two")], (*DEFAULTS, EACH))
-    asking = {one.place for one in asked if one.criterion.metric == STEADY and one.asks_dear}
-    assert asking == {"2 waiting scenarios together", "one", "two"}
+    judged = {one.place for one in asked if one.criterion.metric == STEADY and not one.only_alarms}
+    assert judged == {"2 waiting scenarios together", "one", "two"}
     by_default = [one for one in asked if one.criterion.each and one.criterion in DEFAULTS]
-    assert by_default
-    assert not any(one.asks_dear for one in by_default)
+    assert [one.only_alarms for one in by_default] == [True, True]
 
 
 def test_a_candidate_that_lacks_what_the_baseline_has_gives_no_answer() -> None:

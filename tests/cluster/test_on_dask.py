@@ -51,7 +51,7 @@ def test_two_workers_find_what_one_machine_finds_and_never_run_at_once(
 ) -> None:
     plain = standin.revision(tmp_path / "plain", label="A")
     revisions = (plain, standin.revision(tmp_path / "large", LARGE, "C"))
-    gate = ("--fail-on", "rss:100%,each", "--rounds", "11")
+    gate = ("--fail-on", "rss:100%,each", "--rounds", "16")
     asked = (*revisions, *QUIETLY, *gate, *TWO)
     on_two = run_compare(*asked, "--on", cluster.address, "--results", tmp_path / "two")
     assert on_two.returncode == 1, on_two.stdout + on_two.stderr

@@ -135,7 +135,7 @@ def test_a_gate_passes_with_an_accepted_regression_and_says_so(
     slow = standin.revision(tmp_path / "slow", "burn 0.4", label="new")
     accepted = tmp_path / "accepted.toml"
     accepted.write_text(ENTRY.replace("system:10%", "cpu").replace("wait*", "dyn*"))
-    gate = ("-s", "dynamic", "--fail-on", "cpu:20%", "--rounds", "11", "--no-plot")
+    gate = ("-s", "dynamic", "--fail-on", "cpu:20%", "--rounds", "16", "--no-plot")
     done = run_compare(quick, slow, *gate, "--accepted", accepted)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "1 regression accepted" in done.stdout

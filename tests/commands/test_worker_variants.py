@@ -92,7 +92,7 @@ def test_what_variants_do_not_have_is_refused(
 def test_the_gate_is_asked_for_what_they_write(run_compare: Compare, tmp_path: Path) -> None:
     done = run_compare(
         "fast", "slow", "--worker", worker(tmp_path), "-s", "few", "--no-plot",
-        "--fail-on", "call-time-p50:10%", "--rounds", "11",
+        "--fail-on", "call-time-p50:10%", "--rounds", "16",
     )  # fmt: skip
     assert "call-time-p50" in done.stdout, done.stdout + done.stderr
     gate = json.loads((tmp_path / "results" / "comparison.json").read_text())["settings"]["gate"]

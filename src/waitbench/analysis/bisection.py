@@ -30,6 +30,8 @@ from waitbench.analysis import rule
 from waitbench.analysis.rounds import mostly_disturbed
 from waitbench.model.revision import LoggedCommit, Point, Revision
 
+LOOKS = (6, 10, 15, 20, 30)
+"""Numbers of rounds after which one looks at a step of several scenarios."""
 FOR_WITHIN = 0.8
 """Of the error of a step between three points: a half that holds the culprit is called within.
 
@@ -222,7 +224,7 @@ def of_equal_packages(points: tuple[int, ...], packages: Sequence[str]) -> Step 
 
 def looks_of(scenarios: int) -> tuple[int, ...]:
     """The rounds after which one looks at a step: fewer ask than in a gate, so ten settle one."""
-    return rule.LOOKS if scenarios > 1 else rule.LOOKS[1:]
+    return LOOKS if scenarios > 1 else LOOKS[1:]
 
 
 def judge(

@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from waitbench.analysis import rule
 from waitbench.analysis.rounds import paired_by_round
 from waitbench.model.errors import UsageError
 from waitbench.model.metrics import MEMORY, METRICS, STOP, Metric
@@ -128,7 +127,7 @@ _DEFAULTS = {
         "rss:10%,8MiB", "memory:10%,8MiB",
         "startup:25%,100ms", "shutdown:25%,100ms", "stop:25%,100ms", "foreign-cpu:25%,250ms",
     ),
-    Scope.COARSE: ("cpu:100%",),
+    Scope.COARSE: ("cpu:100%", "cpu:100%,each"),
     Scope.WORKING: ("cpu:10%", "cpu:25%,each"),
 }  # fmt: skip
 DEFAULTS = tuple(
@@ -144,8 +143,6 @@ for it, such as a broker or the kernel. Where a group is a single scenario, as t
 file, its CPU is asked for ``_OF_ONE``: less cannot be told apart in minutes.
 """
 _OF_ONE = 0.15
-COARSE_LOOKS = (8, 15, 30)
-"""When one looks at coarse scenarios: their rounds are long, and their margins wide."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -170,33 +167,19 @@ class Question:
         return f"{len(self.records)} {group}scenarios together"
 
     @property
-    def looks(self) -> tuple[int, ...]:
-        """The numbers of rounds after which one looks."""
-        if self.criterion.scope is Scope.COARSE:
-            return COARSE_LOOKS
-        return rule.looks_of(len(self.records))
+    def only_alarms(self) -> bool:
+        """Whether it may fail, but keeps nothing from a pass: a default of each scenario.
 
-    @property
-    def dear_look(self) -> int:
-        """The one look at which it may fail by dear runs.
-
-        Of two coarse scenarios that is how it fails if only one of them is worse, and in most runs.
+        Nothing is certain of a single scenario after the rounds that settle all together. These
+        pass only if none of them lies apart.
         """
-        return self.looks[0 if self.criterion.scope is Scope.COARSE else -1]
-
-    @property
-    def asks_dear(self) -> bool:
-        """Whether it must be certain that dear runs are not more frequent.
-
-        The defaults ask that of several scenarios together: of one by itself there are too few.
-        """
-        return not (self.criterion.each and self.criterion in DEFAULTS)
+        return self.criterion.each and self.criterion in DEFAULTS
 
     @property
     def can_fail_by_dear_runs(self) -> bool:
         """Only costs can: dear runs of what else is asked keep it from a pass."""
         is_cost = self.criterion.metric.explains is None and not self.criterion.floor
-        return self.asks_dear and is_cost
+        return is_cost and not self.only_alarms
 
     @property
     def unsupported(self) -> tuple[str, ...]:
@@ -295,7 +278,7 @@ _SAYS_WHAT_IT_HAS = 3
 
 
 def ask(records: Iterable[Record], criteria: Sequence[Criterion]) -> tuple[Question, ...]:
-    """Every question of a comparison: first those about several scenarios together.
+    """Every question of a comparison, those about each scenario last.
 
     Nothing is asked of a scenario whose runs cannot have the metric, or where it does not compare.
     """
@@ -307,7 +290,7 @@ def ask(records: Iterable[Record], criteria: Sequence[Criterion]) -> tuple[Quest
         for criterion in criteria
         for question in _questions(criterion, label, known)
     ]
-    return tuple(sorted(asked, key=lambda one: len(one.records) == 1))
+    return tuple(sorted(asked, key=lambda one: one.criterion.each))
 
 
 def _questions(criterion: Criterion, label: str, known: Sequence[Record]) -> list[Question]:

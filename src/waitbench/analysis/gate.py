@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from waitbench.analysis.acceptance import Acceptance, accepting
 from waitbench.analysis.criteria import Criterion, ask
-from waitbench.analysis.judging import Judgement, judge
+from waitbench.analysis.judging import Judgement, judge, share_of
 from waitbench.analysis.rounds import all_rounds, mostly_disturbed
 from waitbench.analysis.verdicts import GateOutcome
 from waitbench.model.errors import ExitCode
@@ -16,7 +16,7 @@ from waitbench.model.run import DISTURBED, NOT_SUPPORTED, UNANSWERED
 _UNANSWERED = "the poke was not answered, and its lateness is not measured"
 _ENOUGH_DISTURBED = 8
 """Disturbed rounds after which the machine is given up, if they are most of all rounds."""
-ROUNDS_OF_FAILED = 2
+ROUNDS_OF_FAILED = 1
 """In each scenario, of a candidate that has failed in another."""
 
 
@@ -109,17 +109,22 @@ def judge_all(
 ) -> tuple[Judgement, ...]:
     """Answers every question of a comparison but those that a revision does not support.
 
-    Scenarios that are measured ``elsewhere`` have their part of the allowed error, and no answer
-    here.
+    What only alarms is among the answers only if it does. Scenarios that are measured ``elsewhere``
+    have their part of the allowed error, and no answer here.
     """
     known = tuple(records)
     here = {record.scenario for record in known}
     asked = ask((*known, *elsewhere), criteria)
-    return tuple(
-        _accepted(judge(question, asked), acceptances)
+    judged = (
+        (question, judge(question, share_of(whole, asked)))
         for whole in asked
         if (question := whole.within(here)) is not None
         and len(question.unsupported) < len(question.records)
+    )
+    return tuple(
+        _accepted(judgement, acceptances)
+        for question, judgement in judged
+        if judgement.fails or not question.only_alarms
     )
 
 

@@ -70,8 +70,8 @@ class Judgement(Finding):
         return has_ended or not self.is_open
 
 
-def judge(question: Question, questions: Sequence[Question]) -> Judgement:
-    """Answers one of a comparison's questions, as of the last look."""
+def judge(question: Question, share: Share) -> Judgement:
+    """Answers one of a comparison's questions, as of the latest look."""
     criterion = question.criterion
     asked = question.narrowed()
     about = asked or question
@@ -79,16 +79,7 @@ def judge(question: Question, questions: Sequence[Question]) -> Judgement:
     if asked is None and why_given_up is None:
         why_given_up = f"the runs do not have {criterion.metric.title}"
     numbers, pairs = about.pairs(criterion.metric)
-    share = share_of(question, questions)
-    disturbed = {look: about.disturbed(numbers[:look]) for look in (*share.looks, len(numbers))}
-    found = rule.judge(
-        pairs,
-        margin=criterion.margin,
-        floor=criterion.floor,
-        share=share,
-        asks_dear=question.asks_dear,
-        muted=[look for look in share.looks if mostly_disturbed(disturbed[look], look)],
-    )
+    found = rule.judge(pairs, margin=criterion.margin, floor=criterion.floor, share=share)
     if found is None:
         verdict = Verdict.NOT_MEASURED if why_given_up else Verdict.INCONCLUSIVE
         found = Finding(verdict=verdict, rounds=len(numbers))
@@ -98,26 +89,41 @@ def judge(question: Question, questions: Sequence[Question]) -> Judgement:
         scenarios=tuple(record.scenario for record in about.records),
         label=question.label,
         criterion=criterion,
-        disturbed=disturbed[found.rounds],
-        last_look=share.looks[-1],
+        disturbed=about.disturbed(numbers[: found.rounds]),
+        last_look=rule.LOOKS[-1],
         why_given_up=why_given_up,
         is_partial=question.is_partial,
     )
-    return _explained(judged, about, share)
+    judged = _explained(judged, about)
+    passes = judged.verdict in (Verdict.WITHIN_MARGIN, Verdict.FASTER, Verdict.EXCUSED)
+    is_muted = passes and judged.is_disturbed
+    return replace(judged, verdict=Verdict.INCONCLUSIVE) if is_muted else judged
 
 
 def share_of(question: Question, questions: Sequence[Question]) -> Share:
     """Its share of the errors of all that is asked."""
-    about_dear = sum(one.can_fail_by_dear_runs for one in questions)
-    return Share(
-        looks=question.looks,
-        questions=len(questions),
-        about_dear=about_dear if question.can_fail_by_dear_runs else 0,
-        dear_look=question.dear_look,
-    )
+    part_dear = 0.0
+    if question.can_fail_by_dear_runs:
+        part_dear = _part(question, [one for one in questions if one.can_fail_by_dear_runs])
+    return Share(part=_part(question, questions), part_dear=part_dear)
 
 
-def _explained(judged: Judgement, about: Question, share: Share) -> Judgement:
+def _part(question: Question, questions: Sequence[Question]) -> float:
+    """What asks for the first criterion has a half of an error, what asks for others the rest.
+
+    The first of the defaults is what waiting costs. Candidates, the other criteria, and the
+    scenarios of one that is asked of each have equal parts.
+    """
+    of_label = [one.criterion for one in questions if one.label == question.label]
+    first, *others = dict.fromkeys(of_label)
+    labels = len({one.label for one in questions})
+    equal = 1 / labels / of_label.count(question.criterion)
+    if not others:
+        return equal
+    return equal / 2 if question.criterion == first else equal / 2 / len(others)
+
+
+def _explained(judged: Judgement, about: Question) -> Judgement:
     """The same, excused where it explains a cost that certainly fell."""
     import numpy as np
 
@@ -129,10 +135,9 @@ def _explained(judged: Judgement, about: Question, share: Share) -> Judgement:
         return judged
     # At the look that the verdict is of: the figures beside each other are of the same rounds.
     logs = np.log(pairs[:look, :, 1] / pairs[:look, :, 0])
-    fell = rule.fell_by(logs, rule.PAYS, share.clear)
+    fell = rule.fell_by(logs, rule.PAYS, rule.CLEAR)
     centre = rule.hodges_lehmann(logs, rule.ALPHA, rule.ALPHA).centre
     judged = replace(judged, cost=about.cost, cost_ratio=math.exp(centre))
     if fell and judged.verdict in (Verdict.SLOWER, Verdict.INCONCLUSIVE):
-        excused = Verdict.INCONCLUSIVE if judged.is_disturbed else Verdict.EXCUSED
-        return replace(judged, verdict=excused)
+        return replace(judged, verdict=Verdict.EXCUSED)
     return judged

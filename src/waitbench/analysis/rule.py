@@ -1,29 +1,30 @@
 """The rule by which candidates are judged: exact tests on pairs, and the intervals of these tests.
 
-One observation is one pair, of one scenario in one round:
-``t = log(candidate) - log(baseline * (1 + margin) + floor)``.
+One observation is one pair, of one scenario in one round: what the candidate cost, and what was
+allowed, ``baseline * (1 + margin) + floor``; ``t`` is the logarithm of their ratio. A run is *dear*
+if it costs more than twice the median of what is allowed.
 
 * *It fails* if the signed-rank test says that t lies above 0 (F. Wilcoxon, "Individual comparisons
   by ranking methods", Biometrics Bulletin 1, 1945). The distribution of the sum is that of the
   mid-ranks at hand, so that it is exact with ties and zeros, too (J. Pratt, "Remarks on zeros and
   ties in the Wilcoxon signed rank procedures", JASA 54, 1959).
-* *It fails, too,* if it has certainly more dear runs than the baseline: if one side of a pair is
-  dear, a fair coin says which (I. McNemar, Psychometrika 12, 1947). This is asked once.
-* *It is within its margin* if the test says that t lies below 0, dear runs are certainly not a
-  quarter more frequent (T. Tango, Statistics in Medicine 17, 1998), and the ratio of the plain
-  means is no more than twice the margin.
+* *It fails, too,* if it has certainly more dear runs: if one side of a pair is dear, a fair coin
+  says which (I. McNemar, Psychometrika 12, 1947). This is asked once, at the last look.
+* *It is within its margin* if the test says that t lies below 0 where not one side alone is dear;
+  dear runs are certainly not more frequent by ``RARE`` (T. Tango, Statistics in Medicine 17, 1998);
+  and neither the plain means nor the centre of any scenario lie above ``BEYOND``.
 * *Else it is inconclusive.*
 
-The numbers of rounds after which one looks are fixed. Errors are divided evenly over looks and
-questions (Bonferroni), so that nothing need be known of how these depend on each other. Estimate
-and interval of t are those of the same test (J. Hodges and E. Lehmann, "Estimates of location based
-on rank tests", Annals of Mathematical Statistics 34, 1963): verdict and table cannot disagree.
+The verdict is that of the latest look. The numbers of rounds after which one looks are fixed, and
+errors are divided over looks and questions (Bonferroni), so that nothing need be known of how these
+depend on each other. Estimate and bounds are those of the same test (J. Hodges and E. Lehmann,
+"Estimates of location based on rank tests", Annals of Mathematical Statistics 34, 1963): verdict
+and table cannot disagree.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -43,20 +44,19 @@ Also, of each question by itself, that a real regression is called none.
 """
 ALPHA_DEAR = 0.016
 """The part of ``ALPHA`` that is spent on dear runs."""
-LOOKS = (6, 10, 15, 20, 30)
-"""Numbers of rounds after which one looks."""
-LOOKS_OF_ONE = (11, 16, 22, 30)
-"""The same where a question is about a single scenario.
+LOOKS = (4, 8, 16, 30)
+"""Numbers of rounds after which one looks.
 
-With eleven pairs it can fail, and with sixteen there can be certainly no more dear runs.
+Six scenarios together can pass at the first, two at the second, a single one at the third.
 """
+CLEAR = ALPHA / len(LOOKS)
+"""The chance of being called within its margin at one look in spite of a rise."""
 DEAR = 2.0
-"""A run is dear if it costs more than so many times the median of the baseline's.
-
-Where twice the margin allows more, it is that.
-"""
-RARE = 0.25
+"""A run is dear if it costs more than so many times the median of what is allowed."""
+RARE = 0.3
 """So much more frequent dear runs must not be missed."""
+BEYOND = 1.15
+"""What passes costs no more than so many times what is allowed, by its means and anywhere."""
 PAYS = 0.1
 """The share by which a cost must certainly have fallen to excuse a rise of what explains it."""
 GREATEST = 1e9
@@ -104,86 +104,77 @@ class Finding:
     by_dear_runs: bool = False
     """Whether it fails by these."""
     is_mean_beyond: bool = False
-    """Whether the means rose by more than twice the margin, which keeps it from being within."""
-
-
-def looks_of(scenarios: int) -> tuple[int, ...]:
-    """When one looks at a question about so many scenarios."""
-    return LOOKS if scenarios > 1 else LOOKS_OF_ONE
+    """Whether the means are, which keeps it from being within its margin."""
+    apart: int | None = None
+    """The scenario, by its place, whose own centre is beyond, which does so too."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Share:
-    """A question's share of the errors."""
+    """A question's shares of the errors."""
 
-    looks: tuple[int, ...]
-    questions: int
-    """How many share the error of an alarm."""
-    about_dear: int = 0
-    """How many share that of dear runs; 0 where the question cannot fail by these."""
-    dear_look: int = LOOKS[-1]
-    """The one look at which it may."""
+    part: float = 1.0
+    """Of that of an alarm."""
+    part_dear: float = 0.0
+    """Of that of dear runs; 0 where the question cannot fail by these."""
 
     @property
     def alarm(self) -> float:
         """The chance of failing at one look without a reason."""
-        return (ALPHA - ALPHA_DEAR) / (len(self.looks) * self.questions)
-
-    @property
-    def clear(self) -> float:
-        """The chance of being called within its margin at one look in spite of a rise."""
-        return ALPHA / len(self.looks)
+        return (ALPHA - ALPHA_DEAR) * self.part / len(LOOKS)
 
     def dear_at(self, look: int) -> float:
         """The chance of failing by dear runs without a reason; 0 where that is not asked."""
-        return ALPHA_DEAR / self.about_dear if self.about_dear and look == self.dear_look else 0.0
+        return ALPHA_DEAR * self.part_dear if look == LOOKS[-1] else 0.0
 
 
-def judge(
-    pairs: Floats,
-    *,
-    margin: float,
-    floor: float,
-    share: Share,
-    asks_dear: bool = True,
-    muted: Collection[int] = (),
-) -> Finding | None:
+def judge(pairs: Floats, *, margin: float, floor: float, share: Share) -> Finding | None:
     """Judges costs of shape (rounds, scenarios, 2), baseline first; ``None`` before the first look.
 
-    Costs are above 0. An alarm at any look stands; else the first look that finds it within its
-    margin; else the last. The bounds of all looks hold at once, so the narrowest are given, unless
-    costs drift so much that these exclude each other. Without ``asks_dear`` only the centre is
-    judged. After the ``muted`` numbers of rounds nothing is within its margin.
+    Costs are above 0.
     """
-    looks = [look for look in share.looks if look <= len(pairs)]
-    if not looks:
+    import numpy as np
+
+    look = max((look for look in LOOKS if look <= len(pairs)), default=0)
+    if not look:
         return None
-    looked = [_judge_at(pairs[:look], margin, floor, share, asks_dear=asks_dear) for look in looks]
-    intervals = [interval for _, interval in looked]
-    found = [
-        replace(one, verdict=Verdict.INCONCLUSIVE)
-        if one.verdict is Verdict.WITHIN_MARGIN and one.rounds in muted
-        else one
-        for one, _ in looked
-    ]
-    order = (Verdict.SLOWER, Verdict.WITHIN_MARGIN)
-    known = next((one for verdict in order for one in found if one.verdict is verdict), found[-1])
-    own = intervals[found.index(known)]
-    low = max(one.low for one in intervals)
-    high = min(one.high for one in intervals)
-    if low > high:
-        low, high = own.low, own.high
-    centre = min(max(own.centre, low), high)
-    # As far as it may rise: bounds that hold for each question by itself lie below 1 by chance.
-    has_fallen = not floor and high < -2 * math.log1p(margin)
-    is_faster = known.verdict is Verdict.WITHIN_MARGIN and has_fallen
+    baseline, candidate = pairs[:look, :, 0], pairs[:look, :, 1]
+    allowed = baseline * (1 + margin) + floor
+    logs = np.log(candidate / allowed)
+    # By the baseline's median alone: no candidate moves what is dear.
+    limit = DEAR * np.median(allowed, axis=0)
+    theirs, ours = allowed > limit, candidate > limit
+    dear = Dear(
+        candidate=int((ours & ~theirs).sum()), baseline=int((theirs & ~ours).sum()), pairs=ours.size
+    )
+    interval = _interval_without(logs, ours != theirs, share.alarm)
+    heads = chance_of_heads(dear.candidate, dear.candidate + dear.baseline)
+    is_dear_worse = heads <= share.dear_at(look)
+    means = candidate.mean(axis=0) / allowed.mean(axis=0)
+    is_mean_beyond = float(means.mean()) > BEYOND
+    centres = [_centre(_means_of_two(own)) for own in logs.T]
+    apart = int(np.argmax(centres)) if max(centres) > math.log(BEYOND) else None
+    is_kept_open = is_mean_beyond or apart is not None or chance_of_so_few(dear, RARE) > CLEAR
+    verdict = Verdict.INCONCLUSIVE
+    if interval.low > 0 or is_dear_worse:
+        verdict = Verdict.SLOWER
+    elif interval.high < 0 and not is_kept_open:
+        # As far as it may rise: bounds that hold for each question by itself lie below 1 by chance.
+        has_fallen = not floor and interval.high < -2 * math.log1p(margin)
+        verdict = Verdict.FASTER if has_fallen else Verdict.WITHIN_MARGIN
+    # To the baseline, without a floor.
     shown = 0.0 if floor else math.log1p(margin)
-    return replace(
-        known,
-        verdict=Verdict.FASTER if is_faster else known.verdict,
-        ratio=_ratio(centre + shown),
-        low=_ratio(low + shown),
-        high=_ratio(high + shown),
+    return Finding(
+        verdict=verdict,
+        rounds=look,
+        ratio=_ratio(interval.centre + shown),
+        low=_ratio(interval.low + shown),
+        high=_ratio(interval.high + shown),
+        means=float(means.mean()) * math.exp(shown),
+        dear=dear,
+        by_dear_runs=is_dear_worse and interval.low <= 0,
+        is_mean_beyond=is_mean_beyond,
+        apart=apart,
     )
 
 
@@ -191,51 +182,18 @@ def _ratio(log: float) -> float | None:
     return math.exp(min(log, math.log(GREATEST))) if math.isfinite(log) else None
 
 
-def _judge_at(
-    pairs: Floats, margin: float, floor: float, share: Share, *, asks_dear: bool
-) -> tuple[Finding, Interval]:
-    """What one look says, and the interval of t."""
-    import numpy as np
+def _interval_without(logs: Floats, one_is_dear: NDArray[np.bool_], alarm: float) -> Interval:
+    """The interval, with the upper bound of pairs with no dear side, or two, where these pass.
 
-    rounds = len(pairs)
-    baseline, candidate = pairs[..., 0], pairs[..., 1]
-    allowed = baseline * (1 + margin) + floor
-    interval = hodges_lehmann(np.log(candidate / allowed), share.alarm, share.clear)
-    dear = _dear(pairs, margin, floor)
-    heads = chance_of_heads(dear.candidate, dear.candidate + dear.baseline)
-    is_dear_worse = heads <= share.dear_at(rounds)
-    may_be_dearer = asks_dear and chance_of_so_few(dear, RARE) > share.clear
-    # Each scenario counts alike.
-    most = baseline.mean(axis=0) * (1 + 2 * margin) + floor
-    is_mean_beyond = asks_dear and float((candidate.mean(axis=0) / most).mean()) > 1
-    verdict = Verdict.INCONCLUSIVE
-    if interval.low > 0 or is_dear_worse:
-        verdict = Verdict.SLOWER
-    elif interval.high < 0 and not (may_be_dearer or is_mean_beyond):
-        verdict = Verdict.WITHIN_MARGIN
-    shown = allowed if floor else baseline
-    return Finding(
-        verdict=verdict,
-        rounds=rounds,
-        dear=dear,
-        means=float((candidate.mean(axis=0) / shown.mean(axis=0)).mean()),
-        by_dear_runs=is_dear_worse and interval.low <= 0,
-        is_mean_beyond=is_mean_beyond,
-    ), interval
-
-
-def _dear(pairs: Floats, margin: float, floor: float) -> Dear:
-    """By the baseline's median alone: no candidate moves what is dear."""
-    import numpy as np
-
-    # What twice the margin allows is not dear.
-    limit = max(DEAR, 1 + 2 * margin) * (np.median(pairs[..., 0], axis=0) + floor)
-    theirs, ours = pairs[..., 0] > limit, pairs[..., 1] > limit
-    return Dear(
-        candidate=int((ours & ~theirs).sum()),
-        baseline=int((theirs & ~ours).sum()),
-        pairs=ours.size,
-    )
+    Dear runs have tests of their own. Whether a pair is such does not depend on which side is the
+    candidate's, if it costs what is allowed, so that the test of the others is exact as well.
+    """
+    found = hodges_lehmann(logs, alarm, CLEAR)
+    others = logs[~one_is_dear]
+    high = hodges_lehmann(others, alarm, CLEAR).high if others.size else math.inf
+    if not found.low <= high < 0:
+        return found
+    return replace(found, centre=min(found.centre, high), high=high)
 
 
 def hodges_lehmann(values: Floats, error_low: float, error_high: float) -> Interval:
@@ -255,14 +213,27 @@ def _interval(data: bytes, error_low: float, error_high: float) -> Interval:
     import numpy as np
 
     values = np.frombuffer(data)
-    first, second = np.triu_indices(len(values))
-    means = np.unique(np.round((values[first] + values[second]) / 2, _DIGITS), return_counts=True)
-    centre = float(np.median(np.repeat(*means)))
+    means = _means_of_two(values)
+    distinct = np.unique(means)
     return Interval(
-        centre=centre,
-        low=_lower_bound(values, means[0], error_low),
-        high=-_lower_bound(-values, -means[0][::-1], error_high),
+        centre=_centre(means),
+        low=_lower_bound(values, distinct, error_low),
+        high=-_lower_bound(-values, -distinct[::-1], error_high),
     )
+
+
+def _means_of_two(values: Floats) -> Floats:
+    import numpy as np
+
+    first, second = np.triu_indices(len(values))
+    means: Floats = np.round((values[first] + values[second]) / 2, _DIGITS)
+    return means
+
+
+def _centre(means: Floats) -> float:
+    import numpy as np
+
+    return float(np.median(means))
 
 
 def _lower_bound(values: Floats, means: Floats, error: float) -> float:

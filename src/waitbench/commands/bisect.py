@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from waitbench import engines
-from waitbench.analysis import criteria, rule
+from waitbench.analysis import criteria
 from waitbench.analysis.bisection import (
     End,
     Grain,
@@ -122,7 +122,7 @@ def bisect(
     stepper = Stepper(
         request=valid,
         metric=criterion.metric,
-        most_rounds=max(look for look in rule.LOOKS if look <= rounds),
+        most_rounds=max(look for look in looks_of(2) if look <= rounds),
         resume=resume,
         quiet=quiet,
         progress=progress,

@@ -198,7 +198,7 @@ def read_criteria(
     Raises ``UsageError``: here, so that it costs no download.
     """
     found = (*(DEFAULTS if defaults else ()), *criteria.parse(own, metrics))
-    fewest = rule.LOOKS_OF_ONE[0]
+    fewest = rule.LOOKS[-2]
     if found and most_rounds < fewest:
         raise UsageError(
             f"--rounds {most_rounds}: must be at least {fewest}: with fewer the gate cannot decide "
@@ -209,8 +209,7 @@ def read_criteria(
 
 def last_look(most_rounds: int) -> int:
     """The rounds of the last look that so many allow: more would be measured and not looked at."""
-    looks = {*rule.LOOKS, *rule.LOOKS_OF_ONE, *criteria.COARSE_LOOKS}
-    return max((look for look in looks if look <= most_rounds), default=min(looks))
+    return max((look for look in rule.LOOKS if look <= most_rounds), default=rule.LOOKS[0])
 
 
 def _why_left_out(criterion: Criterion) -> str:

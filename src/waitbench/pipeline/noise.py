@@ -6,7 +6,7 @@ import sys
 import numpy as np
 
 from waitbench.analysis.rounds import paired_by_round
-from waitbench.analysis.rule import LOOKS_OF_ONE, Share, hodges_lehmann
+from waitbench.analysis.rule import Share, hodges_lehmann
 from waitbench.model.errors import ExitCode, HarnessError
 from waitbench.model.metrics import BY_NAME
 from waitbench.model.record import Record
@@ -51,7 +51,7 @@ def smallest_rise() -> float:
         raise HarnessError("An idle program could not be measured here.")
     (record,) = records
     pairs = paired_by_round(record, "again", BY_NAME["steady"]).values()
-    alarm = Share(looks=LOOKS_OF_ONE, questions=1).alarm
+    alarm = Share(part=0.5).alarm
     logs = np.array([math.log(again / once) for once, again in pairs])
     found = hodges_lehmann(logs, alarm, alarm)
     return math.exp(math.log1p(MARGIN) + found.centre - found.low) - 1

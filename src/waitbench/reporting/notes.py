@@ -417,8 +417,8 @@ def _dear(found: Judgement) -> str:
     if found.dear is None:
         return "–"
     return (
-        f"{found.dear.candidate} of {found.dear.pairs} runs cost more than twice the baseline's "
-        f"median, and {found.dear.baseline} of the baseline's"
+        f"{found.dear.candidate} of {found.dear.pairs} runs cost more than twice what is usually "
+        f"allowed, and {found.dear.baseline} of the baseline's"
     )
 
 
@@ -439,6 +439,8 @@ def _why_open(found: Judgement) -> str:
     most = 1 if found.criterion.floor else 1 + found.criterion.margin
     if found.is_mean_beyond and found.ratio < most:
         return f"{given_up}{_means(found)}: some runs cost much more"
+    if found.apart is not None and found.ratio < most and len(found.scenarios) > 1:
+        return f"{given_up}: {found.scenarios[found.apart]} by itself seems to cost much more"
     if found.high is not None and found.high < most:
         return f"{given_up}, too few to exclude rare dear ones: {_dear(found)}"
     return f"{given_up}{_MAY_BE_MORE}" if given_up else ""
