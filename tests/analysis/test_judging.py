@@ -103,13 +103,15 @@ def test_a_cost_that_fell_in_the_first_rounds_only_excuses_nothing_later() -> No
     assert judgement.verdict is not Verdict.EXCUSED
 
 
-def test_a_cost_that_fell_in_one_scenario_excuses_nothing_in_another() -> None:
+@pytest.mark.parametrize("steady", [0.92, 1.08])
+def test_a_cost_that_fell_in_one_scenario_excuses_nothing_in_another(steady: float) -> None:
     records = [
-        counted("fell", wakeups=1.0, steady=0.7),
-        counted("rose", wakeups=100.0, steady=1.08),
+        counted("fell", wakeups=1.0, steady=0.6),
+        counted("rose", wakeups=100.0, steady=steady),
     ]
     (judgement,) = judge(*records, criteria=[WAKEUPS])
-    assert judgement.cost_ratio == pytest.approx(0.87, abs=0.01), "of both together"
+    assert judgement.cost_ratio is not None
+    assert judgement.cost_ratio < 0.85, "of both together"
     assert judgement.verdict is not Verdict.EXCUSED
 
 

@@ -5,7 +5,6 @@ which other programs disturbed let nothing pass, but do not take back an alarm: 
 leaves work behind disturbs the baseline's next run.
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -124,20 +123,22 @@ def _part(question: Question, questions: Sequence[Question]) -> float:
 
 
 def _explained(judged: Judgement, about: Question) -> Judgement:
-    """The same, excused where it explains a cost that certainly fell."""
-    import numpy as np
-
-    if about.cost is None or judged.ratio is None:
+    """The same, excused where it explains a cost that certainly fell: by the same rule."""
+    if about.cost is None:
         return judged
     _, pairs = about.pairs(about.cost)
-    look = judged.rounds
-    if look > len(pairs):
+    # What fell in one scenario pays for no rise in another.
+    cost = rule.judge(
+        pairs[: judged.rounds], margin=-rule.PAYS, floor=0.0, share=Share(), beyond=1.0
+    )
+    # The figures beside each other are of the same rounds.
+    if cost is None or cost.rounds != judged.rounds:
         return judged
-    # At the look that the verdict is of: the figures beside each other are of the same rounds.
-    logs = np.log(pairs[:look, :, 1] / pairs[:look, :, 0])
-    fell = rule.fell_by(logs, rule.PAYS, rule.CLEAR)
-    centre = rule.hodges_lehmann(logs, rule.ALPHA, rule.ALPHA).centre
-    judged = replace(judged, cost=about.cost, cost_ratio=math.exp(centre))
-    if fell and judged.verdict in (Verdict.SLOWER, Verdict.INCONCLUSIVE):
-        return replace(judged, verdict=Verdict.EXCUSED)
-    return judged
+    rose = judged.verdict in (Verdict.SLOWER, Verdict.INCONCLUSIVE)
+    is_excused = rose and cost.verdict in (Verdict.WITHIN_MARGIN, Verdict.FASTER)
+    return replace(
+        judged,
+        verdict=Verdict.EXCUSED if is_excused else judged.verdict,
+        cost=about.cost,
+        cost_ratio=cost.ratio,
+    )

@@ -128,7 +128,9 @@ class Share:
         return ALPHA_DEAR * self.part_dear if look == LOOKS[-1] else 0.0
 
 
-def judge(pairs: Floats, *, margin: float, floor: float, share: Share) -> Finding | None:
+def judge(
+    pairs: Floats, *, margin: float, floor: float, share: Share, beyond: float = BEYOND
+) -> Finding | None:
     """Judges costs of shape (rounds, scenarios, 2), baseline first; ``None`` before the first look.
 
     Costs are above 0.
@@ -151,9 +153,9 @@ def judge(pairs: Floats, *, margin: float, floor: float, share: Share) -> Findin
     heads = chance_of_heads(dear.candidate, dear.candidate + dear.baseline)
     is_dear_worse = heads <= share.dear_at(look)
     means = candidate.mean(axis=0) / allowed.mean(axis=0)
-    is_mean_beyond = float(means.mean()) > BEYOND
+    is_mean_beyond = float(means.mean()) > beyond
     centres = [_centre(_means_of_two(own)) for own in logs.T]
-    apart = int(np.argmax(centres)) if max(centres) > math.log(BEYOND) else None
+    apart = int(np.argmax(centres)) if max(centres) > math.log(beyond) else None
     is_kept_open = is_mean_beyond or apart is not None or chance_of_so_few(dear, RARE) > CLEAR
     verdict = Verdict.INCONCLUSIVE
     if interval.low > 0 or is_dear_worse:
@@ -281,16 +283,6 @@ def _chances_of_sums(ranks: tuple[int, ...]) -> Floats:
         chances[rank : rank + end] += taken
         end += rank
     return chances
-
-
-def fell_by(logs: Floats, share: float, error: float) -> bool:
-    """Whether ratios certainly lie below ``1 - share``, and their centre does in each scenario.
-
-    Takes logarithms of shape (rounds, scenarios). What fell in one pays for no rise in another.
-    """
-    most = math.log1p(-share)
-    centres = (hodges_lehmann(own, error, error).centre for own in logs.T)
-    return hodges_lehmann(logs, error, error).high < most and max(centres) < most
 
 
 def chance_of_heads(heads: int, throws: int) -> float:
