@@ -140,7 +140,19 @@ def judge(
     look = max((look for look in LOOKS if look <= len(pairs)), default=0)
     if not look:
         return None
-    baseline, candidate = pairs[:look, :, 0], pairs[:look, :, 1]
+    looked = np.ascontiguousarray(pairs[:look], dtype=float)
+    return _judge(looked.tobytes(), looked.shape, margin, floor, share, beyond)
+
+
+@lru_cache(maxsize=1000)
+def _judge(
+    data: bytes, shape: tuple[int, ...], margin: float, floor: float, share: Share, beyond: float
+) -> Finding:
+    """Asked after each run, and answered once for each look."""
+    import numpy as np
+
+    pairs = np.frombuffer(data).reshape(shape)
+    baseline, candidate = pairs[..., 0], pairs[..., 1]
     allowed = baseline * (1 + margin) + floor
     logs = np.log(candidate / allowed)
     # By the baseline's median alone: no candidate moves what is dear.
@@ -151,7 +163,7 @@ def judge(
     )
     interval = _interval_without(logs, ours != theirs, share.alarm)
     heads = chance_of_heads(dear.candidate, dear.candidate + dear.baseline)
-    is_dear_worse = heads <= share.dear_at(look)
+    is_dear_worse = heads <= share.dear_at(len(pairs))
     means = candidate.mean(axis=0) / allowed.mean(axis=0)
     is_mean_beyond = float(means.mean()) > beyond
     centres = [_centre(_means_of_two(own)) for own in logs.T]
@@ -168,7 +180,7 @@ def judge(
     shown = 0.0 if floor else math.log1p(margin)
     return Finding(
         verdict=verdict,
-        rounds=look,
+        rounds=len(pairs),
         ratio=_ratio(interval.centre + shown),
         low=_ratio(interval.low + shown),
         high=_ratio(interval.high + shown),
@@ -206,15 +218,7 @@ def hodges_lehmann(values: Floats, error_low: float, error_high: float) -> Inter
     """
     import numpy as np
 
-    rounded = np.round(np.ravel(values).astype(float), _DIGITS)
-    return _interval(np.sort(rounded).tobytes(), error_low, error_high)
-
-
-@lru_cache(maxsize=10_000)
-def _interval(data: bytes, error_low: float, error_high: float) -> Interval:
-    import numpy as np
-
-    values = np.frombuffer(data)
+    values = np.sort(np.round(np.ravel(values).astype(float), _DIGITS))
     means = _means_of_two(values)
     distinct = np.unique(means)
     return Interval(
