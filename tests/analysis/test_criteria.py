@@ -1,7 +1,5 @@
 """Criteria, as they are written, the questions they make, and the rounds that answer them."""
 
-from dataclasses import replace
-
 import pytest
 
 from tests.records import make_record, measurement, outcome, times
@@ -133,12 +131,11 @@ def test_the_defaults_of_each_scenario_only_alarm_and_criteria_of_ones_own_are_j
 
 
 def test_a_candidate_that_lacks_what_the_baseline_has_gives_no_answer() -> None:
-    both = record("one")
     lacking = make_record({"a": [{**times(1, 1, 1), "wakeups": 9}] * 6, "b": [times(1, 1, 1)] * 6})
     wakeups = parse(["wakeups:5%"], METRICS)
     (asked,) = ask([lacking], wakeups)
-    assert asked.narrowed() is None
-    assert replace(asked, records=(both, lacking)).narrowed() is None
+    assert asked.answering() == asked
+    assert asked.pairs(wakeups[0].metric)[0] == []
 
 
 def test_pairs_are_of_the_rounds_that_all_scenarios_share_whatever_their_order() -> None:
@@ -164,28 +161,24 @@ def test_next_to_nothing_counts_as_the_floor_of_the_metric() -> None:
     assert pairs.tolist() == [[[STEADY.floor, 0.5]]]
 
 
-def test_a_question_is_narrowed_to_the_scenarios_that_both_revisions_can_run() -> None:
+def test_a_question_is_of_the_scenarios_that_both_revisions_can_run() -> None:
     able, unable = record("able", (1.0, 1.0)), record("unable")
     unable.add(outcome("base", 0, "not-supported"))
-    asked = question(able, unable)
-    narrowed = asked.narrowed()
-    assert narrowed is not None
-    assert narrowed.records == (able,)
-    assert asked.unsupported == ("unable",)
-    assert question(unable).narrowed() is None
+    assert question(able, unable).records == (able,)
+    assert ask([unable], [TOGETHER]) == ()
 
 
-def test_a_scenario_whose_runs_do_not_have_the_metric_is_left_out_at_the_first_look() -> None:
+def test_a_scenario_whose_runs_do_not_have_the_metric_is_left_out() -> None:
     has = record("has", *[(1.0, 1.0)] * 3)
-    lacks = make_record({"base": [{}] * 2, "new": [{}] * 2}, scenario="lacks")
+    lacks = record("lacks")
     asked = question(has, lacks)
-    assert asked.narrowed() == asked, "it may come yet"
-    lacks.add(measurement("base", 3, {}))
-    assert asked.narrowed() == asked
-    lacks.add(measurement("new", 3, {}))
-    narrowed = asked.narrowed()
-    assert narrowed is not None
+    assert asked.answering() == asked, "it may come yet"
+    lacks.add(measurement("base", 1, {}))
+    assert asked.answering() == asked
+    lacks.add(measurement("new", 1, {}))
+    narrowed = asked.answering()
     assert (narrowed.place, narrowed.pairs(STEADY)[0]) == ("has", [1, 2, 3])
+    assert question(lacks).answering() == question(lacks), "nothing is left of it"
 
 
 def test_the_cost_is_what_the_metric_explains_where_there_is_one() -> None:

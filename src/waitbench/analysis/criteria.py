@@ -18,7 +18,7 @@ from waitbench.analysis.rounds import paired_by_round
 from waitbench.model.errors import UsageError
 from waitbench.model.metrics import MEMORY, METRICS, STOP, Metric
 from waitbench.model.record import Record
-from waitbench.model.run import NOT_SUPPORTED
+from waitbench.model.run import NOT_SUPPORTED, Measurement
 
 if TYPE_CHECKING:
     from waitbench.analysis.rule import Floats
@@ -182,11 +182,6 @@ class Question:
         return is_cost and not self.only_alarms
 
     @property
-    def unsupported(self) -> tuple[str, ...]:
-        """The scenarios that this candidate, or the baseline, cannot run."""
-        return tuple(r.scenario for r in self.records if _has(r, self.label, NOT_SUPPORTED))
-
-    @property
     def cost(self) -> Metric | None:
         """What the criterion's metric explains, if a fall of that excuses its rise."""
         metrics = self.records[0].metrics
@@ -219,31 +214,26 @@ class Question:
         criterion = replace(self.criterion, margin=math.expm1(wider))
         return replace(self, criterion=criterion, records=here, is_partial=True)
 
-    def narrowed(self) -> Question | None:
-        """The same question of the scenarios that answer it, or may yet; ``None`` without any.
-
-        Nor is there one where the candidate lacks what the baseline has.
-        """
-        answering = tuple(r for r in self.records if self._may_answer(r))
-        left = (one for one in self.records if one not in answering)
-        if not answering or any(map(self._is_lacking, left)):
-            return None
-        return replace(self, records=answering)
-
-    def _is_lacking(self, record: Record) -> bool:
-        """Whether the baseline has the metric in a scenario that both can run."""
+    def answering(self) -> Question:
+        """The same question of the scenarios whose runs have the metric, or have not been made."""
         key = self.criterion.metric.key
-        has_it = any(key in run.metrics for run in record.of(record.context.labels[0]))
-        return has_it and not _has(record, self.label, NOT_SUPPORTED)
+        lacking = [
+            record
+            for record in self.records
+            if self.is_measured(record) and not any(key in run.metrics for run in self.runs(record))
+        ]
+        left = tuple(record for record in self.records if record not in lacking)
+        return replace(self, records=left) if left else self
 
-    def _may_answer(self, record: Record) -> bool:
-        """Whether what the first look would see has the metric, or has not been measured yet."""
-        if _has(record, self.label, NOT_SUPPORTED):
-            return False
-        baseline, candidate = record.of(record.context.labels[0]), record.of(self.label)
-        measured = {run.round for run in baseline} & {run.round for run in candidate}
-        is_early = len(measured) < _SAYS_WHAT_IT_HAS
-        return is_early or bool(paired_by_round(record, self.label, self.criterion.metric))
+    def runs(self, record: Record) -> list[Measurement]:
+        """Those of the baseline and the candidate."""
+        return [*record.of(record.context.labels[0]), *record.of(self.label)]
+
+    def is_measured(self, record: Record) -> bool:
+        """Whether both have a run in some round."""
+        sides = (record.context.labels[0], self.label)
+        baseline, candidate = ({run.round for run in record.of(side)} for side in sides)
+        return bool(baseline & candidate)
 
     def pairs(self, metric: Metric) -> tuple[list[int], Floats]:
         """The rounds that all scenarios have, and their costs: (rounds, scenarios, 2).
@@ -255,9 +245,8 @@ class Question:
         import numpy as np
 
         found = [paired_by_round(one, self.label, metric) for one in self.records]
-        both = (self.records[0].context.labels[0], self.label)
         begun: dict[int, str] = {}
-        for run in (run for one in self.records for run in one.measurements if run.label in both):
+        for run in (run for record in self.records for run in self.runs(record)):
             begun[run.round] = max(begun.get(run.round, ""), run.started_at)
         shared = set(found[0]).intersection(*found[1:])
         numbers = sorted(shared, key=lambda number: (begun[number], number))
@@ -273,14 +262,10 @@ class Question:
         return round(pairs / len(self.records))
 
 
-_SAYS_WHAT_IT_HAS = 3
-"""Rounds after which a metric that no run has had will not come any more."""
-
-
 def ask(records: Iterable[Record], criteria: Sequence[Criterion]) -> tuple[Question, ...]:
     """Every question of a comparison, those about each scenario last.
 
-    Nothing is asked of a scenario whose runs cannot have the metric, or where it does not compare.
+    Nothing is asked of a scenario whose runs cannot have the metric, or that a revision cannot run.
     """
     known = tuple(records)
     candidates = tuple(dict.fromkeys(label for r in known for label in r.context.labels[1:]))
@@ -294,7 +279,8 @@ def ask(records: Iterable[Record], criteria: Sequence[Criterion]) -> tuple[Quest
 
 
 def _questions(criterion: Criterion, label: str, known: Sequence[Record]) -> list[Question]:
-    about = [r for r in known if _is_about(criterion, r) and label in r.context.labels[1:]]
+    compared = (record for record in known if label in record.context.labels[1:])
+    about = [record for record in compared if _is_about(criterion, record, label)]
     if criterion.each:
         groups = [[record] for record in about]
         # Of a single scenario it is asked already.
@@ -308,21 +294,16 @@ def _questions(criterion: Criterion, label: str, known: Sequence[Record]) -> lis
     return [Question(criterion=criterion, label=label, records=tuple(one)) for one in groups]
 
 
-def _is_about(criterion: Criterion, record: Record) -> bool:
-    keys = {metric.key for metric in record.metrics}
-    # Some systems do not say what other programs use.
-    runs = record.measurements
-    if criterion.metric.name == "foreign-cpu" and criterion in DEFAULTS and runs:
-        return criterion.scope.holds(record) and any(
-            criterion.metric.key in m.metrics for m in runs
-        )
-    # What is told to end has had one item, the poke: its lateness at p99 is its median.
-    if criterion.metric.name == "latency" and criterion in DEFAULTS and STOP.key in keys:
-        return False
-    return criterion.scope.holds(record) and criterion.metric.key in keys
-
-
-def _has(record: Record, label: str, reason: str) -> bool:
-    """Whether this candidate or the baseline has such an outcome."""
+def _is_about(criterion: Criterion, record: Record, label: str) -> bool:
+    metric, keys, runs = criterion.metric, {one.key for one in record.metrics}, record.measurements
     both = (record.context.labels[0], label)
-    return any(one.label in both and one.reason == reason for one in record.outcomes)
+    if any(one.label in both and one.reason == NOT_SUPPORTED for one in record.outcomes):
+        return False
+    if criterion in DEFAULTS:
+        # What is told to end has had one item, the poke: its lateness at p99 is its median.
+        if metric.name == "latency" and STOP.key in keys:
+            return False
+        # Some systems do not say what other programs use.
+        if metric.name == "foreign-cpu" and runs and not any(metric.key in m.metrics for m in runs):
+            return False
+    return criterion.scope.holds(record) and metric.key in keys

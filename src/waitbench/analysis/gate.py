@@ -119,7 +119,6 @@ def judge_all(
         (question, judge(question, share_of(whole, asked)))
         for whole in asked
         if (question := whole.within(here)) is not None
-        and len(question.unsupported) < len(question.records)
     )
     return tuple(
         _accepted(judgement, acceptances)

@@ -72,12 +72,11 @@ class Judgement(Finding):
 def judge(question: Question, share: Share) -> Judgement:
     """Answers one of a comparison's questions, as of the latest look."""
     criterion = question.criterion
-    asked = question.narrowed()
-    about = asked or question
-    why_given_up = about.why_given_up
-    if asked is None and why_given_up is None:
-        why_given_up = f"the runs do not have {criterion.metric.title}"
+    about = question.answering()
     numbers, pairs = about.pairs(criterion.metric)
+    why_given_up = about.why_given_up
+    if why_given_up is None and not numbers and all(map(about.is_measured, about.records)):
+        why_given_up = f"the runs do not have {criterion.metric.title}"
     found = rule.judge(pairs, margin=criterion.margin, floor=criterion.floor, share=share)
     if found is None:
         verdict = Verdict.NOT_MEASURED if why_given_up else Verdict.INCONCLUSIVE
