@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from tests import standin
-from waitbench.engines.base import ARCHIVE, WHEEL
 from waitbench.environments import index, uv
 from waitbench.model.environment import Interpreter
 from waitbench.model.errors import HarnessError
@@ -23,7 +22,7 @@ ENGINE = standin.StandIn()
 class WithArchives(standin.StandIn):
     """An engine whose releases may be built here."""
 
-    files = (WHEEL, ARCHIVE)
+    takes_archives = True
 
 
 @pytest.fixture(autouse=True)

@@ -46,11 +46,6 @@ def assumed() -> Engine:
     return _known[_assumed[0]]
 
 
-def all_known() -> tuple[Engine, ...]:
-    """Every engine, the default one first."""
-    return tuple(_known.values())
-
-
 def named(name: str) -> Engine:
     """The engine of that name. Raises ``KeyError``."""
     return _known[name]

@@ -4,16 +4,13 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from packaging.version import InvalidVersion, Version
 
 from waitbench.engines.services import Service
 from waitbench.model.environment import Environment
 from waitbench.model.scenario import Scenario, Topology
-
-WHEEL, ARCHIVE = "wheel", "archive"
-"""What an index has of a release."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,8 +26,8 @@ class Start:
     """Environment variables that they have besides those of every run."""
 
 
-class Engine(Protocol):
-    """A stream processor, installed as a Python package; with what most of them say."""
+class Engine:
+    """What is installed as a Python package, and measured; with what most of them say."""
 
     name: str
     """The prefix of ``NAME@REVISION``."""
@@ -46,8 +43,8 @@ class Engine(Protocol):
     """Where commits, branches and tags are by default; ``None`` if only releases are known."""
     repository_variable: str | None = None
     """The environment variable that names another repository."""
-    files: tuple[str, ...] = (WHEEL,)
-    """What is taken from the index, in this order: a wheel is made here of a source archive."""
+    takes_archives: bool = False
+    """Whether a wheel is made here of a source archive where the index has no other."""
     requirements: tuple[str, ...] = ()
     """Packages that it needs beside it and does not ask for itself, pinned."""
     is_program: bool = False
@@ -71,8 +68,15 @@ class Engine(Protocol):
     building_needs: str = ""
     """What a machine must have to build it, as a sentence that follows the error of a build."""
 
+    release: re.Pattern[str] = re.compile(r"v?\d[\w.]*")
+    """What names of releases look like."""
+
     def version_of(self, name: str) -> str | None:
         """The version that a name such as ``v0.16.1`` means; ``None`` if it is not a release."""
+        try:
+            return str(Version(name.removeprefix("v"))) if self.release.fullmatch(name) else None
+        except InvalidVersion:
+            return None
 
     def tag_of(self, version: str) -> str:
         """The repository's tag of a version, which also names the release on the command line."""
@@ -88,17 +92,8 @@ class Engine(Protocol):
 
     def start(self, environment: Environment, scenario: Scenario, topology: Topology) -> Start:
         """How a run of ``scenario`` is started."""
+        raise NotImplementedError
 
     def role(self, arguments: Sequence[str]) -> str | None:
         """The role of a process, such as ``worker 0``, by its arguments; ``None`` if unknown."""
-        return None
-
-
-def released_version(name: str, form: re.Pattern[str]) -> str | None:
-    """The version that a name of this form means; ``None`` if it is not a release."""
-    if not form.fullmatch(name):
-        return None
-    try:
-        return str(Version(name.removeprefix("v")))
-    except InvalidVersion:
         return None

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Iterator
 
-from waitbench.engines.base import ARCHIVE, Engine
+from waitbench.engines.base import Engine
 from waitbench.environments import uv
 from waitbench.model.environment import Interpreter
 from waitbench.model.errors import HarnessError
@@ -33,7 +33,7 @@ def releases(
 
 def _newest(engine: Engine, specifier: str, python: Interpreter, *more: str) -> str | None:
     """The newest version that a specifier allows and a Python can have."""
-    wheels = () if ARCHIVE in engine.files else ("--only-binary", engine.package)
+    wheels = () if engine.takes_archives else ("--only-binary", engine.package)
     options = ("--no-deps", "--no-header", "--no-annotate", "--quiet", *wheels, *more)
     which = ("--python", sys.executable, "--python-version", python.minor_text)
     with temporary_folder() as folder:

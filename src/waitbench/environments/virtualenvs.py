@@ -14,7 +14,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from waitbench.engines import cargo
-from waitbench.engines.base import ARCHIVE, Engine
+from waitbench.engines.base import Engine
 from waitbench.environments import installed, uv, wheels
 from waitbench.environments.repository import export, read_file
 from waitbench.model.environment import (
@@ -160,7 +160,7 @@ class Maker:
         """Makes a virtualenv with what is required, and tries to import that."""
         python = str(folder / "bin" / "python")
         venv = ["virtualenv", "--no-seed", "--python", spec.python.executable, str(folder)]
-        wheels = [] if ARCHIVE in self.engine.files else ["--only-binary", self.engine.package]
+        wheels = [] if self.engine.takes_archives else ["--only-binary", self.engine.package]
         required = self._required(spec, spec.wheel.resolve().as_uri() if spec.wheel else "")
         install = uv.command("pip", "install", "--python", python, *wheels, *required)
         smoke_test = [python, "-I", "-c", self.engine.smoke_test]

@@ -4,13 +4,11 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from waitbench.engines.base import Engine, Start, released_version
+from waitbench.engines.base import Engine, Start
 from waitbench.engines.bytewax.scenarios import Dataflow
 from waitbench.model.environment import Environment
 from waitbench.model.placeholders import ADDRESSES, INDEX
 from waitbench.model.scenario import ALARM, NEXT_AWAKE, WINDOW, Scenario, Topology
-
-_RELEASE = re.compile(r"v?\d+(\.\d+)+((a|b|rc|\.dev|\.post|-alpha\.|-beta\.|-rc\.)\d+)?")
 
 _NOT_BUILT_FROM = (
     ".github", "apidocs", "docs", "examples", "pytests", "requirements",
@@ -31,6 +29,7 @@ class Bytewax(Engine):
     package = "bytewax"
     module = "bytewax"
     oldest: str | None = "0.16.0"
+    release = re.compile(r"v?\d+(\.\d+)+((a|b|rc|\.dev|\.post|-alpha\.|-beta\.|-rc\.)\d+)?")
     repository: str | None = "https://github.com/bytewax/bytewax.git"
     repository_variable: str | None = "BYTEWAX_REPO"
     topologies: tuple[str, ...] = ("single", "cluster", "launcher")
@@ -41,9 +40,6 @@ class Bytewax(Engine):
         "Building bytewax takes git and Rust (https://rustup.rs), and bytewax ≤ 0.16 on Debian: "
         "apt-get install build-essential cmake libsasl2-dev libssl-dev pkg-config protobuf-compiler"
     )
-
-    def version_of(self, name: str) -> str | None:
-        return released_version(name, _RELEASE)
 
     def tag_of(self, version: str) -> str:
         return f"v{version}"

@@ -1,12 +1,11 @@
 """Workers that are commands: each worker file makes an engine."""
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from msgspec import to_builtins
 
-from waitbench.engines.base import ARCHIVE, WHEEL, Engine, Start, released_version
+from waitbench.engines.base import Engine, Start
 from waitbench.engines.services import Service, services_of
 from waitbench.engines.worker.scenarios import WINDOW
 from waitbench.model.environment import Environment
@@ -14,7 +13,6 @@ from waitbench.model.scenario import Scenario, Topology
 from waitbench.model.worker import WorkerFile
 from waitbench.system.variables import of_workload
 
-_RELEASE = re.compile(r"v?\d[\w.]*")
 _TOLD = (
     "command", "environment", "ready", "settled", "stop", "stop_group", "stop_within_s", "poke",
 )  # fmt: skip
@@ -24,6 +22,7 @@ _TOLD = (
 class Command(Engine):
     """What a worker file describes; its revisions are releases of a package, variants, programs."""
 
+    takes_archives = True
     most_workers: int | None = 1
     topologies = ("single", "cluster")
     """Several are copies that share the services; each has a folder and a port of its own."""
@@ -36,15 +35,11 @@ class Command(Engine):
         self.module = worker.module
         self.repository = worker.repository
         self.requirements = worker.beside
-        self.files = (WHEEL, ARCHIVE)
         self.variants = worker.variants
         self.pythons = worker.python
         self.is_program = worker.package is None and not worker.variants
         self.install = worker.install
         self.smoke_test = f"import {self.module}" if self.module else ""
-
-    def version_of(self, name: str) -> str | None:
-        return released_version(name, _RELEASE)
 
     def services(self, environment: Environment, scenario: Scenario) -> Sequence[Service]:
         return services_of(self.worker, scenario.parameters, environment.python)
