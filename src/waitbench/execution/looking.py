@@ -10,9 +10,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from pathlib import Path
-
-import psutil
 
 from waitbench.engines.base import Engine
 from waitbench.model.why import KERNEL, Frame
@@ -34,11 +31,6 @@ _LEAST_CPU = 0.01
 """The share of a CPU from which on a thread is looked at while it works."""
 _GOES_ON_SLEEPING = "restart_syscall"
 """The system call of who was stopped while it slept, and goes on with that."""
-_LONGEST_NAME = 15
-"""So many bytes of a name the kernel keeps."""
-_VERSION = re.compile(r"[-_.@]?v?\d+(\.\d+)+\S*$|[-_.@][0-9a-f]{7,40}$")
-"""The end of a program's name that says which one it is, which its role does not."""
-
 Key = tuple[int, int]
 """The process and the thread."""
 
@@ -110,22 +102,20 @@ class Looks:
     def _named(self, key: Key) -> Watched:
         pid, tid = key
         name = tasks.name(pid, tid)
-        # A thread without a name of its own has that of the program, which is no role.
-        if name in {one[:_LONGEST_NAME] for one in tasks.programs(pid)}:
+        # A thread without a name of its own has that of its process.
+        if name == tasks.name(pid, pid):
             name = "main thread" if tid == pid else ""
         return Watched(self._role(pid), name)
 
     def _role(self, pid: int) -> str:
         """Such as ``worker``, ``worker 1`` or ``child celery``."""
         if pid not in self._roles:
-            with suppress(psutil.Error):
-                process = psutil.Process(pid)
-                known = self._engine.role(tasks.arguments(pid))
-                is_first = process.ppid() == self.root and "worker" not in self._roles.values()
-                role = known or ("worker" if is_first else f"child {_program(process)}")
-                taken = sum(one.partition(" #")[0] == role for one in self._roles.values())
-                self._roles[pid] = f"{role} #{taken + 1}" if taken else role
-        return self._roles.get(pid, "child")
+            child = f"child {without_numbers(tasks.name(pid, pid))}".rstrip()
+            is_first = "worker" not in self._roles.values()
+            role = self._engine.role(tasks.arguments(pid)) or ("worker" if is_first else child)
+            taken = sum(one.partition(" #")[0] == role for one in self._roles.values())
+            self._roles[pid] = f"{role} #{taken + 1}" if taken else role
+        return self._roles[pid]
 
     def look(self, seconds: float) -> None:
         """Looks at each thread some times after one part was counted, for so long at the most."""
@@ -213,19 +203,13 @@ class Looks:
         return ()
 
 
+def without_numbers(name: str) -> str:
+    """The name of a program or a thread without the numbers that tell it from its like."""
+    return re.sub(r"[-_.:#@]?v?\d+", "", name) or name
+
+
 def _most_first(amounts: Mapping[Key, int], least: float) -> list[Key]:
     return sorted((k for k in amounts if amounts[k] >= least), key=lambda key: -amounts[key])
-
-
-def _program(process: psutil.Process) -> str:
-    """The name of what a process runs, without its version; of Python, that of the script."""
-    words = tasks.arguments(process.pid)
-    program = Path(words[0]).name.split(" ")[0].rstrip(":")
-    if program.startswith("python"):
-        scripts = [word for word in words[1:] if word and not word.startswith("-")]
-        return Path(scripts[0]).name if scripts and "-c" not in words else "python"
-    program = program or process.name()
-    return _VERSION.sub("", program) or program
 
 
 @contextmanager

@@ -9,7 +9,6 @@ at while it is on a CPU, at moments that chance chooses. What that does to the w
 count.
 """
 
-import re
 import threading
 import time
 from collections import Counter
@@ -19,12 +18,10 @@ from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
-import psutil
-
 from waitbench import engines
 from waitbench.execution.bench import Bench, ReadyRun
 from waitbench.execution.launch_report import FAILURE, OUTPUT, WAITING
-from waitbench.execution.looking import PARTS, Looks, Watched
+from waitbench.execution.looking import PARTS, Looks, Watched, without_numbers
 from waitbench.model.errors import HarnessError
 from waitbench.model.scenario import Scenario
 from waitbench.model.why import KERNEL, Frame, Stack, Thread, Why
@@ -71,7 +68,7 @@ def record(scenario: Scenario, label: str, bench: Bench) -> Why:
             over.set()
         try:
             looks = watching[0].result()
-        except (OSError, psutil.Error) as error:
+        except OSError as error:
             raise HarnessError(str(error)) from error
         if not looks.parts_s:
             raise HarnessError(f"the run ended before it was counted{_last_words(ready)}")
@@ -120,13 +117,10 @@ def _why(label: str, looks: Looks) -> Why:
     )
 
 
-_NUMBER = re.compile(r"[-_.:#]?\d+")
-
-
 def _name(thread: Watched) -> str:
     """Its name without numbers; where it has none, its outermost function's."""
     if thread.name:
-        return _NUMBER.sub("", thread.name) or thread.name
+        return without_numbers(thread.name)
     stacks = (*thread.asleep, *thread.at_work)
     return next((f"{one[0].name}()" for one in stacks if one[0].kind != KERNEL), "unnamed thread")
 

@@ -4,7 +4,6 @@ Reading these files wakes nobody up. What has ended meanwhile is ``None``.
 """
 
 import os
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -81,14 +80,6 @@ def is_stopped(pid: int, tid: int) -> bool:
 def name(pid: int, tid: int) -> str:
     """The name that the kernel has of a thread."""
     return _read(f"/proc/{pid}/task/{tid}/comm").decode("utf-8", "replace").strip()
-
-
-def programs(pid: int) -> set[str]:
-    """The file names of a process's program, and of the script that it runs."""
-    names = {Path(word).name for word in arguments(pid)[:2]}
-    with suppress(OSError):
-        names.add(Path(f"/proc/{pid}/exe").readlink().name)
-    return names
 
 
 def arguments(pid: int) -> list[str]:
