@@ -7,8 +7,6 @@ import platform
 import re
 from pathlib import Path
 
-import psutil
-
 
 def describe() -> dict[str, object]:
     """The machine and its kernel, for the result files."""
@@ -18,7 +16,7 @@ def describe() -> dict[str, object]:
         "architecture": platform.machine(),
         "cpu": _cpu_model(),
         "cpus": cpus(),
-        "memory_bytes": psutil.virtual_memory().total,
+        "memory_bytes": os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"),
         "clock_ticks_per_second": os.sysconf("SC_CLK_TCK"),
         "cpu_accounting": _cpu_accounting(),
         "frequency_governor": _read(Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")),
