@@ -7,7 +7,7 @@ from pathlib import Path
 
 from waitbench.model.errors import UsageError
 from waitbench.model.metrics import Instruments
-from waitbench.system.counters import INHERIT, hits_of, open_event, read_counter
+from waitbench.system.counters import INHERIT, hits_of, open_event
 
 SETTING = "BENCH_INSTRUMENTS"
 """The environment variable that is ``off`` where no system call is to be counted."""
@@ -58,7 +58,7 @@ def find_system_calls() -> Counter:
         readable = f"sudo chmod o+rx {folder} && sudo chmod o+r {entry}"
         return Counter(None, f"{entry} cannot be read: {error}", readable)
     try:
-        _count(tracepoint)
+        os.close(open_event(*hits_of(tracepoint), INHERIT))
     except OSError as error:
         reason = f"the kernel does not count for this user: {error.strerror}"
         # Another answer than that of the kernel's own level is a container's.
@@ -74,16 +74,3 @@ def _tracing_folder() -> Path | None:
     except OSError:
         return None
     return next((Path(where) for _, where, kind, *_ in mounts if kind == "tracefs"), None)
-
-
-def _count(tracepoint: int) -> None:
-    """Counts two calls of this thread. Raises ``OSError`` if the kernel does not."""
-    counter = open_event(*hits_of(tracepoint), INHERIT)
-    try:
-        before = read_counter(counter)
-        os.getppid()
-        counted = read_counter(counter) - before
-    finally:
-        os.close(counter)
-    if counted < 2:
-        raise OSError(errno.EIO, f"it counts {counted} of 2 calls")
