@@ -36,10 +36,9 @@ def tables(
 
 
 def _table(scenario: str, shown: Sequence[Why], told: Sequence[str]) -> Table:
-    found = worth_a_row(lines(shown)) if shown else []
-    header = ["who", "from where", *(shorten(why.label, _LABEL_WIDTH) for why in shown)]
-    if len(shown) > 1:
-        header.append("change")
+    # A line that costs no revision more than next to nothing is not worth a row.
+    found = [one for one in lines(shown) if any(_text(c) != NOTHING for c in one.costs)]
+    header = ("who", "from where", *(shorten(why.label, _LABEL_WIDTH) for why in shown))
     rest = found[_MOST_ROWS:]
     rows = [_row(line) for line in found[:_MOST_ROWS]]
     if rest:
@@ -47,19 +46,7 @@ def _table(scenario: str, shown: Sequence[Why], told: Sequence[str]) -> Table:
         rows.append((f"{len(rest)} others", "", *_cells(of_rest)))
     said = [f"{why.label}: {remark}" for why in shown for remark in why.remarks]
     title = f"{scenario} · who wakes up while it waits, and from where · one extra run each"
-    return Table(title, tuple(header), tuple(rows), (*said, *told), names=2)
-
-
-def worth_a_row(found: Sequence[Line]) -> list[Line]:
-    """Those that cost any revision more than next to nothing."""
-    return [
-        line
-        for line in found
-        if any(
-            cost.wakeups_per_s >= _LEAST_WAKEUPS or cost.cpu_share >= _LEAST_CPU
-            for cost in line.costs
-        )
-    ]
+    return Table(title, header, tuple(rows), (*said, *told), names=2)
 
 
 def who(line: Line) -> str:
@@ -91,35 +78,16 @@ def _row(line: Line) -> tuple[str | Word, ...]:
 
 
 def _cells(costs: Sequence[Cost]) -> tuple[Word, ...]:
-    cells = [
-        Word(text=_text(_rate(cost.wakeups_per_s), _share(cost.cpu_share)), sort=cost.wakeups_per_s)
-        for cost in costs
-    ]
-    if len(costs) > 1:
-        before, after = costs
-        wakeups = after.wakeups_per_s - before.wakeups_per_s
-        cpu = after.cpu_share - before.cpu_share
-        text = _text(_signed(wakeups, _rate(abs(wakeups))), _signed(cpu, _share(abs(cpu))))
-        cells.append(Word(text=text, sort=wakeups))
-    return tuple(cells)
+    return tuple(Word(text=_text(cost), sort=cost.wakeups_per_s) for cost in costs)
 
 
-def _text(*figures: str) -> str:
-    return ", ".join(one for one in figures if one != NOTHING) or NOTHING
-
-
-def _rate(per_second: float) -> str:
-    if per_second < _LEAST_WAKEUPS:
-        return NOTHING
-    return f"{per_second:,.0f}/s" if per_second >= 100 else f"{per_second:.1f}/s"
-
-
-def _share(share: float) -> str:
-    return NOTHING if share < _LEAST_CPU else f"{share * 100:.1f} %"
-
-
-def _signed(value: float, text: str) -> str:
-    return text if text == NOTHING else f"{'+' if value > 0 else '–'} {text}"
+def _text(cost: Cost) -> str:
+    rate, figures = cost.wakeups_per_s, []
+    if rate >= _LEAST_WAKEUPS:
+        figures.append(f"{rate:,.0f}/s" if rate >= 100 else f"{rate:.1f}/s")
+    if cost.cpu_share >= _LEAST_CPU:
+        figures.append(f"{cost.cpu_share * 100:.1f} %")
+    return ", ".join(figures) or NOTHING
 
 
 def flames(several: Sequence[Why]) -> tuple[Flame, ...]:
