@@ -35,11 +35,6 @@ class Metric(Struct, frozen=True, omit_defaults=True):
     """
 
     @property
-    def heading(self) -> str:
-        """The title where a line begins with it."""
-        return self.title[0].upper() + self.title[1:]
-
-    @property
     def is_of_steady_phase(self) -> bool:
         """Whether it says what the workers did in the steady phase, and only there."""
         return self.key.endswith("_steady") or self.explains == "steady"

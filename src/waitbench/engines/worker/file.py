@@ -7,8 +7,6 @@ import shlex
 import signal
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import reduce
-from operator import getitem
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -25,8 +23,10 @@ from waitbench.model.worker import (
     Answer,
     Condition,
     MetricFile,
+    Name,
     Poke,
     ServiceFile,
+    Values,
     Words,
     WorkerFile,
     WorkerTable,
@@ -53,10 +53,15 @@ _IN_TOML = {
 }  # fmt: skip
 """What msgspec calls things, and what worker files do."""
 _TABLES = {
-    "services[...]": ServiceFile, "poke": Poke, "poke.done": Answer, "metrics[...]": MetricFile,
+    "services": ServiceFile, "poke": Poke, "poke.done": Answer, "metrics": MetricFile,
     "": WorkerTable,
 }  # fmt: skip
 """The tables by their place; any other is a condition."""
+_NAMED = (
+    ("services", dict[Name, ServiceFile]), ("metrics", dict[Name, MetricFile]),
+    ("scenarios", dict[Name, Any]), ("parameters", Values), ("environment", dict[str, str]),
+)  # fmt: skip
+"""Tables whose entries have names of the user's."""
 
 
 def read(path: Path) -> WorkerFile:
@@ -78,13 +83,11 @@ def read(path: Path) -> WorkerFile:
             "letters, digits and dashes, beginning with a letter."
         )
     try:
-        found = msgspec.convert(table, WorkerTable, dec_hook=_words)
+        found = _table(table)
         _require_sense(found)
         return _located(found, path.resolve(), content)
-    except msgspec.ValidationError as error:
-        raise UsageError(f"{shown}: {_explained(str(error), table)}") from error
     except _WrongError as error:
-        raise UsageError(f"{shown}: {error}.") from error
+        raise UsageError(f"{shown}: {error}{'' if str(error).endswith('?') else '.'}") from error
 
 
 def portable_files(worker: WorkerFile) -> dict[str, bytes]:
@@ -136,50 +139,39 @@ def _words(kind: type, given: object) -> object:
     return Words(words)
 
 
-def _explained(message: str, table: Mapping[str, Any]) -> str:
-    """What msgspec says, with the place first: ``services.redis.command: is empty``."""
-    found = _PLACED.fullmatch(message)
-    why, of_key, path = (found[1], found[2], found[3] or "") if found else (message, None, "")
-    at = _with_names(path + ("[...]" if of_key else ""), message, table)
-    unknown = _UNKNOWN.match(why)
-    if unknown is not None:
-        known = _TABLES.get(path, Condition).__struct_encode_fields__
+def _table(given: Mapping[str, Any]) -> WorkerTable:
+    """All of it; before that what has a name of its own, which msgspec does not tell."""
+    named: list[tuple[str, Any, Any]] = [(name, kind, given.get(name)) for name, kind in _NAMED]
+    if isinstance(scenarios := given.get("scenarios"), dict):
+        named += [(f"scenarios.{name}", Values, values) for name, values in scenarios.items()]
+    for place, kind, entries in named:
+        for name, entry in entries.items() if isinstance(entries, dict) else ():
+            _converted({name: entry}, kind, f"{place}.{name}")
+    found: WorkerTable = _converted(given, WorkerTable)
+    return found
+
+
+def _converted(given: object, kind: Any, name: str = "") -> Any:
+    """A table, or one that has an entry of this name only. Raises ``_WrongError``."""
+    try:
+        return msgspec.convert(given, kind, dec_hook=_words)
+    except msgspec.ValidationError as error:
+        said, placed = str(error), _PLACED.fullmatch(str(error))
+    why, path = (placed[1], placed[3]) if placed else (said, "")
+    path = path.removeprefix("[...]")
+    at, table = f"{name}{path}", f"{name.partition('.')[0]}{path}"
+    if unknown := _UNKNOWN.match(why):
+        known = _TABLES.get(table, Condition).__struct_encode_fields__
         close = difflib.get_close_matches(unknown[1], known, 1)
-        hint = f"Did you mean {close[0]}?" if close else f"There are: {', '.join(known)}."
-        return f"{at}{'.' if at else ''}{unknown[1]}: is not known here. {hint}"
-    missing = _MISSING.match(why)
-    if missing is not None:
-        return f"{at}{'.' if at else ''}{missing[1]}: is missing."
-    if of_key:
+        hint = f"Did you mean {close[0]}?" if close else f"There are: {', '.join(known)}"
+        _wrong(f"{at}.{unknown[1]}".lstrip("."), f"is not known here. {hint}")
+    if missing := _MISSING.match(why):
+        _wrong(f"{at}.{missing[1]}".lstrip("."), "is missing")
+    if placed and placed[2]:
         why = "is not lower-case letters, digits and dashes (of a parameter, _), a letter first"
     for theirs, ours in _IN_TOML.items():
         why = why.replace(theirs, ours)
-    return f"{at}: {why}."
-
-
-def _with_names(path: str, message: str, table: Mapping[str, Any]) -> str:
-    """The path with the keys that msgspec leaves out: ``services[...].command``."""
-    first, *rest = path.split("[...]")
-    names = [first]
-    for _ in rest:
-        found = reduce(getitem, names, table)
-        same = (key for key in found if _error(table, [*names, key], found[key]) == message)
-        key = next(same, None)
-        if key is None:
-            return path
-        names.append(key)
-    return ".".join(names) + (rest[-1] if rest else "")
-
-
-def _error(table: Mapping[str, Any], names: Sequence[str], value: object) -> str | None:
-    """What is wrong where a table has nothing but one value."""
-    for name in reversed(names[1:]):
-        value = {name: value}
-    try:
-        msgspec.convert({**table, names[0]: value}, WorkerTable, dec_hook=_words)
-    except msgspec.ValidationError as error:
-        return str(error)
-    return None
+    _wrong(at, why)
 
 
 def _located(table: WorkerTable, path: Path, content: bytes) -> WorkerFile:
