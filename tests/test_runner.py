@@ -55,7 +55,6 @@ def test_details_that_cannot_be_written_are_said(
     (tmp_path / "file").touch()
     monkeypatch.setattr("waitbench.store.folders.existing_folder", fail)
     monkeypatch.setattr("waitbench.system.crashes.Cache", lambda: Cache(tmp_path / "file"))
-    monkeypatch.setattr("tempfile.gettempdir", lambda: str(tmp_path / "file"))
     monkeypatch.setattr("sys.argv", ["runner.py", "report"])
     assert runner.main() == 3
     assert "Traceback" in capsys.readouterr().err

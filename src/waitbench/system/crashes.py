@@ -3,11 +3,9 @@
 import errno
 import os
 import sys
-import tempfile
 import time
 import traceback
 from contextlib import suppress
-from pathlib import Path
 from types import TracebackType
 
 from waitbench.model.errors import ExitCode, masked
@@ -32,16 +30,13 @@ def explain(error: Exception) -> str:
     text = masked("".join(traceback.format_exception(error)))
     what = masked(" ".join(f"{type(error).__name__}: {error}".split()))[:300]
     said = f"something that nobody foresaw went wrong ({what})."
-    name = f"crash-{time.strftime('%Y%m%d-%H%M%S')}.log"
-    for parent in (Cache().root / "logs", Path(tempfile.gettempdir())):
-        try:
-            parent.mkdir(parents=True, exist_ok=True)
-            path = parent / name
-            path.write_text(f"{' '.join(map(masked, sys.argv))}\n{text}", "utf-8", "replace")
-        except OSError:
-            continue
-        return f"{said} The details are in {path}; please report it with them."
-    return f"{said} Please report it:\n{text}"
+    path = Cache().root / "logs" / f"crash-{time.strftime('%Y%m%d-%H%M%S')}.log"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"{' '.join(map(masked, sys.argv))}\n{text}", "utf-8", "replace")
+    except OSError:
+        return f"{said} Please report it:\n{text}"
+    return f"{said} The details are in {path}; please report it with them."
 
 
 def end(_type: type[BaseException], error: BaseException, _where: TracebackType | None) -> None:
