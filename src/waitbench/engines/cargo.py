@@ -9,11 +9,11 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 
@@ -31,17 +31,11 @@ NEWEST_PYTHON = {
 ``pyo3-ffi/build.rs`` (before 0.20: its change log)."""
 
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
-
 def _parse(text: str | None) -> dict[str, Any]:
     """The content of a file; nothing where there is no file, or it is not TOML."""
     try:
-        return dict(tomllib.loads(text or ""))
-    except tomllib.TOMLDecodeError:
+        return dict(msgspec.toml.decode(text or ""))
+    except msgspec.DecodeError:
         return {}
 
 
