@@ -1,4 +1,4 @@
-"""Locks that say for whom they wait, and folders that are their owner's as long as it lives."""
+"""Locks that say that they wait, and folders that are their owner's as long as it lives."""
 
 import fcntl
 import os
@@ -23,10 +23,10 @@ _LOCK = ".lock"
 
 @contextmanager
 def locked(path: Path, say: Callable[[str], None]) -> Iterator[int]:
-    """Holds the lock of a file for the time of the block; the file names who does.
+    """Holds the lock of a file for the time of the block.
 
-    ``say`` is told where another process holds it for more than a moment, and which one. Gives the
-    descriptor of the lock: it is held until all who have one are gone. Raises ``HarnessError``.
+    ``say`` is told where another process holds it for more than a moment. Gives the descriptor of
+    the lock: it is held until all who have one are gone. Raises ``HarnessError``.
     """
     try:
         # Not somebody else's file, which a link might lead to.
@@ -38,16 +38,10 @@ def locked(path: Path, say: Callable[[str], None]) -> Iterator[int]:
         end = time.monotonic() + PATIENCE_S
         while not try_lock(descriptor):
             if time.monotonic() >= end:
-                holder = os.pread(descriptor, 200, 0).decode("utf-8", "replace")
-                say(f"waiting for {holder or 'another process'}, which sets up the same")
+                say("waiting for another process, which sets up the same")
                 fcntl.flock(descriptor, fcntl.LOCK_EX)
                 break
             time.sleep(_AGAIN_S)
-        # Only who waits reads it: where it cannot be written, that is less to say and no error.
-        with suppress(OSError):
-            os.ftruncate(descriptor, 0)
-            program = f" ({os.environ['BENCH_PROGRAM']})" if "BENCH_PROGRAM" in os.environ else ""
-            os.pwrite(descriptor, f"process {os.getpid()}{program}".encode(), 0)
         yield descriptor
     finally:
         os.close(descriptor)
