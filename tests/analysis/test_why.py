@@ -139,6 +139,9 @@ def test_what_an_event_loop_runs_is_shown_with_less_than_two_thirds_of_the_work(
         assert names(waits) == ["run", "once", "select"]
 
 
-def test_of_a_deep_stack_either_end_is_shown() -> None:
-    (line,) = lines([why("a", place(*"abcdef", wakeups=1))])
-    assert names(line) == ["a", "b", "e", "f"]
+def test_places_of_a_deep_stack_are_told_apart_by_either_end() -> None:
+    one, other = (
+        why(label, place(*stack, wakeups=1)) for label, stack in (("a", "abcdef"), ("b", "abxyef"))
+    )
+    (line,) = lines([one, other])
+    assert names(line) == [*"abxyef"]

@@ -1,5 +1,7 @@
 """The table of who wakes up, and its flame graph."""
 
+import pytest
+
 from tests.reasons import place, python, why
 from waitbench.model.why import Frame
 from waitbench.reporting.document import text_of
@@ -33,6 +35,19 @@ def test_each_line_has_who_where_and_what_it_costs_each_revision() -> None:
         ],
         ["child x, Thread", "get (redis/client.py:7)", "–", "5.0/s"],
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("stack", "shown"),
+    [
+        ("abcd", "a › b › c › d"),
+        ("abcde", "a › b › c › d › e"),
+        ("abcdef", "a › b › … › e › f"),
+    ],
+)
+def test_of_a_deep_stack_either_end_is_shown(stack: str, shown: str) -> None:
+    ((_, where, _),) = rows(why("a", place(*map(Frame, stack), wakeups=1)))
+    assert where == shown
 
 
 def test_what_was_not_seen_is_said() -> None:

@@ -24,8 +24,8 @@ _LEAST_FREE = 0.1
 """Who was held up for more of the time than the rest of this is taken to be for as long."""
 _PRICE_S = 5e-5
 """What a wake-up counts for beside CPU, where lines are put in order."""
-_ENDS, _SHOWN = 2, 5
-"""So many functions of either end are shown of a stack with more than so many."""
+_ENDS, _DEEP = 2, 5
+"""So many functions of either end tell a place from others, of a stack with more than so many."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Line:
     thread: str
     waits: bool
     frames: tuple[Frame, ...]
-    """The functions that tell it from others, the outermost first; empty where none is known."""
+    """Its functions, the outermost first; empty where none is known."""
     calls: tuple[str, ...]
     """The system calls that it sleeps in."""
     costs: tuple[Cost, ...]
@@ -151,7 +151,7 @@ def _between(one: tuple[float, float], other: tuple[float, float]) -> float:
 
 
 _Key = tuple[tuple[str, str], ...]
-"""What tells one place of a thread from its others: name and file of its functions.
+"""What tells one place of a thread from its others: name and file of functions.
 
 Where no function is known, the system calls, without a name. The line in a function does not count.
 """
@@ -171,7 +171,7 @@ def _lines_of(threads: Sequence[Thread | None]) -> Iterator[Line]:
             process=shown.process,
             thread=shown.name,
             waits=True,
-            frames=_ends(_own(same[-1])),
+            frames=tuple(_own(same[-1])),
             calls=tuple(dict.fromkeys(call for place in same for call in _calls(place))),
             costs=tuple(map(total, of_each)),
         )
@@ -183,7 +183,7 @@ def _lines_of(threads: Sequence[Thread | None]) -> Iterator[Line]:
             process=shown.process,
             thread=shown.name,
             waits=False,
-            frames=_ends(_innermost(working[most])),
+            frames=tuple(_innermost(working[most])),
             calls=(),
             costs=tuple(costs),
         )
@@ -218,9 +218,7 @@ def _names(frames: Iterable[Frame]) -> _Key:
 
 
 def _key(place: Place) -> _Key:
-    return _names(_ends(_own(place))) or tuple(("", call) for call in _calls(place))
-
-
-def _ends(frames: Sequence[Frame]) -> tuple[Frame, ...]:
-    """The functions, but those in the middle of a deep stack."""
-    return tuple(frames if len(frames) <= _SHOWN else [*frames[:_ENDS], *frames[-_ENDS:]])
+    names = _names(_own(place))
+    if len(names) > _DEEP:
+        return names[:_ENDS] + names[-_ENDS:]
+    return names or tuple(("", call) for call in _calls(place))

@@ -17,7 +17,7 @@ _MOST_ROWS = 10
 _LEAST_WAKEUPS, _LEAST_CPU = 0.05, 0.0005
 """A second, and of a CPU: a line with less in each revision is not worth a row."""
 _LABEL_WIDTH = 12
-_ENDS = 2
+_ENDS, _DEEP = 2, 5
 _PARTS = 2
 _UNKNOWN = "stack not seen"
 
@@ -55,10 +55,10 @@ def who(line: Line) -> str:
 
 
 def where(line: Line) -> str:
-    """The functions that tell a place from others, the innermost last."""
+    """The functions, the innermost last; of a deep stack those of either end."""
     frames = list(map(_frame, line.frames))
-    if len(frames) == 2 * _ENDS:
-        frames.insert(_ENDS, "…")
+    if len(frames) > _DEEP:
+        frames[_ENDS:-_ENDS] = ["…"]
     text = " › ".join(frames) or _UNKNOWN
     calls = ", ".join(line.calls)
     if not line.waits:
