@@ -102,33 +102,35 @@ def test_what_a_source_tree_asks_for_is_the_newest_that_its_files_name(
 
 
 def test_all_are_built_by_the_newest_there_is_whatever_each_names() -> None:
-    chosen = cargo.choose([asks_for("1.74.1"), asks_for("1.86.0")], None)
+    chosen = cargo.choose([asks_for("1.74.1"), asks_for("1.86.0")])
     assert chosen.name == "stable-x86_64"
     assert chosen.compiler.startswith("rustc 1.86.0")
 
 
 def test_a_missing_one_is_said_with_what_installs_it() -> None:
     with pytest.raises(HarnessError, match=r"rustup toolchain install 1\.90\.0"):
-        cargo.choose([asks_for("1.74.1"), asks_for("1.90.0")], None)
+        cargo.choose([asks_for("1.74.1"), asks_for("1.90.0")])
 
 
 def test_the_user_may_name_another(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert cargo.choose([asks_for("1.86.0")], "1.74.1").compiler.startswith("rustc 1.74.1")
-    monkeypatch.setenv(cargo.VARIABLE, "1.80.0")
-    assert cargo.choose([], None).name == "1.80.0"
+    monkeypatch.setenv(cargo.VARIABLE, "1.74.1")
+    chosen = cargo.choose([asks_for("1.86.0")])
+    assert chosen.name == "1.74.1"
+    assert chosen.compiler.startswith("rustc 1.74.1")
+    monkeypatch.setenv(cargo.VARIABLE, "1.2.3")
     with pytest.raises(HarnessError, match=r"rustup toolchain install 1\.2\.3"):
-        cargo.choose([], "1.2.3")
+        cargo.choose([])
 
 
 def test_without_rustup_it_is_what_there_is_if_that_is_new_enough(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(cargo, "installed", lambda: {})
-    assert cargo.choose([asks_for("1.74.1")], None).name is None
+    assert cargo.choose([asks_for("1.74.1")]).name is None
     with pytest.raises(HarnessError, match=r"rustup\.rs"):
-        cargo.choose([asks_for("1.90.0")], None)
+        cargo.choose([asks_for("1.90.0")])
     monkeypatch.setattr(cargo, "_ask", lambda _name: None)
-    assert cargo.choose([], None).compiler == cargo.NONE
+    assert cargo.choose([]).compiler == cargo.NONE
 
 
 def supported(files: dict[str, str]) -> list[str]:

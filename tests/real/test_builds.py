@@ -45,18 +45,11 @@ def repository(repository_folder: tuple[Path, dict[str, str]], cache: Cache) -> 
     return Repository(str(repository_folder[0]), cache)
 
 
-def make(
-    *texts: str, repository: Repository, toolchain: str | None = None
-) -> Mapping[str, Environment | HarnessError]:
+def make(*texts: str, repository: Repository) -> Mapping[str, Environment | HarnessError]:
     engine = engines.named("standin")
     chooser = Chooser(engine, repository, repository.cache)
     specs = chooser.choose(resolve(texts, repository), OriginChoice.AUTO, None)
-    maker = Maker(
-        engine=engine,
-        cache=repository.cache,
-        toolchain=toolchain,
-    )
-    return maker.make_all(specs)
+    return Maker(engine=engine, cache=repository.cache).make_all(specs)
 
 
 def program(environment: Environment | HarnessError) -> Path:
@@ -137,8 +130,9 @@ def test_revisions_that_name_two_compilers_are_built_by_one_and_the_file_says_wh
 
 @needs_rustup
 def test_a_toolchain_that_is_asked_for_builds_all_whatever_they_name(
-    naming_two: Repository,
+    naming_two: Repository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.delenv(cargo.VARIABLE, raising=False)
     newest = max(cargo.installed().values(), key=cargo.version_of)
     listed = subprocess.run(
         ["rustup", "toolchain", "list"], capture_output=True, text=True, check=True
@@ -148,7 +142,8 @@ def test_a_toolchain_that_is_asked_for_builds_all_whatever_they_name(
     if not others:
         pytest.skip("there is one compiler, so no other to ask for")
     name, compiler = others.popitem()
-    made = make("standin@old", "standin@new", repository=naming_two, toolchain=name)
+    monkeypatch.setenv(cargo.VARIABLE, name)
+    made = make("standin@old", "standin@new", repository=naming_two)
     assert compilers(made) == {(compiler, compiler)}
 
 

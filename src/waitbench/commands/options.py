@@ -261,7 +261,6 @@ def _request(
         python=python,
         repo=repo,
         time_limit_s=time_limit,
-        toolchain=os.environ.get("BENCH_TOOLCHAIN") or None,
         setup_limit_s=_seconds("BENCH_SETUP_LIMIT"),
         argv=tuple(map(masked, sys.argv[1:])),
     )

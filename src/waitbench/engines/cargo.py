@@ -89,17 +89,17 @@ _VERSION = re.compile(r"rustc (\d+\.\d+\.\d+)\b")
 _TIME_LIMIT_S = 60
 
 
-def choose(sources: Sequence[ReadSource], wanted: str | None = None) -> Toolchain:
-    """The newest that is installed, if no source tree asks for a newer one; or the one ``wanted``.
+def choose(sources: Sequence[ReadSource]) -> Toolchain:
+    """The newest that is installed, if no source tree asks for a newer one; or that of the user's.
 
     Raises ``HarnessError`` with the command that would install one.
     """
     flags = os.environ.get("RUSTFLAGS", "")
-    wanted = wanted or os.environ.get(VARIABLE)
+    wanted = os.environ.get(VARIABLE) or None
     found: Mapping[str | None, str] = {} if wanted else installed()
     # Without rustup there is one, which has no name.
-    if not found and (compiler := _ask(wanted or None)):
-        found = {wanted or None: compiler}
+    if not found and (compiler := _ask(wanted)):
+        found = {wanted: compiler}
     if wanted and not found:
         raise HarnessError(
             f"There is no Rust toolchain {wanted!r} here. This would install it: rustup toolchain "

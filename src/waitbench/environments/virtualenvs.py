@@ -46,8 +46,6 @@ class Maker:
 
     engine: Engine
     cache: Cache
-    toolchain: str | None = None
-    """The compiler that the user asks for, by the name that rustup knows."""
     limit_s: float | None = None
     """What any step may take, instead of what fits it."""
     say: Callable[[str, str], None] = lambda _label, _what: None
@@ -80,7 +78,7 @@ class Maker:
         if not built or not self.engine.uses_cargo:
             return Toolchain(cargo.NONE, "")
         # One for all of them: two compilers would be two things that differ.
-        return cargo.choose([partial(read_file, one) for one in built], self.toolchain)
+        return cargo.choose([partial(read_file, one) for one in built])
 
     def _with_wheel(self, spec: EnvironmentSpec, toolchain: Toolchain) -> EnvironmentSpec:
         """The same with a wheel, built now or before, where it is built here at all.

@@ -133,7 +133,6 @@ def maker(request: ValidRequest, say: PreparationLog) -> Maker:
     return Maker(
         engine=request.engine,
         cache=request.cache,
-        toolchain=request.typed.toolchain,
         limit_s=request.typed.setup_limit_s,
         say=say,
     )

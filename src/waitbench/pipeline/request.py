@@ -48,8 +48,6 @@ class Request:
     time_limit_s: float | None = None
     required_metrics: frozenset[str] = frozenset()
     """Keys of the metrics that the runs must give."""
-    toolchain: str | None = None
-    """What builds all revisions, instead of the newest there is."""
     setup_limit_s: float | None = None
     """What a step of setting up may take, instead of what fits it."""
     shard: Shard | None = None
