@@ -11,11 +11,9 @@ Value = int | float | bool | str
 Parameters = Mapping[str, Value]
 
 NEXT_AWAKE = "next-awake"
-WINDOW = "window"
 ALARM = "alarm"
 CAPABILITIES = {
     NEXT_AWAKE: "say when a source is to be asked next",
-    WINDOW: "hold items in a window of time",
     ALARM: "wake a step at a time that it asks for",
 }
 """What an environment may be able to do, each with the end of a sentence: "it cannot …"."""

@@ -35,7 +35,7 @@ def test_scenarios_that_wait_or_need_something_say_so() -> None:
         "long-input", "long-input-heavy-map", "scheduled", "idle", "burst", "windowed", "notify",
         "ended", "silence", "launcher",
     }  # fmt: skip
-    assert names([s for s in SCENARIOS if s.needs]) == {"scheduled", "windowed", "notify"}
+    assert names([s for s in SCENARIOS if s.needs]) == {"scheduled", "notify"}
     assert {need for s in SCENARIOS for need in s.needs} == set(CAPABILITIES)
 
 

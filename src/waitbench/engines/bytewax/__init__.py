@@ -8,7 +8,7 @@ from waitbench.engines.base import Engine, Start
 from waitbench.engines.bytewax.scenarios import Dataflow
 from waitbench.model.environment import Environment
 from waitbench.model.placeholders import ADDRESSES, INDEX
-from waitbench.model.scenario import ALARM, NEXT_AWAKE, WINDOW, Scenario, Topology
+from waitbench.model.scenario import ALARM, NEXT_AWAKE, Scenario, Topology
 
 _NOT_BUILT_FROM = (
     ".github", "apidocs", "docs", "examples", "pytests", "requirements",
@@ -49,7 +49,6 @@ class Bytewax(Engine):
             _text(package / name) for name in ("run.py", "inputs.py", "operators/__init__.py")
         )
         found = {
-            WINDOW: True,
             NEXT_AWAKE: "def next_awake" in inputs,
             ALARM: "def notify_at" in operators,
             _RUN_LAUNCHES: '"--processes"' in run,

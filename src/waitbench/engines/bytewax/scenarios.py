@@ -10,7 +10,6 @@ from pathlib import Path
 from waitbench.model.scenario import (
     ALARM,
     NEXT_AWAKE,
-    WINDOW,
     Parameters,
     Scenario,
     Topology,
@@ -18,7 +17,7 @@ from waitbench.model.scenario import (
 )
 from waitbench.system.places import DATAFLOWS
 
-_NEEDS = {"scheduled": NEXT_AWAKE, "window": WINDOW, "alarm": ALARM}
+_NEEDS = {"scheduled": NEXT_AWAKE, "alarm": ALARM}
 """What a revision must be able to do, by the parameter that asks for it."""
 _QUICK: Parameters = {
     "items_per_partition": 8,
