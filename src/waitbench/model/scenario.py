@@ -18,9 +18,6 @@ CAPABILITIES = {
 }
 """What an environment may be able to do, each with the end of a sentence: "it cannot …"."""
 
-MOST_READING_WORKERS = 16
-"""Workers that read input where each has a source: more would only add start-up."""
-
 
 @dataclass(frozen=True)
 class Topology:
@@ -34,11 +31,6 @@ class Topology:
     processes: int = 1
     workers: int = 1
     """Worker threads of each process."""
-
-    @property
-    def reading_workers(self) -> int:
-        """Workers that have a source, where each of the first so many has one."""
-        return min(self.processes * self.workers, MOST_READING_WORKERS)
 
     def __str__(self) -> str:
         plural = "es" if self.processes != 1 else ""

@@ -19,6 +19,8 @@ from waitbench.system.places import DATAFLOWS
 
 _NEEDS = {"scheduled": NEXT_AWAKE, "alarm": ALARM}
 """What a revision must be able to do, by the parameter that asks for it."""
+_MOST_READING_WORKERS = 16
+"""Workers that read input where each has a source: more would only add start-up."""
 _QUICK: Parameters = {
     "items_per_partition": 8,
     "items_per_worker": 8,
@@ -97,7 +99,8 @@ class OwnDataflow(Dataflow):
         return 0.5 + max(waiting_s, working_s)
 
     def expected_items(self, topology: Topology) -> int:
-        sources = self.started_as(topology).reading_workers
+        started = self.started_as(topology)
+        sources = min(started.processes * started.workers, _MOST_READING_WORKERS)
         if "partitions" in self.parameters:
             silent = int(self.parameters.get("silent", 0))
             sources = max(0, int(self.parameters["partitions"]) - silent)
