@@ -48,11 +48,6 @@ def test_busy_is_all_but_idling_and_what_a_hypervisor_took(files: dict[str, str]
     assert Reading.now() == Reading(160 / TICK, 7 / TICK)
 
 
-def test_a_system_that_tells_nothing_is_not_watched(files: dict[str, str]) -> None:
-    assert Reading.now() is None
-    assert observed(None, None, 1.0) == {}
-
-
 def test_what_the_run_did_not_use_was_used_by_others() -> None:
     seen = observed(Reading(10.0, 1.0), Reading(13.0, 1.5), 2.0)
     assert seen["machine_foreign_cpu"] == pytest.approx(1.0)

@@ -189,8 +189,6 @@ def _system_calls() -> Finding:
 
 def _steal() -> Finding:
     reading = Reading.now()
-    if reading is None:
-        return Finding(what="other load", here="unknown", costs="Disturbed rounds are not noticed.")
     share = reading.steal_s / max(reading.busy_s + reading.steal_s, 1e-9)
     costs = ""
     if share > _STEAL_THAT_MATTERS:

@@ -23,12 +23,9 @@ class Reading:
     steal_s: float
 
     @classmethod
-    def now(cls) -> "Reading | None":
-        """``None`` where there is no ``/proc/stat``."""
-        try:
-            fields = Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:]
-        except OSError:
-            return None
+    def now(cls) -> "Reading":
+        """What ``/proc/stat`` says (Linux)."""
+        fields = Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:]
         tick = os.sysconf("SC_CLK_TCK")
         # user, nice, system, idle, iowait, irq, softirq, steal; guest time is within user.
         user, nice, system, _idle, _iowait, irq, softirq, steal = (
@@ -37,10 +34,8 @@ class Reading:
         return cls(user + nice + system + irq + softirq, steal)
 
 
-def observed(before: Reading | None, after: Reading | None, run_cpu_s: float) -> dict[str, float]:
-    """What the machine did between two readings, by key; empty where nothing can be read."""
-    if before is None or after is None:
-        return {}
+def observed(before: Reading, after: Reading, run_cpu_s: float) -> dict[str, float]:
+    """What the machine did between two readings, by key."""
     return {
         "machine_foreign_cpu": max(0.0, after.busy_s - before.busy_s - run_cpu_s),
         "machine_steal": after.steal_s - before.steal_s,
