@@ -73,7 +73,6 @@ while True: time.sleep(1)
 """
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="adoption is Linux's")
 def test_so_is_what_has_a_session_of_its_own_and_no_variables(guard: Guard, tmp_path: Path) -> None:
     said = tmp_path / "pid"
     worker = (
@@ -101,7 +100,6 @@ time.sleep(600)
 """
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="the harness's environment is read there")
 def test_others_of_the_job_live_on_though_the_shell_that_began_it_is_gone() -> None:
     env = {**os.environ, "PYTHONPATH": str(PACKAGE.parent)}
     # The leader of the group ends at once, as a shell with a job in the background.

@@ -10,8 +10,6 @@ import pytest
 from waitbench.system.places import ROOT
 from waitbench.system.processes import MOST_OUTPUT, Finished
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="adoption is Linux's")
-
 STRAY = """
     import os, sys, time
     if os.fork() == 0:

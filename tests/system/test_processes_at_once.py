@@ -5,11 +5,7 @@ import sys
 import textwrap
 from pathlib import Path
 
-import pytest
-
 from waitbench.system.places import ROOT
-
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="adoption is Linux's")
 
 STRAYS = """
     import os, time

@@ -23,8 +23,7 @@ _LOOKS_EVERY_S = 0.005
 
 def adopt_orphans() -> None:
     """Has this process inherit what its descendants leave behind (Linux)."""
-    with suppress(OSError, AttributeError):
-        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def all_processes() -> list[int]:

@@ -16,7 +16,7 @@ from waitbench.model.errors import UsageError
 
 EVERYWHERE = (
     "PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "TZ", "LANG", "LANGUAGE", "LC_*",
-    "LD_LIBRARY_PATH", "DYLD_*",
+    "LD_LIBRARY_PATH",
 )  # fmt: skip
 """What any program may need to run at all. Workloads and services get nothing else of the
 caller's."""
@@ -30,7 +30,7 @@ SETTING_UP = (
     # Interpreters and compilers.
     "PYENV_ROOT", "XDG_*", "CARGO_*", "RUSTUP_*", "RUSTFLAGS", "RUST_BACKTRACE", "MAKEFLAGS",
     "CC", "CXX", "AR", "LD", "CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS", "CPATH", "C_INCLUDE_PATH",
-    "LIBRARY_PATH", "PKG_CONFIG*", "OPENSSL_*", "PROTOC*", "CMAKE_*", "MACOSX_DEPLOYMENT_TARGET",
+    "LIBRARY_PATH", "PKG_CONFIG*", "OPENSSL_*", "PROTOC*", "CMAKE_*",
 )  # fmt: skip
 """What downloading and building may need besides."""
 
