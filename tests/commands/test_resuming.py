@@ -1,6 +1,7 @@
 """What a comparison takes over from the interrupted one that it goes on with."""
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
@@ -10,12 +11,16 @@ from msgspec.structs import replace
 
 from tests.records import describing, make_record, measurement, outcome, times
 from tests.store.keeping import finish
+from waitbench.execution.measure import Measurer
+from waitbench.execution.session import Session
 from waitbench.model.errors import UsageError
 from waitbench.model.record import Context, Record
 from waitbench.model.run import DISTURBED, FAILED, NOT_BUILT, REPEATED, TIMED_OUT, WARM_UP
 from waitbench.model.share import Share
+from waitbench.pipeline.concluding import Output
+from waitbench.pipeline.measuring import RunRecorder
 from waitbench.pipeline.preparation import Prepared
-from waitbench.pipeline.resuming import begin_records, go_on, recording, require_same
+from waitbench.pipeline.resuming import begin, go_on, require_same
 from waitbench.store import comparisons
 from waitbench.system.endings import Ended
 
@@ -66,20 +71,24 @@ def test_an_interruption_within_the_new_round_leaves_no_round_of_two_days(
     path = tmp_path / "runs.jsonl"
     path.write_text(path.read_text() + '{"scenario": "wai')
     said: list[str] = []
-    records = begin_records(prepared(anew), tmp_path, {}, said.append, resume=True)
+    (record,) = begin(prepared(anew), tmp_path, {}, said.append, resume=True).records
     assert said == [f"The last line of {str(path)!r} is cut off, and left out."]
     tomorrow = replace(measurement("b", 3, SAME[0]), started_at="2026-01-02T00:00:00+00:00")
-    comparisons.append(tmp_path, records["waiting"], tomorrow)
+    comparisons.append(tmp_path, record, tomorrow)
     (left,) = comparisons.read(tmp_path).records
     assert [left.is_whole(number) for number in (1, 2, 3)] == [True, True, False]
 
 
 def test_what_is_interrupted_is_exported_and_not_finished(anew: Record, tmp_path: Path) -> None:
-    with pytest.raises(Ended), recording(prepared(anew), tmp_path, {}) as records:
-        records["waiting"].add(measurement("a", 1, SAME[0]))
+    def session(*, resume: bool) -> AbstractContextManager[Session]:
+        contents = begin(prepared(anew), tmp_path, {}, print, resume=resume)
+        return RunRecorder(contents, Output(quiet=True)).session(cast(Measurer, None))
+
+    with pytest.raises(Ended), session(resume=False) as begun:
+        begun.records["waiting"].add(measurement("a", 1, SAME[0]))
         raise Ended
     assert {"waiting.json", "runs.csv"} <= {path.name for path in tmp_path.iterdir()}
-    with recording(prepared(anew), tmp_path, {}, resume=True):
+    with session(resume=True):
         found = comparisons.resume(tmp_path)
         assert found is not None
         assert not found.comparison.finished
@@ -90,7 +99,7 @@ def test_what_could_not_be_built_is_on_disk_before_the_first_run(
     anew: Record, tmp_path: Path
 ) -> None:
     anew.add(outcome("b", 0, NOT_BUILT, message="no compiler"))
-    begin_records(prepared(anew), tmp_path, {}, print, resume=False)
+    begin(prepared(anew), tmp_path, {}, print, resume=False)
     assert comparisons.read(tmp_path).records == [anew]
 
 

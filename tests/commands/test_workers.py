@@ -16,8 +16,8 @@ from waitbench.engines.worker import file as worker_file
 from waitbench.engines.worker.metrics import WAITING as OF_WORKERS
 from waitbench.model.errors import UsageError
 from waitbench.model.metrics import METRICS
-from waitbench.pipeline.comparing import Comparing
 from waitbench.pipeline.concluding import Output
+from waitbench.pipeline.request import Request
 from waitbench.system.places import ROOT
 
 EXAMPLES = sorted(FOLDER.glob("*/*.toml"))
@@ -112,9 +112,11 @@ def costing(steady_s: float, **more: float) -> IdleCost:
 
 def session_of(*rows: Row) -> WorkersSession:
     return WorkersSession(
-        comparing=Comparing(rounds=1, output=Output(quiet=True)),
-        settings=(), python=None, results=None, rows=list(rows),
-    )  # fmt: skip
+        like=Request(revisions=(), argv=()),
+        output=Output(quiet=True),
+        results=None,
+        rows=list(rows),
+    )
 
 
 @pytest.mark.integration

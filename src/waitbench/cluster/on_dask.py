@@ -23,16 +23,18 @@ from waitbench.cluster.on_worker import START, Task, identity, require_same, run
 from waitbench.engines.worker import file as worker_file
 from waitbench.environments import origins, revisions
 from waitbench.model.environment import EnvironmentSpec
-from waitbench.model.errors import ExitCode, HarnessError, UsageError
+from waitbench.model.errors import HarnessError, UsageError
 from waitbench.model.revision import Origin
 from waitbench.model.share import Shard
-from waitbench.pipeline.comparing import Comparing
-from waitbench.pipeline.explaining import kept_tables
+from waitbench.pipeline.comparing import in_folder, require_sound, resolve
+from waitbench.pipeline.concluding import Output, say_scenarios
+from waitbench.pipeline.gating import Gate
 from waitbench.pipeline.preparation import contestant, maker
 from waitbench.pipeline.request import Request, ValidRequest
 from waitbench.pipeline.resuming import kept_in
 from waitbench.reporting.progress import PreparationLog
 from waitbench.store import shares
+from waitbench.store.comparisons import Contents
 from waitbench.system import files
 
 SHARES = ".shares"
@@ -41,29 +43,36 @@ SHARES = ".shares"
 
 @dataclass(frozen=True, kw_only=True)
 class OnDask:
-    """A comparison, and the scheduler whose workers measure it."""
+    """A scheduler whose workers measure a comparison."""
 
-    comparing: Comparing
     address: str
     """``tcp://HOST:PORT`` or ``tls://HOST:PORT``."""
     options: tuple[str, ...]
     """Those that shares are given as they were typed."""
     accepted: Path | None
 
-    def compare(self, request: Request) -> ExitCode:
-        """The main job. Raises ``HarnessError``."""
-        self.comparing.validate(request)
-        if request.dataflow is not None or request.shard is not None:
-            raise UsageError("--on goes with neither --dataflow nor --shard: leave out one.")
+    @contextmanager
+    def run(self, request: Request, output: Output, gate: Gate) -> Iterator[Contents]:
+        """Has them measure what ``comparing.run`` measures here. Raises ``HarnessError``."""
+        require_sound(request, gate)
+        for name, given in (
+            ("--dataflow", request.dataflow), ("--shard", request.shard), ("--scan", request.scan)
+        ):  # fmt: skip
+            if given is not None:
+                raise UsageError(f"--on does not go with {name}: leave out one.")
         wanted = identity()
-        say = PreparationLog(self.comparing.output.progress, quiet=self.comparing.output.quiet)
+        say = PreparationLog(output.progress, quiet=output.quiet)
         with _connected(self.address, wanted) as client:
-            comparing, valid = self.comparing.fitting(request, say)
-            with comparing.prepared_in_folder(
-                valid, lambda: self._command(valid, say), _has_begun
-            ) as ((specs, arguments, sent), folder):
-                self._measure(client, valid, (arguments, sent, wanted), folder / SHARES)
-                return _conclude(comparing, valid, specs, folder)
+            valid, _ = resolve(request, gate, say)
+            with in_folder(valid, lambda: self._command(valid, say), _has_begun) as (told, folder):
+                specs, arguments, sent = told
+                task = arguments, sent, wanted
+                for line in _measured(client, valid, task, folder / SHARES):
+                    if not output.quiet:
+                        output.progress.print(line)
+                contents = _merged(valid, specs, folder)
+                say_scenarios(contents, output)
+                yield contents
 
     def _command(
         self, valid: ValidRequest, say: PreparationLog
@@ -93,43 +102,43 @@ class OnDask:
             options += ["--origin", "mixed"]
         return specs, (*named, *options, "--python", specs[0].python.version), sent
 
-    def _measure(
-        self, client: distributed.Client, valid: ValidRequest, task: Task, place: Path
-    ) -> None:
-        """Has workers measure the shares that are not in the folder yet."""
-        arguments, sent, wanted = task
-        told, path = json.dumps([*wanted.values(), *arguments]), place / "command.json"
-        if path.exists() and path.read_text("utf-8") != told:
-            raise UsageError(
-                f"{str(place.parent)!r} was begun by another command, or another waitbench. Repeat "
-                "the command as it was, or name another folder with --results."
-            )
-        place.mkdir(exist_ok=True)
-        files.write_text(path, told)
-        expected_s = {one.name: one.expected_s for one in valid.scenarios}
-        number = len(expected_s)
-        # The first is the longest, as it decides when all is done.
-        indices = {
-            f"share-{index}-{uuid.uuid4().hex}": index
-            for index in range(1, number + 1)
-            if not (place / str(index)).exists()
-        }
-        futures = []
-        for key, index in indices.items():
-            whole = (*arguments, "--shard", f"{index}/{number}"), sent, wanted
-            futures.append(client.submit(run_share, *whole, key=key, pure=False))
-        for future in distributed.as_completed(futures, loop=client.loop):
-            index = indices[future.key]
-            names = ", ".join(Shard(index=index, number=number).of(expected_s).scenarios)
-            kept = kept_in(place.parent)
-            with _explained(f"{names}: the share is lost", kept):
-                worker, said, packed = future.result()
-            try:
-                shares.unpack(packed, place / str(index))
-            except UsageError as error:
-                raise HarnessError(f"{names}, on {worker}: {said or error}\n{kept}") from error
-            if not self.comparing.output.quiet:
-                self.comparing.output.progress.print(f"{names}: measured on {worker}")
+
+def _measured(
+    client: distributed.Client, valid: ValidRequest, task: Task, place: Path
+) -> Iterator[str]:
+    """Has workers measure the shares that are not in the folder yet; says what is there."""
+    arguments, sent, wanted = task
+    told, path = json.dumps([*wanted.values(), *arguments]), place / "command.json"
+    if path.exists() and path.read_text("utf-8") != told:
+        raise UsageError(
+            f"{str(place.parent)!r} was begun by another command, or another waitbench. Repeat "
+            "the command as it was, or name another folder with --results."
+        )
+    place.mkdir(exist_ok=True)
+    files.write_text(path, told)
+    expected_s = {one.name: one.expected_s for one in valid.scenarios}
+    number = len(expected_s)
+    # The first is the longest, as it decides when all is done.
+    indices = {
+        f"share-{index}-{uuid.uuid4().hex}": index
+        for index in range(1, number + 1)
+        if not (place / str(index)).exists()
+    }
+    futures = []
+    for key, index in indices.items():
+        whole = (*arguments, "--shard", f"{index}/{number}"), sent, wanted
+        futures.append(client.submit(run_share, *whole, key=key, pure=False))
+    for future in distributed.as_completed(futures, loop=client.loop):
+        index = indices[future.key]
+        names = ", ".join(Shard(index=index, number=number).of(expected_s).scenarios)
+        kept = kept_in(place.parent)
+        with _explained(f"{names}: the share is lost", kept):
+            worker, said, packed = future.result()
+        try:
+            shares.unpack(packed, place / str(index))
+        except UsageError as error:
+            raise HarnessError(f"{names}, on {worker}: {said or error}\n{kept}") from error
+        yield f"{names}: measured on {worker}"
 
 
 def _has_begun(folder: Path) -> bool:
@@ -137,10 +146,8 @@ def _has_begun(folder: Path) -> bool:
     return (folder / SHARES).is_dir()
 
 
-def _conclude(
-    comparing: Comparing, valid: ValidRequest, specs: Sequence[EnvironmentSpec], folder: Path
-) -> ExitCode:
-    """Merges the shares into the folder, and says what the comparison means."""
+def _merged(valid: ValidRequest, specs: Sequence[EnvironmentSpec], folder: Path) -> Contents:
+    """Merges the shares into the folder."""
     measured = [*(folder / SHARES).glob("*[0-9]")]
     whole, records = shares.merge([shares.read(one) for one in measured])
     # As a comparison on this machine would have recorded it: there, what was built is a file.
@@ -155,12 +162,9 @@ def _conclude(
         revisions=tuple(map(contestant, specs, facts)),
     )
     records = [structs.replace(record, context=whole) for record in records]
-    shares.write(folder, whole, records, measured)
+    contents = shares.write(folder, whole, records, measured)
     shutil.rmtree(folder / SHARES)
-    concluding = comparing.concluding(valid)
-    for record in records:
-        concluding.sum_up(record, kept_tables(folder, record.scenario))
-    return concluding.conclude(records, folder)
+    return contents
 
 
 @contextmanager

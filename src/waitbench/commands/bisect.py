@@ -32,12 +32,12 @@ from waitbench.environments.revisions import without_label
 from waitbench.model.errors import ExitCode, HarnessError, UsageError
 from waitbench.model.revision import SearchRange
 from waitbench.pipeline import concluding, gating
-from waitbench.pipeline.concluding import publish_markdown
+from waitbench.pipeline.concluding import Output, publish_markdown
 from waitbench.pipeline.request import Request, validate
 from waitbench.pipeline.resuming import kept_in
 from waitbench.reporting import bisection, markdown
 from waitbench.reporting.bisection import Searched
-from waitbench.reporting.console import make_console, print_document
+from waitbench.reporting.console import print_document
 from waitbench.reporting.progress import PreparationLog
 from waitbench.store import folders, formats
 from waitbench.system import endings, files
@@ -113,9 +113,10 @@ def bisect(
         request,
         revisions=(good, bad),
         required_metrics=frozenset({criterion.metric.key}),
+        quick=not full,
     )
-    progress = make_console()
-    valid = validate(asked_for, PreparationLog(progress, quiet=quiet), quick=not full)
+    output = Output(quiet=quiet)
+    valid = validate(asked_for, PreparationLog(output.progress, quiet=quiet))
     history = History(valid)
     # What cannot be searched is an error before a folder is made.
     first = history.first()
@@ -124,8 +125,7 @@ def bisect(
         metric=criterion.metric,
         most_rounds=max(look for look in looks_of(2) if look <= rounds),
         resume=resume,
-        quiet=quiet,
-        progress=progress,
+        output=output,
     )
     resumable = (lambda folder: files.is_there(folder / f"{KIND}.json")) if resume else None
     claim = folders.claimed(results, (KIND, *valid.labels), resumable=resumable)
@@ -231,7 +231,7 @@ class Bisecting:
         self, stepper: Stepper, search: Search, points: tuple[int, ...], home: Path, budget_s: float
     ) -> Search:
         """The search with one more step; the same one where nothing was measured."""
-        say = bisection.Steps(stepper.progress, stepper.quiet)
+        say = bisection.Steps(stepper.output.progress, stepper.output.quiet)
         say.begin(search, points)
         try:
             step = stepper.step(search, points, home / name_of(search, points), budget_s)
@@ -264,7 +264,7 @@ class Bisecting:
     def _conclude(self) -> None:
         """Reports the result. Raises ``HarnessError``."""
         self._save()
-        searched, progress = self._searched(), self.stepper.progress
+        searched, progress = self._searched(), self.stepper.output.progress
         report = bisection.document(searched)
         names = [f"{KIND}.json", f"{KIND}.md"]
         names += concluding.draw_search(searched, self.folder, KIND)

@@ -9,12 +9,11 @@ import typer
 from waitbench.commands import options
 from waitbench.commands.options import with_request_options
 from waitbench.model.environment import OriginChoice
-from waitbench.model.errors import UsageError
 from waitbench.model.scan import Scan
 from waitbench.model.share import Shard
 from waitbench.pipeline import gating
-from waitbench.pipeline.comparing import Comparing
-from waitbench.pipeline.concluding import Output
+from waitbench.pipeline.comparing import run
+from waitbench.pipeline.concluding import Output, conclude
 from waitbench.pipeline.gating import Gate, Inconclusive
 from waitbench.pipeline.request import Request
 from waitbench.system.installation import called
@@ -159,24 +158,22 @@ def compare(
         by_defaults=gate,
         shard=None if shard is None else Shard.parse(shard),
         scan=None if scan is None else Scan.parse(scan),
-    )
-    comparing = Comparing(
-        gate=asked,
         rounds=ROUNDS if rounds is None else rounds,
         quick=(asked.is_on or scan is not None) and not full,
         why=why,
         results=results,
         resume=resume,
-        plot=plot,
-        output=Output(quiet=quiet, as_json=as_json, verbose=verbose),
     )
-    if scan is not None and on is not None:
-        raise UsageError("--on: a curve is of one machine; leave out --scan, or --on.")
+    output = Output(quiet=quiet, as_json=as_json, verbose=verbose)
     if on is None:
-        raise typer.Exit(comparing.compare(asked_for))
-    # dask takes a second to import.
-    from waitbench.cluster.on_dask import OnDask
+        running = run(asked_for, output, asked)
+    else:
+        # dask takes a second to import.
+        from waitbench.cluster.on_dask import OnDask
 
-    shared = tuple(options.as_typed(context, besides=_OF_THE_WHOLE))
-    on_dask = OnDask(comparing=comparing, address=on, options=shared, accepted=accepted)
-    raise typer.Exit(on_dask.compare(asked_for))
+        shared = tuple(options.as_typed(context, besides=_OF_THE_WHOLE))
+        elsewhere = OnDask(address=on, options=shared, accepted=accepted)
+        running = elsewhere.run(asked_for, output, asked)
+    with running as contents:
+        code = conclude(contents, output, plot=plot)
+    raise typer.Exit(code)

@@ -6,9 +6,7 @@ from typing import Annotated
 import typer
 
 from waitbench.commands import options
-from waitbench.model.share import Share
-from waitbench.pipeline.concluding import Concluding, Output
-from waitbench.pipeline.explaining import kept_tables
+from waitbench.pipeline.concluding import Output, conclude, say_scenarios
 from waitbench.pipeline.gating import Gate
 from waitbench.store import folders, shares
 
@@ -39,18 +37,10 @@ def merge(
 ) -> None:
     """Make one comparison of its shares: tables, verdict, charts and exit code as compare has."""
     whole, records = shares.merge([shares.read(folder) for folder in named])
-    gate = Gate.read_settings(whole.settings, records)
-    gate.validate()
-    names = tuple(record.scenario for record in records)
-    concluding = Concluding(
-        gate=gate,
-        share=Share(scenarios=names, of=names),
-        plot=plot,
-        output=Output(quiet=quiet, as_json=as_json, verbose=verbose),
-    )
+    Gate.read_settings(whole.settings, records)  # Raises before anything is created.
+    output = Output(quiet=quiet, as_json=as_json, verbose=verbose)
     with folders.claimed(results, whole.labels) as folder:
-        shares.write(folder, whole, records, named)
-        for record in records:
-            concluding.sum_up(record, kept_tables(folder, record.scenario))
-        code = concluding.conclude(records, folder)
+        contents = shares.write(folder, whole, records, named)
+        say_scenarios(contents, output)
+        code = conclude(contents, output, plot=plot)
     raise typer.Exit(code)

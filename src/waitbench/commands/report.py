@@ -9,11 +9,8 @@ import typer
 from waitbench.commands import options
 from waitbench.model.errors import UsageError
 from waitbench.pipeline import paging
-from waitbench.pipeline.concluding import Output, conclusion_of, say_answer
-from waitbench.pipeline.explaining import kept_tables
+from waitbench.pipeline.concluding import Output, conclusion_of, say_answer, say_scenarios
 from waitbench.reporting.answer import answer
-from waitbench.reporting.console import print_tables
-from waitbench.reporting.document import Table
 from waitbench.reporting.markdown import render_answer, render_table
 from waitbench.store import comparisons, folders
 from waitbench.store.comparisons import Contents
@@ -78,13 +75,7 @@ def _print(contents: Contents, output: Output) -> list[str]:
     if contents.cut_off:
         output.progress.print(contents.cut_off, soft_wrap=True)
     found = conclusion_of(contents)
-    only_here: list[Table] = []
-    for comparison in (one for one in found.compared if one.record.scan is None):
-        if output.verbose:
-            output.print_scenario(comparison)
-        shown = kept_tables(contents.folder, comparison.scenario)
-        print_tables(shown, output.answers)
-        only_here += shown
+    only_here = say_scenarios(contents, output)
     say_answer(found, output)
     rendered = [render_answer(answer(found.findings.named))] if found.compared else []
     return [*rendered, *map(render_table, (*only_here, *found.costs(output.price)))]

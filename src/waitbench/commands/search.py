@@ -5,24 +5,22 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from rich.console import Console
-
 from waitbench.analysis import bisection
 from waitbench.analysis.bisection import Grain, Search, Step, StepVerdict
 from waitbench.analysis.rounds import by_round
 from waitbench.analysis.statistics import other_packages
 from waitbench.environments import candidates
 from waitbench.environments.origins import Chooser
-from waitbench.execution.session import Session
 from waitbench.model.environment import EnvironmentSpec, Interpreter, OriginChoice
 from waitbench.model.errors import HarnessError, UsageError, masked
 from waitbench.model.metrics import SYSTEM_CALLS, Metric
 from waitbench.model.record import Record
 from waitbench.model.revision import Origin, Revision, SearchRange
+from waitbench.pipeline.concluding import Output
 from waitbench.pipeline.measuring import RunRecorder
 from waitbench.pipeline.preparation import Prepared, prepare
 from waitbench.pipeline.request import Request, ValidRequest
-from waitbench.pipeline.resuming import recording
+from waitbench.pipeline.resuming import begin
 from waitbench.reporting.progress import PreparationLog
 
 FEWEST = 2
@@ -110,8 +108,7 @@ class Stepper:
     metric: Metric
     most_rounds: int
     resume: bool
-    quiet: bool
-    progress: Console
+    output: Output
     python: Interpreter | None = None
     """What all points are measured with."""
 
@@ -134,17 +131,15 @@ class Stepper:
         folder.mkdir(exist_ok=True)
         resumed = self.resume and any(folder.iterdir())
         settings = self.request.as_settings()
-        say = self.progress.print
-        with recording(prepared, folder, settings, resume=resumed, say=say) as records:
-            guide = _StepGuide(search, points, records, self.metric)
-            bar = RunRecorder(self.progress, folder, quiet=self.quiet)
-            counts = self.metric.key == SYSTEM_CALLS
-            with bar, prepared.measuring(counts_calls=counts) as measurer:
-                session = Session(measurer, records, bar)
-                session.carry_out_until(
-                    guide, [prepared.request.scenarios], prepared.labels, self.most_rounds, budget_s
-                )
-        _require(prepared.labels, _given_up(records.values()))
+        say = self.output.progress.print
+        contents = begin(prepared, folder, settings, say, resume=resumed)
+        measurer = prepared.measurer(counts_calls=self.metric.key == SYSTEM_CALLS)
+        with RunRecorder(contents, self.output).session(measurer) as session:
+            guide = _StepGuide(search, points, session.records, self.metric)
+            session.carry_out_until(
+                guide, [prepared.request.scenarios], prepared.labels, self.most_rounds, budget_s
+            )
+        _require(prepared.labels, _given_up(contents.records))
         return guide.step()
 
     def _prepare(self, search: Search, points: Sequence[int]) -> Prepared:
@@ -153,8 +148,9 @@ class Stepper:
         except UsageError as error:
             raise CannotBeMeasured(str(error)) from error
         specs = self._specs(search, points)
-        say = PreparationLog(self.progress, quiet=self.quiet)
-        prepared = prepare(replace(self.request, specs=specs), self.progress, say)
+        progress = self.output.progress
+        say = PreparationLog(progress, quiet=self.output.quiet)
+        prepared = prepare(replace(self.request, specs=specs), progress, say)
         _require(search.labelled(points), {one: str(why) for one, why in prepared.errors.items()})
         return prepared
 

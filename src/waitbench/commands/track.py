@@ -21,12 +21,11 @@ from waitbench.model.metrics import Metric
 from waitbench.model.record import Series
 from waitbench.model.revision import Origin, Revision, Source
 from waitbench.pipeline import stored_sessions
-from waitbench.pipeline.comparing import Comparing
-from waitbench.pipeline.concluding import Output
+from waitbench.pipeline.comparing import run
+from waitbench.pipeline.concluding import Output, conclude
 from waitbench.pipeline.request import Request, ValidRequest, validate
 from waitbench.pipeline.stored_sessions import Stored, metric_named
 from waitbench.reporting import history as reporting
-from waitbench.reporting.console import make_console
 from waitbench.reporting.progress import PreparationLog
 from waitbench.store import acknowledged
 from waitbench.system.places import RESULTS
@@ -84,11 +83,13 @@ def track(
     if not budget > 0:
         raise UsageError(f"--budget {budget:g}: must be above zero seconds.")
     night = Night(metric=metric_named(metric), store=results)
-    begun, output = time.monotonic(), make_console()
+    begun, shown = time.monotonic(), Output(quiet=quiet)
+    output = shown.answers
     anchor = anchor or night.commonest(branch)
     ends = (anchor, *([branch] if branch else []))
     say = PreparationLog(output, quiet=quiet)
-    valid = validate(replace(request, revisions=ends), say, quick=not full)
+    nightly = replace(request, rounds=rounds, quick=not full, store=results)
+    valid = validate(replace(nightly, revisions=ends), say)
     _require_plain(valid)
     name = _name_of(valid.specs[0].revision)
     texts = {**_candidates(branch, valid, newest), name: anchor}
@@ -103,11 +104,9 @@ def track(
             break
         # What the history calls it is short, and the same every night.
         named = tuple(f"{name}={texts.get(name, prefix + name)}" for name in one.revisions)
-        comparing = Comparing(
-            rounds=rounds, quick=not full, store=results, output=Output(quiet=quiet)
-        )
         try:
-            code = max(code, comparing.compare(replace(request, revisions=named)))
+            with run(replace(nightly, revisions=named), shown) as contents:
+                code = max(code, conclude(contents, shown))
         except HarnessError as error:
             # One that cannot be measured does not keep the others from it.
             output.print(str(error), soft_wrap=True)

@@ -20,7 +20,7 @@ from waitbench.model.errors import ExitCode, HarnessError, UsageError, masked
 from waitbench.model.record import Record
 from waitbench.model.run import BY_PROC, RESTARTED, UNANSWERED
 from waitbench.model.worker import WorkerFile
-from waitbench.pipeline.comparing import Comparing
+from waitbench.pipeline.comparing import run
 from waitbench.pipeline.concluding import Output
 from waitbench.pipeline.request import Request
 from waitbench.reporting.console import make_console, print_tables
@@ -97,11 +97,15 @@ def workers(
         raise UsageError(f"--rounds {rounds}: must be at least 1.")
     if markdown is not None:
         files.require_writable(markdown)
-    comparing = Comparing(rounds=rounds, output=Output(quiet=quiet, progress_only=True))
     session = WorkersSession(
-        comparing=comparing,
-        settings=settings,
-        python=python,
+        like=Request(
+            revisions=(),
+            settings=tuple(settings),
+            python=python,
+            rounds=rounds,
+            argv=tuple(map(masked, sys.argv[1:])),
+        ),
+        output=Output(quiet=quiet, progress_only=True),
         results=results,
         price=options.parsed_price(price),
     )
@@ -176,9 +180,9 @@ COLUMNS: tuple[_Column, ...] = (
 class WorkersSession:
     """Workers that are measured one after the other, each in a comparison of its own."""
 
-    comparing: Comparing
-    settings: Sequence[str]
-    python: str | None
+    like: Request
+    """What is asked of each."""
+    output: Output
     results: Path | None
     price: Price | None = None
     has_failures: bool = False
@@ -186,26 +190,24 @@ class WorkersSession:
 
     def measure(self, worker: WorkerFile) -> None:
         """Measures all versions of one; what goes wrong is in its rows."""
-        request = Request(
+        request = replace(
+            self.like,
             revisions=worker.revisions,
-            settings=tuple(self.settings),
             worker=str(worker.path),
-            python=self.python,
-            argv=tuple(map(masked, sys.argv[1:])),
+            results=None if self.results is None else self.results / worker.name,
         )
-        folder = None if self.results is None else self.results / worker.name
-        records: list[Record] = []
         try:
-            comparing = replace(self.comparing, results=folder, receive=records.extend)
-            code = comparing.compare(request)
+            with run(request, self.output) as contents:
+                records = contents.records
         except HarnessError as error:
-            code = ExitCode.FAILED
-            why = error.reason
+            self.has_failures = True
             self.rows += [
-                Row(worker=worker.name, version=one, remark=why) for one in worker.revisions
+                Row(worker=worker.name, version=one, remark=error.reason)
+                for one in worker.revisions
             ]
+            return
         self.rows += [row for record in records for row in _rows(record)]
-        self.has_failures |= code != ExitCode.OK
+        self.has_failures |= any(record.failures for record in records)
 
     def table(self) -> Table:
         """All of them so far, the dearest first; those that failed at the end."""

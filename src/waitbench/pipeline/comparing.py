@@ -1,138 +1,130 @@
-"""One comparison from a request to its exit code: calls the stations in order."""
+"""``run``: one comparison, from a request to what was measured in a folder of its own."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
-from waitbench.execution.measure import Measurer
-from waitbench.model.errors import ExitCode, UsageError
+from waitbench.execution import plan
+from waitbench.execution.session import Session
+from waitbench.model.errors import UsageError
 from waitbench.model.record import Record
-from waitbench.pipeline.concluding import Concluding, Output
+from waitbench.pipeline.concluding import Output, say_scenario, say_so_far
 from waitbench.pipeline.explaining import explain, require_possible
 from waitbench.pipeline.gating import NO_GATE, Gate
-from waitbench.pipeline.measuring import RunRecorder, measure
+from waitbench.pipeline.measuring import GateGuide, RunRecorder, counts_calls, side_by_side
 from waitbench.pipeline.preparation import Prepared, prepare
 from waitbench.pipeline.request import Request, ValidRequest, validate
-from waitbench.pipeline.resuming import kept_in, recording
+from waitbench.pipeline.resuming import begin, kept_in
 from waitbench.reporting.progress import PreparationLog
 from waitbench.store import comparisons, folders
+from waitbench.store.comparisons import Contents
 from waitbench.system import endings
-from waitbench.system.places import RESULTS
 
 _Prepared = TypeVar("_Prepared")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Comparing:
-    """One comparison from request to exit code."""
+@contextmanager
+def run(request: Request, output: Output, gate: Gate = NO_GATE) -> Iterator[Contents]:
+    """Measures what is asked for, in a folder that is ours alone as long as the block lasts.
 
-    gate: Gate = NO_GATE
-    rounds: int
-    """Of each revision in each scenario, where the gate does not decide that."""
-    quick: bool = False
-    """Whether scenarios are shortened."""
-    why: bool = False
-    """Whether to look at who wakes up, in one more run of each revision."""
-    results: Path | None = None
-    store: Path = RESULTS
-    """Where a folder is made if none is named."""
-    resume: bool = False
-    plot: bool = False
-    output: Output
-    receive: Callable[[Sequence[Record]], None] = lambda _records: None
-    """Given all records when everything is measured."""
+    ``conclude`` says what it means. Raises ``HarnessError``.
+    """
+    require_sound(request, gate)
+    if request.why:
+        require_possible()
+    say = PreparationLog(output.progress, quiet=output.quiet)
+    valid, gate = resolve(request, gate, say)
+    with in_folder(valid, lambda: prepare(valid, output.progress, say)) as (prepared, folder):
+        yield _measure(prepared, folder, gate, output)
 
-    def compare(self, request: Request) -> ExitCode:
-        """The main job. Raises ``HarnessError``."""
-        self.validate(request)
-        if self.why:
-            require_possible()
-        progress = self.output.progress
-        say = PreparationLog(progress, quiet=self.output.quiet)
-        fitting, valid = self.fitting(request, say)
-        with fitting.prepared_in_folder(valid, lambda: prepare(valid, progress, say)) as found:
-            return fitting._carry_out(*found)
 
-    def fitting(self, request: Request, say: PreparationLog) -> tuple["Comparing", ValidRequest]:
-        """The same with a gate that can be asked, and what it compares. Raises ``UsageError``."""
-        valid = validate(request, say, quick=self.quick)
-        self.gate.require_budget(valid)
-        gate = self.gate.supported_by(valid.instruments, valid.scenarios)
-        return replace(self, gate=gate), valid
+def require_sound(request: Request, gate: Gate) -> None:
+    """Raises ``UsageError`` for what can be seen to be wrong without looking anything up."""
+    gate.validate()
+    if request.rounds < 1:
+        raise UsageError(f"--rounds {request.rounds}: must be at least 1.")
+    if not gate.budget_s > 0:
+        raise UsageError(f"--budget {gate.budget_s:g}: must be above zero seconds.")
+    if gate.is_on and len(request.revisions) < 2:
+        raise UsageError(
+            "The gate (--gate, --fail-on) compares candidates with a baseline: name at least two "
+            "revisions."
+        )
 
-    @contextmanager
-    def prepared_in_folder(
-        self,
-        valid: ValidRequest,
-        make: Callable[[], _Prepared],
-        resumable: Callable[[Path], object] = comparisons.resume,
-    ) -> Iterator[tuple[_Prepared, Path]]:
-        """What is prepared, and the folder of the results, ours alone as long as the block lasts.
 
-        A folder that the user named is ours before anything is built for it; a new one is made when
-        there is something to put into it. See ``store.folders.claimed`` of ``resumable``.
-        """
-        resumed = resumable if self.resume else None
-        claim = folders.claimed(self.results, valid.labels, store=self.store, resumable=resumed)
-        with ExitStack() as stack:
-            folder = stack.enter_context(claim) if self.results or self.resume else None
-            if folder is not None and self.resume:
-                stack.enter_context(endings.noted(kept_in(folder)))
-            prepared = make()
-            folder = folder or stack.enter_context(claim)
+def resolve(request: Request, gate: Gate, say: PreparationLog) -> tuple[ValidRequest, Gate]:
+    """What is compared, and the gate as far as it can be asked here. Raises ``UsageError``."""
+    valid = validate(request, say)
+    gate.require_budget(valid)
+    return valid, gate.supported_by(valid.instruments, valid.scenarios)
+
+
+@contextmanager
+def in_folder(
+    valid: ValidRequest,
+    make: Callable[[], _Prepared],
+    resumable: Callable[[Path], object] = comparisons.resume,
+) -> Iterator[tuple[_Prepared, Path]]:
+    """What is prepared, and the folder of the results, ours alone as long as the block lasts.
+
+    A folder that the user named is ours before anything is built for it; a new one is made when
+    there is something to put into it. See ``store.folders.claimed`` of ``resumable``.
+    """
+    asked = valid.typed
+    resumed = resumable if asked.resume else None
+    claim = folders.claimed(asked.results, valid.labels, store=asked.store, resumable=resumed)
+    with ExitStack() as stack:
+        folder = stack.enter_context(claim) if asked.results or asked.resume else None
+        if folder is not None and asked.resume:
             stack.enter_context(endings.noted(kept_in(folder)))
-            yield prepared, folder
+        prepared = make()
+        folder = folder or stack.enter_context(claim)
+        stack.enter_context(endings.noted(kept_in(folder)))
+        yield prepared, folder
 
-    def _carry_out(self, prepared: Prepared, folder: Path) -> ExitCode:
-        settings = {
-            **prepared.request.as_settings(),
-            "rounds": None if self.gate.is_on else self.rounds,
-            "gate": self.gate.as_settings() if self.gate.is_on else None,
-        }
-        say = self.output.progress.print
-        with recording(prepared, folder, settings, resume=self.resume, say=say) as records:
-            self._measure(prepared, records, folder)
-        self.receive(list(records.values()))
-        return self.concluding(prepared.request).conclude(list(records.values()), folder)
 
-    def concluding(self, valid: ValidRequest) -> Concluding:
-        """What says what it means, wherever it was measured."""
-        return Concluding(gate=self.gate, share=valid.share, plot=self.plot, output=self.output)
+def _measure(prepared: Prepared, folder: Path, gate: Gate, output: Output) -> Contents:
+    request, asked = prepared.request, prepared.request.typed
+    settings = {
+        **request.as_settings(),
+        "rounds": None if gate.is_on else asked.rounds,
+        "gate": gate.as_settings() if gate.is_on else None,
+    }
+    contents = begin(prepared, folder, settings, output.progress.print, resume=asked.resume)
+    measurer = prepared.measurer(counts_calls=counts_calls(gate))
+    bar = RunRecorder(contents, output)
 
-    def validate(self, request: Request) -> None:
-        """Raises ``UsageError`` for what can be seen to be wrong without looking anything up."""
-        self.gate.validate()
-        if self.rounds < 1:
-            raise UsageError(f"--rounds {self.rounds}: must be at least 1.")
-        if not self.gate.budget_s > 0:
-            raise UsageError(f"--budget {self.gate.budget_s:g}: must be above zero seconds.")
-        if self.gate.is_on and len(request.revisions) < 2:
-            raise UsageError(
-                "The gate (--gate, --fail-on) compares candidates with a baseline: name at least "
-                "two revisions."
-            )
+    def sum_up(record: Record) -> None:
+        # What is left to do when a scenario is done: extra runs, then its tables.
+        (scenario,) = (one for one in request.here if one.name == record.scenario)
+        tables = explain(scenario, measurer.bench, folder, bar) if asked.why else []
+        say_scenario(contents, record, tables, output)
 
-    def _measure(self, prepared: Prepared, records: Mapping[str, Record], folder: Path) -> None:
-        concluding = self.concluding(prepared.request)
-        scenarios = prepared.request.scenarios
-
-        bar = RunRecorder(self.output.progress, folder, quiet=self.output.quiet)
-
-        def observed_by(measurer: Measurer) -> RunRecorder:
-            def sum_up(record: Record) -> None:
-                (scenario,) = (one for one in scenarios if one.name == record.scenario)
-                # What is left to do when a scenario is done: extra runs, then its tables.
-                tables = explain(scenario, measurer.bench, folder, bar) if self.why else []
-                concluding.sum_up(record, tables)
-
-            bar.sum_up = sum_up
-            return bar
-
+    bar.sum_up = sum_up
+    records = {one.scenario: one for one in contents.records}
+    with bar.session(measurer, side_by_side(request.here, records, gate.criteria)) as session:
         try:
-            with bar:
-                measure(prepared, records, self.gate, self.rounds, observed_by)
+            _carry_out(session, prepared, gate)
         except endings.Ended:
-            concluding.say_so_far(list(records.values()), folder)
+            say_so_far(contents, output)
             raise
+    return contents
+
+
+def _carry_out(session: Session, prepared: Prepared, gate: Gate) -> None:
+    """Makes the runs that the records lack."""
+    request, labels, records = prepared.request, prepared.labels, session.records
+    if not labels:
+        return
+    if gate.is_on:
+        elsewhere = prepared.new_records(request.elsewhere).values()
+        guide, groups = GateGuide(gate, records, elsewhere), gate.groups(request.here)
+        session.carry_out_until(guide, groups, labels, gate.most_rounds, gate.budget_s)
+        return
+    done = {
+        (record.scenario, run.label, run.round)
+        for record in records.values()
+        for run in record.measurements
+    }
+    session.carry_out(plan.schedule(request.here, labels, request.typed.rounds, done))

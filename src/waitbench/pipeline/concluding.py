@@ -20,8 +20,8 @@ from waitbench.analysis.scan import scans
 from waitbench.analysis.statistics import Comparison
 from waitbench.model.errors import ExitCode, HarnessError, UsageError
 from waitbench.model.record import Record
-from waitbench.model.share import Share
-from waitbench.pipeline.gating import Gate
+from waitbench.pipeline.explaining import kept_tables
+from waitbench.pipeline.gating import NO_GATE, Gate
 from waitbench.reporting import answer as answering
 from waitbench.reporting import bisection, forest, idle, scan
 from waitbench.reporting import gate_formats as of_gate
@@ -114,96 +114,86 @@ class Conclusion:
         return [*in_units, *own, *scan.tables(scans(self.records))]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Concluding:
-    """Says what a comparison means."""
+def say_scenario(contents: Contents, record: Record, more: Sequence[Table], output: Output) -> None:
+    """Says what one scenario shows; ``more`` are tables of what is not in its record."""
+    # Of a curve only the whole of it says anything.
+    if output.is_silent or output.quiet or record.scan is not None:
+        return
+    if output.verbose:
+        scenarios = len(contents.comparison.here.of)
+        output.print_scenario(statistics.compare(record, scenarios=scenarios))
+    print_tables(more, output.answers)
 
-    gate: Gate
-    share: Share
-    """What of the comparison there is here: a verdict is only of all of it."""
-    plot: bool
-    output: Output
 
-    def sum_up(self, record: Record, more: Sequence[Table]) -> None:
-        """Says what one scenario shows; ``more`` are tables of what is not in its record."""
-        # Of a curve only the whole of it says anything.
-        if self.output.is_silent or self.output.quiet or record.scan is not None:
-            return
-        if self.output.verbose:
-            self.output.print_scenario(self._compare(record))
-        print_tables(more, self.output.answers)
+def say_scenarios(contents: Contents, output: Output) -> list[Table]:
+    """Says what each scenario shows. Returns the tables of what is not in the records."""
+    found = []
+    for record in contents.records:
+        tables = kept_tables(contents.folder, record.scenario)
+        say_scenario(contents, record, tables, output)
+        found += tables
+    return found
 
-    def conclude(self, records: Sequence[Record], folder: Path) -> ExitCode:
-        """Says what all of them mean, in their order, once they are in the folder.
 
-        Returns the exit code.
-        """
-        found = self._conclusion(records, folder)
-        if self.plot:
-            found = replace(found, drawn=draw(found, ("png",)))
-        code = self._judge(found)
-        if not self.share.is_whole:
-            self._say_what_is_left(folder)
-        return code
+def conclude(contents: Contents, output: Output, *, plot: bool = False) -> ExitCode:
+    """Says what a whole comparison, or a share of one, means. Returns the exit code."""
+    gate = Gate.read_settings(contents.comparison.settings, contents.records)
+    found = _conclusion(contents, gate)
+    if plot:
+        found = replace(found, drawn=draw(found, ("png",)))
+    code = _judge(found, output)
+    if contents.comparison.share is not None:
+        _say_what_is_left(contents, output)
+    return code
 
-    def say_so_far(self, records: Sequence[Record], folder: Path) -> None:
-        """Says what an interrupted comparison shows. Nothing is written."""
-        if not any(record.measurements for record in records):
-            return
-        console = self.output.progress
-        console.print("\nInterrupted. What was measured so far says:")
-        shown = answer(self._conclusion(records, folder).findings.named)
-        print_answer(replace(shown, title=f"{shown.title}, so far"), console)
 
-    def _judge(self, found: Conclusion) -> ExitCode:
-        verdict = found.verdict
-        try:
-            # First of all: whoever reads what is printed may have gone.
-            if verdict is not None:
-                publish(found, verdict, found.costs(self.output.price))
-        finally:
-            try:
-                self._say(found)
-            except (OSError, SystemExit) as error:  # rich makes the one of the other
-                if verdict is None or verdict.exit_code != ExitCode.REGRESSION:
-                    raise
-                raise UnreadFailure(found.folder) from error
+def say_so_far(contents: Contents, output: Output) -> None:
+    """Says what an interrupted comparison shows. Nothing is written."""
+    if not any(record.measurements for record in contents.records):
+        return
+    output.progress.print("\nInterrupted. What was measured so far says:")
+    shown = answer(conclusion_of(contents).findings.named)
+    print_answer(replace(shown, title=f"{shown.title}, so far"), output.progress)
+
+
+def _judge(found: Conclusion, output: Output) -> ExitCode:
+    verdict = found.verdict
+    try:
+        # First of all: whoever reads what is printed may have gone.
         if verdict is not None:
-            return verdict.exit_code
-        return ExitCode.FAILED if any(record.failures for record in found.records) else ExitCode.OK
+            publish(found, verdict, found.costs(output.price))
+    finally:
+        try:
+            _say(found, output)
+        except (OSError, SystemExit) as error:  # rich makes the one of the other
+            if verdict is None or verdict.exit_code != ExitCode.REGRESSION:
+                raise
+            raise UnreadFailure(found.folder) from error
+    if verdict is not None:
+        return verdict.exit_code
+    return ExitCode.FAILED if any(record.failures for record in found.records) else ExitCode.OK
 
-    def _say(self, found: Conclusion) -> None:
-        verdict = found.verdict
-        if not self.output.is_silent:
-            say_answer(found, self.output)
-            if verdict is not None and os.environ.get("GITHUB_ACTIONS") == "true":
-                for annotation in of_gate.annotations(found.findings):
-                    self.output.answers.print(annotation, soft_wrap=True)
-        if self.output.as_json:
-            # Never coloured, whatever the terminal is said to be.
-            print(json.dumps(plain(found, self.output.price), indent=2))
 
-    def _compare(self, record: Record) -> Comparison:
-        """The same before the last scenario is done as after it, and here as elsewhere."""
-        return statistics.compare(record, scenarios=len(self.share.of))
+def _say(found: Conclusion, output: Output) -> None:
+    verdict = found.verdict
+    if not output.is_silent:
+        say_answer(found, output)
+        if verdict is not None and os.environ.get("GITHUB_ACTIONS") == "true":
+            for annotation in of_gate.annotations(found.findings):
+                output.answers.print(annotation, soft_wrap=True)
+    if output.as_json:
+        # Never coloured, whatever the terminal is said to be.
+        print(json.dumps(plain(found, output.price), indent=2))
 
-    def _conclusion(self, records: Sequence[Record], folder: Path) -> Conclusion:
-        judged = self.gate.is_on and self.share.is_whole
-        return Conclusion(
-            folder=folder,
-            records=records,
-            compared=list(map(self._compare, records)),
-            verdict=self.gate.conclude(records) if judged else None,
-        )
 
-    def _say_what_is_left(self, folder: Path) -> None:
-        number, all_of_them = len(self.share.scenarios), len(self.share.of)
-        verdict = "The tables and the verdict" if self.gate.is_on else "The tables"
-        self.output.progress.print(
-            f"{self.share.title}: {number} of {all_of_them} scenarios. {verdict} of all of them "
-            f"come from {called('merge')} {folder} … with the folders of the others.",
-            soft_wrap=True,
-        )
+def _say_what_is_left(contents: Contents, output: Output) -> None:
+    share, gate = contents.comparison.here, contents.comparison.settings.get("gate")
+    verdict = "The tables and the verdict" if gate else "The tables"
+    output.progress.print(
+        f"{share.title}: {len(share.scenarios)} of {len(share.of)} scenarios. {verdict} of all of "
+        f"them come from {called('merge')} {contents.folder} … with the folders of the others.",
+        soft_wrap=True,
+    )
 
 
 def plain(found: Conclusion, price: Price | None = None) -> dict[str, Any]:
@@ -229,16 +219,19 @@ def plain(found: Conclusion, price: Price | None = None) -> dict[str, Any]:
 
 def conclusion_of(contents: Contents) -> Conclusion:
     """What a folder of results comes to, which may be a share."""
-    comparison, verdict = contents.comparison, None
+    gate = NO_GATE
     with suppress(UsageError):
-        gate = Gate.read_settings(comparison.settings, contents.records)
-        if gate.is_on and comparison.share is None:
-            verdict = gate.conclude(contents.records)
+        gate = Gate.read_settings(contents.comparison.settings, contents.records)
+    return _conclusion(contents, gate)
+
+
+def _conclusion(contents: Contents, gate: Gate) -> Conclusion:
+    comparison, records = contents.comparison, contents.records
     return Conclusion(
         folder=contents.folder,
-        records=contents.records,
-        compared=statistics.compare_all(contents.records, len(comparison.here.of)),
-        verdict=verdict,
+        records=records,
+        compared=statistics.compare_all(records, len(comparison.here.of)),
+        verdict=gate.conclude(records) if gate.is_on and comparison.share is None else None,
     )
 
 

@@ -1,60 +1,29 @@
-"""How much of each scenario is measured, wherever that is, and what becomes of each result."""
+"""Which rounds a gate still wants, and what becomes of each run."""
 
-from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
-
-from rich.console import Console
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 
 from waitbench.analysis import gate as judging
 from waitbench.analysis.criteria import Criterion
 from waitbench.analysis.judging import Judgement
-from waitbench.execution import plan
 from waitbench.execution.measure import Measurer
-from waitbench.execution.session import Observer, Session
+from waitbench.execution.session import Session
 from waitbench.model.metrics import SYSTEM_CALLS
 from waitbench.model.record import Record
 from waitbench.model.run import Result
 from waitbench.model.scenario import Scenario
+from waitbench.pipeline.concluding import Output
 from waitbench.pipeline.gating import Gate
-from waitbench.pipeline.preparation import Prepared
 from waitbench.reporting.progress import RunProgress
 from waitbench.store import comparisons
+from waitbench.store.comparisons import Contents
+from waitbench.system import endings
 
 
-def measure(
-    prepared: Prepared,
-    records: Mapping[str, Record],
-    gate: Gate,
-    rounds: int,
-    observer: Callable[[Measurer], Observer],
-) -> None:
-    """Measures what the records lack; they grow.
-
-    So many ``rounds`` where no gate decides that. ``observer`` makes one of what measures.
-    """
-    asked = {criterion.metric.key for criterion in gate.criteria}
-    with prepared.measuring(counts_calls=not asked or SYSTEM_CALLS in asked) as measurer:
-        request, labels = prepared.request, prepared.labels
-        idle = side_by_side(request.here, records, gate.criteria)
-        session = Session(measurer, records, observer(measurer), idle)
-        if not labels:
-            return
-        if gate.is_on:
-            elsewhere = prepared.new_records(request.elsewhere).values()
-            session.carry_out_until(
-                GateGuide(gate, records, elsewhere),
-                gate.groups(request.here),
-                labels,
-                gate.most_rounds,
-                gate.budget_s,
-            )
-            return
-        done = {
-            (record.scenario, run.label, run.round)
-            for record in records.values()
-            for run in record.measurements
-        }
-        session.carry_out(plan.schedule(request.here, labels, rounds, done))
+def counts_calls(gate: Gate) -> bool:
+    """Whether to count system calls, which costs workers CPU: where no gate asks something else."""
+    keys = {criterion.metric.key for criterion in gate.criteria}
+    return not keys or SYSTEM_CALLS in keys
 
 
 def side_by_side(
@@ -121,17 +90,33 @@ class GateGuide:
 
 
 class RunRecorder(RunProgress):
-    """Shows runs as they end, and keeps them; see ``execution.session.Observer``."""
+    """Shows the runs of a comparison as they end, and keeps them; see ``session.Observer``."""
 
-    def __init__(self, console: Console, folder: Path, *, quiet: bool) -> None:
-        super().__init__(console, quiet=quiet)
-        self._folder = folder
+    def __init__(self, contents: Contents, output: Output) -> None:
+        super().__init__(output.progress, quiet=output.quiet)
+        self._contents = contents
         self.sum_up: Callable[[Record], object] = lambda _record: None
         """Called when nothing more will be added to a record."""
 
+    @contextmanager
+    def session(self, measurer: Measurer, idle: frozenset[str] = frozenset()) -> Iterator[Session]:
+        """A session that adds to the comparison, which is finished after the block.
+
+        In scenarios that are ``idle`` revisions may run at once. What leaves the block by an
+        exception stays unfinished, and can be resumed.
+        """
+        folder, records = self._contents.folder, self._contents.records
+        try:
+            with self:
+                yield Session(measurer, {one.scenario: one for one in records}, self, idle)
+        except endings.Ended:
+            comparisons.export(folder, records)
+            raise
+        comparisons.finish(folder, records)
+
     def keep(self, record: Record, result: Result) -> None:
         """A result belongs to the record now."""
-        comparisons.append(self._folder, record, result)
+        comparisons.append(self._contents.folder, record, result)
 
     def complete(self, record: Record) -> None:
         """Nothing more will be added to a record."""

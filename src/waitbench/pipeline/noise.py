@@ -7,10 +7,9 @@ import numpy as np
 
 from waitbench.analysis.rounds import paired_by_round
 from waitbench.analysis.rule import Share, hodges_lehmann
-from waitbench.model.errors import ExitCode, HarnessError
+from waitbench.model.errors import HarnessError
 from waitbench.model.metrics import BY_NAME
-from waitbench.model.record import Record
-from waitbench.pipeline.comparing import Comparing
+from waitbench.pipeline.comparing import run
 from waitbench.pipeline.concluding import Output
 from waitbench.pipeline.request import Request
 from waitbench.system.locks import temporary_folder
@@ -29,27 +28,22 @@ def smallest_rise() -> float:
 
     Raises ``HarnessError`` where the program cannot be measured.
     """
-    records: list[Record] = []
     with temporary_folder() as folder:
         program, worker = folder / "idle", folder / "noise.toml"
         program.write_text(f"#!{sys.executable}\n{_PROGRAM}")
         program.chmod(0o755)
         worker.write_text(_WORKER)
-        comparing = Comparing(
-            rounds=ROUNDS,
-            results=folder / "results",
-            output=Output(progress_only=True),
-            receive=records.extend,
-        )
         request = Request(
             revisions=(f"once={program}", f"again={program}"),
             worker=str(worker),
+            rounds=ROUNDS,
+            results=folder / "results",
             argv=("doctor", "--noise"),
         )
-        code = comparing.compare(request)
-    if code != ExitCode.OK:
+        with run(request, Output(progress_only=True)) as contents:
+            (record,) = contents.records
+    if record.failures:
         raise HarnessError("An idle program could not be measured here.")
-    (record,) = records
     pairs = paired_by_round(record, "again", BY_NAME["steady"]).values()
     alarm = Share(part=0.5).alarm
     logs = np.array([math.log(again / once) for once, again in pairs])

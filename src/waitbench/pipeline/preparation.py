@@ -1,7 +1,6 @@
 """A valid request -> everything that measuring takes: hyperfine and environments."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 
@@ -41,8 +40,7 @@ class Prepared:
         """Those of the revisions that can be measured."""
         return tuple(label for label in self.request.labels if label in self.environments)
 
-    @contextmanager
-    def measuring(self, *, counts_calls: bool = True) -> Iterator[Measurer]:
+    def measurer(self, *, counts_calls: bool = True) -> Measurer:
         """What measures these environments; to count system calls costs the workers CPU."""
         bench = Bench(
             environments=self.environments,
@@ -51,7 +49,7 @@ class Prepared:
             time_limit_s=self.request.typed.time_limit_s,
             instruments=self.request.instruments if counts_calls else Instruments(),
         )
-        yield Measurer(self.hyperfine, bench)
+        return Measurer(self.hyperfine, bench)
 
     def new_records(self, scenarios: Sequence[Scenario] | None = None) -> dict[str, Record]:
         """An empty record for each scenario, but for what could not be built.

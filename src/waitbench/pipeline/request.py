@@ -23,7 +23,7 @@ from waitbench.model.worker import WorkerFile
 from waitbench.reporting.progress import PreparationLog
 from waitbench.system import variables
 from waitbench.system.instruments import find_instruments, find_system_calls
-from waitbench.system.places import Cache
+from waitbench.system.places import RESULTS, Cache
 
 _LONGEST_S = 1e6
 
@@ -56,6 +56,16 @@ class Request:
     """The parameter that each scenario is measured at several values of."""
     by_defaults: bool = False
     """Whether the gate asks its default questions, some of which have scenarios of their own."""
+    rounds: int = 5
+    """Of each revision in each scenario, where no gate decides that."""
+    quick: bool = False
+    """Whether scenarios are shortened."""
+    why: bool = False
+    """Whether to look at who wakes up, in one more run of each revision."""
+    results: Path | None = None
+    store: Path = RESULTS
+    """Where a folder is made if none is named."""
+    resume: bool = False
     argv: tuple[str, ...]
     """For the result files, without secrets."""
 
@@ -113,8 +123,8 @@ class ValidRequest:
         return sum(scenario.expected_s for scenario in self.here) * len(self.specs)
 
 
-def validate(request: Request, say: PreparationLog, *, quick: bool) -> ValidRequest:
-    """Validates and resolves a request; ``quick`` shortens the scenarios.
+def validate(request: Request, say: PreparationLog) -> ValidRequest:
+    """Validates and resolves a request.
 
     Raises ``UsageError``; creates nothing but entries of the cache.
     """
@@ -126,7 +136,7 @@ def validate(request: Request, say: PreparationLog, *, quick: bool) -> ValidRequ
     topology = _topology(request, engine)
     if request.scan is not None and request.shard is not None:
         raise UsageError("--shard: a curve is of one machine; leave out --scan, or --shard.")
-    chosen = _scenarios(request, engine, worker, quick=quick)
+    chosen = _scenarios(request, engine, worker)
     for name, limit_s in (
         ("--time-limit", request.time_limit_s), ("BENCH_SETUP_LIMIT", request.setup_limit_s)
     ):  # fmt: skip
@@ -228,11 +238,9 @@ def _instruments(request: Request) -> Instruments:
     return found
 
 
-def _scenarios(
-    request: Request, engine: Engine, worker: WorkerFile | None, *, quick: bool
-) -> tuple[Scenario, ...]:
+def _scenarios(request: Request, engine: Engine, worker: WorkerFile | None) -> tuple[Scenario, ...]:
     """What is measured. Raises ``UsageError``."""
-    scan = request.scan
+    scan, quick = request.scan, request.quick
     own: tuple[Scenario, ...] = ()
     if request.dataflow is not None:
         if worker is not None:

@@ -1,7 +1,6 @@
-"""What begins, or goes on where it was interrupted: its records, and what is said of them."""
+"""A comparison that begins, or goes on where it was interrupted."""
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,7 @@ from waitbench.model.record import Context, Record
 from waitbench.model.run import HARMLESS, NOT_BUILT, REPEATED, WARM_UP, Outcome, Result
 from waitbench.pipeline.preparation import Prepared
 from waitbench.store import comparisons
-from waitbench.system import endings
+from waitbench.store.comparisons import Contents
 
 _TO_REPEAT = {
     # First: another share has other scenarios, too.
@@ -25,39 +24,15 @@ _TO_REPEAT = {
 """What must stay as it was for all runs to answer the same questions, and how it is typed."""
 
 
-@contextmanager
-def recording(
-    prepared: Prepared,
-    folder: Path,
-    settings: Mapping[str, object],
-    *,
-    resume: bool = False,
-    say: Callable[[str], None] = lambda _text: None,
-) -> Iterator[dict[str, Record]]:
-    """The records of a comparison, by scenario: begun in its folder, and finished after the block.
-
-    With ``resume`` they have the runs of before. What leaves the block by an exception stays
-    unfinished, and can be resumed. Raises ``UsageError`` where the folder holds another comparison,
-    or another share of it.
-    """
-    records = begin_records(prepared, folder, settings, say, resume=resume)
-    try:
-        yield records
-    except endings.Ended:
-        comparisons.export(folder, list(records.values()))
-        raise
-    comparisons.finish(folder, list(records.values()))
-
-
-def begin_records(
+def begin(
     prepared: Prepared,
     folder: Path,
     settings: Mapping[str, object],
     say: Callable[[str], None],
     *,
     resume: bool,
-) -> dict[str, Record]:
-    """New records, by scenario, with the runs of before where a comparison is resumed.
+) -> Contents:
+    """Begins a comparison in a folder: new records, with the runs of before if it is resumed.
 
     ``settings`` are what it is begun with. Raises ``UsageError`` where the folder holds another
     comparison, or another share of it.
@@ -72,7 +47,7 @@ def begin_records(
             go_on(records[earlier.scenario], earlier)
     # With what is set aside: an interruption in the new round would leave halves of both.
     comparisons.begin(folder, comparison, records.values())
-    return records
+    return Contents(folder=folder, comparison=comparison, records=list(records.values()))
 
 
 def kept_in(folder: Path) -> str:

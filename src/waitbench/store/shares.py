@@ -70,7 +70,9 @@ def merge(shares: Sequence[Contents]) -> tuple[Context, Sequence[Record]]:
     return whole, [structs.replace(record, context=whole) for record in records]
 
 
-def write(folder: Path, whole: Context, records: Sequence[Record], shares: Iterable[Path]) -> None:
+def write(
+    folder: Path, whole: Context, records: Sequence[Record], shares: Iterable[Path]
+) -> Contents:
     """Writes a comparison as if it had been measured in this folder, and what shares have besides.
 
     Raises ``HarnessError``.
@@ -79,6 +81,7 @@ def write(folder: Path, whole: Context, records: Sequence[Record], shares: Itera
     comparisons.finish(folder, records)
     for path in (path for share in shares for path in why.paths(share)):
         files.write_with(folder / path.name, partial(shutil.copyfile, path))
+    return Contents(folder=folder, comparison=whole, records=records)
 
 
 def packed(folder: Path) -> Mapping[str, bytes]:
