@@ -34,7 +34,6 @@ def searched(*searches: Search, remarks: tuple[str, ...] = ()) -> Searched:
         scenarios=("partitioned-long-input",),
         searches=searches,
         prefix="",
-        variant="",
         options=("-p", "2"),
         remarks=remarks,
     )

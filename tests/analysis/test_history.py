@@ -35,13 +35,9 @@ def made(
     revisions = tuple(
         contestant(
             label,
-            beside=tuple(beside),
-            facts=facts(
-                package_version=version.removeprefix("v"), python=python, compiler=compiler
-            ),
+            facts=facts(package_version=label.removeprefix("v"), python=python, compiler=compiler),
         )
         for label in costs
-        for version, *beside in [label.split("+")]
     )
     record = make_record(runs, scenario=scenario, revisions=revisions, **changes)
     record.measurements = [
@@ -72,16 +68,6 @@ def test_sessions_that_share_the_anchor_are_one_history() -> None:
     assert [step.is_provisional for step in trend.change_points] == [False, True]
 
 
-def test_a_variant_is_in_the_history_of_its_like_only() -> None:
-    costs = {"v1+a==1": 4.0, "v1": 1.0, "v2": 1.0, "v2+a==1": 8.0}
-    (trend,) = trends(told("1", costs) + told("2", costs), "v1", 0.05)
-    assert [place.entry.name for place in trend.places] == ["v1", "v2"]
-    assert (trend.change_points, trend.apart) == ((), ())
-    (trend,) = trends(told("1", costs), "v1+a==1", 0.05)
-    assert trend.newest.entry.name == "v2+a==1"
-    assert [(one.before, one.after) for one in trend.change_points] == [("v1+a==1", "v2+a==1")]
-
-
 def test_what_was_not_measured_beside_the_anchor_is_said_and_other_series_are_apart() -> None:
     all_told = told("1", {"v1": 1, "v2": 2}) + told("2", {"v3": 1, "v4": 2})
     all_told += told("3", {"v3": 1, "v4": 2}, scenario="working")
@@ -98,18 +84,9 @@ def test_what_was_not_measured_beside_the_anchor_is_said_and_other_series_are_ap
         # The same wheel: the index knows it by all of its numbers.
         ({"text": "v0.2", "origin": "wheel"}, "v0.2.0"),
         ({"text": "v0.2.0.0", "origin": "wheel"}, "v0.2.0"),
-        # Variants are the same in any order, and however a package is spelled.
-        (
-            {"text": "v0.2.0+b==2+A_c==1.0", "origin": "wheel", "beside": ("b==2", "A_c==1.0")},
-            "v0.2.0+a-c==1.0+b==2",
-        ),
         # The same release, built here: its ratios within a session tell the same.
         ({"text": "engine@0.2.0", "origin": "source", "commit": "a" * 40}, "v0.2.0"),
         ({"text": "main", "origin": "source", "commit": "a" * 40}, "a" * 10),
-        (
-            {"text": "v0.2.0+a==1.0+b==2", "origin": "wheel", "beside": ("a==1.0", "b==2")},
-            "v0.2.0+a==1.0+b==2",
-        ),
         # Anybody may have changed these.
         ({"text": "./x.whl", "origin": "file"}, None),
         ({"text": "./checkout", "origin": "checkout", "commit": "a" * 40}, None),

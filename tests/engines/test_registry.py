@@ -10,7 +10,6 @@ from waitbench.engines.worker import Command
 from waitbench.engines.worker import file as worker_file
 from waitbench.environments.revisions import engine_of, resolve
 from waitbench.model.errors import UsageError
-from waitbench.model.revision import Origin, Source
 
 
 def test_bytewax_needs_no_prefix_and_other_engines_do() -> None:
@@ -20,18 +19,7 @@ def test_bytewax_needs_no_prefix_and_other_engines_do() -> None:
         engines.split("pathway@0.33.0")
 
 
-def test_packages_beside_a_revision_belong_to_it() -> None:
-    named = ["v0.21.1+confluent-kafka==2.9.0", "A=v0.21.1+a==1.0+b_c==2.0.post1"]
-    first, second = resolve(named, None)
-    assert (first.label, first.source, first.beside) == (
-        "v0.21.1+confluent-kafka==2.9.0",
-        Source(Origin.WHEEL, "0.21.1"),
-        ("confluent-kafka==2.9.0",),
-    )
-    assert (second.label, second.beside) == ("A", ("a==1.0", "b_c==2.0.post1"))
-
-
-@pytest.mark.parametrize("text", ["v0.21.1+a==", "v0.21.1+==1", "v0.21.1+a=1", "a==1"])
+@pytest.mark.parametrize("text", ["v0.21.1+a==1", "v0.21.1+a=1", "a==1"])
 def test_what_names_no_release_is_refused(text: str) -> None:
     with pytest.raises(UsageError):
         resolve([text], None)
@@ -48,8 +36,6 @@ def test_revisions_of_several_engines_are_not_compared() -> None:
     ("command", "arguments", "says"),
     [
         ("compare", "standin@r0.0.1 -p 2", "--topology 'cluster' is not one of: single."),
-        ("bisect", "v0.20.1 v0.21.1+a==1.0", "differ by their code only"),
-        ("track", "--anchor v0.21.1+a==1.0", "are measured as they are"),
     ],
 )
 def test_what_makes_no_sense_of_an_engine_is_refused(

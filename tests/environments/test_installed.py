@@ -42,26 +42,22 @@ def wheel(
     return path
 
 
-def made(
-    package: str, wheel: Path, cache: Cache, more: str = "", beside: tuple[str, ...] = ()
-) -> Environment | HarnessError:
+def made(package: str, wheel: Path, cache: Cache, more: str = "") -> Environment | HarnessError:
     """What becomes of a wheel that is a revision of a worker file's package."""
     path = cache.root.with_name("mine.toml")
     path.write_text(f"package = '{package}'\ncommand = 'true'\n{more}")
     engine = Command(worker_file.read(path))
     source = Source(Origin.FILE, "", wheel)
     spec = EnvironmentSpec(
-        revision=Revision(label="a", text="a", engine=engine.name, source=source, beside=beside),
+        revision=Revision(label="a", text="a", engine=engine.name, source=source),
         origin=Origin.FILE, python=HERE, commit=None, commit_date=None, wheel=wheel,
     )  # fmt: skip
     maker = Maker(engine=engine, cache=cache)
     return maker.make_all([spec])["a"]
 
 
-def facts(
-    package: str, wheel: Path, cache: Cache, more: str = "", beside: tuple[str, ...] = ()
-) -> Facts:
-    environment = made(package, wheel, cache, more, beside)
+def facts(package: str, wheel: Path, cache: Cache, more: str = "") -> Facts:
+    environment = made(package, wheel, cache, more)
     assert isinstance(environment, Environment), environment
     return environment.facts
 
@@ -88,8 +84,6 @@ def test_packages_and_extras_are_installed_as_they_are_pinned_however_they_are_s
     assert plain.requirements == ("beside-it==1.0", "some-server==1.5")
     more = facts("some-server[Standard]", path, cache, pinned)
     assert set(more.requirements) - set(plain.requirements) == {"fast-loop==1.0"}
-    named = facts("some-server", path, cache, pinned, ("Beside.It==2.0",))
-    assert named.requirements == ("beside-it==2.0", "some-server==1.5"), "the user's own"
 
 
 def test_a_revision_that_cannot_be_installed_with_a_pin_is_an_error(

@@ -22,7 +22,6 @@ contestants = st.builds(
     RevisionRecord,
     label=labels,
     engine=...,
-    beside=...,
     commit=...,
     commit_date=...,
     facts=st.none() | st.builds(Facts),

@@ -171,11 +171,9 @@ def _trend(sessions: Sequence[Session], anchor: str, margin: float) -> Trend:
         if base not in one.logs:
             continue
         for entry, costs in one.logs.items():
-            # With other packages it is another series of revisions.
-            if entry.variant == base.variant:
-                paired = [a - b for a, b in zip(costs, one.logs[base], strict=True)]
-                logs.setdefault(entry, {})[one.folder] = fmean(paired)
-                noise += [variance(paired) / len(paired)] if entry != base else []
+            paired = [a - b for a, b in zip(costs, one.logs[base], strict=True)]
+            logs.setdefault(entry, {})[one.folder] = fmean(paired)
+            noise += [variance(paired) / len(paired)] if entry != base else []
     ordered = sorted(logs, key=lambda entry: entry.order)
     neighbours = [log for entry in ordered if entry != base for log in logs[entry].values()]
     scatter = math.sqrt(_variance(neighbours, noise))

@@ -31,8 +31,6 @@ class Entry:
     """Full id; ``None`` of releases."""
     date: str | None
     """When it was committed, in ISO 8601, where that is known."""
-    variant: str = ""
-    """Packages that it has besides, as they are typed."""
 
     @property
     def order(self) -> tuple[Version, bool, float, str]:
@@ -147,7 +145,7 @@ def entry_of(revision: RevisionRecord) -> Entry | None:
     if revision.facts is None:
         return None
     version, commit = revision.facts.package_version, None
-    said = re.fullmatch(r"(?:[^=]*=(?!=))?(?:[\w-]+@)?(v?\d+(?:\.\d+)+\w*)(?:\+.*)?", revision.text)
+    said = re.fullmatch(r"(?:[^=]*=(?!=))?(?:[\w-]+@)?(v?\d+(?:\.\d+)+\w*)", revision.text)
     if revision.origin == "wheel":
         # As the package says: v0.21 is the wheel of 0.21.0.
         name = name_of(Source(Origin.WHEEL, version))
@@ -159,14 +157,7 @@ def entry_of(revision: RevisionRecord) -> Entry | None:
         name = name_of(Source(Origin.SOURCE, commit))
     else:
         return None
-    return Entry(
-        # What a revision has beside it makes it another one.
-        name=name + revision.variant,
-        version=version,
-        commit=commit,
-        date=revision.commit_date,
-        variant=revision.variant,
-    )
+    return Entry(name=name, version=version, commit=commit, date=revision.commit_date)
 
 
 def _seconds(date: str | None) -> float:

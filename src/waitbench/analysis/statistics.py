@@ -288,9 +288,9 @@ def _row(label: str, record: Record, scenarios: int) -> Row:
 
 
 def _identical_to(label: str, context: Context) -> str | None:
-    """The first revision before this one with the same package, if it is known, and variant."""
+    """The first revision before this one with the same package, if it is known."""
     digests = {
-        one.label: (one.facts.package_sha256, one.variant)
+        one.label: one.facts.package_sha256
         for one in context.revisions
         if one.facts is not None and one.facts.package_sha256
     }

@@ -256,7 +256,6 @@ class Bisecting:
             scenarios=tuple(scenario.name for scenario in request.scenarios),
             searches=tuple(self.searches),
             prefix=engines.prefix_of(request.engine),
-            variant=request.specs[0].revision.variant,
             options=self.options,
             remarks=tuple(self.remarks),
         )

@@ -50,11 +50,6 @@ class History:
     def first(self) -> tuple[Grain, SearchRange]:
         """Where the search begins. Raises ``UsageError`` where there is nothing to search."""
         good, bad = (spec.revision for spec in self.request.specs)
-        if good.variant != bad.variant:
-            raise UsageError(
-                f"{good.label} and {bad.label}: a search is among revisions that differ by their "
-                "code only. Name both ends with the same packages and settings."
-            )
         if self._has_wheels:
             python = self.request.specs[0].python
             return Grain.RELEASES, candidates.releases(self.request.engine, good, bad, python)

@@ -90,7 +90,6 @@ def track(
     say = PreparationLog(output, quiet=quiet)
     nightly = replace(request, rounds=rounds, quick=not full, store=results)
     valid = validate(replace(nightly, revisions=ends), say)
-    _require_plain(valid)
     name = _name_of(valid.specs[0].revision)
     texts = {**_candidates(branch, valid, newest), name: anchor}
     queue = night.due([one for one in texts if one != name], valid, name)
@@ -190,16 +189,6 @@ def _name_of(anchor: Revision) -> str:
     if anchor.source.origin in (Origin.WHEEL, Origin.SOURCE):
         return name_of(anchor.source)
     raise UsageError(f"--anchor {anchor.label}: anybody may change it. Name a release or a commit.")
-
-
-def _require_plain(valid: ValidRequest) -> None:
-    """Raises ``UsageError`` where an end has anything that its neighbours would not have."""
-    for spec in valid.specs:
-        if spec.revision.variant:
-            raise UsageError(
-                f"{spec.revision.label}: the history's releases and commits are measured as they "
-                "are. Name one without packages and settings, with --anchor."
-            )
 
 
 def _series(valid: ValidRequest) -> list[Series]:

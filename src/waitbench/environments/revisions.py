@@ -1,4 +1,4 @@
-"""What the user named, packages with it -> a Revision that can be installed."""
+"""What the user named -> a Revision that can be installed."""
 
 import hashlib
 import os
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
-from packaging.version import InvalidVersion, Version
+from packaging.version import Version
 
 from waitbench import engines
 from waitbench.engines.base import Engine
@@ -20,30 +20,7 @@ from waitbench.model.revision import Origin, Revision, Source
 from waitbench.system import files
 from waitbench.system.installation import called
 
-FORMS = "a package beside it is +NAME==VERSION"
-_PACKAGES = re.compile(r"(\+[A-Za-z0-9]([\w.-]*[A-Za-z0-9])?==[^+/]*)*\Z")
 _DECLARATION = r"""^name\s*=\s*["']([^"']+)["']"""
-
-
-def split(text: str) -> tuple[str, tuple[str, ...]]:
-    """What is named, and the packages that are to be installed beside it.
-
-    Raises ``UsageError`` for what is named twice, and for what is no version.
-    """
-    found = _PACKAGES.search(text)
-    packages = "" if found is None or files.is_there(text) else found[0]
-    named: set[str] = set()
-    for name, version in (one.split("==", 1) for one in packages.split("+")[1:]):
-        if canonicalize_name(name) in named:
-            raise UsageError(f"{text!r} has {name} twice: name it once.")
-        named.add(canonicalize_name(name))
-        try:
-            Version(version)
-        except InvalidVersion as error:
-            raise UsageError(
-                f"{text!r}: {version!r} is not a version of {name}. Pin one, such as {name}==1.0."
-            ) from error
-    return text.removesuffix(packages), tuple(packages.split("+")[1:])
 
 
 _NAME = re.compile(
@@ -89,8 +66,7 @@ def resolve(texts: Sequence[str], repository: Repository | None) -> tuple[Revisi
 
 def _resolve(text: str, repository: Repository | None) -> Revision:
     label, named = _split_label(text)
-    alone, beside = split(named)
-    engine, name = engines.split(alone)
+    engine, name = engines.split(named)
     if not name or any(ord(character) < 32 for character in name):
         raise UsageError(f"{text!r} does not name a revision.")
     if name.startswith("-"):
@@ -105,17 +81,11 @@ def _resolve(text: str, repository: Repository | None) -> Revision:
     elif files.is_folder(path):
         own_label, source = path.resolve().name, _checkout(path, engine, repository)
     else:
-        own_label, source = alone, _release_or_commit(name, engine, repository)
-    label = label or own_label + named[len(alone) :]
+        own_label, source = named, _release_or_commit(name, engine, repository)
+    label = label or own_label
     if not label.isprintable():  # a file's name may hold anything
         raise UsageError(f"{label!r} cannot be shown everywhere. Label it: LABEL={name}")
-    return Revision(
-        label=label,
-        text=named,
-        engine=engine.name,
-        source=source,
-        beside=beside,
-    )
+    return Revision(label=label, text=named, engine=engine.name, source=source)
 
 
 def tree_of(revision: Revision, engine: Engine, repository: Repository | None) -> SourceTree:
@@ -145,7 +115,7 @@ def typed(revision: Revision, wheel: str | None = None) -> str:
     text = revision.text
     if wheel is not None:
         prefix = engines.prefix_of(engines.named(revision.engine))
-        text = f"{prefix}{wheel}{revision.variant}"
+        text = f"{prefix}{wheel}"
     if text == revision.label:
         return text
     labelled = f"{revision.label}={text}"
@@ -166,7 +136,7 @@ def _split_label(text: str) -> tuple[str | None, str]:
     if not _LABEL.fullmatch(label):
         raise UsageError(
             f"{label!r} is not a label: letters, digits, spaces and . _ / - only, beginning with a "
-            f"letter or digit, 40 characters at most; {FORMS}."
+            "letter or digit, 40 characters at most."
         )
     return label, name
 
@@ -181,8 +151,7 @@ def _release_or_commit(name: str, engine: Engine, repository: Repository | None)
         raise UsageError(
             f"{name[:_MOST_OF_NAME]!r} is not a revision. Name a release (v0.16.1), a commit (7 or "
             "more hex digits), a branch, a tag, an ancestor of these (main~3), a pull request "
-            f"('#571'), a folder with a checkout of {engine.name}, or a wheel file; "
-            f"{FORMS}."
+            f"('#571'), a folder with a checkout of {engine.name}, or a wheel file."
         )
     return Source(Origin.SOURCE, repository.find_commit(name))
 

@@ -182,20 +182,19 @@ class Maker:
     def _required(self, spec: EnvironmentSpec, wheel: str) -> list[str]:
         """What is installed: the revision, by its ``wheel`` if it has one, and what goes with it.
 
-        Of a package that is under test, or that the user named, there is no other version.
+        Of a package that is under test there is no other version.
         """
-        source, beside, package = spec.revision.source, spec.revision.beside, self.engine.package
-        named = {canonicalize_name(Requirement(one).name) for one in beside} | {package}
+        source, package = spec.revision.source, self.engine.package
         pins = [
             one
             for one in self.engine.requirements
-            if canonicalize_name(Requirement(one).name) not in named
+            if canonicalize_name(Requirement(one).name) != package
         ]
         if spec.origin is Origin.VARIANT:
-            return [*beside, *pins]
+            return pins
         extras = ",".join(self.engine.extras)
         which = f" @ {wheel}" if wheel else f"=={source.identity}"
-        return [f"{package}[{extras}]{which}" if extras else f"{package}{which}", *beside, *pins]
+        return [f"{package}[{extras}]{which}" if extras else f"{package}{which}", *pins]
 
     def _key(self, spec: EnvironmentSpec) -> str:
         wheel = hashlib.sha256(spec.wheel.read_bytes()).hexdigest() if spec.wheel else ""

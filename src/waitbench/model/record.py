@@ -8,7 +8,6 @@ import msgspec
 
 from waitbench.model.environment import Facts
 from waitbench.model.metrics import METRICS, Metric
-from waitbench.model.revision import typed
 from waitbench.model.run import (
     DISTURBED,
     HARMLESS,
@@ -78,17 +77,10 @@ class RevisionRecord(msgspec.Struct, frozen=True, kw_only=True, rename={"facts":
     """As the user wrote it."""
     origin: str
     engine: str
-    beside: tuple[str, ...] = ()
-    """Packages that the user wanted beside it, pinned."""
     commit: str | None = None
     commit_date: str | None = None
     facts: Facts | None = None
     """``None`` where no environment could be made."""
-
-    @property
-    def variant(self) -> str:
-        """What the user wanted of it besides, as it is typed."""
-        return typed(self.beside)
 
 
 FileName = Annotated[str, msgspec.Meta(pattern=r"\A[^/\x00-\x1f\x7f-\x9f\ud800-\udfff]{1,200}\Z")]
@@ -183,7 +175,7 @@ class Record(ScenarioFacts, kw_only=True):
     def identity(self) -> tuple[object, ...]:
         """What must be equal for the runs of two sessions to belong to one comparison."""
         revisions = [
-            (one.label, one.facts and (one.facts.package_sha256, one.facts.python), one.variant)
+            (one.label, one.facts and (one.facts.package_sha256, one.facts.python))
             for one in self.context.revisions
         ]
         return self.topology, dict(self.parameters), revisions

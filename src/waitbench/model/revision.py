@@ -1,11 +1,8 @@
 """What the user named, resolved to what can be installed; and a history searched for a change."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-
-from packaging.utils import canonicalize_name
 
 
 class Origin(str, Enum):
@@ -52,23 +49,6 @@ class Revision:
     engine: str
     """The name of the engine whose revision it is."""
     source: Source
-    beside: tuple[str, ...] = ()
-    """Packages that the user wants beside it, pinned, such as ``confluent-kafka==2.9.0``."""
-
-    @property
-    def variant(self) -> str:
-        """What the user wants of it besides, as it is typed: see ``typed``."""
-        return typed(self.beside)
-
-
-def typed(beside: Sequence[str]) -> str:
-    """What a revision has besides its code, as users type it: ``+NAME==VERSION``.
-
-    The same in whichever order, and however packages were spelled.
-    """
-    pins = (one.partition("==") for one in beside)
-    packages = sorted(f"{canonicalize_name(name)}=={version}" for name, _, version in pins)
-    return "".join(f"+{one}" for one in packages)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -143,7 +143,6 @@ def contestant(spec: EnvironmentSpec, facts: Facts | None) -> RevisionRecord:
         text=spec.revision.text,
         engine=spec.revision.engine,
         origin=spec.origin.value,
-        beside=spec.revision.beside,
         commit=spec.commit,
         commit_date=spec.commit_date,
         facts=facts,

@@ -43,8 +43,6 @@ class Searched:
     """At least one."""
     prefix: str
     """What stands before a revision of this engine, where it is not the default one."""
-    variant: str
-    """What stands behind it, where the ends have packages or settings beside their code."""
     options: tuple[str, ...]
     """Those that ``compare`` takes too, to measure the same again."""
     remarks: tuple[str, ...] = ()
@@ -215,13 +213,11 @@ def to_repeat(searched: Searched) -> list[str]:
     options = (*scenarios, "--fail-on", str(searched.criterion), *searched.options)
     commands = []
     for search in searched.proven:
-        ends = [f"{searched.prefix}{label}{searched.variant}" for label in search.suspected]
+        ends = [f"{searched.prefix}{label}" for label in search.suspected]
         commands.append(f"{called('compare')} {shlex.join((*ends, *options))}")
     merge = searched.proven[-1].culprit if searched.proven else None
     if merge is not None and len(merge.parents) > 1:
-        ends = [
-            f"{searched.prefix}{one[:_SHOWN_DIGITS]}{searched.variant}" for one in merge.parents[:2]
-        ]
+        ends = [f"{searched.prefix}{one[:_SHOWN_DIGITS]}" for one in merge.parents[:2]]
         find = ("--find", "faster") if searched.faster else ()
         commands.append(f"{called('bisect')} {shlex.join((*ends, *find, *options))}")
     return commands

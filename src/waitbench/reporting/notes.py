@@ -224,8 +224,8 @@ def cautions(comparisons: Sequence[Comparison]) -> Iterator[Note]:
     first = comparisons[0]
     if first.other_packages:
         text = (
-            f"other packages differ, too: {'; '.join(first.other_packages)}: pin them, as in "
-            "REVISION+NAME==VERSION"
+            f"other packages differ, too: {'; '.join(first.other_packages)}: a new BENCH_CACHE "
+            "installs all anew"
         )
         yield _caution("other-packages", text)
     if first.record.context.mixed_origins:

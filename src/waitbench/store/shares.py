@@ -126,7 +126,7 @@ def _in_common(one: Context, known: Sequence[RevisionRecord]) -> dict[str, Any]:
         "versions of waitbench": one.waitbench,
         "versions of hyperfine": one.hyperfine_version,
         "topologies": one.topology,
-        "revisions": [revision.label + revision.variant for revision in one.revisions],
+        "revisions": [revision.label for revision in one.revisions],
         "scenarios": [scenario.scenario for scenario in one.scenarios],
         "settings": [*one.settings],
         **{f"Pythons of {label}": of and of.python for label, of in facts.items()},
