@@ -26,9 +26,9 @@ def test_this_very_machine_can_compare(run_compare: Compare) -> None:
 def test_a_lack_that_prevents_every_comparison_ends_with_3(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    lacks = Finding(what="Pythons", here="none", costs="No environment can be made.")
     for is_needed, code in ((False, 0), (True, 3)):
-        finding = Finding(**{**vars(lacks), "is_needed": is_needed})
+        lacks = "No environment can be made."
+        finding = Finding("Pythons", "none", lacks, is_needed=is_needed)
         monkeypatch.setattr(doctor, "_findings", lambda _cache, f=finding: iter([f]))
         with pytest.raises(typer.Exit) as ended:
             doctor.doctor()

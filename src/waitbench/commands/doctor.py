@@ -1,8 +1,8 @@
 """``doctor``: what this machine can measure, what each lack costs, and what would mend it."""
 
 import os
+import platform
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,18 +13,27 @@ from rich.text import Text
 
 from waitbench import engines
 from waitbench.engines import cargo
-from waitbench.environments import interpreters
+from waitbench.environments import index, interpreters
 from waitbench.execution import hyperfine
-from waitbench.model.errors import ExitCode, masked
+from waitbench.model.environment import Interpreter
+from waitbench.model.errors import ExitCode, HarnessError, masked
 from waitbench.pipeline.noise import MARGIN, ROUNDS, smallest_rise
 from waitbench.reporting.console import make_console
-from waitbench.system import machine, tasks
+from waitbench.system import machine, tasks, variables
 from waitbench.system.instruments import find_system_calls
 from waitbench.system.places import Cache
+from waitbench.system.processes import ask
 from waitbench.system.watch import Reading
 
+EXAMPLES = """
+\b
+Examples:
+  ./waitbench doctor
+  ./waitbench doctor --noise
+"""
 
-@dataclass(frozen=True, kw_only=True)
+
+@dataclass(frozen=True)
 class Finding:
     """One thing that measuring takes."""
 
@@ -37,79 +46,6 @@ class Finding:
     """The command that would mend it, where one would."""
     is_needed: bool = False
     """Whether nothing can be compared without it."""
-
-
-_NETWORK_ANSWERS_WITHIN_S = 60
-
-
-def findings() -> Iterator[Finding]:
-    """In the order in which people need them; each as soon as it is known."""
-    yield _git()
-    yield _repository()
-    yield _index()
-
-
-def _git() -> Finding:
-    if shutil.which("git"):
-        return Finding(what="git", here="installed")
-    return Finding(
-        what="git",
-        here="not installed",
-        costs="Commits and branches cannot be looked up; releases have wheels.",
-        remedy="sudo apt-get install git",
-    )
-
-
-def _repository() -> Finding:
-    engine = engines.DEFAULT
-    where = os.environ.get(engine.repository_variable or "") or str(engine.repository)
-    if _answers("git", "ls-remote", "--exit-code", "--", where, "HEAD"):
-        return Finding(what="repository", here=f"{masked(where)} answers")
-    return Finding(
-        what="repository",
-        here=f"{masked(where)} does not answer",
-        costs="Commits, branches and tags that are not in the cache yet cannot be looked up.",
-        remedy=f"export {engine.repository_variable}=FOLDER    # a clone of it",
-    )
-
-
-def _index() -> Finding:
-    package = engines.DEFAULT.package
-    if _answers(sys.executable, "-m", "pip", "index", "versions", package):
-        return Finding(what="package index", here="answers")
-    return Finding(
-        what="package index",
-        here=f"does not answer for {package}",
-        costs="Releases that are not in the cache yet cannot be installed.",
-        remedy=f"{sys.executable} -m pip config debug",
-    )
-
-
-def _answers(*question: str) -> bool:
-    """Whether a program that asks the network ends well."""
-    try:
-        asked = subprocess.run(
-            question,
-            capture_output=True,
-            timeout=_NETWORK_ANSWERS_WITHIN_S,
-            check=False,
-            # So that nobody is asked for a password.
-            env={**os.environ, "GIT_TERMINAL_PROMPT": "0"},
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return False
-    return asked.returncode == 0
-
-
-_STEAL_THAT_MATTERS = 0.01
-
-
-EXAMPLES = """
-\b
-Examples:
-  ./waitbench doctor
-  ./waitbench doctor --noise
-"""
 
 
 def doctor(
@@ -144,110 +80,112 @@ def doctor(
 
 def _findings(cache: Cache) -> Iterator[Finding]:
     """In the order in which people need them; each as soon as it is known."""
-    yield _processors()
-    yield _accounting()
-    yield _system_calls()
-    yield _steal()
-    yield _governor()
-    yield _schedstat()
-    yield _hyperfine(cache)
-    yield _pythons(cache)
-    yield _compiler()
-    yield from findings()
+    yield from _kernel()
+    yield from _load()
+    yield from _programs(cache)
+    yield _repository()
+    yield _index()
 
 
-def _processors() -> Finding:
+def _found(what: str, here: str | None, lacking: str, costs: str, remedy: str = "") -> Finding:
+    """What is here; where that is nothing, what its lack costs."""
+    return Finding(what, here) if here else Finding(what, lacking, costs, remedy)
+
+
+def _kernel() -> Iterator[Finding]:
+    """What it counts, and of whom."""
     count = len(os.sched_getaffinity(0))
-    lacks = "" if count > 1 else "The processes of a cluster take turns: measure single ones."
-    return Finding(what="CPUs", here=str(count), costs=lacks)
-
-
-def _accounting() -> Finding:
-    known = machine.describe()["cpu_accounting"]
-    costs = ""
-    if known != "exact":
-        costs = (
-            "Total CPU is exact; its split into user and system time is estimated by ticks, so "
-            "system varies several times as much: --fail-on system:10% stays inconclusive for long."
-        )
-    here = "unknown" if known is None else str(known)
-    return Finding(what="CPU accounting", here=here, costs=costs)
-
-
-def _system_calls() -> Finding:
+    alone = "The processes of a cluster take turns: measure single ones."
+    yield Finding("CPUs", str(count), "" if count > 1 else alone)
+    accounting = str(machine.describe()["cpu_accounting"] or "unknown")
+    by_ticks = (
+        "Total CPU is exact; its split into user and system time is estimated by ticks, so system "
+        "varies several times as much: --fail-on system:10% stays inconclusive for long."
+    )
+    yield Finding("CPU accounting", accounting, "" if accounting == "exact" else by_ticks)
     counter = find_system_calls()
-    if counter.tracepoint is not None:
-        return Finding(what="system calls", here="counted")
-    return Finding(
-        what="system calls",
-        here=counter.reason,
-        costs="There is no metric syscalls, and the gate judges no rise of it: what waiting "
-        "consists of is known by wakeups and polls only.",
-        remedy=counter.remedy,
+    yield _found(
+        "system calls",
+        None if counter.tracepoint is None else "counted",
+        counter.reason,
+        "There is no metric syscalls, and the gate judges no rise of it: what waiting consists of "
+        "is known by wakeups and polls only.",
+        counter.remedy,
+    )
+    yield _found(
+        "threads' CPU",
+        "can be read" if tasks.is_possible() else None,
+        "no /proc/<pid>/schedstat",
+        "--why does not work.",
     )
 
 
-def _steal() -> Finding:
+def _load() -> Iterator[Finding]:
+    """What else changes figures."""
     reading = Reading.now()
     share = reading.steal_s / max(reading.busy_s + reading.steal_s, 1e-9)
-    costs = ""
-    if share > _STEAL_THAT_MATTERS:
-        costs = (
-            "Others share this machine's CPUs: rounds are repeated, and verdicts stay inconclusive."
-        )
-    return Finding(what="steal time", here=f"{share:.1%} of all busy time so far", costs=costs)
-
-
-def _governor() -> Finding:
+    costs = "Others share this machine's CPUs: rounds are repeated, verdicts stay inconclusive."
+    here = f"{share:.1%} of all busy time so far"
+    yield Finding("steal time", here, costs if share > 0.01 else "")
     governor = machine.describe()["frequency_governor"]
-    if governor in (None, "performance"):
-        return Finding(what="frequency governor", here=str(governor or "none seen from here"))
-    return Finding(
-        what="frequency governor",
-        here=str(governor),
-        costs="The CPUs change their speed with the load, and figures with it.",
-        remedy="sudo cpupower frequency-set -g performance",
+    yield _found(
+        "frequency governor",
+        str(governor or "none seen from here") if governor in (None, "performance") else None,
+        str(governor),
+        "The CPUs change their speed with the load, and figures with it.",
+        "sudo cpupower frequency-set -g performance",
     )
 
 
-def _schedstat() -> Finding:
-    if tasks.is_possible():
-        return Finding(what="threads' CPU", here="can be read")
-    return Finding(
-        what="threads' CPU", here="no /proc/<pid>/schedstat", costs="--why does not work."
-    )
-
-
-def _hyperfine(cache: Cache) -> Finding:
-    found = hyperfine.installed(cache)
-    if found is not None:
-        return Finding(what="hyperfine", here=found.version)
+def _programs(cache: Cache) -> Iterator[Finding]:
+    measuring = hyperfine.installed(cache)
     can = shutil.which("apt-get") or shutil.which("cargo")
-    return Finding(
-        what="hyperfine",
-        here="not installed",
-        costs="The first comparison sets it up." if can else "Nothing can be measured.",
-        remedy="" if can else "cargo install hyperfine",
-        is_needed=not can,
-    )
-
-
-def _pythons(cache: Cache) -> Finding:
-    found = interpreters.installed(cache)
-    return Finding(
-        what="Pythons for revisions",
-        here=", ".join(python.minor_text for python in found) or "none",
-        costs="" if found else "The first comparison fetches one.",
-    )
-
-
-def _compiler() -> Finding:
+    if measuring is None and not can:
+        costs, remedy = "Nothing can be measured.", "cargo install hyperfine"
+        yield Finding("hyperfine", "not installed", costs, remedy, is_needed=True)
+    else:
+        version = measuring.version if measuring else None
+        yield _found("hyperfine", version, "not installed", "The first comparison sets it up.")
+    pythons = ", ".join(python.minor_text for python in interpreters.installed(cache))
+    yield _found("Pythons for revisions", pythons, "none", "The first comparison fetches one.")
     compiler = cargo.choose(()).compiler
-    if compiler != "none":
-        return Finding(what="compiler", here=compiler)
-    return Finding(
-        what="compiler",
-        here="none",
-        costs="Commits, branches and checkouts cannot be built; releases have wheels.",
-        remedy="https://rustup.rs",
+    yield _found(
+        "compiler",
+        None if compiler == cargo.NONE else compiler,
+        "none",
+        "Commits, branches and checkouts cannot be built; releases have wheels.",
+        "https://rustup.rs",
     )
+    yield _found(
+        "git",
+        shutil.which("git"),
+        "not installed",
+        "Commits and branches cannot be looked up; releases have wheels.",
+        "sudo apt-get install git",
+    )
+
+
+def _repository() -> Finding:
+    engine = engines.DEFAULT
+    where = os.environ.get(engine.repository_variable or "") or str(engine.repository)
+    # So that nobody is asked for a password.
+    env = {**variables.of_setup(), "GIT_TERMINAL_PROMPT": "0"}
+    asking = ["git", "ls-remote", "--exit-code", "--", where, "HEAD"]
+    answers = shutil.which("git") and ask(asking, time_limit_s=60, env=env).returncode == 0
+    return _found(
+        "repository",
+        f"{masked(where)} answers" if answers else None,
+        f"{masked(where)} does not answer",
+        "Commits, branches and tags that are not in the cache yet cannot be looked up.",
+        f"export {engine.repository_variable}=FOLDER    # a clone of it",
+    )
+
+
+def _index() -> Finding:
+    here = Interpreter(sys.executable, platform.python_version())
+    try:
+        newest = next(index.releases(engines.DEFAULT, here), "no release for this Python")
+    except HarnessError as error:
+        costs = "Releases that are not in the cache yet cannot be installed."
+        return Finding("package index", str(error), costs, "pip config debug")
+    return Finding("package index", f"answers: {engines.DEFAULT.package} {newest}")
