@@ -261,18 +261,8 @@ def _request(
         python=python,
         repo=repo,
         time_limit_s=time_limit,
-        setup_limit_s=_seconds("BENCH_SETUP_LIMIT"),
         argv=tuple(map(masked, sys.argv[1:])),
     )
-
-
-def _seconds(variable: str) -> float | None:
-    """The number in an environment variable, if it is set. Raises ``UsageError``."""
-    text = os.environ.get(variable)
-    try:
-        return float(text) if text else None
-    except ValueError as error:
-        raise UsageError(f"{variable}={text}: must be a number of seconds.") from error
 
 
 def _make_folder(cache: Path) -> None:

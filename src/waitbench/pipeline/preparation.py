@@ -1,5 +1,6 @@
 """A valid request -> everything that measuring takes: hyperfine and environments."""
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -18,7 +19,7 @@ from waitbench.model.metrics import Instruments
 from waitbench.model.record import Context, Record, RevisionRecord
 from waitbench.model.run import NOT_BUILT, WARM_UP, Outcome
 from waitbench.model.scenario import Scenario
-from waitbench.pipeline.request import ValidRequest
+from waitbench.pipeline.request import ValidRequest, seconds
 from waitbench.reporting.progress import PreparationLog
 from waitbench.system import installation, machine
 
@@ -98,7 +99,8 @@ def prepare(request: ValidRequest, progress: Console, say: PreparationLog) -> Pr
     errors = {label: one for label, one in made.items() if isinstance(one, HarnessError)}
     for spec in request.specs:
         if spec.revision.label in errors:
-            say_error(progress, spec.revision.label, errors[spec.revision.label])
+            said = f"{spec.revision.label}: {errors[spec.revision.label]}"
+            progress.print(said, style="red", soft_wrap=True)
     context = Context(
         revisions=tuple(
             contestant(spec, usable[label].facts if label in usable else None)
@@ -121,17 +123,13 @@ def prepare(request: ValidRequest, progress: Console, say: PreparationLog) -> Pr
     )
 
 
-def say_error(progress: Console, label: str, error: object) -> None:
-    """Says why a revision cannot be measured, while others can."""
-    progress.print(f"{label}: {error}", style="red", soft_wrap=True)
-
-
 def maker(request: ValidRequest, say: PreparationLog) -> Maker:
-    """What makes the environments."""
+    """What makes the environments. Raises ``UsageError``."""
+    limit = os.environ.get("BENCH_SETUP_LIMIT") or None
     return Maker(
         engine=request.engine,
         cache=request.cache,
-        limit_s=request.typed.setup_limit_s,
+        limit_s=None if limit is None else seconds("BENCH_SETUP_LIMIT", limit),
         say=say,
     )
 

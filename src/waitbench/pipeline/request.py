@@ -1,5 +1,6 @@
 """What the user typed -> a Request -> a ValidRequest. Nothing is built yet."""
 
+import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -48,8 +49,6 @@ class Request:
     time_limit_s: float | None = None
     required_metrics: frozenset[str] = frozenset()
     """Keys of the metrics that the runs must give."""
-    setup_limit_s: float | None = None
-    """What a step of setting up may take, instead of what fits it."""
     shard: Shard | None = None
     """Which share of the scenarios to measure, instead of all."""
     scan: Scan | None = None
@@ -137,13 +136,8 @@ def validate(request: Request, say: PreparationLog) -> ValidRequest:
     if request.scan is not None and request.shard is not None:
         raise UsageError("--shard: a curve is of one machine; leave out --scan, or --shard.")
     chosen = _scenarios(request, engine, worker)
-    for name, limit_s in (
-        ("--time-limit", request.time_limit_s), ("BENCH_SETUP_LIMIT", request.setup_limit_s)
-    ):  # fmt: skip
-        if limit_s is not None and not 0 < limit_s <= _LONGEST_S:
-            raise UsageError(
-                f"{name} {limit_s:g}: must be above zero, and at most {_LONGEST_S:g} seconds."
-            )
+    if request.time_limit_s is not None:
+        seconds("--time-limit", request.time_limit_s)
     share = _share(request, chosen)
     _require_metrics(request, chosen)
     found = _instruments(request)
@@ -164,6 +158,17 @@ def validate(request: Request, say: PreparationLog) -> ValidRequest:
         cache=cache,
         instruments=found,
     )
+
+
+def seconds(name: str, given: float | str) -> float:
+    """A limit that may be set. Raises ``UsageError`` that names it."""
+    try:
+        limit_s = float(given)
+    except ValueError:
+        limit_s = math.nan
+    if not 0 < limit_s <= _LONGEST_S:
+        raise UsageError(f"{name} {given}: must be above zero, and at most {_LONGEST_S:g} seconds.")
+    return limit_s
 
 
 def _share(request: Request, chosen: Sequence[Scenario]) -> Share:
@@ -197,12 +202,7 @@ def _topology(request: Request, engine: Engine) -> Topology:
             f"--workers {request.workers}: {engine.name} has {engine.most_workers} at most."
         )
     if kind == "single" and request.processes > 1:
-        others = [other for other in engine.topologies if other != "single"]
-        raise UsageError(
-            "--topology single is one process. For more, leave it out"
-            + "".join(f", or say --topology {other}" for other in others[-1:])
-            + "."
-        )
+        raise UsageError("--topology single is one process. For more, leave it out.")
     return Topology(kind, request.processes, request.workers)
 
 
@@ -211,20 +211,11 @@ def _require_metrics(request: Request, scenarios: Sequence[Scenario]) -> None:
     possible = {metric.key: metric.name for one in scenarios for metric in one.metrics}
     lacking = sorted(request.required_metrics - set(possible))
     if lacking:
-        names = ", ".join(dict.fromkeys(possible.values()))
+        name = next(metric.name for metric in METRICS if metric.key == lacking[0])
         raise UsageError(
-            f"--fail-on {_name_of(lacking[0])}: no run of {_listed(scenarios)} gives it. There "
-            f"are: {names}."
+            f"--fail-on {name}: no run of {', '.join(one.name for one in scenarios)} gives it. "
+            f"There are: {', '.join(dict.fromkeys(possible.values()))}."
         )
-
-
-def _name_of(key: str) -> str:
-    return next(metric.name for metric in METRICS if metric.key == key)
-
-
-def _listed(scenarios: Sequence[Scenario]) -> str:
-    names = [scenario.name for scenario in scenarios]
-    return " or ".join(names) if len(names) <= 3 else f"{len(names)} scenarios"
 
 
 def _instruments(request: Request) -> Instruments:

@@ -64,9 +64,9 @@ def require_same(folder: Path, before: Context, now: Context) -> None:
     for name, option in _TO_REPEAT.items():
         if was[name] != wanted[name]:
             raise UsageError(
-                f"{str(folder)!r} was begun with other {name.replace('_', ' ')}"
-                f"{_difference(was[name], wanted[name])}, so it cannot be resumed as this "
-                f"comparison. Repeat {option} as it was, or name another folder with --results."
+                f"{str(folder)!r} was begun with other {name.replace('_', ' ')}, so it cannot be "
+                f"resumed as this comparison. Repeat {option} as it was, or name another folder "
+                "with --results."
             )
 
 
@@ -78,17 +78,6 @@ def _questions(one: Context) -> dict[str, Any]:
         "scenarios": [scenario.scenario for scenario in one.scenarios],
         "parameters": {scenario.scenario: scenario.parameters for scenario in one.scenarios},
     }
-
-
-def _difference(was: object, wanted: object) -> str:
-    texts = [", ".join(_texts(each)) or "none" for each in (was, wanted)]
-    return "" if texts[0] == texts[1] else f" ({texts[0]}; now {texts[1]})"
-
-
-def _texts(value: object) -> list[str]:
-    if isinstance(value, list):
-        return [one["criterion"] if isinstance(one, dict) else str(one) for one in value]
-    return [] if value is None or not isinstance(value, (str, int, float)) else [str(value)]
 
 
 def go_on(record: Record, earlier: Record) -> list[Outcome]:

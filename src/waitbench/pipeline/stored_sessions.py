@@ -6,8 +6,6 @@ from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
 
-from rich.progress import track
-
 from waitbench.analysis import sessions
 from waitbench.analysis.history import Trend
 from waitbench.analysis.sessions import FEWEST_ROUNDS, Session, entry_of, series_of
@@ -104,9 +102,7 @@ def sessions_of(contents: Contents, *metrics: Metric) -> list[Session]:
 def each(folders: Sequence[Path], unreadable: list[str]) -> Iterator[Contents]:
     """The comparisons in these folders; why the others cannot be read is printed, and added."""
     errors = make_console(stderr=True)
-    for folder in track(
-        folders, "Reading results", console=errors, transient=True, disable=not errors.is_terminal
-    ):
+    for folder in folders:
         try:
             contents = comparisons.resume(folder)
         except UsageError as error:
