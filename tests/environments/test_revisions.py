@@ -15,24 +15,6 @@ from waitbench.environments.repository import Repository
 from waitbench.environments.revisions import resolve, typed
 from waitbench.model.errors import UsageError
 from waitbench.model.revision import Origin, Source
-from waitbench.system.places import Cache
-
-
-def test_a_pull_request_that_a_folder_has_not_fetched_is_said_with_what_fetches_it(
-    tmp_path: Path, cache: Cache
-) -> None:
-    upstream, folder = tmp_path / "upstream", tmp_path / "a clone"
-    commits = standin.write_repository(upstream)
-    standin.git(upstream, "update-ref", "refs/pull/571/head", commits["one"])
-    standin.git(tmp_path, "clone", "--quiet", str(upstream), str(folder))
-    repository = Repository(str(folder), cache)
-    with pytest.raises(UsageError, match=r"no .* pull request '#571~0'") as refused:
-        resolve(["#571~0"], repository)
-    _, _, command = str(refused.value).partition(" and git ")
-    fetch = command.removesuffix(" a pull request.").replace("/N/", "/571/")
-    standin.git(folder, *fetch.split())
-    (found,) = resolve(["#571~0"], repository)
-    assert found.source == Source(Origin.SOURCE, commits["one"])
 
 
 @pytest.mark.parametrize("text", ["v0.16.0", "0.16.0"])
@@ -77,7 +59,7 @@ def test_the_same_revision_may_be_given_twice_under_two_labels_only(repository: 
         "", "-rf", "--upload-pack=x", "v1; rm -rf /", "$(id)", "`id`", "a b", "a|b", "a&b", "a>b",
         "..", "../x", "a..b", "x'y", 'x"y', "x*", "~", "\n", "a\nb", "abc123", "no-such-branch",
         "deadbeef", "L=", "=v1", "-l=v1", "a;b=v0.16.0", "nothing.whl", "HEAD~9", "main^{tree}",
-        "main^-1", "#0", "#x",
+        "main^-1", "#571",
         "main:pyproject.toml", "@{-1}", "refs/heads/main.lock", "nobody@v0.1", "standin@", "@",
     ],
 )  # fmt: skip

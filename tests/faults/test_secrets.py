@@ -150,7 +150,7 @@ def test_a_variable_that_is_named_is_passed_to_what_is_under_test_and_kept_nowhe
     ("place", "revision"),
     [
         ("no-such-repository", "main"),
-        *(("engine/.git", name) for name in ("none", "r9.9.9", "#12")),
+        *(("engine/.git", name) for name in ("none", "r9.9.9")),
     ],
 )
 def test_a_token_is_not_said_where_something_is_not_found(

@@ -51,7 +51,7 @@ class Repository:
             )
 
     def find_commit(self, name: str) -> str:
-        """The full id of what a tag, branch, pull request or 7 or more hex digits name.
+        """The full id of what a tag, branch or 7 or more hex digits name.
 
         What may have moved since, as branches do, is fetched anew. Raises ``UsageError``.
         """
@@ -70,24 +70,19 @@ class Repository:
                 self.say(f"{self.shown} cannot be reached: {name} is taken as it was fetched last")
             self._fetched.add(name)
         if found is None:
-            raise UsageError(
-                f"{self.location} has no commit, branch, tag or pull request {name!r}{self._hint()}"
-            )
+            raise UsageError(f"{self.location} has no commit, branch or tag {name!r}{self._hint()}")
         return found
 
     def _hint(self) -> str:
         """What may bring what is missing; follows what that is."""
         if not self._is_local():
             return (
-                ". If it is in a fork, name the fork with --repo URL; a commit of a deleted branch "
-                "may be gone for good."
+                ". If it is in a fork, name the fork with --repo URL; of a pull request, the full "
+                "id of its last commit. A commit of a deleted branch may be gone for good."
             )
         if is_shallow(Path(self.location)):
             return f", {SHALLOW_HINT}"
-        return (
-            ". A folder is taken as it is: git fetch --tags brings what its origin has, and "
-            "git fetch origin refs/pull/N/head:refs/pull/N/head a pull request."
-        )
+        return ". A folder is taken as it is: git fetch --tags brings what its origin has."
 
     def folder(self) -> Path:
         """Where the repository, or the local copy of it, is. Raises ``UsageError``."""
@@ -113,9 +108,7 @@ class Repository:
     def _fetch(self, folder: Path, name: str = "") -> None:
         """Brings a copy's branches and tags, its ``HEAD``, and what has a name up to date."""
         base, _ = _split_ancestry(name)
-        # By a pattern, since there may be none.
-        requests = [f"{ref.removesuffix('head')}*" for ref in _pull_requests(base)]
-        refs = [f"+{ref}:{ref}" for ref in ("refs/heads/*", "refs/tags/*", *requests)]
+        refs = [f"+{ref}:{ref}" for ref in ("refs/heads/*", "refs/tags/*")]
         fetch = ("fetch", "--quiet", "--", self.location)
         what = f"{self.location} cannot be reached. Name another copy with --repo URL_OR_FOLDER"
         require_git(what, folder, *fetch, *refs)
@@ -203,7 +196,7 @@ def _find(folder: Path, name: str) -> str | None:
     base, ancestry = _split_ancestry(name)
     # A copy of ours has the branches of its origin as its own; a clone may have them only there.
     candidates = (base, f"origin/{base}", base.removeprefix("origin/"))
-    for ref in _pull_requests(base) or candidates:
+    for ref in candidates:
         commit = f"{ref}{ancestry}^{{commit}}"
         found = git(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", commit)
         if found:
@@ -223,13 +216,6 @@ def _split_ancestry(name: str) -> tuple[str, str]:
     """``main~3^2`` as ``main`` and ``~3^2``."""
     base = re.split(r"[~^]", name, maxsplit=1)[0]
     return base, name[len(base) :]
-
-
-def _pull_requests(name: str) -> tuple[str, ...]:
-    """The refs by which hosts know the pull request ``#571``; none for another name."""
-    if not name.startswith("#"):
-        return ()
-    return f"refs/pull/{name[1:]}/head", f"refs/merge-requests/{name[1:]}/head"
 
 
 def _without(submodule: str) -> str:

@@ -25,9 +25,9 @@ _DECLARATION = r"""^name\s*=\s*["']([^"']+)["']"""
 
 _NAME = re.compile(
     r"(?!.{201}|.*(?:\.\.|//)|.*(?:\.lock|[/.])\Z)"
-    r"(#[0-9]+|[A-Za-z0-9_][A-Za-z0-9_./+-]*)([~^][0-9]*)*"
+    r"[A-Za-z0-9_][A-Za-z0-9_./+-]*([~^][0-9]*)*"
 )
-"""A name as git users write it, with its ancestors (``main~3``), or a pull request (``#571``)."""
+"""A name as git users write it, with its ancestors (``main~3``)."""
 _MOST_OF_NAME = 200
 """Longer ones name nothing in git, whose references are files, and no release."""
 _LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9 _./-]{0,39}")
@@ -150,8 +150,8 @@ def _release_or_commit(name: str, engine: Engine, repository: Repository | None)
     if not _NAME.fullmatch(name):
         raise UsageError(
             f"{name[:_MOST_OF_NAME]!r} is not a revision. Name a release (v0.16.1), a commit (7 or "
-            "more hex digits), a branch, a tag, an ancestor of these (main~3), a pull request "
-            f"('#571'), a folder with a checkout of {engine.name}, or a wheel file."
+            "more hex digits), a branch, a tag, an ancestor of these (main~3), a folder with a "
+            f"checkout of {engine.name}, or a wheel file."
         )
     return Source(Origin.SOURCE, repository.find_commit(name))
 
