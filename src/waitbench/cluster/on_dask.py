@@ -13,7 +13,6 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import distributed
@@ -41,66 +40,71 @@ SHARES = ".shares"
 """The folder, in that of a comparison, of finished shares until they are merged."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class OnDask:
-    """A scheduler whose workers measure a comparison."""
+@contextmanager
+def run(
+    address: str,
+    options: Sequence[str],
+    accepted: Path | None,
+    request: Request,
+    output: Output,
+    gate: Gate,
+) -> Iterator[Contents]:
+    """Has a scheduler's workers measure what ``comparing.run`` measures here.
 
-    address: str
-    """``tcp://HOST:PORT`` or ``tls://HOST:PORT``."""
-    options: tuple[str, ...]
-    """Those that shares are given as they were typed."""
-    accepted: Path | None
+    The address is ``tcp://HOST:PORT`` or ``tls://HOST:PORT``; shares are given the options as they
+    were typed. Raises ``HarnessError``.
+    """
+    require_sound(request, gate)
+    for name, given in (
+        ("--dataflow", request.dataflow), ("--shard", request.shard), ("--scan", request.scan)
+    ):  # fmt: skip
+        if given is not None:
+            raise UsageError(f"--on does not go with {name}: leave out one.")
+    wanted = identity()
+    say = PreparationLog(output.progress, quiet=output.quiet)
+    with _connected(address, wanted) as client:
+        valid, _ = resolve(request, gate, say)
+        with in_folder(
+            valid,
+            lambda: _command(valid, options, accepted, say),
+            resumable=lambda folder: (folder / SHARES).is_dir(),
+        ) as ((specs, arguments, sent), folder):
+            task = arguments, sent, wanted
+            for line in _measured(client, valid, task, folder / SHARES):
+                if not output.quiet:
+                    output.progress.print(line)
+            contents = _merged(valid, specs, folder)
+            say_scenarios(contents, output)
+            yield contents
 
-    @contextmanager
-    def run(self, request: Request, output: Output, gate: Gate) -> Iterator[Contents]:
-        """Has them measure what ``comparing.run`` measures here. Raises ``HarnessError``."""
-        require_sound(request, gate)
-        for name, given in (
-            ("--dataflow", request.dataflow), ("--shard", request.shard), ("--scan", request.scan)
-        ):  # fmt: skip
-            if given is not None:
-                raise UsageError(f"--on does not go with {name}: leave out one.")
-        wanted = identity()
-        say = PreparationLog(output.progress, quiet=output.quiet)
-        with _connected(self.address, wanted) as client:
-            valid, _ = resolve(request, gate, say)
-            with in_folder(valid, lambda: self._command(valid, say), _has_begun) as (told, folder):
-                specs, arguments, sent = told
-                task = arguments, sent, wanted
-                for line in _measured(client, valid, task, folder / SHARES):
-                    if not output.quiet:
-                        output.progress.print(line)
-                contents = _merged(valid, specs, folder)
-                say_scenarios(contents, output)
-                yield contents
 
-    def _command(
-        self, valid: ValidRequest, say: PreparationLog
-    ) -> tuple[Sequence[EnvironmentSpec], Sequence[str], Mapping[str, bytes]]:
-        """The revisions, what each share is told, and the files that this names.
+def _command(
+    valid: ValidRequest, typed: Sequence[str], accepted: Path | None, say: PreparationLog
+) -> tuple[Sequence[EnvironmentSpec], Sequence[str], Mapping[str, bytes]]:
+    """The revisions, what each share is told, and the files that this names.
 
-        What is not on an index is built here, so that all shares have one build.
-        """
-        options, sent = [*self.options, "--no-plot"], dict[str, bytes]()
-        if valid.worker is not None:
-            sent = worker_file.portable_files(valid.worker)
-            options += ["--worker", next(iter(sent))]
-        if self.accepted is not None:
-            sent["accepted.toml"] = self.accepted.read_bytes()
-            options += ["--accepted", "accepted.toml"]
-        with say:
-            specs = maker(valid, say).build_wheels(valid.specs)
-        named = []
-        for spec in specs:
-            path = None
-            if spec.wheel is not None and spec.origin is not Origin.WHEEL:
-                content = spec.wheel.read_bytes()
-                path = f"{hashlib.sha256(content).hexdigest()[:16]}/{spec.wheel.name}"
-                sent[path] = content
-            named.append(revisions.typed(spec.revision, path))
-        if len({spec.origin is Origin.WHEEL for spec in specs}) > 1:
-            options += ["--origin", "mixed"]
-        return specs, (*named, *options, "--python", specs[0].python.version), sent
+    What is not on an index is built here, so that all shares have one build.
+    """
+    options, sent = [*typed, "--no-plot"], dict[str, bytes]()
+    if valid.worker is not None:
+        sent = worker_file.portable_files(valid.worker)
+        options += ["--worker", next(iter(sent))]
+    if accepted is not None:
+        sent["accepted.toml"] = accepted.read_bytes()
+        options += ["--accepted", "accepted.toml"]
+    with say:
+        specs = maker(valid, say).build_wheels(valid.specs)
+    named = []
+    for spec in specs:
+        path = None
+        if spec.wheel is not None and spec.origin is not Origin.WHEEL:
+            content = spec.wheel.read_bytes()
+            path = f"{hashlib.sha256(content).hexdigest()[:16]}/{spec.wheel.name}"
+            sent[path] = content
+        named.append(revisions.typed(spec.revision, path))
+    if len({spec.origin is Origin.WHEEL for spec in specs}) > 1:
+        options += ["--origin", "mixed"]
+    return specs, (*named, *options, "--python", specs[0].python.version), sent
 
 
 def _measured(
@@ -139,11 +143,6 @@ def _measured(
         except UsageError as error:
             raise HarnessError(f"{names}, on {worker}: {said or error}\n{kept}") from error
         yield f"{names}: measured on {worker}"
-
-
-def _has_begun(folder: Path) -> bool:
-    """Whether a folder has shares of a comparison that can be resumed."""
-    return (folder / SHARES).is_dir()
 
 
 def _merged(valid: ValidRequest, specs: Sequence[EnvironmentSpec], folder: Path) -> Contents:

@@ -169,11 +169,10 @@ def compare(
         running = run(asked_for, output, asked)
     else:
         # dask takes a second to import.
-        from waitbench.cluster.on_dask import OnDask
+        from waitbench.cluster import on_dask
 
         shared = tuple(options.as_typed(context, besides=_OF_THE_WHOLE))
-        elsewhere = OnDask(address=on, options=shared, accepted=accepted)
-        running = elsewhere.run(asked_for, output, asked)
+        running = on_dask.run(on, shared, accepted, asked_for, output, asked)
     with running as contents:
         code = conclude(contents, output, plot=plot)
     raise typer.Exit(code)
