@@ -27,9 +27,9 @@ COUNTER = find_system_calls()
 needs_counter = pytest.mark.skipif(COUNTER.tracepoint is None, reason=COUNTER.reason)
 needs_events = pytest.mark.skipif(not counts_events(), reason="the kernel does not count here")
 
-_WITHOUT_COUNTERS = """
+WITHOUT_COUNTERS = f"""
 import sys
-sys.path.insert(0, sys.argv.pop(1))
+sys.path.insert(0, {str(PACKAGE.parent)!r})
 from waitbench.execution import counted_tree, launch
 def refuse(*_arguments, **_options):
     raise PermissionError(1, "Operation not permitted")
@@ -37,7 +37,7 @@ counted_tree.counters.TreeCounters = refuse
 sys.exit(launch.main(sys.argv[1:]))
 """
 LAUNCHER = ("-I", "-S", str(_LAUNCH))
-REFUSED = ("-c", _WITHOUT_COUNTERS, str(PACKAGE.parent))
+REFUSED = ("-c", WITHOUT_COUNTERS)
 """What Python is given before a launcher's arguments; the kernel refuses one of them to count."""
 
 SLEEPS = "import time\nprint('up')\nwhile True: time.sleep(1)"

@@ -10,6 +10,7 @@ from urllib.request import urlopen
 import psutil
 import pytest
 
+from tests.execution.launches import WITHOUT_COUNTERS
 from tests.waiting import until
 from waitbench.engines.services import Service
 from waitbench.execution import services
@@ -18,7 +19,7 @@ from waitbench.model.errors import HarnessError
 from waitbench.model.worker import Condition, ServiceFile, Words
 from waitbench.system import variables
 from waitbench.system.guard import GUARD
-from waitbench.system.places import PACKAGE, Cache
+from waitbench.system.places import Cache
 
 ECHO = """
 import json, os, sys
@@ -59,19 +60,18 @@ def environment_of(port: int) -> Mapping[str, str]:
         return found
 
 
-def test_services_are_up_in_their_order_each_with_a_port_and_a_folder(tmp_path: Path) -> None:
-    with up(tmp_path, "first", "second") as found:
+def test_services_are_up_in_their_order_each_with_a_port_and_a_folder_until_an_error(
+    tmp_path: Path,
+) -> None:
+    with pytest.raises(ZeroDivisionError), up(tmp_path, "first", "second") as found:
         assert [server.service.name for server in found.servers] == ["first", "second"]
         assert len({server.port for server in found.servers}) == 2
         for name, server in zip(("first", "second"), found.servers, strict=True):
             assert server.folder == tmp_path / f"service-{name}"
             assert {*GUARD.mark().items()} <= {*environment_of(server.port).items()}
         assert found.cpu_s() > 0, "each has started a Python"
-
-
-def test_without_services_nothing_is_started(tmp_path: Path) -> None:
-    with up(tmp_path) as found:
-        assert (found.servers, found.cpu_s(), found.ended()) == ((), 0, None)
+        raise ZeroDivisionError
+    assert not any(psutil.pid_exists(server.pid) for server in found.servers)
 
 
 def test_what_the_callers_shell_holds_does_not_reach_a_service(
@@ -92,15 +92,6 @@ def test_a_service_that_cannot_be_had_is_not_started(tmp_path: Path) -> None:
         running([lacking], tmp_path, Cache(tmp_path / "cache")),
     ):
         pytest.fail("never gets here")
-
-
-def test_all_services_end_with_the_block_even_by_an_error(tmp_path: Path) -> None:
-    pids = []
-    with pytest.raises(ZeroDivisionError), up(tmp_path, "first", "second") as found:
-        pids += [server.pid for server in found.servers]
-        raise ZeroDivisionError
-    assert len(pids) == 2
-    assert not any(map(psutil.pid_exists, pids))
 
 
 @pytest.mark.parametrize(
@@ -171,13 +162,7 @@ def test_what_processes_of_a_service_have_used_is_its_own_when_they_have_ended(
 ) -> None:
     if refused:
         launch = tmp_path / "refused.py"
-        launch.write_text(
-            f"import sys; sys.path.insert(0, {str(PACKAGE.parent)!r})\n"
-            "from waitbench.execution import counted_tree, launch\n"
-            "def refuse(*_arguments, **_options): raise PermissionError(1, 'no')\n"
-            "counted_tree.counters.TreeCounters = refuse\n"
-            "sys.exit(launch.main(sys.argv[1:]))\n"
-        )
+        launch.write_text(WITHOUT_COUNTERS)
         monkeypatch.setattr(services, "_LAUNCH", launch)
     (tmp_path / "forking.py").write_text(FORKING)
     words = (sys.executable, str(tmp_path / "forking.py"), "{port}", who)
