@@ -27,6 +27,8 @@ except endings.Ended:
 """
 FOR_EVER = "threading.Event().wait()"
 HELD_UP = "threading.Lock().acquire(); time.sleep(600)"
+# Nothing interrupts this wait: the handler runs, and there is no exception that it could raise.
+DEAF = f"signal.pthread_sigmask(signal.SIG_BLOCK, [endings._POKE]); {FOR_EVER}"
 
 
 def ended(signals: int, waits: str, then: str) -> "subprocess.CompletedProcess[str]":
@@ -50,15 +52,8 @@ def test_what_threads_wait_for_ends_with_the_main_one() -> None:
     assert (done.returncode, done.stdout) == (130, "ended in order\n"), done.stderr
 
 
-def test_the_clock_ends_what_does_not_end() -> None:
-    done = ended(1, FOR_EVER, HELD_UP)
-    assert done.returncode == 130
-    assert "interrupted at once" in done.stderr
-
-
-def test_the_clock_ends_a_main_thread_that_hears_nothing() -> None:
-    # Nothing interrupts this wait: the handler runs, and there is no exception that it could raise.
-    deaf = "signal.pthread_sigmask(signal.SIG_BLOCK, [endings._POKE]); threading.Event().wait()"
-    done = ended(1, deaf, "pass")
+@pytest.mark.parametrize(("waits", "then"), [(FOR_EVER, HELD_UP), (DEAF, "pass")])
+def test_the_clock_ends_what_does_not_end_and_who_hears_nothing(waits: str, then: str) -> None:
+    done = ended(1, waits, then)
     assert done.returncode == 130
     assert "interrupted at once" in done.stderr

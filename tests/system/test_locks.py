@@ -1,8 +1,9 @@
 """Locks that say for whom they wait, turns of one host, and folders of runs."""
 
-import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,6 @@ with locked(Path(sys.argv[1]), print):
     print("held", flush=True)
     sys.stdin.readline()
 """
-
 WAITS = """
 from waitbench.system import locks
 print("begun", flush=True)
@@ -28,79 +28,85 @@ with locks.measuring():
     print("mine", flush=True)
     input()
 """
-
-
-def test_who_waits_for_a_lock_says_so_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(locks, "PATIENCE_S", 0.1)
-    path, said = tmp_path / "one.lock", list[str]()
-    command = [sys.executable, "-c", HOLDS, str(path)]
-    env = {**os.environ, "PYTHONPATH": str(PACKAGE.parent)}
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env
-    ) as other:
-        assert other.stdin is not None
-        assert other.stdout is not None
-        assert other.stdout.readline() == "held\n"
-
-        def heard(text: str) -> None:
-            said.append(text)
-            assert other.stdin is not None
-            other.stdin.close()
-
-        with locks.locked(path, heard):
-            assert other.wait() == 0
-    assert said == ["waiting for another process, which sets up the same"]
+TEMPORARY = """
+from waitbench.system import locks
+with locks.temporary_folder() as folder:
+    (folder / "file").touch()
+    print(folder, flush=True)
+    input()
+"""
 
 
 @pytest.fixture(autouse=True)
 def own_host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    for name, value in (("TMPDIR", tmp_path), ("BENCH_CACHE", tmp_path)):
+        monkeypatch.setenv(name, str(value))
+    monkeypatch.setenv("PYTHONPATH", str(PACKAGE.parent))
+    monkeypatch.setenv("BENCH_PROGRAM", "./compare.sh")
 
 
-def other() -> "subprocess.Popen[str]":
-    """Another process that takes its turn, until it gets a line."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", WAITS],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
+Other = subprocess.Popen[str]
+
+
+@contextmanager
+def other(program: str, *arguments: object) -> Iterator[Other]:
+    """Another process, which goes on when it gets a line or hears that there is none."""
+    with subprocess.Popen(
+        [sys.executable, "-c", program, *map(str, arguments)],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    ) as process:  # fmt: skip
+        yield process
+
+
+def line_of(process: Other) -> str:
     assert process.stdout is not None
-    assert process.stdout.readline() == "begun\n"
-    return process
+    return process.stdout.readline().strip()
 
 
-def test_one_waits_for_the_other() -> None:
-    with locks.measuring():
-        process = other()
-        assert process.stdout is not None
-        with pytest.raises(subprocess.TimeoutExpired):
-            process.wait(0.3)
-        assert process.poll() is None
-    assert process.stdout.readline() == "mine\n"
-    process.communicate("\n", timeout=10)
+def test_who_waits_for_a_lock_says_so_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(locks, "PATIENCE_S", 0.1)
+    path, said = tmp_path / "one.lock", list[str]()
+    with other(HOLDS, path) as holder:
+        assert line_of(holder) == "held"
+
+        def heard(text: str) -> None:
+            said.append(text)
+            assert holder.stdin is not None
+            holder.stdin.close()
+
+        with locks.locked(path, heard):
+            assert holder.wait() == 0
+    assert said == ["waiting for another process, which sets up the same"]
 
 
-def test_a_turn_lasts_until_all_who_have_its_descriptor_are_gone() -> None:
-    with locks.measuring() as descriptor:
-        heir = subprocess.Popen(["cat"], stdin=subprocess.PIPE, pass_fds=(descriptor,))
-    process = other()
-    with pytest.raises(subprocess.TimeoutExpired):
+def is_held_up(process: Other) -> bool:
+    try:
         process.wait(0.3)
-    heir.communicate()
-    assert process.stdout is not None
-    assert process.stdout.readline() == "mine\n"
-    process.communicate("\n", timeout=10)
+    except subprocess.TimeoutExpired:
+        return True
+    return False
+
+
+def test_one_waits_for_the_other_and_for_all_who_have_its_descriptor() -> None:
+    with ExitStack() as ours:
+        descriptor = ours.enter_context(locks.measuring())
+        heir = subprocess.Popen(["cat"], stdin=subprocess.PIPE, pass_fds=(descriptor,))
+        with other(WAITS) as waiting:
+            assert line_of(waiting) == "begun"
+            assert is_held_up(waiting)
+            ours.close()
+            assert is_held_up(waiting)
+            heir.communicate()
+            assert line_of(waiting) == "mine"
 
 
 def test_the_turn_of_one_that_is_killed_is_over() -> None:
-    process = other()
-    assert process.stdout is not None
-    assert process.stdout.readline() == "mine\n"
-    process.kill()
-    with locks.measuring():
-        process.wait(10)
+    with other(WAITS) as process:
+        assert [line_of(process), line_of(process)] == ["begun", "mine"]
+        process.kill()
+        with locks.measuring():
+            process.wait(10)
 
 
 def test_a_link_that_leads_elsewhere_is_not_followed(tmp_path: Path) -> None:
@@ -133,23 +139,9 @@ def test_a_folder_that_somebody_holds_is_let_be_and_so_is_one_just_being_made(
     assert (tmp_path / "young").is_dir()
 
 
-TEMPORARY = """
-from waitbench.system import locks
-with locks.temporary_folder() as folder:
-    (folder / "file").touch()
-    print(folder, flush=True)
-    input()
-"""
-
-
 def test_a_temporary_folder_goes_with_who_is_killed(tmp_path: Path) -> None:
-    env = {**os.environ, "PYTHONPATH": str(PACKAGE.parent), "BENCH_CACHE": str(tmp_path)}
-    with subprocess.Popen(
-        [sys.executable, "-c", TEMPORARY],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env,
-    ) as process:  # fmt: skip
-        assert process.stdout is not None
-        folder = Path(process.stdout.readline().strip())
+    with other(TEMPORARY) as process:
+        folder = Path(line_of(process))
         assert (folder / "file").exists()
         process.kill()
     until(lambda: not any((tmp_path / "temporary").iterdir()))
