@@ -84,10 +84,10 @@ class Clone:
         """A wheel of the stand-in, as it is named on the command line."""
         return standin.revision(self.root / "wheels" / name, behaviour, label)
 
-    def processes(self) -> list[str]:
-        """What still runs, seconds after its end, of what was started here."""
+    def left(self) -> list[str]:
+        """What is still there, seconds after its end: processes started here, folders of runs."""
         end = time.monotonic() + GONE_WITHIN_S
-        while (found := self.running()) and time.monotonic() < end:
+        while (found := self._running()) and time.monotonic() < end:
             time.sleep(0.02)
         return found
 
@@ -95,9 +95,9 @@ class Clone:
         """Files that are half written."""
         return [path for path in self.root.rglob("*.part") if "site-packages" not in path.parts]
 
-    def running(self) -> list[str]:
-        """What runs of what was started here."""
-        here, found = str(self.root), []
+    def _running(self) -> list[str]:
+        here = str(self.root)
+        found = [str(folder) for folder in (self.cache / "runs").glob("*")]
         for process in psutil.process_iter():
             with suppress(psutil.Error):
                 told = [*process.cmdline(), *process.environ().values(), process.cwd()]

@@ -60,7 +60,7 @@ def test_each_misdeed_is_an_outcome_that_says_what_happened_and_the_others_are_m
     done = shared_clone.run(*wheels, *options, *limits)
     assert done.returncode == 3, done.stdout + done.stderr
     assert "Traceback" not in done.stderr
-    assert shared_clone.processes() == []
+    assert shared_clone.left() == []
     assert "NOT MEASURED" in done.stdout, done.stdout + done.stderr
     # Each gives an error for its failed runs, and one for the question without an answer.
     verdict = ElementTree.parse(tmp_path / "results" / "verdict.xml").getroot()
