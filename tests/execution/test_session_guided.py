@@ -27,14 +27,19 @@ def test_rounds_are_added_until_each_scenario_is_settled_in_turns() -> None:
     assert sum(number == 0 for _, number, _ in made.runs) == 2, "one warm-up of each revision"
 
 
-def test_no_round_begins_that_would_exceed_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+def timed(monkeypatch: pytest.MonkeyPatch) -> tuple[Made, list[float]]:
+    """A measurer whose runs take their time, and the seconds that have passed."""
     now = [0.0]
     monkeypatch.setattr("waitbench.execution.session.time.monotonic", lambda: now[0])
 
     def pass_time() -> None:
         now[0] += LASTS_S
 
-    made = Made(clock=pass_time)
+    return Made(clock=pass_time), now
+
+
+def test_no_round_begins_that_would_exceed_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    made, now = timed(monkeypatch)
     # The warm-up takes 20 s, each round 20 s: after the fourth of all rounds, 100 s are spent.
     records = run_until(made, Wishes(lambda _record: False), 30, 115.0, ("one", "two"))
     assert [len(records[name].of("a")) for name in ("one", "two")] == [2, 2]
@@ -75,13 +80,7 @@ def test_a_scenario_with_one_revision_left_stops_and_the_other_scenario_goes_on(
 def test_one_group_comes_after_the_other_and_none_takes_more_than_its_share(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    now = [0.0]
-    monkeypatch.setattr("waitbench.execution.session.time.monotonic", lambda: now[0])
-
-    def pass_time() -> None:
-        now[0] += LASTS_S
-
-    made = Made(clock=pass_time)
+    made, _ = timed(monkeypatch)
     # The warm-up takes 20 s, each round 20 s; 100 s are left for two groups.
     records = run_until(made, Wishes(lambda _record: False), 30, 120.0, ("one",), ("two",))
     assert [len(records[name].of("a")) for name in ("one", "two")] == [2, 3]
