@@ -182,17 +182,6 @@ async def test_what_was_asked_is_forgotten_with_its_answer(
         gc.enable()
 
 
-@looped
-async def test_a_batch_is_full_when_its_bytes_are_whatever_its_number() -> None:
-    upstream = Upstream(quick=True)
-    batcher = Batcher(Rule(Mode.FIXED, 8, 0.05, max_batch_bytes=100), upstream)
-    sizes = [40, 60, 1, 100, 101, 50, 50]
-    await asyncio.gather(
-        *(batcher.submit([str(size)], size_bytes=size) for size in sizes),
-    )
-    assert upstream.calls == [["40", "60"], ["1"], ["100"], ["101"], ["50", "50"]]
-
-
 @BOTH
 @looped
 async def test_a_call_that_nobody_waits_for_any_more_is_given_up(mode: Mode) -> None:
@@ -216,18 +205,3 @@ async def test_a_call_that_nobody_waits_for_any_more_is_given_up(mode: Mode) -> 
     tasks[1].cancel()
     await batcher.drain()
     assert sorted(chain.from_iterable(given_up)) == ["a", "b"]
-
-
-@BOTH
-@looped
-async def test_who_hurries_waits_for_nobody(mode: Mode) -> None:
-    upstream = Upstream(quick=False)
-    batcher = Batcher(Rule(mode, 8, 600), upstream)
-    tasks = [asyncio.create_task(batcher.submit([name])) for name in "ab"]
-    await settle()
-    batcher.hurry()
-    tasks.append(asyncio.create_task(batcher.submit(["late"])))
-    await settle()
-    assert sorted(chain.from_iterable(upstream.calls)) == ["a", "b", "late"]
-    upstream.gate.set()
-    await asyncio.gather(*tasks)

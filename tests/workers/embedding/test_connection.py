@@ -24,7 +24,9 @@ ANSWERS = (
         b"HTTP/1.1 200 OK\r\ntransfer-encoding: Chunked\r\n\r\n0\r\nX-Sum: 1\r\n\r\n",
         ("200", b""),
     ),
+    (b"HTTP/1.1 200 OK\r\nConnection: Close\r\nContent-Length: 0\r\n\r\n", ("200", b"")),
 )
+"""The last is that of a service which will close the connection."""
 
 
 class Wire(asyncio.Transport):
@@ -60,6 +62,7 @@ async def begin(connection: Connection, request: bytes) -> "asyncio.Task[tuple[s
 async def test_answers_are_put_together_from_whatever_pieces_they_come_in(cuts: list[int]) -> None:
     connection, wire = connected()
     for number, (data, expected) in enumerate(ANSWERS):
+        assert connection.is_kept
         task = await begin(connection, b"request %d" % number)
         ends = sorted({0, *(cut for cut in cuts if cut < len(data)), len(data)})
         for start, end in pairwise(ends):
@@ -67,7 +70,7 @@ async def test_answers_are_put_together_from_whatever_pieces_they_come_in(cuts: 
             connection.data_received(data[start:end])
         assert await task == expected
     assert wire.written == [b"request %d" % number for number in range(len(ANSWERS))]
-    assert connection.is_kept
+    assert not connection.is_kept
 
 
 @pytest.mark.parametrize("error", [None, BrokenPipeError("gone")])
@@ -84,12 +87,3 @@ async def test_a_lost_connection_is_an_error_for_who_waits_and_for_who_comes_lat
         await task
     with pytest.raises(expected):
         await connection.exchange(b"another")
-
-
-@looped
-async def test_a_connection_that_the_service_will_close_is_not_kept() -> None:
-    connection, _ = connected()
-    task = await begin(connection, b"request")
-    connection.data_received(b"HTTP/1.1 200 OK\r\nConnection: Close\r\nContent-Length: 0\r\n\r\n")
-    assert await task == ("200", b"")
-    assert not connection.is_kept
