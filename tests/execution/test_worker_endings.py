@@ -118,28 +118,18 @@ while True:  # several at any moment
     assert found.report["totals"]["processes_replaced"] >= 1
 
 
-def test_what_services_count_is_told_without_what_it_takes_to_ask(tmp_path: Path) -> None:
-    counting = tmp_path / "count"
-    counting.write_text("#!/bin/sh\necho x >> $0.log\necho requests $(wc -l < $0.log)\necho odd\n")
-    counting.chmod(0o755)
-    service = {"port": 1, "folder": str(tmp_path), "counters": [str(counting)]}
-    with answering(lambda: 0) as name:
-        services = {"redis": {**service, "cpu": name}}
-        found = worker(tmp_path, SLEEPS, running=services)
-    assert found.exit_code == 0, found.failure
-    assert found.report["totals"]["service_requests"] == 0.0
-
-
-def test_each_service_is_counted_by_itself_and_with_the_others(tmp_path: Path) -> None:
+def test_each_service_is_counted_by_itself_and_with_the_others_without_what_it_takes_to_ask(
+    tmp_path: Path,
+) -> None:
     services = {}
     used_ns = iter(range(0, 10**12, 10**9))
     for name, each in (("redis", 3), ("other", 0)):
         (tmp_path / name).mkdir()
         counting = tmp_path / name / "count"
-        # What it counts rises between the window's ends only.
+        # Each time that it is asked it counts one more, and others between the window's ends only.
         counting.write_text(
             f"#!/bin/sh\necho x >> $0.log\nn=$(wc -l < $0.log)\n"
-            f"echo requests $(( n > 2 ? {each} : 0 ))\n"
+            f"echo requests $(( n > 2 ? n + {each} : n ))\necho odd\n"
         )
         counting.chmod(0o755)
         services[name] = {"port": 1, "folder": str(tmp_path), "counters": [str(counting)]}

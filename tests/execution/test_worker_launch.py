@@ -195,14 +195,22 @@ def test_a_worker_that_is_ready_by_its_port_has_not_been_connected_to(tmp_path: 
 
 
 @pytest.mark.parametrize(
-    ("poke", "said"),
+    ("poke", "said", "ends"),
     [
-        ("command = 'false'", "the poke ended with exit code 1"),
-        ("command = 'true'\ndone = { log = 'never', within = 0.3 }", "was not done within 0.3 s"),
-        ("command = 'sleep 60'\ndone = { exit = true, within = 0.3 }", "not done within 0.3 s"),
+        ("command = 'false'", "the poke ended with exit code 1", True),
+        ("command = 'false'", "the poke ended with exit code 1", False),
+        (
+            "command = 'true'\ndone = { log = 'no', within = 0.3 }",
+            "was not done within 0.3 s",
+            True,
+        ),
+        (
+            "command = 'sleep 60'\ndone = { exit = true, within = 0.3 }",
+            "not done within 0.3 s",
+            True,
+        ),
     ],
 )
-@pytest.mark.parametrize("ends", [True, False])
 def test_a_run_whose_poke_fails_keeps_what_its_window_measured(
     ends: bool, poke: str, said: str, tmp_path: Path
 ) -> None:
