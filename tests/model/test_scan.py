@@ -24,10 +24,6 @@ def test_a_range_is_doubled_and_ends_with_its_end_and_a_list_is_sorted(
     assert [type(one) for one in scan.values] == [type(one) for one in values]
 
 
-def test_thirteen_values_go_from_1_to_4096() -> None:
-    assert len(Scan.parse("partitions=1:4096").values) == 13
-
-
 @pytest.mark.parametrize(
     ("text", "says"),
     [
