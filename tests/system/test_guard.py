@@ -31,23 +31,20 @@ def die(guard: Guard) -> None:
     guard._process.wait(10)
 
 
-def test_everything_in_flight_is_killed_when_the_harness_is_gone(guard: Guard) -> None:
+def test_everything_in_flight_is_killed_when_the_harness_is_gone_and_its_folders_go_with_it(
+    guard: Guard, tmp_path: Path
+) -> None:
+    for folder in (tmp_path / name for name in ("one", "two\nlines\udcff")):
+        guard.clear(folder)
+        folder.mkdir()
+        (folder / "stdout").touch()
     marked = {**os.environ, **guard.mark()}
     run, installation, other = sleeping(600, env=marked), sleeping(600, env=marked), sleeping(600)
     die(guard)
     assert [run.wait(10), installation.wait(10)] == [-9, -9]
+    assert list(tmp_path.iterdir()) == []
     assert other.poll() is None
     other.kill()
-
-
-def test_the_folders_of_its_runs_go_with_it(guard: Guard, tmp_path: Path) -> None:
-    folders = [tmp_path / name for name in ("one", "two\nlines\udcff")]
-    for folder in folders:
-        guard.clear(folder)
-        folder.mkdir()
-        (folder / "stdout").touch()
-    die(guard)
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_what_is_about_to_start_as_the_harness_dies_is_killed_too(guard: Guard) -> None:
