@@ -36,8 +36,6 @@ def split(body: bytes) -> tuple[list[Text], dict[str, Any]]:
 class Call:
     """One request that the service got, and the ways to answer it."""
 
-    number: int
-    """From 0, of all requests but those for ``/info``."""
     on_connection: int
     """From 0, of those of the same connection."""
     body: bytes
@@ -127,7 +125,7 @@ class Upstream:
                 head = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
                 length = head.partition("content-length:")[2].split("\r\n")[0]
                 body = await reader.readexactly(int(length or 0))
-                call = Call(self.asked, on_connection, body, writer)
+                call = Call(on_connection, body, writer)
                 if head.startswith("get "):
                     await self.inform(call)
                     continue
