@@ -32,7 +32,7 @@ _ON_DASK = "tests/cluster/test_on_dask.py::test_two_workers_find_what_one_machin
 _TRACK = "tests/commands/test_tracking.py::test_each_night_measures_what_is_missing"
 _VARIANTS = "tests/commands/test_worker_variants.py::test_variants_are_compared_by_what_they_write"
 _EXAMPLE = "tests/real/test_worker_examples.py::test_an_example_gives_a_measurement"
-_STUDIES = "tests/workers/test_studies.py::test_each_variant_gives_every_metric"
+_STUDIES = "tests/real/test_worker_examples.py::test_each_variant_of_a_study_gives_every_metric"
 _UNWATCHED = "BENCH_UNWATCHED=1 .bench/venv/bin/python tests/runner_with_standin.py compare"
 """``./compare.sh`` where rounds count whatever else the machine does: else a gate stays open."""
 

@@ -1,5 +1,7 @@
 """Each worker file of workers/ is run: it gets ready, waits, is poked, answers, and ends.
 
+Studies, which end by themselves, are run with few and small calls.
+
 ``TEST_EXAMPLES=1 ./test.sh tests/real/test_worker_examples.py`` runs all of them; else one of each
 kind is: a package with a service, one that serves, a program, variants. So is the one of
 workers/README.md. Those of which much is fetched (Kafka, Pathway, Spark) are run with it only.
@@ -18,6 +20,7 @@ from waitbench.commands.workers import FOLDER
 from waitbench.engines.worker import file as worker_file
 
 pytestmark = pytest.mark.integration
+FILES = sorted(FOLDER.glob("*/*.toml"))
 OF_EACH_KIND = ("rq", "gunicorn", "redis-server", "python-floor", "streamz")
 PROGRAMS = {
     "redis-server": "redis-server",
@@ -25,6 +28,14 @@ PROGRAMS = {
     "mvn": "maven",
 }
 """What a worker or a service needs that pip does not install, and what Debian calls it."""
+
+
+STUDIES = {
+    "scoring/predict.toml": ("calls=20", "timeout_ms=50"),
+    "paged-output/bench.toml": ("messages=500",),
+    "embedding/load.toml": ("seconds=1", "connections=16"),
+}
+"""Settings that make each of them last for a few seconds."""
 
 
 def missing(path: Path) -> str | None:
@@ -42,7 +53,10 @@ def missing(path: Path) -> str | None:
     return None
 
 
-@pytest.mark.parametrize("path", sorted(FOLDER.glob("*/*.toml")), ids=lambda path: path.stem)
+WAITING = [path for path in FILES if not worker_file.read(path).ends_by_itself]
+
+
+@pytest.mark.parametrize("path", WAITING, ids=lambda path: path.stem)
 def test_an_example_gives_a_measurement(path: Path, run_compare: Compare, tmp_path: Path) -> None:
     if path.stem not in OF_EACH_KIND and "TEST_EXAMPLES" not in os.environ:
         pytest.skip("TEST_EXAMPLES=1 runs all examples")
@@ -51,12 +65,6 @@ def test_an_example_gives_a_measurement(path: Path, run_compare: Compare, tmp_pa
         pytest.skip(lack)
     worker = worker_file.read(path)
     results = tmp_path / "results"
-    if worker.ends_by_itself:
-        done = run_compare(
-            *worker.revisions, "--worker", path, "--rounds", "1", "--no-plot", timeout=580
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-        return
     done = run_compare(
         path, "--rounds", "1", "--set", "window=1", "--results", results, command="workers",
         timeout=1180,
@@ -71,6 +79,31 @@ def test_an_example_gives_a_measurement(path: Path, run_compare: Compare, tmp_pa
             assert run["memory_proportional"]["value"] > 0
             assert run["item_latency_p50"]["value"] > 0
             assert run["time_cpu_steady"]["value"] >= 0
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_each_variant_of_a_study_gives_every_metric(
+    name: str, run_compare: Compare, tmp_path: Path
+) -> None:
+    worker = worker_file.read(FOLDER / name)
+    settings = [word for setting in STUDIES[name] for word in ("--set", setting)]
+    done = run_compare(
+        *worker.variants, "--worker", FOLDER / name, "--rounds", "1", "--no-plot", *settings,
+        timeout=580,
+    )  # fmt: skip
+    if "could not be installed" in done.stdout + done.stderr:
+        pytest.skip(f"a package of {name} cannot be installed here")
+    assert done.returncode == 0, done.stdout + done.stderr
+    for scenario in worker.scenarios or {worker.name: {}}:
+        called = f"{worker.name}-{scenario}" if worker.scenarios else scenario
+        results = json.loads((tmp_path / "results" / f"{called}.json").read_text())["results"]
+        assert [result["command"] for result in results] == list(worker.variants)
+        for result in results:
+            (run,) = result["measurements"]
+            for metric, how in worker.metrics.items():
+                key = f"own_{metric}".replace("-", "_")
+                for shown in how.show or ("",):
+                    assert run[f"{key}_{shown}" if shown else key]["value"] >= 0
 
 
 def test_the_worker_of_the_readme_is_whole(run_compare: Compare, tmp_path: Path) -> None:

@@ -1,8 +1,6 @@
 """The scenarios of the dataflows, and the metrics of all."""
 
 import ast
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -11,7 +9,6 @@ from waitbench.engines import METRICS, SCENARIOS, selection
 from waitbench.engines.bytewax.scenarios import Dataflow
 from waitbench.model import metrics
 from waitbench.model.scenario import CAPABILITIES, Scenario
-from waitbench.system.places import ROOT
 
 
 def test_scenarios_have_names_of_their_own_and_a_purpose() -> None:
@@ -66,12 +63,3 @@ def test_metrics_are_those_of_all_and_of_worker_files_without_doubles() -> None:
         values = [getattr(metric, field) for metric in METRICS]
         assert len(set(values)) == len(values)
     assert METRICS[: len(metrics.METRICS)] == metrics.METRICS
-
-
-def test_importing_the_engines_imports_nothing_heavy() -> None:
-    heavy = ("matplotlib", "numpy", "rich", "scipy", "typer", "urllib.request")
-    program = f"import sys; import waitbench.engines; print(*(set({heavy!r}) & set(sys.modules)))"
-    done = subprocess.run(
-        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    assert done.stdout.split() == []
