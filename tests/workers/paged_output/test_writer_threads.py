@@ -128,29 +128,6 @@ def test_what_a_dead_thread_left_is_written_in_order_by_those_who_send(overflow:
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-def test_what_a_thread_had_taken_when_it_died_counts_as_lost(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    settle = Buffer.settle
-    killed: list[bool] = []
-
-    def die_once(buffer: Buffer, *, arrived: bool, direct: bool = False) -> None:
-        if not killed:
-            killed.append(arrived)
-            raise AssertionError("a thread that dies before it has counted")
-        settle(buffer, arrived=arrived, direct=direct)
-
-    monkeypatch.setattr(Buffer, "settle", die_once)
-    writer = PagedWriter(Recorder())
-    writer.send(b"1")
-    until(lambda: not writer._sending)
-    assert writer.send(b"2")
-    writer.close()
-    stats = writer.stats()
-    assert (stats.total, stats.sent, stats.dropped, stats.in_flight) == (2, 1, 1, 0)
-
-
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_flushing_and_closing_write_what_a_dead_thread_left() -> None:
     for finish in ("flush", "close"):
         device = held_up()
