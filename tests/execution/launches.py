@@ -24,7 +24,6 @@ from waitbench.system.instruments import find_system_calls
 from waitbench.system.places import DATAFLOWS, PACKAGE
 
 COUNTER = find_system_calls()
-needs_counter = pytest.mark.skipif(COUNTER.tracepoint is None, reason=COUNTER.reason)
 needs_events = pytest.mark.skipif(not counts_events(), reason="the kernel does not count here")
 
 WITHOUT_COUNTERS = f"""

@@ -11,7 +11,6 @@ from tests.execution.launches import (
     LAUNCHER,
     REFUSED,
     dataflow,
-    needs_counter,
     needs_events,
 )
 from waitbench.execution.launch_report import WAITING
@@ -169,41 +168,46 @@ def test_what_ends_soon_after_a_process_is_counted_with_it(tmp_path: Path) -> No
     assert list(found.report["marks"]) == ["exit"], "without a probe"
 
 
-CALLS = 5000
-CALL = f"for _ in range({CALLS}): os.getppid()"
-THREAD = f"""
-import os, threading
+CALLS = 3000
+WORK = f"""
+import os, threading, time
+def work():
+    for _ in range({CALLS}): os.getppid()
+    for _ in range(100): time.sleep(0.0001)
+    end = time.thread_time() + 0.1
+    while time.thread_time() < end: sum(range(100_000))
+"""
+THREAD = """
 begin, done = threading.Event(), threading.Event()
-def call():
+def as_told():
     begin.wait()
-    {CALL}
+    work()
     done.set()
-threading.Thread(target=call, daemon=True).start()
+threading.Thread(target=as_told, daemon=True).start()
 
 from support import probe
 probe.first_poll()
-time_to_read
+time.sleep(0.2)  # whatever else the machine does, it is read meanwhile
 begin.set()
 done.wait()
 probe.end_of_input()
-time_to_read
+time.sleep(0.2)
 """
-CHILD = f"""
-import os
+CHILD = """
 begin, done = os.pipe(), os.pipe()
 if os.fork() == 0:
     os.read(begin[0], 1)
-    {CALL}
+    work()
     os.write(done[1], b"x")
     os._exit(0)
 
 from support import probe
 probe.first_poll()
-time_to_read
+time.sleep(0.2)
 os.write(begin[1], b"x")
 os.read(done[0], 1)
 probe.end_of_input()
-time_to_read
+time.sleep(0.2)
 os.wait()
 """
 DAEMON = CHILD.replace(
@@ -211,13 +215,17 @@ DAEMON = CHILD.replace(
 )
 
 
-@needs_counter
-@pytest.mark.parametrize("workload", [THREAD, CHILD, DAEMON])
-def test_calls_of_what_ran_before_the_probe_are_counted(workload: str, tmp_path: Path) -> None:
-    code = workload.replace("time_to_read", "import time; time.sleep(0.2)")
-    found = dataflow(tmp_path, code, tracepoint=COUNTER.tracepoint)
+@needs_events
+@pytest.mark.parametrize("program", [THREAD, CHILD, DAEMON], ids=["thread", "child", "daemon"])
+def test_all_that_ran_before_the_probe_is_counted_and_nothing_of_the_observer(
+    program: str, tmp_path: Path
+) -> None:
+    found = dataflow(tmp_path, WORK + program, tracepoint=COUNTER.tracepoint)
     assert (found.exit_code, found.failure) == (0, "")
-    assert CALLS <= found.rise("system_calls") < CALLS + 500
+    assert found.rise("cpu_s") > 0.09
+    assert found.rise("wakeups") >= 90
+    if COUNTER.tracepoint is not None:
+        assert CALLS + 100 <= found.rise("system_calls") < CALLS + 1000
 
 
 @needs_events

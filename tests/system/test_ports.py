@@ -43,8 +43,11 @@ def test_who_listens_on_a_port_is_seen_without_a_connection(address: str) -> Non
     assert not ports.is_listened_to(port)
 
 
-def test_a_reserved_port_is_for_who_reuses_addresses_only() -> None:
-    (one,) = ports.reserve_ports(1)
+def test_reserved_ports_are_distinct_and_for_who_reuses_addresses_only() -> None:
+    one, *others = ports.reserve_ports(5) + ports.reserve_ports(5)
+    assert len({each.getsockname()[1] for each in (one, *others)}) == 10
+    for each in others:
+        each.close()
     with one, socket.socket() as other, socket.socket() as server:
         address = one.getsockname()
         with pytest.raises(OSError, match="in use"):
@@ -55,10 +58,3 @@ def test_a_reserved_port_is_for_who_reuses_addresses_only() -> None:
         server.listen()
         assert ports.is_listened_to(address[1])
         socket.create_connection(address).close()
-
-
-def test_reserved_ports_are_distinct_and_reserved_once() -> None:
-    sockets = ports.reserve_ports(5) + ports.reserve_ports(5)
-    assert len({one.getsockname()[1] for one in sockets}) == 10
-    for one in sockets:
-        one.close()
