@@ -16,13 +16,8 @@ class Response:
 
     status: int
     headers: Message
-    content: bytes
-
-    @property
-    def data(self) -> Any:
-        """The body: as data where it is JSON."""
-        is_json = bool(self.content) and self.headers.get_content_type() == "application/json"
-        return json.loads(self.content) if is_json else self.content
+    data: Any
+    """The body: as data where it is JSON."""
 
 
 def exchange(
@@ -36,9 +31,10 @@ def exchange(
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
     connection.request(method, path, content, {"Content-Type": kind})
     response = connection.getresponse()
-    text = response.read()
+    data = response.read()
     connection.close()
-    return Response(response.status, response.headers, text)
+    is_json = bool(data) and response.headers.get_content_type() == "application/json"
+    return Response(response.status, response.headers, json.loads(data) if is_json else data)
 
 
 def ask(*arguments: Any, **more: Any) -> tuple[int, Any]:

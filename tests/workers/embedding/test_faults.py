@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -105,15 +104,13 @@ def test_an_upstream_that_does_not_know_its_limit_yet_is_asked_again(
     until(is_split)
 
 
-def test_a_hanging_upstream_delays_neither_the_start_nor_the_first_answer_for_long(
+def test_an_upstream_that_hangs_when_it_is_asked_for_its_limit_delays_no_answer(
     serve: Serve, upstream: Upstream
 ) -> None:
     upstream.inform = hang
-    begun = time.monotonic()
-    found = serve({"MODE": "adaptive"})
+    # By far more than a request of ours may take.
+    found = serve({"MODE": "adaptive", "UPSTREAM_TIMEOUT": "600"})
     assert ask(found.url, {"inputs": "a"}) == (200, [vector("a", {})])
-    # It would be UPSTREAM_TIMEOUT, 30 s, before anything is served.
-    assert time.monotonic() - begun < 20
 
 
 @pytest.mark.parametrize("half", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 90\r\n\r\n[[1.0"])
