@@ -50,10 +50,12 @@ def test_everything_in_flight_is_killed_when_the_harness_is_gone_and_its_folders
 def test_what_is_about_to_start_as_the_harness_dies_is_killed_too(guard: Guard) -> None:
     marked = {**os.environ, **guard.mark()}
     code = (
-        "import os, sys, time; time.sleep(0.1)\n"
+        "import os, sys, time; print('up', flush=True); time.sleep(0.1)\n"
         "os.execve(sys.executable, ['x', '-c', 'import time; time.sleep(600)'], eval(sys.argv[1]))"
     )
-    late = subprocess.Popen([sys.executable, "-c", code, repr(marked)])
+    late = subprocess.Popen([sys.executable, "-c", code, repr(marked)], stdout=subprocess.PIPE)
+    assert late.stdout is not None
+    assert late.stdout.readline() == b"up\n"
     die(guard)
     assert late.wait(10) == -9
 
