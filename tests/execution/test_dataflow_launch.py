@@ -92,7 +92,10 @@ host, port = addresses[index].split(":")
 try:
     socket.socket().bind((host, int(port)))  # as others do, who reuse no address
 except OSError:
-    listener = socket.create_server((host, int(port)))
+    pass
+else:
+    sys.exit(7)
+listener = socket.create_server((host, int(port)))
 for other in addresses[:index]:
     socket.create_connection(other.split(":")).close()  # raises if the peer does not listen yet
 """
