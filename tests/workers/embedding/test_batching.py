@@ -205,3 +205,18 @@ async def test_a_call_that_nobody_waits_for_any_more_is_given_up(mode: Mode) -> 
     tasks[1].cancel()
     await batcher.drain()
     assert sorted(chain.from_iterable(given_up)) == ["a", "b"]
+
+
+@BOTH
+@looped
+async def test_who_hurries_waits_for_nobody(mode: Mode) -> None:
+    upstream = Upstream(quick=False)
+    batcher = Batcher(Rule(mode, 8, 600), upstream)
+    tasks = [asyncio.create_task(batcher.submit([name])) for name in "ab"]
+    await settle()
+    batcher.hurry()
+    tasks.append(asyncio.create_task(batcher.submit(["late"])))
+    await settle()
+    assert sorted(chain.from_iterable(upstream.calls)) == ["a", "b", "late"]
+    upstream.gate.set()
+    await asyncio.gather(*tasks)
