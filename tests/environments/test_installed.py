@@ -3,7 +3,6 @@
 import os
 import platform
 import sys
-import tarfile
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -161,35 +160,6 @@ def test_the_module_that_a_worker_file_names_is_the_one_that_is_imported(
     error = made("tool", path, Cache(tmp_path / "other"), "module = 'other'\n")
     assert "ImportError: cannot import name 'Iterable'" in str(error).splitlines()[0]
     assert f"Python {HERE.minor_text}: --python names another" in str(error)
-
-
-@pytest.mark.parametrize("damage", ["gone", "changed"])
-def test_an_environment_whose_files_are_not_those_that_were_installed_is_made_anew(
-    damage: str, tmp_path: Path, cache: Cache
-) -> None:
-    path = wheel(tmp_path, "one-file", {"one_file.py": "VALUE = 1\n"})
-    first = made("one-file", path, cache)
-    assert isinstance(first, Environment)
-    (module,) = first.folder.glob("lib/python*/site-packages/one_file.py")
-    module.unlink() if damage == "gone" else module.write_text("VALUE = 2\n")
-    assert made("one-file", path, cache) == first
-    assert module.read_text() == "VALUE = 1\n"
-
-
-def test_a_package_beside_it_that_is_not_for_this_python_is_said_with_what_names_another(
-    tmp_path: Path, cache: Cache, links: Path
-) -> None:
-    backend = "def __getattr__(name):\n    raise ImportError('no distutils')\n"
-    build = "[build-system]\nrequires = []\nbuild-backend = 'old'\nbackend-path = ['.']\n"
-    with tarfile.open(links / "old_one-1.0.tar.gz", "w:gz") as archive:
-        for name, text in (("pyproject.toml", build), ("old.py", backend)):
-            (tmp_path / name).write_text(text)
-            archive.add(tmp_path / name, f"old_one-1.0/{name}")
-    path = wheel(tmp_path / "own", "server", {"server/__init__.py": ""})
-    error = made("server", path, cache, "with = ['Old_One==1.0']\n")
-    assert "Failed to build `old-one==1.0`" in str(error).splitlines()[0]
-    assert str(error).endswith(f"That was Python {HERE.minor_text}: --python names another.")
-    assert str(cache.root / "logs") in str(error)
 
 
 def test_what_a_wheel_was_under_the_same_name_is_not_installed_again(

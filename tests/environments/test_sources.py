@@ -101,14 +101,3 @@ def test_a_checkout_with_a_submodule_is_not_built_without_it(
     for checkout in (outer, tmp_path / "without"):
         with pytest.raises(UsageError, match=r"submodule, 'inner'.* Build a wheel of it"):
             snapshot(checkout, cache)
-
-
-def test_a_file_that_became_a_folder_is_taken_as_it_is_now(
-    folder: Path, tmp_path: Path, cache: Cache
-) -> None:
-    (folder / "alias.rs").unlink()
-    (folder / "src" / "lib.rs").unlink()
-    (folder / "src" / "lib.rs").mkdir()
-    (folder / "src" / "lib.rs" / "*.txt").write_text("now\n")
-    found = exported(SourceTree(checkouts(cache), snapshot(folder, cache)), tmp_path / "copy")
-    assert {*found} == {".gitignore", "src/lib.rs/*.txt"}
