@@ -13,8 +13,12 @@ texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"
 characters = st.characters(exclude_categories=["Cs"], exclude_characters="\0\r")
 labels = st.text(characters, min_size=1)
 numbers = st.floats(0, 1e9) | st.integers(0, 10**15)
-keys = st.text("abcdefgh_", min_size=1)
 times = {"time_wall_clock": numbers, "time_user": numbers, "time_system": numbers}
+# Whole numbers below a billion stand in CSV as they are.
+samples = st.dictionaries(
+    st.text("abcdefgh_", min_size=1), st.integers(0, 10**9 - 1).map(float), min_size=1
+)
+machines = st.dictionaries(texts, st.none() | texts | st.integers(), max_size=2)
 
 OWN_METRIC = Metric("own", "own_metric", "byte", "a worker's own")
 
@@ -29,8 +33,18 @@ contestants = st.builds(
 contexts = st.builds(
     Context,
     revisions=st.lists(contestants, min_size=1, max_size=3, unique_by=lambda r: r.label).map(tuple),
-    machine=st.dictionaries(texts, st.none() | texts | st.integers(), max_size=2),
+    machine=machines,
     waitbench=...,
+)
+outcomes = st.builds(
+    Outcome,
+    label=labels,
+    round=st.integers(0, 3),
+    position=st.integers(0, 3),
+    started_at=texts,
+    reason=texts,
+    message=texts,
+    log=texts,
 )
 
 
@@ -44,36 +58,21 @@ def records(draw: st.DrawFn) -> Record:
         context=context,
         waits=draw(st.booleans()),
         metrics=(*METRICS, OWN_METRIC),
-        machine=draw(st.none() | st.dictionaries(texts, texts | st.integers(), max_size=2)),
+        machine=draw(st.none() | machines),
     )
     for position, label in enumerate(context.labels):
         for number in range(1, draw(st.integers(0, 2)) + 1):
-            at = draw(texts)
-            values = draw(st.fixed_dictionaries(times, optional={OWN_METRIC.key: numbers}))
-            marks = tuple(draw(st.lists(texts, max_size=2)))
-            # Whole numbers below a billion stand in CSV as they are.
-            sample = st.dictionaries(keys, st.integers(0, 10**9 - 1).map(float), min_size=1)
-            record.add(
-                Measurement(
-                    label=label,
-                    round=number,
-                    position=position,
-                    started_at=at,
-                    metrics=values,
-                    marks=marks,
-                    samples=tuple(draw(st.lists(sample, max_size=2))),
-                )
+            measured = st.builds(
+                Measurement,
+                label=st.just(label),
+                round=st.just(number),
+                position=st.just(position),
+                started_at=texts,
+                metrics=st.fixed_dictionaries(times, optional={OWN_METRIC.key: numbers}),
+                marks=st.lists(texts, max_size=2).map(tuple),
+                samples=st.lists(samples, max_size=2).map(tuple),
             )
-    for number in range(draw(st.integers(0, 2))):
-        record.add(
-            Outcome(
-                label=draw(labels),
-                round=number,
-                position=draw(st.integers(0, 3)),
-                started_at=draw(texts),
-                reason=draw(texts),
-                message=draw(texts),
-                log=draw(texts),
-            )
-        )
+            record.add(draw(measured))
+    for one in draw(st.lists(outcomes, max_size=2, unique_by=lambda one: one.round)):
+        record.add(one)
     return record
