@@ -33,8 +33,6 @@ class Cluster:
 
     folder: Path
     stack: ExitStack
-    variables: Mapping[str, str] = field(default_factory=dict)
-    protocol: str = "tcp"
     processes: dict[str, "subprocess.Popen[bytes]"] = field(default_factory=dict)
     address: str = ""
 
@@ -42,7 +40,7 @@ class Cluster:
         """Starts the scheduler."""
         self.folder.mkdir(exist_ok=True)
         options = ("--host", "127.0.0.1", "--port", "0", "--no-dashboard")
-        self._start("scheduler", "scheduler", *options, "--protocol", self.protocol)
+        self._start("scheduler", "scheduler", *options)
         log = self.folder / "scheduler.log"
         wait_for(lambda: "Scheduler at:" in log.read_text())
         line = next(line for line in log.read_text().splitlines() if "Scheduler at:" in line)
@@ -69,7 +67,7 @@ class Cluster:
                 [sys.executable, "-m", "dask", *command],
                 stdout=log,
                 stderr=subprocess.STDOUT,
-                env={**os.environ, **self.variables, **variables},
+                env={**os.environ, **variables},
             )
         self.processes[name] = process
         self.stack.callback(_end, process)
@@ -105,12 +103,10 @@ def _end(process: "subprocess.Popen[bytes]") -> None:
 
 
 @contextmanager
-def started(
-    folder: Path, *names: str, protocol: str = "tcp", variables: Mapping[str, str] | None = None
-) -> Iterator[Cluster]:
+def started(folder: Path, *names: str) -> Iterator[Cluster]:
     """A cluster that has workers of these names."""
     with ExitStack() as stack:
-        made = Cluster(folder, stack, variables or {}, protocol)
+        made = Cluster(folder, stack)
         made.start()
         for name in names:
             made.add(name)

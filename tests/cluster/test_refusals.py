@@ -1,7 +1,5 @@
 """Who cannot measure for whom, and what is said of it."""
 
-import shutil
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -59,31 +57,6 @@ def test_nobody_to_ask_is_said_within_seconds(run_compare: Compare, tmp_path: Pa
         empty = run_compare(wheel, *QUIETLY, "--on", cluster.address, timeout=60)
     assert (empty.returncode, "has no worker" in empty.stderr) == (3, True), empty.stderr
     assert not (tmp_path / "results").exists()
-
-
-@integration
-@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the certificate")
-def test_with_tls_only_who_has_a_certificate_is_served(
-    run_compare: Compare, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    wheel = standin.revision(tmp_path / "w")
-    made = ("-keyout", str(tmp_path / "key.pem"), "-out", str(tmp_path / "cert.pem"))
-    what = ("-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=waitbench")
-    subprocess.run(["openssl", "req", *what, *made], check=True, capture_output=True)
-    prefix = "DASK_DISTRIBUTED__COMM__TLS__"
-    variables = {f"{prefix}CA_FILE": str(tmp_path / "cert.pem")}
-    for role in ("SCHEDULER", "WORKER", "CLIENT"):
-        variables[f"{prefix}{role}__CERT"] = str(tmp_path / "cert.pem")
-        variables[f"{prefix}{role}__KEY"] = str(tmp_path / "key.pem")
-    with started(tmp_path / "cluster", "x", protocol="tls", variables=variables) as cluster:
-        assert cluster.address.startswith("tls://")
-        without = run_compare(wheel, *QUIETLY, "--on", cluster.address, timeout=60)
-        assert without.returncode == 3, without.stderr
-        assert "No scheduler answers" in without.stderr
-        for name, value in variables.items():
-            monkeypatch.setenv(name, value)
-        welcome = run_compare(wheel, *QUIETLY, "--on", cluster.address)
-    assert welcome.returncode == 0, welcome.stdout + welcome.stderr
 
 
 @integration
