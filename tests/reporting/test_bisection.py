@@ -6,7 +6,7 @@ import pytest
 
 from tests.searches import commits, releases, searched
 from waitbench.analysis.bisection import Search, StepVerdict
-from waitbench.reporting import bisection, forest, markdown
+from waitbench.reporting import bisection, forest
 from waitbench.reporting.bisection import Searched
 from waitbench.reporting.charts import forest as charts
 from waitbench.reporting.document import Quote
@@ -71,9 +71,3 @@ def test_an_inconclusive_step_names_a_busy_machine(is_disturbed: bool) -> None:
     (finding,) = bisection.findings(searched(replace(found, steps=(step,))))
     assert "inconclusive after 30 rounds" in finding
     assert ("other programs used the machine" in finding) == is_disturbed
-
-
-def test_a_subject_is_text_in_markdown() -> None:
-    rendered = markdown.render(bisection.document(FOUND))
-    assert "<b>" not in rendered
-    assert "\u202e" not in rendered

@@ -51,13 +51,11 @@ def test_a_dot_lies_on_its_interval() -> None:
     assert 'class="h"' not in drawn
 
 
-def test_a_bound_on_one_side_reaches_from_the_dot() -> None:
-    drawn = svg.of_dot(Dot(estimate(1, None, 2), BAND), Axis(4))
+def test_a_bound_on_one_side_reaches_from_the_dot_which_is_hollow_where_it_is_open() -> None:
+    drawn = svg.of_dot(Dot(estimate(1, None, 2), (1.0, 2.0), is_open=True), Axis(4))
     assert '<line x1="50.0%" x2="75.0%"' in drawn
-
-
-def test_what_is_open_is_hollow() -> None:
-    assert 'class="h"' in svg.of_dot(Dot(estimate(1), BAND, is_open=True), Axis(4))
+    assert 'class="h"' in drawn
+    assert '<rect x="50.0%" width="25.0%"' in drawn, "what the margin allows"
 
 
 @pytest.mark.parametrize(("ratio", "edge"), [(36.0, "100.0%"), (1 / 36, "0.0%"), (0.0, "0.0%")])
@@ -66,11 +64,6 @@ def test_what_lies_beyond_the_axis_is_an_arrow_at_its_edge(ratio: float, edge: s
     assert "<circle" not in drawn
     assert f'<svg x="{edge}"' in drawn
     assert all(0 <= float(found) <= 100 for found in re.findall(r"([-\d.]+)%", drawn))
-
-
-def test_the_band_is_what_the_margin_allows() -> None:
-    drawn = svg.of_dot(Dot(estimate(1), (1.0, 2.0)), Axis(4))
-    assert '<rect x="50.0%" width="25.0%"' in drawn
 
 
 def test_colours_begin_anew_when_all_are_used() -> None:

@@ -12,6 +12,7 @@ from tests.reporting.printing import lines_of_table
 from waitbench.analysis import statistics
 from waitbench.analysis.idle import HOURS_A_MONTH, idle_costs
 from waitbench.engines.worker.metrics import metrics_of_service
+from waitbench.model.errors import UsageError
 from waitbench.model.metrics import METRICS
 from waitbench.model.record import Record
 from waitbench.reporting import html, idle, markdown, notes
@@ -61,6 +62,14 @@ def test_core_hours_agree_with_steady_cpu_in_every_output(price: Price | None) -
         assert ("money_a_month" in data) is (price is not None)
     for text in ("\n".join(console), rendered, page):
         assert ("money a month" in text or "money/" in text) is (price is not None)
+
+
+@pytest.mark.parametrize(
+    "text", ["0.04", "0/core-hour", "-1/core-hour", "/core-hour", "0.04/hour", "1e9/core-hour", ""]
+)
+def test_what_is_no_price_is_refused_with_an_example(text: str) -> None:
+    with pytest.raises(UsageError, match=r"is not AMOUNT/core-hour, such as 0\.04/core-hour"):
+        Price.parse(text)
 
 
 def of_services(*services: str) -> Record:
@@ -114,6 +123,9 @@ def test_a_window_that_is_too_short_is_a_warning_and_in_plain_data() -> None:
     assert "window_is_short" not in second
 
 
-def test_a_scenario_that_does_not_wait_has_no_table() -> None:
+def test_work_is_no_waiting_and_without_a_steady_phase_nobody_knows() -> None:
+    working = record()
+    working.works = True
     busy = make_record({label: runs(label) for label in STEADY_S}, waits=False)
-    assert idle.tables([statistics.compare(busy)]) == []
+    for one in (working, busy, make_record({"a": [times(1, 1, 1)]})):
+        assert idle.tables([statistics.compare(one)]) == []

@@ -2,7 +2,6 @@
 
 import io
 import re
-from typing import Any
 
 import pytest
 from rich.console import Console
@@ -101,9 +100,3 @@ def test_what_may_take_long_is_said_to_be_the_most_and_never_grows() -> None:
     assert "(at most 10 min left)" in file.getvalue()
     left = seconds_left(file.getvalue())
     assert left == sorted(left, reverse=True)
-
-
-def failed(run: PlannedRun, message: str) -> Any:
-    from tests.records import outcome
-
-    return outcome(run.label, run.round, "failed", message=message)

@@ -1,6 +1,5 @@
 """What is said of a scan, on a console, in Markdown, on a page, as JSON and as a picture."""
 
-import json
 from pathlib import Path
 
 from tests.analysis.scanned import VALUES, scan_records
@@ -20,16 +19,6 @@ COSTS = {
 def scanned(records: list[Record] | None = None) -> Scanned:
     (found,) = scans(scan_records(COSTS) if records is None else records)
     return found
-
-
-def test_json_has_every_point_and_line() -> None:
-    (data,) = json.loads(json.dumps(scan.plain([scanned()])))
-    first, second = data["revisions"]
-    assert [point["value"] for point in first["points"]] == list(VALUES)
-    assert first["slope"]["low"] < 2e-4 < first["slope"]["high"]
-    assert first["misfit"] is None
-    assert (second["slope"], second["constant"]) == (None, None)
-    assert second["misfit"]["off"] > 0.15
 
 
 def test_a_page_begins_with_the_curve_and_keeps_every_value() -> None:
