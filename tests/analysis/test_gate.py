@@ -348,17 +348,6 @@ def often(scenario: str, steady: list[float], base: list[float] | None = None) -
     return make_record(made, scenario=scenario)
 
 
-@pytest.mark.parametrize("wakeups", [1.2, 10.0])
-def test_a_cost_that_hardly_fell_pays_for_no_multiple_of_wake_ups(wakeups: float) -> None:
-    # 0.06 s of steady CPU less 2 %, and 880 wake-ups a second that become as many more.
-    runs = {
-        label: [{"time_cpu_steady": cpu * (1 + w / 200), "wakeups": count} for w in range(-8, 9)]
-        for label, cpu, count in (("base", 0.06, 880.0), ("new", 0.0588, 880.0 * wakeups))
-    }
-    (judgement,) = gate.conclude([make_record(runs)], parse(["wakeups:5%"], METRICS), 20).judgements
-    assert judgement.verdict is Verdict.SLOWER
-
-
 def test_a_machine_that_others_use_all_the_time_is_given_up() -> None:
     base = rounds(1, 0.5, 10)
     calm = record_of(base, base)

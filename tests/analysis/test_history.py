@@ -128,12 +128,6 @@ def test_one_revision_under_two_names_is_no_comparison() -> None:
     assert told_by(record, "1") == []
 
 
-def test_the_anchor_is_what_most_sessions_hold() -> None:
-    all_told = told("1", {"v1": 1, "v2": 2}) + told("2", {"v2": 1, "v3": 2})
-    assert commonest(all_told) == "v2"
-    assert commonest([]) is None
-
-
 def test_each_engine_has_an_anchor_of_its_own_unless_one_is_named() -> None:
     others = [dataclasses.replace(one, engine="other") for one in told("2", {"v8": 1, "v9": 2})]
     both = told("1", {"v1": 1, "v2": 2}) + others
@@ -169,7 +163,10 @@ def test_another_machine_kernel_python_or_compiler_is_another_history(
     costs = {"v1": 1.0, "v2": 1.0, "v3": 1.0}
     before = told("a", costs, machine=BOX) + told("b", costs, machine=BOX)
     off = {"v1": 1.0, "v4": 2.0}
-    here = [one for name in "cd" for one in told(name, off, machine=BOX)]
+    # Another machine of the same kind is none.
+    here = [
+        one for name in "cd" for one in told(name, off, machine={**BOX, "fingerprint": name * 12})
+    ]
     (trend,) = trends(before + here, "v1", 0.05)
     assert [(one.after, one.is_provisional) for one in trend.change_points] == [("v4", False)]
     there = [one for name in "cd" for one in told(name, off, **{"machine": BOX, **changes})]
@@ -178,18 +175,6 @@ def test_another_machine_kernel_python_or_compiler_is_another_history(
     assert sorted([place.entry.name for place in one.places] for one in found) == [
         ["v1", "v2", "v3"], ["v1", "v4"],
     ]  # fmt: skip
-
-
-def test_another_machine_of_the_same_kind_is_not_another_history() -> None:
-    costs = {"v1": 1.0, "v2": 1.0, "v3": 1.0}
-    before = told("a", costs, machine=BOX) + told("b", costs, machine=BOX)
-    nightly = [
-        one
-        for name in "cd"
-        for one in told(name, {"v1": 1.0, "v4": 2.0}, machine={**BOX, "fingerprint": name * 12})
-    ]
-    (trend,) = trends(before + nightly, "v1", 0.05)
-    assert [(step.after, step.is_provisional) for step in trend.change_points] == [("v4", False)]
 
 
 def test_builds_of_different_compilers_tell_nothing() -> None:
@@ -236,7 +221,9 @@ def test_an_earlier_state_of_a_session_is_that_session_and_the_whole_of_it_count
         assert trend.change_points == alone.change_points
 
 
-def test_copies_do_not_make_an_anchor() -> None:
+def test_the_anchor_is_what_most_sessions_hold_of_which_copies_are_none() -> None:
+    assert commonest(told("1", {"v1": 1, "v2": 2}) + told("2", {"v2": 1, "v3": 2})) == "v2"
+    assert commonest([]) is None
     copied = made({"v1": 1.0, "v2": 2.0}, session="1")
     copies = [one for number in range(5) for one in told_by(copied, f"{number}")]
     assert commonest(copies + told("2", {"v2": 1, "v3": 2}) + told("3", {"v3": 1, "v4": 2})) == "v2"

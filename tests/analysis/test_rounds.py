@@ -3,7 +3,7 @@
 import pytest
 
 from tests.records import make_record
-from waitbench.analysis.rounds import by_round, kept, mostly_disturbed
+from waitbench.analysis.rounds import kept, mostly_disturbed
 from waitbench.model.metrics import BY_NAME
 
 REAL = BY_NAME["real"]
@@ -14,12 +14,6 @@ REAL = BY_NAME["real"]
 )
 def test_exactly_half_is_not_most(disturbed: int, rounds: int, most: bool) -> None:
     assert mostly_disturbed(disturbed, rounds) is most
-
-
-def test_rounds_that_one_lacks_do_not_count() -> None:
-    record = make_record({"a": [{REAL.key: 1.0}] * 4, "b": [{REAL.key: 2.0}] * 3})
-    found = by_round([(record, "a"), (record, "b")], REAL)
-    assert found == {1: (1, 2), 2: (1, 2), 3: (1, 2)}
 
 
 def test_a_revision_with_half_of_the_rounds_is_shown_and_one_with_fewer_is_not() -> None:
