@@ -12,7 +12,6 @@ import pytest
 from tests import standin
 from tests.conftest import Compare
 from tests.gate_runs import record_of, rounds, scaled
-from waitbench import engines
 from waitbench.analysis.acceptance import Acceptance
 from waitbench.analysis.criteria import parse
 from waitbench.engines import METRICS
@@ -87,7 +86,12 @@ def test_what_is_wrong_is_said_with_its_entry(
         read(ENTRY.replace(before, after))
 
 
-def test_a_file_that_is_not_there_is_said(tmp_path: Path) -> None:
+def test_a_file_that_is_not_there_is_said_and_one_that_is_is_for_the_gate(
+    run_compare: Compare, tmp_path: Path
+) -> None:
+    (tmp_path / "accepted.toml").write_text(ENTRY)
+    done = run_compare("v0.16.0", "v0.16.1", "--accepted", tmp_path / "accepted.toml")
+    assert (done.returncode, "--accepted is for the gate" in done.stderr) == (2, True), done.stderr
     with pytest.raises(UsageError, match=r"--accepted .*none.toml' cannot be read: No such file"):
         gating.read_accepted(tmp_path / "none.toml")
 
@@ -130,7 +134,6 @@ def test_every_form_of_the_verdict_has_the_reason() -> None:
 def test_a_gate_passes_with_an_accepted_regression_and_says_so(
     run_compare: Compare, tmp_path: Path
 ) -> None:
-    assert engines.named("standin")
     quick = standin.revision(tmp_path / "quick", label="base")
     slow = standin.revision(tmp_path / "slow", "burn 0.4", label="new")
     accepted = tmp_path / "accepted.toml"
@@ -140,10 +143,3 @@ def test_a_gate_passes_with_an_accepted_regression_and_says_so(
     assert done.returncode == 0, done.stdout + done.stderr
     assert "1 regression accepted" in done.stdout
     assert "It does more." in done.stdout
-
-
-def test_it_is_for_the_gate(run_compare: Compare, tmp_path: Path) -> None:
-    accepted = tmp_path / "accepted.toml"
-    accepted.write_text(ENTRY)
-    done = run_compare("v0.16.0", "v0.16.1", "--accepted", accepted)
-    assert (done.returncode, "--accepted is for the gate" in done.stderr) == (2, True), done.stderr

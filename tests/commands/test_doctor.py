@@ -1,13 +1,11 @@
 """What the doctor says of a machine."""
 
 import re
-from pathlib import Path
 
 import pytest
 import typer
 
 from tests.conftest import Compare
-from waitbench import engines
 from waitbench.commands import doctor
 from waitbench.commands.doctor import Finding
 
@@ -34,18 +32,6 @@ def test_a_lack_that_prevents_every_comparison_ends_with_3(
             doctor.doctor()
         assert ended.value.exit_code == code
         assert "✗ Pythons: none\n    No environment can be made." in capsys.readouterr().out
-
-
-def test_a_repository_that_answers_is_told_from_one_that_does_not(
-    monkeypatch: pytest.MonkeyPatch, repository_folder: tuple[Path, dict[str, str]]
-) -> None:
-    variable = str(engines.DEFAULT.repository_variable)
-    monkeypatch.setenv(variable, str(repository_folder[0]))
-    assert doctor._repository().costs == ""
-    monkeypatch.setenv(variable, "/nowhere")
-    found = doctor._repository()
-    assert found.here == "/nowhere does not answer"
-    assert variable in found.remedy
 
 
 @pytest.mark.long

@@ -4,12 +4,13 @@ from collections.abc import Mapping
 
 import pytest
 
-from tests.records import context, make_record, measurement
+from tests.records import context, make_record, measurement, outcome
 from waitbench.analysis import gate
 from waitbench.analysis.criteria import DEFAULTS, parse
 from waitbench.engines.bytewax.scenarios import SCENARIOS
 from waitbench.model.metrics import BY_NAME, METRICS
 from waitbench.model.record import Record
+from waitbench.model.run import FAILED
 from waitbench.pipeline.gating import Gate
 from waitbench.pipeline.measuring import GateGuide, counts_calls, side_by_side
 from waitbench.pipeline.preparation import new_record
@@ -55,7 +56,7 @@ SAME = dict.fromkeys(
 def test_each_scenario_is_wanted_until_its_questions_are_settled(
     records: dict[str, Record],
 ) -> None:
-    asking = guide(records)
+    asking = guide(records, most_rounds=30)
     assert [asking.wants_more(name) for name in records] == [True] * 3
     grow(records["busy"], 16, cpu=1.0)
     assert [asking.wants_more(name) for name in records] == [True, True, False]
@@ -65,6 +66,10 @@ def test_each_scenario_is_wanted_until_its_questions_are_settled(
     )
     grow(records["two"], 22, **SAME)
     assert [asking.wants_more(name) for name in records] == [False] * 3
+    # A round in which a run failed in an earlier session is made again.
+    records["busy"].add(outcome("new", 17, FAILED))
+    records["busy"].outcomes_before = 1
+    assert [asking.wants_more(name) for name in records] == [False, False, True]
 
 
 def test_what_is_asked_together_is_not_pursued_where_one_of_its_scenarios_has_failed(

@@ -16,15 +16,8 @@ def test_samples_that_share_a_release_are_joined(run_compare: Compare) -> None:
     assert "relative to v0.16.1" in " ".join(done.stdout.split())
     assert "less steady CPU from v0.16.1 on" in " ".join(done.stdout.split())
     assert max(map(len, done.stdout.splitlines())) <= 80
-
-
-def test_another_metric_anchor_and_form(run_compare: Compare) -> None:
-    done = run_compare(
-        SAMPLES, "--metric", "wakeups", "--anchor", "v0.16.0", "--format", "json",
-        command="history",
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
+    other = ("--metric", "wakeups", "--anchor", "v0.16.0", "--format", "json")
+    found = json.loads(run_compare(SAMPLES, *other, command="history").stdout)
     assert {trend["anchor"] for trend in found["trends"]} == {"v0.16.0"}
 
 

@@ -41,20 +41,15 @@ def prepared(record: Record) -> Prepared:
     return cast(Prepared, made)
 
 
-def test_half_a_round_is_measured_anew(anew: Record) -> None:
-    go_on(anew, make_record({"a": SAME, "b": SAME[:2]}))
-    assert [(run.label, run.round) for run in anew.measurements] == [
-        ("a", 1), ("a", 2), ("b", 1), ("b", 2),
-    ]  # fmt: skip
-
-
 def test_what_failed_before_stays_failed_but_is_tried_again(anew: Record) -> None:
     earlier = make_record({"a": SAME, "b": SAME[:2]})
     earlier.add(outcome("b", 3, TIMED_OUT))
     earlier.add(outcome("b", 1, DISTURBED))
     set_aside = go_on(anew, earlier)
     assert [(one.label, one.round, one.reason) for one in set_aside] == [("a", 3, REPEATED)]
-    assert [run.round for run in anew.of("a")] == [1, 2]
+    assert [(run.label, run.round) for run in anew.measurements] == [
+        ("a", 1), ("a", 2), ("b", 1), ("b", 2),
+    ]  # fmt: skip
     assert anew.outcomes == [*earlier.outcomes, *set_aside]
     assert (anew.why_given_up("b"), anew.awaits_repeats) == (None, frozenset({3}))
     assert [one.label for one in anew.failures] == ["b"]

@@ -104,6 +104,9 @@ SAMPLES = ROOT / "docs" / "samples"
         ("report", ("--html", "page.html", "--markdown", "tables.md"), "leave it out"),
         ("report", ("--html", "none/page.html", SAMPLES / "waiting"), "there is no folder"),
         ("report", ("--html", "page.html", "nowhere"), "There is no folder 'nowhere'"),
+        ("plot", (".",), "Measure first"),
+        ("plot", ("none",), "Measure first"),
+        ("plot", (".", "--format", "gif"), "gif"),
         ("track", (), "--anchor"),
         ("track", ("--newest", "0"), "at least 1"),
         ("track", ("--rounds", "0"), "at least 1"),
@@ -141,16 +144,6 @@ def test_a_comparison_that_is_refused_late_leaves_no_folder(
         assert not (tmp_path / "a").exists()
 
 
-def test_plot_of_a_folder_without_results_says_what_to_do(
-    run_compare: Compare, tmp_path: Path
-) -> None:
-    for folder in (tmp_path, tmp_path / "none"):
-        done = run_compare(folder, command="plot")
-        assert (done.returncode, "Measure first" in done.stderr) == (2, True)
-    done = run_compare(tmp_path, "--format", "gif", command="plot")
-    assert (done.returncode, "gif" in done.stderr) == (2, True)
-
-
 @pytest.mark.parametrize("name", ["comparison.json", "runs.jsonl"])
 def test_a_pipe_among_results_is_named_and_not_waited_for(
     name: str, run_compare: Compare, tmp_path: Path
@@ -158,45 +151,31 @@ def test_a_pipe_among_results_is_named_and_not_waited_for(
     shutil.copy(ROOT / "docs/samples/waiting/comparison.json", tmp_path)
     (tmp_path / name).unlink(missing_ok=True)
     os.mkfifo(tmp_path / name)
-    for command in ("report", "plot"):
-        done = run_compare(tmp_path, command=command, timeout=60)
-        assert (done.returncode, f"{name}' is not a result file" in done.stderr) == (2, True)
+    done = run_compare(tmp_path, command="report", timeout=60)
+    assert (done.returncode, f"{name}' is not a result file" in done.stderr) == (2, True)
+
+
+GOOD = b"flow = 1\ndef get_flow(n): ...\n"
 
 
 @pytest.mark.parametrize(
-    ("call", "says"),
+    ("name", "content", "call", "says"),
     [
-        ("none.py:flow", "there is no Python file"),
-        (":flow", "there is no Python file"),
-        ("broken.py:flow", "does not parse: "),
-        ("good.py:other", "does not define 'other'"),
-        ("good.py:get_flow(", "is not a name or a call"),
-        ("good.py:a.b", "is not a name or a call"),
-        ("good.py:flow; import os", "is not a name or a call"),
+        ("none.txt", GOOD, ":flow", "there is no Python file"),
+        ("broken.py", b"def flow(:\n", ":flow", "does not parse: "),
+        ("good.py", GOOD, ":other", "does not define 'other'"),
+        ("good.py", GOOD, ":get_flow(", "is not a name or a call"),
+        ("good.py", GOOD, ":a.b", "is not a name or a call"),
+        ("good.py", GOOD, ":flow; import os", "is not a name or a call"),
+        ("latin.py", b"flow = '\xe9'\n", "", "does not parse: 'utf-8' codec can't decode"),
+        ("nul.py", b"flow = 1\0\n", "", "does not parse"),
     ],
 )
 def test_an_own_dataflow_is_validated_as_far_as_a_file_can_be(
-    call: str, says: str, refused: Refused, tmp_path: Path
-) -> None:
-    (tmp_path / "good.py").write_text("flow = 1\ndef get_flow(n): ...\n")
-    (tmp_path / "broken.py").write_text("def flow(:\n")
-    assert says in refused("v0.16.0", "--dataflow", f"{tmp_path}/{call}")
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "says"),
-    [
-        ("latin.py", b"flow = '\xe9'\n", "does not parse: 'utf-8' codec can't decode"),
-        ("nul.py", b"flow = 1\0\n", "does not parse"),
-    ],
-)
-def test_an_odd_file_of_a_dataflow_is_refused(
-    name: str, content: bytes, says: str, tmp_path: Path
+    name: str, content: bytes, call: str, says: str, refused: Refused, tmp_path: Path
 ) -> None:
     (tmp_path / name).write_bytes(content)
-    with pytest.raises(UsageError) as refused:
-        selection.dataflow(str(tmp_path / name))
-    assert says in str(refused.value)
+    assert says in refused("v0.16.0", "--dataflow", f"{tmp_path / name}{call}")
 
 
 def test_reasons_are_refused_before_anything_where_threads_cannot_be_sampled(

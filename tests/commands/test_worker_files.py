@@ -4,7 +4,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -58,17 +57,6 @@ def test_two_programs_are_measured_side_by_side(run_compare: Compare, tmp_path: 
     assert "same build" not in done.stdout
 
 
-@pytest.mark.long
-def test_the_gate_fails_on_a_program_that_wakes_up_more_often(
-    run_compare: Compare, tmp_path: Path
-) -> None:
-    slow, fast = (program(tmp_path, name, pause) for name, pause in (("a", 1), ("b", 0.01)))
-    done = run_compare(
-        slow, fast, "--worker", worker(tmp_path), "--no-plot", "--fail-on", "wakeups:5%",
-    )  # fmt: skip
-    assert done.returncode == 1, done.stdout + done.stderr
-
-
 def test_a_run_whose_poke_fails_has_the_figures_of_its_window(
     run_compare: Compare, tmp_path: Path
 ) -> None:
@@ -105,45 +93,19 @@ def test_a_service_that_is_not_there_is_no_figure(
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("revision", "options", "said"),
     [
-        (("--scenario", "dynamic"), "--scenario 'dynamic' matches none of: mine"),
-        (("--set", "interval=1"), "no selected scenario has it. They have: window."),
+        ("a", ("--scenario", "dynamic"), "--scenario 'dynamic' matches none of: mine"),
+        ("a", ("--set", "interval=1"), "no selected scenario has it. They have: window."),
+        ("nothing-here", (), "is not a program here"),
     ],
 )
 def test_what_does_not_go_with_a_worker_is_refused(
-    options: tuple[str, ...], said: str, run_compare: Compare, tmp_path: Path
+    revision: str, options: tuple[str, ...], said: str, run_compare: Compare, tmp_path: Path
 ) -> None:
-    done = run_compare(program(tmp_path, "a", 1), "--worker", worker(tmp_path), *options)
+    program(tmp_path, "a", 1)
+    done = run_compare(tmp_path / revision, "--worker", worker(tmp_path), *options)
     assert (done.returncode, said in done.stderr) == (2, True), done.stderr
-    missing = run_compare("./nothing-here", "--worker", tmp_path / "mine.toml")
-    assert (missing.returncode, "is not a program here" in missing.stderr) == (2, True)
-
-
-@pytest.mark.long
-def test_a_window_of_one_burst_is_said_to_be_too_short(
-    run_compare: Compare, tmp_path: Path
-) -> None:
-    path = tmp_path / "bursts"
-    path.write_text(
-        f"#!{sys.executable} -uS\nimport time\nprint('up')\nnext_s = time.monotonic()\n"
-        "while True:\n"
-        "    for _ in range(30): time.sleep(0.001)\n"
-        "    next_s += 1.9\n"
-        "    time.sleep(max(0, next_s - time.monotonic()))\n"
-    )
-    path.chmod(0o755)
-    done = run_compare(
-        path, "--worker", worker(tmp_path), "--no-plot", "--rounds", "5", "--set", "window=2",
-        "--json",
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
-    (idle, *_) = json.loads(done.stdout)["idle"]
-    assert idle["window_is_short"]
-    markdown = tmp_path / "said.md"
-    reported = run_compare(tmp_path / "results", "--markdown", markdown, command="report")
-    for text in (reported.stdout, markdown.read_text()):
-        assert "window too short: its halves differ in wake-ups" in " ".join(text.split())
 
 
 def commands(folder: Path) -> list[list[str]]:
