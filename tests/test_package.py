@@ -108,7 +108,6 @@ def test_an_installed_waitbench_is_the_same_as_its_clone(run: Installed) -> None
     assert (done.returncode, done.stdout) == (0, f"waitbench {installation.version()}\n")
     listed = run("waitbench", "scenarios")
     assert (listed.returncode, "partitioned-long-input" in listed.stdout) == (0, True)
-    assert list((Path(done.args[0]).parent).glob("*")) is not None
     module = run("python", "-m", "waitbench", "--version")
     assert module.stdout == done.stdout
 
@@ -147,10 +146,9 @@ def test_an_installed_waitbench_compares_from_anywhere(
     """
     (tmp_path / "program.py").write_text(dedent(script))
     revisions = [standin.revision(tmp_path / one, label=one) for one in ("base", "new")]
-    quick = ("-s", "dynamic", "--rounds", "2")
     variables = {"BENCH_HOME": str(tmp_path / "own")} if home else {}
-    python = ("python", tmp_path / "program.py")
-    done = run(*python, "compare", *revisions, *quick, **variables)
+    comparing = ("python", tmp_path / "program.py", "compare", *revisions)
+    done = run(*comparing, "-s", "dynamic", "--rounds", "2", **variables)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "new against base" in done.stdout
     data, cache = tmp_path / "home/.local/share/waitbench", tmp_path / "home/.cache/waitbench"
@@ -162,12 +160,6 @@ def test_an_installed_waitbench_compares_from_anywhere(
     assert list((tmp_path / "empty").iterdir()) == []
     read = "import waitbench; print(waitbench.read().outcome.tolist())"
     assert run("python", "-c", read, **variables).stdout == "['ok', 'ok', 'ok', 'ok']\n"
-    elsewhere = tmp_path / "elsewhere"
-    again = run(
-        *python, "compare", *revisions, *quick, "--no-plot", **variables, BENCH_CACHE=str(elsewhere)
-    )
-    assert again.returncode == 0, again.stdout + again.stderr
-    assert (elsewhere / "environments").is_dir()
 
 
 def chosen() -> list[Requirement]:

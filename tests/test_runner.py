@@ -10,7 +10,6 @@ from textwrap import dedent
 import pytest
 
 import runner
-from tests.conftest import Compare
 from waitbench.system.places import ROOT, Cache
 
 SAMPLE = ROOT / "docs" / "samples" / "input"
@@ -24,12 +23,13 @@ def run(*arguments: object, **changes: str) -> subprocess.CompletedProcess[str]:
     )  # fmt: skip
 
 
+def fail(*_arguments: object) -> None:
+    raise IndexError("of https://user:TOKEN@host/repository")
+
+
 def test_what_nobody_foresaw_is_exit_3_and_its_details_are_in_a_log(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    def fail(*_arguments: object) -> None:
-        raise IndexError("of https://user:TOKEN@host/repository")
-
     monkeypatch.setattr("waitbench.store.folders.existing_folder", fail)
     monkeypatch.setattr("waitbench.system.crashes.Cache", lambda: Cache(tmp_path))
     monkeypatch.setattr("sys.argv", ["runner.py", "report", "https://me:SECRET@host/x"])
@@ -49,9 +49,6 @@ def test_what_nobody_foresaw_is_exit_3_and_its_details_are_in_a_log(
 def test_details_that_cannot_be_written_are_said(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    def fail(*_arguments: object) -> None:
-        raise IndexError
-
     (tmp_path / "file").touch()
     monkeypatch.setattr("waitbench.store.folders.existing_folder", fail)
     monkeypatch.setattr("waitbench.system.crashes.Cache", lambda: Cache(tmp_path / "file"))
@@ -99,13 +96,6 @@ def test_without_git_a_commit_is_exit_3(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (
         3, "me: git is not installed here. Install it (apt-get install git).\n",
     )  # fmt: skip
-
-
-def test_an_error_of_the_users_is_one_sentence(run_compare: Compare) -> None:
-    done = run_compare("x" * 300 + "=v0.16.0")
-    assert done.returncode == 2
-    assert done.stderr.count("\n") == 1
-    assert "40 characters at most" in done.stderr
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

@@ -16,11 +16,6 @@ ENGINE_LIST = PACKAGE / "engines" / "__init__.py"
 """The only general module that names an engine."""
 
 
-def words_of(path: Path) -> Iterator[str]:
-    """Every identifier, string and comment of a module, in lower case."""
-    yield path.read_text("utf-8").lower()
-
-
 def module_id(path: Path) -> str:
     return str(path.relative_to(PACKAGE))
 
@@ -30,12 +25,9 @@ def test_only_its_own_modules_know_an_engine_by_name(path: Path) -> None:
     name = engines.DEFAULT.name
     if path == ENGINE_LIST or module_id(path).startswith(f"engines/{name}"):
         return
-    text = "\n".join(without_help(path) if is_of_the_command_line(path) else words_of(path))
-    assert name not in text
-
-
-def is_of_the_command_line(path: Path) -> bool:
-    return path.relative_to(PACKAGE).parts[0] in ("commands", "cluster", "pipeline")
+    is_of_the_command_line = module_id(path).startswith(("commands/", "cluster/", "pipeline/"))
+    whole = path.read_text("utf-8").lower()
+    assert name not in ("\n".join(without_help(path)) if is_of_the_command_line else whole)
 
 
 def without_help(path: Path) -> Iterator[str]:
@@ -63,44 +55,36 @@ def without_help(path: Path) -> Iterator[str]:
             yield (node.attr if isinstance(node, ast.Attribute) else node.name).lower()
 
 
-def test_reading_a_result_file_does_not_load_the_build_system() -> None:
-    code = (
-        "import sys; from waitbench.store import comparisons;"
-        "print(*sorted(name for name in sys.modules if name.startswith('waitbench.')))"
-    )
+def loaded_by(code: str) -> set[str]:
+    """The modules that a new interpreter has loaded then."""
     done = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        check=True,
+        [sys.executable, "-c", f"import sys; {code}; print(*sys.modules)"],
+        capture_output=True, text=True, check=True, cwd=ROOT,
         env={"PYTHONPATH": str(PACKAGE.parent)},
-    )
-    rooms = {name.split(".")[1] for name in done.stdout.split()}
+    )  # fmt: skip
+    return set(done.stdout.split())
+
+
+def test_reading_a_result_file_does_not_load_the_build_system() -> None:
+    loaded = loaded_by("from waitbench.store import comparisons")
+    rooms = {name.split(".")[1] for name in loaded if name.startswith("waitbench.")}
     assert rooms == {"model", "system", "store"}
 
 
-def test_the_help_of_a_command_loads_no_drawing() -> None:
-    code = "import sys; import runner; runner.make_app(); print(*sys.modules)"
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
-    )
-    loaded = set(done.stdout.split())
-    assert not loaded & {"matplotlib", "pandas", "scipy.stats", "dask", "distributed"}
-
-
-def test_what_measures_has_loaded_no_pandas_and_no_scipy() -> None:
-    code = "import sys; import waitbench.pipeline.comparing; print(*sys.modules)"
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True, text=True, check=True, env={"PYTHONPATH": str(PACKAGE.parent)},
-    )  # fmt: skip
-    assert not set(done.stdout.split()) & {"pandas", "scipy", "matplotlib"}
-
-
-def test_starting_one_command_loads_what_that_one_takes() -> None:
-    code = "import sys; import runner; runner.make_app('scenarios'); print(*sys.modules)"
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
-    )
-    loaded = set(done.stdout.split())
-    assert not loaded & {"numpy", "waitbench.pipeline", "waitbench.store"}
+@pytest.mark.parametrize(
+    ("code", "unneeded"),
+    [
+        (
+            "import runner; runner.make_app()",
+            {"matplotlib", "pandas", "scipy.stats", "dask", "distributed"},
+        ),
+        ("import waitbench.pipeline.comparing", {"pandas", "scipy", "matplotlib"}),
+        (
+            "import runner; runner.make_app('scenarios')",
+            {"numpy", "waitbench.pipeline", "waitbench.store"},
+        ),
+    ],
+    ids=["help", "measuring", "one command"],
+)
+def test_nothing_is_loaded_that_is_not_needed(code: str, unneeded: set[str]) -> None:
+    assert not loaded_by(code) & unneeded
