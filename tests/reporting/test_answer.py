@@ -8,7 +8,6 @@ from tests.reporting.printing import lines_of, lines_of_table
 from waitbench.analysis import statistics
 from waitbench.analysis.gate import GateVerdict
 from waitbench.model.record import Record
-from waitbench.reporting import markdown
 from waitbench.reporting.answer import Findings, again, answer, details, findings, next_step
 from waitbench.reporting.console import print_answer
 from waitbench.reporting.document import Answer, Command
@@ -73,14 +72,6 @@ def test_a_command_that_is_too_long_goes_on_below_so_that_it_can_be_copied() -> 
     assert all(line.endswith(" \\") for line in command[:-1])
     assert " ".join(line.removesuffix("\\").strip() for line in command) == link.text
     assert lines[-1] == "Results  here"
-
-
-def test_markdown_has_the_same_answer_as_text() -> None:
-    record = make_record({"old": runs(2), "a|b <i>": runs(0.1)})
-    text = markdown.render_answer(answer(found_of(record)))
-    assert text.startswith("### a\\|b &lt;i> against old (1 process, 4 rounds)\n")
-    assert "* **▼ steady CPU 20× less (95 %: 20×)**\n" in text
-    assert "| ▼ waiting | 2.03 s | 0.102 s | 20× less | 20× |\n" in text
 
 
 def test_what_fails_has_the_figures_of_both_sides_and_all_else_a_count() -> None:

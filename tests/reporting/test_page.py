@@ -3,7 +3,6 @@
 from dataclasses import replace
 from typing import Any
 
-import pytest
 from msgspec import structs
 
 from tests.gate_runs import counted, record_of, rounds, scaled
@@ -86,12 +85,6 @@ def test_a_revision_has_one_colour_in_all_tables() -> None:
                 assert last.colour == COLOURS["abc".index(label)]
 
 
-def test_what_is_below_the_floor_on_both_sides_is_not_compared() -> None:
-    runs = {"a": [times(1, 2e-4, 2e-4)] * 3, "b": [times(1, 4e-4, 4e-4)] * 3}
-    (row,) = texts(page_of(make_record(runs, waits=False)).tables[0])
-    assert row == ["– CPU in all", "0.400 ms", "0.800 ms", "below 1 ms", "not compared"]
-
-
 def test_runs_that_failed_are_counted_and_their_last_words_and_log_shown() -> None:
     record = make_record({"a": [times(1, 1, 1)] * 2, "b": []}, scenario="idle")
     for number in (1, 2):
@@ -126,17 +119,6 @@ def test_a_page_of_many_has_their_history_and_says_what_failed() -> None:
     assert history.title == "waiting, single: steady CPU"
     assert [row[0] for row in texts(history.tables[0])] == ["v1", "v2", "v3"]
     assert history.pictures[0].count("<circle") == 3
-
-
-@pytest.mark.parametrize("newest", [0, 2])
-def test_a_history_is_cut_to_the_newest_and_the_anchor_and_says_so(newest: int) -> None:
-    releases = [f"v{number}" for number in range(1, 7)]
-    several = [kept(one, ("v1", one), rise=0.0) for one in releases[1:]]
-    page = compose_history(several, trends_of(several), newest, [])
-    shown = [row[0] for row in texts(page.sections[0].tables[0])]
-    assert shown == (["v1", "v5", "v6"] if newest else releases)
-    said = page.sections[0].tables[0].notes
-    assert ("3 older revisions are left out: --format csv has all." in said) is bool(newest)
 
 
 def test_eight_scenarios_of_thirty_rounds_are_at_most_half_a_megabyte() -> None:
