@@ -11,7 +11,6 @@ from tests.records import (
     facts,
     make_record,
     measurement,
-    outcome,
     times,
 )
 from waitbench.analysis import statistics
@@ -19,7 +18,7 @@ from waitbench.analysis.rounds import paired_by_round
 from waitbench.analysis.statistics import Estimate
 from waitbench.analysis.verdicts import Verdict
 from waitbench.model.metrics import BY_NAME
-from waitbench.model.record import Record, RevisionRecord
+from waitbench.model.record import Record
 
 T_2 = 4.302652729911275
 """The 97.5 % quantile of Student's t with 2 degrees of freedom."""
@@ -174,21 +173,6 @@ def test_only_a_cost_that_fell_by_a_tenth_excuses_a_rise(after: float, excused: 
     assert new.verdict("wakeups") is (Verdict.EXCUSED if excused else Verdict.SLOWER)
 
 
-def test_runs_without_a_measurement_are_counted_by_reason_and_marks_by_mark() -> None:
-    record = make_record({"a": [times(1, 1, 1)], "b": []})
-    for number, reason in enumerate(("failed", "failed", "timed-out"), 1):
-        record.add(outcome("b", number, reason, message="why"))
-    record.add(measurement("b", 4, times(1, 1, 1), marks=("disturbed", "restarted")))
-    record.add(measurement("b", 5, times(1, 1, 1), marks=("disturbed",)))
-    first, second = statistics.compare(record).rows
-    assert (first.failures, first.marks) == ({}, {})
-    assert {reason: len(them) for reason, them in second.failures.items()} == {
-        "failed": 2, "timed-out": 1,
-    }  # fmt: skip
-    assert second.marks == {"disturbed": 2, "restarted": 1}
-    assert not second.is_unsupported
-
-
 def test_means_are_of_the_same_rounds_as_the_ratios_beside_them() -> None:
     # The candidate failed in the two heavy rounds.
     base = [times(1, second, 0) for second in (0.15, 0.15, 3.0, 0.15, 5.0)]
@@ -260,26 +244,6 @@ def test_a_build_is_identical_only_to_one_with_the_same_files() -> None:
     record = make_record({label: [] for label in digests}, revisions=tuple(revisions))
     rows = statistics.compare(record).rows
     assert [row.identical_to for row in rows] == [None, None, "a", "a", None, None]
-
-
-def installing(label: str, version: str, *others: str) -> RevisionRecord:
-    """A revision of this version, beside other packages."""
-    known = facts(package_version=version, requirements=(*others, f"stand_in=={version}"))
-    return contestant(label, facts=known)
-
-
-def test_other_packages_that_differ_are_named_with_who_has_which() -> None:
-    alone = RevisionRecord(label="d", text="d", origin="wheel", engine="standin")
-    record = make_record(
-        {label: [times(1, 1, 1)] for label in "abc"},
-        revisions=(
-            installing("a", "0.1.0", "json==3.0.1", "same==1", "only_here==1"),
-            installing("b", "0.2.0", "json==3.0.2", "same==1"),
-            installing("c", "0.2.0", "json==3.0.1", "same==1"),
-            alone,
-        ),
-    )
-    assert statistics.compare(record).other_packages == ("json 3.0.1 (a, c), 3.0.2 (b)",)
 
 
 def test_what_is_certain_among_many_is_still_said() -> None:
