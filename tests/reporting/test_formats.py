@@ -7,14 +7,13 @@ from hypothesis import strategies as st
 from waitbench.analysis.statistics import Estimate
 from waitbench.model.metrics import BY_NAME
 from waitbench.reporting.formats import (
-    format_bytes,
     format_change,
     format_digits,
     format_many,
     format_pair,
+    format_quantity,
     format_range,
     format_rise,
-    format_seconds,
 )
 
 
@@ -84,7 +83,7 @@ def test_what_has_no_interval_says_none() -> None:
 
 @given(st.floats(1e-9, 1e12))
 def test_no_figure_has_an_exponent_and_each_is_what_it_stands_for(value: float) -> None:
-    for text in (format_seconds(value), format_bytes(value)):
+    for text in (format_quantity(value, "second"), format_quantity(value, "byte")):
         assert "e" not in text
         assert "nan" not in text
     text = format_digits(value, 3)

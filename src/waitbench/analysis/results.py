@@ -16,7 +16,7 @@ from waitbench.model.metrics import BY_NAME, Metric
 NOT_SUPPORTED = "not supported"
 BELOW_FLOOR, NEAR_FLOOR = "below the floor", "near the floor"
 """Why there is no ratio: on both sides all means are, or some runs, where figures mean nothing."""
-_FIRST = (
+FIRST = (
     "steady", "cpu", "system", "user", "real", "startup", "wakeups", "syscalls", "latency", "rss",
     "memory",
 )  # fmt: skip
@@ -126,7 +126,7 @@ def _of_row(of: Comparison, row: Row) -> Iterator[MetricResult]:
     known = {**of.baseline.estimates, **row.estimates}
     judged_by = row.judged_by if row.judged or "steady" not in known else "steady"
     metrics = {metric.name: metric for metric in of.record.metrics}
-    for name in dict.fromkeys((*_FIRST, *metrics)):
+    for name in dict.fromkeys((*FIRST, *metrics)):
         metric = BY_NAME.get(name, metrics.get(name))
         is_judged = name == judged_by
         if metric is None or metric.key.startswith("machine_"):

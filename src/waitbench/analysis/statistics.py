@@ -24,10 +24,9 @@ from waitbench.analysis.rounds import (
     paired_by_round,
     shared_rounds,
 )
-from waitbench.analysis.rule import PAYS
 from waitbench.analysis.verdicts import Verdict
 from waitbench.analysis.window import is_too_short
-from waitbench.model.metrics import BY_NAME, Metric
+from waitbench.model.metrics import Metric
 from waitbench.model.record import Context, Record
 from waitbench.model.run import NOT_SUPPORTED, Outcome
 
@@ -109,17 +108,6 @@ class Row:
     def judged(self) -> Estimate | None:
         """The ratio that is the verdict on it; ``None`` where there is none."""
         return self.ratios.get(self.judged_by)
-
-    def verdict(self, name: str) -> Verdict:
-        """What the ratio of one of the package's metrics says.
-
-        A rise of what explains a cost is excused where that cost certainly fell by a tenth: a spin
-        that became sleep makes more system calls.
-        """
-        found = self.ratios[name].verdict
-        cost = self.ratios.get(BY_NAME[name].explains or "")
-        fell = cost is not None and cost.high is not None and cost.high < 1 - PAYS
-        return Verdict.EXCUSED if found is Verdict.SLOWER and fell else found
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,6 +1,8 @@
 """Documents on a console, and the console that everything is printed on."""
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
+from textwrap import wrap
 from typing import IO
 
 from rich.cells import cell_len
@@ -68,7 +70,9 @@ def print_document(document: Document, console: Console) -> None:
             for line in block.lines:
                 console.print(Text(f"  {line}"), soft_wrap=True)
         elif isinstance(block, Command):
-            _print_hanging("To measure it again: ", _folded(block.text, console, 21), console)
+            _print_hanging(
+                "To measure it again: ", _folded(block.text, console.width - 21), console
+            )
         else:
             for sentence in block.texts:
                 print_prose(sentence, console)
@@ -108,7 +112,7 @@ def print_answer(answer: Answer, console: Console) -> None:
         if link.purpose:
             print_prose(f"{link.purpose}:", console, first=first)
             first = " " * width
-        _print_hanging(first, _folded(link.text, console, width), console)
+        _print_hanging(first, _folded(link.text, console.width - width), console)
 
 
 def _print_note(note: Note, console: Console, style: str = "") -> None:
@@ -125,30 +129,20 @@ def _print_hanging(first: str, lines: Sequence[str], console: Console, *, style:
 
 def _lines(text: str, width: int) -> list[str]:
     """Lines of whole words: one that is too long has a line of its own."""
-    return [line for each in text.split("\n") for line in _filled(each.split(" "), width)]
+    return [
+        line
+        for each in text.split("\n")
+        for line in wrap(each, width, break_long_words=False, break_on_hyphens=False)
+    ]
 
 
-def _filled(words: Sequence[str], width: int) -> list[str]:
-    lines = list(words[:1])
-    for word in words[1:]:
-        if cell_len(lines[-1]) + 1 + cell_len(word) > width:
-            lines.append(word)
-        else:
-            lines[-1] = f"{lines[-1]} {word}"
-    return lines
-
-
-def _folded(command: str, console: Console, used: int) -> list[str]:
+def _folded(command: str, width: int) -> list[str]:
     """The lines of a command, which can be copied as they are: each but the last goes on below."""
-    words: list[str] = []
-    for word in command.split(" "):
-        # An option and its value stay together.
-        if words and words[-1].startswith("-") and " " not in words[-1] and word[:1] != "-":
-            words[-1] += f" {word}"
-        else:
-            words.append(word)
-    *lines, last = _filled(words, console.width - used - len(_CONTINUED))
-    return [*(f"{line}{_CONTINUED}" for line in lines), last]
+    # An option and its value stay together.
+    joined = re.sub(r"( -\S+) (?=[^-])", "\\1\N{NO-BREAK SPACE}", command)
+    *lines, last = _lines(joined, width - len(_CONTINUED))
+    whole = [*(f"{line}{_CONTINUED}" for line in lines), last]
+    return [line.replace("\N{NO-BREAK SPACE}", " ") for line in whole]
 
 
 def print_tables(tables: Iterable[Table], console: Console) -> None:

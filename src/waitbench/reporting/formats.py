@@ -5,7 +5,7 @@ Nothing else writes a figure: it reads alike wherever it stands.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from waitbench.analysis.statistics import Estimate
 from waitbench.model.metrics import Metric
@@ -25,11 +25,13 @@ _LITTLE = 0.01
 """What is less of what is allowed is worth no figure."""
 _MANY = 10_000
 """Counts from here on are said in thousands and millions."""
-_TIMES = ((0.1, "s", 1.0), (1e-4, "ms", 1e3), (0.0, "µs", 1e6))
-"""From so many seconds on, the unit and its number in a second."""
+_UNITS: Mapping[str, Sequence[tuple[float, str, float]]] = {
+    "second": ((0.1, "s", 1.0), (1e-4, "ms", 1e3), (0.0, "µs", 1e6)),
+    "byte": ((2**30, "GiB", 2**-30), (2**20, "MiB", 2**-20), (2**10, "KiB", 2**-10), (0, "B", 1)),
+}
+"""By what a metric is counted in: from how much on which unit is read, and its number in one."""
 _LEAST = 1e-6
 """What is below counts as 0, and a change by the inverse of it as boundless."""
-_SIZES = ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"))
 
 
 def format_count(count: int, one: str, many: str) -> str:
@@ -57,34 +59,23 @@ def format_number(value: float) -> str:
     return format_digits(value, _DIGITS)
 
 
-def format_seconds(value: float) -> str:
-    """A time, in the unit in which it is read without counting zeros."""
-    if abs(value) < _LEAST:
-        return "0 s"
-    unit, scale = next((unit, scale) for least, unit, scale in _TIMES if abs(value) >= least)
-    return f"{format_digits(value * scale, _DIGITS, zeros=True)} {unit}"
+def format_quantity(value: float, counted_in: str) -> str:
+    """A value in the unit that fits."""
+    unit, scale = unit_for([value], counted_in)
+    text = format_digits(value * scale, _DIGITS, zeros=unit not in ("", "B"))
+    return f"{text} {unit}".rstrip()
 
 
-def format_bytes(value: float) -> str:
-    """A size in the unit that fits."""
-    found = ((size, unit) for size, unit in _SIZES if abs(value) >= size)
-    size, unit = next(found, (1, "B"))
-    return f"{format_digits(value / size, _DIGITS, zeros=unit != 'B')} {unit}"
-
-
-def unit_for(values: Sequence[float], metric: Metric) -> tuple[str, float]:
+def unit_for(values: Iterable[float], counted_in: str) -> tuple[str, float]:
     """The unit in which a column of such values is read, and how many of it are one of theirs."""
     most = max(map(abs, values), default=0.0)
-    if metric.unit == "second":
-        return next((unit, scale) for least, unit, scale in _TIMES if most >= least)
-    if metric.unit == "byte":
-        return next(((unit, 1 / size) for size, unit in _SIZES if most >= size), ("B", 1.0))
-    return "", 1.0
+    units = _UNITS.get(counted_in, ((0.0, "", 1.0),))
+    return next((unit, scale) for least, unit, scale in units if most >= least)
 
 
 def format_pair(before: Estimate | None, after: Estimate | None, metric: Metric) -> tuple[str, str]:
     """What is compared, in one unit: that of the larger."""
-    unit, scale = unit_for([one.value for one in (before, after) if one is not None], metric)
+    unit, scale = unit_for([one.value for one in (before, after) if one is not None], metric.unit)
 
     def write(one: Estimate | None) -> str:
         if one is None:
@@ -99,7 +90,7 @@ def format_pair(before: Estimate | None, after: Estimate | None, metric: Metric)
 
 def format_limit(value: float, metric: Metric) -> str:
     """A limit, whose digits are all meant."""
-    unit, scale = unit_for([value], metric)
+    unit, scale = unit_for([value], metric.unit)
     return f"{value * scale:g} {unit}".rstrip()
 
 

@@ -6,7 +6,7 @@ from types import MappingProxyType
 
 from waitbench.analysis.gate import failed_runs
 from waitbench.analysis.history import ChangePoint, Trend
-from waitbench.analysis.results import MetricResult, Note
+from waitbench.analysis.results import FIRST, MetricResult, Note
 from waitbench.analysis.scan import scans
 from waitbench.analysis.statistics import Comparison
 from waitbench.model.metrics import BY_NAME, Metric
@@ -18,17 +18,19 @@ from waitbench.reporting.answer import GATE_COLUMNS, Findings
 from waitbench.reporting.document import Heading, Log, Page, Section, Table
 from waitbench.reporting.drawing import colours_of
 from waitbench.reporting.forest import tabulate
-from waitbench.reporting.formats import NOTHING, format_bytes, format_count, format_digits, unit_for
+from waitbench.reporting.formats import (
+    NOTHING,
+    format_count,
+    format_digits,
+    format_quantity,
+    unit_for,
+)
 from waitbench.reporting.idle import Price
 from waitbench.store.comparisons import Contents
 from waitbench.system.installation import as_called
 
 COSTS = ("steady", "cpu", "system", "real")
 """What a page of many comparisons has the history of."""
-_OF_EACH_RUN = (
-    "steady", "cpu", "system", "user", "real", "startup", "wakeups", "syscalls", "latency", "rss",
-    "memory",
-)  # fmt: skip
 _REVISIONS = (
     "revision", "asked for", "origin", "version", "commit", "Python", "compiler", "package",
 )  # fmt: skip
@@ -160,10 +162,10 @@ def _runs(record: Record) -> Table:
     own = (metric.name for metric in record.metrics if metric.is_own)
     shown = [
         known[name]
-        for name in (*_OF_EACH_RUN, *own)
+        for name in (*FIRST, *own)
         if name in known and any(known[name].key in run.metrics for run in runs)
     ]
-    units = [unit_for([run.metrics.get(of.key, 0.0) for run in runs], of) for of in shown]
+    units = [unit_for([run.metrics.get(of.key, 0.0) for run in runs], of.unit) for of in shown]
     return Table(
         title="Every run",
         header=(
@@ -313,7 +315,7 @@ def _source(contents: Contents) -> Section:
 def _machine(machine: Mapping[str, object]) -> Iterator[tuple[str, str]]:
     for name, value in machine.items():
         if name.endswith("_bytes") and isinstance(value, int):
-            yield name.removesuffix("_bytes").replace("_", " "), format_bytes(value)
+            yield name.removesuffix("_bytes").replace("_", " "), format_quantity(value, "byte")
         elif value is not None:
             yield name.replace("_", " "), str(value)
 

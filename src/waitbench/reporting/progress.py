@@ -12,7 +12,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 from waitbench.model.metrics import SYSTEM_CALLS
 from waitbench.model.run import WARM_UP, Measurement, Outcome, PlannedRun, Result
 from waitbench.reporting.console import print_prose
-from waitbench.reporting.formats import format_many, format_number, format_seconds
+from waitbench.reporting.formats import format_many, format_number, format_quantity
 from waitbench.reporting.shortening import short_names
 
 
@@ -191,7 +191,7 @@ def _brief(result: Result) -> str:
         return f"{result.reason}: {result.message}"
     times = (("real", "time_wall_clock"), ("user", "time_user"), ("system", "time_system"))
     said = [
-        f"{name} {format_seconds(result.metrics[key])}"
+        f"{name} {format_quantity(result.metrics[key], 'second')}"
         for name, key in times
         if key in result.metrics
     ]
