@@ -59,6 +59,22 @@ _ODD = {
 """What to do about runs with a mark."""
 
 
+def _note(
+    kind: str,
+    text: str,
+    level: str = WARNING,
+    *,
+    revision: str = "",
+    scenario: str = "",
+    criterion: str = "",
+    count: int = 0,
+) -> Note:
+    return Note(
+        kind=kind, level=level, text=text, scenario=scenario, revision=revision,
+        criterion=criterion, count=count,
+    )  # fmt: skip
+
+
 def named(notes: Iterable[Note], names: Mapping[str, str]) -> list[Note]:
     """The same, of revisions with other names."""
     return [
@@ -73,7 +89,7 @@ def of_names(names: Mapping[str, str]) -> Note:
     """What short names leave out."""
     label, name = next(iter(names.items()))
     text = f"{name} is short for {label}: what all have in common is left out"
-    return Note(kind="names", level=HARMLESS, text=text)
+    return _note("names", text, HARMLESS)
 
 
 def _within(text: str, names: Mapping[str, str]) -> str:
@@ -114,13 +130,8 @@ def _changes(group: Sequence[MetricResult], who: str, kind: str) -> Iterator[Not
             by_text.setdefault((forest.mark_of(one), text), []).append(one)
     for (mark, text), found in by_text.items():
         where = _where(found, len(group), kind) if len(group) > 1 or kind else ""
-        yield Note(
-            kind=CHANGE,
-            level=mark,
-            text=f"{who}{text}{where}",
-            revision=found[0].revision,
-            count=len(found),
-        )
+        label = found[0].revision
+        yield _note(CHANGE, f"{who}{text}{where}", mark, revision=label, count=len(found))
 
 
 def _phrase(what: str, verdict: Verdict, found: Sequence[MetricResult], *, is_all: bool) -> str:
@@ -166,14 +177,9 @@ def _prices(own: Sequence[MetricResult], who: str) -> Iterator[Note]:
     ]
     if later:
         most = forest.row_of(max(later, key=lambda one: one.ratio or 0))
-        yield Note(
-            kind=PRICE,
-            level=most.mark,
-            text=f"{who}{most.cost} {'up to ' if later[1:] else ''}{most.change} "
-            f"in {most.place}: {most.before} → {most.after}",
-            revision=most.label,
-            count=len(later),
-        )
+        rise = f"{'up to ' if later[1:] else ''}{most.change}"
+        text = f"{who}{most.cost} {rise} in {most.place}: {most.before} → {most.after}"
+        yield _note(PRICE, text, most.mark, revision=most.label, count=len(later))
 
 
 def _difference(found: MetricResult) -> float:
@@ -191,10 +197,7 @@ def cautions(comparisons: Sequence[Comparison]) -> Iterator[Note]:
                     f"{row.label} was measured in {row.measured} of {of.rounds + of.left_out} "
                     f"rounds of {of.scenario} only, and has no figures there"
                 )
-                yield Note(
-                    kind="no-figures", level=BROKEN, text=text, revision=row.label,
-                    scenario=of.scenario, count=row.measured,
-                )  # fmt: skip
+                yield _note("no-figures", text, BROKEN, revision=row.label, scenario=of.scenario)
     rounds = sum(one.rounds for one in comparisons)
     disturbed = sum(one.disturbed for one in comparisons)
     if disturbed:
@@ -204,16 +207,16 @@ def cautions(comparisons: Sequence[Comparison]) -> Iterator[Note]:
         text = (
             f"{disturbed} of {of_all} disturbed by other programs{where}: repeat on an idle machine"
         )
-        yield _caution("disturbed", text, count=disturbed)
+        yield _note("disturbed", text, count=disturbed)
     is_compared = any(one.rows[1:] for one in comparisons)
     if is_compared and rounds and all(one.rounds < 2 for one in comparisons):
         text = f"one round cannot tell a change from chance: --rounds {ENOUGH_ROUNDS} can"
-        yield _caution("one-round", text)
+        yield _note("one-round", text)
     left_out = sum(one.left_out for one in comparisons)
     if left_out:
         counted = format_count(left_out, "round is", "rounds are")
         text = f"{counted} left out, as not every revision has a measurement there"
-        yield _caution("left-out-rounds", text, count=left_out)
+        yield _note("left-out-rounds", text, count=left_out)
     by_label: dict[str, list[Row]] = {}
     for row in (row for of in comparisons for row in of.rows):
         by_label.setdefault(row.label, []).append(row)
@@ -227,13 +230,13 @@ def cautions(comparisons: Sequence[Comparison]) -> Iterator[Note]:
             f"other packages differ, too: {'; '.join(first.other_packages)}: a new BENCH_CACHE "
             "installs all anew"
         )
-        yield _caution("other-packages", text)
+        yield _note("other-packages", text)
     if first.record.context.mixed_origins:
         text = (
             "different compilers built these, and a difference may be theirs: leave out "
             "--origin mixed"
         )
-        yield _caution("mixed-origins", text)
+        yield _note("mixed-origins", text)
     yield from _machines(one.record for one in comparisons)
 
 
@@ -246,10 +249,8 @@ def failures(failed: Iterable[FailedRuns]) -> Iterator[Note]:
         count = sum(one.count for one in found)
         more = f" and {len(found) - 1} more" if len(found) > 1 else ""
         runs = f"{format_count(count, 'run', 'runs')} of {found[0].scenario}{more}"
-        yield Note(
-            kind="failed-runs", level=BROKEN, text=f"{label}, {runs} failed: {message}",
-            revision=label, scenario=found[0].scenario, count=count,
-        )  # fmt: skip
+        text, place = f"{label}, {runs} failed: {message}", found[0].scenario
+        yield _note("failed-runs", text, BROKEN, revision=label, scenario=place, count=count)
 
 
 def _oddities(label: str, rows: Sequence[Row]) -> Iterator[Note]:
@@ -257,20 +258,22 @@ def _oddities(label: str, rows: Sequence[Row]) -> Iterator[Note]:
     for mark, advice in _ODD.items():
         count = sum(row.marks.get(mark, 0) for row in rows)
         if count:
-            yield _caution("odd", f"{label}: in {count} of {runs} runs {advice}", label, count)
+            yield _note(
+                "odd", f"{label}: in {count} of {runs} runs {advice}", revision=label, count=count
+            )
     if any(row.is_window_too_short for row in rows):
         text = f"{label}: window too short: its halves differ in wake-ups. Set a longer window"
-        yield _caution("short-window", text, label)
+        yield _note("short-window", text, revision=label)
     if any(map(_is_counted_dearly, rows)):
         text = (
             f"{label} wakes up for less than {COUNTED_DEARLY_S * 1e6:.0f} µs at a time: being "
             "counted may raise its CPU by a third"
         )
-        yield _caution("counted-dearly", text, label)
+        yield _note("counted-dearly", text, revision=label)
     twin = rows[0].identical_to
     if twin is not None:
         text = f"{label} is the same build as {twin}: what differs is chance"
-        yield _caution("same-build", text, label)
+        yield _note("same-build", text, revision=label)
 
 
 def _is_counted_dearly(row: Row) -> bool:
@@ -278,10 +281,6 @@ def _is_counted_dearly(row: Row) -> bool:
         return False
     steady_s, wakeups = row.estimates["steady"].value, row.estimates["wakeups"].value
     return 0 < steady_s < COUNTED_DEARLY_S * wakeups
-
-
-def _caution(kind: str, text: str, revision: str = "", count: int = 0) -> Note:
-    return Note(kind=kind, level=WARNING, text=text, revision=revision, count=count)
 
 
 def machine_name(machine: Mapping[str, object]) -> str:
@@ -299,21 +298,17 @@ def _machines(records: Iterable[Record]) -> Iterator[Note]:
     if len(found) > 1:
         where = "; ".join(f"{', '.join(names)} on {machine}" for machine, names in found.items())
         text = f"measured on {len(found)} machines, no scenario on two of them: {where}"
-        yield _caution("machines", text, count=len(found))
+        yield _note("machines", text, count=len(found))
 
 
 def of_verdict(verdict: GateVerdict) -> Iterator[Note]:
     """What a gate says: the outcome, why, and what must not go unsaid besides."""
-    yield Note(
-        kind=OUTCOME,
-        level=_OUTCOMES[verdict.outcome],
-        text=f"{verdict.outcome.value.upper()}: {_headline(verdict)}",
-        count=len(verdict.judgements),
-    )
+    text = f"{verdict.outcome.value.upper()}: {_headline(verdict)}"
+    yield _note(OUTCOME, text, _OUTCOMES[verdict.outcome], count=len(verdict.judgements))
     yield from failures(verdict.failed_runs)
     for place in verdict.lost:
         text = f"{place}: the baseline supports it, this candidate does not"
-        yield Note(kind="lost", level=BROKEN, text=text, scenario=place)
+        yield _note("lost", text, BROKEN, scenario=place)
     for one in verdict.judgements:
         yield from _of_judgement(one)
     if verdict.failures and verdict.open:
@@ -321,26 +316,26 @@ def of_verdict(verdict: GateVerdict) -> Iterator[Note]:
             f"{len(verdict.open)} of {len(verdict.judgements)} questions have no certain answer: "
             "where a candidate has failed, little more is measured of it"
         )
-        yield Note(kind="unfinished", level="?", text=text, count=len(verdict.open))
+        yield _note("unfinished", text, "?", count=len(verdict.open))
     needed = {each.accepted for each in verdict.accepted}
     for accepted in verdict.acceptances:
         if accepted.is_over or accepted not in needed:
             begin = f"{'not accepted after' if accepted.is_over else 'accepted until'}"
             unneeded = "" if accepted.is_over else ", and not needed here"
             text = f"{begin} {accepted.until}{unneeded}: {accepted}. {accepted.reason}"
-            yield Note(kind="acceptance", level=WARNING, text=text)
+            yield _note("acceptance", text, WARNING)
     holding = [one for one in verdict.judgements if one.verdict in _HOLDS]
     if holding and len(holding) < len(verdict.judgements):
         text = f"{len(holding)} of {len(verdict.judgements)} questions hold"
-        yield Note(kind="holds", level=HOLDS, text=text, count=len(holding))
+        yield _note("holds", text, HOLDS, count=len(holding))
     if verdict.steal_share > _STEAL_WORTH_SAYING:
         taken = format_share(verdict.steal_share)
-        yield _caution("steal", f"a hypervisor took {taken} of the CPU that was asked for")
+        yield _note("steal", f"a hypervisor took {taken} of the CPU that was asked for")
     for place in verdict.unsupported:
         text = f"{place}: not asked, as the baseline does not support it"
-        yield Note(kind="unsupported", level=HARMLESS, text=text, scenario=place)
+        yield _note("unsupported", text, HARMLESS, scenario=place)
     for text in verdict.left_out:
-        yield Note(kind="left-out", level=HARMLESS, text=text)
+        yield _note("left-out", text, HARMLESS)
 
 
 def _headline(verdict: GateVerdict) -> str:
@@ -367,8 +362,8 @@ def _of_judgement(found: Judgement) -> Iterator[Note]:
     kind, text = _sentence(found)
     if kind:
         level = {FAILS: BROKEN, "not-measured": BROKEN, OPEN: "?", "unsure": "?"}.get(kind, WARNING)
-        yield Note(
-            kind=kind, level=level, text=text, scenario=found.place, revision=found.label,
+        yield _note(
+            kind, text, level, scenario=found.place, revision=found.label,
             criterion=str(found.criterion), count=found.rounds,
         )  # fmt: skip
 
