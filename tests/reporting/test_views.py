@@ -15,7 +15,7 @@ from waitbench.analysis.statistics import Estimate
 from waitbench.analysis.verdicts import Verdict
 from waitbench.model.metrics import BY_NAME
 from waitbench.reporting import charts, forest, gate_formats, html, markdown, page
-from waitbench.reporting.answer import Findings, answer, details
+from waitbench.reporting.answer import Findings, answer, costs, details
 from waitbench.reporting.charts import forest as drawing
 from waitbench.reporting.console import print_answer, print_tables
 from waitbench.reporting.document import Page, Section, Table
@@ -88,7 +88,7 @@ def in_markdown(found: Findings) -> str:
 
 def on_page(found: Findings) -> str:
     colours = colours_of(found.labels)
-    tables: list[Table] = [page._costs(found, found.results, colours)]
+    tables: list[Table] = [costs(found, found.results, "costs", colours)]
     sections: list[Section] = []
     if found.judgements is not None:
         tables, sections = page._gate(found.judgements, colours)

@@ -1,8 +1,9 @@
 """Comparisons and a verdict -> what they come to, and how a report of it begins and ends."""
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from waitbench.analysis import results as of_analysis
 from waitbench.analysis.gate import GateVerdict, failed_runs
@@ -17,6 +18,7 @@ from waitbench.reporting.formats import NOTHING, format_count
 from waitbench.reporting.shortening import short_names
 from waitbench.system.installation import called
 
+COLUMNS = {"change": "change", "interval": "95 %"}
 GATE_COLUMNS = {"change": "change", "interval": "certainly", "allowed": "allowed"}
 _NAMED = 2
 """So many candidates are named in the title."""
@@ -142,11 +144,10 @@ def _scenarios(found: Findings) -> Table:
         if one.judged or one.is_alone or one.verdict in (Verdict.SLOWER, Verdict.FASTER)
     ]
     has_groups = several or len(found.labels) == 1
-    columns = {**found.sides, "change": "change", "interval": "95 %"}
     return forest.tabulate(
         "",
         rows,
-        columns if found.labels[1:] else found.sides,
+        {**found.sides, **(COLUMNS if found.labels[1:] else {})},
         names={"cost": what},
         groups=[row.place for row in rows]
         if has_groups and len({row.place for row in rows}) > 1
@@ -161,12 +162,23 @@ def _name(found: MetricResult, what: str, *, several: bool) -> str:
     return name if found.metric.title == what else f"{name}, {found.metric.title}"
 
 
+def costs(
+    found: Findings,
+    results: Iterable[MetricResult],
+    title: str,
+    colours: Mapping[str, str] = MappingProxyType({}),
+) -> Table:
+    """Figures beside those of the baseline; of a revision alone, its own."""
+    rows = forest.rows_of(results, colours)
+    if not found.labels[1:]:
+        return forest.tabulate(title, rows, found.sides)
+    return forest.tabulate(title, rows, {**found.sides, **COLUMNS}, forest.axis_of(rows))
+
+
 def scenario(found: Findings, name: str) -> Table:
     """Every figure of one scenario."""
-    rows = [forest.row_of(one) for one in found.results if one.scenario == name]
-    columns = {**found.sides, "change": "change", "interval": "95 %"}
-    title = f"{name} · {found.basis} · means"
-    return forest.tabulate(title, rows, columns if found.labels[1:] else found.sides)
+    own = (one for one in found.results if one.scenario == name)
+    return costs(found, own, f"{name} · {found.basis} · means")
 
 
 def of_commands(found: Findings) -> list[Table]:

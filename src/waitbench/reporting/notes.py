@@ -430,7 +430,7 @@ def _why_open(found: Judgement) -> str:
         return f", in {found.disturbed} of which other programs used the machine: let it rest"
     given_up = f", and given up, as {found.why_given_up}" if found.why_given_up else ""
     if found.ratio is None:
-        return f"{given_up}, which are too few"
+        return given_up
     most = 1 if found.criterion.floor else 1 + found.criterion.margin
     if found.is_mean_beyond and found.ratio < most:
         return f"{given_up}{_means(found)}: some runs cost much more"

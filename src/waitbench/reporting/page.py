@@ -14,7 +14,7 @@ from waitbench.model.record import Record, RevisionRecord
 from waitbench.model.run import HARMLESS
 from waitbench.model.why import Why
 from waitbench.reporting import forest, history, idle, notes, scan, svg, why
-from waitbench.reporting.answer import GATE_COLUMNS, Findings
+from waitbench.reporting.answer import GATE_COLUMNS, Findings, costs
 from waitbench.reporting.document import Heading, Log, Page, Section, Table
 from waitbench.reporting.drawing import colours_of
 from waitbench.reporting.forest import tabulate
@@ -60,12 +60,13 @@ def compose(
     """
     found = found.named
     colours = colours_of(found.labels)
-    costs = _costs(found, [one for one in found.results if one.is_main], colours)
-    tables: list[Table] = [costs]
+    title = f"Relative to {found.labels[0]}" if found.labels[1:] else "Means"
+    first = costs(found, [one for one in found.results if one.is_main], title, colours)
+    tables: list[Table] = [first]
     sections: list[Section] = []
     if found.judgements is not None:
         tables, sections = _gate(found.judgements, colours)
-        sections.append(Section(title="What each scenario costs", tables=(costs,)))
+        sections.append(Section(title="What each scenario costs", tables=(first,)))
     of_idle = idle.tables(comparisons, price)
     if of_idle:
         sections.append(Section(title="In plain units", tables=tuple(of_idle)))
@@ -114,18 +115,6 @@ def _gate(
     return [first], [Section(title=title, tables=(tabulate(title, holding, GATE_COLUMNS, axis),))]
 
 
-def _costs(found: Findings, results: Sequence[MetricResult], colours: Mapping[str, str]) -> Table:
-    """Figures beside those of the baseline; of a revision alone, its own."""
-    rows = forest.rows_of(results, colours)
-    baseline, *others = found.labels
-    if not others:
-        return tabulate("Means", rows, {"after": baseline})
-    # Beside several candidates there is no room for the baseline's figures.
-    values = {"after": "mean"} if others[1:] else {"before": baseline, "after": others[0]}
-    columns = {**values, "change": "change", "interval": "95 %"}
-    return tabulate(f"Relative to {baseline}", rows, columns, forest.axis_of(rows))
-
-
 def _scenario(
     found: Findings, record: Record, colours: Mapping[str, str], reasons: Sequence[Why]
 ) -> Section:
@@ -138,7 +127,7 @@ def _scenario(
         brief=brief if len(judged) <= _NAMED else "",
         logs=tuple(_logs(record)),
         tables=(
-            *([_costs(found, results, colours)] if results else []),
+            *([costs(found, results, "Every metric", colours)] if results else []),
             *why.tables(record.scenario, reasons),
             _runs(record),
         ),
