@@ -33,7 +33,7 @@ def test_a_page_begins_with_the_curve_and_keeps_every_value() -> None:
 
 
 def test_a_chart_of_a_scan_is_written_instead_of_one_for_each_value(tmp_path: Path) -> None:
-    drawn = charts.draw_all(Findings(), [], tmp_path, ("svg",), [scanned()])
+    drawn = charts.draw_all(Findings(), tmp_path, ("svg",), [scanned()])
     assert [path.name for path in drawn] == ["idle-partitions-scan.svg"]
     text = drawn[0].read_text("utf-8")
     assert "partitions" in text

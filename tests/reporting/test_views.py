@@ -7,8 +7,6 @@ from xml.etree import ElementTree
 import pytest
 from matplotlib.text import Text
 
-from tests.records import times
-from tests.reporting.charts.figures import compared
 from tests.reporting.printing import lines_of
 from waitbench.analysis.results import BELOW_FLOOR, MetricResult, Note
 from waitbench.analysis.statistics import Estimate
@@ -153,7 +151,5 @@ def test_junit_and_annotations_have_what_keeps_a_gate_from_a_pass_in_the_same_wo
 
 
 def test_a_gate_has_a_chart_of_what_it_asked(tmp_path: Any) -> None:
-    runs = {"a": [times(1, 1, 1)] * 3, "b": [times(1, 2, 1)] * 3}
-    comparison = compared(runs, waits=False)
-    files = charts.draw_all(findings(has_gate=True), [comparison], tmp_path, ["svg"])
+    files = charts.draw_all(findings(has_gate=True), tmp_path, ["svg"])
     assert [path.name for path in files] == ["overview.svg", "gate.svg"]

@@ -50,6 +50,8 @@ class MetricResult(Struct, frozen=True, kw_only=True):
     """Whether its revision is compared with none."""
     waits: bool = True
     """Whether the workers of its scenario wait."""
+    is_point: bool = False
+    """Whether its scenario is one value of a scan, of which only the whole says anything."""
     criterion: str = ""
     """The question of a gate that it answers."""
     margin: float = MARGIN
@@ -90,7 +92,7 @@ class MetricResult(Struct, frozen=True, kw_only=True):
         has_ratio = self.is_alone or self.ratio is not None
         is_price = self.metric.name == "latency" and self.waits and has_ratio
         is_total = self.metric.name in ("steady", "cpu") and self.is_alone
-        return self.judged or is_price or is_total
+        return not self.is_point and (self.judged or is_price or is_total)
 
     @property
     def headroom(self) -> float:
@@ -146,6 +148,7 @@ def _of_metric(of: Comparison, row: Row, metric: Metric, *, is_judged: bool) -> 
         judged=is_judged and row is not of.baseline,
         is_alone=row is of.baseline,
         waits=of.record.waits,
+        is_point=of.record.scan is not None,
     )
     ratio = row.ratios.get(metric.name)
     why_not = _why_not(of, row, metric)

@@ -319,9 +319,7 @@ def draw(found: Conclusion, formats: Sequence[str]) -> list[Path]:
     # Here, not above: matplotlib takes a second to import, which no error message should wait for.
     from waitbench.reporting import charts
 
-    return charts.draw_all(
-        found.findings.named, found.compared, found.folder, formats, scans(found.records)
-    )
+    return charts.draw_all(found.findings.named, found.folder, formats, scans(found.records))
 
 
 def draw_search(searched: Searched, folder: Path, name: str) -> list[str]:

@@ -63,6 +63,10 @@ class Findings:
         said = (one for one in self.notes if one.kind not in (notes.FAILS, notes.OPEN))
         return tuple({one.text: one for one in said}.values())
 
+    def of_scenario(self, name: str) -> list[MetricResult]:
+        """The results of one scenario."""
+        return [one for one in self.results if one.scenario == name]
+
     @property
     def title(self) -> str:
         """What was compared with what."""
@@ -91,10 +95,10 @@ def findings(
     verdict: GateVerdict | None = None,
     scanned: Sequence[Scanned] = (),
 ) -> Findings:
-    """All results and notes. Of a curve only the whole of it says anything."""
-    alone = [one for one in comparisons if one.record.scan is None]
-    results = of_analysis.of_comparisons(alone or comparisons)
-    changes = list(notes.changes(results)) if alone else list(scan.headlines(scanned))
+    """All results and notes."""
+    results = of_analysis.of_comparisons(comparisons)
+    alone = [one for one in results if not one.is_point]
+    changes = [*notes.changes(alone), *scan.headlines(scanned)]
     if verdict is None:
         failed = [run for one in comparisons for run in failed_runs(one.record)]
         said = [*changes, *notes.failures(failed)]
@@ -177,17 +181,16 @@ def costs(
 
 def scenario(found: Findings, name: str) -> Table:
     """Every figure of one scenario."""
-    own = (one for one in found.results if one.scenario == name)
-    return costs(found, own, f"{name} · {found.basis} · means")
+    return costs(found, found.of_scenario(name), f"{name} · {found.basis} · means")
 
 
 def of_commands(found: Findings) -> list[Table]:
     """What commands measure of themselves, a table a scenario: a row a metric."""
-    own = [one for one in found.results if one.metric.is_of_command]
     tables = []
-    for place in dict.fromkeys(one.scenario for one in own):
+    places = (one.scenario for one in found.results if one.metric.is_of_command)
+    for place in dict.fromkeys(places):
         cells: dict[str, dict[str, str]] = {}
-        for one in (one for one in own if one.scenario == place):
+        for one in (one for one in found.of_scenario(place) if one.metric.is_of_command):
             row, shown = forest.row_of(one), cells.setdefault(one.metric.title, {})
             shown[found.labels[0]] = row.after if one.is_alone else row.before
             if not one.is_alone:

@@ -82,7 +82,7 @@ def compose(
             f"{runs}, {failed or 'none'} failed",
         ),
         notes=found.shown,
-        tables=tuple(tables),
+        tables=tuple(table for table in tables if table.rows),
         sections=(
             *(
                 Section(
@@ -119,7 +119,7 @@ def _scenario(
     found: Findings, record: Record, colours: Mapping[str, str], reasons: Sequence[Why]
 ) -> Section:
     """Everything that is known of one scenario."""
-    results = [one for one in found.results if one.scenario == record.scenario]
+    results = found.of_scenario(record.scenario)
     judged = [forest.row_of(one) for one in results if one.judged]
     brief = ", ".join(f"{row.mark} {row.cost} {row.change}" for row in judged)
     return Section(

@@ -18,7 +18,7 @@ def test_every_chart_that_there_is_data_for_is_written_in_every_format(tmp_path:
     runs = {"a": steady_runs(2), "b": steady_runs(2)}
     waiting, other = compared(runs), compared(runs, scenario="other", waits=False)
     found = findings([waiting, other], failing())
-    files = charts.draw_all(found, [waiting, other], tmp_path, ["png", "svg"])
+    files = charts.draw_all(found, tmp_path, ["png", "svg"])
     names = ("overview", "gate", "waiting-tradeoff")
     assert files == [tmp_path / f"{name}.{form}" for name in names for form in ("png", "svg")]
     for path in files:
@@ -28,7 +28,7 @@ def test_every_chart_that_there_is_data_for_is_written_in_every_format(tmp_path:
 
 def test_a_revision_alone_has_no_overview(tmp_path: Path) -> None:
     alone = [compared({"a": steady_runs(2)}, waits=False)]
-    assert charts.draw_all(findings(alone), alone, tmp_path, ["svg"]) == []
+    assert charts.draw_all(findings(alone), tmp_path, ["svg"]) == []
 
 
 @pytest.mark.parametrize("file_format", ["png", "svg"])
@@ -37,9 +37,7 @@ def test_the_same_figures_give_the_same_bytes(file_format: str, tmp_path: Path) 
     contents = []
     for name in ("first", "second"):
         (tmp_path / name).mkdir()
-        drawn = charts.draw_all(
-            findings([comparison]), [comparison], tmp_path / name, [file_format]
-        )
+        drawn = charts.draw_all(findings([comparison]), tmp_path / name, [file_format])
         contents.append([path.read_bytes() for path in drawn])
     assert contents[0] == contents[1]
 
@@ -54,7 +52,7 @@ def test_no_text_in_a_chart_has_control_characters(tmp_path: Path) -> None:
     comparison = compared({"a": steady_runs(2), hostile: steady_runs(2)}, scenario=hostile)
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # one would quote them on stderr
-        drawn = charts.draw_all(findings([comparison]), [comparison], tmp_path, ["png", "svg"])
+        drawn = charts.draw_all(findings([comparison]), tmp_path, ["png", "svg"])
     assert len(drawn) == 4
     for path in drawn:
         if path.suffix == ".svg":
@@ -64,7 +62,7 @@ def test_no_text_in_a_chart_has_control_characters(tmp_path: Path) -> None:
 
 def test_text_in_an_svg_is_text(tmp_path: Path) -> None:
     comparison = compared({"a": steady_runs(2), "b": steady_runs(2)})
-    for path in charts.draw_all(findings([comparison]), [comparison], tmp_path, ["svg"]):
+    for path in charts.draw_all(findings([comparison]), tmp_path, ["svg"]):
         said = " ".join(
             "".join(one.itertext())
             for one in ElementTree.parse(path).getroot().iter("{http://www.w3.org/2000/svg}text")

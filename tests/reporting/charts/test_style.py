@@ -20,7 +20,11 @@ def drawn(labels: list[str]) -> list[Figure]:
     runs = {label: steady_runs(2, factor=1 + n) for n, label in enumerate(["base", *labels])}
     comparison = compared(runs)
     rows = forest_rows.rows_of(results.of_comparisons([comparison]), {})
-    return [forest.draw("", rows, forest_rows.axis_of(rows)), plane.draw(comparison)]
+    points = plane.points_of(results.of_comparisons([comparison]), "base")
+    return [
+        forest.draw("", rows, forest_rows.axis_of(rows)),
+        plane.draw("", points, ["base", *labels]),
+    ]
 
 
 @pytest.mark.parametrize(

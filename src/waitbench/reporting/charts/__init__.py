@@ -6,7 +6,6 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from waitbench.analysis.scan import Scanned
-from waitbench.analysis.statistics import Comparison
 from waitbench.reporting import forest as rows_of
 from waitbench.reporting.answer import Findings
 from waitbench.reporting.charts import forest, plane, scan
@@ -18,7 +17,6 @@ OVERVIEW_NAME, GATE_NAME = "overview", "gate"
 
 def draw_all(
     found: Findings,
-    comparisons: Sequence[Comparison],
     folder: Path,
     formats: Sequence[str],
     scanned: Sequence[Scanned] = (),
@@ -39,9 +37,10 @@ def draw_all(
         asked = rows_of.rows_of(rows_of.by_urgency(found.judgements), colours)
         title = f"The gate: {found.notes[0].text.partition(':')[0].lower()}"
         figures[GATE_NAME] = forest.draw(title, asked, rows_of.gate_axis(asked))
-    for comparison in comparisons:
-        if comparison.record.scan is None and plane.has_data(comparison):
-            figures[f"{comparison.scenario}-tradeoff"] = plane.draw(comparison)
+    for place in dict.fromkeys(one.scenario for one in found.results):
+        points = plane.points_of(found.of_scenario(place), found.labels[0])
+        if points:
+            figures[f"{place}-tradeoff"] = plane.draw(place, points, found.labels)
     for one in filter(scan.has_data, scanned):
         figures[f"{one.scenario}-{one.parameter}{scan.NAME_SUFFIX}"] = scan.draw(one)
     return [
