@@ -9,7 +9,6 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import redirect_stdout
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,6 +19,7 @@ from tests import gate_runs
 from tests.gate_runs import counted, record_of, rounds, verdict_of
 from tests.reporting.printing import lines_of
 from tests.reporting.test_bisection import CASES as SEARCHES
+from tests.reporting.test_views import findings as made_up
 from waitbench.analysis import gate
 from waitbench.analysis.criteria import DEFAULTS
 from waitbench.analysis.gate import GateVerdict
@@ -99,34 +99,34 @@ def verdicts() -> dict[str, GateVerdict]:
 VERDICTS = verdicts()
 
 
-def of(verdict: GateVerdict) -> Findings:
-    return replace(findings((), verdict), labels=("base", "new"), basis="20 rounds")
+@pytest.mark.parametrize("name", VERDICTS)
+def test_the_results_and_notes_of_a_verdict(name: str) -> None:
+    verdict = VERDICTS[name]
+    said = json.dumps(gate_formats.plain(findings((), verdict), verdict), indent=1)
+    check(f"gate/{name}.json", f"{said}\n")
 
 
-def on_console(verdict: GateVerdict) -> str:
-    """What a console shows of a verdict."""
+def on_console(found: Findings) -> str:
+    """What a console shows of a gate."""
 
     def show(to: Console) -> None:
-        found = of(verdict)
         print_tables([details(found)], to)
         print_answer(answer(found), to)
 
     return "\n".join([*lines_of(show), ""])
 
 
-FORMS: dict[str, Callable[[GateVerdict], str]] = {
+FORMS: dict[str, Callable[[Findings], str]] = {
     "console-80.txt": on_console,
-    "markdown.md": lambda verdict: gate_formats.rendered(of(verdict)),
-    "junit.xml": lambda verdict: gate_formats.junit(of(verdict), verdict),
-    "annotations.txt": lambda verdict: "\n".join([*annotations(of(verdict)), ""]),
-    "verdict.json": lambda one: json.dumps(gate_formats.plain(of(one), one), indent=1) + "\n",
+    "markdown.md": gate_formats.rendered,
+    "junit.xml": lambda found: gate_formats.junit(found, VERDICTS["fail"]),
+    "annotations.txt": lambda found: "\n".join([*annotations(found), ""]),
 }
 
 
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("name", VERDICTS)
-def test_a_verdict_in_each_form(name: str, form: str) -> None:
-    check(f"gate/{name}/{form}", FORMS[form](VERDICTS[name]))
+def test_made_up_results_and_notes_in_each_form(form: str) -> None:
+    check(f"views/{form}", FORMS[form](made_up(has_gate=True)))
 
 
 @pytest.mark.parametrize("case", SEARCHES)
