@@ -187,7 +187,9 @@ def _print_block(
     console.print(_rich(headings, widths, [], with_heading=True), crop=False)
     rows_of: dict[str, list[Sequence[Cell]]] = {}
     for row, group in zip(table.rows, table.groups or [""] * len(table.rows), strict=True):
-        rows_of.setdefault(group, []).append([row[place] for place in places])
+        cells = [row[place] for place in places]
+        if any(text_of(cell).strip() for cell in cells[1:]):
+            rows_of.setdefault(group, []).append(cells)
     for group, rows in rows_of.items():
         if group:
             # A row of its own: it would not fit beside the rest in 80 columns.

@@ -113,10 +113,7 @@ def _change(found: MetricResult) -> str:
     ratio = found.estimate
     if ratio is None:
         return found.verdict.value if found.verdict else found.why_not or NOTHING
-    text = format_rise(ratio, found.floor)
-    if found.accepted:
-        return f"{text}, accepted"
-    return f"{text}, excused" if found.verdict is Verdict.EXCUSED else text
+    return format_rise(ratio, found.floor)
 
 
 def _allowed(found: MetricResult) -> str:

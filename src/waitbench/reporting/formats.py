@@ -131,7 +131,11 @@ def format_range(ratio: Estimate) -> str:
     low, high, in_percent = ratio.low, ratio.high, _is_small(ratio.value)
     if low is None or high is None:
         sign, end = ("≤", high) if low is None else ("≥", low)
-        return "" if end is None else f"{sign} {_change(end, in_percent=in_percent)}"
+        if end is None:
+            return ""
+        text = _change(end, in_percent=in_percent)
+        # The less it is, the greater is the factor by which it is less.
+        return f"{'≥' if (sign == '≤') is text.endswith('less') else '≤'} {text}"
     if ratio.is_bound and not low <= 1 <= high:
         return f"≥ {_change(min(low, high, key=_factor), in_percent=in_percent)}"
     if in_percent:

@@ -32,6 +32,8 @@ HEADLINES = (OUTCOME, CHANGE, PRICE)
 """What a report begins with: the kinds of what it comes to."""
 FAILS, OPEN = "fails", "open"
 """The kinds of what a gate's table says already."""
+_UNSURE = "unsure"
+"""The kind of what is open for a reason that bounds do not show."""
 ENOUGH_ROUNDS = 5
 """Rounds that tell a change from chance, if it is not small."""
 COUNTED_DEARLY_S = 10e-6
@@ -310,7 +312,7 @@ def of_verdict(verdict: GateVerdict) -> Iterator[Note]:
         text = f"{place}: the baseline supports it, this candidate does not"
         yield _note("lost", text, BROKEN, scenario=place)
     for one in verdict.judgements:
-        yield from _of_judgement(one)
+        yield from _of_judgement(one, is_decisive=not verdict.failures)
     if verdict.failures and verdict.open:
         text = (
             f"{len(verdict.open)} of {len(verdict.judgements)} questions have no certain answer: "
@@ -334,7 +336,7 @@ def of_verdict(verdict: GateVerdict) -> Iterator[Note]:
     for place in verdict.unsupported:
         text = f"{place}: not asked, as the baseline does not support it"
         yield _note("unsupported", text, HARMLESS, scenario=place)
-    for text in verdict.left_out:
+    for text in (one.rstrip(".") for one in verdict.left_out):
         yield _note("left-out", text, HARMLESS)
 
 
@@ -357,11 +359,15 @@ def _headline(verdict: GateVerdict) -> str:
     return f"{'; '.join(lacking) or 'no question could be asked'}{also}"
 
 
-def _of_judgement(found: Judgement) -> Iterator[Note]:
-    """What one answer says beside its figures; nothing where all is well."""
+def _of_judgement(found: Judgement, *, is_decisive: bool) -> Iterator[Note]:
+    """What one answer says beside its figures; nothing where all is well.
+
+    Why it is open matters only where nothing failed, and it is what is left.
+    """
     kind, text = _sentence(found)
+    kind = OPEN if kind == _UNSURE and not is_decisive else kind
     if kind:
-        level = {FAILS: BROKEN, "not-measured": BROKEN, OPEN: "?", "unsure": "?"}.get(kind, WARNING)
+        level = {FAILS: BROKEN, "not-measured": BROKEN, OPEN: "?", _UNSURE: "?"}.get(kind, WARNING)
         yield _note(
             kind, text, level, scenario=found.place, revision=found.label,
             criterion=str(found.criterion), count=found.rounds,
@@ -380,7 +386,7 @@ def _sentence(found: Judgement) -> tuple[str, str]:
         return "not-measured", f"no answer for {found.label}: {found.why_given_up}"
     if found.is_open:
         why = _why_open(found)
-        kind = "unsure" if why else OPEN
+        kind = _UNSURE if why else OPEN
         text = f"{where}: inconclusive after {found.rounds} rounds{why or _MAY_BE_MORE}"
         return kind, text
     if found.verdict is Verdict.EXCUSED and found.cost and found.cost_ratio:
