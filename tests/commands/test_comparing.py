@@ -100,7 +100,7 @@ def test_a_candidate_that_was_never_measured_does_not_pass_the_gate(
     options = ["-s", "partitioned", "--fail-on", "cpu:10%", "--no-plot"]
     done = run_compare(good, bad, *options)
     assert done.returncode == 3, done.stdout + done.stderr
-    assert "NOT MEASURED: 1 of 1 questions, bad: cpu in partitioned" in done.stdout
+    assert "NOT MEASURED: 1 of 1 question not measured" in done.stdout
     results = tmp_path / "results"
     verdict = json.loads((results / "verdict.json").read_text())
     assert verdict["outcome"] == "not measured"
