@@ -126,42 +126,37 @@ def of_comparisons(comparisons: Iterable[Comparison]) -> list[MetricResult]:
 
 def _of_row(of: Comparison, row: Row) -> Iterator[MetricResult]:
     known = {**of.baseline.estimates, **row.estimates}
-    judged_by = row.judged_by if row.judged or "steady" not in known else "steady"
+    lacks_steady = "steady" not in (row.ratios if "cpu" in row.ratios else known)
+    # Where nothing reports the steady phase, or engines have other work in it, total CPU is judged.
+    judged_by = "cpu" if lacks_steady else "steady"
     metrics = {metric.name: metric for metric in of.record.metrics}
     for name in dict.fromkeys((*FIRST, *metrics)):
         metric = BY_NAME.get(name, metrics.get(name))
-        is_judged = name == judged_by
-        if metric is None or metric.key.startswith("machine_"):
-            continue
-        if name in known or (is_judged and row is not of.baseline):
+        is_judged = name == judged_by and row is not of.baseline
+        if metric and not metric.key.startswith("machine_") and (name in known or is_judged):
             yield _of_metric(of, row, metric, is_judged=is_judged)
 
 
 def _of_metric(of: Comparison, row: Row, metric: Metric, *, is_judged: bool) -> MetricResult:
-    found = MetricResult(
+    why_not = _why_not(of, row, metric)
+    ratio = None if why_not else row.ratios.get(metric.name)
+    figures: dict[str, Any] = {}
+    if ratio is not None:
+        figures = {name: getattr(ratio, name) for name in ("low", "high", "is_bound", "verdict")}
+        figures |= {"ratio": ratio.value, "rounds": ratio.count}
+    return MetricResult(
         scenario=of.scenario,
         scenarios=(of.scenario,),
         revision=row.label,
         metric=metric,
         before=None if row is of.baseline else of.baseline.estimates.get(metric.name),
         after=row.estimates.get(metric.name),
-        judged=is_judged and row is not of.baseline,
+        judged=is_judged,
         is_alone=row is of.baseline,
         waits=of.record.waits,
         is_point=of.record.scan is not None,
-    )
-    ratio = row.ratios.get(metric.name)
-    why_not = _why_not(of, row, metric)
-    if ratio is None or why_not:
-        return msgspec.structs.replace(found, why_not=why_not)
-    return msgspec.structs.replace(
-        found,
-        ratio=ratio.value,
-        low=ratio.low,
-        high=ratio.high,
-        rounds=ratio.count,
-        is_bound=ratio.is_bound,
-        verdict=ratio.verdict,
+        why_not=why_not,
+        **figures,
     )
 
 

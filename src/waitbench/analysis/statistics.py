@@ -99,16 +99,6 @@ class Row:
         """Whether this revision cannot run the scenario."""
         return NOT_SUPPORTED in self.failures
 
-    @property
-    def judged_by(self) -> str:
-        """The name of the metric whose ratio is the verdict on it: steady CPU, or else total."""
-        return "steady" if "steady" in self.ratios else "cpu"
-
-    @property
-    def judged(self) -> Estimate | None:
-        """The ratio that is the verdict on it; ``None`` where there is none."""
-        return self.ratios.get(self.judged_by)
-
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:

@@ -140,12 +140,12 @@ def _scenarios(found: Findings) -> Table:
     judged = {one.metric.title for one in found.results if one.judged}
     what = next(iter(judged), "cost") if len(judged) < 2 else "steady CPU"
     several = len(found.labels) > 2
-    shown = [one for one in found.results if one.is_main]
+    # What is not judged is worth a row only where it certainly changed.
+    changed = (Verdict.SLOWER, Verdict.FASTER)
     rows = [
         replace(forest.row_of(one), cost=_name(one, what, several=several))
-        for one in shown
-        # What is not judged is worth a row only where it certainly changed.
-        if one.judged or one.is_alone or one.verdict in (Verdict.SLOWER, Verdict.FASTER)
+        for one in found.results
+        if one.is_main and (one.judged or one.is_alone or one.verdict in changed)
     ]
     has_groups = several or len(found.labels) == 1
     return forest.tabulate(

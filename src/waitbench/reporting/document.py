@@ -193,7 +193,6 @@ class Section:
     pictures: tuple[str, ...] = ()
     """SVG that this package has drawn."""
     tables: tuple[Table, ...] = ()
-    sentences: tuple[str, ...] = ()
     logs: tuple[Log, ...] = ()
     flames: tuple[Flame, ...] = ()
     facts: tuple[tuple[str, str], ...] = ()

@@ -211,7 +211,7 @@ def compose_history(
         title = f"{' or '.join(labels)}, the newest, relative to {found[0][2].anchor}"
         tables.append(tabulate(title, rows, _HISTORY, forest.axis_of(rows)))
     no_steps = Note(kind=notes.CHANGE, level="", text="No change point is claimed.")
-    texts = tuple(note.text for note in failures)
+    failed = Table("Runs", (Heading("what failed"),), tuple((note.text,) for note in failures))
     return Page(
         title="What workers cost while they wait: "
         f"{format_count(len(several), 'comparison', 'comparisons')}",
@@ -223,7 +223,7 @@ def compose_history(
         tables=tuple(tables),
         sections=(
             *(_history(*each, newest) for each in found),
-            *([Section(title="What failed", sentences=texts)] if failures else []),
+            *([Section(title="What failed", tables=(failed,))] if failures else []),
             Section(title="How it was measured", tables=(_sources(several),)),
         ),
     )
