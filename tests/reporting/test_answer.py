@@ -103,7 +103,6 @@ def test_all_answers_fit_80_columns_with_the_shared_ones_first(many: GateVerdict
     assert max(map(len, lines)) <= 80
     assert lines[2] == "2 waiting scenarios together"
     assert "? steady system time" in lines[3], "what is open first"
-    assert "partitioned-long-input" in lines, "scenarios are named above their rows"
     assert sum(line[:2] in ("✓ ", "▼ ", "? ") for line in lines) == len(many.judgements)
 
 
