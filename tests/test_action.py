@@ -248,7 +248,7 @@ def test_the_action_says_pass_fail_inconclusive_and_not_built(tmp_path: Path) ->
     assert Path(outputs["verdict"]).is_file()
     for inconclusive, code in (("error", 3), ("pass", 0)):
         # That there are no more dear runs is not certain before the sixteenth round.
-        open_ = judge(quick, quick, rounds=16, fail_on="cpu:20%", inconclusive=inconclusive)
+        open_ = judge(quick, quick, rounds=8, fail_on="cpu:20%", inconclusive=inconclusive)
         assert open_.returncode == code, open_.stdout + open_.stderr
         assert "INCONCLUSIVE" in summary().splitlines()[0]
     failed = judge(quick, broken)

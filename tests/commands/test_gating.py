@@ -37,7 +37,7 @@ def test_the_defaults_come_before_what_is_named_and_nothing_is_asked_twice() -> 
 def test_no_question_is_answered_in_fewer_rounds_than_the_first_look(
     own: list[str], defaults: bool
 ) -> None:
-    with pytest.raises(UsageError, match=r"^--rounds 2: must be at least 16: with fewer"):
+    with pytest.raises(UsageError, match=r"^--rounds 2: must be at least 8: with fewer"):
         gating.read_criteria(own, 2, defaults=defaults)
 
 

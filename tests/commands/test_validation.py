@@ -80,7 +80,7 @@ def refused(
         (["no.whl"], "no wheel file"),
         (["--fail-on", "speed:10%", "v0.16.0", "v0.16.1"], "no metric 'speed'"),
         (["--fail-on", "cpu:10%", "v0.16.0"], "at least two revisions"),
-        (["--fail-on", "cpu:10%", "--rounds", "2", "v0.16.0", "v0.16.1"], "at least 16"),
+        (["--fail-on", "cpu:10%", "--rounds", "2", "v0.16.0", "v0.16.1"], "at least 8"),
         (["--budget", "0", "v0.16.0"], "--budget 0"),
     ],
 )

@@ -168,7 +168,7 @@ class Gate:
             enough_s = math.ceil(request.round_s * 11 / 10) * 10
             raise UsageError(
                 f"--budget {self.budget_s:g}: one round of {len(request.here)} scenarios "
-                f"takes about {request.round_s:.0f} s, and a verdict at least six. Allow "
+                f"takes about {request.round_s:.0f} s, and a verdict at least four. Allow "
                 f"{enough_s} s or more, or name fewer scenarios."
             )
 
@@ -198,7 +198,7 @@ def read_criteria(
     Raises ``UsageError``: here, so that it costs no download.
     """
     found = (*(DEFAULTS if defaults else ()), *criteria.parse(own, metrics))
-    fewest = rule.LOOKS[-2]
+    fewest = rule.LOOKS[1]
     if found and most_rounds < fewest:
         raise UsageError(
             f"--rounds {most_rounds}: must be at least {fewest}: with fewer the gate cannot decide "
