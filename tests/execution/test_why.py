@@ -4,6 +4,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -174,6 +175,23 @@ def test_where_nobody_may_read_stacks_it_is_said_why(
     assert all(not thread.asleep for thread in found.threads)
     assert max(sum(thread.wakeups_per_s) for thread in found.threads) > 10
     assert found.remarks == ("worker: its functions cannot be read (Operation not permitted).",)
+
+
+@pytest.mark.integration
+def test_a_stack_that_cannot_be_read_once_is_read_the_next_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tries = count()
+
+    def at_second(pid: int, read: Any = stacks.read) -> Any:
+        if next(tries) == 0:
+            raise NotSeen("its functions cannot be read (for once)")
+        return read(pid)
+
+    monkeypatch.setattr(stacks, "read", at_second)
+    found = record(tmp_path, f"{IDLE}\nbegin('needle')")
+    assert "needle" in {one.frames[0].name for thread in found.threads for one in thread.asleep}
+    assert found.remarks == ()
 
 
 @pytest.mark.integration

@@ -62,7 +62,7 @@ class Looks:
         self.parts_s: list[float] = []
         """How long each part took that was counted."""
         self.unread: dict[int, str] = {}
-        """Why the stacks of a process cannot be read."""
+        """Why the stacks of a process could not be read when it was last tried."""
         self.root = root
         """The process that the run began with."""
         self.over = over
@@ -194,13 +194,15 @@ class Looks:
 
     def _stack(self, pid: int, tid: int) -> tuple[Frame, ...]:
         """What can be seen of a thread of a process that is stopped, the outermost first."""
-        if pid not in self.unread:
-            try:
-                return stacks.read(pid).get(tid, ())
-            except NotSeen as error:
-                if tasks.threads(pid):
-                    self.unread[pid] = str(error)
-        return ()
+        try:
+            found = stacks.read(pid)
+        except NotSeen as error:
+            if tasks.threads(pid):
+                self.unread[pid] = str(error)
+            return ()
+        # Who has just forked, or runs another program now, may be read the next time.
+        self.unread.pop(pid, None)
+        return found.get(tid, ())
 
 
 def without_numbers(name: str) -> str:
