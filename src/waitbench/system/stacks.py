@@ -107,7 +107,9 @@ def _is_plumbing(frame: Frame) -> bool:
     return bool(_RUST.match(frame.name))
 
 
-_MANGLED = re.compile(r"_ZN(\d.*)E(\.llvm\.\d+)?")
+_MANGLED = re.compile(r"_(ZN|R)(?=.*\d)(.*?)(?:\.llvm\.\d+)?")
+_TOKEN = re.compile(r"(C)?[sB][0-9A-Za-z]*?_|(\d+)")
+"""A reference of Rust's mangling, to a crate where it begins with ``C``; or a name's length."""
 _ESCAPED = re.compile(r"\$(?:u([0-9a-f]{2})|([A-Z]{1,2}))\$")
 _ESCAPES = {"LT": "<", "GT": ">", "RF": "&", "BP": "*", "C": ",", "LP": "(", "RP": ")"}
 _ADDED = re.compile(
@@ -121,12 +123,7 @@ _TRAIT = re.compile(r"^<(?:dyn |&|mut )*(.+?) as .+?>(?=::[^<>]*$)")
 def _readable(name: str) -> str:
     """A function's name without what a compiler adds to it."""
     if mangled := _MANGLED.fullmatch(name):  # by Rust, which pystack does not know
-        parts, rest = list[str](), mangled[1]
-        while length := re.match(r"\d+", rest):
-            end = length.end() + int(length[0])
-            parts.append(rest[length.end() : end])
-            rest = rest[end:]
-        name = "::".join(parts)
+        name = "::".join(_names(*mangled.groups()))
     if "$" in name:
         name = _ESCAPED.sub(lambda one: _ESCAPES.get(one[2]) or chr(int(one[1] or "20", 16)), name)
         name = re.sub(r"(^|::)_<", r"\1<", name.replace("..", "::"))
@@ -135,6 +132,23 @@ def _readable(name: str) -> str:
     while plain != longer:
         plain, longer = _ARGUMENTS_OF_TYPES.sub("", plain), plain
     return plain.replace("::::", "::").strip(": ") or name
+
+
+def _names(form: str, mangled: str) -> Iterator[str]:
+    """The names in a mangled one, in order; not that of the crate that uses it, at the end.
+
+    Of types that a function is made for, there are the names too.
+    """
+    at, of_crate = 0, False
+    while token := _TOKEN.search(mangled, at):
+        at = token.end()
+        if token[2]:
+            # Of the newer form, what begins with a digit or a _ has one more before it.
+            begin = at + (form == "R" and mangled.startswith("_", at))
+            at = begin + int(token[2])
+            if not of_crate or at < len(mangled):
+                yield mangled[begin:at]
+        of_crate = bool(token[1])
 
 
 def _short(path: str) -> str:
