@@ -287,7 +287,6 @@ def _require_pins(table: WorkerTable) -> None:
         _wrong("python", f'{table.python!r} is not understood: write it as in ">=3.9,<3.13"')
     if table.beside and table.package is None and not table.variants:
         _wrong("with", "is for a package or variants, and there are none")
-    names: set[str] = set()
     for text in table.beside:
         try:
             pin = Requirement(text)
@@ -295,7 +294,3 @@ def _require_pins(table: WorkerTable) -> None:
             _wrong("with", f"{text!r} is not a requirement: {error}")
         if [one.operator for one in pin.specifier] != ["=="]:
             _wrong("with", f"{text!r} is not pinned: NAME==VERSION")
-        name = canonicalize_name(pin.name)
-        if name in names:
-            _wrong("with", f"{name} is there twice")
-        names.add(name)
