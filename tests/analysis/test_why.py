@@ -110,6 +110,15 @@ def test_cpu_stands_where_a_thread_was_seen_at_work_and_else_where_it_waits() ->
     assert parks.costs == (Cost(10, 0),)
 
 
+def test_cpu_of_both_stands_where_only_one_was_seen_at_work() -> None:
+    before = why("a", place("run", wakeups=900, cpu=0.04))
+    after = why("b", place("run", wakeups=900), place("run", "read", cpu=0.04, waits=False))
+    for pair in ([before, after], [after, before]):
+        waits, works = sorted(lines(pair), key=lambda line: not line.waits)
+        assert waits.costs == (Cost(900), Cost(900))
+        assert (names(works), works.costs) == (["run", "read"], (Cost(0, 0.04), Cost(0, 0.04)))
+
+
 def test_a_line_number_makes_no_new_place() -> None:
     before = why("a", place(python("wait", line=3), wakeups=5))
     after = why("b", place(python("wait", line=30), wakeups=5))

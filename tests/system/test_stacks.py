@@ -33,6 +33,7 @@ from waitbench.system.stacks import NotSeen
         ("_RNvMs_NtNtCsbE_5alloc3ffi5c_strNtB4_7CString4__new", "alloc::ffi::c_str::CString::_new"),
         ("_RINvMNtCslmX_1b6parkedINtB3_1WmE12step_or_parkCs1a_3own", "b::parked::W::step_or_park"),
         ("_RNCNvCslmXHCCPlLca_1b6needle0B3_", "b::needle"),
+        ("a::b::_$u7b$$u7b$closure$u7d$$u7d$::_$u7b$$u7b$closure$u7d$$u7d$", "a::b"),
         ("pysleep (inlined)", "pysleep"),
         ("a::b::{{closure}}", "a::b"),
         ("a::b::{closure#3}", "a::b"),

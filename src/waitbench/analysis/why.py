@@ -10,7 +10,7 @@ CPU is counted of a whole thread. It stands where the thread was seen at work; e
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 
 from waitbench.analysis.statistics import CONFIDENCE, t_quantile
@@ -161,9 +161,13 @@ def _lines_of(threads: Sequence[Thread | None]) -> Iterator[Line]:
     """The lines of one thread, of each revision."""
     shown = next(thread for thread in reversed(threads) if thread)
     found = [places(thread) for thread in threads]
+    working = [[place for place in own if not place.waits] for own in found]
+    if any(working):
+        # Where only one revision was seen at work, the CPU of both stands there.
+        found = [[replace(one, cost=Cost(one.cost.wakeups_per_s)) for one in own] for own in found]
     waiting: dict[_Key, list[Place]] = {}
     for place in chain(*found):
-        if place.waits:
+        if place.waits and place.cost.price:
             waiting.setdefault(_key(place), []).append(place)
     for key, same in waiting.items():
         of_each = ((p.cost for p in own if p.waits and _key(p) == key) for own in found)
@@ -175,17 +179,16 @@ def _lines_of(threads: Sequence[Thread | None]) -> Iterator[Line]:
             calls=tuple(dict.fromkeys(call for place in same for call in _calls(place))),
             costs=tuple(map(total, of_each)),
         )
-    working = [[place for place in own if not place.waits] for own in found]
     if any(working):
-        costs = [total(place.cost for place in own) for own in working]
-        most = max(range(len(costs)), key=lambda number: costs[number].cpu_share)
+        whole = (_whole(thread) if thread else Cost() for thread in threads)
+        most = max(working, key=lambda own: total(place.cost for place in own).cpu_share)
         yield Line(
             process=shown.process,
             thread=shown.name,
             waits=False,
-            frames=tuple(_innermost(working[most])),
+            frames=tuple(_innermost(most)),
             calls=(),
-            costs=tuple(costs),
+            costs=tuple(Cost(0.0, cost.cpu_share) for cost in whole),
         )
 
 

@@ -126,7 +126,7 @@ def _readable(name: str) -> str:
         name = "::".join(_names(*mangled.groups()))
     if "$" in name:
         name = _ESCAPED.sub(lambda one: _ESCAPES.get(one[2]) or chr(int(one[1] or "20", 16)), name)
-        name = re.sub(r"(^|::)_<", r"\1<", name.replace("..", "::"))
+        name = re.sub(r"(^|::)_(?=[<{])", r"\1", name.replace("..", "::"))
     name = _ADDED.sub("", name)
     plain, longer = _TRAIT.sub(r"\1", name), ""
     while plain != longer:
