@@ -23,6 +23,11 @@ FIRST = (
 """The metrics that are looked at before all others, in this order."""
 
 
+_ORDER = (Verdict.NOT_MEASURED, Verdict.INCONCLUSIVE, Verdict.FASTER, Verdict.WITHIN_MARGIN)
+_FORGIVEN, _OPEN, _FELL = 1, 3, 4
+"""Up to where what is urgent is a failure or would be one, is no pass, or fell."""
+
+
 class MetricResult(Struct, frozen=True, kw_only=True):
     """One metric of one revision, in one scenario or in several together."""
 
@@ -99,6 +104,15 @@ class MetricResult(Struct, frozen=True, kw_only=True):
         """How far below its limit the upper bound lies, as a factor."""
         most = 1.0 if self.floor else 1 + self.margin
         return most / self.high if self.high else 1e9
+
+    @property
+    def urgency(self) -> int:
+        """The place of an answer of a gate among those that a reader looks at first."""
+        if self.fails:
+            return 0
+        if self.accepted or self.verdict is Verdict.EXCUSED or self.verdict is None:
+            return _FORGIVEN
+        return _FORGIVEN + 1 + _ORDER.index(self.verdict)
 
 
 class Note(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -202,6 +216,26 @@ def _of_judgement(found: Judgement) -> MetricResult:
         disturbed_rounds=found.disturbed,
         accepted=found.accepted is not None,
     )
+
+
+def by_urgency(results: Iterable[MetricResult]) -> list[MetricResult]:
+    """What failed first, then what is open, what fell, and what holds."""
+    return sorted(results, key=lambda one: one.urgency)
+
+
+def decisive(results: Sequence[MetricResult]) -> tuple[list[MetricResult], list[MetricResult]]:
+    """What the outcome of a gate rests on, and all else.
+
+    Of a pass that is what fell, and what is nearest to its limit.
+    """
+    ordered = by_urgency(results)
+    last = _FORGIVEN if any(one.fails for one in results) else _OPEN
+    decides = [one for one in ordered if one.urgency <= last]
+    if all(one.urgency == _FORGIVEN for one in decides):
+        decides += [one for one in ordered if one.urgency == _FELL]
+        holding = [one for one in ordered if one.urgency > _FELL]
+        decides += sorted(holding, key=lambda one: one.headroom)[:1]
+    return decides, [one for one in ordered if one not in decides]
 
 
 def renamed(results: Sequence[MetricResult], names: Mapping[str, str]) -> list[MetricResult]:

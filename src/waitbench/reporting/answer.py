@@ -207,7 +207,7 @@ def of_commands(found: Findings) -> list[Table]:
 
 def decided(found: Findings) -> Table:
     """What the outcome of a gate rests on, with what each scenario costs both sides."""
-    decisive, _ = forest.decisive(found.judgements or ())
+    decisive, _ = of_analysis.decisive(found.judgements or ())
     rows = [row for one in decisive for row in _with_values(one, found.results)]
     has_values = any(row.before.strip(f" {NOTHING}") for row in rows)
     return gate_table(rows, {**(found.sides if has_values else {}), **GATE_COLUMNS})
@@ -223,7 +223,7 @@ def gate_table(rows: Sequence[ForestRow], columns: Mapping[str, str] = GATE_COLU
 def details(found: Findings) -> Table:
     """All that a gate asked."""
     asked = found.judgements or ()
-    table = gate_table([forest.row_of(one) for one in forest.by_urgency(asked)])
+    table = gate_table([forest.row_of(one) for one in of_analysis.by_urgency(asked)])
     return replace(table, title=f"the gate · {format_count(len(asked), 'question', 'questions')}")
 
 

@@ -25,11 +25,11 @@ from waitbench.reporting.formats import (
 )
 from waitbench.reporting.summary import BROKEN, HARMLESS, HOLDS, MARK_STYLES, MARKS, WARNING
 
+_NEAR = (BELOW_FLOOR, NEAR_FLOOR)
 _GATE_REACH = 2.0
 """Of the axis of a gate: margins are narrow, and a failure is an arrow at the edge."""
 _FAR_OUT = 0.1
 """The share of a history's places that may lie beyond its axis."""
-_GATE_ORDER = "✗!–?▼✓"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,9 +62,8 @@ def rows_of(results: Iterable[MetricResult], colours: Mapping[str, str]) -> list
 
 def row_of(found: MetricResult, colour: str = "") -> ForestRow:
     """One result as it is written and drawn."""
-    ratio, floor = found.estimate, found.floor
+    ratio = found.estimate
     before, after = format_pair(found.before, found.after, found.metric)
-    is_gate = bool(found.criterion)
     return ForestRow(
         place=found.scenario,
         cost=f"dear runs of {found.metric.title}" if found.by_dear_runs else found.metric.title,
@@ -74,14 +73,8 @@ def row_of(found: MetricResult, colour: str = "") -> ForestRow:
         before=before,
         after=after,
         change=_change(found),
-        interval=(
-            "not compared"
-            if found.why_not in (BELOW_FLOOR, NEAR_FLOOR)
-            else format_bounds(ratio, floor) or ("" if is_gate else "too few rounds")
-            if ratio
-            else ""
-        ),
-        allowed=_allowed(found) if is_gate else "",
+        interval=_interval(found),
+        allowed=_allowed(found),
         dot=None if ratio is None else Dot(ratio, _band(found), colour, found.is_open),
     )
 
@@ -99,15 +92,11 @@ def mark_of(found: MetricResult) -> str:
         return MARKS[found.verdict]
     if found.is_alone:
         return ""
-    return (
-        HARMLESS
-        if found.why_not in (NOT_SUPPORTED, BELOW_FLOOR, NEAR_FLOOR) or not (found.judged)
-        else BROKEN
-    )
+    return HARMLESS if found.why_not in (NOT_SUPPORTED, *_NEAR) or not found.judged else BROKEN
 
 
 def _change(found: MetricResult) -> str:
-    if found.why_not in (BELOW_FLOOR, NEAR_FLOOR):
+    if found.why_not in _NEAR:
         at = "below" if found.why_not == BELOW_FLOOR else "near"
         return f"{at} {format_limit(found.metric.floor, found.metric)}"
     ratio = found.estimate
@@ -116,7 +105,18 @@ def _change(found: MetricResult) -> str:
     return format_rise(ratio, found.floor)
 
 
+def _interval(found: MetricResult) -> str:
+    if found.why_not in _NEAR:
+        return "not compared"
+    if found.estimate is None:
+        return ""
+    too_few = "" if found.criterion else "too few rounds"
+    return format_bounds(found.estimate, found.floor) or too_few
+
+
 def _allowed(found: MetricResult) -> str:
+    if not found.criterion:
+        return ""
     floor = f" + {format_limit(found.floor, found.metric)}" if found.floor else ""
     return f"+{found.margin * 100:g} %{floor}"
 
@@ -126,26 +126,6 @@ def _band(found: MetricResult) -> tuple[float, float]:
     if not found.criterion:
         return 1 / (1 + found.margin), 1 + found.margin
     return 1.0, 1.0 if found.floor else 1 + found.margin
-
-
-def by_urgency(results: Iterable[MetricResult]) -> list[MetricResult]:
-    """What failed first, then what is open, what fell, and what holds."""
-    return sorted(results, key=lambda one: _GATE_ORDER.index(mark_of(one)))
-
-
-def decisive(results: Sequence[MetricResult]) -> tuple[list[MetricResult], list[MetricResult]]:
-    """What the outcome of a gate rests on, and all else.
-
-    Of a pass that is what fell, and what is nearest to its limit.
-    """
-    ordered = by_urgency(results)
-    marks = "✗!" if any(one.fails for one in results) else "✗!–?"
-    decides = [one for one in ordered if mark_of(one) in marks]
-    if all(mark_of(one) == WARNING for one in decides):
-        decides += [one for one in ordered if mark_of(one) == "▼"]
-        holding = [one for one in ordered if mark_of(one) == HOLDS]
-        decides += sorted(holding, key=lambda one: one.headroom)[:1]
-    return decides, [one for one in ordered if one not in decides]
 
 
 def axis_of(rows: Iterable[ForestRow]) -> Axis:

@@ -6,7 +6,7 @@ from types import MappingProxyType
 
 from waitbench.analysis.gate import failed_runs
 from waitbench.analysis.history import ChangePoint, Trend
-from waitbench.analysis.results import FIRST, MetricResult, Note
+from waitbench.analysis.results import FIRST, MetricResult, Note, decisive
 from waitbench.analysis.scan import scans
 from waitbench.analysis.statistics import Comparison
 from waitbench.model.metrics import BY_NAME, Metric
@@ -103,16 +103,13 @@ def _gate(
     judgements: Sequence[MetricResult], colours: Mapping[str, str]
 ) -> tuple[list[Table], list[Section]]:
     """What decides, and folded up all else."""
-    rows = forest.rows_of(judgements, colours)
-    axis = forest.gate_axis(rows)
-    decisive, holding = (
-        forest.rows_of(part, colours) for part in forest.decisive(judgements)
-    )  # fmt: skip
-    first = tabulate("What the gate asked", decisive, GATE_COLUMNS, axis)
-    if not holding:
+    decides, others = (forest.rows_of(part, colours) for part in decisive(judgements))
+    axis = forest.gate_axis([*decides, *others])
+    first = tabulate("What the gate asked", decides, GATE_COLUMNS, axis)
+    if not others:
         return [first], []
-    title = format_count(len(holding), "more question", "more questions")
-    return [first], [Section(title=title, tables=(tabulate(title, holding, GATE_COLUMNS, axis),))]
+    title = format_count(len(others), "more question", "more questions")
+    return [first], [Section(title=title, tables=(tabulate(title, others, GATE_COLUMNS, axis),))]
 
 
 def _scenario(

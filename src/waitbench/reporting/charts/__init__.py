@@ -5,6 +5,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
+from waitbench.analysis.results import by_urgency
 from waitbench.analysis.scan import Scanned
 from waitbench.reporting import forest as rows_of
 from waitbench.reporting.answer import Findings
@@ -34,7 +35,7 @@ def draw_all(
     if any(row.dot is not None for row in rows):
         figures[OVERVIEW_NAME] = forest.draw(found.title, rows, rows_of.axis_of(rows))
     if found.judgements:
-        asked = rows_of.rows_of(rows_of.by_urgency(found.judgements), colours)
+        asked = rows_of.rows_of(by_urgency(found.judgements), colours)
         title = f"The gate: {found.notes[0].text.partition(':')[0].lower()}"
         figures[GATE_NAME] = forest.draw(title, asked, rows_of.gate_axis(asked))
     for place in dict.fromkeys(one.scenario for one in found.results):
