@@ -42,7 +42,7 @@ def render_answer(answer: Answer) -> str:
         lines = [f"### {outcome.level} {_escape(outcome.text)}", "", title, ""]
     lines += _items(headlines, "**")
     if answer.table is not None and answer.table.rows:
-        lines += ["", *_table_lines(answer.table), ""]
+        lines += [*([""] if lines[-1] else []), *_table_lines(answer.table), ""]
     lines += _items(note for note in answer.notes if note.kind not in HEADLINES)
     return "\n".join(lines).rstrip() + "\n"
 
