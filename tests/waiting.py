@@ -4,8 +4,8 @@ import time
 from collections.abc import Callable
 
 
-def until(condition: Callable[[], bool]) -> None:
-    end = time.monotonic() + 60
+def until(condition: Callable[[], object], each_s: float = 0.01) -> None:
+    end = time.monotonic() + 120
     while not condition():
         assert time.monotonic() < end
-        time.sleep(0.001)
+        time.sleep(each_s)

@@ -3,8 +3,7 @@
 import os
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,19 +11,11 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tests.waiting import until
 from waitbench.system.places import ROOT
 
 QUIET = {"DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False"}
 WORKER = ("--nthreads", "1", "--no-nanny", "--no-dashboard")
-
-
-def wait_for(is_so: Callable[[], object]) -> None:
-    """Blocks until something is so; fails after two minutes."""
-    end = time.monotonic() + 120
-    while not is_so():
-        if time.monotonic() > end:
-            pytest.fail("not so after two minutes")
-        time.sleep(0.05)
 
 
 @dataclass
@@ -42,7 +33,7 @@ class Cluster:
         options = ("--host", "127.0.0.1", "--port", "0", "--no-dashboard")
         self._start("scheduler", "scheduler", *options)
         log = self.folder / "scheduler.log"
-        wait_for(lambda: "Scheduler at:" in log.read_text())
+        until(lambda: "Scheduler at:" in log.read_text())
         line = next(line for line in log.read_text().splitlines() if "Scheduler at:" in line)
         self.address = line.split()[-1]
 
@@ -56,7 +47,7 @@ class Cluster:
             name, "worker", self.address, *(options or WORKER), *kept, *loaded, variables=variables
         )
         log = self.folder / f"{name}.log"
-        wait_for(lambda: "Registered to:" in log.read_text())
+        until(lambda: "Registered to:" in log.read_text())
         return process
 
     def _start(
@@ -82,7 +73,7 @@ class Cluster:
     def busy(self) -> str:
         """The name of a worker that measures a share; blocks until there is one."""
         names = [name for name in self.processes if name != "scheduler"]
-        wait_for(lambda: any(map(self.shares, names)))
+        until(lambda: any(map(self.shares, names)), each_s=0.05)
         return next(name for name in names if self.shares(name))
 
 

@@ -11,9 +11,10 @@ import psutil
 import pytest
 
 from tests import standin
-from tests.cluster.conftest import Cluster, started, wait_for
+from tests.cluster.conftest import Cluster, started
 from tests.commands.processes import start
 from tests.conftest import Compare
+from tests.waiting import until
 from waitbench.cluster.on_dask import SHARES
 from waitbench.model.record import Record
 from waitbench.store import comparisons
@@ -91,7 +92,7 @@ def test_a_share_whose_worker_is_killed_is_measured_again_and_nothing_is_lost_or
         )  # fmt: skip
         busy = cluster.busy()
         (share,) = cluster.shares(busy)
-        wait_for(lambda: any(one.stat().st_size for one in runs_in(share)))
+        until(lambda: any(one.stat().st_size for one in runs_in(share)))
         cluster.processes[busy].kill()
         killed = datetime.now().astimezone()
         out, err = comparing.communicate(timeout=120)
@@ -119,11 +120,11 @@ def test_resuming_keeps_the_shares_that_are_finished(
     asked = (f"A={wheel}", f"B={wheel}", *QUIETLY, *TWO, "--rounds", "2", "--results", results)
     with started(tmp_path / "cluster", "x") as cluster:
         comparing = start(*asked, "--on", cluster.address)
-        wait_for(lambda: shares_in(results))
-        wait_for(lambda: cluster.shares("x"))
+        until(lambda: shares_in(results))
+        until(lambda: cluster.shares("x"))
         comparing.send_signal(how)
         comparing.communicate(timeout=20)
-        wait_for(lambda: not cluster.shares("x"))
+        until(lambda: not cluster.shares("x"))
         (done,) = shares_in(results)
         (kept,) = (path for path in done.glob("*.json") if path.stem != "comparison")
         content = kept.read_bytes()
@@ -147,7 +148,9 @@ def test_while_a_share_is_measured_its_worker_sleeps(tmp_path: Path) -> None:
         )  # fmt: skip
         cluster.busy()
         (share,) = cluster.shares("x")
-        wait_for(lambda: any(child.name() == "hyperfine" for child in share.children(True)))
+        until(
+            lambda: any(child.name() == "hyperfine" for child in share.children(True)), each_s=0.05
+        )
         worker = psutil.Process(cluster.processes["x"].pid)
         before = switches(worker)
         with pytest.raises(psutil.TimeoutExpired):
@@ -155,7 +158,7 @@ def test_while_a_share_is_measured_its_worker_sleeps(tmp_path: Path) -> None:
         assert switches(worker) - before < 40, "dask's timers would switch 200 times a second"
         comparing.send_signal(signal.SIGINT)
         comparing.communicate(timeout=20)
-        wait_for(lambda: not cluster.shares("x"))
+        until(lambda: not cluster.shares("x"))
 
 
 def switches(process: psutil.Process) -> int:

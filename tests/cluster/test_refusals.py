@@ -9,9 +9,10 @@ import typer
 import runner
 from tests import standin
 from tests.bisect_repository import Plan
-from tests.cluster.conftest import QUIET, WORKER, Cluster, started, wait_for
+from tests.cluster.conftest import QUIET, WORKER, Cluster, started
 from tests.commands.processes import start
 from tests.conftest import Compare, written
+from tests.waiting import until
 from waitbench.cluster.on_dask import SHARES
 from waitbench.commands import options
 from waitbench.store import comparisons
@@ -70,7 +71,7 @@ def test_a_scheduler_that_is_gone_ends_it_and_what_is_measured(tmp_path: Path) -
         cluster.processes["scheduler"].kill()
         _, err = comparing.communicate(timeout=60)
         assert (comparing.returncode, "--resume" in err) == (3, True), err
-        wait_for(lambda: not share.is_running())
+        until(lambda: not share.is_running())
     assert (results / SHARES).is_dir()
 
 

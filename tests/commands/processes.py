@@ -1,14 +1,13 @@
 """Comparisons in the background, and what they leave behind."""
 
 import subprocess
-import time
 from contextlib import suppress
 from pathlib import Path
 
 import psutil
-import pytest
 
 from tests.conftest import PROGRAM
+from tests.waiting import until
 from waitbench.model.run import Measurement
 from waitbench.store import comparisons
 
@@ -32,16 +31,11 @@ def kept_runs(folder: Path, scenario: str) -> list[Measurement]:
 
 
 def wait_for_runs(folder: Path, scenario: str, count: int) -> None:
-    """Blocks until so many runs are on disk; fails after a minute.
+    """Blocks until so many runs are on disk.
 
     Those of a round that is repeated, because the machine did something else, do not count.
     """
-    end = time.monotonic() + 60
-    while time.monotonic() < end:
-        if len(kept_runs(folder, scenario)) >= count:
-            return
-        time.sleep(0.05)
-    pytest.fail("not as many runs after a minute")
+    until(lambda: len(kept_runs(folder, scenario)) >= count, each_s=0.05)
 
 
 def orphans() -> list[int]:

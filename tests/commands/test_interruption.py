@@ -2,7 +2,6 @@
 
 import re
 import signal
-import time
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ import pytest
 from tests import standin
 from tests.commands.processes import orphans, start, wait_for_runs
 from tests.conftest import Compare
+from tests.waiting import until
 from waitbench.model.run import Measurement
 from waitbench.store import comparisons
 
@@ -37,10 +37,7 @@ def test_a_stopped_comparison_keeps_its_runs_leaves_no_process_and_resumes(
     assert process.returncode == (-signal.SIGKILL if how == signal.SIGKILL else 130)
     so_far = said.partition("Interrupted. What was")[2]
     assert ("RESULT   B against A, so far" in so_far) is (how != signal.SIGKILL)
-    gone = time.monotonic() + 5
-    while time.monotonic() < gone and orphans():
-        time.sleep(0.05)
-    assert orphans() == []
+    until(lambda: not orphans(), each_s=0.05)
     kept = measured(results)
     assert kept
     done = run_compare(*arguments, "--resume")

@@ -1,9 +1,7 @@
 """Workers that are commands, measured end to end as a user does."""
 
 import json
-import os
 import signal
-import subprocess
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -12,7 +10,8 @@ from typing import Any
 import psutil
 import pytest
 
-from tests.conftest import PROGRAM, Compare
+from tests.commands.processes import start
+from tests.conftest import Compare
 from tests.waiting import until
 
 pytestmark = pytest.mark.integration
@@ -108,24 +107,13 @@ def test_what_does_not_go_with_a_worker_is_refused(
     assert (done.returncode, said in done.stderr) == (2, True), done.stderr
 
 
-def commands(folder: Path) -> list[list[str]]:
-    """Their command lines."""
-    found = []
-    for process in of_run(folder):
-        with suppress(psutil.Error):
-            found.append(process.cmdline())
-    return found
-
-
-def of_run(folder: Path) -> list[psutil.Process]:
-    """Processes that run a program of the test's."""
+def of_run(folder: Path) -> list[list[str]]:
+    """The command lines of processes that run a program of the test's."""
     found = []
     for process in psutil.process_iter():
-        try:
+        with suppress(psutil.Error):
             if any(str(folder) in word for word in process.cmdline()):
-                found.append(process)
-        except psutil.Error:
-            continue
+                found.append(process.cmdline())
     return found
 
 
@@ -140,16 +128,13 @@ def test_ending_it_leaves_no_worker_and_no_service(
     file = worker(tmp_path, more)
     file.write_text(file.read_text().replace("window = 1\n", "window = 60\n", 1))
     own = program(tmp_path, "a", 1)
-    comparing = subprocess.Popen(
-        ["env", "--default-signal=INT", *PROGRAM, "compare", own, "--worker", file, *QUICKLY,
-         "--results", tmp_path / "results"],
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=os.sep,
-    )  # fmt: skip
+    comparing = start(own, "--worker", file, *QUICKLY, "--results", tmp_path / "results")
     awaited = str({"server": server, "worker": own}[which])
-    until(lambda: any(awaited in words[:2] for words in commands(tmp_path)))
+    until(lambda: any(awaited in words[:2] for words in of_run(tmp_path)))
     comparing.send_signal(how)
-    assert comparing.wait(20) in (130, -signal.SIGKILL)
-    until(lambda: not of_run(tmp_path))
+    comparing.communicate(timeout=20)
+    assert comparing.returncode in (130, -signal.SIGKILL)
+    until(lambda: not of_run(tmp_path), each_s=0.05)
 
 
 def test_a_worker_that_ends_too_soon_is_said_with_its_last_words(
