@@ -53,6 +53,9 @@ def test_what_failed_before_stays_failed_but_is_tried_again(anew: Record) -> Non
     assert anew.outcomes == [*earlier.outcomes, *set_aside]
     assert (anew.why_given_up("b"), anew.awaits_repeats) == (None, frozenset({3}))
     assert [one.label for one in anew.failures] == ["b"]
+    again = replace(anew, measurements=[*anew.measurements], outcomes=[*anew.outcomes])
+    again.add(outcome("b", 3, FAILED))
+    assert (len(again.failures), again.awaits_repeats) == (2, frozenset())
     anew.add(measurement("a", 3, SAME[0]))
     anew.add(measurement("b", 3, SAME[0]))
     assert (anew.failures, anew.awaits_repeats) == ([], frozenset())
@@ -96,14 +99,6 @@ def test_what_could_not_be_built_is_on_disk_before_the_first_run(
     anew.add(outcome("b", 0, NOT_BUILT, message="no compiler"))
     begin(prepared(anew), tmp_path, {}, print, resume=False)
     assert comparisons.read(tmp_path).records == [anew]
-
-
-def test_what_fails_again_is_not_waited_for(anew: Record) -> None:
-    earlier = make_record({"a": SAME, "b": SAME[:2]})
-    earlier.add(outcome("b", 3, FAILED))
-    go_on(anew, earlier)
-    anew.add(outcome("b", 3, FAILED))
-    assert (len(anew.failures), anew.awaits_repeats) == (2, frozenset())
 
 
 def test_a_warm_up_that_failed_is_that_of_the_session_before(anew: Record) -> None:
