@@ -44,8 +44,8 @@ class Trial:
             return None
         (stage,) = self.said["stages"]
         numbers = {
-            point["label"]: int(point["commit"]["subject"].split()[1].strip(","))
-            for point in stage["points"]
+            label: int(point["commit"]["subject"].split()[1].strip(","))
+            for label, point in zip(stage["labels"], stage["points"], strict=True)
         }
         good, bad = (numbers[label] for label in stage["suspects"])
         return good, bad

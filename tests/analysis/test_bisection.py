@@ -7,17 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.analysis.searched import history, judged, search
-from waitbench.analysis.bisection import (
-    End,
-    Search,
-    Step,
-    StepVerdict,
-    of_equal_packages,
-)
+from waitbench.analysis.bisection import End, Search, Step, of_equal_packages
 
 
 def inconclusive(points: tuple[int, ...]) -> Step:
-    return Step(points=points, verdict=StepVerdict.INCONCLUSIVE, rounds=30)
+    return Step(points=points, rounds=30)
 
 
 def ended(search: Search) -> tuple[End, tuple[int, int]]:
@@ -90,7 +84,7 @@ def test_an_inconclusive_step_leaves_the_search_open_and_names_nobody(steps: int
 def test_equal_packages_are_equal_and_a_culprit_is_proven_all_the_same() -> None:
     split = (0, 1, 2)
     same = of_equal_packages(split, ["a", "a", "b"])
-    assert same == Step(points=split, verdict=StepVerdict.LIKE_GOOD)
+    assert same == Step(points=split, left=(1, 2))
     assert of_equal_packages(split, ["a", "b", "b"]) is not None
     assert of_equal_packages(split, ["a", "b", "c"]) is None
     so_far = search(history(3, (2, 0.25)), steps=1).and_then(same)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from tests.searches import commits, releases, searched
-from waitbench.analysis.bisection import Search, StepVerdict
+from waitbench.analysis.bisection import Search
 from waitbench.reporting import bisection, forest
 from waitbench.reporting.bisection import Searched
 from waitbench.reporting.charts import forest as charts
@@ -13,13 +13,13 @@ from waitbench.reporting.document import Quote
 
 FOUND = searched(releases(4, (2, 0.25)), commits(8, (5, 0.25)))
 CASES = {
-    "FOUND: steady CPU rose with v0.2, in it c5": FOUND,
-    "FOUND: steady CPU rose with v0.2": searched(releases(4, (2, 0.25))),
-    "NO CHANGE PROVEN: steady CPU has not risen": searched(commits(4)),
-    "OPEN: where steady CPU rose between c0 and c32": searched(
+    "FOUND: steady CPU +25 % (+25 %) with c5, relative to c4": FOUND,
+    "FOUND: steady CPU +25 % (+25 %) with v0.2, relative to v0.1": searched(releases(4, (2, 0.25))),
+    "NO CHANGE PROVEN: steady CPU from c0 to c3, built here: 0 % (0 %)": searched(commits(4)),
+    "OPEN: steady CPU from c16 to c32: no single step is certainly beyond 10%": searched(
         commits(33, *((at, 0.01) for at in range(1, 33)))
     ),
-    "RANGE: steady CPU rose after c2, up to c6": searched(
+    "RANGE: steady CPU +25 % (+25 %) after c2, up to c6: nothing between can be": searched(
         commits(8, (4, 0.25), unbuildable=(3, 4, 5))
     ),
 }
@@ -37,7 +37,7 @@ def merge_named() -> Search:
 
 @pytest.mark.parametrize(("headline", "found"), CASES.items())
 def test_every_search_has_a_headline_and_a_chart(headline: str, found: Searched) -> None:
-    assert bisection.headline(found).startswith(headline)
+    assert bisection.document(found).headline.startswith(headline)
     rows = bisection.rows(found)
     (axes,) = charts.draw(headline, rows, forest.axis_of(rows)).axes
     assert len(axes.get_yticks()) == sum(
@@ -65,9 +65,7 @@ def test_a_merge_that_is_named_comes_with_the_search_inside_it() -> None:
 @pytest.mark.parametrize("is_disturbed", [True, False])
 def test_an_inconclusive_step_names_a_busy_machine(is_disturbed: bool) -> None:
     found = commits(4)
-    step = replace(
-        found.steps[0], verdict=StepVerdict.INCONCLUSIVE, is_disturbed=is_disturbed, rounds=30
-    )
-    (finding,) = bisection.findings(searched(replace(found, steps=(step,))))
+    step = replace(found.steps[0], left=None, is_disturbed=is_disturbed, rounds=30)
+    finding = bisection.document(searched(replace(found, steps=(step,)))).headline
     assert "inconclusive after 30 rounds" in finding
     assert ("other programs used the machine" in finding) == is_disturbed

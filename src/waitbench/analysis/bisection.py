@@ -4,8 +4,8 @@ Points are numbered in the order of history, 0 the good end and n - 1 the bad on
 points and the steps that were measured, so it is resumed by judging the same rounds again::
 
     while points := search.next():
-        # Measure rounds of these points until judge(search, points, costs) is certain, or there
-        # are enough; search.without(point, why) where the middle cannot be built.
+        # Measure rounds of these points until judge(search, points, costs) leaves something, or
+        # nothing, or there are enough; search.without(point, why) where the middle cannot be built.
         search = search.and_then(step)
     search.end, search.suspects
 
@@ -28,45 +28,26 @@ from itertools import pairwise
 
 from waitbench.analysis import rule
 from waitbench.analysis.rounds import mostly_disturbed
+from waitbench.analysis.statistics import Estimate
 from waitbench.model.revision import LoggedCommit, Point, Revision
 
-LOOKS = (6, 10, 15, 20, 30)
-"""Numbers of rounds after which one looks at a step of several scenarios."""
+LOOKS = (6, 10, 15, 30)
+"""Numbers of rounds after which a step is looked at. A single scenario needs ten."""
 FOR_WITHIN = 0.8
 """Of the error of a step between three points: a half that holds the culprit is called within.
 
 The rest is for the other half, which does not, and is called beyond. The larger part is for what
 decides most steps."""
-MOST = 1e9
-"""Files and tables hold ratios up to here."""
-
-
-class StepVerdict(str, Enum):
-    """The answer of a step."""
-
-    CHANGED = "changed"
-    """Of two points: certainly beyond the margin."""
-    WITHIN = "within"
-    """Certainly not beyond the margin: between two points, or in each half."""
-    LIKE_GOOD = "like good"
-    """The change is in the second half."""
-    LIKE_BAD = "like bad"
-    """The change is in the first half."""
-    INCONCLUSIVE = "inconclusive"
-    """More rounds are needed."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Change:
-    """From one point of a step to the next: a ratio, and bounds with the error of a look."""
+    """From one point of a step to the next."""
 
     good: int
     bad: int
-    ratio: float
-    low: float
-    """0 where so few rounds bound nothing."""
-    high: float
-    """``MOST`` where so few rounds bound nothing."""
+    ratio: Estimate
+    """With bounds that have the error of a look; without those that so few rounds do not give."""
     beyond: bool
     """Certainly more than the margin, in the direction that is looked for."""
     within: bool
@@ -79,13 +60,17 @@ class Step:
 
     points: tuple[int, ...]
     """The good end, the middle unless there is none, and the bad end."""
-    verdict: StepVerdict
+    left: tuple[int, ...] | None = None
+    """The two points between which the change is; none where neither half is beyond the margin.
+
+    ``None`` where nothing is certain: more rounds are needed.
+    """
     rounds: int = 0
-    """Those that the verdict rests on; none where the packages are equal."""
+    """Those that it rests on; none where packages are equal."""
     changes: tuple[Change, ...] = ()
     """From each point to the next. Empty with too few rounds."""
     is_disturbed: bool = False
-    """Whether it is inconclusive because other programs used the machine in most rounds."""
+    """Whether nothing is certain because other programs used the machine in most rounds."""
 
 
 class End(str, Enum):
@@ -134,12 +119,9 @@ class Search:
     @property
     def suspects(self) -> tuple[int, int]:
         """The change is after the first of these points, up to and with the second."""
-        good, bad = 0, len(self.points) - 1
-        for step in self.steps:
-            if step.verdict is StepVerdict.LIKE_GOOD:
-                good = step.points[1]
-            if step.verdict is StepVerdict.LIKE_BAD:
-                bad = step.points[1]
+        good, bad = [(0, len(self.points) - 1), *(step.left for step in self.steps if step.left)][
+            -1
+        ]
         return good, bad
 
     @property
@@ -159,11 +141,11 @@ class Search:
     @property
     def end(self) -> End:
         """How it ended, or ``End.OPEN``."""
-        if [step.verdict for step in self.steps] == [StepVerdict.WITHIN]:
+        if [step.left for step in self.steps] == [()]:
             return End.NO_CHANGE
-        good, bad = self.suspects
         if not self.steps or self._middle or self._is_stuck or self.proof is None:
             return End.OPEN
+        good, bad = self.suspects
         return End.FOUND if bad == good + 1 else End.RANGE
 
     @property
@@ -205,8 +187,7 @@ class Search:
     @property
     def _is_stuck(self) -> bool:
         """Whether the last step leaves no half to go on with."""
-        verdicts = (StepVerdict.WITHIN, StepVerdict.INCONCLUSIVE)
-        return bool(self.steps) and self.steps[-1].verdict in verdicts
+        return bool(self.steps) and not self.steps[-1].left
 
 
 def of_equal_packages(points: tuple[int, ...], packages: Sequence[str]) -> Step | None:
@@ -216,15 +197,10 @@ def of_equal_packages(points: tuple[int, ...], packages: Sequence[str]) -> Step 
     """
     first, *middle, last = packages
     if first == last:
-        return Step(points=points, verdict=StepVerdict.WITHIN)
+        return Step(points=points, left=())
     if middle == [first]:
-        return Step(points=points, verdict=StepVerdict.LIKE_GOOD)
-    return Step(points=points, verdict=StepVerdict.LIKE_BAD) if middle == [last] else None
-
-
-def looks_of(scenarios: int) -> tuple[int, ...]:
-    """The rounds after which one looks at a step: fewer ask than in a gate, so ten settle one."""
-    return LOOKS if scenarios > 1 else LOOKS[1:]
+        return Step(points=points, left=points[1:])
+    return Step(points=points, left=points[:2]) if middle == [last] else None
 
 
 def judge(
@@ -235,28 +211,27 @@ def judge(
 ) -> Step:
     """Judges a step by what its points cost: of each round, of each scenario, of each point.
 
-    ``disturbed`` has a flag for each round, unless none was. The verdict is that of the first look
+    ``disturbed`` has a flag for each round, unless none was. The answer is that of the first look
     that is certain: rounds that came after it do not matter.
     """
-    step = Step(points=points, verdict=StepVerdict.INCONCLUSIVE)
-    looks = looks_of(len(costs[0])) if costs else ()
-    error = rule.ALPHA * search.part / search.most_steps / max(1, len(looks))
+    step = Step(points=points)
+    error = rule.ALPHA * search.part / search.most_steps / len(LOOKS)
     # Of two points only one bound can mislead: the lower one if the change is within the margin,
     # the upper one if it is beyond.
     errors = (error, error)
     if len(points) == 3:
         errors = error * (1 - FOR_WITHIN), error * FOR_WITHIN
-    for look in (one for one in looks if one <= len(costs)):
+    for look in (one for one in LOOKS if one <= len(costs)):
         changes = tuple(
             _change(search, half, [[one[at : at + 2] for one in of] for of in costs[:look]], errors)
             for at, half in enumerate(pairwise(points))
         )
         is_disturbed = mostly_disturbed(sum(disturbed[:look]), look)
-        verdict = StepVerdict.INCONCLUSIVE if is_disturbed else _verdict(changes)
+        left = None if is_disturbed else _left(changes)
         step = Step(
-            points=points, verdict=verdict, rounds=look, changes=changes, is_disturbed=is_disturbed
+            points=points, left=left, rounds=look, changes=changes, is_disturbed=is_disturbed
         )
-        if verdict is not StepVerdict.INCONCLUSIVE:
+        if left is not None:
             break
     return step
 
@@ -270,33 +245,30 @@ def _change(
     """What lies between two points, with the errors of being called beyond, and within."""
     import numpy as np
 
-    logs = np.diff(np.log(pairs), axis=-1)
     # A fall is judged as a rise, mirrored.
-    found = rule.hodges_lehmann(-logs if search.faster else logs, *errors)
+    sign = -1 if search.faster else 1
+    found = rule.hodges_lehmann(sign * np.diff(np.log(pairs), axis=-1), *errors)
     margin = math.log1p(search.margin)
-    centre, low, high = (
-        math.exp(min(-log if search.faster else log, math.log(MOST)))
-        for log in (found.centre, found.low, found.high)
-    )
+    low, high = sorted((sign * found.low, sign * found.high))
     return Change(
         good=half[0],
         bad=half[1],
-        ratio=centre,
-        low=min(low, high),
-        high=max(low, high),
+        ratio=Estimate(math.exp(sign * found.centre), _bound(low), _bound(high), len(pairs)),
         beyond=found.low > margin,
         within=found.high <= margin,
     )
 
 
-def _verdict(changes: Sequence[Change]) -> StepVerdict:
-    first, second = changes[0], changes[-1]
-    if first.within and second.within:
-        return StepVerdict.WITHIN
-    if len(changes) == 1:
-        return StepVerdict.CHANGED if first.beyond else StepVerdict.INCONCLUSIVE
+def _bound(log: float) -> float | None:
+    return math.exp(log) if math.isfinite(log) else None
+
+
+def _left(changes: Sequence[Change]) -> tuple[int, ...] | None:
+    first, last = changes[0], changes[-1]
+    if first.within and last.within:
+        return ()
     # A half that is certainly within holds no culprit. Where both are beyond, the later is taken,
     # which is what is wrong today; another search finds the earlier one.
-    if second.beyond or first.within:
-        return StepVerdict.LIKE_GOOD
-    return StepVerdict.LIKE_BAD if first.beyond or second.within else StepVerdict.INCONCLUSIVE
+    if last.beyond or first.within:
+        return last.good, last.bad
+    return (first.good, first.bad) if first.beyond or last.within else None

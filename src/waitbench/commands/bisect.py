@@ -10,13 +10,7 @@ import typer
 
 from waitbench import engines
 from waitbench.analysis import criteria
-from waitbench.analysis.bisection import (
-    End,
-    Grain,
-    Search,
-    StepVerdict,
-    looks_of,
-)
+from waitbench.analysis.bisection import LOOKS, End, Grain, Search
 from waitbench.analysis.criteria import Criterion
 from waitbench.commands import options
 from waitbench.commands.options import with_request_options
@@ -123,7 +117,7 @@ def bisect(
     stepper = Stepper(
         request=valid,
         metric=criterion.metric,
-        most_rounds=max(look for look in looks_of(2) if look <= rounds),
+        most_rounds=max(look for look in LOOKS if look <= rounds),
         resume=resume,
         output=output,
     )
@@ -145,10 +139,9 @@ def bisect(
 def _criterion(text: str, most_rounds: int, worker: str | None) -> Criterion:
     """Raises ``UsageError`` for what a search cannot heed."""
     known = gating.metrics_known(worker)
-    fewest = looks_of(1)[0]
-    if most_rounds < fewest:
+    if most_rounds < LOOKS[1]:
         raise UsageError(
-            f"--rounds {most_rounds}: must be at least {fewest}: with fewer nothing is certain."
+            f"--rounds {most_rounds}: must be at least {LOOKS[1]}: with fewer nothing is certain."
         )
     (criterion,) = criteria.parse([text], known)
     if criterion.floor or criterion.alone or criterion.each:
@@ -240,7 +233,7 @@ class Bisecting:
             say.missing(search.labels[middle], error.why)
             return search.without(middle, error.why)
         say.end(step)
-        if step.verdict is StepVerdict.INCONCLUSIVE and not step.rounds:
+        if step.left is None and not step.rounds:
             return search
         return search.and_then(step)
 
@@ -266,7 +259,7 @@ class Bisecting:
         searched, progress = self._searched(), self.stepper.output.progress
         report = bisection.document(searched)
         names = [f"{KIND}.json", f"{KIND}.md"]
-        names += concluding.draw_search(searched, self.folder, KIND)
+        names += concluding.draw_rows(report.headline, bisection.rows(searched), self.folder, KIND)
         print_document(report, progress)
         where = f"Results in {self.folder}: {', '.join(names)}, a folder for each step"
         progress.print(where, soft_wrap=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from waitbench.analysis import bisection
-from waitbench.analysis.bisection import Grain, Search, Step, StepVerdict
+from waitbench.analysis.bisection import Grain, Search, Step
 from waitbench.analysis.rounds import by_round
 from waitbench.analysis.statistics import other_packages
 from waitbench.environments import candidates
@@ -209,7 +209,7 @@ class _StepGuide:
     def wants_more(self, scenario: str) -> bool:
         # One that is given up leaves nothing to compare the others with.
         measurable = not _given_up([self.records[scenario]])
-        return measurable and self.step().verdict is StepVerdict.INCONCLUSIVE
+        return measurable and self.step().left is None
 
     def is_over(self) -> bool:
         return False

@@ -23,13 +23,14 @@ from waitbench.model.record import Record
 from waitbench.pipeline.explaining import kept_tables
 from waitbench.pipeline.gating import NO_GATE, Gate
 from waitbench.reporting import answer as answering
-from waitbench.reporting import bisection, forest, idle, scan
+from waitbench.reporting import forest, idle, scan
 from waitbench.reporting import gate_formats as of_gate
 from waitbench.reporting import why as reasons
 from waitbench.reporting.answer import Findings, answer, findings
-from waitbench.reporting.bisection import Searched
 from waitbench.reporting.console import make_console, print_answer, print_tables
 from waitbench.reporting.document import Command, Table
+from waitbench.reporting.drawing import Axis
+from waitbench.reporting.forest import ForestRow
 from waitbench.reporting.formats import format_count
 from waitbench.reporting.idle import Price
 from waitbench.reporting.markdown import render_table
@@ -322,12 +323,13 @@ def draw(found: Conclusion, formats: Sequence[str]) -> list[Path]:
     return charts.draw_all(found.findings.named, found.folder, formats, scans(found.records))
 
 
-def draw_search(searched: Searched, folder: Path, name: str) -> list[str]:
-    """Writes the chart of a search, if anything was measured. Returns the names of the files."""
+def draw_rows(
+    title: str, rows: Sequence[ForestRow], folder: Path, name: str, axis: Axis | None = None
+) -> list[str]:
+    """Writes the chart of some rows, if there are any. Returns the names of the files."""
     from waitbench.reporting import charts
 
-    rows = bisection.rows(searched)
     if not rows:
         return []
-    figure = charts.forest.draw(bisection.headline(searched), rows, forest.axis_of(rows))
+    figure = charts.forest.draw(title, rows, axis or forest.axis_of(rows))
     return [charts.save(figure, folder, name, "png").name]
