@@ -11,7 +11,7 @@ precision.
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 
 from waitbench.analysis.rounds import all_rounds, by_round, mostly_disturbed
 from waitbench.analysis.statistics import (
@@ -119,33 +119,18 @@ class PointOfCurve:
 
 @dataclass(frozen=True, kw_only=True)
 class Curve:
-    """One revision over all values."""
+    """One revision over all values; without a line where none fits, or it is not known."""
 
     label: str
     points: tuple[PointOfCurve, ...]
-    lines: Mapping[int, Line] = field(default_factory=dict)
-    """The line of each round, by its number; none where no line fits, or it is not known."""
-    misfit: Misfit | None = None
+    constant: Estimate | None
+    """C, in cores."""
+    slope: Estimate | None
+    """R, in cores an input."""
+    slope_ratio: Estimate | None
+    """R to the baseline's, in the rounds in which both have a line."""
+    misfit: Misfit | None
     """Where the costs are off a line, if they are on none."""
-    slope_ratio: Estimate | None = None
-    """To the baseline's R."""
-
-    @property
-    def measured(self) -> tuple[PointOfCurve, ...]:
-        """The points with a measurement."""
-        return tuple(point for point in self.points if point.cost is not None)
-
-    @property
-    def constant(self) -> Estimate | None:
-        """C, in cores."""
-        costs = [line.constant for line in self.lines.values()]
-        return mean(costs, least=-math.inf) if costs else None
-
-    @property
-    def slope(self) -> Estimate | None:
-        """R, in cores an input."""
-        costs = [line.slope for line in self.lines.values()]
-        return mean(costs, least=-math.inf) if costs else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,7 +139,6 @@ class Scanned:
 
     scenario: str
     parameter: str
-    values: tuple[float, ...]
     rounds: int
     curves: tuple[Curve, ...]
     """The baseline first."""
@@ -176,30 +160,35 @@ def _scanned(curve: tuple[str, str], records: Mapping[float, Record]) -> Scanned
     rounds = [len(all_rounds(record)) for record in records.values()]
     disturbed = sum(len(record.disturbed_rounds) for record in records.values())
     first, *_ = records.values()
-    baseline, *candidates = (_curve(label, records) for label in first.context.labels)
+    curves: list[Curve] = []
+    baseline: Mapping[int, Line] | None = None
+    for label in first.context.labels:
+        points = [_point(label, *each) for each in records.items()]
+        values = [point.value for point in points if point.cost is not None]
+        costs = by_round([(records[value], label) for value in values], COST)
+        is_enough = len(values) >= FEWEST and bool(costs)
+        off = misfit(values, list(costs.values())) if is_enough else None
+        # Each round in which the revision has all of its values has a line.
+        is_line = is_enough and off is None
+        lines = {number: fit(values, own) for number, own in costs.items()} if is_line else {}
+        curves.append(
+            Curve(
+                label=label,
+                points=tuple(points),
+                constant=_mean([line.constant for line in lines.values()]),
+                slope=_mean([line.slope for line in lines.values()]),
+                slope_ratio=None if baseline is None else _slope_ratio(baseline, lines),
+                misfit=off,
+            )
+        )
+        baseline = lines if baseline is None else baseline
     return Scanned(
         scenario=scenario,
         parameter=parameter,
-        values=tuple(records),
         rounds=max(rounds),
-        curves=(
-            baseline,
-            *(replace(one, slope_ratio=_slope_ratio(baseline, one)) for one in candidates),
-        ),
+        curves=tuple(curves),
         is_disturbed=mostly_disturbed(disturbed, sum(rounds)),
     )
-
-
-def _curve(label: str, records: Mapping[float, Record]) -> Curve:
-    curve = Curve(label=label, points=tuple(_point(label, *each) for each in records.items()))
-    values = [point.value for point in curve.measured]
-    rounds = by_round([(records[value], label) for value in values], COST)
-    if len(values) < FEWEST or not rounds:
-        return curve
-    off = misfit(values, list(rounds.values()))
-    if off is not None:
-        return replace(curve, misfit=off)
-    return replace(curve, lines={number: fit(values, one) for number, one in rounds.items()})
 
 
 def _point(label: str, value: float, record: Record) -> PointOfCurve:
@@ -213,11 +202,12 @@ def _point(label: str, value: float, record: Record) -> PointOfCurve:
     )
 
 
-def _slope_ratio(baseline: Curve, curve: Curve) -> Estimate | None:
-    """R to that of the baseline, in the rounds in which both have a line."""
-    pairs = [
-        (theirs.slope, curve.lines[number].slope)
-        for number, theirs in baseline.lines.items()
-        if number in curve.lines
+def _mean(values: Sequence[float]) -> Estimate | None:
+    return mean(values, least=-math.inf) if values else None
+
+
+def _slope_ratio(baseline: Mapping[int, Line], lines: Mapping[int, Line]) -> Estimate | None:
+    shared = [
+        (baseline[number].slope, lines[number].slope) for number in baseline if number in lines
     ]
-    return geometric_mean(log_ratios(pairs, _LEAST_SLOPE)) if pairs else None
+    return geometric_mean(log_ratios(shared, _LEAST_SLOPE)) if shared else None

@@ -1,6 +1,7 @@
 """Scans -> tables, sentences and plain data: what a worker costs, and each input more."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from waitbench.analysis.results import Note
@@ -33,58 +34,46 @@ def title(scanned: Scanned) -> str:
 
 
 def tables(scanned: Sequence[Scanned]) -> list[Table]:
-    """Of each scan the costs at each value, and the line through them."""
-    return [one for each in scanned for one in (_costs(each), _lines(each))]
+    """Of each scan what each value costs, then C and R of the line through them."""
+    return [_table(each) for each in scanned]
 
 
-def _costs(scanned: Scanned) -> Table:
+def _table(scanned: Scanned) -> Table:
+    curves, one = scanned.curves, _one(scanned.parameter)
+    rows: list[tuple[Cell, ...]] = [
+        (
+            Word(text=format_value(points[0].value), sort=points[0].value),
+            *(_cost(point.cost) for point in points),
+        )
+        for points in zip(*(curve.points for curve in curves), strict=True)
+    ]
+    rows += [
+        ("C: without any", *(_cost(curve.constant) for curve in curves)),
+        (f"R: each {one}, µs/s", *(_cost(curve.slope, _MICRO) for curve in curves)),
+    ]
+    if any(curve.slope_ratio for curve in curves):
+        rows.append(("R, relative", *(_ratio(curve.slope_ratio) for curve in curves)))
     return Table(
         title=f"{title(scanned)} · steady CPU, % of a core, means",
         header=(
             Heading(scanned.parameter, is_left=False),
-            *(Heading(curve.label, is_left=False) for curve in scanned.curves),
+            *(Heading(curve.label, is_left=False) for curve in curves),
         ),
-        rows=tuple(
-            (
-                Word(text=format_value(value), sort=value),
-                *(_cost(curve, place) for curve in scanned.curves),
-            )
-            for place, value in enumerate(scanned.values)
-        ),
-    )
-
-
-def _cost(curve: Curve, place: int) -> Cell:
-    cost = curve.points[place].cost
-    return NOTHING if cost is None else Word(text=_percent(cost), sort=cost.value)
-
-
-def _lines(scanned: Scanned) -> Table:
-    one = _one(scanned.parameter)
-    has_ratios = any(curve.slope_ratio is not None for curve in scanned.curves)
-    return Table(
-        title=f"{title(scanned)} · what a worker costs, and what each {one} adds",
-        header=(
-            Heading("revision"),
-            Heading("C, % of a core", short="C, % of\na core", is_left=False),
-            Heading(f"R, µs of CPU a second and {one}", short="R, µs/s", is_left=False),
-            *([Heading("R, ratio", is_left=False)] if has_ratios else []),
-        ),
-        rows=tuple(
-            (
-                curve.label,
-                NOTHING if curve.constant is None else _percent(curve.constant),
-                NOTHING if curve.slope is None else _micro(curve.slope),
-                *([_ratio(curve)] if has_ratios else []),
-            )
-            for curve in scanned.curves
-        ),
+        rows=tuple(rows),
         notes=notes(scanned),
     )
 
 
-def _ratio(curve: Curve) -> Cell:
-    ratio = curve.slope_ratio
+def _cost(cost: Estimate | None, scale: float = 100) -> Cell:
+    """A mean of cores, by default in per cent."""
+    if cost is None:
+        return NOTHING
+    spread = format_spread(cost, lambda cores: format_number(cores * scale))
+    text = f"{format_number(cost.value * scale)} {spread}".rstrip()
+    return Word(text=text, sort=cost.value)
+
+
+def _ratio(ratio: Estimate | None) -> Cell:
     if ratio is None:
         return NOTHING
     interval = format_range(ratio)
@@ -113,7 +102,7 @@ def _headline(curve: Curve, scanned: Scanned) -> tuple[str, str]:
         return MARKS[ratio.verdict], f"{cost} for each {one} (95 %: {format_range(ratio)})"
     if curve.slope is not None and len(scanned.curves) == 1:
         return "", f"each {one} {format_number(curve.slope.value * _MICRO)} µs of CPU a second"
-    return (WARNING, _why_not(curve, scanned)) if not curve.lines else ("", "")
+    return (WARNING, _why_not(curve, scanned)) if curve.slope is None else ("", "")
 
 
 def notes(scanned: Scanned) -> tuple[str, ...]:
@@ -121,7 +110,7 @@ def notes(scanned: Scanned) -> tuple[str, ...]:
     found = [
         f"{curve.label}: {_why_not(curve, scanned)}."
         for curve in scanned.curves
-        if curve.constant is None or curve.slope is None
+        if curve.slope is None
     ]
     found += [
         f"{curve.label}, {format_value(point.value)} {scanned.parameter}: {point.failure}."
@@ -149,38 +138,7 @@ def _why_not(curve: Curve, scanned: Scanned) -> str:
 
 def plain(scanned: Sequence[Scanned]) -> list[dict[str, Any]]:
     """Everything that is known of each scan, ready for JSON: costs in cores."""
-    return [
-        {
-            "scenario": one.scenario,
-            "parameter": one.parameter,
-            "rounds": one.rounds,
-            "disturbed": one.is_disturbed,
-            "revisions": [_plain_curve(curve) for curve in one.curves],
-            "notes": list(notes(one)),
-        }
-        for one in scanned
-    ]
-
-
-def _plain_curve(curve: Curve) -> dict[str, Any]:
-    off = curve.misfit
-    return {
-        "label": curve.label,
-        "points": [
-            {"value": point.value, "cores": _plain(point.cost), "failure": point.failure}
-            for point in curve.points
-        ],
-        "constant": _plain(curve.constant),
-        "slope": _plain(curve.slope),
-        "slope_ratio": _plain(curve.slope_ratio),
-        "misfit": None if off is None else {"value": off.value, "off": off.off},
-    }
-
-
-def _plain(estimate: Estimate | None) -> dict[str, Any] | None:
-    if estimate is None:
-        return None
-    return {name: getattr(estimate, name) for name in ("value", "low", "high", "count")}
+    return [asdict(each) for each in scanned]
 
 
 def format_value(value: float) -> str:
@@ -193,13 +151,3 @@ def _one(parameter: str) -> str:
     if parameter.endswith("sses"):
         return parameter[:-2]
     return parameter.removesuffix("s") if len(parameter) > 1 else parameter
-
-
-def _percent(cost: Estimate) -> str:
-    spread = format_spread(cost, lambda cores: f"{format_number(cores * 100)} %")
-    return f"{format_number(cost.value * 100)} {spread}".rstrip()
-
-
-def _micro(slope: Estimate) -> str:
-    spread = format_spread(slope, lambda cores: f"{format_number(cores * _MICRO)}")
-    return f"{format_number(slope.value * _MICRO)} {spread}".rstrip()

@@ -54,7 +54,8 @@ def _draw_curve(axes: Axes, place: int, curve: Curve) -> None:
         if means:
             axes.plot(*zip(*means, strict=True), color=colour, linewidth=0.8, linestyle=":")
         return
-    first, last = curve.measured[0].value, curve.measured[-1].value
+    measured = [point.value for point in curve.points if point.cost is not None]
+    first, last = measured[0], measured[-1]
     values = [first * (last / first) ** (step / _STEPS) for step in range(_STEPS + 1)]
     line = Line(constant.value, slope.value)
     drawn = [(value, line.at(value) * 100) for value in values if line.at(value) > 0]
