@@ -14,11 +14,11 @@ def test_samples_that_share_a_release_are_joined(run_compare: Compare) -> None:
     done = run_compare(SAMPLES, "-s", "partitioned*", "--anchor", "v0.16.1", command="history")
     assert done.returncode == 0, done.stderr
     assert "relative to v0.16.1" in " ".join(done.stdout.split())
-    assert "less steady CPU from v0.16.1 on" in " ".join(done.stdout.split())
+    assert any(line.endswith("×)?") for line in done.stdout.splitlines()), "a change point"
     assert max(map(len, done.stdout.splitlines())) <= 80
     other = ("--metric", "wakeups", "--anchor", "v0.16.0", "--format", "json")
     found = json.loads(run_compare(SAMPLES, *other, command="history").stdout)
-    assert {trend["anchor"] for trend in found["trends"]} == {"v0.16.0"}
+    assert {row["anchor"] for row in found} == {"v0.16.0"}
 
 
 def test_what_cannot_be_read_is_named_each_time_the_rest_is_told_and_it_ends_with_3(

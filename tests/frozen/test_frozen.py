@@ -33,7 +33,7 @@ SAMPLES = ROOT / "docs" / "samples"
 FOLDERS = sorted(str(path.parent.relative_to(SAMPLES)) for path in SAMPLES.rglob("comparison.json"))
 EXPECTED = Path(__file__).parent / "expected"
 _LONG_FLOAT = re.compile(r"\d+\.\d{10,}(?:e[-+]\d+)?")
-HISTORIES = ("table", "csv", "json", "github-action-benchmark", "bencher")
+HISTORIES = ("table", "csv", "json")
 
 
 def check(name: str, said: str) -> None:

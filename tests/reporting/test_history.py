@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from tests.analysis.test_history import told
 from tests.reporting.printing import lines_of
 from waitbench.analysis.history import trends as found_in
@@ -23,8 +25,7 @@ def test_the_table_has_every_revision_and_says_each_step_at_80_columns() -> None
     assert max(map(len, lines)) <= 80
     text = " ".join(" ".join(lines).split())
     assert "waiting, single: steady CPU, relative to v1" in text
-    assert "▲ 2.0× more steady CPU from v3 on (" in text
-    assert "provisional: only one session says so)." in text
+    assert "▲ 2.0× more (1.8–2.2×)? ? is provisional: only one session says so." in text
     assert "No session measured beside v1: v8, v9." in text
     assert lines[1].split()[-2:] == ["change", "point"], "what is drawn is on a page only"
 
@@ -42,7 +43,15 @@ def test_series_that_differ_in_a_parameter_are_told_apart_in_every_form() -> Non
     (short,) = TRENDS
     series = short.series
     long = replace(short, series=Series.of(series.scenario, series.topology, {"partitions": 20}))
-    called = history.titled([short, long])
-    assert list(called) == ["waiting, single, partitions 2", "waiting, single, partitions 20"]
-    assert set(history.for_bencher([short, long], STEADY)) == set(called)
-    assert len({one["name"] for one in history.for_action_benchmark([short, long], STEADY)}) == 2
+    elsewhere = replace(long, machine="another")
+    assert list(history.titled([short, long])) == [
+        "waiting, single, partitions 2", "waiting, single, partitions 20"
+    ]  # fmt: skip
+    assert len(history.titled([short, long, elsewhere])) == 3
+    rows = history.plain([short, elsewhere], STEADY)
+    assert [row["revision"] for row in rows] == ["v1", "v2", "v3"] * 2
+    assert len({row["parameters"] + row["machine"] for row in rows}) == 2
+    assert rows[2]["step"] == pytest.approx(2)
+    assert (rows[2]["provisional"], rows[1]["provisional"]) == (True, None)
+    header, *lines = history.as_csv(rows).splitlines()
+    assert (header.split(",")[0], len(lines)) == ("scenario", 6)

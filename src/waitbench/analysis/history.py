@@ -19,6 +19,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from operator import attrgetter
 from statistics import fmean, median, variance
 
 from waitbench.analysis.rule import ALPHA
@@ -94,8 +95,6 @@ class Trend:
     change_points: tuple[ChangePoint, ...]
     apart: tuple[Entry, ...]
     """Those that no session measured beside the anchor."""
-    scatter: float
-    """The standard deviation of the logarithm of a ratio from session to session."""
 
     @property
     def newest(self) -> Place:
@@ -174,7 +173,7 @@ def _trend(sessions: Sequence[Session], anchor: str, margin: float) -> Trend:
             paired = [a - b for a, b in zip(costs, one.logs[base], strict=True)]
             logs.setdefault(entry, {})[one.folder] = fmean(paired)
             noise += [variance(paired) / len(paired)] if entry != base else []
-    ordered = sorted(logs, key=lambda entry: entry.order)
+    ordered = sorted(logs, key=attrgetter("order"))
     neighbours = [log for entry in ordered if entry != base for log in logs[entry].values()]
     scatter = math.sqrt(_variance(neighbours, noise))
     places = [_place(entry, logs[entry], 0.0 if entry == base else scatter) for entry in ordered]
@@ -188,10 +187,9 @@ def _trend(sessions: Sequence[Session], anchor: str, margin: float) -> Trend:
         apart=tuple(
             sorted(
                 {entry for one in sessions for entry in one.entries} - known,
-                key=lambda entry: entry.order,
+                key=attrgetter("order"),
             )
         ),
-        scatter=scatter,
     )
 
 

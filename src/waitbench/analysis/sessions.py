@@ -73,7 +73,7 @@ def sessions_of(
     """What a comparison in a folder tells of some metrics.
 
     Nothing where revisions cannot be recognised elsewhere: wheels and checkouts that anybody may
-    have changed; nor of builds of different compilers, whose ratios are partly the compilers'.
+    have changed; nor of builds of different compilers, whose ratios are partly theirs.
     """
     if context.mixed_origins:
         return

@@ -36,8 +36,6 @@ class Format(str, Enum):
     TABLE = "table"
     CSV = "csv"
     JSON = "json"
-    ACTION_BENCHMARK = "github-action-benchmark"
-    BENCHER = "bencher"
 
 
 def history(
@@ -59,8 +57,7 @@ def history(
         Format,
         typer.Option(
             "--format",
-            help="How it is printed.\n\n"
-            "github-action-benchmark and bencher: the newest revision of each scenario.",
+            help="How it is printed: csv and json have every revision, and no rounding.",
         ),
     ] = Format.TABLE,
 ) -> None:
@@ -84,14 +81,9 @@ def history(
         for title, trend in reporting.titled(found).items():
             print_tables([reporting.table(trend, title, wanted, _NEWEST)], make_console())
     elif form is Format.CSV:
-        print(reporting.as_csv(found, wanted), end="")
+        print(reporting.as_csv(reporting.plain(found, wanted)), end="")
     else:
-        plain = {
-            Format.JSON: reporting.as_plain,
-            Format.ACTION_BENCHMARK: reporting.for_action_benchmark,
-            Format.BENCHER: reporting.for_bencher,
-        }[form]
-        print(json.dumps(plain(found, wanted), indent=2))
+        print(json.dumps(reporting.plain(found, wanted), indent=2))
     if stored.unreadable:
         # What there is was told; that it is not all must not go unnoticed.
         raise typer.Exit(ExitCode.FAILED)
