@@ -9,10 +9,9 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
-from waitbench.model.metrics import SYSTEM_CALLS
 from waitbench.model.run import WARM_UP, Measurement, Outcome, PlannedRun, Result
 from waitbench.reporting.console import print_prose
-from waitbench.reporting.formats import format_many, format_number, format_quantity
+from waitbench.reporting.formats import format_number, format_quantity
 from waitbench.reporting.shortening import short_names
 
 
@@ -47,8 +46,7 @@ class RunProgress:
     """Shows runs as they end.
 
     The time left is the expected time of what is left, scaled by what was seen. Where nobody knows
-    how many runs will follow, it is the longest that they may take. Neither the bar nor that time
-    goes back, unless runs are added, and then it is said why.
+    how many runs will follow, it is the longest that they may take. The bar never goes back.
     """
 
     def __init__(
@@ -63,11 +61,8 @@ class RunProgress:
         self._at_most: float | None = None
         """When everything will have ended, at the latest; infinite where that is not known."""
         self._started = self._begun = clock()
-        self._shown_s = math.inf
-        """The time left as it was said last."""
         self._share = 0.0
         """What the bar shows as done."""
-        self._repeated = 0
         self._names: Mapping[str, str] = {}
         self._labels: tuple[str, ...] = ()
         # Refreshed by hand: while a worker's idleness is measured, nothing here may wake up.
@@ -106,15 +101,10 @@ class RunProgress:
     def repeat(self, runs: Sequence[PlannedRun], foreign_cores: float) -> None:
         """A round is made again, as others used so many cores during it."""
         self.extend(runs)
-        self._repeated += 1
-        # It takes longer now than was said, and the next line is why.
-        self._shown_s = math.inf
-        if self._quiet:
-            return
-        name, number, _ = self._described(runs[0])
-        so_far = f" ({self._repeated} so far)" if self._repeated > 1 else ""
-        others = f"other programs used {format_number(foreign_cores)} cores meanwhile"
-        self._say(f"{name} {number} again: {others}{so_far}.")
+        if not self._quiet:
+            name, number, _ = self._described(runs[0])
+            others = f"other programs used {format_number(foreign_cores)} cores meanwhile"
+            self._say(f"{name} {number} again: {others}.")
 
     def about(self, what: str) -> None:
         """Says something that is done between runs."""
@@ -169,11 +159,9 @@ class RunProgress:
         return planned.scenario.name, _round(planned), label
 
     def _time_left(self) -> str:
-        self._shown_s = min(self._shown_s, self._time_left_s())
-        if not math.isfinite(self._shown_s):
-            return ""
+        left_s = self._time_left_s()
         at_most = "" if self._at_most is None else "at most "
-        return f"{at_most}{_human(self._shown_s)}"
+        return f"{at_most}{_human(left_s)}" if math.isfinite(left_s) else ""
 
     def _time_left_s(self) -> float:
         if self._at_most is not None:
@@ -195,8 +183,6 @@ def _brief(result: Result) -> str:
         for name, key in times
         if key in result.metrics
     ]
-    if SYSTEM_CALLS in result.metrics:
-        said.append(f"{format_many(result.metrics[SYSTEM_CALLS])} system calls while waiting")
     return ", ".join(said) or "done"
 
 
