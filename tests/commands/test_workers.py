@@ -8,14 +8,11 @@ import pytest
 
 import runner
 from tests.conftest import Compare
-from tests.records import make_record
-from waitbench.analysis import statistics
-from waitbench.analysis.idle import IdleCost, idle_costs
-from waitbench.commands.workers import FOLDER, Row, WorkersSession
+from waitbench.analysis.idle import IdleCost
+from waitbench.analysis.statistics import Estimate
+from waitbench.commands.workers import FOLDER, WorkersSession
 from waitbench.engines.worker import file as worker_file
-from waitbench.engines.worker.metrics import WAITING as OF_WORKERS
 from waitbench.model.errors import UsageError
-from waitbench.model.metrics import METRICS
 from waitbench.pipeline.concluding import Output
 from waitbench.pipeline.request import Request
 from waitbench.system.places import ROOT
@@ -93,30 +90,11 @@ def test_what_cannot_be_understood_is_refused_before_anything_is_measured(
     write(tmp_path, "a", 1)
     write(tmp_path, "unknown", 1, "windows = 3\n")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("sys.argv", ["runner.py", "workers", *arguments, "--markdown", "out.md"])
+    monkeypatch.setattr("sys.argv", ["runner.py", "workers", *arguments])
     assert runner.main() == 2
     out, refusal = capsys.readouterr()
     assert (out, refusal.count("\n")) == ("", 1), refusal
     assert said in refusal
-    assert not (tmp_path / "out.md").exists()
-
-
-def costing(steady_s: float, **more: float) -> IdleCost:
-    """What a worker costs that uses so much in two seconds."""
-    run = {"time_cpu_steady": steady_s, "cpu_share_steady": steady_s / 2, **more}
-    record = make_record({"a": [run]})
-    record.metrics = (*METRICS, *OF_WORKERS)
-    (found,) = idle_costs([statistics.compare(record)])
-    return found
-
-
-def session_of(*rows: Row) -> WorkersSession:
-    return WorkersSession(
-        like=Request(revisions=(), argv=()),
-        output=Output(quiet=True),
-        results=None,
-        rows=list(rows),
-    )
 
 
 @pytest.mark.integration
@@ -134,44 +112,37 @@ def test_what_fails_is_said_in_its_row_and_the_others_are_measured(
     )
     write(folder, "short", 0.5).write_text("versions = ['true']\ncommand = '{revision}'\n")
     done = run_compare(
-        folder, "--rounds", "1", "--results", tmp_path / "results", "--markdown",
-        tmp_path / "table.md", command="workers",
-    )  # fmt: skip
+        folder, "--rounds", "1", "--results", tmp_path / "results", command="workers"
+    )
     assert done.returncode == 3, done.stdout + done.stderr
-    rows = [
-        line.strip("| ").split(" | ")
-        for line in (tmp_path / "table.md").read_text().splitlines()
-        if line.startswith("| ") and "---" not in line
-    ]
-    assert [row[:2] for row in rows[1:3]] == [["eager", "eager.sh"], ["calm", "calm.sh"]]
-    assert float(rows[1][3]) > float(rows[2][3]) > 0, "wake-ups each second"
-    remarks = {(row[0], row[1]): row[-1] for row in rows[3:]}
-    assert "ended with exit code 0" in remarks["short", "true"]
-    assert "'no-such-program' is not a program here" in remarks["gone", "true"]
-    assert "This would install it: apt-get install it" in remarks["gone", "true"]
-    assert set(remarks) == {("short", "true"), ("gone", "true"), ("gone", "no-such-program")}
-    assert "What an idle worker costs" in done.stdout
+    title, _, eager, calm, *others = done.stdout.splitlines()
+    assert title == "5 idle workers, 1 s, one run each: orders of magnitude"
+    assert (eager.split()[:2], calm.split()[:2]) == (["eager", "eager.sh"], ["calm", "calm.sh"])
+    assert "●" in eager
+    notes = " ".join(" ".join(others).split())
+    assert re.search("short true: .* ended with exit code 0", notes)
+    assert "gone true: 'no-such-program' is not a program here" in notes
+    assert "This would install it: apt-get install it" in notes
+    assert "| calm calm.sh |" in (tmp_path / "results" / "workers.md").read_text()
+    assert (tmp_path / "results" / "workers.png").exists()
     assert "calm" in done.stderr
     assert "start/steady" not in done.stdout + done.stderr, "no table of each worker"
     found = json.loads((tmp_path / "results" / "calm" / "calm.json").read_text())
     assert len(found["results"][0]["measurements"]) == 1
 
 
-def test_the_dearest_comes_first_and_what_failed_comes_last_with_its_reason() -> None:
-    session = session_of(
-        Row(worker="cheap", version="1", cost=costing(0.0)),
-        Row(worker="broken", version="2", remark="failed: it ended"),
-        Row(
-            worker="dear",
-            version="3",
-            late_s=0.0125,
-            cost=costing(0.04, wakeups=250.0, system_calls=21.0, memory_proportional=5e6),
-        ),
-    )
+def test_the_dearest_comes_first_and_what_failed_comes_last_with_its_reason(tmp_path: Path) -> None:
+    costs = {
+        name: IdleCost(
+            scenario=name, label="1", cores=Estimate(cores, None, None, 1), window_s=2, figures={}
+        )
+        for name, cores in (("cheap", 0.0), ("dear", 0.02))
+    }
+    session = WorkersSession(
+        like=Request(revisions=(), argv=(), rounds=1), output=Output(quiet=True), folder=tmp_path,
+        rows=[("broken 1", None), *costs.items()], remarks=["broken 1: failed: it ended."],
+    )  # fmt: skip
     table = session.table()
-    assert table.rows == (
-        ("dear", "3", "2.000", "125", "10.5", "5.0 MB", "12.5 ms", ""),
-        ("cheap", "1", "0.000", "–", "–", "–", "–", ""),
-        ("broken", "2", "–", "–", "–", "–", "–", "failed: it ended"),
-    )
-    assert table.headings[-1].text == "remark"
+    assert table.title == "3 idle workers, 2 s, one run each: orders of magnitude"
+    assert [row[0] for row in table.rows] == ["dear", "cheap", "broken 1"]
+    assert table.notes == ("broken 1: failed: it ended.",)

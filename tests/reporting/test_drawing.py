@@ -17,7 +17,7 @@ def estimate(value: float, low: float | None = None, high: float | None = None) 
 
 
 def test_half_and_twice_are_as_far_from_no_change() -> None:
-    axis = Axis(4)
+    axis = Axis.of_ratios(4)
     assert [axis.place(ratio) for ratio in (0.25, 0.5, 1, 2, 4)] == [0, 0.25, 0.5, 0.75, 1]
     assert [text for _, text in axis.ticks] == ["÷4", "1", "×4"]
 
@@ -34,17 +34,17 @@ def test_half_and_twice_are_as_far_from_no_change() -> None:
 def test_an_axis_holds_all_intervals_up_to_a_thousandfold(
     ratios: list[Estimate], reach: float
 ) -> None:
-    assert Axis.over(ratios).reach == reach
+    assert Axis.over(ratios).high == reach
 
 
 def test_few_far_out_do_not_flatten_a_history() -> None:
     usual = [estimate(1 + n / 100) for n in range(19)]
-    assert Axis.over([*usual, estimate(30)], 0.1).reach == 1.25
-    assert Axis.over([*usual, estimate(30)]).reach == 50
+    assert Axis.over([*usual, estimate(30)], 0.1).high == 1.25
+    assert Axis.over([*usual, estimate(30)]).high == 50
 
 
 def test_a_dot_lies_on_its_interval() -> None:
-    drawn = svg.of_dot(Dot(estimate(2, 1, 4), BAND, COLOURS[1]), Axis(4))
+    drawn = svg.of_dot(Dot(estimate(2, 1, 4), BAND, COLOURS[1]), Axis.of_ratios(4))
     assert '<line x1="50.0%" x2="100.0%" y1="50%" y2="50%" class="i"/>' in drawn
     assert '<circle cx="75.0%"' in drawn
     assert COLOURS[1] in drawn
@@ -52,7 +52,7 @@ def test_a_dot_lies_on_its_interval() -> None:
 
 
 def test_a_bound_on_one_side_reaches_from_the_dot_which_is_hollow_where_it_is_open() -> None:
-    drawn = svg.of_dot(Dot(estimate(1, None, 2), (1.0, 2.0), is_open=True), Axis(4))
+    drawn = svg.of_dot(Dot(estimate(1, None, 2), (1.0, 2.0), is_open=True), Axis.of_ratios(4))
     assert '<line x1="50.0%" x2="75.0%"' in drawn
     assert 'class="h"' in drawn
     assert '<rect x="50.0%" width="25.0%"' in drawn, "what the margin allows"
@@ -60,7 +60,7 @@ def test_a_bound_on_one_side_reaches_from_the_dot_which_is_hollow_where_it_is_op
 
 @pytest.mark.parametrize(("ratio", "edge"), [(36.0, "100.0%"), (1 / 36, "0.0%"), (0.0, "0.0%")])
 def test_what_lies_beyond_the_axis_is_an_arrow_at_its_edge(ratio: float, edge: str) -> None:
-    drawn = svg.of_dot(Dot(estimate(ratio, ratio, ratio), BAND), Axis(2))
+    drawn = svg.of_dot(Dot(estimate(ratio, ratio, ratio), BAND), Axis.of_ratios(2))
     assert "<circle" not in drawn
     assert f'<svg x="{edge}"' in drawn
     assert all(0 <= float(found) <= 100 for found in re.findall(r"([-\d.]+)%", drawn))

@@ -1,6 +1,5 @@
 """What waiting costs in plain units: the same figures in every output, and money only if asked."""
 
-import json
 import re
 
 import pytest
@@ -10,16 +9,17 @@ from tests.records import make_record, times
 from tests.reporting.made_up import page_of
 from tests.reporting.printing import lines_of_table
 from waitbench.analysis import statistics
-from waitbench.analysis.idle import HOURS_A_MONTH, idle_costs
+from waitbench.analysis.idle import IdleCost
+from waitbench.analysis.statistics import Estimate
 from waitbench.engines.worker.metrics import metrics_of_service
 from waitbench.model.errors import UsageError
 from waitbench.model.metrics import METRICS
 from waitbench.model.record import Record
 from waitbench.reporting import html, idle, markdown, notes
-from waitbench.reporting.idle import Price
+from waitbench.reporting.idle import HOURS_A_MONTH, Price
 
 WINDOW_S, STEADY_S = 4.0, {"v1": 0.0561, "v2": 0.0036}
-PRICE = Price.parse("$0.04/core-hour")
+PRICE = Price.parse("0.04/core-hour")
 
 
 def runs(label: str, **more: float) -> list[dict[str, float]]:
@@ -35,33 +35,52 @@ def record(**more: float) -> Record:
     return make_record({label: runs(label, **more) for label in STEADY_S}, scenario="idle")
 
 
-def expected(label: str) -> float:
-    return STEADY_S[label] / WINDOW_S * HOURS_A_MONTH
-
-
 @pytest.mark.parametrize("price", [None, PRICE])
-def test_core_hours_agree_with_steady_cpu_in_every_output(price: Price | None) -> None:
+def test_costs_are_the_same_in_every_output_and_money_is_shown_only_with_a_price(
+    price: Price | None,
+) -> None:
     found = record()
-    compared = statistics.compare(found)
-    (table,) = idle.tables([compared], price)
+    (table,) = idle.tables([statistics.compare(found)], price)
     console = lines_of_table(table, 120)
     rendered = markdown.render_table(table)
     page = re.sub(r"<[^>]+>", " ", html.render(page_of(found, price=price)))
-    plain = [idle.plain(cost, price) for cost in idle_costs([compared])]
-    for label, data in zip(STEADY_S, json.loads(json.dumps(plain)), strict=True):
-        hours = expected(label)
-        written = f"{hours:.3g}"
-        assert data["core_hours_a_month"] == pytest.approx(hours)
-        again = STEADY_S[label] / data["window_s"] * HOURS_A_MONTH
-        assert data["core_hours_a_month"] == pytest.approx(again)
+    for label, written in (("v1", "1.4"), ("v2", "0.090")):
         (row,) = (line for line in console if line.startswith(label))
-        assert written in row.split()
+        assert row.split()[1] == written
         (row,) = (line for line in rendered.splitlines() if line.startswith(f"| {label}"))
         assert f"| {written} |" in row
         assert f" {written} " in page
-        assert ("money_a_month" in data) is (price is not None)
+    money = f" {STEADY_S['v1'] / WINDOW_S * HOURS_A_MONTH * 0.04:.2f} "
     for text in ("\n".join(console), rendered, page):
-        assert ("money a month" in text or "money/" in text) is (price is not None)
+        assert (money in text) is (price is not None)
+
+
+def test_the_axis_of_a_table_reaches_from_a_hundredth_of_a_per_cent_to_its_dearest() -> None:
+    worst = {"a": 0.080, "b": 0.0014, "c": 0.0, "spins": 2.0}
+    costs = [(name, cost_of(cores)) for name, cores in worst.items()]
+    assert lines_of_table(idle.table("title", "worker", [*costs[:3], ("d", None)], None)) == [
+        "title",
+        "   % core  .01   .1    1     10",
+        "a     8.0  ·················●",
+        "b    0.14  ·······●",
+        "c   < .01  ◂",
+        "d       –",
+        "",
+    ]
+    spinning = idle.table("title", "worker", costs, None)
+    assert lines_of_table(spinning)[1].endswith(".01 .1  1    10  100")
+    assert lines_of_table(spinning)[-2] == "spins     200  " + "·" * 18 + "●"
+    assert "●" not in markdown.render_table(spinning), "without a fixed width it says nothing"
+    rows, axis = idle.rows_of([*costs, ("d", None)])
+    assert [row.change for row in rows] == ["8.0 %", "0.14 %", "< .01 %", "200 %"]
+    assert axis.high == pytest.approx(2)
+    assert [text for _, text in axis.ticks] == [".01", ".1", "1", "10", "100"]
+
+
+def cost_of(cores: float) -> IdleCost:
+    return IdleCost(
+        scenario="s", label="v1", cores=Estimate(cores, None, None, 1), window_s=8, figures={}
+    )
 
 
 @pytest.mark.parametrize(
@@ -91,36 +110,23 @@ def of_services(*services: str) -> Record:
 
 def test_each_service_has_columns_of_its_own_in_every_output() -> None:
     found = of_services("redis", "rabbit")
-    compared = statistics.compare(found)
-    (table,) = idle.tables([compared])
+    (table,) = idle.tables([statistics.compare(found)])
     page = html.render(page_of(found))
-    plain = json.loads(json.dumps(idle.plain(idle_costs([compared])[0])))
-    assert plain["services"] == {
-        name: {
-            "cores": 0.005,
-            "requests_a_second": (40 + len(name)) / WINDOW_S,
-            "bytes_a_second": 1000.0,
-        }
-        for name in ("redis", "rabbit")
-    }
-    for name, requests in (("redis", "11.2"), ("rabbit", "11.5")):
+    for name, requests in (("redis", "| 11 |"), ("rabbit", "| 12 |")):
         for shown in (markdown.render_table(table), page):
             assert f"requests/s to {name}" in shown
-            assert f"bytes/s to and from {name}" in shown
-            assert requests in shown
+            assert f"bytes/s {name}" in shown
+        assert requests in markdown.render_table(table)
     assert max(map(len, lines_of_table(table))) <= 80
 
 
-def test_a_window_that_is_too_short_is_a_warning_and_in_plain_data() -> None:
+def test_a_window_that_is_too_short_is_a_warning() -> None:
     halves = ({"time_s": 2.5, "wakeups": 8.0}, {"time_s": 5.0, "wakeups": 24.0})
     found = record()
     found.measurements = [replace(run, samples=halves) for run in found.of("v1")] + found.of("v2")
     compared = statistics.compare(found)
     warned = [note.text for note in notes.cautions([compared])]
     assert "v1: window too short: its halves differ in wake-ups. Set a longer window" in warned
-    first, second = map(idle.plain, idle_costs([compared]))
-    assert first["window_is_short"]
-    assert "window_is_short" not in second
 
 
 def test_work_is_no_waiting_and_without_a_steady_phase_nobody_knows() -> None:

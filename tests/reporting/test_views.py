@@ -99,7 +99,7 @@ def on_page(found: Findings) -> str:
 
 def in_chart(found: Findings) -> str:
     asked = found.results if found.judgements is None else found.judgements
-    figure = drawing.draw("title", forest.rows_of(asked, {}), Axis(100))
+    figure = drawing.draw("title", forest.rows_of(asked, {}), Axis.of_ratios(100))
     return "\n".join(text.get_text() for text in figure.findobj(Text))
 
 

@@ -1,4 +1,4 @@
-"""What waiting costs, in the units that people pay in. Pure, and derived from what runs say anyway.
+"""What a worker costs while it waits, by the second. Pure, and derived from what runs say anyway.
 
 Two metrics say all of it: the CPU that the workers used in the steady phase, and that per second of
 it. Their quotient is how long the phase was, by which counts become counts a second.
@@ -9,11 +9,8 @@ from dataclasses import dataclass
 
 from waitbench.analysis.statistics import Comparison, Estimate, Row
 
-HOURS_A_MONTH = 365.25 * 24 / 12
-"""730.5."""
-_COUNTED = ("wakeups", "syscalls")
-_OF_SERVICES = ("service-cpu-", "service-requests-", "service-bytes-")
-"""What the metrics of each service begin with; its name follows."""
+_COUNTED = ("wakeups", "syscalls", "service-cpu-", "service-requests-", "service-bytes-")
+"""What the metrics begin with that are given by the second; a service's name follows."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,43 +18,29 @@ class IdleCost:
     """What one revision costs while it waits in one scenario: all processes of a run together."""
 
     scenario: str
-    topology: str
     label: str
     cores: Estimate
     """How many it keeps busy."""
     window_s: float
     """How long the steady phase was."""
-    memory_bytes: float | None
-    """Of all processes (PSS) where that is known, else the peak of the largest one."""
-    is_all_memory: bool
-    rates: Mapping[str, float]
-    """A second, by the metric's name: wake-ups, system calls, and what each service does.
-
-    Without those that were not counted.
-    """
-    is_window_too_short: bool | None
-    """Whether the wake-ups of the window's halves differ, where they were counted."""
-
-    @property
-    def core_hours(self) -> float:
-        """A month."""
-        return self.cores.value * HOURS_A_MONTH
+    figures: Mapping[str, float]
+    """By the metric's name; what is counted is by the second."""
 
     @property
     def services(self) -> tuple[str, ...]:
-        """The names of those that rates are of, in the order of the worker's file."""
-        of_services = (name for name in self.rates if name.startswith(_OF_SERVICES))
-        return tuple(dict.fromkeys(name.split("-", 2)[2] for name in of_services))
+        """The names of those that figures are of, in the order of the worker's file."""
+        own = (name.split("-", 2) for name in self.figures if name.startswith(_COUNTED[2:]))
+        return tuple(dict.fromkeys(name for _, _, name in own))
 
 
 def idle_costs(comparisons: Iterable[Comparison]) -> tuple[IdleCost, ...]:
     """What every revision costs in each scenario that mostly waits, as far as that is known."""
     return tuple(
-        found
+        cost
         for comparison in comparisons
         if comparison.record.mostly_waits
         for row in comparison.rows
-        if (found := idle_cost(row, comparison)) is not None
+        if (cost := idle_cost(row, comparison)) is not None
     )
 
 
@@ -67,20 +50,17 @@ def idle_cost(row: Row, comparison: Comparison) -> IdleCost | None:
     if not {"share", "steady"} <= known.keys():
         return None
     window_s = known["steady"] / known["share"] if known["share"] > 0 else 0.0
+    counted = {name for name, count in known.items() if name.startswith(_COUNTED)}
+    # Without any CPU nobody knows how long it took to count something.
+    unknown = {name for name in counted if not window_s and known[name]}
     return IdleCost(
         scenario=comparison.scenario,
-        topology=comparison.record.topology,
         label=row.label,
         cores=row.estimates["share"],
         window_s=window_s,
-        memory_bytes=known.get("memory", known.get("rss")),
-        is_all_memory="memory" in known,
-        rates={
-            name: count / window_s if window_s else 0.0
-            for name, count in known.items()
-            if name in _COUNTED or name.startswith(_OF_SERVICES)
-            # Without any CPU nobody knows how long it took to count something.
-            if window_s or not count
+        figures={
+            name: value / (window_s or 1.0) if name in counted else value
+            for name, value in known.items()
+            if name not in unknown
         },
-        is_window_too_short=row.is_window_too_short,
     )

@@ -1,11 +1,10 @@
 """``workers``: what workers that are commands cost while they wait, side by side."""
 
+import math
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import nullcontext
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from operator import attrgetter
 from pathlib import Path
 from typing import Annotated, Optional
 
@@ -17,15 +16,16 @@ from waitbench.commands import options
 from waitbench.engines import selection
 from waitbench.engines.worker import file as worker_file
 from waitbench.model.errors import ExitCode, HarnessError, UsageError, masked
-from waitbench.model.record import Record
 from waitbench.model.run import BY_PROC, RESTARTED, UNANSWERED
 from waitbench.model.worker import WorkerFile
+from waitbench.pipeline import concluding
 from waitbench.pipeline.comparing import run
 from waitbench.pipeline.concluding import Output
 from waitbench.pipeline.request import Request
+from waitbench.reporting import idle
 from waitbench.reporting.console import make_console, print_tables
-from waitbench.reporting.document import Heading, Table
-from waitbench.reporting.formats import NOTHING
+from waitbench.reporting.document import Table
+from waitbench.reporting.formats import format_count
 from waitbench.reporting.idle import Price
 from waitbench.reporting.markdown import render_table
 from waitbench.store import folders
@@ -38,9 +38,9 @@ EXAMPLES = """
 Examples:
   ./waitbench workers                                # what those of workers/ cost: half an hour
   ./waitbench workers workers/queues/rq.toml mine.toml --rounds 5
-  ./waitbench workers folder-of-mine --markdown workers.md
+  ./waitbench workers folder-of-mine --price 0.04/core-hour
 """
-FOLDER = WORKERS
+FOLDER, NAME = WORKERS, "workers"
 
 
 def workers(
@@ -66,20 +66,13 @@ def workers(
     ] = [],
     python: options.Python = None,
     price: options.CorePrice = None,
-    markdown: Annotated[
-        Optional[Path],
-        typer.Option(
-            metavar="FILE",
-            help="Write the table as Markdown, too.",
-        ),
-    ] = None,
     results: Annotated[
         Optional[Path],
         typer.Option(
             metavar="FOLDER",
-            help="Where results go: a folder of its name for each worker."
+            help="Where results go: the table, its chart, and a folder for each worker."
             "\n\nIt must be empty or absent.",
-            show_default=f"new ones in {shown(RESULTS)}/",
+            show_default=f"a new one in {shown(RESULTS)}/",
         ),
     ] = None,
     quiet: Annotated[
@@ -95,85 +88,30 @@ def workers(
         selection.select((), settings, worker=one)
     if rounds < 1:
         raise UsageError(f"--rounds {rounds}: must be at least 1.")
-    if markdown is not None:
-        files.require_writable(markdown)
-    session = WorkersSession(
-        like=Request(
-            revisions=(),
-            settings=tuple(settings),
-            python=python,
-            rounds=rounds,
-            argv=tuple(map(masked, sys.argv[1:])),
-        ),
-        output=Output(quiet=quiet, progress_only=True),
-        results=results,
-        price=options.parsed_price(price),
-    )
-    try:
-        with nullcontext() if results is None else folders.claimed(results):
+    with folders.claimed(results, (NAME,)) as folder:
+        session = WorkersSession(
+            like=Request(
+                revisions=(),
+                settings=tuple(settings),
+                python=python,
+                rounds=rounds,
+                argv=tuple(map(masked, sys.argv[1:])),
+            ),
+            output=Output(quiet=quiet, progress_only=True),
+            folder=folder,
+            price=options.parsed_price(price),
+        )
+        try:
             for one in given:
                 session.measure(one)
-    except endings.Ended:
-        print_tables([session.table()], make_console(stderr=True))
-        raise
-    print_tables([session.table()], make_console())
-    if markdown is not None:
-        files.write_text(markdown, render_table(session.table()))
+        except endings.Ended:
+            print_tables([session.table()], make_console(stderr=True))
+            raise
+        print_tables([session.table()], make_console())
+        files.write_text(folder / f"{NAME}.md", render_table(session.table()))
+        rows, axis = idle.rows_of(session.rows)
+        concluding.draw_rows(session.table().title, rows, folder, NAME, axis)
     raise typer.Exit(ExitCode.FAILED if session.has_failures else ExitCode.OK)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Row:
-    """What one version of a worker costs while it waits, or why that is not known."""
-
-    worker: str
-    version: str
-    cost: IdleCost | None = None
-    late_s: float | None = None
-    remark: str = ""
-
-    @property
-    def share(self) -> float | None:
-        """The part of a core that it uses; ``None`` where there was no measurement."""
-        return None if self.cost is None else self.cost.cores.value
-
-
-_Column = tuple[str | Heading, Callable[[Row], str]]
-"""A heading, and what stands below it of each row."""
-
-
-def _number(heading: str, short: str | None, write: Callable[[IdleCost], str]) -> _Column:
-    """A column of a cost, which a row may lack."""
-
-    def cell(row: Row) -> str:
-        return NOTHING if row.cost is None else write(row.cost)
-
-    return Heading(heading, short=short, is_left=False), cell
-
-
-def _late(row: Row) -> str:
-    return NOTHING if row.late_s is None else f"{row.late_s * 1e3:.1f} ms"
-
-
-def _memory(cost: IdleCost) -> str:
-    return NOTHING if cost.memory_bytes is None else f"{cost.memory_bytes / 1e6:.1f} MB"
-
-
-def _rate(value: float | None) -> str:
-    if value is None:
-        return NOTHING
-    return f"{value:.1f}" if value < 100 else f"{value:,.0f}"
-
-
-COLUMNS: tuple[_Column, ...] = (
-    ("worker", attrgetter("worker")),
-    ("version", attrgetter("version")),
-    _number("% of a core", "% of a\ncore", lambda cost: f"{100 * cost.cores.value:.3f}"),
-    _number("wake-ups/s", "wake-\nups/s", lambda cost: _rate(cost.rates.get("wakeups"))),
-    _number("system calls/s", "system\ncalls/s", lambda cost: _rate(cost.rates.get("syscalls"))),
-    _number("memory", None, _memory),
-    (Heading("lateness after silence", short="late", is_left=False), _late),
-)
 
 
 @dataclass(kw_only=True)
@@ -183,61 +121,54 @@ class WorkersSession:
     like: Request
     """What is asked of each."""
     output: Output
-    results: Path | None
+    folder: Path
     price: Price | None = None
     has_failures: bool = False
-    rows: list[Row] = field(default_factory=list)
+    rows: list[tuple[str, IdleCost | None]] = field(default_factory=list)
+    """A version of a worker each, and what it costs where it was measured."""
+    remarks: list[str] = field(default_factory=list)
+    runs: int = 0
 
     def measure(self, worker: WorkerFile) -> None:
-        """Measures all versions of one; what goes wrong is in its rows."""
+        """Measures all versions of one; what goes wrong is a remark."""
         request = replace(
             self.like,
             revisions=worker.revisions,
             worker=str(worker.path),
-            results=None if self.results is None else self.results / worker.name,
+            results=self.folder / worker.name,
         )
         try:
             with run(request, self.output) as contents:
                 records = contents.records
         except HarnessError as error:
             self.has_failures = True
-            self.rows += [
-                Row(worker=worker.name, version=one, remark=error.reason)
-                for one in worker.revisions
-            ]
+            for version in worker.revisions:
+                self._add(worker.name, version, None, error.reason)
             return
-        self.rows += [row for record in records for row in _rows(record)]
+        for record in records:
+            comparison = statistics.compare(record)
+            for row in comparison.rows:
+                cost = idle_cost(row, comparison)
+                self._add(record.scenario, row.label, cost, *_remarks(row))
         self.has_failures |= any(record.failures for record in records)
+
+    def _add(self, worker: str, version: str, cost: IdleCost | None, *remarks: str) -> None:
+        name = worker if worker == version else f"{worker} {version}"
+        self.rows.append((name, cost))
+        self.remarks += (f"{name}: {remark}." for remark in remarks)
 
     def table(self) -> Table:
         """All of them so far, the dearest first; those that failed at the end."""
-        rows = sorted(self.rows, key=lambda row: -1.0 if row.share is None else row.share)[::-1]
-        columns, price = [*COLUMNS], self.price
-        if price is not None:
-            columns.append(
-                _number("money a month", "money\na month", lambda c: price.written(price.of(c)))
-            )
-        if any(row.remark for row in rows):
-            columns.append((Heading("remark"), attrgetter("remark")))
-        return Table(
-            title="What an idle worker costs",
-            header=tuple(heading for heading, _ in columns),
-            names=2,
-            rows=tuple(tuple(cell(row) for _, cell in columns) for row in rows),
-        )
-
-
-def _rows(record: Record) -> Iterator[Row]:
-    comparison = statistics.compare(record)
-    for row in comparison.rows:
-        late = row.estimates.get("latency-p50")
-        yield Row(
-            worker=record.scenario,
-            version=row.label,
-            cost=idle_cost(row, comparison),
-            late_s=late.value if late else None,
-            remark="; ".join(_remarks(row)),
-        )
+        self.rows.sort(key=lambda row: -row[1].cores.value if row[1] else math.inf)
+        windows = sorted(cost.window_s for _, cost in self.rows if cost and cost.window_s)
+        ends = dict.fromkeys(f"{window:.0f}" for window in windows[:1] + windows[-1:])
+        runs = f"{self.like.rounds} runs each"
+        if self.like.rounds == 1:
+            runs = "one run each: orders of magnitude"
+        title = f"{format_count(len(self.rows), 'idle worker', 'idle workers')}, "
+        title += f"{'–'.join(ends)} s, {runs}" if ends else runs
+        made = idle.table(title, "worker", self.rows, self.price)
+        return replace(made, notes=tuple(self.remarks))
 
 
 def _remarks(row: statistics.Row) -> Iterator[str]:

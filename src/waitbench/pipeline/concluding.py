@@ -15,7 +15,6 @@ from rich.console import Console
 
 from waitbench.analysis import results, statistics
 from waitbench.analysis.gate import GateVerdict
-from waitbench.analysis.idle import idle_costs
 from waitbench.analysis.scan import scans
 from waitbench.analysis.statistics import Comparison
 from waitbench.model.errors import ExitCode, HarnessError, UsageError
@@ -184,7 +183,7 @@ def _say(found: Conclusion, output: Output) -> None:
                 output.answers.print(annotation, soft_wrap=True)
     if output.as_json:
         # Never coloured, whatever the terminal is said to be.
-        print(json.dumps(plain(found, output.price), indent=2))
+        print(json.dumps(plain(found), indent=2))
 
 
 def _say_what_is_left(contents: Contents, output: Output) -> None:
@@ -197,15 +196,11 @@ def _say_what_is_left(contents: Contents, output: Output) -> None:
     )
 
 
-def plain(found: Conclusion, price: Price | None = None) -> dict[str, Any]:
+def plain(found: Conclusion) -> dict[str, Any]:
     """Everything that is known, for ``--json``: results, notes, and what else was asked for."""
     data: dict[str, Any] = {
         "results": results.plain(found.findings.results),
         "notes": msgspec.to_builtins(found.findings.notes),
-        "idle": [
-            {"scenario": one.scenario, "revision": one.label, **idle.plain(one, price)}
-            for one in idle_costs(found.compared)
-        ],
         "scans": scan.plain(scans(found.records)),
         "why": [
             {"scenario": record.scenario, **reasons.plain(of)}

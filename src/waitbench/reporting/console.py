@@ -158,15 +158,16 @@ def print_tables(tables: Iterable[Table], console: Console) -> None:
 def print_cells(table: Table, console: Console) -> None:
     """Prints the headings and all rows. Figures are never cropped.
 
-    Columns that give way do so first; then what is aligned to the left is folded; then figures
-    stand below the others.
+    Columns that give way do so first; then what is aligned to the left is folded, but for dots;
+    then figures stand below the others.
     """
-    table = table.in_text
+    table = table.without(lambda heading: heading.axis is not None and heading.short is None)
     widths = [_width(table, place) for place in range(len(table.headings))]
     places: Sequence[int] = range(len(widths))
     if _total(widths) > console.width:
         places = [place for place in places if not table.headings[place].gives_way]
-    left = [place for place in places if table.headings[place].is_left]
+    headings = table.headings
+    left = [place for place in places if headings[place].is_left and not headings[place].axis]
     while _total([widths[place] for place in places]) > console.width and any(
         widths[place] > _LEAST for place in left
     ):

@@ -1,6 +1,6 @@
 """What reports and pages say, as data. Builders make it of answers, renderers show it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from waitbench.analysis.results import Note
@@ -26,16 +26,17 @@ class Word:
 
 @dataclass(frozen=True)
 class Dot:
-    """A cell of a page with a ratio as a dot and its interval, on the axis of its column."""
+    """A cell with a value as a dot and its interval, on the axis of its column."""
 
     ratio: Estimate
-    band: tuple[float, float]
-    """The ratios that a margin allows."""
+    band: tuple[float, float] | None
+    """The ratios that a margin allows; ``None`` of what is no ratio."""
     colour: str = ""
     """Of the revision; empty is that of text."""
     is_open: bool = False
     """Whether nothing certain is known: the dot is hollow."""
     text: str = ""
+    """The same on a console."""
 
 
 Cell = str | Word | Dot
@@ -56,7 +57,7 @@ class Heading:
     is_left: bool = True
     """Whether the column is aligned to the left."""
     axis: Axis | None = None
-    """Of a column of dots, on a page."""
+    """Of a column of dots: on a page, and on a console where it has a short heading."""
     gives_way: bool = False
     """Whether a console leaves the column out where names do not fit beside it."""
 
@@ -90,10 +91,9 @@ class Table:
             for place, heading in enumerate(self.header)
         )
 
-    @property
-    def in_text(self) -> "Table":
-        """The same without the columns that only a page draws."""
-        shown = [place for place, heading in enumerate(self.headings) if heading.axis is None]
+    def without(self, is_left_out: Callable[[Heading], bool]) -> "Table":
+        """The same without some columns."""
+        shown = [place for place, one in enumerate(self.headings) if not is_left_out(one)]
         return replace(
             self,
             header=tuple(self.header[place] for place in shown),

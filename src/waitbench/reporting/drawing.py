@@ -1,4 +1,4 @@
-"""What all pictures share, those of a page and files: the axis of ratios and the colours."""
+"""What all pictures share, those of a page and files: axes and colours."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -22,9 +22,18 @@ def colours_of(labels: Sequence[str]) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Axis:
-    """A logarithmic axis of ratios, from ``1 / reach`` to ``reach``."""
+    """A logarithmic axis."""
 
-    reach: float
+    low: float
+    high: float
+    ticks: tuple[tuple[float, str], ...]
+    """The values that are written at it, and as what."""
+
+    @classmethod
+    def of_ratios(cls, reach: float) -> "Axis":
+        """From ``1 / reach`` to ``reach``."""
+        text = format_digits(reach, 3)
+        return cls(1 / reach, reach, ((1 / reach, f"÷{text}"), (1.0, "1"), (reach, f"×{text}")))
 
     @classmethod
     def over(cls, ratios: Iterable[Estimate], beyond: float = 0.0) -> "Axis":
@@ -35,14 +44,12 @@ class Axis:
             if not one.is_bound
         )
         most = math.exp(logs[math.ceil(len(logs) * (1 - beyond)) - 1]) if logs else 1.0
-        return cls(next((reach for reach in _REACHES if reach >= most), _REACHES[-1]))
+        return cls.of_ratios(next((reach for reach in _REACHES if reach >= most), _REACHES[-1]))
 
-    def place(self, ratio: float) -> float:
-        """Where a ratio lies: 0 to 1 within the axis, less or more beyond its ends."""
-        return 0.5 + math.log(max(ratio, 1e-9)) / math.log(self.reach) / 2
+    def place(self, value: float) -> float:
+        """Where a value lies: 0 to 1 within the axis, less or more beyond its ends."""
+        return math.log(max(value, 1e-9) / self.low) / math.log(self.high / self.low)
 
-    @property
-    def ticks(self) -> tuple[tuple[float, str], ...]:
-        """The ratios that are written at it."""
-        text = format_digits(self.reach, 3)
-        return (1 / self.reach, f"÷{text}"), (1.0, "1"), (self.reach, f"×{text}")
+    def clipped(self, value: float) -> float:
+        """The value, or the end that it lies beyond."""
+        return min(max(value, self.low), self.high)

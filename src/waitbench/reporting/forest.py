@@ -38,11 +38,11 @@ class ForestRow:
 
     place: str
     """The scenario, or how many of them."""
-    cost: str
-    label: str
+    cost: str = ""
+    label: str = ""
     """The candidate."""
     colour: str = ""
-    mark: str
+    mark: str = ""
     """Says without colours what is known of it."""
     before: str = NOTHING
     """The baseline's value."""
@@ -135,7 +135,8 @@ def axis_of(rows: Iterable[ForestRow]) -> Axis:
 
 def gate_axis(rows: Iterable[ForestRow]) -> Axis:
     """The axis of a gate, which holds every band."""
-    return Axis(max([_GATE_REACH, *(row.dot.band[1] for row in rows if row.dot is not None)]))
+    bands = (row.dot.band for row in rows if row.dot is not None)
+    return Axis.of_ratios(max([_GATE_REACH, *(band[1] for band in bands if band)]))
 
 
 _NAMES = {"place": "scenario", "cost": "cost", "label": "revision"}

@@ -1,54 +1,43 @@
-"""Costs of waiting -> a table in plain units, and plain data."""
+"""Costs of waiting -> a table in plain units, with dots on an axis of per cent of a core."""
 
+import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 
-from waitbench.analysis.idle import HOURS_A_MONTH, IdleCost, idle_costs
+from waitbench.analysis.idle import IdleCost, idle_costs
 from waitbench.analysis.statistics import Comparison
 from waitbench.model.errors import UsageError
-from waitbench.reporting.document import Cell, Heading, Table, Word
-from waitbench.reporting.formats import NOTHING, format_number, format_spread
+from waitbench.reporting.document import Cell, Dot, Heading, Table, Word
+from waitbench.reporting.drawing import Axis, colours_of
+from waitbench.reporting.forest import ForestRow
+from waitbench.reporting.formats import NOTHING, format_digits
 
-TITLE = "what waiting costs, in plain units"
+HOURS_A_MONTH = 365.25 * 24 / 12
+"""730.5."""
+_LEAST, _USUAL = 1e-4, 0.1
+"""Of a core: where the axis begins, and how far it reaches at least."""
+_AXIS_CHARACTERS = 18
 
 
-_PRICE = re.compile(
-    r"(?P<before>[^\d\s.,/+-]{0,3})\s*(?P<amount>\d{1,9}(\.\d{1,9})?)\s*(?P<after>[^\d\s.,/+-]{0,3})"
-    r"/core-hour"
-)
-
-
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Price:
-    """What a core costs by the hour."""
+    """What a core costs by the hour, in any currency."""
 
     amount: float
-    before: str = ""
-    """The sign of a currency that stands before an amount, such as ``$``."""
-    after: str = ""
-    """The same behind it, such as ``€`` or ``EUR``."""
 
     @classmethod
     def parse(cls, text: str) -> "Price":
-        """Reads ``0.04/core-hour`` or ``$0.04/core-hour``. Raises ``UsageError``."""
-        match = _PRICE.fullmatch(text.strip())
-        if match is None or not float(match["amount"]) > 0:
-            raise UsageError(
-                f"--price {text!r} is not AMOUNT/core-hour, such as 0.04/core-hour, or "
-                "'$0.04/core-hour'."
-            )
-        return cls(amount=float(match["amount"]), before=match["before"], after=match["after"])
+        """Reads ``0.04/core-hour``. Raises ``UsageError``."""
+        match = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)/core-hour", text)
+        if match is None or not float(match[1]):
+            raise UsageError(f"--price {text!r} is not AMOUNT/core-hour, such as 0.04/core-hour.")
+        return cls(float(match[1]))
 
     def of(self, cost: IdleCost) -> float:
         """What a revision costs a month."""
-        return cost.core_hours * self.amount
-
-    def written(self, amount: float) -> str:
-        """An amount in its currency."""
-        digits = 0 if amount >= 100 else 2 if amount >= 0.01 else 4
-        return f"{self.before}{amount:,.{digits}f}{f' {self.after}' if self.after else ''}"
+        return cost.cores.value * HOURS_A_MONTH * self.amount
 
 
 def tables(comparisons: Iterable[Comparison], price: Price | None = None) -> list[Table]:
@@ -56,125 +45,130 @@ def tables(comparisons: Iterable[Comparison], price: Price | None = None) -> lis
 
     What is one of many values of a scan is left out.
     """
-    costs = idle_costs(one for one in comparisons if one.record.scan is None)
-    return [_table(costs, price)] if costs else []
+    compared = [one for one in comparisons if one.record.scan is None]
+    costs = idle_costs(compared)
+    if not costs:
+        return []
+    scenarios = tuple(cost.scenario for cost in costs)
+    is_single = len(set(scenarios)) == 1
+    title = "what waiting costs, all workers of a run together"
+    made = table(
+        f"{scenarios[0]} · {title}" if is_single else title,
+        "revision",
+        [(cost.label, cost) for cost in costs],
+        price,
+        colours_of([row.label for row in compared[0].rows]),
+    )
+    return [made if is_single else replace(made, groups=scenarios, group_heading="scenario")]
 
 
-def _table(costs: Sequence[IdleCost], price: Price | None) -> Table:
-    columns = _columns(costs, price)
-    one_scenario = len({cost.scenario for cost in costs}) == 1
+def table(
+    title: str,
+    who: str,
+    rows: Sequence[tuple[str, IdleCost | None]],
+    price: Price | None,
+    colours: Mapping[str, str] = MappingProxyType({}),
+) -> Table:
+    """A row for each cost behind its name, a column for each figure that one of them has."""
+    axis = axis_of(rows)
+    columns: list[tuple[Heading, Sequence[Cell]]] = []
+    for heading, value, write in _figures([cost for _, cost in rows if cost is not None], price):
+        values = [None if cost is None else value(cost) for _, cost in rows]
+        cells = [NOTHING if it is None else Word(text=write(it), sort=it) for it in values]
+        if any(value is not None for value in values):
+            columns.append((heading, cells))
+    dots = [dot_of(cost, axis, colours.get(name, "")) if cost else "" for name, cost in rows]
+    heading = Heading("% of a core, logarithmic", short=_ruler(axis), axis=axis)
+    columns.insert(1, (heading, dots))
     return Table(
-        title=f"{costs[0].scenario} · {TITLE}" if one_scenario else TITLE,
-        header=(
-            "revision",
-            Heading("% of a core", short="% of\na core", is_left=False),
-            *(heading for heading, _ in columns),
-        ),
+        title=title,
+        header=(Heading(who, short=""), *(heading for heading, _ in columns)),
         rows=tuple(
-            (cost.label, _cores(cost), *(cells[place] for _, cells in columns))
-            for place, cost in enumerate(costs)
+            (name, *(cells[place] for _, cells in columns)) for place, (name, _) in enumerate(rows)
         ),
-        notes=(
-            f"All workers of a run together; a month has {HOURS_A_MONTH:g} hours.",
-            *_about_memory(costs),
-        ),
-        groups=() if one_scenario else tuple(cost.scenario for cost in costs),
-        group_heading="scenario",
     )
 
 
-def plain(cost: IdleCost, price: Price | None = None) -> dict[str, Any]:
-    """What is known, for JSON: rates are per second; what was not counted is absent."""
-    found = {
-        "cores": cost.cores.value,
-        "core_hours_a_month": cost.core_hours,
-        "window_s": cost.window_s,
-        "wakeups_a_second": cost.rates.get("wakeups"),
-        "system_calls_a_second": cost.rates.get("syscalls"),
-        "memory_bytes": cost.memory_bytes,
-        "services": {
-            name: {
-                one.key: cost.rates[metric]
-                for kind, one in _OF_SERVICE.items()
-                if (metric := f"service-{kind}-{name}") in cost.rates
-            }
-            for name in cost.services
-        }
-        or None,
-        "money_a_month": None if price is None else price.of(cost),
-        "window_is_short": cost.is_window_too_short,
-    }
-    return {name: value for name, value in found.items() if value is not None}
+_Figure = tuple[Heading, Callable[[IdleCost], float | None], Callable[[float], str]]
+"""A heading, what stands below it, and how that is written."""
 
 
-def _columns(costs: Sequence[IdleCost], price: Price | None) -> list[tuple[Heading, list[Cell]]]:
-    """What is known of any revision, a cell of each below its heading."""
-
-    def rates(metric: str) -> list[float | None]:
-        return [one.rates.get(metric) for one in costs]
-
-    columns = [
-        _column("core-hours a month", "core-h/\nmonth", [one.core_hours for one in costs]),
-        _column("wake-ups/s", "wake-\nups/s", rates("wakeups")),
-        _column("system calls/s", "system\ncalls/s", rates("syscalls")),
-        _column("memory", None, [one.memory_bytes for one in costs], _mebibytes),
-    ]
+def _figures(costs: Iterable[IdleCost], price: Price | None) -> Iterator[_Figure]:
+    cores = Heading("% of a core", short="% core", is_left=False)
+    yield cores, lambda cost: cost.cores.value, write_cores
     if price is not None:
-        money = map(price.of, costs)
-        columns.insert(1, _column("money a month", "money/\nmonth", money, price.written))
+        yield Heading("money a month", short="per month", is_left=False), price.of, _write
+    calls = Heading("system calls/s", short="calls/s", is_left=False, gives_way=True)
+    yield Heading("wake-ups/s", short="wakes/s", is_left=False), _of("wakeups"), _write
+    yield calls, _of("syscalls"), _write
+    yield Heading("median lateness", short="late", is_left=False), _of("latency-p50"), _seconds
+    yield Heading("memory", is_left=False), _of("memory"), _mebibytes
+    yield Heading("peak memory", short="peak", is_left=False), _of("rss"), _mebibytes
     for name in dict.fromkeys(name for cost in costs for name in cost.services):
-        for kind, of in _OF_SERVICE.items():
-            heading, short = of.heading.format(name), of.short.format(name)
-            columns.append(_column(heading, short, rates(f"service-{kind}-{name}"), of.text))
-    return [(heading, cells) for heading, cells in columns if set(cells) != {NOTHING}]
+        for kind, text, write in (
+            ("requests", f"requests/s\nto {name}", _write),
+            ("bytes", f"bytes/s\n{name}", _write),
+            ("cpu", f"% core\n{name}", write_cores),
+        ):
+            heading = Heading(text.replace("\n", " "), short=text, is_left=False)
+            yield heading, _of(f"service-{kind}-{name}"), write
 
 
-def _column(
-    heading: str,
-    short: str | None,
-    values: Iterable[float | None],
-    text: Callable[[float], str] = format_number,
-) -> tuple[Heading, list[Cell]]:
-    cells: list[Cell] = [NOTHING if it is None else Word(text=text(it), sort=it) for it in values]
-    return Heading(heading, short=short, is_left=False), cells
+def _of(metric: str) -> Callable[[IdleCost], float | None]:
+    return lambda cost: cost.figures.get(metric)
+
+
+def axis_of(rows: Iterable[tuple[str, IdleCost | None]]) -> Axis:
+    """The axis of shares of a core, from a hundredth of a per cent on."""
+    most = max([_USUAL, *(cost.cores.value for _, cost in rows if cost is not None)])
+    decade = 10.0 ** math.floor(math.log10(most))
+    high = next(step * decade for step in (1, 2, 5, 10) if step * decade >= most)
+    decades = math.floor(math.log10(high / _LEAST) + 1e-9)
+    ticks = [_LEAST * 10**number for number in range(decades + 1)]
+    return Axis(_LEAST, high, tuple((it, f"{it * 100:g}".lstrip("0")) for it in ticks))
+
+
+def dot_of(cost: IdleCost, axis: Axis, colour: str = "") -> Dot:
+    """What a worker uses on the axis, which a console has as text."""
+    place = axis.place(cost.cores.value)
+    text = "◂" if place < 0 else "·" * round(place * _AXIS_CHARACTERS) + "●"
+    return Dot(cost.cores, None, colour, text=text)
+
+
+def rows_of(
+    rows: Sequence[tuple[str, IdleCost | None]],
+) -> tuple[list[ForestRow], Axis]:
+    """The rows of a chart, and its axis; without those that failed."""
+    axis = axis_of(rows)
+    return [
+        ForestRow(place=name, change=f"{write_cores(cost.cores.value)} %", dot=dot_of(cost, axis))
+        for name, cost in rows
+        if cost is not None
+    ], axis
+
+
+def _ruler(axis: Axis) -> str:
+    """The ticks of the axis, each where it is, unless it would touch the one before."""
+    ruler = ""
+    for value, text in axis.ticks:
+        place = round(axis.place(value) * _AXIS_CHARACTERS)
+        if len(ruler) < place or not ruler:
+            ruler = ruler.ljust(place) + text
+    return ruler
+
+
+def write_cores(cores: float) -> str:
+    """A share of a core in per cent."""
+    return "< .01" if cores < _LEAST else _write(cores * 100)
+
+
+def _write(value: float) -> str:
+    return format_digits(value, 2, zeros=True)
+
+
+def _seconds(seconds: float) -> str:
+    return f"{_write(seconds)} s" if seconds >= 1 else f"{_write(seconds * 1e3)} ms"
 
 
 def _mebibytes(size: float) -> str:
-    return f"{size / 2**20:.1f} MiB"
-
-
-def _cores(cost: IdleCost) -> Word:
-    spread = format_spread(cost.cores, lambda cores: f"{_percent(cores)} %")
-    return Word(text=f"{_percent(cost.cores.value)} {spread}".rstrip(), sort=cost.cores.value * 100)
-
-
-def _about_memory(costs: Sequence[IdleCost]) -> Iterator[str]:
-    """Whose memory it is."""
-    for is_all, whose in (
-        (True, "of all processes (PSS)"),
-        (False, "the peak of the largest process"),
-    ):
-        if any(cost.memory_bytes is not None and cost.is_all_memory is is_all for cost in costs):
-            yield f"Memory is {whose}."
-
-
-def _percent(cores: float) -> str:
-    return format_number(cores * 100)
-
-
-class _OfService(NamedTuple):
-    """What a service does a second: its key in plain data, its heading, and how it is written."""
-
-    key: str
-    heading: str
-    short: str
-    text: Callable[[float], str]
-
-
-_OF_SERVICE = {
-    "requests": _OfService(
-        "requests_a_second", "requests/s to {}", "requests/s\nto {}", format_number
-    ),
-    "bytes": _OfService("bytes_a_second", "bytes/s to and from {}", "bytes/s\n{}", format_number),
-    "cpu": _OfService("cores", "% of a core of {}", "% of a\ncore, {}", _percent),
-}
+    return f"{_write(size / 2**20)} MiB"

@@ -15,17 +15,18 @@ _LEFT, _RIGHT, _UP, _DOWN = "M-5 0 5-5V5Z", "M5 0-5-5V5Z", "M0-5 5 5H-5Z", "M0 5
 
 
 def of_axis(axis: Axis) -> str:
-    """The ratios at an axis, for the head of a column."""
-    anchors = ("start", "middle", "end")
+    """The values at an axis, for the head of a column."""
+    anchors = {axis.low: "start", axis.high: "end"}
     texts = "".join(
-        f'<text x="{_percent(axis, ratio)}" y="75%" text-anchor="{anchor}">{text}</text>'
-        for (ratio, text), anchor in zip(axis.ticks, anchors, strict=True)
+        f'<text x="{_percent(axis, value)}" y="75%" '
+        f'text-anchor="{anchors.get(value, "middle")}">{text}</text>'
+        for value, text in axis.ticks
     )
     return f'<svg class="axis" aria-hidden="true">{texts}</svg>'
 
 
 def of_dot(dot: Dot, axis: Axis) -> str:
-    """A ratio, its interval and what is allowed; an arrow where that lies beyond the axis.
+    """A value, its interval and what is allowed; an arrow where it lies beyond the axis.
 
     The row says the same in figures, so that nobody need see it.
     """
@@ -33,10 +34,11 @@ def of_dot(dot: Dot, axis: Axis) -> str:
 
 
 def _parts(dot: Dot, axis: Axis) -> Iterator[str]:
-    low, high = (min(max(end, 1 / axis.reach), axis.reach) for end in dot.band)
-    width = axis.place(high) - axis.place(low)
-    yield f'<rect x="{_percent(axis, low)}" width="{width:.1%}" height="100%"/>'
-    yield '<line x1="50%" x2="50%" y2="100%"/>'
+    if dot.band is not None:
+        low, high = map(axis.clipped, dot.band)
+        width = axis.place(high) - axis.place(low)
+        yield f'<rect x="{_percent(axis, low)}" width="{width:.1%}" height="100%"/>'
+        yield '<line x1="50%" x2="50%" y2="100%"/>'
     ratio, colour = dot.ratio, f' color="{dot.colour}"' if dot.colour else ""
     yield f"<g{colour}>"
     if ratio.high is not None:
@@ -55,8 +57,7 @@ def _parts(dot: Dot, axis: Axis) -> Iterator[str]:
 
 def _percent(axis: Axis, ratio: float) -> str:
     """Where a ratio lies from the left; at the edge, if it lies beyond."""
-    place = min(max(axis.place(ratio), 0.0), 1.0)
-    return f"{place:.1%}"
+    return f"{axis.place(axis.clipped(ratio)):.1%}"
 
 
 def of_trend(places: Sequence[Place], at_steps: Collection[str], axis: Axis) -> str:
@@ -86,8 +87,7 @@ def of_trend(places: Sequence[Place], at_steps: Collection[str], axis: Axis) -> 
 
 
 def _height(axis: Axis, ratio: float) -> str:
-    place = min(max(axis.place(ratio), 0.0), 1.0)
-    return f"{1 - place:.1%}"
+    return f"{1 - axis.place(axis.clipped(ratio)):.1%}"
 
 
 def of_scan(scanned: Scanned) -> tuple[str, ...]:

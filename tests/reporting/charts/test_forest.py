@@ -21,7 +21,7 @@ def row(value: float, *, low: float, high: float, is_open: bool = False) -> Fore
 
 
 def draw(*rows: ForestRow, reach: float = 4) -> Axes:
-    return axes_of(forest.draw("title", rows, Axis(reach)))
+    return axes_of(forest.draw("title", rows, Axis.of_ratios(reach)))
 
 
 def axes_of(figure: Figure) -> Axes:

@@ -18,16 +18,19 @@ _ROW_INCHES, _BESIDES_INCHES = 0.26, 0.9
 _CHANGE, _INTERVAL = 8, 96
 """Points to the right of the axis where a change stands, and its interval."""
 _EXPLANATION = "dot and line: ratio and interval · hollow: inconclusive · shaded: within the margin"
+_OF_CORES = "per cent of a core: mean and its interval"
 
 
 def draw(title: str, rows: Sequence[ForestRow], axis: Axis) -> Figure:
-    """A row each, relative to the baseline; an arrow where one lies beyond the axis."""
+    """A row each; an arrow where one lies beyond the axis."""
     figure = Figure(
         figsize=(style.WIDTH, len(rows) * _ROW_INCHES + _BESIDES_INCHES), layout="constrained"
     )
     axes = figure.subplots()
-    axes.set(xscale="log", xlim=(1 / axis.reach, axis.reach), ylim=(len(rows) - 0.5, -0.5))
-    axes.axvline(1, color=style.GREY, linewidth=1)
+    axes.set(xscale="log", xlim=(axis.low, axis.high), ylim=(len(rows) - 0.5, -0.5))
+    is_of_ratios = any(row.dot is not None and row.dot.band for row in rows)
+    if is_of_ratios:
+        axes.axvline(1, color=style.GREY, linewidth=1)
     for place, row in enumerate(rows):
         if row.dot is not None:
             _draw(axes, place, row.dot, axis)
@@ -40,7 +43,9 @@ def draw(title: str, rows: Sequence[ForestRow], axis: Axis) -> Figure:
     axes.set_xticks([ratio for ratio, _ in axis.ticks], [text for _, text in axis.ticks])
     axes.spines[["left", "top", "right"]].set_visible(False)
     figure.suptitle(printable(title), fontsize=12, fontweight="bold", x=0.01, ha="left")
-    figure.supxlabel(_EXPLANATION, fontsize=style.SMALL, color=style.GREY)
+    figure.supxlabel(
+        _EXPLANATION if is_of_ratios else _OF_CORES, fontsize=style.SMALL, color=style.GREY
+    )
     return figure
 
 
@@ -59,16 +64,17 @@ def _names(rows: Sequence[ForestRow]) -> list[str]:
 
 
 def _draw(axes: Axes, place: int, dot: Dot, axis: Axis) -> None:
-    low, high = dot.band
-    axes.add_patch(
-        Rectangle((low, place - 0.5), high - low, 1, color="#dddddd", linewidth=0, zorder=0)
-    )
+    if dot.band is not None:
+        low, high = dot.band
+        axes.add_patch(
+            Rectangle((low, place - 0.5), high - low, 1, color="#dddddd", linewidth=0, zorder=0)
+        )
     colour, ratio = dot.colour or style.GREY, dot.ratio
     if ratio.high is not None:
         ends = [ratio.low or ratio.value, ratio.high]
         axes.plot(ends, [place, place], color=colour, linewidth=2)
-    reached = min(max(ratio.value, 1 / axis.reach), axis.reach)
-    marker = "o" if reached == ratio.value else "<" if ratio.value < 1 else ">"
+    reached = axis.clipped(ratio.value)
+    marker = "o" if reached == ratio.value else "<" if ratio.value < reached else ">"
     axes.plot(
         reached, place, marker, markersize=6, color=colour, clip_on=False,
         markerfacecolor="white" if dot.is_open else colour,
