@@ -120,8 +120,8 @@ def test_what_fails_is_said_in_its_row_and_the_others_are_measured(
     assert (eager.split()[:2], calm.split()[:2]) == (["eager", "eager.sh"], ["calm", "calm.sh"])
     assert "●" in eager
     notes = " ".join(" ".join(others).split())
-    assert re.search("short true: .* ended with exit code 0", notes)
-    assert "gone true: 'no-such-program' is not a program here" in notes
+    assert re.search("short: true, 2 runs of short failed: .* ended with exit code 0", notes)
+    assert "gone: 'no-such-program' is not a program here" in notes
     assert "This would install it: apt-get install it" in notes
     assert "| calm calm.sh |" in (tmp_path / "results" / "workers.md").read_text()
     assert (tmp_path / "results" / "workers.png").exists()

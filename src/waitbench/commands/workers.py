@@ -3,7 +3,7 @@
 import math
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Optional
@@ -12,22 +12,24 @@ import typer
 
 from waitbench.analysis import statistics
 from waitbench.analysis.idle import IdleCost, idle_cost
+from waitbench.analysis.statistics import Comparison
 from waitbench.commands import options
 from waitbench.engines import selection
 from waitbench.engines.worker import file as worker_file
 from waitbench.model.errors import ExitCode, HarnessError, UsageError, masked
-from waitbench.model.run import BY_PROC, RESTARTED, UNANSWERED
 from waitbench.model.worker import WorkerFile
 from waitbench.pipeline import concluding
 from waitbench.pipeline.comparing import run
 from waitbench.pipeline.concluding import Output
 from waitbench.pipeline.request import Request
 from waitbench.reporting import idle
+from waitbench.reporting.answer import findings
 from waitbench.reporting.console import make_console, print_tables
 from waitbench.reporting.document import Table
 from waitbench.reporting.formats import format_count
 from waitbench.reporting.idle import Price
 from waitbench.reporting.markdown import render_table
+from waitbench.reporting.notes import HEADLINES
 from waitbench.store import folders
 from waitbench.system import endings, files
 from waitbench.system.installation import called
@@ -142,20 +144,23 @@ class WorkersSession:
                 records = contents.records
         except HarnessError as error:
             self.has_failures = True
-            for version in worker.revisions:
-                self._add(worker.name, version, None, error.reason)
+            self.rows += [(f"{worker.name} {version}", None) for version in worker.revisions]
+            self.remarks.append(f"{worker.name}: {error.reason}")
             return
         for record in records:
-            comparison = statistics.compare(record)
-            for row in comparison.rows:
-                cost = idle_cost(row, comparison)
-                self._add(record.scenario, row.label, cost, *_remarks(row))
+            self._add(statistics.compare(record))
         self.has_failures |= any(record.failures for record in records)
 
-    def _add(self, worker: str, version: str, cost: IdleCost | None, *remarks: str) -> None:
-        name = worker if worker == version else f"{worker} {version}"
-        self.rows.append((name, cost))
-        self.remarks += (f"{name}: {remark}." for remark in remarks)
+    def _add(self, comparison: Comparison) -> None:
+        worker = comparison.scenario
+        for row in comparison.rows:
+            name = worker if worker == row.label else f"{worker} {row.label}"
+            self.rows.append((name, idle_cost(row, comparison)))
+        self.remarks += (
+            f"{worker}: {note.text}."
+            for note in findings([comparison]).notes
+            if note.revision and note.kind not in HEADLINES
+        )
 
     def table(self) -> Table:
         """All of them so far, the dearest first; those that failed at the end."""
@@ -169,19 +174,6 @@ class WorkersSession:
         title += f"{'–'.join(ends)} s, {runs}" if ends else runs
         made = idle.table(title, "worker", self.rows, self.price)
         return replace(made, notes=tuple(self.remarks))
-
-
-def _remarks(row: statistics.Row) -> Iterator[str]:
-    if not row.runs:
-        yield from (f"{reason}: {last.message}" for reason, (*_, last) in row.failures.items())
-    if RESTARTED in row.marks:
-        yield f"{row.estimates['restarts'].value:.3g} processes began while it waited"
-    if UNANSWERED in row.marks:
-        yield "the poke was not answered"
-    if BY_PROC in row.marks:
-        yield "read from /proc: what ended meanwhile is missing"
-    if row.is_window_too_short:
-        yield "the window is too short"
 
 
 def _read(given: Sequence[Path]) -> list[WorkerFile]:

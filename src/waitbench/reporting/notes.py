@@ -15,7 +15,7 @@ from waitbench.analysis.results import BELOW_FLOOR, NEAR_FLOOR, MetricResult, No
 from waitbench.analysis.statistics import Comparison, Row
 from waitbench.analysis.verdicts import GateOutcome, Verdict
 from waitbench.model.record import Record
-from waitbench.model.run import BY_PROC, RESTARTED
+from waitbench.model.run import BY_PROC, RESTARTED, UNANSWERED
 from waitbench.reporting import forest
 from waitbench.reporting.formats import (
     format_change,
@@ -56,6 +56,7 @@ _HOLDS = (Verdict.FASTER, Verdict.WITHIN_MARGIN)
 _MAY_BE_MORE = ": it may be more than is allowed"
 _ODD = {
     RESTARTED: "processes of it began while it was to wait: keep it from starting programs",
+    UNANSWERED: "the poke was not answered",
     BY_PROC: f"the kernel did not count: {called('doctor')} tells what would mend it",
 }
 """What to do about runs with a mark."""
