@@ -108,11 +108,6 @@ def _headline(curve: Curve, scanned: Scanned) -> tuple[str, str]:
 def notes(scanned: Scanned) -> tuple[str, ...]:
     """What a reader must know beside the lines."""
     found = [
-        f"{curve.label}: {_why_not(curve, scanned)}."
-        for curve in scanned.curves
-        if curve.slope is None
-    ]
-    found += [
         f"{curve.label}, {format_value(point.value)} {scanned.parameter}: {point.failure}."
         for curve in scanned.curves
         for point in curve.points
