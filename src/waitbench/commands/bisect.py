@@ -25,7 +25,7 @@ from waitbench.commands.search import (
 from waitbench.environments.revisions import without_label
 from waitbench.model.errors import ExitCode, HarnessError, UsageError
 from waitbench.model.revision import SearchRange
-from waitbench.pipeline import concluding, gating
+from waitbench.pipeline import gating
 from waitbench.pipeline.concluding import Output, publish_markdown
 from waitbench.pipeline.request import Request, validate
 from waitbench.pipeline.resuming import kept_in
@@ -150,7 +150,7 @@ def _criterion(text: str, most_rounds: int, worker: str | None) -> Criterion:
 
 
 KIND = "bisect"
-"""The name of the documents, of the chart, and of the kind of results folder."""
+"""The name of the documents, and of the kind of results folder."""
 
 
 @dataclass(kw_only=True)
@@ -258,9 +258,7 @@ class Bisecting:
         self._save()
         searched, progress = self._searched(), self.stepper.output.progress
         report = bisection.document(searched)
-        names = [f"{KIND}.json", f"{KIND}.md"]
-        names += concluding.draw_rows(report.headline, bisection.rows(searched), self.folder, KIND)
         print_document(report, progress)
-        where = f"Results in {self.folder}: {', '.join(names)}, a folder for each step"
+        where = f"Results in {self.folder}: {KIND}.json, {KIND}.md, a folder for each step"
         progress.print(where, soft_wrap=True)
         publish_markdown(markdown.render(report), self.folder / f"{KIND}.md")

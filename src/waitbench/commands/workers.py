@@ -112,7 +112,7 @@ def workers(
         print_tables([session.table()], make_console())
         files.write_text(folder / f"{NAME}.md", render_table(session.table()))
         rows, axis = idle.rows_of(session.rows)
-        concluding.draw_rows(session.table().title, rows, folder, NAME, axis)
+        concluding.draw_rows(session.table().title, rows, axis, folder, NAME)
     raise typer.Exit(ExitCode.FAILED if session.has_failures else ExitCode.OK)
 
 

@@ -22,8 +22,8 @@ from waitbench.model.record import Record
 from waitbench.pipeline.explaining import kept_tables
 from waitbench.pipeline.gating import NO_GATE, Gate
 from waitbench.reporting import answer as answering
-from waitbench.reporting import forest, idle, scan
 from waitbench.reporting import gate_formats as of_gate
+from waitbench.reporting import idle, scan
 from waitbench.reporting import why as reasons
 from waitbench.reporting.answer import Findings, answer, findings
 from waitbench.reporting.console import make_console, print_answer, print_tables
@@ -318,13 +318,9 @@ def draw(found: Conclusion, formats: Sequence[str]) -> list[Path]:
     return charts.draw_all(found.findings.named, found.folder, formats, scans(found.records))
 
 
-def draw_rows(
-    title: str, rows: Sequence[ForestRow], folder: Path, name: str, axis: Axis | None = None
-) -> list[str]:
-    """Writes the chart of some rows, if there are any. Returns the names of the files."""
+def draw_rows(title: str, rows: Sequence[ForestRow], axis: Axis, folder: Path, name: str) -> None:
+    """Writes the chart of some rows, if there are any."""
     from waitbench.reporting import charts
 
-    if not rows:
-        return []
-    figure = charts.forest.draw(title, rows, axis or forest.axis_of(rows))
-    return [charts.save(figure, folder, name, "png").name]
+    if rows:
+        charts.save(charts.forest.draw(title, rows, axis), folder, name, "png")

@@ -12,8 +12,7 @@ from waitbench.analysis.bisection import Change, End, Grain, Search, Step
 from waitbench.analysis.criteria import Criterion
 from waitbench.analysis.rule import ALPHA
 from waitbench.analysis.verdicts import Verdict
-from waitbench.reporting.document import Command, Document, Dot, Heading, Quote, Sentences, Table
-from waitbench.reporting.forest import ForestRow
+from waitbench.reporting.document import Command, Document, Heading, Quote, Sentences, Table
 from waitbench.reporting.formats import format_change, format_range
 from waitbench.reporting.summary import MARKS
 from waitbench.system.installation import called
@@ -73,22 +72,7 @@ def document(searched: Searched) -> Document:
                 for commit in (search.culprit for search in searched.proven)
                 if commit is not None
             ),
-            Table(
-                title="",
-                header=(*map(Heading, ("step", "from → to", "change", "bounds")), "rounds"),
-                rows=tuple(
-                    (
-                        row.place,
-                        row.label,
-                        f"{row.mark} {row.change}",
-                        row.interval,
-                        str(row.dot.ratio.count),
-                    )
-                    for row in rows(searched)
-                    if row.dot is not None
-                ),
-                names=2,
-            ),
+            _steps(searched),
             *map(Command, to_repeat(searched)),
         ),
         explanation=f"The chance that what is named here is wrong is {ALPHA:.0%} at most, over all "
@@ -96,26 +80,24 @@ def document(searched: Searched) -> Document:
     )
 
 
-def rows(searched: Searched) -> list[ForestRow]:
-    """A row for each half of each step that was measured, for a table and a chart."""
-    return [
-        ForestRow(
-            place=f"{number}.{at}",
-            cost=searched.criterion.metric.title,
-            label=f"{search.labels[change.good]} → {search.labels[change.bad]}",
-            mark=_mark(change),
-            change=format_change(change.ratio),
-            interval=format_range(change.ratio),
-            dot=Dot(
-                change.ratio,
-                (1.0, 1 + search.margin),
-                is_open=not (change.within or change.beyond),
-            ),
-        )
-        for number, search in enumerate(searched.searches, 1)
-        for at, step in enumerate(search.steps, 1)
-        for change in step.changes
-    ]
+def _steps(searched: Searched) -> Table:
+    return Table(
+        title="",
+        header=(*map(Heading, ("step", "from → to", "change", "bounds")), "rounds"),
+        rows=tuple(
+            (
+                f"{number}.{at}",
+                " → ".join(search.labelled((change.good, change.bad))),
+                f"{_mark(change)} {format_change(change.ratio)}",
+                format_range(change.ratio),
+                str(change.ratio.count),
+            )
+            for number, search in enumerate(searched.searches, 1)
+            for at, step in enumerate(search.steps, 1)
+            for change in step.changes
+        ),
+        names=2,
+    )
 
 
 def _mark(change: Change) -> str:
