@@ -3,12 +3,14 @@
 from pathlib import Path
 
 from tests.analysis.scanned import VALUES, scan_records
-from tests.records import disturb
+from tests.records import disturb, outcome
 from tests.reporting.made_up import page_of
+from waitbench.analysis import statistics
 from waitbench.analysis.scan import Scanned, scans
 from waitbench.model.record import Record
+from waitbench.model.run import TIMED_OUT
 from waitbench.reporting import charts, scan
-from waitbench.reporting.answer import Findings
+from waitbench.reporting.answer import Findings, findings
 
 COSTS = {
     "v1": lambda n: 0.02 + 0.0002 * n,
@@ -40,12 +42,15 @@ def test_a_chart_of_a_scan_is_written_instead_of_one_for_each_value(tmp_path: Pa
     assert "% of a core" in text
 
 
-def test_a_curve_of_disturbed_rounds_says_so() -> None:
+def test_what_failed_and_what_was_disturbed_is_said_where_every_report_says_it() -> None:
     records = scan_records(COSTS)
+    records[-1].add(outcome("v2", 6, TIMED_OUT, message="still running after 30 s"))
     for record in records:
         disturb(record, 4)
-    *_, last = scan.notes(scanned(records))
-    assert last.startswith("Other programs used the machine in most of these rounds")
+    found = findings(statistics.compare_all(records), scanned=scans(records))
+    texts = " ".join(note.text for note in found.notes)
+    assert "v2, 1 run of idle@partitions=1024 failed: still running after 30 s" in texts
+    assert "disturbed by other programs" in texts
 
 
 def test_the_headlines_say_what_each_input_adds_and_where_no_line_fits() -> None:

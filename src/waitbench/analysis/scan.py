@@ -13,7 +13,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from waitbench.analysis.rounds import all_rounds, by_round, mostly_disturbed
+from waitbench.analysis.rounds import all_rounds, by_round
 from waitbench.analysis.statistics import (
     CONFIDENCE,
     Estimate,
@@ -113,8 +113,6 @@ class PointOfCurve:
     """The cores of each run."""
     cost: Estimate | None
     """Their mean; ``None`` where it was not measured."""
-    failure: str
-    """Why there is no measurement, where there is none."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,8 +140,6 @@ class Scanned:
     rounds: int
     curves: tuple[Curve, ...]
     """The baseline first."""
-    is_disturbed: bool
-    """Whether other programs used the machine in most rounds."""
 
 
 def scans(records: Iterable[Record]) -> list[Scanned]:
@@ -157,8 +153,6 @@ def scans(records: Iterable[Record]) -> list[Scanned]:
 
 def _scanned(curve: tuple[str, str], records: Mapping[float, Record]) -> Scanned:
     scenario, parameter = curve
-    rounds = [len(all_rounds(record)) for record in records.values()]
-    disturbed = sum(len(record.disturbed_rounds) for record in records.values())
     first, *_ = records.values()
     curves: list[Curve] = []
     baseline: Mapping[int, Line] | None = None
@@ -185,21 +179,14 @@ def _scanned(curve: tuple[str, str], records: Mapping[float, Record]) -> Scanned
     return Scanned(
         scenario=scenario,
         parameter=parameter,
-        rounds=max(rounds),
+        rounds=max(len(all_rounds(record)) for record in records.values()),
         curves=tuple(curves),
-        is_disturbed=mostly_disturbed(disturbed, sum(rounds)),
     )
 
 
 def _point(label: str, value: float, record: Record) -> PointOfCurve:
     costs = [run.metrics[COST.key] for run in record.of(label) if COST.key in run.metrics]
-    last = next((one for one in reversed(record.outcomes) if one.label == label), None)
-    return PointOfCurve(
-        value=value,
-        runs=tuple(costs),
-        cost=mean(costs) if costs else None,
-        failure="" if costs or last is None else f"{last.reason}: {last.message}",
-    )
+    return PointOfCurve(value=value, runs=tuple(costs), cost=mean(costs) if costs else None)
 
 
 def _mean(values: Sequence[float]) -> Estimate | None:

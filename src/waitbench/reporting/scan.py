@@ -8,12 +8,7 @@ from waitbench.analysis.results import Note
 from waitbench.analysis.scan import Curve, Scanned
 from waitbench.analysis.statistics import Estimate
 from waitbench.analysis.verdicts import Verdict
-from waitbench.reporting.document import (
-    Cell,
-    Heading,
-    Table,
-    Word,
-)
+from waitbench.reporting.document import Cell, Heading, Table, Word
 from waitbench.reporting.formats import (
     NOTHING,
     format_change,
@@ -60,7 +55,6 @@ def _table(scanned: Scanned) -> Table:
             *(Heading(curve.label, is_left=False) for curve in curves),
         ),
         rows=tuple(rows),
-        notes=notes(scanned),
     )
 
 
@@ -103,22 +97,6 @@ def _headline(curve: Curve, scanned: Scanned) -> tuple[str, str]:
     if curve.slope is not None and len(scanned.curves) == 1:
         return "", f"each {one} {format_number(curve.slope.value * _MICRO)} µs of CPU a second"
     return (WARNING, _why_not(curve, scanned)) if curve.slope is None else ("", "")
-
-
-def notes(scanned: Scanned) -> tuple[str, ...]:
-    """What a reader must know beside the lines."""
-    found = [
-        f"{curve.label}, {format_value(point.value)} {scanned.parameter}: {point.failure}."
-        for curve in scanned.curves
-        for point in curve.points
-        if point.failure
-    ]
-    if scanned.is_disturbed:
-        found.append(
-            "Other programs used the machine in most of these rounds: what bends a line may be "
-            "theirs."
-        )
-    return tuple(found)
 
 
 def _why_not(curve: Curve, scanned: Scanned) -> str:
