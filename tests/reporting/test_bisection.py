@@ -69,3 +69,9 @@ def test_an_inconclusive_step_names_a_busy_machine(is_disturbed: bool) -> None:
     finding = bisection.document(searched(replace(found, steps=(step,)))).headline
     assert "inconclusive after 30 rounds" in finding
     assert ("other programs used the machine" in finding) == is_disturbed
+
+
+def test_a_search_without_a_step_says_that_nothing_was_measured() -> None:
+    document = bisection.document(searched(replace(commits(4), steps=())))
+    assert document.headline == "OPEN: steady CPU from c0 to c3: nothing was measured"
+    assert not any(isinstance(one, Table) for one in document.blocks)

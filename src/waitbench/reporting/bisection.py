@@ -51,6 +51,7 @@ class Searched:
 def document(searched: Searched) -> Document:
     """The headline, what else was found, the culprit, every step, and how to repeat it."""
     others = [one for one in searched.searches if one is not searched.main]
+    steps = _steps(searched)
     return Document(
         headline=finding(searched, searched.main),
         style=_STYLES.get(searched.main.end, "yellow bold"),
@@ -72,7 +73,7 @@ def document(searched: Searched) -> Document:
                 for commit in (search.culprit for search in searched.proven)
                 if commit is not None
             ),
-            _steps(searched),
+            *([steps] if steps.rows else []),
             *map(Command, to_repeat(searched)),
         ),
         explanation=f"The chance that what is named here is wrong is {ALPHA:.0%} at most, over all "
