@@ -43,7 +43,7 @@ def test_a_scan_is_measured_in_turn_tabulated_and_reported(
         (["-s", "dynamic-idle", "--scan", "partitions=1:8"], "no selected scenario has it"),
         (["--scan", "partitions=1:8", "--set", "partitions=4"], "partitions is given twice"),
         (["--scan", "partitions=1:8", "--shard", "1/2"], "a curve is of one machine"),
-        (["--scan", "partitions=1:8", "--on", "tcp://127.0.0.1:9"], "a curve is of one machine"),
+        (["--scan", "partitions=1:8", "--on", "tcp://h:9"], "--on does not go with --scan"),
         (["--scan", "processes=1:4"], "--topology 'cluster' is not one of: single"),
         (["--dataflow", "flow.py:flow", "--scan", "n=1:8"], "write {n} where it belongs"),
     ],
