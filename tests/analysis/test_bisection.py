@@ -1,12 +1,14 @@
 """Searches over histories: what they name, in how many steps, and what they leave open."""
 
 import math
+import random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.analysis.searched import history, judged, search
+from tests.analysis.searched import begun, history, judged, search
+from waitbench.analysis import rule
 from waitbench.analysis.bisection import End, Search, Step, of_equal_packages
 
 
@@ -92,3 +94,27 @@ def test_equal_packages_are_equal_and_a_culprit_is_proven_all_the_same() -> None
     assert so_far.next() == (1, 2)
     proof = judged(so_far, (1, 2), [[0.0, math.log(1.25)]] * 15)
     assert ended(so_far.and_then(proof)) == (End.FOUND, (1, 2))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("rise", [0.0, 0.25])
+@pytest.mark.parametrize("bimodal", [0.0, 0.1])
+def test_noise_misleads_a_whole_search_as_seldom_as_promised(rise: float, bimodal: float) -> None:
+    noise, wrong, named, searches = random.Random(3), 0, 0, 200
+    costs = history(64, (20, rise))
+    for _ in range(searches):
+        so_far = begun(64)
+        while points := so_far.next():
+            rounds = [
+                [
+                    costs[point] + noise.gauss(0, 0.05) + math.log(3) * (noise.random() < bimodal)
+                    for point in points
+                ]
+                for _ in range(30)
+            ]
+            so_far = so_far.and_then(judged(so_far, points, rounds))
+        named += so_far.end is End.FOUND
+        wrong += so_far.end is End.FOUND and (not rise or so_far.suspects != (19, 20))
+    assert wrong / searches <= rule.ALPHA
+    if rise and not bimodal:
+        assert named >= 0.95 * searches
