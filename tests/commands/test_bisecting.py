@@ -62,7 +62,7 @@ def test_without_a_change_it_says_within_what_that_is_known(
     done = run_compare(*ends(history, 0, 3), "--results", results, command="bisect")
     assert done.returncode == 0, done.stderr
     assert "NO CHANGE PROVEN: CPU in all from" in done.stdout
-    assert (results / "bisect.md").read_text().startswith("### NO CHANGE PROVEN")
+    assert (results / "bisect.md").read_text().startswith("### = NO CHANGE PROVEN")
 
 
 @pytest.mark.parametrize(

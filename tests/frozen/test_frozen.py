@@ -25,7 +25,7 @@ from waitbench.analysis.criteria import DEFAULTS
 from waitbench.analysis.gate import GateVerdict
 from waitbench.reporting import bisection, gate_formats, markdown
 from waitbench.reporting.answer import Findings, answer, details, findings
-from waitbench.reporting.console import print_answer, print_document, print_tables
+from waitbench.reporting.console import print_answer, print_tables
 from waitbench.reporting.gate_formats import annotations
 from waitbench.system.places import ROOT
 
@@ -133,7 +133,7 @@ def test_made_up_results_and_notes_in_each_form(form: str) -> None:
 def test_a_search_in_each_form(case: str) -> None:
     found, name = SEARCHES[case], case.partition(":")[0].lower().replace(" ", "-")
     name = f"{name}-{[*SEARCHES].index(case)}"
-    shown = lines_of(lambda to: print_document(bisection.document(found), to))
+    shown = lines_of(lambda to: print_answer(bisection.answer(found), to))
     check(f"bisection/{name}-80.txt", "\n".join([*shown, ""]))
-    check(f"bisection/{name}.md", markdown.render(bisection.document(found)))
+    check(f"bisection/{name}.md", markdown.render_answer(bisection.answer(found)))
     check(f"bisection/{name}.json", json.dumps(bisection.plain(found), indent=1) + "\n")

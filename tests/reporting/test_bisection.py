@@ -8,7 +8,6 @@ from tests.searches import commits, releases, searched
 from waitbench.analysis.bisection import Search
 from waitbench.reporting import bisection
 from waitbench.reporting.bisection import Searched
-from waitbench.reporting.document import Quote, Table
 
 FOUND = searched(releases(4, (2, 0.25)), commits(8, (5, 0.25)))
 CASES = {
@@ -38,11 +37,11 @@ def merge_named() -> Search:
 def test_every_search_has_a_headline_and_a_row_for_each_half_of_a_step(
     headline: str, found: Searched
 ) -> None:
-    document = bisection.document(found)
-    assert document.headline.startswith(headline)
-    (steps,) = (one for one in document.blocks if isinstance(one, Table))
+    said = bisection.answer(found)
+    assert said.notes[0].text.startswith(headline)
+    assert said.table is not None
     halves = [len(step.changes) for search in found.searches for step in search.steps]
-    assert len(steps.rows) == sum(halves)
+    assert len(said.table.rows) == sum(halves)
 
 
 def test_a_culprit_has_an_author_and_the_command_that_measures_it_again() -> None:
@@ -53,8 +52,8 @@ def test_a_culprit_has_an_author_and_the_command_that_measures_it_again() -> Non
     assert bisection.to_repeat(of_worker)[-1] == (
         "./compare.sh c4 c5 --fail-on steady:10% --worker mine.toml"
     )
-    (quote,) = (one for one in bisection.document(FOUND).blocks if isinstance(one, Quote))
-    assert quote.lines[1:] == ["A. Author, 2026-01-01T00:00:00+00:00"]
+    culprit = next(one.text for one in bisection.answer(FOUND).notes if one.kind == "culprit")
+    assert culprit.endswith("(A. Author, 2026-01-01T00:00:00+00:00)")
 
 
 def test_a_merge_that_is_named_comes_with_the_search_inside_it() -> None:
@@ -66,12 +65,13 @@ def test_a_merge_that_is_named_comes_with_the_search_inside_it() -> None:
 def test_an_inconclusive_step_names_a_busy_machine(is_disturbed: bool) -> None:
     found = commits(4)
     step = replace(found.steps[0], left=None, is_disturbed=is_disturbed, rounds=30)
-    finding = bisection.document(searched(replace(found, steps=(step,)))).headline
+    finding = bisection.answer(searched(replace(found, steps=(step,)))).notes[0].text
     assert "inconclusive after 30 rounds" in finding
     assert ("other programs used the machine" in finding) == is_disturbed
 
 
 def test_a_search_without_a_step_says_that_nothing_was_measured() -> None:
-    document = bisection.document(searched(replace(commits(4), steps=())))
-    assert document.headline == "OPEN: steady CPU from c0 to c3: nothing was measured"
-    assert not any(isinstance(one, Table) for one in document.blocks)
+    answer = bisection.answer(searched(replace(commits(4), steps=())))
+    assert answer.notes[0].text == "OPEN: steady CPU from c0 to c3: nothing was measured"
+    assert answer.table is not None
+    assert not answer.table.rows

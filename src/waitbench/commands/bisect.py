@@ -31,7 +31,7 @@ from waitbench.pipeline.request import Request, validate
 from waitbench.pipeline.resuming import kept_in
 from waitbench.reporting import bisection, markdown
 from waitbench.reporting.bisection import Searched
-from waitbench.reporting.console import print_document
+from waitbench.reporting.console import print_answer
 from waitbench.reporting.progress import PreparationLog
 from waitbench.store import folders, formats
 from waitbench.system import endings, files
@@ -257,8 +257,7 @@ class Bisecting:
         """Reports the result. Raises ``HarnessError``."""
         self._save()
         searched, progress = self._searched(), self.stepper.output.progress
-        report = bisection.document(searched)
-        print_document(report, progress)
-        where = f"Results in {self.folder}: {KIND}.json, {KIND}.md, a folder for each step"
-        progress.print(where, soft_wrap=True)
-        publish_markdown(markdown.render(report), self.folder / f"{KIND}.md")
+        report = bisection.answer(searched)
+        where = f"{self.folder}: {KIND}.json, {KIND}.md, a folder for each step"
+        print_answer(replace(report, links=(*report.links, ("Results", where))), progress)
+        publish_markdown(markdown.render_answer(report), self.folder / f"{KIND}.md")

@@ -1,4 +1,4 @@
-"""The result of a search for a change -> a document, progress lines, plain data."""
+"""The result of a search for a change -> an answer, progress lines, plain data."""
 
 import shlex
 from collections.abc import Iterable, Sequence
@@ -10,15 +10,17 @@ from rich.text import Text
 
 from waitbench.analysis.bisection import Change, End, Grain, Search, Step
 from waitbench.analysis.criteria import Criterion
+from waitbench.analysis.results import Note
 from waitbench.analysis.rule import ALPHA
 from waitbench.analysis.verdicts import Verdict
-from waitbench.reporting.document import Command, Document, Heading, Quote, Sentences, Table
+from waitbench.reporting.document import Answer, Command, Heading, Table
 from waitbench.reporting.formats import format_change, format_range
-from waitbench.reporting.summary import MARKS
+from waitbench.reporting.notes import OUTCOME
+from waitbench.reporting.summary import HARMLESS, HOLDS, MARKS
 from waitbench.system.installation import called
 
 _SHOWN_DIGITS = 10
-_STYLES = {End.FOUND: "green bold", End.NO_CHANGE: "bold"}
+_LEVELS = {End.FOUND: HOLDS, End.NO_CHANGE: MARKS[Verdict.WITHIN_MARGIN]}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,36 +50,30 @@ class Searched:
         return (self.proven or self.searches[:1])[-1]
 
 
-def document(searched: Searched) -> Document:
-    """The headline, what else was found, the culprit, every step, and how to repeat it."""
+def answer(searched: Searched) -> Answer:
+    """What was found, the culprit, every step, and how to repeat it."""
+    good, *_, bad = searched.searches[0].labels
+    level = _LEVELS.get(searched.main.end, "?")
     others = [one for one in searched.searches if one is not searched.main]
-    steps = _steps(searched)
-    return Document(
-        headline=finding(searched, searched.main),
-        style=_STYLES.get(searched.main.end, "yellow bold"),
-        blocks=(
-            Sentences(
-                [
-                    *(f"{finding(searched, one)}." for one in others),
-                    *_missing(searched),
-                    *searched.remarks,
-                ]
-            ),
-            *(
-                Quote(
-                    [
-                        f"{commit.commit[:_SHOWN_DIGITS]} {commit.subject}",
-                        f"{commit.author}, {commit.date}",
-                    ]
-                )
-                for commit in (search.culprit for search in searched.proven)
-                if commit is not None
-            ),
-            *([steps] if steps.rows else []),
-            *map(Command, to_repeat(searched)),
+    said = [("finding", finding(searched, one)) for one in others]
+    said += [("missing", text) for text in _missing(searched)]
+    said += [("remark", text) for text in searched.remarks]
+    for commit in (search.culprit for search in searched.proven):
+        if commit is not None:
+            text = f"{commit.commit[:_SHOWN_DIGITS]} {commit.subject}"
+            said.append(("culprit", f"{text} ({commit.author}, {commit.date})"))
+    if searched.proven:
+        chance = f"the chance that what is named here is wrong is {ALPHA:.0%} at most"
+        said.append(("error", f"{chance}, over all steps together"))
+    return Answer(
+        title=f"{searched.criterion.metric.title} between {good} and {bad}",
+        basis="",
+        notes=(
+            Note(kind=OUTCOME, level=level, text=finding(searched, searched.main)),
+            *(Note(kind=kind, level=HARMLESS, text=text) for kind, text in said),
         ),
-        explanation=f"The chance that what is named here is wrong is {ALPHA:.0%} at most, over all "
-        "steps together.",
+        table=_steps(searched),
+        links=tuple(("Again", Command(text)) for text in to_repeat(searched)),
     )
 
 

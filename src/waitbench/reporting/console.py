@@ -15,10 +15,7 @@ from waitbench.analysis.results import Note
 from waitbench.reporting.document import (
     Answer,
     Cell,
-    Command,
-    Document,
     Heading,
-    Quote,
     Table,
     Word,
     text_of,
@@ -58,25 +55,6 @@ class _TextConsole(Console):
             # What rich itself tells the terminal, such as to move up a line, is marked as such.
             is_text = not segment.control
             yield Segment(printable(segment.text), segment.style) if is_text else segment
-
-
-def print_document(document: Document, console: Console) -> None:
-    """Prints the tables, then all else, and the headline last, where the eye ends."""
-    for block in sorted(document.blocks, key=lambda block: not isinstance(block, Table)):
-        if isinstance(block, Table):
-            if block.rows:
-                print_cells(block, console)
-        elif isinstance(block, Quote):
-            for line in block.lines:
-                console.print(Text(f"  {line}"), soft_wrap=True)
-        elif isinstance(block, Command):
-            _print_hanging(
-                "To measure it again: ", _folded(block.text, console.width - 21), console
-            )
-        else:
-            for sentence in block.texts:
-                print_prose(sentence, console)
-    print_prose(document.headline, console, style=document.style)
 
 
 def print_prose(text: str, console: Console, *, first: str = "", style: str = "") -> None:

@@ -1,6 +1,6 @@
 """What reports and pages say, as data. Builders make it of answers, renderers show it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from waitbench.analysis.results import Note
@@ -102,38 +102,12 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Sentences:
-    """What is said, a sentence an item."""
-
-    texts: Sequence[str]
-
-
-@dataclass(frozen=True)
-class Quote:
-    """What somebody else says, line by line."""
-
-    lines: Sequence[str]
-
-
-@dataclass(frozen=True)
 class Command:
     """What is to be typed, such as to measure something again."""
 
     text: str
     purpose: str = ""
     """What it is good for, in a few words."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Document:
-    """What came of a gate, or of a search."""
-
-    headline: str
-    style: str
-    """How a console shows the headline, as rich names it."""
-    blocks: Sequence[Table | Sentences | Quote | Command]
-    explanation: str
-    """What the figures mean, for who does not know the program."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,29 +1,11 @@
-"""Answers, documents and tables as Markdown: whatever is in them stays text."""
+"""Answers and tables as Markdown: whatever is in them stays text."""
 
 from collections.abc import Iterable, Sequence
 
 from waitbench.analysis.results import Note
-from waitbench.reporting.document import Answer, Command, Document, Quote, Table, text_of
+from waitbench.reporting.document import Answer, Command, Table, text_of
 from waitbench.reporting.notes import HEADLINES, OUTCOME
 from waitbench.system.streams import printable
-
-
-def render(document: Document) -> str:
-    """The headline, all blocks, and what they mean, for a job's summary or a comment."""
-    lines = [f"### {_escape(document.headline)}"]
-    for block in document.blocks:
-        lines.append("")
-        if isinstance(block, Table):
-            lines += _table_lines(block)
-        elif isinstance(block, Quote):
-            lines += [f"> {_escape(line)}  " for line in block.lines]
-        elif isinstance(block, Command):
-            lines += ["```console", block.text, "```"]
-        else:
-            lines += [f"* {_escape(sentence)}" for sentence in block.texts]
-    if document.explanation:
-        lines += ["", document.explanation]
-    return "\n".join([*lines, ""])
 
 
 def fold(title: str, text: str) -> str:
@@ -44,6 +26,9 @@ def render_answer(answer: Answer) -> str:
     if answer.table is not None and answer.table.rows:
         lines += [*([""] if lines[-1] else []), *_table_lines(answer.table), ""]
     lines += _items(note for note in answer.notes if note.kind not in HEADLINES)
+    for _, link in answer.links:
+        if isinstance(link, Command):
+            lines += ["", "```console", link.text, "```"]
     return "\n".join(lines).rstrip() + "\n"
 
 
