@@ -201,3 +201,20 @@ def test_runs_side_by_side_overlap_and_none_takes_the_other_for_other_programs()
     foreign = [run.metrics["machine_foreign_cpu"] for run in (first, second)]  # type: ignore[union-attr]
     # b used 4.5 s beside a, and a 3.5 s beside b.
     assert foreign == [0.5, 1.5]
+
+
+def test_a_run_that_failed_at_once_with_others_is_not_made_again() -> None:
+    """Else its round would be of two moments, and a candidate that fails now and then passes."""
+
+    def run(planned: PlannedRun, before: int) -> Result:
+        if (planned.round, planned.label, before) == (4, "b", 0):
+            return failing(FAILED)(planned, before)
+        return using({"a": IDLE, "b": IDLE}).behave(planned, before)
+
+    made = Together(run)
+    at_work, chosen, records = make_session(made, "one")
+    at_work.side_by_side = ("one",)
+    wishes = Wishes(lambda record: len(record.of("a")) >= 8, records=records)
+    at_work.carry_out_until(wishes, [chosen], ["a", "b"], 10, 1e9)
+    assert made.runs.count(("one", 4, "b")) == 1
+    assert [one.round for one in records["one"].failures] == [4]

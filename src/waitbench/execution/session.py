@@ -145,8 +145,11 @@ class Session:
                 if guide.is_over():
                     return
                 record = self.records[scenario.name]
-                # A resumed comparison has some rounds already, and others were made at once.
-                done = {(one.label, one.round) for one in record.measurements}
+                # A resumed comparison has some rounds already, and others were made at once. What
+                # failed meanwhile is not tried again: its round would be of two moments.
+                tried: list[Result] = [*record.measurements]
+                tried += record.outcomes[record.outcomes_before :]
+                done = {(one.label, one.round) for one in tried}
                 at_once = self._rounds_at_once(scenario.name)
                 missing = [
                     run
