@@ -153,6 +153,28 @@ def test_a_scenario_that_rose_among_six_keeps_them_from_a_pass() -> None:
         assert (found.verdict, found.apart) == (Verdict.INCONCLUSIVE, 4)
 
 
+@pytest.mark.parametrize("first", [0, 1, 2, 3])
+def test_a_dear_run_of_one_scenario_keeps_six_from_a_pass_after_four_rounds(first: int) -> None:
+    """With a half of its runs dear, one of four is in five of sixteen gates, or none."""
+    pairs = rounds(0.0, scenarios=6)
+    pairs[first::8, 4, 1] *= 3.0
+    found = judge(pairs[: rule.LOOKS[0]])
+    assert (found.verdict, found.apart) == (Verdict.INCONCLUSIVE, 4)
+    assert judge(pairs[: rule.LOOKS[1]]).verdict is Verdict.WITHIN_MARGIN
+
+
+@pytest.mark.parametrize("share", [0.5, 0.6])
+def test_dear_runs_in_half_of_the_rounds_of_one_scenario_of_six_seldom_pass(share: float) -> None:
+    random = np.random.default_rng(9)
+    gates, passed = 100, 0
+    for _ in range(gates):
+        pairs = np.exp(random.normal(0, 0.05, (30, 6, 2)))
+        pairs[:, 2, 1] *= np.where(random.random(30) < share, 3.0, 1.0)
+        found = [judge(pairs[:look]).verdict for look in rule.LOOKS[:3]]
+        passed += Verdict.WITHIN_MARGIN in found
+    assert passed <= gates / 6
+
+
 def test_dear_runs_of_both_sides_do_not_keep_what_did_not_change_from_a_pass() -> None:
     random = np.random.default_rng(7)
     found = []

@@ -9,10 +9,11 @@ if it costs more than twice the median of what is allowed.
   mid-ranks at hand, so that it is exact with ties and zeros, too (J. Pratt, "Remarks on zeros and
   ties in the Wilcoxon signed rank procedures", JASA 54, 1959).
 * *It fails, too,* if it has certainly more dear runs: if one side of a pair is dear, a fair coin
-  says which (I. McNemar, Psychometrika 12, 1947). This is asked once, at the last look.
+  says which (I. McNemar, Psychometrika 12, 1947). This is asked once, at the last of ``LOOKS``.
 * *It is within its margin* if the test says that t lies below 0 where not one side alone is dear;
   dear runs are certainly not more frequent by ``RARE`` (T. Tango, Statistics in Medicine 17, 1998);
-  and neither the plain means nor the centre of any scenario lie above ``BEYOND``.
+  neither the plain means nor the centre of any scenario lie above ``BEYOND``; and in no scenario
+  dear runs may well be more frequent by ``RARE_ANYWHERE``.
 * *Else it is inconclusive.*
 
 The verdict is that of the latest look. The numbers of rounds after which one looks are fixed, and
@@ -55,6 +56,8 @@ DEAR = 2.0
 """A run is dear if it costs more than so many times the median of what is allowed."""
 RARE = 0.3
 """So much more frequent dear runs must not be missed."""
+RARE_ANYWHERE = 0.5
+"""The same in one of several scenarios: with a chance of ``ALPHA`` at one look."""
 BEYOND = 1.15
 """What passes costs no more than so many times what is allowed, by its means and anywhere."""
 PAYS = 0.1
@@ -106,7 +109,7 @@ class Finding:
     is_mean_beyond: bool = False
     """Whether the means are, which keeps it from being within its margin."""
     apart: int | None = None
-    """The scenario, by its place, whose own centre is beyond, which does so too."""
+    """The scenario, by its place, whose own centre or dear runs are, which does so too."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -158,16 +161,13 @@ def _judge(
     # By the baseline's median alone: no candidate moves what is dear.
     limit = DEAR * np.median(allowed, axis=0)
     theirs, ours = allowed > limit, candidate > limit
-    dear = Dear(
-        candidate=int((ours & ~theirs).sum()), baseline=int((theirs & ~ours).sum()), pairs=ours.size
-    )
+    dear = _dear(ours, theirs)
     interval = _interval_without(logs, ours != theirs, share.alarm)
     heads = chance_of_heads(dear.candidate, dear.candidate + dear.baseline)
     is_dear_worse = heads <= share.dear_at(len(pairs))
     means = candidate.mean(axis=0) / allowed.mean(axis=0)
     is_mean_beyond = float(means.mean()) > beyond
-    centres = [_centre(_means_of_two(own)) for own in logs.T]
-    apart = int(np.argmax(centres)) if max(centres) > math.log(beyond) else None
+    apart = _apart(logs, ours, theirs, math.log(beyond))
     is_kept_open = is_mean_beyond or apart is not None or chance_of_so_few(dear, RARE) > CLEAR
     verdict = Verdict.INCONCLUSIVE
     if interval.low > 0 or is_dear_worse:
@@ -190,6 +190,23 @@ def _judge(
         is_mean_beyond=is_mean_beyond,
         apart=apart,
     )
+
+
+def _dear(ours: NDArray[np.bool_], theirs: NDArray[np.bool_]) -> Dear:
+    return Dear(
+        candidate=int((ours & ~theirs).sum()), baseline=int((theirs & ~ours).sum()), pairs=ours.size
+    )
+
+
+def _apart(
+    logs: Floats, ours: NDArray[np.bool_], theirs: NDArray[np.bool_], beyond: float
+) -> int | None:
+    """The first scenario that is no part of a pass, by its centre or by its dear runs."""
+    for place, own in enumerate(logs.T):
+        dear = _dear(ours[:, place], theirs[:, place])
+        if _centre(_means_of_two(own)) > beyond or chance_of_so_few(dear, RARE_ANYWHERE) > ALPHA:
+            return place
+    return None
 
 
 def _ratio(log: float) -> float | None:
