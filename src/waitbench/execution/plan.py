@@ -1,5 +1,6 @@
 """What runs, and in which order. Pure: no clock, no files."""
 
+import random
 from collections.abc import Collection, Sequence
 from typing import TypeVar
 
@@ -54,19 +55,25 @@ def one_round(
 
 
 def in_turn(contestants: Sequence[_Contestant], number: int) -> list[_Contestant]:
-    """The order of round ``number``: a row of a Williams design.
+    """The order of round ``number``: a row of a Williams design, of contestants in drawn places.
 
     E. Williams, "Experimental designs balanced for the estimation of residual effects of
     treatments", Australian Journal of Scientific Research A 2, 1949. One row goes to and fro, 0, 1,
     n - 1, 2, n - 2 …, so that no two steps in it are alike; the others are that row with a number
-    added to all, and, as half of the steps are missing for an odd n, their mirror images. Over n
-    rounds (2 n for an odd n) each contestant has each place, and follows each other, equally often.
-    Neighbouring rounds begin with neighbouring contestants, and for an odd n every other one is a
-    mirror image: what is not a whole cycle is nearly balanced, too.
+    added to all, and, as half of the steps are missing for an odd n, their mirror images. Over a
+    cycle of n rounds (2 n for an odd n), the first of which is round 1, each contestant has each
+    place, and follows each other, equally often. Neighbouring rounds begin with neighbouring
+    contestants, and for an odd n every other one is a mirror image: what is not a whole cycle is
+    nearly balanced, too.
+
+    For each cycle it is drawn anew who is which contestant of the design, so that nothing that
+    comes at regular times hits always the same. The same number has the same order always.
     """
     count = len(contestants)
+    cycle = count * (1 + count % 2)
+    drawn = random.Random(1 + (number - 1) // cycle).sample(contestants, count)
     row = [(place + 1) // 2 if place % 2 else -place // 2 for place in range(count)]
     if number % 2:
         # For an even n the mirror image is one of the rows.
         row.reverse()
-    return [contestants[(number + step - row[0]) % count] for step in row]
+    return [drawn[(number + step - row[0]) % count] for step in row]
