@@ -21,7 +21,7 @@ EXAMPLES = """
 \b
 Examples:
   ./waitbench report
-  ./waitbench report docs/samples/kafka --markdown kafka.md
+  ./waitbench report docs/samples/input --markdown input.md
   ./waitbench report --html page.html                     # of the last comparison
   ./waitbench report --html history.html results          # of all there are
 """
