@@ -125,7 +125,7 @@ def _band(found: MetricResult) -> tuple[float, float]:
     """What is allowed; with a floor the ratio is that to it."""
     if not found.criterion:
         return 1 / (1 + found.margin), 1 + found.margin
-    return 1.0, 1.0 if found.floor else 1 + found.margin
+    return (0.0, 1.0) if found.floor else (1.0, 1 + found.margin)
 
 
 def axis_of(rows: Iterable[ForestRow]) -> Axis:

@@ -1,5 +1,6 @@
 """Dots with their intervals, read from the figures."""
 
+import msgspec
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
@@ -44,6 +45,26 @@ def test_what_is_open_is_hollow_and_what_is_beyond_is_an_arrow() -> None:
     _, _, hollow, _, arrow = axes.lines
     assert hollow.get_markerfacecolor() == "white"
     assert (xs(arrow), arrow.get_marker()) == ([2], ">")
+
+
+def test_with_a_floor_all_up_to_the_limit_is_shaded() -> None:
+    found = results.of_verdict(failing())[0]
+    shown = rows_of.row_of(msgspec.structs.replace(found, floor=0.1))
+    (band,) = axes_of(forest.draw("gate", [shown], rows_of.gate_axis([shown]))).patches
+    assert isinstance(band, Rectangle)
+    assert (band.get_x(), band.get_x() + band.get_width()) == (0.5, 1)
+
+
+def test_an_arrow_at_the_left_edge_is_clear_of_the_names() -> None:
+    axes = draw(row(0.02, low=0.01, high=0.03))
+    figure = axes.get_figure(root=True)
+    assert isinstance(figure, Figure)
+    figure.draw_without_rendering()
+    arrow = axes.lines[-1]
+    (name,) = axes.get_yticklabels()
+    half = arrow.get_markersize() / 2 / 72 * figure.dpi
+    middle = axes.transData.transform((xs(arrow)[0], 0))[0]
+    assert name.get_window_extent().x1 < middle - half
 
 
 def test_the_chart_of_a_gate_has_every_question_and_what_it_says() -> None:

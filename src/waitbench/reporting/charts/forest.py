@@ -38,7 +38,8 @@ def draw(title: str, rows: Sequence[ForestRow], axis: Axis) -> Figure:
         _beside(axes, place, _INTERVAL, row.interval, style.GREY)
     names = [shorten(name, _MOST_CHARACTERS) for name in _names(rows)]
     axes.set_yticks(range(len(rows)), list(map(printable, names)), fontsize=9)
-    axes.tick_params(axis="y", length=0)
+    # As wide as an arrow at the left edge.
+    axes.tick_params(axis="y", length=0, pad=9)
     axes.minorticks_off()
     axes.set_xticks([ratio for ratio, _ in axis.ticks], [text for _, text in axis.ticks])
     axes.spines[["left", "top", "right"]].set_visible(False)
@@ -65,7 +66,7 @@ def _names(rows: Sequence[ForestRow]) -> list[str]:
 
 def _draw(axes: Axes, place: int, dot: Dot, axis: Axis) -> None:
     if dot.band is not None:
-        low, high = dot.band
+        low, high = map(axis.clipped, dot.band)
         axes.add_patch(
             Rectangle((low, place - 0.5), high - low, 1, color="#dddddd", linewidth=0, zorder=0)
         )
