@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from waitbench.analysis.statistics import Estimate
 from waitbench.model.metrics import BY_NAME
 from waitbench.reporting.formats import (
+    format_bounds,
     format_change,
     format_digits,
     format_many,
@@ -76,6 +77,25 @@ def test_what_is_compared_has_one_unit(
 )
 def test_of_what_is_allowed_two_digits_are_said(ratio: float, said: str) -> None:
     assert format_rise(ratio, 0.1) == f"{said} of allowed"
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "said"),
+    [
+        (None, 4e-9, "< 0.01"),
+        (None, 0.12, "≤ 0.12"),
+        (5e3, None, "> 1000"),
+        (0.1, 0.2, "0.10–0.20"),
+    ],
+)
+def test_one_end_of_what_is_allowed_has_one_sign(
+    low: float | None, high: float | None, said: str
+) -> None:
+    assert format_bounds(Estimate(1.0, low, high, 5), 0.1) == said
+
+
+def test_a_minus_is_a_minus_everywhere() -> None:
+    assert format_digits(-0.273, 3) == "−0.273"
 
 
 def test_what_has_no_interval_says_none() -> None:

@@ -50,7 +50,7 @@ def format_digits(value: float, digits: int, *, zeros: bool = False) -> str:
         return "0"
     rounded = float(f"{value:.{digits - 1}e}") if abs(value) < 10**digits else round(value)
     places = max(0, digits - 1 - math.floor(math.log10(abs(rounded))))
-    text = f"{rounded:,.{places}f}"
+    text = f"{rounded:,.{places}f}".replace("-", "−")
     return text if zeros or "." not in text else text.rstrip("0").rstrip(".")
 
 
@@ -195,7 +195,12 @@ def format_bounds(ratio: Estimate, floor: float) -> str:
     low, high = (end and _of_allowed(end) for end in (ratio.low, ratio.high))
     if low and high:
         return low if low == high else f"{low}–{high}"
-    return f"≤ {high}" if high else f"≥ {low}" if low else ""
+    return _bound("≤", high) if high else _bound("≥", low) if low else ""
+
+
+def _bound(sign: str, text: str) -> str:
+    """An end with its sign, unless it has one: "< 0.01"."""
+    return text if text[0] in "<>" else f"{sign} {text}"
 
 
 def _of_allowed(ratio: float) -> str:
