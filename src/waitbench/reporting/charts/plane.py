@@ -6,6 +6,7 @@ from matplotlib.figure import Figure
 
 from waitbench.analysis.results import MetricResult
 from waitbench.analysis.statistics import CONFIDENCE, Estimate
+from waitbench.model.metrics import BY_NAME
 from waitbench.reporting.charts import style
 from waitbench.reporting.shortening import shorten
 from waitbench.system.streams import printable
@@ -49,8 +50,8 @@ def draw(title: str, points: Points, labels: Iterable[str]) -> Figure:
             )  # fmt: skip
     style.scale(axes, "x", [end * 1000 for late, _ in points.values() for end in _ends(late)])
     style.scale(axes, "y", [end for _, cost in points.values() for end in _ends(cost)])
-    axes.set_xlabel("lateness of items at p99, milliseconds")
-    axes.set_ylabel("CPU seconds per second of waiting, all workers")
+    axes.set_xlabel(f"{BY_NAME[X].title}, ms")
+    axes.set_ylabel(f"{BY_NAME[Y].title}, cores")
     marks = f"lower left is better · mean with its {CONFIDENCE * 100:.0f} % interval"
     style.title(figure, axes, title, marks)
     style.tidy(axes)
