@@ -196,10 +196,11 @@ def test_with_a_floor_a_ratio_is_that_to_what_is_allowed() -> None:
 def test_a_disturbed_question_says_so() -> None:
     verdict = unclear()
     judgement = replace(verdict.judgements[0], disturbed=3, rounds=5)
-    text = of(replace(verdict, judgements=(judgement,)))[1]
-    assert text.endswith(
+    _, note = notes.of_verdict(replace(verdict, judgements=(judgement,)))
+    assert note.text.endswith(
         "inconclusive after 5 rounds, in 3 of which other programs used the machine: let it rest"
     )
+    assert note.kind == notes.OPEN, "the table has it, and one line says it of all rounds"
 
 
 def test_dear_runs_are_told_by_their_number_and_what_they_cost_by_the_means() -> None:
@@ -238,4 +239,4 @@ def test_means_that_no_answer_hangs_on_are_not_said(
     both = {"a": [{key: base}] * 30, "b": [{key: rare}] + [{key: usual}] * 29}
     verdict = verdict_of(make_record(both), criteria=[f"{name}:{allowed}"], most_rounds=30)
     assert verdict.outcome is GateOutcome.PASS
-    assert of(verdict) == ["PASS: 1 question, none beyond its limit"]
+    assert of(verdict) == ["PASS: 1 question, no regression"]

@@ -349,7 +349,7 @@ def _headline(verdict: GateVerdict) -> str:
         first, *others = dict.fromkeys(map(_risen, verdict.failures))
         return f"{first}{f'; {len(others)} more' if others else ''}{also}"
     if verdict.outcome is GateOutcome.PASS:
-        return f"{questions}{also or ', none beyond its limit'}"
+        return f"{questions}{also or ', no regression'}"
     lacking = [f"{len(verdict.open)} of {questions} open"] if verdict.open else []
     if verdict.not_measured:
         lacking.append(f"{len(verdict.not_measured)} of {questions} not measured")
@@ -387,7 +387,8 @@ def _sentence(found: Judgement) -> tuple[str, str]:
         return "not-measured", f"no answer for {found.label}: {found.why_given_up}"
     if found.is_open:
         why = _why_open(found)
-        kind = _UNSURE if why else OPEN
+        # One line says of all rounds that they were disturbed.
+        kind = _UNSURE if why and not found.is_disturbed else OPEN
         text = f"{where}: inconclusive after {found.rounds} rounds{why or _MAY_BE_MORE}"
         return kind, text
     if found.verdict is Verdict.EXCUSED and found.cost and found.cost_ratio:
