@@ -1,5 +1,7 @@
 """How a report begins and ends: its tables on a console, and what is best done next."""
 
+from dataclasses import replace
+
 import pytest
 
 from tests.gate_runs import failing, record_of, rounds, scaled, unclear, verdict_of
@@ -7,7 +9,9 @@ from tests.records import contestant, make_record, times
 from tests.reporting.printing import lines_of, lines_of_table
 from waitbench.analysis import statistics
 from waitbench.analysis.gate import GateVerdict
+from waitbench.analysis.results import Note
 from waitbench.model.record import Record
+from waitbench.reporting import forest, notes
 from waitbench.reporting.answer import Findings, again, answer, details, findings, next_step
 from waitbench.reporting.console import print_answer
 from waitbench.reporting.document import Answer, Command
@@ -143,3 +147,17 @@ def test_a_gate_has_a_next_step_of_its_own(verdict: GateVerdict, option: str) ->
     assert step is not None
     assert step.text.endswith(option)
     assert not any("95 %" in line for line in shown(answer(found))), "its verdict is the only one"
+
+
+def test_more_rounds_are_not_proposed_between_equal_builds() -> None:
+    found = found_of(make_record({"old": runs(2)[:1], "new": runs(0.1)[:1]}))
+    same = Note(kind=notes.SAME_BUILD, level="!", text="new is the same build as old")
+    assert next_step(found, None, 1, ARGV) is not None
+    assert next_step(replace(found, notes=[*found.notes, same]), None, 1, ARGV) is None
+
+
+def test_only_what_the_baseline_has_figures_of_can_be_missed() -> None:
+    neither = found_of(make_record({"old": [], "new": []}))
+    lost = found_of(make_record({"old": runs(2), "new": []}))
+    assert {forest.mark_of(one) for one in neither.results if one.judged} == {"–"}
+    assert {forest.mark_of(one) for one in lost.results if one.judged} == {"✗"}

@@ -92,7 +92,9 @@ def mark_of(found: MetricResult) -> str:
         return MARKS[found.verdict]
     if found.is_alone:
         return ""
-    return HARMLESS if found.why_not in (NOT_SUPPORTED, *_NEAR) or not found.judged else BROKEN
+    is_harmless = found.why_not in (NOT_SUPPORTED, *_NEAR) or not found.judged
+    # Where neither side has a figure a gate ended before its turn, or a note says what failed.
+    return HARMLESS if is_harmless or found.before is None else BROKEN
 
 
 def _change(found: MetricResult) -> str:

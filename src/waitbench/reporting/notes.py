@@ -30,6 +30,7 @@ from waitbench.system.installation import called
 OUTCOME, CHANGE, PRICE = "outcome", "change", "price"
 HEADLINES = (OUTCOME, CHANGE, PRICE)
 """What a report begins with: the kinds of what it comes to."""
+SAME_BUILD = "same-build"
 FAILS, OPEN = "fails", "open"
 """The kinds of what a gate's table says already."""
 _UNSURE = "unsure"
@@ -276,7 +277,7 @@ def _oddities(label: str, rows: Sequence[Row]) -> Iterator[Note]:
     twin = rows[0].identical_to
     if twin is not None:
         text = f"{label} is the same build as {twin}: what differs is chance"
-        yield _note("same-build", text, revision=label)
+        yield _note(SAME_BUILD, text, revision=label)
 
 
 def _is_counted_dearly(row: Row) -> bool:
