@@ -17,7 +17,7 @@ def shorten(text: str, width: int) -> str:
 def short_names(labels: Sequence[str]) -> Mapping[str, str]:
     """Names for labels some of which are long: without the engine and packages that all have.
 
-    None where all are short, or would not differ.
+    None where all are short, would not differ, or have nothing in common.
     """
     if len(labels) < 2 or max(map(len, labels)) <= _LONG:
         return {}
@@ -26,6 +26,6 @@ def short_names(labels: Sequence[str]) -> Mapping[str, str]:
         parts = [label.split("+") for label in labels]
     shared = set.intersection(*(set(own[1:]) for own in parts))
     names = ["+".join([own[0], *(one for one in own[1:] if one not in shared)]) for own in parts]
-    if len(set(names)) < len(labels):
+    if len(set(names)) < len(labels) or names == list(labels):
         return {}
     return dict(zip(labels, names, strict=True))
