@@ -220,9 +220,26 @@ def test_a_candidate_that_crashes_in_some_runs_does_not_pass() -> None:
     assert (verdict.outcome, verdict.exit_code) == (GateOutcome.NOT_MEASURED, ExitCode.FAILED)
 
 
-def test_a_failed_run_that_was_made_again_is_no_failure_any_more() -> None:
+@pytest.mark.parametrize(
+    ("of_base", "outcome"), [(False, GateOutcome.NOT_MEASURED), (True, GateOutcome.PASS)]
+)
+def test_a_failed_run_that_was_made_again_is_a_failure_if_only_its_revision_fails_often(
+    of_base: bool, outcome: GateOutcome
+) -> None:
     record = crashing(measured=15)
+    if of_base:
+        for one in tuple(record.outcomes):
+            record.add(structs.replace(one, label="base"))
     for number in range(16, 21):
+        for label in ("base", "new"):
+            record.add(measurement(label, number, times(1, 1, 1)))
+    assert gate.conclude([record], [CPU], 20).outcome is outcome
+
+
+def test_two_failures_that_were_made_again_are_none_any_more() -> None:
+    record = crashing(measured=18)
+    record.outcomes = [one for one in record.outcomes if one.round in (19, 20)]
+    for number in (19, 20):
         for label in ("base", "new"):
             record.add(measurement(label, number, times(1, 1, 1)))
     assert gate.conclude([record], [CPU], 20).outcome is GateOutcome.PASS

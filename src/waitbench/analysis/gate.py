@@ -11,7 +11,7 @@ from waitbench.analysis.rounds import all_rounds, mostly_disturbed
 from waitbench.analysis.verdicts import GateOutcome
 from waitbench.model.errors import ExitCode
 from waitbench.model.record import Record
-from waitbench.model.run import DISTURBED, NOT_SUPPORTED, UNANSWERED
+from waitbench.model.run import DISTURBED, HARMLESS, NOT_SUPPORTED, UNANSWERED
 
 _UNANSWERED = "the poke was not answered, and its lateness is not measured"
 _ENOUGH_DISTURBED = 8
@@ -243,10 +243,17 @@ def _rounds_of(records: Sequence[Record]) -> int:
 def failed_runs(record: Record) -> list[FailedRuns]:
     """The runs of a scenario that gave no measurement, but for those made again since.
 
-    One whose poke was not answered is among them: what its window measured is judged, and can fail,
-    but without a lateness it is no pass.
+    Where a revision is unreliable, these are failures, too: else a comparison would pass that is
+    resumed often enough. One whose poke was not answered is among them: what its window measured is
+    judged, and can fail, but without a lateness it is no pass.
     """
-    failures = [(one.label, one.message) for one in record.failures] + [
+    unreliable, left = record.unreliable, record.failures
+    failed = [
+        one
+        for one in record.outcomes
+        if one in left or (one.label in unreliable and one.reason not in HARMLESS)
+    ]
+    failures = [(one.label, one.message) for one in failed] + [
         (one.label, _UNANSWERED) for one in record.measurements if UNANSWERED in one.marks
     ]
     return [

@@ -1,6 +1,7 @@
 """Records: all runs of one scenario in one comparison, and what holds for the whole comparison."""
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 from typing import Annotated, Any
 
@@ -61,6 +62,9 @@ costs the user most.
 """
 GIVE_UP_LATER_AFTER = 5
 """Failed rounds in a row after a good one: it may be chance that makes it fail."""
+
+FAILS_ALONE = 3
+"""Rounds in which one revision failed and no other did, after which its failures are its own."""
 
 _ENDED = {
     NOT_BUILT: "was not built",
@@ -239,6 +243,19 @@ class Record(ScenarioFacts, kw_only=True):
             for one in self.outcomes
             if one.reason not in HARMLESS and (one.label, one.round) not in measured
         ]
+
+    @property
+    def unreliable(self) -> frozenset[str]:
+        """The revisions that failed, and no other one did, in ``FAILS_ALONE`` rounds or more.
+
+        That they succeed when such rounds are made again, by chance, does not take this back.
+        """
+        failed: dict[int, set[str]] = {}
+        for one in self.outcomes:
+            if one.reason not in HARMLESS:
+                failed.setdefault(one.round, set()).add(one.label)
+        alone = Counter(next(iter(labels)) for labels in failed.values() if len(labels) == 1)
+        return frozenset(label for label, count in alone.items() if count >= FAILS_ALONE)
 
     @property
     def awaits_repeats(self) -> frozenset[int]:
