@@ -1,13 +1,11 @@
 """Code that may do anything: what leaves its group is found, its output has an end."""
 
-import subprocess
-import sys
 import textwrap
 from pathlib import Path
 
 import pytest
 
-from waitbench.system.places import ROOT
+from tests.system.adopting import adopting
 from waitbench.system.processes import MOST_OUTPUT, Finished
 
 STRAY = """
@@ -30,24 +28,13 @@ STRAY = """
 def confined(program: str, tmp_path: Path) -> Finished:
     """Runs a Python program alone, in a process of its own that adopts orphans; how it ended."""
     runner = f"""
-        import os, sys
-        from pathlib import Path
-        from waitbench.system import processes, trees
-        trees.adopt_orphans()
         with open("out", "wb") as out, open("err", "wb") as err:
             print(repr(processes.run_alone(
                 [sys.executable, "-c", {textwrap.dedent(program)!r}], stdout=out, stderr=err,
                 time_limit_s=60, env=dict(os.environ), cwd=Path("."), on_start=lambda _: None,
             )))
-            assert trees.below(os.getpid()) == [processes.GUARD.number]
     """
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(runner)],
-        capture_output=True, text=True, cwd=tmp_path, check=False, timeout=120,
-        env={"PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT / "src")},
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    return eval(done.stdout, {"Finished": Finished})  # type: ignore[no-any-return]
+    return eval(adopting(runner, tmp_path), {"Finished": Finished})  # type: ignore[no-any-return]
 
 
 @pytest.mark.parametrize(("then", "left"), [("time.sleep(600)", 1), ("os._exit(0)", 0)])

@@ -1,11 +1,9 @@
 """Two programs that may do anything, run at the same time: each is ended with its own only."""
 
-import subprocess
-import sys
 import textwrap
 from pathlib import Path
 
-from waitbench.system.places import ROOT
+from tests.system.adopting import adopting
 
 STRAYS = """
     import os, time
@@ -40,10 +38,6 @@ HANGS = """
 def at_once(first: str, tmp_path: Path, time_limit_s: float = 60) -> tuple[object, object]:
     """How ``first`` ended, and then the one that outlasts it: exit codes and leftovers."""
     runner = f"""
-        import os, sys, threading
-        from pathlib import Path
-        from waitbench.system import processes, trees
-        trees.adopt_orphans()
         found = {{}}
 
         def carry_out(name, program, time_limit_s):
@@ -61,16 +55,9 @@ def at_once(first: str, tmp_path: Path, time_limit_s: float = 60) -> tuple[objec
         carry_out("first", {textwrap.dedent(first)!r}, {time_limit_s})
         open("over", "w").close()
         thread.join()
-        assert trees.below(os.getpid()) == [processes.GUARD.number]
         print(repr((found["first"], found["other"])))
     """
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(runner)],
-        capture_output=True, text=True, cwd=tmp_path, check=False, timeout=120,
-        env={"PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT / "src")},
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    return eval(done.stdout)  # type: ignore[no-any-return]
+    return eval(adopting(runner, tmp_path))  # type: ignore[no-any-return]
 
 
 def test_what_one_leaves_behind_is_ended_and_the_other_is_not_touched(tmp_path: Path) -> None:
