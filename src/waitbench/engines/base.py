@@ -1,6 +1,7 @@
 """The seam between the harness and what is under test: all that it may ask of an engine."""
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,7 +27,7 @@ class Start:
     """Environment variables that they have besides those of every run."""
 
 
-class Engine:
+class Engine(ABC):
     """What is installed as a Python package, and measured; with what most of them say."""
 
     name: str
@@ -90,9 +91,9 @@ class Engine:
         """The servers of a run, in the order in which they start; their CPU is not the run's."""
         return ()
 
+    @abstractmethod
     def start(self, environment: Environment, scenario: Scenario, topology: Topology) -> Start:
         """How a run of ``scenario`` is started."""
-        raise NotImplementedError
 
     def role(self, arguments: Sequence[str]) -> str | None:
         """The role of a process, such as ``worker 0``, by its arguments; ``None`` if unknown."""
