@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from tests.gate_runs import failing, record_of, rounds, scaled, unclear, verdict_of
-from tests.records import contestant, make_record, times
+from tests.records import make_record, times
 from tests.reporting.printing import lines_of, lines_of_table
 from waitbench.analysis import statistics
 from waitbench.analysis.gate import GateVerdict
@@ -33,7 +33,7 @@ def shown(found: Answer, width: int = 80) -> list[str]:
 
 
 def printed(*records: Record) -> list[str]:
-    return shown(answer(found_of(*records).named))
+    return shown(answer(found_of(*records)))
 
 
 @pytest.mark.parametrize("label", ["v0.16.1", "a-label-of-forty-characters-at-the-most-x", "[red]"])
@@ -53,18 +53,6 @@ def test_the_answer_fits_80_columns(label: str, others: list[str], scenarios: li
     assert max(map(len, lines)) <= 80
     if not others:
         assert any(line.startswith(f"▲ {LONG} ") or f"? {LONG} " in line for line in lines)
-
-
-def test_names_leave_out_what_all_revisions_have_and_say_so() -> None:
-    labels = ["pathway@0.16.2+setuptools==80.9.0", "pathway@0.17.0+setuptools==80.9.0"]
-    record = make_record(
-        {label: runs(by) for by, label in enumerate(labels, 1)},
-        revisions=tuple(map(contestant, labels)),
-    )
-    lines = printed(record)
-    assert lines[0] == " RESULT   0.17.0 against 0.16.2 · 1 process, 4 rounds"
-    said = " ".join(" ".join(lines).split())
-    assert f"0.16.2 is short for {labels[0]}: what all have in common is left out" in said
 
 
 def test_a_command_that_is_too_long_goes_on_below_so_that_it_can_be_copied() -> None:

@@ -1,6 +1,6 @@
 """What analysis comes to: results and notes. Every view formats these, and computes nothing."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -236,14 +236,6 @@ def decisive(results: Sequence[MetricResult]) -> tuple[list[MetricResult], list[
         holding = [one for one in ordered if one.urgency > _FELL]
         decides += sorted(holding, key=lambda one: one.headroom)[:1]
     return decides, [one for one in ordered if one not in decides]
-
-
-def renamed(results: Sequence[MetricResult], names: Mapping[str, str]) -> list[MetricResult]:
-    """The same, of revisions with other names."""
-    return [
-        msgspec.structs.replace(one, revision=names.get(one.revision, one.revision))
-        for one in results
-    ]
 
 
 def plain(results: Iterable[MetricResult]) -> list[dict[str, Any]]:

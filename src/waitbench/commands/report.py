@@ -77,5 +77,5 @@ def _print(contents: Contents, output: Output) -> list[str]:
     found = conclusion_of(contents)
     only_here = say_scenarios(contents, output)
     say_answer(found, output)
-    rendered = [render_answer(answer(found.findings.named))] if found.compared else []
+    rendered = [render_answer(answer(found.findings))] if found.compared else []
     return [*rendered, *map(render_table, (*only_here, *found.costs(output.price)))]

@@ -66,7 +66,7 @@ class Output:
 
     def print_scenario(self, comparison: Comparison) -> None:
         """Prints every figure of one scenario."""
-        table = answering.scenario(findings([comparison]).named, comparison.scenario)
+        table = answering.scenario(findings([comparison]), comparison.scenario)
         print_tables([table], self.answers)
 
     @property
@@ -110,7 +110,7 @@ class Conclusion:
         """
         has_units = price is not None or not brief
         in_units = idle.tables(self.compared, price) if has_units else []
-        own = answering.of_commands(self.findings.named)
+        own = answering.of_commands(self.findings)
         return [*in_units, *own, *scan.tables(scans(self.records))]
 
 
@@ -152,7 +152,7 @@ def say_so_far(contents: Contents, output: Output) -> None:
     if not any(record.measurements for record in contents.records):
         return
     output.progress.print("\nInterrupted. What was measured so far says:")
-    shown = answer(conclusion_of(contents).findings.named)
+    shown = answer(conclusion_of(contents).findings)
     print_answer(replace(shown, title=f"{shown.title}, so far"), output.progress)
 
 
@@ -238,11 +238,11 @@ def say_answer(found: Conclusion, output: Output) -> None:
         print_tables(found.costs(output.price, brief=not output.verbose), console)
     if not found.compared:
         return
-    named = found.findings.named
-    if named.judgements is not None and output.verbose:
-        print_tables([answering.details(named)], console)
+    known = found.findings
+    if known.judgements is not None and output.verbose:
+        print_tables([answering.details(known)], console)
     links = _links(found)
-    shown = replace(answer(named), links=links)
+    shown = replace(answer(known), links=links)
     if output.quiet:
         shown = replace(shown, table=None, links=links[-1:])
     print_answer(shown, console)
@@ -274,7 +274,7 @@ def publish(found: Conclusion, verdict: GateVerdict, more: Sequence[Table] = ())
 
     Raises ``HarnessError``.
     """
-    rendered = "\n".join((of_gate.rendered(found.findings.named), *map(render_table, more)))
+    rendered = "\n".join((of_gate.rendered(found.findings), *map(render_table, more)))
     junit = of_gate.junit(found.findings, verdict)
     data = of_gate.plain(found.findings, verdict)
     folder = found.folder
@@ -315,7 +315,7 @@ def draw(found: Conclusion, formats: Sequence[str]) -> list[Path]:
     # Here, not above: matplotlib takes a second to import, which no error message should wait for.
     from waitbench.reporting import charts
 
-    return charts.draw_all(found.findings.named, found.folder, formats, scans(found.records))
+    return charts.draw_all(found.findings, found.folder, formats, scans(found.records))
 
 
 def draw_rows(title: str, rows: Sequence[ForestRow], axis: Axis, folder: Path, name: str) -> None:

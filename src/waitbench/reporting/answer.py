@@ -15,7 +15,6 @@ from waitbench.reporting import forest, notes, scan
 from waitbench.reporting.document import Answer, Command, Heading, Table
 from waitbench.reporting.forest import ForestRow
 from waitbench.reporting.formats import NOTHING, format_count
-from waitbench.reporting.shortening import short_names
 from waitbench.system.installation import called
 
 COLUMNS = {"change": "change", "interval": "95 %"}
@@ -42,20 +41,6 @@ class Findings:
     judgements: Sequence[MetricResult] | None = None
     """What a gate asked; ``None`` without one."""
     notes: Sequence[Note] = ()
-
-    @property
-    def named(self) -> "Findings":
-        """The same, of revisions with short names."""
-        names = short_names(self.labels)
-        if not names:
-            return self
-        return replace(
-            self,
-            labels=tuple(names.values()),
-            results=of_analysis.renamed(self.results, names),
-            judgements=self.judgements and of_analysis.renamed(self.judgements, names),
-            notes=[*notes.named(self.notes, names), notes.of_names(names)],
-        )
 
     @property
     def shown(self) -> tuple[Note, ...]:

@@ -7,15 +7,13 @@ shows, and says nothing of its own.
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-import msgspec
-
 from waitbench.analysis.gate import FailedRuns, GateVerdict
 from waitbench.analysis.judging import Judgement
 from waitbench.analysis.results import BELOW_FLOOR, NEAR_FLOOR, MetricResult, Note
 from waitbench.analysis.statistics import Comparison, Row
 from waitbench.analysis.verdicts import GateOutcome, Verdict
 from waitbench.model.record import Record
-from waitbench.model.run import BY_PROC, RESTARTED, UNANSWERED
+from waitbench.model.run import BY_PROC, RESTARTED
 from waitbench.reporting import forest
 from waitbench.reporting.formats import (
     format_change,
@@ -57,7 +55,6 @@ _HOLDS = (Verdict.FASTER, Verdict.WITHIN_MARGIN)
 _MAY_BE_MORE = ": it may be more than is allowed"
 _ODD = {
     RESTARTED: "processes of it began while it was to wait: keep it from starting programs",
-    UNANSWERED: "the poke was not answered",
     BY_PROC: f"the kernel did not count: {called('doctor')} tells what would mend it",
 }
 """What to do about runs with a mark."""
@@ -77,29 +74,6 @@ def _note(
         kind=kind, level=level, text=text, scenario=scenario, revision=revision,
         criterion=criterion, count=count,
     )  # fmt: skip
-
-
-def named(notes: Iterable[Note], names: Mapping[str, str]) -> list[Note]:
-    """The same, of revisions with other names."""
-    return [
-        msgspec.structs.replace(
-            one, revision=names.get(one.revision, one.revision), text=_within(one.text, names)
-        )
-        for one in notes
-    ]
-
-
-def of_names(names: Mapping[str, str]) -> Note:
-    """What short names leave out."""
-    label, name = next(iter(names.items()))
-    text = f"{name} is short for {label}: what all have in common is left out"
-    return _note("names", text, HARMLESS)
-
-
-def _within(text: str, names: Mapping[str, str]) -> str:
-    for label in sorted(names, key=len, reverse=True):
-        text = text.replace(label, names[label])
-    return text
 
 
 def changes(results: Sequence[MetricResult]) -> Iterator[Note]:

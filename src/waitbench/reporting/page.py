@@ -58,7 +58,6 @@ def compose(
 
     ``reasons`` say who wakes up, by scenario.
     """
-    found = found.named
     colours = colours_of(found.labels)
     title = f"Relative to {found.labels[0]}" if found.labels[1:] else "Means"
     first = costs(found, [one for one in found.results if one.is_main], title, colours)

@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -12,7 +12,6 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 from waitbench.model.run import WARM_UP, Measurement, Outcome, PlannedRun, Result
 from waitbench.reporting.console import print_prose
 from waitbench.reporting.formats import format_number, format_quantity
-from waitbench.reporting.shortening import short_names
 
 
 class PreparationLog:
@@ -63,8 +62,6 @@ class RunProgress:
         self._started = self._begun = clock()
         self._share = 0.0
         """What the bar shows as done."""
-        self._names: Mapping[str, str] = {}
-        self._labels: tuple[str, ...] = ()
         # Refreshed by hand: while a worker's idleness is measured, nothing here may wake up.
         self._bar = Progress(
             TextColumn("{task.description}", markup=False),
@@ -94,9 +91,6 @@ class RunProgress:
             self._at_most = min(before, self._clock() + at_most_s)
         self._left += runs
         self._total += len(runs)
-        labels = tuple(dict.fromkeys(run.label for run in runs))
-        if len(labels) > len(self._labels):
-            self._labels, self._names = labels, short_names(labels)
 
     def repeat(self, runs: Sequence[PlannedRun], foreign_cores: float) -> None:
         """A round is made again, as others used so many cores during it."""
@@ -155,8 +149,7 @@ class RunProgress:
         self._left.remove(planned)
 
     def _described(self, planned: PlannedRun) -> tuple[str, str, str]:
-        label = self._names.get(planned.label, planned.label)
-        return planned.scenario.name, _round(planned), label
+        return planned.scenario.name, _round(planned), planned.label
 
     def _time_left(self) -> str:
         left_s = self._time_left_s()
