@@ -139,6 +139,16 @@ def test_what_did_not_change_passes_once_there_are_sixteen_pairs(scenarios: int)
         assert judge(calm[:before]).verdict is Verdict.INCONCLUSIVE
 
 
+@pytest.mark.parametrize(("times", "verdict"), [(1, "within margin"), (9, "inconclusive")])
+def test_of_what_may_double_eight_pairs_are_enough_if_none_is_dear(
+    times: float, verdict: str
+) -> None:
+    pairs = rounds(0.0, count=4)
+    pairs[2, 1, 1] *= times
+    assert judge(pairs, margin=1.0).verdict.value == verdict
+    assert judge(pairs[:, :1], margin=1.0).verdict is Verdict.INCONCLUSIVE
+
+
 def test_what_a_wide_margin_allows_is_not_dear() -> None:
     found = judge(rounds(math.log(10)), margin=90.0)
     assert found.verdict is Verdict.WITHIN_MARGIN

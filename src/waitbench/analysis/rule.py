@@ -48,7 +48,8 @@ ALPHA_DEAR = 0.016
 LOOKS = (4, 8, 16, 30)
 """Numbers of rounds after which one looks.
 
-Six scenarios together can pass at the first, two at the second, a single one at the third.
+Six scenarios together can pass at the first, two at the second, a single one at the third. Two of
+which a large rise is asked can pass at the first, a single one at the second.
 """
 CLEAR = ALPHA / len(LOOKS)
 """The chance of being called within its margin at one look in spite of a rise."""
@@ -57,7 +58,10 @@ DEAR = 2.0
 RARE = 0.3
 """So much more frequent dear runs must not be missed."""
 RARE_ANYWHERE = 0.5
-"""The same in one of several scenarios: with a chance of ``ALPHA`` at one look."""
+"""The same in one of several scenarios, with a chance of ``ALPHA`` at one look; and where a large
+rise is allowed, so that two scenarios can pass at the first look."""
+A_LARGE_RISE = 1.0
+"""A margin from here on is about what breaks, not about what it costs now and then."""
 BEYOND = 1.15
 """What passes costs no more than so many times what is allowed, by its means and anywhere."""
 PAYS = 0.1
@@ -168,7 +172,8 @@ def _judge(
     means = candidate.mean(axis=0) / allowed.mean(axis=0)
     is_mean_beyond = float(means.mean()) > beyond
     apart = _apart(logs, ours, theirs, math.log(beyond))
-    is_kept_open = is_mean_beyond or apart is not None or chance_of_so_few(dear, RARE) > CLEAR
+    rare = RARE if margin < A_LARGE_RISE else RARE_ANYWHERE
+    is_kept_open = is_mean_beyond or apart is not None or chance_of_so_few(dear, rare) > CLEAR
     verdict = Verdict.INCONCLUSIVE
     if interval.low > 0 or is_dear_worse:
         verdict = Verdict.SLOWER
