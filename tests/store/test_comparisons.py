@@ -3,21 +3,18 @@
 from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
 from msgspec.structs import replace
 
-from tests.records import context, describing, make_record, measurement, outcome, times
-from tests.store import strategies
-from tests.store.keeping import begin, finish, keep, no_file_above, recorded
-from waitbench.model.errors import HarnessError, UsageError
+from tests.records import make_record, measurement, outcome, times
+from tests.store.keeping import begin, finish, keep, recorded
+from waitbench.model.errors import UsageError
+from waitbench.model.metrics import METRICS, Metric
 from waitbench.model.record import Record
 from waitbench.model.run import DISTURBED
 from waitbench.model.scan import ScanPoint
-from waitbench.model.share import Share
 from waitbench.store import comparisons
 from waitbench.system import files
 
@@ -47,39 +44,24 @@ def test_every_run_is_there_before_the_next_one_starts_and_no_export_is_read_bac
     assert comparisons.read(tmp_path).records == [record]
 
 
-@settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow])
-@given(strategies.records())
-def test_whatever_a_record_holds_it_survives_a_round_trip(record: Record) -> None:
-    with TemporaryDirectory() as name:
-        finish(Path(name), record, rounds=3)
-        contents = comparisons.read(Path(name))
-        assert contents.records == [record]
-        assert contents.comparison.settings == {"rounds": 3}
-
-
-def test_a_scenario_of_a_scan_has_its_place_and_its_topology(tmp_path: Path) -> None:
-    plain = make_record({"a": [times(1, 1, 1)]}, topology="single")
-    point = ScanPoint(scenario="idle", parameter="processes", value=4)
-    scanned = replace(
-        plain, scenario="idle@processes=4", scan=point, own_topology="cluster, 4 processes"
-    )
-    finish(tmp_path, plain, scanned)
-    found = comparisons.read(tmp_path).records
-    assert found == [plain, scanned]
-    assert [one.topology for one in found] == ["single", "cluster, 4 processes"]
-
-
-def test_of_a_share_the_scenarios_that_are_measured_elsewhere_are_known_and_have_no_record(
-    tmp_path: Path, record: Record
-) -> None:
-    names = ("waiting", "other")
-    here = Share(scenarios=names[:1], of=names, index=1, number=2)
-    scenarios = [record, make_record({"a": [], "b": []}, scenario="other")]
-    comparisons.begin(tmp_path, describing(scenarios, share=here), [record])
+def test_what_is_odd_survives_a_round_trip(tmp_path: Path) -> None:
+    label = 'a, "b"\n\x1b[31m\u202e'
+    odd = make_record({label: [], "é": []}, scenario="comparison", argv=("compare", "r\udce9sults"))
+    odd.metrics = (*METRICS, Metric("own", "own_metric", "byte", "a worker's own"))
+    odd.parameters = {"": "\t", "whole": 10**15, "fraction": 0.1, "is": True}
+    odd.scan = ScanPoint(scenario="idle", parameter="processes", value=4)
+    odd.own_topology, odd.machine = "cluster, 4 processes", {"kernel": None}
+    metrics = {**times(1e-9, 0, 1e9), "own_metric": 10**15}
+    odd.add(measurement("é", 1, metrics, position=1, marks=("odd", ""), samples=({"x": 1.5}, {})))
+    odd.add(outcome(label, 1, "failed", message='"\n', log="\u2028"))
+    finish(tmp_path, odd, make_record({label: [times(1, 1, 1)], "é": []}), rounds=3)
     contents = comparisons.read(tmp_path)
-    assert contents.records == [record]
-    assert contents.comparison.share == here
-    assert [one.scenario for one in contents.comparison.scenarios] == [*names]
+    assert contents.records[0] == odd
+    assert [one.topology for one in contents.records] == ["cluster, 4 processes", "single"]
+    assert (contents.comparison.argv, contents.comparison.settings) == (
+        odd.context.argv, {"rounds": 3}
+    )  # fmt: skip
+    assert (tmp_path / "comparison-scenario.json").exists()
 
 
 def test_a_measurement_set_aside_is_an_outcome(tmp_path: Path, record: Record) -> None:
@@ -137,37 +119,6 @@ def test_scenarios_are_read_in_the_order_of_the_comparison_without_those_not_beg
     assert [one.scenario for one in comparisons.read(tmp_path).records] == ["z", "m"]
     comparisons.finish(tmp_path, named)
     assert [one.scenario for one in comparisons.read(tmp_path).records] == ["z", "a", "m"]
-
-
-def test_a_dataflow_may_be_called_comparison_and_an_argument_need_not_be_utf_8(
-    tmp_path: Path,
-) -> None:
-    argv = ("compare", "r\udce9sultats")
-    record = make_record({"a": [times(1, 1, 1)]}, scenario="comparison", argv=argv)
-    finish(tmp_path, record)
-    contents = comparisons.read(tmp_path)
-    assert (contents.records, contents.comparison.argv) == ([record], argv)
-    assert (tmp_path / "comparison-scenario.json").exists()
-
-
-def test_a_full_disk_leaves_everything_as_it_was(tmp_path: Path, record: Record) -> None:
-    keep(tmp_path, record)
-    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-    with no_file_above(100):
-        with pytest.raises(HarnessError, match=r"waiting\.json cannot be written"):
-            comparisons.finish(tmp_path, [record])
-        with pytest.raises(HarnessError, match=r"comparison\.json cannot be written"):
-            comparisons.begin(tmp_path, describing([record]), [])
-    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
-
-
-def test_a_folder_without_results_says_what_to_do(tmp_path: Path) -> None:
-    (tmp_path / "package.json").write_text("{}")
-    with pytest.raises(UsageError, match=r"holds no results\. Measure first"):
-        comparisons.read(tmp_path)
-    comparisons.begin(tmp_path, context(["a"]), [])
-    with pytest.raises(UsageError, match=r"holds no results\. Measure first"):
-        comparisons.read(tmp_path)
 
 
 @pytest.mark.parametrize("content", [None, "", '{"format": 3, "kind": "compa'])

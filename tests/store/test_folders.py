@@ -99,18 +99,6 @@ def test_what_was_made_for_nothing_is_taken_away_and_no_more(tmp_path: Path) -> 
     assert (there / "a").is_dir()
 
 
-def test_a_request_that_is_a_file_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("text")
-    for resumable in (None, comparisons.resume):
-        with (
-            pytest.raises(UsageError, match="not a folder that can be written to: File exists"),
-            claimed(tmp_path / "file", resumable=resumable),
-        ):
-            pass
-    with pytest.raises(UsageError, match="There is no folder"):
-        existing_folder(tmp_path / "file")
-
-
 def test_a_latest_whose_folder_was_deleted_is_none(tmp_path: Path) -> None:
     fresh(tmp_path, "a").rmdir()
     with pytest.raises(UsageError, match="no results yet"):

@@ -10,7 +10,7 @@ import pytest
 from tests.store.keeping import finish, recorded
 from waitbench.model.errors import UsageError
 from waitbench.model.record import Record
-from waitbench.store import comparisons, formats
+from waitbench.store import comparisons
 
 
 @pytest.fixture
@@ -50,17 +50,6 @@ def test_a_scenario_whose_files_would_be_elsewhere_is_refused(
         comparisons.read(tmp_path)
 
 
-@pytest.mark.parametrize("name", ["comparison.json", "runs.jsonl"])
-def test_a_link_to_a_device_in_place_of_a_file_is_not_read(
-    name: str, tmp_path: Path, record: Record
-) -> None:
-    finish(tmp_path, record)
-    (tmp_path / name).unlink()
-    (tmp_path / name).symlink_to("/dev/null")  # it would be an empty file
-    with pytest.raises(UsageError, match=r"is not a result file of waitbench \(it is not a file"):
-        comparisons.read(tmp_path)
-
-
 @pytest.mark.parametrize("named", ["4", "2", "-1", '"3"', "3.0", "null", "true", "[3]"])
 def test_another_format_is_refused_with_what_to_do(
     named: str, tmp_path: Path, record: Record
@@ -79,14 +68,6 @@ def test_fields_of_a_later_version_are_ignored(tmp_path: Path, record: Record) -
     runs = tmp_path / "runs.jsonl"
     runs.write_text(runs.read_text().replace('"round"', '"of_a_later_version": {"x": 1}, "round"'))
     assert comparisons.read(tmp_path).records == [record]
-
-
-def test_a_document_is_read_as_it_was_written(tmp_path: Path) -> None:
-    assert formats.read(tmp_path, "verdict", dict) is None
-    formats.write(tmp_path, "verdict", {"outcome": "pass"})
-    assert formats.read(tmp_path, "verdict", dict) == {
-        "format": 3, "kind": "verdict", "outcome": "pass",
-    }  # fmt: skip
 
 
 def damaged(data: Any) -> Iterator[None]:
