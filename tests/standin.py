@@ -5,7 +5,7 @@ import re
 import subprocess
 import textwrap
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from waitbench.engines.base import Engine, Start
@@ -124,21 +124,30 @@ def write_wheel(folder: Path, behaviour: str = "ok", version: str = "0.0.1") -> 
 
     So what several tests measure is set up once.
     """
-    folder.mkdir(parents=True, exist_ok=True)
     write_package(folder / "sources", behaviour)
-    path = folder / f"stand_in-{version}-py3-none-any.whl"
-    info = f"stand_in-{version}.dist-info"
     sources = sorted((folder / "sources" / "standin").iterdir())
     contents = {f"standin/{file.name}": file.read_text() for file in sources}
-    contents |= {
-        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: stand-in\nVersion: {version}\n",
-        f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\n"
+    return write_wheel_of(folder, "stand-in", contents, version)
+
+
+def write_wheel_of(
+    folder: Path, name: str, files: Mapping[str, str | bytes], version: str = "1.0", more: str = ""
+) -> Path:
+    """A wheel of a distribution of that name, with these files."""
+    stem = f"{name.replace('-', '_')}-{version}"
+    contents = {
+        **files,
+        f"{stem}.dist-info/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
+        f"{more}",
+        f"{stem}.dist-info/WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\n"
         "Tag: py3-none-any\n",
-        f"{info}/RECORD": "",
+        f"{stem}.dist-info/RECORD": "",
     }
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{stem}-py3-none-any.whl"
     with zipfile.ZipFile(path, "w") as archive:
-        for name, content in contents.items():
-            archive.writestr(zipfile.ZipInfo(name), content)  # which has no time of its own
+        for member, content in contents.items():
+            archive.writestr(zipfile.ZipInfo(member), content)  # which has no time of its own
     return path
 
 

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from tests.histories import Upstream, at
-from waitbench.model.errors import HarnessError, UsageError
 from waitbench.model.revision import SearchRange
 
 
@@ -115,9 +114,3 @@ def test_the_users_own_settings_of_git_change_nothing(
     )
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(configuration))
     assert commits(upstream, "root", "moved") == before
-
-
-def test_a_history_that_cannot_be_read_is_an_error(upstream: Upstream) -> None:
-    upstream.ids["missing"] = "0" * 40
-    with pytest.raises((HarnessError, UsageError)):
-        commits(upstream, "missing", "bad")

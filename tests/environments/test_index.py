@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests import standin
-from waitbench.environments import index, uv
+from waitbench.environments import index
 from waitbench.model.environment import Interpreter
 from waitbench.model.errors import HarnessError
 
@@ -130,21 +130,3 @@ def test_what_an_index_says_of_its_files_holds_also_when_it_is_gone(
     assert index.has(ENGINE, "0.1.0", PYTHONS[0], offline=True)
     assert not index.has(ENGINE, "0.3.0", PYTHONS[0], offline=True)
     assert index.has(ENGINE, "0.3.0", PYTHONS[1], offline=True)
-
-
-def test_a_look_up_leaves_nothing_where_a_kill_would_keep_it(
-    links: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    outside = tmp_path / "outside"
-    outside.mkdir()
-    monkeypatch.setattr("tempfile.tempdir", str(outside))
-    ask, seen = uv.ask, list[str]()
-
-    def looked(*arguments: str) -> object:
-        seen.extend(path.name for path in outside.iterdir())
-        return ask(*arguments)
-
-    monkeypatch.setattr(uv, "ask", looked)
-    release(links, "0.1.0")
-    assert index.has(ENGINE, "0.1.0", PYTHONS[0])
-    assert seen == []

@@ -3,12 +3,11 @@
 import os
 import platform
 import sys
-import zipfile
-from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
+from tests.standin import write_wheel_of as wheel
 from waitbench.engines.worker import Command
 from waitbench.engines.worker import file as worker_file
 from waitbench.environments.virtualenvs import Maker
@@ -18,27 +17,6 @@ from waitbench.model.revision import Origin, Revision, Source
 from waitbench.system.places import Cache
 
 HERE = Interpreter(sys.executable, platform.python_version())
-
-
-def wheel(
-    folder: Path, name: str, files: Mapping[str, str | bytes], version: str = "1.0", more: str = ""
-) -> Path:
-    """A wheel of a distribution of that name, with these files."""
-    stem = f"{name.replace('-', '_')}-{version}"
-    contents = {
-        **files,
-        f"{stem}.dist-info/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
-        f"{more}",
-        f"{stem}.dist-info/WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\n"
-        "Tag: py3-none-any\n",
-        f"{stem}.dist-info/RECORD": "",
-    }
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{stem}-py3-none-any.whl"
-    with zipfile.ZipFile(path, "w") as archive:
-        for member, content in contents.items():
-            archive.writestr(zipfile.ZipInfo(member), content)
-    return path
 
 
 def made(package: str, wheel: Path, cache: Cache, more: str = "") -> Environment | HarnessError:
@@ -118,36 +96,35 @@ def test_a_package_is_what_its_installer_recorded_whatever_its_shape(
     assert more.package_sha256 != found.package_sha256, "two builds, two digests"
 
 
-def test_one_build_has_one_digest_wherever_it_is_installed(tmp_path: Path) -> None:
-    # What starts a script names the environment, and so may what the installer writes.
-    files = {
-        "tool/__init__.py": "",
-        PROGRAM: "#!python\nprint('one')\n",
-        "tool-1.0.dist-info/entry_points.txt": "[console_scripts]\nstarted = tool:main\n",
-    }
-    digests = set()
-    for place in ("one", f"two{'-' * 100}"):
-        path = wheel(tmp_path / place, "tool", files)
-        digests.add(facts("tool", path, Cache(tmp_path / place / "cache")).package_sha256)
-    assert len(digests) == 1
-
-
-def test_a_compiled_program_is_among_the_compiled_parts(tmp_path: Path, cache: Cache) -> None:
-    parts = {PROGRAM: b"\x7fELF, one", "tool.so": b"", "tool.libs/liba.so.1": b"", "a.py": b""}
-    found = facts("tool", wheel(tmp_path / "one", "tool", parts), cache, "module = 'a'\n")
-    names = {Path(name).name for name in found.extensions}
-    assert names == {"tool", "tool.so", "liba.so.1"}
-    changed = wheel(tmp_path / "two", "tool", {**parts, PROGRAM: b"\x7fELF, two"})
-    assert facts("tool", changed, cache, "module = 'a'\n").extensions != found.extensions
-
-
-def test_all_modules_are_compiled_before_the_first_run_as_far_as_they_can_be(
-    tmp_path: Path, cache: Cache
+def test_one_build_has_one_digest_and_the_same_compiled_parts_wherever_it_is(
+    tmp_path: Path,
 ) -> None:
-    files = {"tool/__init__.py": "", "tool/late.py": "", "tool/python2.py": "print 'no'\n"}
-    environment = made("tool", wheel(tmp_path, "tool", files), cache)
-    assert isinstance(environment, Environment), environment
-    compiled = environment.folder.glob("lib/python*/site-packages/tool/__pycache__/*.pyc")
+    # What starts a script names the environment, and so may what the installer writes.
+    parts = {
+        "tool/__init__.py": "",
+        "tool/late.py": "",
+        "tool/python2.py": "print 'no'\n",
+        "tool-1.0.dist-info/entry_points.txt": "[console_scripts]\nstarted = tool:main\n",
+        "tool.so": b"",
+        "tool.libs/liba.so.1": b"",
+        "tool-1.0.data/scripts/script": "#!python\nprint('one')\n",
+        PROGRAM: b"\x7fELF, one",
+    }
+    one, two, changed = (
+        made("tool", wheel(tmp_path / place, "tool", files), Cache(tmp_path / place / "cache"))
+        for place, files in (
+            ("one", parts), (f"two{'-' * 100}", parts), ("other", {**parts, PROGRAM: b"\x7fELF, 2"})
+        )
+    )  # fmt: skip
+    assert isinstance(one, Environment), one
+    assert isinstance(two, Environment), two
+    assert isinstance(changed, Environment), changed
+    assert one.facts.package_sha256 == two.facts.package_sha256
+    assert one.facts.extensions == two.facts.extensions != changed.facts.extensions
+    names = {Path(name).name for name in one.facts.extensions}
+    assert names == {"tool", "tool.so", "liba.so.1"}
+    # All modules are compiled before the first run, as far as they can be.
+    compiled = one.folder.glob("lib/python*/site-packages/tool/__pycache__/*.pyc")
     assert {path.name.partition(".")[0] for path in compiled} == {"__init__", "late"}
 
 

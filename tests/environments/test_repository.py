@@ -39,6 +39,8 @@ def test_a_repository_by_url_is_cloned_once_and_fetched_for_what_may_have_moved(
     moved = repository()
     assert moved.find_commit("later") == commits["two"]
     assert moved.find_commit("main") == standin.git(folder, "rev-parse", "main") != commits["two"]
+    standin.git(folder, "checkout", "--quiet", "-b", "trunk", "HEAD~1")
+    assert repository().find_commit("HEAD") == commits["two"], "that of its default branch"
     folder.rename(tmp_path / "gone")
     offline = repository()
     assert offline.find_commit("main") == moved.find_commit("main")
@@ -105,14 +107,6 @@ def test_a_commit_with_a_submodule_is_not_built_without_it(tmp_path: Path, cache
         sources = SourceTree(Repository(location, cache).folder(), commit)
         with pytest.raises(HarnessError, match="submodule, 'inner'"):
             export(sources, tmp_path / "out")
-
-
-def test_the_head_of_a_url_is_its_default_branch(tmp_path: Path, cache: Cache) -> None:
-    folder = tmp_path / "upstream"
-    standin.write_repository(folder)
-    standin.git(folder, "checkout", "--quiet", "-b", "trunk", "HEAD~1")
-    repository = Repository(folder.as_uri(), cache)
-    assert repository.find_commit("HEAD") == standin.git(folder, "rev-parse", "trunk")
 
 
 def test_a_token_in_a_url_is_never_said_nor_kept(
