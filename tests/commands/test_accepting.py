@@ -9,7 +9,6 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests import standin
 from tests.conftest import Compare
 from tests.gate_runs import record_of, rounds, scaled
 from waitbench.analysis.acceptance import Acceptance
@@ -50,19 +49,13 @@ Read = Callable[[str], tuple[Acceptance, ...]]
 def test_an_entry_has_its_criterion_reason_and_end(read: Read) -> None:
     assert read(ENTRY) == (READ,)
     assert read("") == ()
+    for until, is_over in (("2026-11-23", False), ("2026-11-22", True), ('"2026-11-22"', True)):
+        (entry,) = read(ENTRY.replace("2027-03-31", until))
+        assert entry.is_over is is_over, "it holds until the end of its day"
     (more,) = read(f'{ENTRY}at_most = "40 %"')
     assert more.at_most == 0.4
     (metric,) = read(ENTRY.replace("system:10%", "rss"))
     assert metric.criterion == "rss"
-
-
-@pytest.mark.parametrize(
-    ("until", "is_over"),
-    [("2026-11-23", False), ("2026-11-22", True), ('"2026-11-22"', True)],
-)
-def test_an_entry_holds_until_the_end_of_its_day(until: str, is_over: bool, read: Read) -> None:
-    (entry,) = read(ENTRY.replace("2027-03-31", until))
-    assert entry.is_over is is_over
 
 
 @pytest.mark.parametrize(
@@ -128,18 +121,3 @@ def test_every_form_of_the_verdict_has_the_reason() -> None:
     assert (suite.get("failures"), suite.get("errors")) == ("0", "0")
     shown = rendered(found).partition("<details>")[0]
     assert "| ! system time | 1.5× more |" in shown
-
-
-@pytest.mark.integration
-def test_a_gate_passes_with_an_accepted_regression_and_says_so(
-    run_compare: Compare, tmp_path: Path
-) -> None:
-    quick = standin.revision(tmp_path / "quick", label="base")
-    slow = standin.revision(tmp_path / "slow", "burn 0.4", label="new")
-    accepted = tmp_path / "accepted.toml"
-    accepted.write_text(ENTRY.replace("system:10%", "cpu").replace("wait*", "dyn*"))
-    gate = ("-s", "dynamic", "--fail-on", "cpu:20%", "--rounds", "16", "--no-plot")
-    done = run_compare(quick, slow, *gate, "--accepted", accepted)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "1 regression accepted" in done.stdout
-    assert "It does more." in done.stdout

@@ -65,33 +65,6 @@ def test_without_a_change_it_says_within_what_that_is_known(
     assert (results / "bisect.md").read_text().startswith("### = NO CHANGE PROVEN")
 
 
-@pytest.mark.parametrize(
-    ("extra", "why"),
-    [
-        (("--fail-on", "cpu:5%,20ms"), "METRIC:PERCENT% only"),
-        (("--fail-on", "cpu:5%,each"), "METRIC:PERCENT% only"),
-        (("--budget", "0"), "above zero"),
-    ],
-)
-def test_what_cannot_be_heeded_is_refused_before_anything_is_made(
-    run_compare: Compare, history: Planned, tmp_path: Path,
-    extra: tuple[str, ...], why: str,
-) -> None:  # fmt: skip
-    results = tmp_path / "refused"
-    done = run_compare(*ends(history, 0, 5), *extra, "--results", results, command="bisect")
-    assert (done.returncode, results.exists()) == (2, False)
-    assert why in done.stderr
-
-
-def test_the_same_end_twice_is_refused_without_advice_that_does_not_help(
-    run_compare: Compare, history: Planned
-) -> None:
-    done = run_compare(*ends(history, 5, 5), command="bisect")
-    said = " ".join(done.stderr.split())
-    assert (done.returncode, "nothing to search between" in said) == (2, True), said
-    assert "label" not in said
-
-
 def test_a_budget_in_which_nothing_is_measured_says_so(
     run_compare: Compare, history: Planned, tmp_path: Path
 ) -> None:

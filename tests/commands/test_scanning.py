@@ -35,30 +35,6 @@ def test_a_scan_is_measured_in_turn_tabulated_and_reported(
     assert "partitioned by partitions" in page.read_text("utf-8")
 
 
-@pytest.mark.parametrize(
-    ("options", "says"),
-    [
-        (["--scan", "partitions=1:1"], "the first value must be above zero, and below the last"),
-        (["--scan", "nothing=1:8"], "--set nothing: no selected scenario has it"),
-        (["-s", "dynamic-idle", "--scan", "partitions=1:8"], "no selected scenario has it"),
-        (["--scan", "partitions=1:8", "--set", "partitions=4"], "partitions is given twice"),
-        (["--scan", "partitions=1:8", "--shard", "1/2"], "a curve is of one machine"),
-        (["--scan", "partitions=1:8", "--on", "tcp://h:9"], "--on does not go with --scan"),
-        (["--scan", "processes=1:4"], "--topology 'cluster' is not one of: single"),
-        (["--dataflow", "flow.py:flow", "--scan", "n=1:8"], "write {n} where it belongs"),
-    ],
-)
-def test_what_makes_no_curve_is_refused_before_anything_is_built(
-    options: list[str], says: str, run_compare: Compare, tmp_path: Path
-) -> None:
-    wheel = standin.revision(tmp_path / "w")
-    other = standin.revision(tmp_path / "v", "burn 0.01")
-    done = run_compare(f"a={wheel}", f"b={other}", *options)
-    assert done.returncode == 2, done.stdout + done.stderr
-    assert says in " ".join(done.stderr.split())
-    assert not (tmp_path / "results").exists()
-
-
 POKED = """#!{python}
 import pathlib, time
 print("up", flush=True)
