@@ -19,12 +19,6 @@ def test_what_hung_was_tried_and_what_was_cut_off_was_not() -> None:
     assert [name for _, _, name in tried(record.context, [record])] == ["v1", "v2"]
 
 
-def test_the_newest_comes_first_beside_the_anchor() -> None:
-    found = [one.revisions for one in due(["a", "b", "c", "d", "e"], {"a", "c"}, "anchor", ())]
-    assert found == [("anchor", "e"), ("anchor", "d"), ("anchor", "b")]
-    assert [one.revisions for one in due(["a", "b"], (), "a", ())] == [("a", "b")]
-
-
 def test_a_change_point_of_one_session_gets_a_second_one_before_all_else() -> None:
     (first, second) = due(["v1", "v2", "v3"], {"v1", "v2"}, "v1", trends(ONCE, "v1", 0.05))
     assert first.revisions == ("v1", "v2")

@@ -9,7 +9,7 @@ from waitbench.analysis.criteria import DEFAULTS, parse
 from waitbench.engines import METRICS, SCENARIOS
 from waitbench.engines.worker import file as worker_file
 from waitbench.engines.worker.scenarios import scenarios_of
-from waitbench.model.errors import HarnessError, UsageError
+from waitbench.model.errors import HarnessError
 from waitbench.model.metrics import Instruments
 from waitbench.pipeline import concluding, gating
 from waitbench.pipeline.gating import Gate
@@ -31,14 +31,6 @@ def test_the_defaults_come_before_what_is_named_and_nothing_is_asked_twice() -> 
     assert gating.read_criteria(names, 16, defaults=False) == (OWN[1],)
     assert gating.read_criteria([], 16, defaults=True) == DEFAULTS
     assert gating.read_criteria([], 1, defaults=False) == ()
-
-
-@pytest.mark.parametrize(("own", "defaults"), [(["cpu:10%"], False), ([], True)])
-def test_no_question_is_answered_in_fewer_rounds_than_the_first_look(
-    own: list[str], defaults: bool
-) -> None:
-    with pytest.raises(UsageError, match=r"^--rounds 2: must be at least 8: with fewer"):
-        gating.read_criteria(own, 2, defaults=defaults)
 
 
 def test_what_a_user_names_must_be_measured_and_a_default_need_not() -> None:

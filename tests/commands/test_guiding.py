@@ -72,31 +72,6 @@ def test_each_scenario_is_wanted_until_its_questions_are_settled(
     assert [asking.wants_more(name) for name in records] == [False, False, True]
 
 
-def test_what_is_asked_together_is_not_pursued_where_one_of_its_scenarios_has_failed(
-    records: dict[str, Record],
-) -> None:
-    asking = guide(records, "steady:10%", "wakeups:5%,each")
-    assert asking.wants_more("one")
-    grow(records["one"], 16, steady=1.0, wakeups=2.0)
-    assert not asking.wants_more("one")
-    assert asking.wants_more("two"), "it has no figures yet"
-    grow(records["two"], 1, steady=1.0, wakeups=1.0)
-    assert not asking.wants_more("two")
-
-
-def test_after_a_failure_every_scenario_gets_one_round(records: dict[str, Record]) -> None:
-    asking = guide(records)
-    for name in ("one", "two"):
-        grow(records[name], 8, steady=1.5)
-    assert [asking.wants_more(name) for name in records] == [False, False, True]
-    grow(records["busy"], 1, cpu=1.0)
-    assert not asking.wants_more("busy")
-
-
-class Stop(Exception):
-    """Nothing is to be measured."""
-
-
 @pytest.mark.parametrize(
     ("texts", "counts"),
     [([], True), (["cpu:10%"], False), (["cpu:10%", "syscalls:5%"], True)],

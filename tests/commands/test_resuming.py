@@ -1,6 +1,5 @@
 """What a comparison takes over from the interrupted one that it goes on with."""
 
-from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 from types import SimpleNamespace
@@ -111,66 +110,39 @@ def test_a_warm_up_that_failed_is_that_of_the_session_before(anew: Record) -> No
     assert (anew.failures, len(anew.measurements)) == ([], 6)
 
 
-SETTINGS: dict[str, object] = {
-    "instruments": [],
-    "rounds": None,
-    "gate": {
-        "criteria": [{"criterion": "cpu:5%", "scenarios": "every"}],
-        "left_out": [],
-        "max_rounds": 30,
-        "budget_s": 600.0,
-        "full": False,
-    },
-}
-SCENARIOS: dict[str, dict[str, object]] = {"one": {"items": 5}, "two": {}}
+GATE = {"criteria": ["cpu:5%"], "max_rounds": 30}
 
 
-def asked(
-    scenarios: Mapping[str, Mapping[str, object]] = SCENARIOS,
-    share: Share | None = None,
-    **changes: object,
-) -> Context:
-    """What a comparison was begun with."""
+def asked(*names: str, items: int = 5, share: Share | None = None, **settings: object) -> Context:
+    """What a comparison of some scenarios was begun with."""
     named = [
-        replace(make_record({"a": []}, scenario=name), parameters=parameters)
-        for name, parameters in scenarios.items()
+        replace(make_record({"a": []}, scenario=name), parameters={"items": items})
+        for name in names or ("one", "two")
     ]
-    return describing(named, {**SETTINGS, **changes}, share)
-
-
-def gate(**changes: object) -> Context:
-    known = SETTINGS["gate"]
-    assert isinstance(known, dict)
-    return asked(gate={**known, **changes})
+    return describing(named, {"gate": GATE, "instruments": [], **settings}, share)
 
 
 @pytest.mark.parametrize(
     ("now", "says"),
     [
-        (asked({"one": {"items": 5}}), "other scenarios.*Repeat --scenario"),
-        (asked({"one": {"items": 6}, "two": {}}), "Repeat --set"),
+        (asked("one"), "other scenarios.*Repeat --scenario"),
+        (asked(items=6), "Repeat --set"),
         (asked(instruments=["system_calls"]), "Repeat BENCH_INSTRUMENTS as it was"),
         (asked(share=Share(scenarios=("one",), of=("one", "two"), index=1)), "Repeat --shard"),
         (asked(gate=None), "other criteria.*Repeat --gate and --fail-on"),
-        (
-            gate(criteria=[{"criterion": "cpu:9%", "scenarios": "every"}]),
-            "Repeat --gate and --fail-on",
-        ),
-        (gate(full=True), "Repeat --full"),
+        (asked(gate={"criteria": ["cpu:9%"]}), "Repeat --gate and --fail-on"),
+        (asked(gate={**GATE, "full": True}), "Repeat --full"),
     ],
 )
-def test_a_resume_asks_what_was_asked_before(now: Context, says: str, tmp_path: Path) -> None:
+def test_a_resume_asks_what_was_asked_before_and_may_take_longer(
+    now: Context, says: str, tmp_path: Path
+) -> None:
     with pytest.raises(UsageError, match=says):
         require_same(tmp_path, asked(), now)
     with pytest.raises(UsageError):
         require_same(tmp_path, now, asked())
-
-
-@pytest.mark.parametrize(
-    "now", [asked(), gate(max_rounds=60, budget_s=9.0), asked(rounds=20, time_limit_s=5)]
-)
-def test_a_resume_may_take_longer(now: Context, tmp_path: Path) -> None:
-    require_same(tmp_path, asked(), now)
+    longer = asked(gate={**GATE, "max_rounds": 60, "budget_s": 9.0}, rounds=20, time_limit_s=5)
+    require_same(tmp_path, asked(), longer)
 
 
 def test_what_could_not_be_built_before_and_is_built_now_is_measured(anew: Record) -> None:

@@ -8,13 +8,9 @@ import pytest
 
 import runner
 from tests.conftest import Compare
-from waitbench.analysis.idle import IdleCost
-from waitbench.analysis.statistics import Estimate
-from waitbench.commands.workers import FOLDER, WorkersSession
+from waitbench.commands.workers import FOLDER
 from waitbench.engines.worker import file as worker_file
 from waitbench.model.errors import UsageError
-from waitbench.pipeline.concluding import Output
-from waitbench.pipeline.request import Request
 from waitbench.system.places import ROOT
 
 EXAMPLES = sorted(FOLDER.glob("*/*.toml"))
@@ -129,20 +125,3 @@ def test_what_fails_is_said_in_its_row_and_the_others_are_measured(
     assert "start/steady" not in done.stdout + done.stderr, "no table of each worker"
     found = json.loads((tmp_path / "results" / "calm" / "calm.json").read_text())
     assert len(found["results"][0]["measurements"]) == 1
-
-
-def test_the_dearest_comes_first_and_what_failed_comes_last_with_its_reason(tmp_path: Path) -> None:
-    costs = {
-        name: IdleCost(
-            scenario=name, label="1", cores=Estimate(cores, None, None, 1), window_s=2, figures={}
-        )
-        for name, cores in (("cheap", 0.0), ("dear", 0.02))
-    }
-    session = WorkersSession(
-        like=Request(revisions=(), argv=(), rounds=1), output=Output(quiet=True), folder=tmp_path,
-        rows=[("broken 1", None), *costs.items()], remarks=["broken 1: failed: it ended."],
-    )  # fmt: skip
-    table = session.table()
-    assert table.title == "3 idle workers, 2 s, one run each: orders of magnitude"
-    assert [row[0] for row in table.rows] == ["dear", "cheap", "broken 1"]
-    assert table.notes == ("broken 1: failed: it ended.",)
