@@ -1,10 +1,6 @@
 """What is installed: locked in full, with hashes, as the .in files ask for."""
 
-import os
 import re
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,8 +9,6 @@ from packaging.requirements import Requirement
 from waitbench.system.places import ROOT
 
 CHOSEN = sorted(ROOT.glob("requirements*.in"))
-TOOLS = Path(sys.executable).parent
-"""Where uv is, if this virtualenv has it."""
 
 
 def locked(path: Path) -> list[Requirement]:
@@ -53,29 +47,3 @@ def test_what_shares_a_virtualenv_agrees() -> None:
         for name in ("requirements.txt", "requirements-dev.txt")
     )
     assert ours <= dev
-
-
-@pytest.mark.integration
-@pytest.mark.skipif("TEST_LOCKS" not in os.environ, reason="TEST_LOCKS=1 makes the locks anew")
-@pytest.mark.skipif(
-    shutil.which("uv", path=f"{TOOLS}:{os.environ['PATH']}") is None, reason="uv makes the locks"
-)
-def test_the_locks_are_what_the_script_makes_of_the_choices(tmp_path: Path) -> None:
-    names = [str(path.relative_to(ROOT)) for path in CHOSEN]
-    names += [str(Path(name).with_suffix(".txt")) for name in names]
-    for name in (*names, "src/lock.sh"):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        shutil.copy(ROOT / name, tmp_path / name)
-    made = subprocess.run(
-        [tmp_path / "src" / "lock.sh"],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-        env={**os.environ, "PATH": f"{TOOLS}:{os.environ['PATH']}"},
-    )
-    if made.returncode != 0 and re.search(r"error sending request|dns error", made.stderr):
-        pytest.skip("the index cannot be reached")
-    assert made.returncode == 0, made.stderr
-    for name in names:
-        assert (tmp_path / name).read_text() == (ROOT / name).read_text(), name
