@@ -60,3 +60,21 @@ def outputs_in(folder: Path) -> dict[str, str]:
     for one in re.finditer(r"^(\w+)(?:=(.*)|<<(.*)\n((?:.*\n)*?)\3)$", text, re.MULTILINE):
         found[one[1]] = one[2] if one[3] is None else one[4].removesuffix("\n")
     return found
+
+
+def environment_of(
+    step: Mapping[str, Any], folder: Path, inputs: Mapping[str, str]
+) -> dict[str, str]:
+    """The variables of a step: inputs, and what earlier steps have left."""
+    values = {name: str(spec.get("default", "")) for name, spec in ACTION["inputs"].items()}
+    values |= {name.replace("_", "-"): value for name, value in inputs.items()}
+    found = {}
+    for variable, expression in step.get("env", {}).items():
+        inner = expression.removeprefix("${{ ").removesuffix(" }}")
+        if inner == expression:
+            found[variable] = expression
+        elif inner.startswith("inputs."):
+            found[variable] = values[inner.removeprefix("inputs.")]
+        elif inner.startswith("steps."):
+            found[variable] = outputs_in(folder).get(inner.rpartition(".")[2], "")
+    return found

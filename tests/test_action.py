@@ -12,7 +12,14 @@ import pytest
 import yaml
 
 from tests import standin
-from tests.actions import ACTION, RUNNER, outputs_in, run_script, step_named
+from tests.actions import (
+    ACTION,
+    RUNNER,
+    environment_of,
+    outputs_in,
+    run_script,
+    step_named,
+)
 from tests.conftest import Compare
 from tests.faults import clones
 from waitbench.system.places import ROOT
@@ -30,22 +37,6 @@ def run_step(tmp_path: Path, **inputs: str) -> subprocess.CompletedProcess[str]:
     fake.write_text('#!/bin/sh\nfor argument in "$@"; do printf "[%s]\\n" "$argument"; done\n')
     fake.chmod(0o755)
     return run_with(tmp_path, tmp_path / "action", **inputs)
-
-
-def environment_of(step: dict[str, Any], folder: Path, inputs: dict[str, str]) -> dict[str, str]:
-    """The variables of a step: inputs, and what earlier steps have left."""
-    values = {name: str(spec.get("default", "")) for name, spec in ACTION["inputs"].items()}
-    values |= {name.replace("_", "-"): value for name, value in inputs.items()}
-    found = {}
-    for variable, expression in step.get("env", {}).items():
-        inner = expression.removeprefix("${{ ").removesuffix(" }}")
-        if inner == expression:
-            found[variable] = expression
-        elif inner.startswith("inputs."):
-            found[variable] = values[inner.removeprefix("inputs.")]
-        elif inner.startswith("steps."):
-            found[variable] = outputs_in(folder).get(inner.rpartition(".")[2], "")
-    return found
 
 
 def run_with(
@@ -90,20 +81,18 @@ def test_lines_become_arguments_and_a_hostile_name_stays_one(tmp_path: Path) -> 
     assert not (tmp_path / "pwned").exists()
     assert "[some where]" in done.stdout
     assert "[--accepted]\n[a b.toml]\n" in done.stdout
+    assert "[--processes]\n[2]\n" in done.stdout
+    assert "[--worker]" not in done.stdout
     assert done.stdout.count("[--scenario]") == 2
     assert "[--full]" in printed
     assert "[--gate]" not in printed
     assert outputs_in(tmp_path)["verdict"].endswith("/verdict.json")
 
 
-@pytest.mark.parametrize(("worker", "processes"), [("", "2"), ("rq.toml", None)])
-def test_a_worker_file_is_measured_with_as_many_processes_as_it_says(
-    worker: str, processes: str | None, tmp_path: Path
-) -> None:
-    done = run_step(tmp_path, baseline="a", candidate="b", worker=worker)
-    assert (f"[--worker]\n[{worker}]" in done.stdout) is bool(worker)
-    assert (f"[--processes]\n[{processes}]" in done.stdout) is (processes is not None)
-    assert done.stdout.count("[--processes]") == (processes is not None)
+def test_a_worker_file_is_measured_with_as_many_processes_as_it_says(tmp_path: Path) -> None:
+    done = run_step(tmp_path, baseline="a", candidate="b", worker="rq.toml")
+    assert "[--worker]\n[rq.toml]\n" in done.stdout
+    assert "[--processes]" not in done.stdout
 
 
 def test_a_token_that_may_only_read_suffices_as_none_is_used() -> None:
@@ -209,54 +198,41 @@ def test_only_the_default_branch_fills_the_cache(
 
 
 @pytest.mark.integration
-def test_the_action_says_pass_fail_inconclusive_and_not_built(tmp_path: Path) -> None:
+def test_the_action_says_fail_and_not_measured_and_what_went_wrong(tmp_path: Path) -> None:
     # A clone, whose rounds count whatever else the machine does.
     clone = clones.make(tmp_path / "clone")
     quick, slow = clone.wheel("quick"), clone.wheel("slow", "burn 0.3")
     broken = clone.wheel("broken", "broken")
     (tmp_path / "workspace").mkdir()
 
-    def judge(
-        baseline: str, candidate: str, rounds: int = 16, **inputs: str
-    ) -> subprocess.CompletedProcess[str]:
+    def judge(candidate: str, fail_on: str = "cpu:20%") -> tuple[int, str, str]:
+        """The exit code, what is printed, and the job's summary."""
         (tmp_path / "summary.md").unlink(missing_ok=True)
-        given = {"scenarios": "dynamic", "fail_on": "cpu:20%", "processes": "1"}
-        return run_with(
-            tmp_path, clone.root, baseline=f"base={baseline}", candidate=f"new={candidate}",
-            arguments=f"--no-plot\n--rounds\n{rounds}", **{**given, **inputs},
+        done = run_with(
+            tmp_path, clone.root, baseline=f"base={quick}", candidate=f"new={candidate}",
+            scenarios="dynamic", processes="1", fail_on=fail_on,
+            arguments="--no-plot\n--rounds\n16",
         )  # fmt: skip
+        return done.returncode, done.stdout, (tmp_path / "summary.md").read_text()
 
-    def summary() -> str:
-        return (tmp_path / "summary.md").read_text()
-
-    done = judge(quick, slow)
-    assert done.returncode == 1, done.stdout + done.stderr
-    assert "::error title=dynamic%3A new cpu%3A20%25::new: CPU in all " in done.stdout
+    code, printed, summary = judge(slow)
+    assert code == 1, printed
+    assert "::error title=dynamic%3A new cpu%3A20%25::new: CPU in all " in printed
     assert re.search(
-        r"FAIL: new: CPU in all (\+[0-9]+ %|[0-9.]+× more) in dynamic", summary().splitlines()[0]
+        r"FAIL: new: CPU in all (\+[0-9]+ %|[0-9.]+× more) in dynamic", summary.splitlines()[0]
     )
     outputs = outputs_in(tmp_path)
     assert Path(outputs["verdict"]).is_file()
-    assert Path(outputs["markdown"]).read_text().strip() == summary().strip()
+    assert Path(outputs["markdown"]).read_text().strip() == summary.strip()
     assert "<failure" in (Path(outputs["results"]) / "verdict.xml").read_text()
     assert re.fullmatch(r"waitbench-cpu\.\w+", outputs["artifact"])
     # A second step of the same job has a folder and an artifact of its own.
-    reversal = judge(slow, quick)
-    assert reversal.returncode == 0, reversal.stdout + reversal.stderr
+    code, _, summary = judge(broken)
+    assert (code, "NOT MEASURED" in summary.splitlines()[0]) == (3, True)
     assert outputs_in(tmp_path)["artifact"] != outputs["artifact"]
-    assert "PASS" in summary().splitlines()[0]
-    assert Path(outputs["verdict"]).is_file()
-    for inconclusive, code in (("error", 3), ("pass", 0)):
-        # That there are no more dear runs is not certain before the sixteenth round.
-        open_ = judge(quick, quick, rounds=8, fail_on="cpu:20%", inconclusive=inconclusive)
-        assert open_.returncode == code, open_.stdout + open_.stderr
-        assert "INCONCLUSIVE" in summary().splitlines()[0]
-    failed = judge(quick, broken)
-    assert failed.returncode == 3
-    assert "NOT MEASURED" in summary().splitlines()[0]
-    wrong = judge(quick, slow, fail_on="nonsense:1%")
-    assert wrong.returncode == 2
-    assert summary().startswith("### ! NOT MEASURED: waitbench ended with exit code 2")
+    code, _, summary = judge(slow, "nonsense:1%")
+    assert code == 2
+    assert summary.startswith("### ! NOT MEASURED: waitbench ended with exit code 2")
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
@@ -309,46 +285,26 @@ def test_a_workflow_has_few_rights_and_pastes_nothing_into_a_script(path: Path) 
 
 
 @pytest.mark.parametrize(
-    ("text", "good", "expected"),
+    ("example", "variables", "code", "expected"),
     [
-        ("Slow!\nbisect v0.20.1 main\r\nThanks", "", ("v0.20.1", "main")),
-        ("bisect a b\nbisect c d", "", ("a", "b")),
-        ("", "v1", ("v1", "later")),
-        ("bisect $(touch pwned) main", "", None),
-        ("nothing", "", None),
+        ("bisect", {"TEXT": "Slow!\nbisect v0.20.1 main\r\nOh"}, 0, ["v0.20.1", "main", None]),
+        ("bisect", {"TEXT": "bisect a b\nbisect c d"}, 0, ["a", "b", None]),
+        ("bisect", {"TEXT": "", "GOOD": "v1", "BAD": "later"}, 0, ["v1", "later", None]),
+        ("bisect", {"TEXT": "bisect $(touch pwned) main"}, 2, [None] * 3),
+        ("command", {"COMMENT": "/waitbench"}, 0, [None, None, ""]),
+        ("command", {"COMMENT": "/waitbench a-* b\nthanks"}, 0, [None, None, "a-*\nb"]),
+        ("command", {"COMMENT": "/waitbench $(touch pwned)"}, 1, [None] * 3),
     ],
 )
-def test_the_text_of_an_issue_names_what_is_searched_or_that_is_said(
-    text: str, good: str, expected: tuple[str, str] | None, tmp_path: Path
+def test_a_text_of_anybody_names_revisions_or_scenarios_and_nothing_else(
+    example: str, variables: dict[str, str], code: int, expected: list[str | None], tmp_path: Path
 ) -> None:
-    steps = steps_of(ROOT / "examples" / "github-bisect.yml")
+    steps = steps_of(ROOT / "examples" / f"github-{example}.yml")
     (step,) = [one for one in steps if one.get("id") == "asked"]
-    variables = {"TEXT": text, "GOOD": good, "BAD": "later" if good else ""}
-    done = run_script(step, tmp_path, variables)
-    if expected is None:
-        assert (done.returncode, "has no line such as" in done.stdout) == (2, True)
-    else:
-        found = outputs_in(tmp_path)
-        assert (done.returncode, found["good"], found["bad"]) == (0, *expected)
-    assert not (tmp_path / "pwned").exists()
-
-
-@pytest.mark.parametrize(
-    ("comment", "expected"),
-    [
-        ("/waitbench", ""),
-        ("/waitbench partitioned-* dynamic\nthanks", "partitioned-*\ndynamic"),
-        ("/waitbench $(touch pwned)", None),
-    ],
-)
-def test_a_comment_names_scenarios_and_nothing_else(
-    comment: str, expected: str | None, tmp_path: Path
-) -> None:
-    steps = steps_of(ROOT / "examples" / "github-command.yml")
-    (step,) = [one for one in steps if one.get("id") == "asked"]
-    done = run_script(step, tmp_path, {"COMMENT": comment})
-    assert done.returncode == (1 if expected is None else 0), done.stderr
-    assert outputs_in(tmp_path).get("scenarios") == expected
+    done = run_script(step, tmp_path, {"GOOD": "", "BAD": "", **variables})
+    found = outputs_in(tmp_path)
+    assert done.returncode == code, done.stdout + done.stderr
+    assert [found.get(name) for name in ("good", "bad", "scenarios")] == expected
     assert not (tmp_path / "pwned").exists()
 
 

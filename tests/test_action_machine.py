@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.actions import ACTION, outputs_in, run_script, step_named
+from tests.actions import ACTION, environment_of, outputs_in, run_script, step_named
 
 ALLOW, PUT_BACK = "Let the kernel count", "Put the kernel's settings back"
 FAKES = {
@@ -66,11 +66,7 @@ class Machine:
         """Runs a step, which must not fail; what it says."""
         step = step_named(name)
         (self.folder / "output").touch()
-        outputs = outputs_in(self.folder)
-        environment = {
-            variable: outputs.get(expression.split(".")[-1].removesuffix(" }}"), "")
-            for variable, expression in step.get("env", {}).items()
-        }
+        environment = environment_of(step, self.folder, {})
         environment |= {"TRACING": str(self.tracing), "STATE": str(self.state)}
         environment["PATH"] = f"{self.folder / 'bin'}:{os.environ['PATH']}"
         done = run_script(step, self.folder, environment)
@@ -78,10 +74,9 @@ class Machine:
         return done.stdout
 
 
-@pytest.mark.parametrize("paranoid", [4, 2, 0])
-@pytest.mark.parametrize("mounted", [True, False])
+@pytest.mark.parametrize(("paranoid", "mounted"), [(4, True), (2, False), (0, True)])
 def test_the_kernel_may_count_for_the_job_and_is_put_back(
-    mounted: bool, paranoid: int, tmp_path: Path
+    paranoid: int, mounted: bool, tmp_path: Path
 ) -> None:
     machine = Machine(tmp_path, paranoid, mounted=mounted)
     before = machine.settings()
