@@ -100,7 +100,7 @@ def test_one_build_has_one_digest_and_the_same_compiled_parts_wherever_it_is(
     tmp_path: Path,
 ) -> None:
     # What starts a script names the environment, and so may what the installer writes.
-    parts = {
+    parts: dict[str, str | bytes] = {
         "tool/__init__.py": "",
         "tool/late.py": "",
         "tool/python2.py": "print 'no'\n",
