@@ -1,4 +1,4 @@
-"""Exit code and figures of commands over stored runs: what no change of the inside may move.
+"""Exit code and figures of what merge concludes: what no change of the inside may move.
 
 Only numbers and fixed words are held, never prose. ``UPDATE_FROZEN=1`` writes them.
 """
@@ -12,22 +12,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
 import runner
 from tests.analysis.scanned import scan_records
 from tests.gate_runs import noisy, record_of, rounds, scaled
 from tests.reasons import place, why
-from tests.reporting.test_bisection import FOUND
 from tests.sharing import part
 from tests.store.keeping import finish
 from waitbench.analysis.criteria import parse
 from waitbench.model.metrics import METRICS
 from waitbench.model.record import Record
-from waitbench.pipeline.concluding import conclusion_of, plain
 from waitbench.pipeline.gating import Gate
-from waitbench.reporting import bisection
-from waitbench.store import comparisons
 from waitbench.store import why as reasons
 from waitbench.system.places import ROOT
 
@@ -37,16 +32,8 @@ HELD = ("real", "user", "system", "cpu", "steady", "wakeups", "syscalls", "start
 """The metrics that are held; one that a run lacks is absent."""
 BASE = rounds(1, 0.5)
 
-Result = tuple[int | None, object]
-"""The exit code, where a command can be run over stored runs, and what it says as JSON."""
-
-
-def run(*arguments: object) -> tuple[int, str]:
-    """The exit code of a command, and its output."""
-    output = StringIO()
-    with redirect_stdout(output):
-        code = runner.make_app()([str(one) for one in arguments], standalone_mode=False)
-    return int(code or 0), output.getvalue()
+Result = tuple[int, object]
+"""The exit code, and what is said as JSON."""
 
 
 def store(folder: Path, records: Sequence[Record], *criteria: str) -> Path:
@@ -58,20 +45,17 @@ def store(folder: Path, records: Sequence[Record], *criteria: str) -> Path:
 
 def merged(to: Path, *shares: Path) -> Result:
     """What ``merge`` makes of shares: what ``compare`` concludes of the same runs."""
-    code, output = run("merge", *shares, "--results", to / "merged", "--no-plot", "--json")
-    return code, json.loads(output)
+    arguments = ["merge", *shares, "--results", to / "merged", "--no-plot", "--json"]
+    output = StringIO()
+    with redirect_stdout(output):
+        code = runner.make_app()([str(one) for one in arguments], standalone_mode=False)
+    return int(code or 0), json.loads(output.getvalue())
 
 
 def judged(to: Path, candidate: Any, base: Any = BASE) -> Result:
     """The gate's verdict on two criteria."""
     record = record_of(base, candidate)
     return merged(to, store(to / "whole", [record], "system:10%", "cpu:50%"))
-
-
-def worker_file(to: Path) -> Result:
-    """A comparison of a worker that a file describes."""
-    record = replace(record_of(BASE, scaled(BASE, user=1.5)), scenario="idle")
-    return merged(to, store(to / "whole", [record]))
 
 
 def scan(to: Path) -> Result:
@@ -88,36 +72,12 @@ def explained(to: Path) -> Result:
     return merged(to, folder)
 
 
-def report(_: Path) -> Result:
-    """The figures of a folder that ``report`` shows."""
-    code, _output = run("report", SAMPLES / "waiting")
-    return code, plain(conclusion_of(comparisons.read(SAMPLES / "waiting")))
-
-
-def plot(to: Path) -> Result:
-    """The charts of a folder, by name."""
-    folder = store(to / "whole", [record_of(BASE, BASE)])
-    code, output = run("plot", folder)
-    return code, sorted(Path(line).name for line in output.splitlines())
-
-
-def history(_: Path) -> Result:
-    """The sittings of a store, as JSON."""
-    code, output = run("history", SAMPLES / "history", "--format", "json")
-    return code, json.loads(output)
-
-
 CASES: Mapping[str, Callable[[Path], Result]] = {
     "compare": lambda to: merged(to, SAMPLES / "input"),
     "gate-pass": lambda to: judged(to, BASE),
     "gate-fail": lambda to: judged(to, scaled(BASE, system=1.5)),
     "gate-inconclusive": lambda to: judged(to, noisy(5), rounds(1, 0.5, 5)),
-    "worker-file": worker_file,
-    "bisect": lambda _: (None, bisection.plain(FOUND)),
     "merge": lambda to: merged(to, *part(store(to / "whole", shared()), 2)),
-    "report": report,
-    "plot": plot,
-    "history": history,
     "scan": scan,
     "why": explained,
 }
