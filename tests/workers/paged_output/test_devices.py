@@ -1,4 +1,4 @@
-"""Devices that are real processes, asked, killed, and shared by producers."""
+"""Devices that are real processes: shared by writers, killed, and measured by bench.py."""
 
 import os
 import signal
@@ -7,33 +7,54 @@ import sys
 from pathlib import Path
 
 import pytest
+from bench import Writer, write
 from device import KINDS, DeviceError, Server
 from paged import PagedWriter
 from regular import RegularWriter
 
 from tests.waiting import until
+from tests.workers.paged_output.recorder import Recorder
+from waitbench.engines.worker import file as worker_file
 from waitbench.system.places import WORKERS
+
+LINES = [b"one\n", b"three\n"]
+
+
+@pytest.mark.parametrize("make", [RegularWriter, PagedWriter])
+def test_every_message_is_measured_once_whatever_was_written_before(make: type[Writer]) -> None:
+    device = Recorder()
+    writer = make(device)
+    write(writer, LINES, 4)
+    found = write(writer, LINES, 10)
+    writer.close()
+    assert set(found) == set(worker_file.read(WORKERS / "paged-output" / "bench.toml").metrics)
+    assert (found["total"], found["dropped"]) == (10, 0)
+    assert found["rate"] == pytest.approx(10 / found["time"])
+    assert b"".join(device.pages) == b"".join(LINES * 7)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_real_devices_acknowledge_and_pass_on(kind: str, tmp_path: Path) -> None:
+def test_real_devices_acknowledge_and_pass_on_whole_messages_in_order(
+    kind: str, tmp_path: Path
+) -> None:
     server = Server(kind, str(tmp_path / "read"))
     regular = RegularWriter(server.connect())
     paged = PagedWriter(server.connect(), overflow="block")
     for number in range(500):
-        regular.send(b"r%03d" % number)
+        regular.send(b"r%04d" % number)
     for number in range(5000):
-        paged.send(b"p%03d" % (number % 1000))
+        paged.send(b"p%04d" % number)
     paged.close()
     regular.close()
-    assert regular.stats().sent == 500
-    assert paged.stats().sent == 5000
+    assert (regular.stats().sent, paged.stats().sent) == (500, 5000)
     passes_on = server.reader_pid is not None
     server.close()
+    # Whoever wrote them, and as they were: a terminal changes nothing.
     read = (tmp_path / "read").read_bytes() if passes_on else b""
-    # In whole messages, whoever wrote them, and as they were: a terminal changes nothing.
-    assert len(read) == (4 * 5500 if passes_on else 0)
-    assert read.count(b"r") == (500 if passes_on else 0)
+    messages = [read[start : start + 5] for start in range(0, len(read), 5)]
+    for name, count in ((b"r", 500), (b"p", 5000)):
+        theirs = [message for message in messages if message[:1] == name]
+        assert theirs == [name + b"%04d" % number for number in range(count if passes_on else 0)]
 
 
 @pytest.mark.parametrize("kind", ["passthrough", "user"])
@@ -80,29 +101,3 @@ def test_a_device_goes_with_whoever_started_it_and_leaves_nothing() -> None:
     owner.kill()
     owner.communicate()
     until(lambda: not folder.exists())
-
-
-def test_producers_in_several_processes_share_a_device(tmp_path: Path) -> None:
-    server = Server("passthrough", str(tmp_path / "read"))
-    program = (
-        "import sys; sys.path.insert(0, sys.argv[1])\n"
-        "from device import Connection\nfrom paged import PagedWriter\n"
-        "writer = PagedWriter(Connection(sys.argv[2]), page_size=256, overflow='block')\n"
-        "for number in range(3000): writer.send('%s%05d\\n' % (sys.argv[3], number))\n"
-        "writer.close(); print(writer.stats().sent)\n"
-    )
-    producers = [
-        subprocess.Popen(
-            [sys.executable, "-c", program, str(WORKERS / "paged-output"), server.address, name],
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        for name in "abcd"
-    ]
-    assert [producer.communicate(timeout=60)[0].strip() for producer in producers] == ["3000"] * 4
-    server.close()
-    lines = (tmp_path / "read").read_text().split()
-    for name in "abcd":
-        assert [line for line in lines if line[0] == name] == [
-            f"{name}{number:05d}" for number in range(3000)
-        ]

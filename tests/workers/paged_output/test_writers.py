@@ -1,21 +1,20 @@
-"""Writing to a device one by one and in pages: order, counts, bounds, settings, failures."""
+"""Writing to a device one by one and in pages: order, counts, bounds and settings."""
 
+import os
 import threading
+from collections.abc import Callable
+from typing import Any
 
 import pytest
+from device import DeviceError
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from paged import PagedWriter
+from regular import RegularWriter
 from settings import OVERFLOWS, SettingError
 
 from tests.waiting import until
 from tests.workers.paged_output.recorder import Recorder, held_up
-
-
-def adds_up(writer: PagedWriter) -> None:
-    stats = writer.stats()
-    assert stats.total == stats.sent + stats.dropped + stats.in_flight
-
 
 MESSAGES = st.lists(st.binary(max_size=40), max_size=80)
 
@@ -30,67 +29,53 @@ def test_pages_keep_order_and_size_and_nothing_is_lost(
     writer.close()
     assert b"".join(device.pages) == b"".join(messages)
     largest = max(map(len, messages), default=0)
-    for page in device.pages:
-        assert len(page) <= page_size or page in messages, (
-            "a message that is larger than a page goes alone"
-        )
+    # A message that is larger than a page goes alone.
+    assert all(len(page) <= page_size or page in messages for page in device.pages)
     stats = writer.stats()
     assert stats.total == stats.sent == len(messages)
-    assert stats.dropped == stats.in_flight == 0
-    assert stats.bytes_held == 0
+    assert stats.dropped == stats.in_flight == stats.bytes_held == 0
     assert stats.bytes_held_peak <= buffer * largest + max(page_size, largest)
     assert device.closed
 
 
+PHASES = st.tuples(st.integers(1, 30), st.integers(0, 40), st.sampled_from(OVERFLOWS))
+
+
 @settings(max_examples=60)
-@given(
-    st.lists(
-        st.tuples(st.integers(1, 30), st.integers(0, 40), st.sampled_from(OVERFLOWS)),
-        min_size=1,
-        max_size=6,
-    ),
-    st.integers(0, 20) | st.none(),
-    st.integers(1, 3),
-)
+@given(st.lists(PHASES, min_size=1, max_size=6), st.integers(0, 20) | st.none(), st.integers(1, 3))
 def test_whatever_happens_every_message_is_sent_or_counted_as_dropped(
     phases: list[tuple[int, int, str]], fails_after: int | None, producers: int
 ) -> None:
-    device = Recorder()
-    device.fails_after = fails_after
+    error = None if fails_after is None else DeviceError("out of paper")
+    device = Recorder(error, fails_after or 0)
     writer = PagedWriter(device, page_size=16, buffer=5)
-
-    def produce(name: int, count: int) -> None:
-        for number in range(count):
-            writer.send(b"%d:%d;" % (name, number))
-
     total = 0
     for buffer, count, overflow in phases:
         writer.configure(page_size=8 + buffer, buffer=buffer, overflow=overflow)
-        threads = [
-            threading.Thread(target=produce, args=(name, count)) for name in range(producers)
-        ]
+
+        def produce(count: int = count) -> None:
+            for _ in range(count):
+                writer.send(b"message;")
+
+        threads = [threading.Thread(target=produce) for _ in range(producers)]
         for thread in threads:
             thread.start()
-        adds_up(writer)
         for thread in threads:
             thread.join(20)
             assert not thread.is_alive(), "a producer waits for ever"
         total += count * producers
-        adds_up(writer)
+        stats = writer.stats()
+        assert stats.total == total == stats.sent + stats.dropped + stats.in_flight
     writer.close()
     stats = writer.stats()
     assert stats.total == total == stats.sent + stats.dropped
     assert stats.in_flight == stats.bytes_held == 0
-    arrived = b"".join(device.pages).count(b";")
-    assert arrived == stats.sent
+    assert b"".join(device.pages).count(b";") == stats.sent
 
 
 @pytest.mark.parametrize(("overflow", "kept"), [("drop-newest", b"0123"), ("drop-oldest", b"6789")])
 def test_a_full_buffer_sheds_by_its_rule(overflow: str, kept: bytes) -> None:
-    device = held_up()
-    writer = PagedWriter(device, buffer=4, overflow=overflow)
-    writer.send(b"x")
-    until(lambda: not writer._buffer.waiting)
+    device, writer = held_up(b"x", buffer=4, overflow=overflow)
     taken = [writer.send(b"%d" % number) for number in range(10)]
     assert taken == ([True] * 4 + [False] * 6 if overflow == "drop-newest" else [True] * 10)
     assert writer.stats().dropped == 6
@@ -99,53 +84,139 @@ def test_a_full_buffer_sheds_by_its_rule(overflow: str, kept: bytes) -> None:
     assert b"".join(device.pages) == b"x" + kept
 
 
-def test_a_buffer_made_smaller_sheds_what_no_longer_fits() -> None:
-    device = held_up()
-    writer = PagedWriter(device, buffer=100)
-    writer.send(b"x")
-    until(lambda: not writer._buffer.waiting)
-    for number in range(10):
-        writer.send(b"%d" % number)
-    writer.configure(buffer=3)
-    stats = writer.stats()
-    assert (stats.total, stats.dropped, stats.in_flight) == (11, 7, 4)
+@pytest.mark.parametrize(
+    ("overflow", "taken", "arrive"), [("drop-oldest", True, b"xbc"), ("drop-newest", False, b"xab")]
+)
+def test_a_producer_that_waits_for_room_goes_on_by_the_new_rule(
+    overflow: str, taken: bool, arrive: bytes
+) -> None:
+    device, writer = held_up(b"x", b"a", b"b", buffer=2, overflow="block")
+    was_taken: list[bool] = []
+    producer = threading.Thread(target=lambda: was_taken.append(writer.send(b"c")))
+    producer.start()
+    until(lambda: len(writer._emptied._waiters) == 1)  # type: ignore[attr-defined]
+    writer.configure(overflow=overflow)
+    producer.join(20)
+    assert was_taken == [taken]
     device.free.set()
+    writer.close()
+    assert b"".join(device.pages) == arrive
+    assert (writer.stats().sent, writer.stats().dropped) == (3, 1)
+
+
+def test_a_buffer_made_smaller_sheds_what_no_longer_fits_and_nobody_waits_for_that() -> None:
+    device, writer = held_up(b"x", b"0", b"1", b"2", b"3", b"4", buffer=100)
+    flusher = threading.Thread(target=writer.flush)
+    flusher.start()
+    until(lambda: len(writer._emptied._waiters) == 1)  # type: ignore[attr-defined]
+    writer.configure(buffer=3)
+    assert (writer.stats().dropped, writer.stats().in_flight) == (2, 4)
+    device.free.set()
+    flusher.join(20)
+    assert not flusher.is_alive()
     writer.close()
     assert b"".join(device.pages) == b"x012"
 
 
-BAD: dict[str, list[object]] = {
-    "page_size": [0, "4096", 1.5, None, True, 1 << 60],
-    "buffer": [0, "many", 1 << 60],
-    "overflow": ["drop", None],
-    "encoding": ["utf-7000", 8],
-}
-
-
-@pytest.mark.parametrize("name", BAD)
-def test_bad_settings_are_refused_by_name_before_anything_starts(name: str) -> None:
-    threads = threading.active_count()
-    for value in BAD[name]:
-        with pytest.raises(SettingError, match=name):
-            PagedWriter(Recorder(), **{name: value})  # type: ignore[arg-type]
-    assert threading.active_count() == threads
-    if name == "encoding":
-        return
-    writer = PagedWriter(Recorder())
-    with pytest.raises(SettingError, match=name):
-        writer.configure(**{name: BAD[name][0]})  # type: ignore[arg-type]
-    assert writer.send(b"as before")
+def test_flushing_waits_for_a_page_under_way() -> None:
+    device, writer = held_up(b"x")
+    flusher = threading.Thread(target=writer.flush)
+    flusher.start()
+    flusher.join(0.1)
+    assert flusher.is_alive()
+    device.free.set()
+    flusher.join(20)
+    assert not flusher.is_alive()
     writer.close()
 
 
-def test_text_is_encoded_as_was_asked_for_and_nothing_is_taken_after_the_end() -> None:
+def test_what_others_send_does_not_keep_who_flushes_waiting() -> None:
     device = Recorder()
-    writer = PagedWriter(device, encoding="latin-1")
+    writer = PagedWriter(device, page_size=1, overflow="block")
+    stop = threading.Event()
+
+    def keep_it_busy() -> None:
+        while not stop.is_set():
+            writer.send(b".")
+
+    # More than goes out meanwhile: the buffer is never empty.
+    others = [threading.Thread(target=keep_it_busy) for _ in range(2)]
+    for other in others:
+        other.start()
+    until(lambda: len(writer._buffer.waiting) > 100)
+    writer.send(b"M")
+    flusher = threading.Thread(target=writer.flush)
+    flusher.start()
+    flusher.join(20)
+    try:
+        assert not flusher.is_alive(), "what others send keeps it waiting"
+        assert b"M" in device.pages
+    finally:
+        stop.set()
+        for other in others:
+            other.join()
+        writer.close()
+
+
+BAD = [
+    *({"page_size": value} for value in (0, "4096", True, 1 << 60)),
+    *({"buffer": value} for value in (0, 1 << 60)),
+    {"overflow": "drop"},
+    {"encoding": "utf-7000"},
+]
+
+
+@pytest.mark.parametrize("bad", BAD, ids=str)
+def test_bad_settings_are_refused_by_name_and_change_nothing(bad: dict[str, Any]) -> None:
+    threads = threading.active_count()
+    (name,) = bad
+    with pytest.raises(SettingError, match=name):
+        PagedWriter(Recorder(), **bad)
+    assert threading.active_count() == threads
+    if name != "encoding":
+        writer = PagedWriter(Recorder())
+        with pytest.raises(SettingError, match=name):
+            writer.configure(**bad)
+        assert writer.send(b"as before")
+        writer.close()
+
+
+def test_messages_are_copied_and_encoded_and_none_is_taken_after_the_end() -> None:
+    device, writer = held_up(b"x", page_size=1, encoding="latin-1")
+    for kind in (bytearray, lambda data: memoryview(bytearray(data))):
+        message = kind(b"early")
+        writer.send(message)
+        message[:] = b"late!"
     writer.send("é")
     with pytest.raises(UnicodeEncodeError):
         writer.send("✓")
+    device.free.set()
     writer.close()
     with pytest.raises(ValueError, match="closed"):
         writer.send("late")
-    assert device.pages == [b"\xe9"]
-    assert writer.stats().total == 1, "neither what cannot be encoded nor what is late is a message"
+    assert device.pages == [b"x", b"early", b"early", b"\xe9"]
+    assert writer.stats().total == 4, "neither what cannot be encoded nor what is late is a message"
+
+
+@pytest.mark.parametrize("make", [RegularWriter, PagedWriter])
+def test_neither_other_types_nor_a_forked_process_disturb_a_writer(
+    make: Callable[..., Any],
+) -> None:
+    device = Recorder()
+    writer = make(device)
+    with pytest.raises(TypeError, match="a message is text or bytes, not NoneType"):
+        writer.send(None)
+    pid = os.fork()
+    if pid == 0:
+        refused = 0
+        for use in (lambda: writer.send(b"child"), writer.stats):
+            try:
+                use()
+            except RuntimeError:
+                refused += 1
+        os._exit(0 if refused == 2 else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+    writer.send(b"as before")
+    writer.close()
+    assert device.pages == [b"as before"]
+    assert writer.stats().total == writer.stats().sent == 1
