@@ -1,11 +1,19 @@
-"""What each test of scorers behind pipes is about: one of each kind."""
+"""Scorers behind pipes, one of each kind, and models that are tiny programs."""
 
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from blocking import BlockingScorer
+from nonblocking import NonblockingScorer
 
-from tests.workers.scoring.models import SCORERS
+SCORERS: dict[str, Callable[..., Any]] = {
+    "blocking": BlockingScorer,
+    "spin": lambda command, **more: NonblockingScorer(command, parks=False, **more),
+    "park": lambda command, **more: NonblockingScorer(command, parks=True, **more),
+}
+Build = Callable[..., Any]
 
 
 @pytest.fixture(params=SCORERS)
@@ -14,15 +22,20 @@ def kind(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def build(kind: str) -> Iterator[Callable[..., Any]]:
-    """Makes a scorer of a model's command; its process ends with the test."""
+def build(kind: str) -> Iterator[Build]:
+    """Makes a scorer of a model that is a Python program; its process ends with the test."""
     made = []
 
-    def make(command: list[str], **more: object) -> Any:
-        made.append(SCORERS[kind](command, **more))
+    def make(program: str, **more: object) -> Any:
+        made.append(SCORERS[kind]([sys.executable, "-u", "-c", program], **more))
         return made[-1]
 
     yield make
     for scorer in made:
         scorer.process.kill()
         scorer.close()
+
+
+def answering(answer: str) -> str:
+    """A model that answers each line with the value of an expression."""
+    return f"import sys\nfor line in sys.stdin: print({answer})"

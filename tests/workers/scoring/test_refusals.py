@@ -4,20 +4,18 @@ import signal
 import sys
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import pytest
 from blocking import BlockingScorer
 from inprocess import InProcessScorer
 from model_process import ModelError
 
-from tests.workers.scoring.models import answering
+from tests.workers.scoring.conftest import Build, answering
 
 
-@pytest.fixture
-def in_process(monkeypatch: pytest.MonkeyPatch) -> InProcessScorer:
-    """A model in this process that takes each line for the number that it predicts."""
-
+def test_a_model_in_this_process_answers_lines_with_numbers_or_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     class Workspace:
         def __init__(self, _arguments: str) -> None:
             pass
@@ -28,51 +26,77 @@ def in_process(monkeypatch: pytest.MonkeyPatch) -> InProcessScorer:
     package = ModuleType("vowpalwabbit")
     package.Workspace = Workspace  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "vowpalwabbit", package)
-    return InProcessScorer([])
+    scorer = InProcessScorer([])
+    with pytest.raises(ValueError, match=r"b'1.*n2' is more than a line"):
+        scorer.score(b"who", [b"1\n2"], 10.0)
+    with pytest.raises(ModelError, match="are not all numbers"):
+        scorer.score(b"who", [b"1", b"nan"], 10.0)
 
 
 def test_what_is_more_than_a_line_is_refused_before_anything_is_asked(
-    build: Any, in_process: InProcessScorer
+    build: Build, tmp_path: Path
 ) -> None:
-    behind_pipes = build(answering("line.count('b')"))
-    for scorer in (behind_pipes, in_process):
-        with pytest.raises(ValueError, match=r"b'b.*nc' is more than a line"):
-            scorer.score(b"who", [b"a", b"b\nc"], 10.0)
-        with pytest.raises(ValueError, match=r"b'who.*nelse' is more than a line"):
-            scorer.score(b"who\nelse", [b"a"], 10.0)
-    assert behind_pipes.score(b"who", [b"b", b"bb"], 10.0)[0] == [1.0, 2.0]
-
-
-def test_a_model_is_not_taught_what_is_more_than_a_line(tmp_path: Path) -> None:
+    scorer = build(answering("line.count('b')"))
+    for context, candidate in ((b"who", b"b\nc"), (b"who\nelse", b"a")):
+        with pytest.raises(ValueError, match=r"b'(b.*nc|who.*nelse)' is more than a line"):
+            scorer.score(context, [b"a", candidate], 10.0)
+    assert scorer.score(b"who", [b"b", b"bb"], 10.0)[0] == [1.0, 2.0]
     taught = tmp_path / "taught"
     program = f"import sys; open({str(taught)!r}, 'w').write(sys.stdin.read())"
-    scorer = BlockingScorer([sys.executable, "-c", program], write_only=True)
-    assert scorer.process.from_model == -1, "training has no pipe for predictions"
+    trainer = BlockingScorer([sys.executable, "-c", program], write_only=True)
     with pytest.raises(ValueError, match="more than a line"):
-        scorer.train(b"who", [b"a\nb"], [1])
-    scorer.close()
+        trainer.train(b"who", [b"a\nb"], [1])
+    trainer.close()
     assert taught.read_text() == ""
 
 
-@pytest.mark.parametrize("answer", ["nan", "inf", "nan tag", ""])
-def test_what_is_not_a_number_is_not_a_prediction(build: Any, answer: str) -> None:
-    scorer = build(answering(f"{answer!r} if 'b' in line else 1.5"))
+@pytest.mark.parametrize("answer", ["inf", "nan tag", ""])
+def test_what_is_not_a_number_is_not_a_prediction(build: Build, answer: str) -> None:
+    scorer = build(answering(f"{answer!r} if 'b' in line else 1.7e308"))
+    assert scorer.score(b"who", [b"a"] * 10, 10.0)[0] == [1.7e308] * 10, "whatever their sum"
     with pytest.raises(ModelError, match=f"b'{answer}' is not a prediction"):
         scorer.score(b"who", [b"a", b"b", b"c"], 10.0)
     with pytest.raises(ModelError, match="whose its answers are is not known"):
         scorer.score(b"who", [b"a"], 30.0)
 
 
-def test_what_is_not_a_number_is_refused_from_a_model_in_the_process(
-    in_process: InProcessScorer,
+FAILING = {
+    "import sys; sys.stdin.readline(); sys.exit('out of luck')":
+        r"closed its (in|out)put\. It ended with exit code 1; .*out of luck",
+    "import os, sys; sys.stdin.readline(); os.kill(os.getpid(), 9)":
+        r"closed its (in|out)put\. It ended with exit code -9; its stderr is empty",
+    "import sys; print('warning: odd', file=sys.stderr)\nfor line in sys.stdin: print('nonsense')":
+        r"b'nonsense' is not a prediction.* is running; .*warning: odd",
+    answering("'1\\n2\\n3'"): "answered more lines than it was asked",
+    "import time; time.sleep(600)":
+        r"did not answer for 0.3 s|has not answered for",
+}  # fmt: skip
+"""What is said of models, with their last words."""
+
+
+@pytest.mark.parametrize("program", FAILING)
+def test_a_model_that_fails_or_hangs_is_named_with_its_last_words(
+    build: Build, program: str
 ) -> None:
-    with pytest.raises(ModelError, match="are not all numbers"):
-        in_process.score(b"who", [b"1", b"nan"], 10.0)
+    scorer = build(program, stall_s=0.3 if "600" in program else 30)
+    with pytest.raises(ModelError, match=FAILING[program]) as raised:
+        for _ in range(100):
+            scorer.score(b"who", [b"c%d" % number for number in range(10)], 0.02)
+    assert str(scorer.process.pid) in str(raised.value)
 
 
-def test_predictions_whose_sum_is_too_large_are_numbers_all_the_same(build: Any) -> None:
-    scorer = build(answering("1.7e308"))
-    assert scorer.score(b"who", [b"a"] * 10, 10.0)[0] == [1.7e308] * 10
+def test_a_program_that_is_not_there_is_named() -> None:
+    with pytest.raises(ModelError, match="no-such-program"):
+        BlockingScorer(["no-such-program"])
+
+
+def test_closing_kills_a_model_that_does_not_end(
+    build: Build, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("model_process._ENDS_WITHIN_S", 0.2)
+    scorer = build("import time; time.sleep(600)")  # says nothing: it hears of no end
+    scorer.close()
+    assert scorer.process._process.returncode == -9
 
 
 class Interrupted(Exception):
@@ -80,7 +104,7 @@ class Interrupted(Exception):
 
 
 def test_after_an_interrupted_call_a_scorer_refuses_instead_of_answering_for_it(
-    build: Any,
+    build: Build,
 ) -> None:
     # A slow model: the call lasts for seconds, and is interrupted while it waits.
     scorer = build(answering("(__import__('time').sleep(0.01), line.split()[1])[1]"))
