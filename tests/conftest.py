@@ -4,13 +4,12 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests import bisect_repository, standin
-from waitbench import engines
 from waitbench.environments.repository import Repository
 from waitbench.system.places import ROOT, Cache
 
@@ -25,7 +24,7 @@ for _number in (signal.SIGHUP, signal.SIGINT):
 os.environ["BENCH_UNWATCHED"] = "1"
 
 PROGRAM = (sys.executable, str(ROOT / "tests" / "runner_with_standin.py"))
-"""What runs a command: the command line, with more engines."""
+"""What runs a command: the command line, which compares the stand-in."""
 Compare = Callable[..., subprocess.CompletedProcess[str]]
 Planned = tuple[Path, list[str]]
 """A made-up repository, and the ids of its commits."""
@@ -42,14 +41,6 @@ def written(factory: pytest.TempPathFactory, plan: bisect_repository.Plan) -> Pl
     """A repository of the stand-in as planned."""
     folder = factory.mktemp("planned") / "repository"
     return folder, bisect_repository.write(folder, plan)
-
-
-@pytest.fixture(scope="session", autouse=True)
-def standin_engine() -> Iterator[standin.StandIn]:
-    """The second engine, known to everything that a test calls in its own process."""
-    engine = standin.StandIn()
-    engines.register(engine)
-    yield engine
 
 
 @pytest.fixture(scope="session")
@@ -80,7 +71,7 @@ def quick_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def run_compare(tmp_path: Path) -> Compare:
-    """Runs a command of the command line as a user would, but that more engines are known.
+    """Runs a command of the command line as a user would, but of the stand-in.
 
     The results of ``compare`` go into the test's own folder ``results``.
     """

@@ -4,7 +4,6 @@ import shutil
 from pathlib import Path
 
 from tests import standin
-from waitbench import engines
 from waitbench.environments import candidates
 from waitbench.environments.repository import Repository
 from waitbench.model.environment import Interpreter
@@ -53,11 +52,11 @@ class Upstream:
         return [point.commit.subject for point in found.points if point.commit]
 
     def releases(self, good: Revision, bad: Revision, python: Interpreter) -> SearchRange:
-        return candidates.releases(engines.named("standin"), good, bad, python)
+        return candidates.releases(standin.StandIn(), good, bad, python)
 
     def commits(self, good: Revision, bad: Revision) -> SearchRange:
         repository = Repository(str(self.folder), Cache(self.folder.parent / "cache"))
-        return candidates.commits(engines.named("standin"), repository, good, bad)
+        return candidates.commits(standin.StandIn(), repository, good, bad)
 
     def _keep(self, subject: str) -> str:
         self.ids[subject] = self.git("rev-parse", "HEAD")

@@ -1,4 +1,4 @@
-"""The command line with one more engine: what a user of that engine would run."""
+"""The command line of the stand-in: what a user would run, if that were under test."""
 
 import math
 import os
@@ -18,7 +18,8 @@ from tests.standin import StandIn
 from waitbench import engines
 from waitbench.system import watch
 
-engines.register(StandIn())
+if not os.environ.get("BENCH_BYTEWAX"):
+    engines.DEFAULT = StandIn()
 if os.environ.get("BENCH_UNWATCHED"):
     # What a test expects must not depend on what else its machine does.
     watch.FOREIGN_CORES = math.inf

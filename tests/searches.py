@@ -33,7 +33,6 @@ def searched(*searches: Search, remarks: tuple[str, ...] = ()) -> Searched:
         faster=False,
         scenarios=("partitioned-long-input",),
         searches=searches,
-        prefix="",
         options=("-p", "2"),
         remarks=remarks,
     )

@@ -15,7 +15,7 @@ from waitbench.model.scenario import Scenario, Topology
 
 
 class StandIn(Engine):
-    """The engine; its revisions are named ``standin@…``."""
+    """The engine."""
 
     name = "standin"
     package = "stand-in"
@@ -153,7 +153,7 @@ def write_wheel_of(
 
 def revision(folder: Path, behaviour: str = "ok", label: str = "") -> str:
     """A wheel of the stand-in, as a user would name it on the command line."""
-    named = f"standin@{write_wheel(folder, behaviour)}"
+    named = str(write_wheel(folder, behaviour))
     return f"{label}={named}" if label else named
 
 

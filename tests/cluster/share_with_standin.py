@@ -1,4 +1,4 @@
-"""``waitbench.cluster.share_process`` with more engines: what a worker of a test starts."""
+"""``waitbench.cluster.share_process`` of the stand-in: what a worker of a test starts."""
 
 import importlib
 import sys

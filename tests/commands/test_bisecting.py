@@ -23,7 +23,7 @@ def history(tmp_path_factory: pytest.TempPathFactory) -> Planned:
 
 def ends(history: Planned, good: int, bad: int) -> list[object]:
     folder, ids = history
-    return [f"standin@{ids[good]}", f"standin@{ids[bad]}", "--repo", folder, *ENDS]
+    return [ids[good], ids[bad], "--repo", folder, *ENDS]
 
 
 def labels(history: Planned, *numbers: int) -> list[str]:
@@ -48,7 +48,7 @@ def test_a_culprit_is_named_and_a_search_that_goes_on_makes_no_run_twice(
     good, bad = labels(history, 3, 4)
     assert said["stages"][0]["suspects"] == [good, bad]
     assert f"{labels(history, 2)[0]} cannot be measured" in done.stdout
-    assert f"./compare.sh standin@{good} standin@{bad}" in said["repeat"][0]
+    assert f"./compare.sh {good} {bad}" in said["repeat"][0]
     before = runs(folder)
     again = run_compare(*command, "--resume", command="bisect")
     assert json.loads((folder / "bisect.json").read_text()) == said

@@ -24,7 +24,7 @@ def rows(folder: Path) -> list[dict[str, str]]:
 def test_an_a_a_comparison_of_a_wheel_is_measured_tabulated_charted_and_called_identical(
     run_compare: Compare, tmp_path: Path
 ) -> None:
-    wheel = f"standin@{standin.write_wheel(tmp_path / 'w')}"
+    wheel = str(standin.write_wheel(tmp_path / "w"))
     scenarios = ["--scenario", "partitioned", "--scenario", "dynamic"]
     done = run_compare(f"A={wheel}", f"B={wheel}", *scenarios, "--rounds", "2", "-v")
     assert done.returncode == 0, done.stderr

@@ -28,12 +28,12 @@ def test_each_night_measures_what_is_missing_and_says_a_confirmed_step_once(
 
     def night(branch: str, *extra: str) -> tuple[int, list[str]]:
         done = run_compare(
-            f"standin@{branch}", "--repo", folder, "--results", store, *QUICK, *extra,
+            branch, "--repo", folder, "--results", store, *QUICK, *extra,
             command="track",
         )  # fmt: skip
         return done.returncode, done.stdout.splitlines()
 
-    anchored = ("--anchor", f"standin@{ids[0]}")
+    anchored = ("--anchor", ids[0])
     code, said = night(ids[2], *anchored, "--dry-run")
     assert code == 0
     assert not store.exists()
@@ -73,7 +73,7 @@ def test_what_a_step_parts_is_measured_again_although_it_is_not_of_the_newest(
     folder, ids = planned
     for branch, newest in ((ids[1], 10), (ids[2], 10), (ids[2], 1)):
         done = run_compare(
-            f"standin@{branch}", "--anchor", f"standin@{ids[0]}", "--repo", folder,
+            branch, "--anchor", ids[0], "--repo", folder,
             "--newest", str(newest), "--results", tmp_path / "kept", *QUICK, command="track",
         )  # fmt: skip
     assert f"{ids[0][:10]} {ids[1][:10]} {ids[2][:10]}: only one session says" in done.stdout

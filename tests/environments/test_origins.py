@@ -6,11 +6,12 @@ from pathlib import Path
 import pytest
 
 from tests import standin
+from waitbench import engines
 from waitbench.engines.base import Engine
 from waitbench.environments import index, interpreters, origins
 from waitbench.environments.origins import Chooser
 from waitbench.environments.repository import Repository
-from waitbench.environments.revisions import engine_of, resolve
+from waitbench.environments.revisions import resolve
 from waitbench.model.environment import EnvironmentSpec, Interpreter, OriginChoice
 from waitbench.model.errors import HarnessError, UsageError
 from waitbench.model.revision import Origin
@@ -69,8 +70,9 @@ def chosen(
     choice: OriginChoice = OriginChoice.AUTO,
     python: str | None = None,
 ) -> tuple[EnvironmentSpec, ...]:
-    chooser = Chooser(engine_of(texts), repository, cache)
-    return chooser.choose(resolve(texts, repository), choice, python)
+    engine = engines.DEFAULT if texts[0].startswith("v") else standin.StandIn()
+    chooser = Chooser(engine, repository, cache)
+    return chooser.choose(resolve(texts, engine, repository), choice, python)
 
 
 def test_the_newest_python_that_all_wheels_support_is_chosen(
@@ -84,7 +86,7 @@ def test_the_newest_python_that_all_wheels_support_is_chosen(
 def test_a_commit_among_releases_makes_all_of_them_source_builds(
     repository: Repository, cache: Cache
 ) -> None:
-    specs = chosen(["standin@r0.0.1", "standin@main"], repository, cache)
+    specs = chosen(["r0.0.1", "main"], repository, cache)
     assert [r.origin for r in specs] == [Origin.SOURCE] * 2
     assert specs[0].commit == repository.find_commit("release-0.0.1")
     assert (specs[0].commit_date or "").startswith("2020-01-01T00:00:00")
@@ -96,7 +98,7 @@ def test_releases_without_a_common_wheel_are_built_if_the_repository_has_them(
 ) -> None:
     with pytest.raises(UsageError, match=r"no commit, branch or tag 'v0\.16\.0'"):
         chosen(["v0.16.0", "v0.21.1"], repository, cache)
-    assert chosen(["standin@r0.0.1"], repository, cache)[0].origin is Origin.SOURCE
+    assert chosen(["r0.0.1"], repository, cache)[0].origin is Origin.SOURCE
 
 
 def test_a_python_that_all_wheels_need_is_fetched_if_none_here_will_do(
@@ -127,13 +129,13 @@ def test_a_mix_of_origins_happens_only_when_asked_for(
 ) -> None:
     wheel = standin.revision(tmp_path)
     with pytest.raises(UsageError, match="--origin mixed"):
-        chosen(["standin@r0.5.0", wheel], repository, cache)
-    specs = chosen(["standin@r0.5.0", wheel], repository, cache, OriginChoice.MIXED)
+        chosen(["r0.5.0", wheel], repository, cache)
+    specs = chosen(["r0.5.0", wheel], repository, cache, OriginChoice.MIXED)
     assert [r.origin for r in specs] == [Origin.WHEEL, Origin.FILE]
     assert origins.is_mixed(specs)
     # A checkout and a commit are both built here.
     standin.write_repository(tmp_path / "checkout")
-    specs = chosen(["standin@main", f"standin@{tmp_path / 'checkout'}"], repository, cache)
+    specs = chosen(["main", str(tmp_path / "checkout")], repository, cache)
     assert [r.origin for r in specs] == [Origin.SOURCE, Origin.CHECKOUT]
     assert not origins.is_mixed(specs)
 
@@ -142,7 +144,7 @@ def test_origins_that_a_revision_cannot_have_are_refused(
     repository: Repository, cache: Cache, tmp_path: Path
 ) -> None:
     with pytest.raises(UsageError, match="not a release"):
-        chosen(["standin@main"], repository, cache, OriginChoice.WHEEL)
+        chosen(["main"], repository, cache, OriginChoice.WHEEL)
     with pytest.raises(UsageError, match="cannot be built"):
         chosen([standin.revision(tmp_path)], repository, cache, OriginChoice.SOURCE)
 

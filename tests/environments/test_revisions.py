@@ -10,15 +10,18 @@ import pytest
 
 from tests import standin
 from waitbench.environments import wheels
+from waitbench import engines
 from waitbench.environments.repository import Repository
 from waitbench.environments.revisions import resolve, typed
 from waitbench.model.errors import UsageError
 from waitbench.model.revision import Origin, Source
 
+BYTEWAX, STANDIN = engines.DEFAULT, standin.StandIn()
+
 
 @pytest.mark.parametrize("text", ["v0.16.0", "0.16.0"])
 def test_a_version_with_or_without_v_is_a_release(text: str, repository: Repository) -> None:
-    (revision,) = resolve([text], repository)
+    (revision,) = resolve([text], BYTEWAX, repository)
     assert (revision.label, revision.source) == (text, Source(Origin.WHEEL, "0.16.0"))
 
 
@@ -40,16 +43,16 @@ def test_commits_branches_and_tags_resolve_to_full_commit_ids(
         "origin/main": "two",
     }
     for text, expected in named.items():
-        (revision,) = resolve([text], repository)
+        (revision,) = resolve([text], BYTEWAX, repository)
         assert revision.source.origin is Origin.SOURCE
         assert revision.source.identity == commits[expected]
 
 
 def test_the_same_revision_may_be_given_twice_under_two_labels_only(repository: Repository) -> None:
-    first, second = resolve(["A=v0.21.1", "B=v0.21.1"], repository)
+    first, second = resolve(["A=v0.21.1", "B=v0.21.1"], BYTEWAX, repository)
     assert (first.label, second.label, first.source) == ("A", "B", second.source)
     with pytest.raises(UsageError, match=r"A=v0\.21\.1 B=v0\.21\.1"):
-        resolve(["v0.21.1", "v0.21.1"], repository)
+        resolve(["v0.21.1", "v0.21.1"], BYTEWAX, repository)
 
 
 @pytest.mark.parametrize(
@@ -59,14 +62,14 @@ def test_the_same_revision_may_be_given_twice_under_two_labels_only(repository: 
         "..", "../x", "a..b", "x'y", 'x"y', "x*", "~", "\n", "a\nb", "abc123", "no-such-branch",
         "deadbeef", "L=", "=v1", "-l=v1", "a;b=v0.16.0", "nothing.whl", "HEAD~9", "main^{tree}",
         "main^-1", "#571",
-        "main:pyproject.toml", "@{-1}", "refs/heads/main.lock", "nobody@v0.1", "standin@", "@",
+        "main:pyproject.toml", "@{-1}", "refs/heads/main.lock", "nobody@v0.1", "@",
         "v" + "9" * 5000, "x/" * 2500, "HEAD~99999999999", "v0.16.\udcff", "\x00", "\u202e", "٣",
         "x" * 300 + "=v0.16.0",
     ],
 )  # fmt: skip
 def test_what_is_not_a_revision_is_a_usage_error(text: str, repository: Repository) -> None:
     with pytest.raises(UsageError):
-        resolve([text], repository)
+        resolve([text], BYTEWAX, repository)
 
 
 def test_a_checkout_is_what_it_is_now_with_uncommitted_changes(
@@ -81,7 +84,7 @@ def test_a_checkout_is_what_it_is_now_with_uncommitted_changes(
     os.utime(folder / ".git" / "index", (0, 1))
 
     def tree() -> str:
-        (revision,) = resolve([f"standin@{folder}"], repository)
+        (revision,) = resolve([str(folder)], STANDIN, repository)
         assert revision.source.origin is Origin.CHECKOUT
         return revision.source.identity
 
@@ -104,18 +107,18 @@ def test_a_checkout_is_what_it_is_now_with_uncommitted_changes(
 
 def test_a_folder_that_is_not_a_checkout_is_refused(repository: Repository, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="not a checkout of bytewax"):
-        resolve([str(tmp_path)], repository)
+        resolve([str(tmp_path)], BYTEWAX, repository)
     (tmp_path / "pyproject.toml").write_text('[project]\nname = "else"\n')
-    folder = tmp_path / "standin@home"
+    folder = tmp_path / "home"
     standin.write_repository(folder)
     for path in (tmp_path, folder):
         with pytest.raises(UsageError, match="not a checkout of bytewax"):
-            resolve([str(path)], repository)
+            resolve([str(path)], BYTEWAX, repository)
 
 
 def test_a_wheel_is_known_by_its_content(repository: Repository, tmp_path: Path) -> None:
     path = standin.write_wheel(tmp_path)
-    (revision,) = resolve([f"L=standin@{path}"], repository)
+    (revision,) = resolve([f"L={path}"], STANDIN, repository)
     assert (revision.label, revision.engine) == ("L", "standin")
     assert revision.source == Source(
         Origin.FILE, hashlib.sha256(path.read_bytes()).hexdigest(), path
@@ -129,7 +132,7 @@ def test_a_wheel_is_refused_that_is_misnamed_and_one_that_is_damaged_if_it_is_no
     for name in ("other-0.0.1-py3-none-any.whl", "stand_in.whl"):
         (tmp_path / name).write_bytes(good.read_bytes())
         with pytest.raises(UsageError):
-            resolve([f"standin@{tmp_path / name}"], repository)
+            resolve([str(tmp_path / name)], STANDIN, repository)
     (tmp_path / "kept").mkdir()
     path = tmp_path / "kept" / "stand_in-0.0.1-py3-none-any.whl"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -141,7 +144,7 @@ def test_a_wheel_is_refused_that_is_misnamed_and_one_that_is_damaged_if_it_is_no
             damaged[random.randrange(len(damaged))] = random.randrange(256)
         path.write_bytes(damaged)
         try:
-            resolve([f"standin@{path}"], repository)
+            resolve([str(path)], STANDIN, repository)
         except UsageError as error:
             refused += 1
             assert "wheel" in str(error)
@@ -158,21 +161,21 @@ def test_a_folder_whose_name_cannot_be_shown_is_to_be_labelled(
     standin.write_repository(tmp_path / name)
     monkeypatch.chdir(tmp_path / name)
     with pytest.raises(UsageError, match="Label it: LABEL="):
-        resolve(["standin@."], repository)
-    (revision,) = resolve(["L=standin@."], repository)
+        resolve(["."], STANDIN, repository)
+    (revision,) = resolve(["L=."], STANDIN, repository)
     assert revision.label == "L"
 
 
-@pytest.mark.parametrize("text", ["v0.21.1", "A=v0.21.1", "standin@r0.0.1", "x y=standin@r0.0.1"])
+@pytest.mark.parametrize("text", ["main", "A=main", "r0.0.1", "x y=r0.0.1"])
 def test_a_revision_is_typed_as_it_was_read(text: str, repository: Repository) -> None:
-    (revision,) = resolve([text], repository)
-    assert resolve([typed(revision)], repository) == (revision,)
+    (revision,) = resolve([text], STANDIN, repository)
+    assert resolve([typed(revision)], STANDIN, repository) == (revision,)
 
 
 def test_a_revision_is_typed_by_a_wheel_of_it_with_its_label(repository: Repository) -> None:
-    (revision,) = resolve(["A=standin@r0.0.1"], repository)
-    assert typed(revision, "x/one.whl") == "A=standin@x/one.whl"
-    (unlabelled,) = resolve(["main~0"], repository)
+    (revision,) = resolve(["A=r0.0.1"], STANDIN, repository)
+    assert typed(revision, "x/one.whl") == "A=x/one.whl"
+    (unlabelled,) = resolve(["main~0"], BYTEWAX, repository)
     with pytest.raises(UsageError, match="is not a label"):
         typed(unlabelled, "x/one.whl")
 
@@ -183,4 +186,4 @@ def test_a_release_from_before_the_oldest_is_refused(tmp_path: Path) -> None:
         archive.writestr("bytewax-0.15.1.dist-info/METADATA", "Name: bytewax")
     for text in ("v0.15.1", "0.10.0", "old=v0.15.1", f"{wheel}"):
         with pytest.raises(UsageError, match=r"^bytewax 0\.1.* is too old: 0\.16\.0 is the oldest"):
-            resolve([text], None)
+            resolve([text], BYTEWAX, None)

@@ -214,11 +214,11 @@ def stuck_in(station: str, clone: Clone, silent: str) -> tuple[list[str], dict[s
     """A comparison that gets no further than a station; its arguments and its environment."""
     if station == "lookup":
         index = {"PIP_INDEX_URL": f"http://{silent}/simple", "PIP_NO_INDEX": "0"}
-        return ["standin@r0.0.1"], index
+        return ["r0.0.1"], index
     if station == "fetch":
-        return ["standin@main", "--repo", f"http://{silent}/repository.git"], {}
+        return ["main", "--repo", f"http://{silent}/repository.git"], {}
     if station == "build":
-        return [f"standin@{checkout_that_hangs(clone.root / 'checkout')}"], {}
+        return [str(checkout_that_hangs(clone.root / "checkout"))], {}
     behaviour = {"import": "stuck", "run": "hang"}[station]
     return [clone.wheel(behaviour, behaviour)], {}
 

@@ -18,8 +18,8 @@ def test_a_network_that_does_not_answer_is_a_sentence(
     at = f"http://{request.getfixturevalue(address)}"
     index = {**IMPATIENT, "PIP_INDEX_URL": f"{at}/simple"}
     options = [*QUICK, "--results", tmp_path / "results"]
-    done = shared_clone.run("standin@r0.0.3", *options, env=index)
+    done = shared_clone.run("r0.0.3", *options, env=index)
     assert (done.returncode, "does not answer for stand-in" in done.stderr) == (3, True), done
     if address == "closed":
-        done = shared_clone.run("standin@main", "--repo", f"{at}/repository.git", *options)
+        done = shared_clone.run("main", "--repo", f"{at}/repository.git", *options)
         assert (done.returncode, "Name another copy" in done.stderr) == (2, True), done

@@ -104,7 +104,7 @@ def compare(
     for file in told.iterdir():
         file.unlink()
     variables = {"SECRET_TOKEN": SECRET, "NO_PROXY": "127.0.0.1", **env}
-    return clone.run("standin@main", *arguments, *QUICK, "--rounds", "1", env=variables)
+    return clone.run("main", *arguments, *QUICK, "--rounds", "1", env=variables)
 
 
 def files_with(canary: str, folder: Path) -> list[Path]:
@@ -158,7 +158,7 @@ def test_a_token_is_not_said_where_something_is_not_found(
 ) -> None:
     url = private_url.replace("engine/.git", place)
     env = {"SECRET_TOKEN": SECRET, "NO_PROXY": "127.0.0.1"}
-    named = [f"standin@{revision}", "--repo", url, "--origin", "source"]
+    named = [revision, "--repo", url, "--origin", "source"]
     done = clone.run(*named, *QUICK, env=env)
     assert done.returncode == 2, done.stdout + done.stderr
     assert "***@127.0.0.1" in done.stderr

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from tests import standin
-from waitbench import engines
 from waitbench.engines import cargo
 from waitbench.environments.origins import Chooser
 from waitbench.environments.repository import Repository
@@ -46,9 +45,9 @@ def repository(repository_folder: tuple[Path, dict[str, str]], cache: Cache) -> 
 
 
 def make(*texts: str, repository: Repository) -> Mapping[str, Environment | HarnessError]:
-    engine = engines.named("standin")
+    engine = standin.StandIn()
     chooser = Chooser(engine, repository, repository.cache)
-    specs = chooser.choose(resolve(texts, repository), OriginChoice.AUTO, None)
+    specs = chooser.choose(resolve(texts, engine, repository), OriginChoice.AUTO, None)
     return Maker(engine=engine, cache=repository.cache).make_all(specs)
 
 
@@ -68,7 +67,7 @@ def test_two_commits_never_share_a_binary_though_their_files_are_equally_old(
     repository: Repository,
 ) -> None:
     # One cache, so one cargo target folder: cargo alone would take the second build for done.
-    made = make("one=standin@r0.0.1", "two=standin@main", repository=repository)
+    made = make("one=r0.0.1", "two=main", repository=repository)
     one, two = program(made["one"]), program(made["two"])
     said = [
         subprocess.run([path], capture_output=True, text=True, check=True).stdout
@@ -79,7 +78,7 @@ def test_two_commits_never_share_a_binary_though_their_files_are_equally_old(
     kept = [made[label] for label in ("one", "two")]
     recorded = [env.facts.extensions for env in kept if isinstance(env, Environment)]
     assert recorded[0] != recorded[1], "their digests are in the results"
-    again = make("again=standin@r0.0.1", repository=repository)
+    again = make("again=r0.0.1", repository=repository)
     assert again["again"] == made["one"], "reused when complete"
 
 
@@ -123,7 +122,7 @@ def test_revisions_that_name_two_compilers_are_built_by_one_and_the_file_says_wh
     naming_two: Repository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv(cargo.VARIABLE, raising=False)
-    made = make("standin@old", "standin@new", repository=naming_two)
+    made = make("old", "new", repository=naming_two)
     newest = max(cargo.installed().values(), key=cargo.version_of)
     assert compilers(made) == {(newest, newest)}
 
@@ -143,7 +142,7 @@ def test_a_toolchain_that_is_asked_for_builds_all_whatever_they_name(
         pytest.skip("there is one compiler, so no other to ask for")
     name, compiler = others.popitem()
     monkeypatch.setenv(cargo.VARIABLE, name)
-    made = make("standin@old", "standin@new", repository=naming_two)
+    made = make("old", "new", repository=naming_two)
     assert compilers(made) == {(compiler, compiler)}
 
 
@@ -153,7 +152,7 @@ def test_a_build_that_fails_shows_its_log_and_the_other_revision_is_built(
 ) -> None:
     standin.write_repository(tmp_path / "broken")
     (tmp_path / "broken" / "src" / "main.rs").write_text("fn main() { this is no Rust }")
-    made = make("main=standin@main", f"standin@{tmp_path / 'broken'}", repository=repository)
+    made = make("main=main", str(tmp_path / "broken"), repository=repository)
     assert isinstance(made["main"], Environment)
     assert isinstance(made["broken"], HarnessError)
     assert "error" in str(made["broken"])

@@ -22,6 +22,12 @@ HOLDING = {
 QUICKLY = ["--rounds", "1", "--no-plot"]
 
 
+@pytest.fixture(autouse=True)
+def of_bytewax(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Has tests/runner_with_standin.py leave bytewax what is compared."""
+    monkeypatch.setenv("BENCH_BYTEWAX", "1")
+
+
 def test_the_workloads_run_on_every_generation_of_the_api(
     run_compare: Compare, tmp_path: Path
 ) -> None:

@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 
-from waitbench import engines
 from waitbench.analysis import criteria
 from waitbench.analysis.bisection import LOOKS, End, Grain, Search
 from waitbench.analysis.criteria import Criterion
@@ -248,7 +247,6 @@ class Bisecting:
             faster=self.faster,
             scenarios=tuple(scenario.name for scenario in request.scenarios),
             searches=tuple(self.searches),
-            prefix=engines.prefix_of(request.engine),
             options=self.options,
             remarks=tuple(self.remarks),
         )

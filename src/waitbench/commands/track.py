@@ -10,7 +10,6 @@ from typing import Annotated, Optional
 import typer
 from rich.console import Console
 
-from waitbench import engines
 from waitbench.analysis import history
 from waitbench.analysis.sessions import name_of
 from waitbench.commands import options
@@ -23,7 +22,7 @@ from waitbench.model.revision import Origin, Revision, Source
 from waitbench.pipeline import stored_sessions
 from waitbench.pipeline.comparing import run
 from waitbench.pipeline.concluding import Output, conclude
-from waitbench.pipeline.request import Request, ValidRequest, validate
+from waitbench.pipeline.request import Request, ValidRequest, engine_of, validate
 from waitbench.pipeline.stored_sessions import Stored, metric_named
 from waitbench.reporting import history as reporting
 from waitbench.reporting.progress import PreparationLog
@@ -85,7 +84,7 @@ def track(
     night = Night(metric=metric_named(metric), store=results)
     begun, shown = time.monotonic(), Output(quiet=quiet)
     output = shown.answers
-    anchor = anchor or night.commonest(branch)
+    anchor = anchor or night.commonest(engine_of(request).name)
     ends = (anchor, *([branch] if branch else []))
     say = PreparationLog(output, quiet=quiet)
     nightly = replace(request, rounds=rounds, quick=not full, store=results)
@@ -93,7 +92,7 @@ def track(
     name = _name_of(valid.specs[0].revision)
     texts = {**_candidates(branch, valid, newest), name: anchor}
     queue = night.due([one for one in texts if one != name], valid, name)
-    code, prefix = ExitCode.OK, engines.prefix_of(valid.engine)
+    code = ExitCode.OK
     for number, one in enumerate(queue, 1):
         output.print(f"{number} of {len(queue)}: {' '.join(one.revisions)}: {one.why}")
         if dry_run:
@@ -102,7 +101,7 @@ def track(
             output.print("The budget is spent: the next call goes on from here.")
             break
         # What the history calls it is short, and the same every night.
-        named = tuple(f"{name}={texts.get(name, prefix + name)}" for name in one.revisions)
+        named = tuple(f"{name}={texts.get(name, name)}" for name in one.revisions)
         try:
             with run(replace(nightly, revisions=named), shown) as contents:
                 code = max(code, conclude(contents, shown))
@@ -122,17 +121,16 @@ class Night:
     metric: Metric
     store: Path
 
-    def commonest(self, branch: str | None) -> str:
+    def commonest(self, engine: str) -> str:
         """What all are measured beside. Raises ``UsageError`` where nobody named it yet."""
-        engine = engines.split(branch)[0] if branch else engines.DEFAULT
         sessions = self._read().sessions
-        found = history.commonest(one for one in sessions if one.engine == engine.name)
+        found = history.commonest(one for one in sessions if one.engine == engine)
         if found is None:
             raise UsageError(
                 "There is no history yet. Name what all are to be measured beside, such as: "
                 "--anchor v0.21.1"
             )
-        return engines.prefix_of(engine) + found
+        return found
 
     def due(
         self, candidates: Sequence[str], valid: ValidRequest, anchor: str
@@ -172,16 +170,13 @@ class Night:
 
 def _candidates(branch: str | None, valid: ValidRequest, newest: int) -> Mapping[str, str]:
     """What may be measured, in order of history: the name in the history, and what to type."""
-    prefix, anchor = engines.prefix_of(valid.engine), valid.specs[0]
+    anchor = valid.specs[0]
     if branch is None:
         versions = [*islice(index.releases(valid.engine, anchor.python), newest)][::-1]
-        return {
-            name_of(Source(Origin.WHEEL, one)): prefix + valid.engine.tag_of(one)
-            for one in versions
-        }
+        return {name_of(Source(Origin.WHEEL, one)): valid.engine.tag_of(one) for one in versions}
     ends = anchor.revision, valid.specs[1].revision
     points = candidates.commits(valid.engine, valid.repository, *ends).points
-    return {name_of(one.source): prefix + one.source.identity for one in points[1:][-newest:]}
+    return {name_of(one.source): one.source.identity for one in points[1:][-newest:]}
 
 
 def _name_of(anchor: Revision) -> str:

@@ -31,7 +31,7 @@ class Engine(ABC):
     """What is installed as a Python package, and measured; with what most of them say."""
 
     name: str
-    """The prefix of ``NAME@REVISION``."""
+    """What results and messages call it."""
     package: str
     """On the package index, and of wheels: its normalised name."""
     extras: tuple[str, ...] = ()

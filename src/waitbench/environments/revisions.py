@@ -10,7 +10,6 @@ from pathlib import Path
 from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
 from packaging.version import Version
 
-from waitbench import engines
 from waitbench.engines.base import Engine
 from waitbench.environments.repository import Repository, snapshot
 from waitbench.environments.wheels import is_whole
@@ -34,16 +33,9 @@ _LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9 _./-]{0,39}")
 _LABELLED = re.compile(r"([^=]*)=(?!=)(.*)", re.DOTALL)
 
 
-def engine_of(texts: Sequence[str]) -> Engine:
-    """The engine whose revisions these are. Raises ``UsageError`` where they are of several."""
-    named = {engine.name: engine for engine, _ in map(engines.split, map(without_label, texts))}
-    if len(named) > 1:
-        names = " and ".join(named)
-        raise UsageError(f"These are revisions of {names}: name revisions of one engine.")
-    return next(iter(named.values()), engines.assumed())
-
-
-def resolve(texts: Sequence[str], repository: Repository | None) -> tuple[Revision, ...]:
+def resolve(
+    texts: Sequence[str], engine: Engine, repository: Repository | None
+) -> tuple[Revision, ...]:
     """Resolves what the user named, in order. Raises ``UsageError`` at the first that cannot be.
 
     ``repository`` is where commits, branches and tags are looked up, if the engine has any.
@@ -52,7 +44,7 @@ def resolve(texts: Sequence[str], repository: Repository | None) -> tuple[Revisi
         raise UsageError(
             f"No revision given. Name at least one, such as: {called('compare')} v0.16.0 v0.16.1"
         )
-    revisions = tuple(_resolve(text, repository) for text in texts)
+    revisions = tuple(_resolve(text, engine, repository) for text in texts)
     seen: set[str] = set()
     for revision in revisions:
         if revision.label in seen:
@@ -64,9 +56,8 @@ def resolve(texts: Sequence[str], repository: Repository | None) -> tuple[Revisi
     return revisions
 
 
-def _resolve(text: str, repository: Repository | None) -> Revision:
-    label, named = _split_label(text)
-    engine, name = engines.split(named)
+def _resolve(text: str, engine: Engine, repository: Repository | None) -> Revision:
+    label, name = _split_label(text)
     if not name or any(ord(character) < 32 for character in name):
         raise UsageError(f"{text!r} does not name a revision.")
     if name.startswith("-"):
@@ -81,11 +72,11 @@ def _resolve(text: str, repository: Repository | None) -> Revision:
     elif files.is_folder(path):
         own_label, source = path.resolve().name, _checkout(path, engine, repository)
     else:
-        own_label, source = named, _release_or_commit(name, engine, repository)
+        own_label, source = name, _release_or_commit(name, engine, repository)
     label = label or own_label
     if not label.isprintable():  # a file's name may hold anything
         raise UsageError(f"{label!r} cannot be shown everywhere. Label it: LABEL={name}")
-    return Revision(label=label, text=named, engine=engine.name, source=source)
+    return Revision(label=label, text=name, engine=engine.name, source=source)
 
 
 def tree_of(revision: Revision, engine: Engine, repository: Repository | None) -> SourceTree:
@@ -112,10 +103,7 @@ def typed(revision: Revision, wheel: str | None = None) -> str:
 
     Raises ``UsageError`` where its label cannot be typed.
     """
-    text = revision.text
-    if wheel is not None:
-        prefix = engines.prefix_of(engines.named(revision.engine))
-        text = f"{prefix}{wheel}"
+    text = wheel or revision.text
     if text == revision.label:
         return text
     labelled = f"{revision.label}={text}"

@@ -135,7 +135,7 @@ class Maker:
         if spec.origin is Origin.PROGRAM:  # which has what it needs
             folder = self.cache.folder("environments") / f"program-{source.identity[:16]}"
             known = Facts(python="", package_sha256=source.identity, program=str(source.path))
-            return Environment(folder, self.engine.name, known)
+            return Environment(folder, known)
         key = self._key(spec)
         folder = self.cache.folder("environments") / key
         say = partial(self.say, spec.revision.label)
@@ -152,7 +152,7 @@ class Maker:
             # One environment for all. A variant is not what another is, whatever is installed.
             sha256 = _digest(source.identity, *facts.requirements)
             facts = msgspec.structs.replace(facts, package_sha256=sha256, program=source.identity)
-        return Environment(folder, self.engine.name, facts)
+        return Environment(folder, facts)
 
     def _install(self, spec: EnvironmentSpec, folder: Path, log: Path) -> None:
         """Makes a virtualenv with what is required, and tries to import that."""

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
-from waitbench import engines
 from waitbench.engines.base import Engine
 from waitbench.execution.launch_report import PROBES, REPORT, REPORTS
 from waitbench.execution.services import Running, running
@@ -60,6 +59,7 @@ class ReadyRun:
 class Bench:
     """Where runs are made: the environments, and how their processes are started."""
 
+    engine: Engine
     environments: Mapping[str, Environment]
     """By label."""
     topology: Topology
@@ -71,9 +71,8 @@ class Bench:
 
     def what_is_missing(self, scenario: Scenario, label: str) -> str | None:
         """Why a revision cannot run a scenario, to end a sentence; ``None`` if it can."""
-        engine = self._engine(label)
         kind = scenario.started_as(self.topology).kind
-        if kind not in engine.topologies:
+        if kind not in self.engine.topologies:
             return f"it cannot be started as a {kind}"
         environment = self.environments[label]
         missing = sorted({*scenario.needs} - environment.facts.capabilities)
@@ -86,10 +85,10 @@ class Bench:
         """Makes a run ready, cleans up behind it. Raises ``HarnessError`` if a service fails."""
         with locks.own_folder(self.cache.folder("runs")) as folder:
             (folder / REPORTS).mkdir()
-            engine, environment = self._engine(label), self.environments[label]
-            wanted = engine.services(environment, scenario)
+            environment = self.environments[label]
+            wanted = self.engine.services(environment, scenario)
             with running(wanted, folder, self.cache) as services:
-                start = engine.start(environment, scenario, scenario.started_as(self.topology))
+                start = self.engine.start(environment, scenario, scenario.started_as(self.topology))
                 told = {
                     "tracepoint": self.instruments.tracepoint,
                     "running": services.described(),
@@ -105,9 +104,6 @@ class Bench:
                     time_limit_s=self.time_limit_s or scenario.time_limit_s,
                     services=services,
                 )
-
-    def _engine(self, label: str) -> Engine:
-        return engines.named(self.environments[label].engine)
 
     def _variables(self, folder: Path, scenario: Scenario) -> dict[str, str]:
         # A user's dataflow may import our support code; our own find it beside them.

@@ -18,7 +18,6 @@ from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
-from waitbench import engines
 from waitbench.execution.bench import Bench, ReadyRun
 from waitbench.execution.launch_report import FAILURE, OUTPUT, WAITING
 from waitbench.execution.looking import PARTS, Looks, Watched, without_numbers
@@ -44,7 +43,6 @@ def record(scenario: Scenario, label: str, bench: Bench) -> Why:
 
     Raises ``HarnessError`` with the reason where nothing could be counted.
     """
-    engine = engines.named(bench.environments[label].engine)
     # As long as a worker file says that it takes to know it.
     counted_s = float(scenario.parameters.get("window", 0)) if scenario.is_command else 0.0
     counted_s = counted_s or _COUNTED_S
@@ -56,7 +54,7 @@ def record(scenario: Scenario, label: str, bench: Bench) -> Why:
         marker = ready.folder / "waiting"
 
         def start(group: int) -> None:
-            looks = Looks(engine, group, over)
+            looks = Looks(bench.engine, group, over)
             watching.append(pool.submit(_watch, looks, marker, within_s, counted_s))
 
         # Where the launcher of commands looks for what they say.

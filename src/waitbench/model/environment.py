@@ -108,7 +108,6 @@ class Environment:
     """A virtualenv with one revision installed."""
 
     folder: Path
-    engine: str
     facts: Facts
 
     @property

@@ -44,6 +44,7 @@ class Prepared:
     def measurer(self, *, counts_calls: bool = True) -> Measurer:
         """What measures these environments; to count system calls costs the workers CPU."""
         bench = Bench(
+            engine=self.request.engine,
             environments=self.environments,
             topology=self.request.topology,
             cache=self.request.cache,

@@ -128,10 +128,8 @@ def validate(request: Request, say: PreparationLog) -> ValidRequest:
     Raises ``UsageError``; creates nothing but entries of the cache.
     """
     variables.require_passed()
-    worker = None if request.worker is None else worker_file.read(Path(request.worker))
-    if worker is not None:
-        engines.assume(Command(worker))
-    engine = revisions.engine_of(request.revisions)
+    engine = engine_of(request)
+    worker = engine.worker if isinstance(engine, Command) else None
     topology = _topology(request, engine)
     if request.scan is not None and request.shard is not None:
         raise UsageError("--shard: a curve is of one machine; leave out --scan, or --shard.")
@@ -144,7 +142,7 @@ def validate(request: Request, say: PreparationLog) -> ValidRequest:
     cache = Cache()
     repository = _repository(request, engine, cache, say)
     with say:
-        named = revisions.resolve(request.revisions, repository)
+        named = revisions.resolve(request.revisions, engine, repository)
         chooser = Chooser(engine, repository, cache, say.about)
         specs = chooser.choose(named, request.origin, request.python)
     return ValidRequest(
@@ -158,6 +156,13 @@ def validate(request: Request, say: PreparationLog) -> ValidRequest:
         cache=cache,
         instruments=found,
     )
+
+
+def engine_of(request: Request) -> Engine:
+    """What is compared. Raises ``UsageError`` for a worker file that cannot be read."""
+    if request.worker is None:
+        return engines.DEFAULT
+    return Command(worker_file.read(Path(request.worker)))
 
 
 def seconds(name: str, given: float | str) -> float:

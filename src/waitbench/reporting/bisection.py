@@ -33,8 +33,6 @@ class Searched:
     scenarios: tuple[str, ...]
     searches: tuple[Search, ...]
     """At least one."""
-    prefix: str
-    """What stands before a revision of this engine, where it is not the default one."""
     options: tuple[str, ...]
     """Those that ``compare`` takes too, to measure the same again."""
     remarks: tuple[str, ...] = ()
@@ -148,16 +146,13 @@ def to_repeat(searched: Searched) -> list[str]:
     scenarios = () if is_own else [word for name in searched.scenarios for word in ("-s", name)]
     options = (*scenarios, "--fail-on", str(searched.criterion), *searched.options)
 
-    def ends(revisions: Iterable[str]) -> list[str]:
-        return [f"{searched.prefix}{one}" for one in revisions]
-
     commands = [
-        f"{called('compare')} {shlex.join((*ends(search.suspected), *options))}"
+        f"{called('compare')} {shlex.join((*search.suspected, *options))}"
         for search in searched.proven
     ]
     merge = searched.main.culprit
     if merge is not None and len(merge.parents) > 1:
-        parents = ends(parent[:_SHOWN_DIGITS] for parent in merge.parents[:2])
+        parents = [parent[:_SHOWN_DIGITS] for parent in merge.parents[:2]]
         find = ("--find", "faster") if searched.faster else ()
         commands.append(f"{called('bisect')} {shlex.join((*parents, *find, *options))}")
     return commands

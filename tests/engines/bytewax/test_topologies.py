@@ -18,7 +18,7 @@ def arguments(capability: str, kind: str, processes: int, workers: int) -> tuple
         compiler=None, capabilities=frozenset({capability}),
     )  # fmt: skip
     (scenario,) = selection.select(("dynamic",), ())
-    environment = Environment(Path("/environment"), engines.DEFAULT.name, facts)
+    environment = Environment(Path("/environment"), facts)
     start = engines.DEFAULT.start(environment, scenario, Topology(kind, processes, workers))
     return tuple(start.told["arguments"])
 
