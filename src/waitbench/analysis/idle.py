@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from waitbench.analysis.statistics import Comparison, Estimate, Row
 
-_COUNTED = ("wakeups", "syscalls", "service-cpu-", "service-requests-", "service-bytes-")
-"""What the metrics begin with that are given by the second; a service's name follows."""
+_COUNTED = {"wakeups", "syscalls", "service-cpu", "service-requests", "service-bytes"}
+"""The metrics that are given by the second."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,12 +25,6 @@ class IdleCost:
     """How long the steady phase was."""
     figures: Mapping[str, float]
     """By the metric's name; what is counted is by the second."""
-
-    @property
-    def services(self) -> tuple[str, ...]:
-        """The names of those that figures are of, in the order of the worker's file."""
-        own = (name.split("-", 2) for name in self.figures if name.startswith(_COUNTED[2:]))
-        return tuple(dict.fromkeys(name for _, _, name in own))
 
 
 def idle_costs(comparisons: Iterable[Comparison]) -> tuple[IdleCost, ...]:
@@ -50,16 +44,15 @@ def idle_cost(row: Row, comparison: Comparison) -> IdleCost | None:
     if not {"share", "steady"} <= known.keys():
         return None
     window_s = known["steady"] / known["share"] if known["share"] > 0 else 0.0
-    counted = {name for name, count in known.items() if name.startswith(_COUNTED)}
     # Without any CPU nobody knows how long it took to count something.
-    unknown = {name for name in counted if not window_s and known[name]}
+    unknown = {name for name in _COUNTED if not window_s and known.get(name)}
     return IdleCost(
         scenario=comparison.scenario,
         label=row.label,
         cores=row.estimates["share"],
         window_s=window_s,
         figures={
-            name: value / (window_s or 1.0) if name in counted else value
+            name: value / (window_s or 1.0) if name in _COUNTED else value
             for name, value in known.items()
             if name not in unknown
         },

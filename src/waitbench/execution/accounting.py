@@ -53,7 +53,6 @@ def _phases(launched: Mapping[str, Any]) -> dict[str, float]:
     system_s = min(steady_s, max(0.0, end["system_s"] - begin["system_s"]))
     startup_s = _seconds(launched["started_ns"], launched.get("ready_ns", begin["monotonic_ns"]))
     phases = {
-        "time_ready": startup_s,
         "time_window": window_s,
         "time_cpu_window": steady_s,
         "time_cpu_startup": begin["cpu_s"],

@@ -9,6 +9,7 @@ import re
 import shutil
 import signal
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -307,12 +308,12 @@ class WorkerLaunch:
     def _output_sizes(self) -> dict[str, int]:
         return {name: (self.folder / name).stat().st_size for name in OUTPUT}
 
-    def _service_counts(self) -> dict[str, dict[str, float]]:
-        """By service what it has used so far, and what its own command says."""
-        found: dict[str, dict[str, float]] = {}
+    def _service_counts(self) -> Mapping[str, float]:
+        """What all services have used so far, and what their own commands say."""
+        found = defaultdict[str, float](float)
         for name, service in self.plain["running"].items():
             try:
-                found[name] = {"cpu_steady": asked(service["cpu"]) / 1e9}
+                found["cpu_steady"] += asked(service["cpu"]) / 1e9
             except OSError as error:
                 raise Failure(f"the service {name} ended during the run") from error
             if not service["counters"]:
@@ -322,23 +323,18 @@ class WorkerLaunch:
                 how = "took too long" if code is None else f"ended with exit code {code}"
                 raise Failure(f"the command that counts for {name} {how}")
             for key, value in _counts(said):
-                found[name][key] = found[name].get(key, 0.0) + value
+                found[key] += value
         return found
 
 
 def _of_services(
-    once: Mapping[str, Mapping[str, float]],
-    twice: Mapping[str, Mapping[str, float]],
-    last: Mapping[str, Mapping[str, float]],
+    once: Mapping[str, float], twice: Mapping[str, float], last: Mapping[str, float]
 ) -> dict[str, float]:
-    """What each service did between two readings, less what a reading takes; and all of them."""
-    found: dict[str, float] = {}
-    for name, counts in last.items():
-        for key, count in counts.items():
-            rise = max(0.0, count - 2 * twice[name].get(key, 0.0) + once[name].get(key, 0.0))
-            found[f"service_{key}"] = found.get(f"service_{key}", 0.0) + rise
-            found[f"service_{key}_{name}"] = rise
-    return found
+    """What all services did between two readings, less what a reading takes."""
+    return {
+        f"service_{key}": max(0.0, count - 2 * twice.get(key, 0.0) + once.get(key, 0.0))
+        for key, count in last.items()
+    }
 
 
 def _counts(said: str) -> Iterator[tuple[str, float]]:

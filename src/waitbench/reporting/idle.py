@@ -72,7 +72,7 @@ def table(
     """A row for each cost behind its name, a column for each figure that one of them has."""
     axis = axis_of(rows)
     columns: list[tuple[Heading, Sequence[Cell]]] = []
-    for heading, value, write in _figures([cost for _, cost in rows if cost is not None], price):
+    for heading, value, write in _figures(price):
         values = [None if cost is None else value(cost) for _, cost in rows]
         cells = [NOTHING if it is None else Word(text=write(it), sort=it) for it in values]
         if any(value is not None for value in values):
@@ -93,7 +93,7 @@ _Figure = tuple[Heading, Callable[[IdleCost], float | None], Callable[[float], s
 """A heading, what stands below it, and how that is written."""
 
 
-def _figures(costs: Iterable[IdleCost], price: Price | None) -> Iterator[_Figure]:
+def _figures(price: Price | None) -> Iterator[_Figure]:
     cores = Heading("% of a core", short="% core", is_left=False)
     yield cores, lambda cost: cost.cores.value, write_cores
     if price is not None:
@@ -104,14 +104,13 @@ def _figures(costs: Iterable[IdleCost], price: Price | None) -> Iterator[_Figure
     yield Heading("median lateness", short="late", is_left=False), _of("latency-p50"), _seconds
     yield Heading("memory", is_left=False), _of("memory"), _mebibytes
     yield Heading("peak memory", short="peak", is_left=False), _of("rss"), _mebibytes
-    for name in dict.fromkeys(name for cost in costs for name in cost.services):
-        for kind, text, write in (
-            ("requests", f"requests/s\nto {name}", _write),
-            ("bytes", f"bytes/s\n{name}", _write),
-            ("cpu", f"% core\n{name}", write_cores),
-        ):
-            heading = Heading(text.replace("\n", " "), short=text, is_left=False)
-            yield heading, _of(f"service-{kind}-{name}"), write
+    for kind, text, write in (
+        ("requests", "requests/s\nto services", _write),
+        ("bytes", "bytes/s\nservices", _write),
+        ("cpu", "% core\nservices", write_cores),
+    ):
+        heading = Heading(text.replace("\n", " "), short=text, is_left=False)
+        yield heading, _of(f"service-{kind}"), write
 
 
 def _of(metric: str) -> Callable[[IdleCost], float | None]:

@@ -1,19 +1,15 @@
 """The metrics of workers that are commands, beside those of all."""
 
-from collections.abc import Sequence
-
 from waitbench.engines.worker import written
 from waitbench.model.metrics import MEMORY, METRICS, STOP, SYSTEM_STEADY, USER_STEADY, Metric
 from waitbench.model.worker import WorkerFile
 
-_READY = Metric("ready", "time_ready", "second", "time to ready")
 _OF_SERVICES = (
     Metric("service-cpu", "service_cpu_steady", "second", "the services' CPU while it waited"),
     Metric("service-requests", "service_requests", "count", "requests to the services"),
     Metric("service-bytes", "service_bytes", "byte", "bytes to and from the services"),
 )
 WAITING = (
-    _READY,
     STOP,
     MEMORY,
     Metric("restarts", "processes_replaced", "count", "processes that began while it waited"),
@@ -21,7 +17,6 @@ WAITING = (
 )
 """What those give that wait until they are told to end."""
 UNTIL_EXIT = (
-    _READY,
     Metric("window", "time_window", "second", "time from ready to its end"),
     Metric("cpu-window", "time_cpu_window", "second", "CPU from ready to its end"),
     *_OF_SERVICES,
@@ -52,24 +47,7 @@ def metrics_of(worker: WorkerFile) -> tuple[Metric, ...]:
 
 
 def own_metrics(worker: WorkerFile) -> tuple[Metric, ...]:
-    """Those of its services, and those that its file declares."""
-    of_services = (
-        metric
-        for name, service in worker.services.items()
-        for metric in metrics_of_service(name, counts=bool(service.counters))
+    """Those that its file declares."""
+    return tuple(
+        one for name, file in worker.metrics.items() for one in written.metrics_of(name, file)
     )
-    own = (one for name, file in worker.metrics.items() for one in written.metrics_of(name, file))
-    return (*of_services, *own)
-
-
-def metrics_of_service(service: str, *, counts: bool) -> Sequence[Metric]:
-    """The metrics of one service, which are parts of those of all; what counts has all of them."""
-    return [
-        Metric(
-            f"{metric.name}-{service}",
-            f"{metric.key}_{service}",
-            metric.unit,
-            metric.title.replace("the services'", f"{service}'s").replace("the services", service),
-        )
-        for metric in (_OF_SERVICES if counts else _OF_SERVICES[:1])
-    ]
