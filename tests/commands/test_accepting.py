@@ -61,15 +61,16 @@ def test_an_entry_has_its_criterion_reason_and_end(read: Read) -> None:
 @pytest.mark.parametrize(
     ("before", "after", "said"),
     [
-        ("[[accepted]]", "[accepted]", r"tables \[\[accepted\]\], and nothing else"),
-        ("[[accepted]]", "[[acepted]]", r"tables \[\[accepted\]\], and nothing else"),
-        ('"It does more."', '" "', "entry 1: reason is missing"),
-        ("until =", "untill =", "entry 1: untill is not known. There are: criterion"),
-        ("2027-03-31", '"soon"', "entry 1: until = 'soon' is not a day, such as"),
-        ("system:10%", "system:10", "entry 1: 'system:10' is not METRIC:PERCENT%"),
-        ("system:10%", "sytem", "entry 1: 'sytem' is not METRIC:PERCENT%"),
-        ("\nuntil", "\nat_most = 40\nuntil", "entry 1: at_most = 40 is not a rise such as '40%'"),
-        ("scenario =", "scenario", "is not TOML"),
+        ("[[accepted]]", "[accepted]", r"Expected `array`, got `object` - at `\$\.accepted`"),
+        ("[[accepted]]", "[[acepted]]", "unknown field `acepted`"),
+        ('"It does more."', '" "', r"at `\$\.accepted\[0\]\.reason`"),
+        ("until =", "untill =", r"unknown field `untill` - at `\$\.accepted\[0\]`"),
+        ("reason =", "# reason =", r"missing required field `reason` - at `\$\.accepted\[0\]`"),
+        ("2027-03-31", '"soon"', r"at `\$\.accepted\[0\]\.until`"),
+        ("system:10%", "system:10", "'system:10' is not METRIC:PERCENT%"),
+        ("system:10%", "sytem", "'sytem' is not METRIC:PERCENT%"),
+        ("\nuntil", "\nat_most = 40\nuntil", r"got `int` - at `\$\.accepted\[0\]\.at_most`"),
+        ("scenario =", "scenario", "line"),
     ],
 )
 def test_what_is_wrong_is_said_with_its_entry(

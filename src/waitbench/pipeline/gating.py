@@ -1,13 +1,12 @@
 """The gate: what it is asked, and what of that this machine can answer."""
 
 import math
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from datetime import date, datetime
+from datetime import date
 from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -25,10 +24,6 @@ from waitbench.model.scenario import Scenario
 from waitbench.pipeline.request import ValidRequest
 from waitbench.system.installation import called
 from waitbench.system.instruments import find_system_calls
-
-_NEEDED = ("criterion", "scenario", "reason", "until")
-_KEYS = (*_NEEDED, "at_most")
-_SHARE = re.compile(r"(\d+(?:\.\d+)?)\s*%")
 
 
 class Inconclusive(str, Enum):
@@ -217,6 +212,23 @@ def _why_left_out(criterion: Criterion) -> str:
     return f"{criterion}: not measured here: {why}; {called('doctor')} tells what would mend it."
 
 
+_Text = Annotated[str, msgspec.Meta(pattern=r"\S")]
+
+
+class _Entry(msgspec.Struct, forbid_unknown_fields=True):
+    """A table ``[[accepted]]``."""
+
+    criterion: _Text
+    scenario: _Text
+    reason: _Text
+    until: date
+    at_most: Annotated[str, msgspec.Meta(pattern=r"^\d+(\.\d+)? ?%$")] | None = None
+
+
+class _AcceptedFile(msgspec.Struct, forbid_unknown_fields=True):
+    accepted: list[_Entry] = []
+
+
 def read_accepted(
     path: Path, today: date | None = None, *, metrics: Sequence[Metric] = METRICS
 ) -> tuple[Acceptance, ...]:
@@ -224,51 +236,23 @@ def read_accepted(
 
     Raises ``UsageError`` with the entry and the key that is wrong.
     """
+    names, given = {metric.name for metric in metrics}, f"--accepted {str(path)!r}"
     try:
-        found = msgspec.toml.decode(path.read_bytes())
+        entries = msgspec.toml.decode(path.read_bytes(), type=_AcceptedFile).accepted
+        return tuple(
+            Acceptance(
+                criterion=one.criterion
+                if one.criterion in names
+                else str(*criteria.parse([one.criterion], metrics)),
+                scenario=one.scenario,
+                reason=" ".join(one.reason.split()),
+                until=one.until.isoformat(),
+                at_most=None if one.at_most is None else float(one.at_most.rstrip(" %")) / 100,
+                is_over=one.until < (today or date.today()),
+            )
+            for one in entries
+        )
     except OSError as error:
-        raise UsageError(f"--accepted {str(path)!r} cannot be read: {error.strerror}.") from error
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"--accepted {str(path)!r} is not TOML: {error}.") from error
-    entries = found.pop("accepted", [])
-    if found or not isinstance(entries, list):
-        raise UsageError(f"--accepted {str(path)!r}: it has tables [[accepted]], and nothing else.")
-    return tuple(
-        _entry(one, f"{path}, entry {number}", today or date.today(), metrics)
-        for number, one in enumerate(entries, start=1)
-    )
-
-
-def _entry(entry: Any, where: str, today: date, metrics: Sequence[Metric]) -> Acceptance:
-    if not isinstance(entry, Mapping):
-        raise UsageError(f"{where}: it is not a table.")
-    unknown = [key for key in entry if key not in _KEYS]
-    if unknown:
-        raise UsageError(f"{where}: {unknown[0]} is not known. There are: {', '.join(_KEYS)}.")
-    for key in _NEEDED:
-        if not str(entry.get(key, "")).strip():
-            raise UsageError(f"{where}: {key} is missing.")
-    criterion = str(entry["criterion"]).strip()
-    if criterion not in {metric.name for metric in metrics}:
-        try:
-            (parsed,) = criteria.parse([criterion], metrics)
-        except UsageError as error:
-            raise UsageError(f"{where}: {str(error).removeprefix('--fail-on ')}") from error
-        criterion = str(parsed)
-    text = str(entry["until"]).strip()
-    try:
-        until = datetime.fromisoformat(text).date()
-    except ValueError as error:
-        raise UsageError(f"{where}: until = {text!r} is not a day, such as 2027-03-31.") from error
-    at_most = entry.get("at_most", "0%")
-    rise = _SHARE.fullmatch(str(at_most).strip())
-    if rise is None:
-        raise UsageError(f"{where}: at_most = {at_most!r} is not a rise such as '40%'.")
-    return Acceptance(
-        criterion=criterion,
-        scenario=str(entry["scenario"]).strip(),
-        reason=" ".join(str(entry["reason"]).split()),
-        until=until.isoformat(),
-        at_most=float(rise[1]) / 100 if "at_most" in entry else None,
-        is_over=until < today,
-    )
+        raise UsageError(f"{given} cannot be read: {error.strerror}.") from error
+    except (UsageError, msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"{given}: {str(error).removeprefix('--fail-on ')}") from error
