@@ -227,7 +227,7 @@ class _Nobody:
 
 
 ASKED = {criterion.metric.name for criterion in criteria.DEFAULTS} | {"cpu", "steady"}
-SCENARIOS = selection.select((), (), quick=True, with_coarse=True)
+SCENARIOS = selection.select((), (), quick=True, for_gate=True)
 
 
 def main() -> None:

@@ -70,15 +70,15 @@ def test_of_a_worker_that_nothing_wakes_up_lateness_is_not_asked(tmp_path: Path)
 
 
 def test_what_waits_is_measured_first_and_what_is_judged_together_takes_turns() -> None:
-    coarse = [scenario for scenario in SCENARIOS if scenario.coarse]
-    own = [scenario for scenario in SCENARIOS if scenario.waits and not scenario.coarse][:6]
+    large = [one for one in SCENARIOS if one.large_changes_only]
+    own = [one for one in SCENARIOS if one.waits and one not in large][:6]
     waiting = [scenario for scenario in own if not scenario.works]
     working = [scenario for scenario in own if scenario.works]
-    assert coarse
+    assert large
     assert waiting
     assert working
     by_default = replace(GATE, criteria=DEFAULTS)
-    assert by_default.groups([*own, *coarse]) == [waiting, coarse, working]
+    assert by_default.groups([*own, *large]) == [waiting, large, working]
     assert by_default.groups(waiting) == [waiting]
     everything = replace(GATE, criteria=parse(["cpu:10%"], METRICS))
     assert everything.groups(own) == [own]

@@ -54,13 +54,13 @@ def test_a_bad_setting_is_refused_with_what_would_be_right(settings: str, messag
     assert str(raised.value).startswith(message)
 
 
-def test_quick_shortens_every_scenario_but_the_coarse_ones_and_what_is_set() -> None:
+def test_quick_shortens_every_scenario_but_those_for_large_changes_only_and_what_is_set() -> None:
     whole, quick = (selection.select(["*"], [], quick=flag) for flag in (False, True))
     assert [scenario.name for scenario in quick] == [scenario.name for scenario in SCENARIOS]
     for before, after in zip(whole, quick, strict=True):
         assert after.expected_s <= before.expected_s, after.name
         assert after.expected_s < 25, after.name
-        if after.coarse:
+        if after.large_changes_only:
             assert after == before, "its length is what it is about"
             continue
         given = {name for name, value in before.parameters.items() if value}
@@ -157,13 +157,13 @@ def test_a_dataflow_of_the_users_own_is_never_taken_for_one_of_ours(tmp_path: Pa
         users_dataflow(f"{path}")
 
 
-def test_the_gate_adds_the_coarse_scenarios_to_the_default_ones() -> None:
-    chosen = selection.select([], [], with_coarse=True)
-    assert [one.name for one in chosen if one.coarse] == [
+def test_the_gate_adds_scenarios_for_large_changes_only_to_the_default_ones() -> None:
+    chosen = selection.select([], [], for_gate=True)
+    assert [one.name for one in chosen if one.large_changes_only] == [
         "partitioned-silence", "partitioned-launcher",
     ]  # fmt: skip
     assert len(chosen) == 10
-    assert len(selection.select(["dynamic"], [], with_coarse=True)) == 1
+    assert len(selection.select(["dynamic"], [], for_gate=True)) == 1
 
 
 def test_a_silence_is_long_enough_for_what_begins_late() -> None:

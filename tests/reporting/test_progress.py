@@ -11,7 +11,7 @@ from waitbench.model.run import Measurement, PlannedRun
 from waitbench.reporting.console import make_console
 from waitbench.reporting.progress import RunProgress
 
-SCENARIO = next(one for one in SCENARIOS if one.waits and not one.coarse)
+SCENARIO = next(one for one in SCENARIOS if one.waits and not one.large_changes_only)
 
 
 class Clock:

@@ -40,15 +40,15 @@ class Scope(str, Enum):
     WAITING = "waiting"
     """Those whose workers mostly wait."""
     WORKING = "working"
-    """The others, but for the coarse ones."""
-    COARSE = "coarse"
-    """Those measured in few rounds, for what breaks by a factor: see ``Scenario.coarse``."""
+    """The others."""
+    LARGE_CHANGES = "large-changes-only"
+    """What costs a multiple if it breaks: see ``Scenario.large_changes_only``."""
 
     def holds(self, record: Record) -> bool:
         if self is Scope.EVERY:
             return True
-        if record.coarse:
-            return self is Scope.COARSE
+        if record.large_changes_only:
+            return self is Scope.LARGE_CHANGES
         return self is (Scope.WAITING if record.mostly_waits else Scope.WORKING)
 
 
@@ -127,7 +127,7 @@ _DEFAULTS = {
         "rss:10%,8MiB", "memory:10%,8MiB",
         "startup:25%,100ms", "shutdown:25%,100ms", "stop:25%,100ms", "foreign-cpu:25%,250ms",
     ),
-    Scope.COARSE: ("cpu:100%", "cpu:100%,each"),
+    Scope.LARGE_CHANGES: ("cpu:100%", "cpu:100%,each"),
     Scope.WORKING: ("cpu:10%", "cpu:25%,each"),
 }  # fmt: skip
 DEFAULTS = tuple(

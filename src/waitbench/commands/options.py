@@ -22,12 +22,12 @@ def _defaults() -> str:
     """The gate's default criteria, in a sentence."""
     groups = {
         scope: ", ".join(str(one) for one in DEFAULTS if one.scope is scope)
-        for scope in (Scope.WAITING, Scope.COARSE, Scope.WORKING)
+        for scope in (Scope.WAITING, Scope.LARGE_CHANGES, Scope.WORKING)
     }
     return (
         f"In scenarios that wait: {groups[Scope.WAITING]} (syscalls where the machine "
         f"lets them be counted); in a long silence and under the engine's own launcher: "
-        f"{groups[Scope.COARSE]}; in scenarios that work: {groups[Scope.WORKING]}."
+        f"{groups[Scope.LARGE_CHANGES]}; in scenarios that work: {groups[Scope.WORKING]}."
     )
 
 

@@ -18,19 +18,19 @@ def select(
     *,
     worker: WorkerFile | None = None,
     quick: bool = False,
-    with_coarse: bool = False,
+    for_gate: bool = False,
 ) -> tuple[Scenario, ...]:
     """The scenarios that any of the globs match (without a glob, the default ones), with settings.
 
-    Those of ``worker``, where there is one, may be named without its name. ``with_coarse`` adds the
-    coarse scenarios to the default ones, for the gate; ``quick`` shortens each before it is set.
+    Those of ``worker``, where there is one, may be named without its name. ``for_gate`` adds to
+    the default ones those for large changes only; ``quick`` shortens each before it is set.
 
     Raises ``UsageError`` for a glob that matches none, and for a setting that none of them has.
     """
     known = SCENARIOS if worker is None else scenarios_of(worker)
     chosen = _matching(known, patterns, "" if worker is None else f"{worker.name}-")
     if not patterns:
-        chosen = [one for one in known if one.by_default or (with_coarse and one.coarse)]
+        chosen = [one for one in known if one.by_default or (for_gate and one.large_changes_only)]
     if quick:
         chosen = [scenario.shortened() for scenario in chosen]
     names = [setting.partition("=")[0] for setting in settings]

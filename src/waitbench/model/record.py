@@ -100,8 +100,8 @@ class ScenarioFacts(msgspec.Struct, kw_only=True, rename={"own_topology": "topol
     """Whether the scenario's input makes the workers wait."""
     works: bool = False
     """Whether the scenario has heavy work to do, whose CPU dwarfs that of any waiting."""
-    coarse: bool = False
-    """Whether the gate asks it for large rises only; see ``Scenario.coarse``."""
+    large_changes_only: bool = False
+    """Whether the gate asks it for large rises only; see ``Scenario.large_changes_only``."""
     own_topology: str | None = None
     """How its processes are started, where that is not the comparison's topology."""
     scan: ScanPoint | None = None

@@ -48,7 +48,7 @@ class Scenario:
     """What the worker is given, and what identifies it."""
     by_default: bool = True
     """Whether it runs when no ``--scenario`` is given."""
-    coarse: bool = False
+    large_changes_only: bool = False
     """Whether the gate asks it for large rises only, in few rounds; it does so by default.
 
     Such are a long silence and the engine's own launcher: their rounds are long or noisy, and what

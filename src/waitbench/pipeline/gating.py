@@ -84,12 +84,13 @@ class Gate:
         What mostly waits comes first: there most regressions show soonest, and little more is
         measured of who has failed. What is judged together is measured together.
         """
-        coarse = [scenario for scenario in scenarios if scenario.coarse]
-        waiting = [one for one in scenarios if one.waits and not (one.works or one.coarse)]
-        working = [one for one in scenarios if one not in waiting and not one.coarse]
+        large = [one for one in scenarios if one.large_changes_only]
+        others = [one for one in scenarios if one not in large]
+        waiting = [one for one in others if one.waits and not one.works]
+        working = [one for one in others if one not in waiting]
         if any(one.scope is Scope.EVERY and not one.each for one in self.criteria):
             return [scenarios]
-        return [group for group in (waiting, coarse, working) if group]
+        return [group for group in (waiting, large, working) if group]
 
     def validate(self) -> None:
         """Raises ``UsageError`` for what could not be heeded, before anything is measured."""

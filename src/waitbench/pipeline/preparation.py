@@ -85,7 +85,7 @@ def new_record(scenario: Scenario, context: Context) -> Record:
         own_topology=str(scenario.topology) if scenario.topology else None,
         waits=scenario.waits,
         works=scenario.works,
-        coarse=scenario.coarse,
+        large_changes_only=scenario.large_changes_only,
         scan=scenario.scan,
         metrics=scenario.metrics,
     )

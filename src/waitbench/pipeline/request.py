@@ -251,7 +251,7 @@ def _scenarios(request: Request, engine: Engine, worker: WorkerFile | None) -> t
     if request.scenarios or not own:
         named = request.scenarios, request.settings
         chosen = (
-            selection.select(*named, worker=worker, quick=quick, with_coarse=request.by_defaults)
+            selection.select(*named, worker=worker, quick=quick, for_gate=request.by_defaults)
             if scan is None
             else selection.scanned(*named, scan, worker=worker, quick=quick)
         )

@@ -75,7 +75,7 @@ class OwnDataflow(Dataflow):
     @property
     def idles(self) -> bool:
         # A sibling makes finer differences less certain.
-        return self.coarse and bool(self.parameters["idle"])
+        return self.large_changes_only and bool(self.parameters["idle"])
 
     @property
     def works(self) -> bool:
@@ -107,7 +107,7 @@ class OwnDataflow(Dataflow):
         return sources * int(self.parameters[self.counted_by])
 
     def shortened(self) -> OwnDataflow:
-        if self.coarse:
+        if self.large_changes_only:
             return self
         # Nothing is set where a parameter is absent, or 0.
         quick = {k: v for k, v in {**_QUICK, **self.quick}.items() if self.parameters.get(k)}
@@ -191,7 +191,7 @@ _KINDS: tuple[tuple[str, int, dict[str, Value], str], ...] = (
     ),
 )
 """End of the name, items of each source, what differs from the common parameters, purpose."""
-_COARSE: tuple[tuple[str, Topology, dict[str, Value], str], ...] = (
+_LARGE_CHANGES: tuple[tuple[str, Topology, dict[str, Value], str], ...] = (
     (
         "-silence",
         Topology("cluster", 2),
@@ -243,9 +243,9 @@ SCENARIOS: tuple[Scenario, ...] = tuple(
             **parameters,
         },
         by_default=False,
-        coarse=True,
+        large_changes_only=True,
         topology=topology,
     )
-    for kind, topology, parameters, purpose in _COARSE
+    for kind, topology, parameters, purpose in _LARGE_CHANGES
 )  # fmt: skip
 """All of them, in the order in which they run."""
