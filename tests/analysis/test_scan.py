@@ -17,9 +17,9 @@ COSTS = {"a": lambda n: 0.02 + 0.0002 * n, "b": lambda n: 0.01 + 0.0003 * n}
 def test_each_revision_has_a_constant_and_a_slope_with_their_intervals() -> None:
     (found,) = scans(scan_records(COSTS))
     assert (found.scenario, found.parameter, found.rounds) == ("idle", "partitions", 5)
-    assert tuple(point.value for point in found.curves[0].points) == VALUES
+    assert found.values == tuple(found.curves[0].costs) == VALUES
     for curve, constant, slope in zip(found.curves, (0.02, 0.01), (2e-4, 3e-4), strict=True):
-        assert curve.misfit is None
+        assert curve.off_at is None
         for estimate, true in ((curve.constant, constant), (curve.slope, slope)):
             assert estimate is not None
             assert estimate.low is not None
@@ -38,8 +38,7 @@ def test_a_value_that_could_not_be_measured_is_left_out() -> None:
     records[-1].add(outcome("b", 1, TIMED_OUT, message="still running after 30 s"))
     (found,) = scans(records)
     whole, short = found.curves
-    assert whole.points[-1].cost is not None
-    assert short.points[-1].cost is None
+    assert set(whole.costs) - set(short.costs) == {1024}
     assert short.slope is not None
 
 
@@ -57,4 +56,4 @@ def test_a_square_fails_by_each_value_where_it_costs_and_passes_at_a_small_one()
     found = gate.conclude(records, parse(["steady:25%,each"], METRICS), 16).judgements
     assert found[-1].verdict is Verdict.SLOWER
     assert found[2].verdict is Verdict.WITHIN_MARGIN
-    assert scans(records)[0].curves[1].misfit is not None
+    assert scans(records)[0].curves[1].off_at == 1024

@@ -61,6 +61,6 @@ def test_the_headlines_say_what_each_input_adds_and_where_no_line_fits() -> None
         "dear: 3.0× more CPU for each partition (95 %: 3.0×)",
     )
     assert square.level == "!"
-    assert square.text.startswith("square: not a line: the cost at 1,024 partitions is ")
+    assert square.text.startswith("square: not a line: the cost at 1,024 partitions is more")
     (alone,) = scan.headlines([scanned(scan_records({"v0": COSTS["v1"]}))])
     assert alone.text.startswith("v0: each partition 20")

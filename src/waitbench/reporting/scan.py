@@ -5,7 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 from waitbench.analysis.results import Note
-from waitbench.analysis.scan import Curve, Scanned
+from waitbench.analysis.scan import TOLERANCE, Curve, Scanned
 from waitbench.analysis.statistics import Estimate
 from waitbench.analysis.verdicts import Verdict
 from waitbench.reporting.document import Cell, Heading, Table, Word
@@ -37,10 +37,10 @@ def _table(scanned: Scanned) -> Table:
     curves, one = scanned.curves, _one(scanned.parameter)
     rows: list[tuple[Cell, ...]] = [
         (
-            Word(text=format_value(points[0].value), sort=points[0].value),
-            *(_cost(point.cost) for point in points),
+            Word(text=format_value(value), sort=value),
+            *(_cost(curve.costs.get(value)) for curve in curves),
         )
-        for points in zip(*(curve.points for curve in curves), strict=True)
+        for value in scanned.values
     ]
     rows += [
         ("C: without any", *(_cost(curve.constant) for curve in curves)),
@@ -101,12 +101,10 @@ def _headline(curve: Curve, scanned: Scanned) -> tuple[str, str]:
 
 def _why_not(curve: Curve, scanned: Scanned) -> str:
     """Why a curve has no line."""
-    if curve.misfit is None:
+    if curve.off_at is None:
         return "too few values were measured for a line"
-    value = format_value(curve.misfit.value)
-    side = "above" if curve.misfit.off > 0 else "below"
-    off = f"{abs(curve.misfit.off) * 100:.0f} % {side} the best one"
-    return f"not a line: the cost at {value} {scanned.parameter} is {off}"
+    where = f"{format_value(curve.off_at)} {scanned.parameter}"
+    return f"not a line: the cost at {where} is more than {TOLERANCE:.0%} off the best one"
 
 
 def plain(scanned: Sequence[Scanned]) -> list[dict[str, Any]]:

@@ -1,9 +1,10 @@
-"""What waiting costs against a number: runs, means and the line that fits."""
+"""What waiting costs against a number: means and the line that fits."""
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from waitbench.analysis.scan import Curve, Line, Scanned
+from waitbench.analysis.scan import Curve, Scanned
 from waitbench.reporting.charts import style
 from waitbench.reporting.scan import title
 from waitbench.system.streams import printable
@@ -16,7 +17,7 @@ _STEPS = 60
 
 def has_data(scanned: Scanned) -> bool:
     """Whether any run says what its workers used while they waited."""
-    return any(run > 0 for curve in scanned.curves for point in curve.points for run in point.runs)
+    return any(cost.value > 0 for curve in scanned.curves for cost in curve.costs.values())
 
 
 def draw(scanned: Scanned) -> Figure:
@@ -30,33 +31,28 @@ def draw(scanned: Scanned) -> Figure:
         style.write_plainly(axis)
     axes.set_xlabel(printable(scanned.parameter))
     axes.set_ylabel("steady CPU, % of a core")
-    style.title(
-        figure, axes, title(scanned), "small: run · large: mean · line: C + N·R, where it fits"
-    )
+    style.title(figure, axes, title(scanned), "means · bars: 95 % · line: C + N·R, where it fits")
     style.tidy(axes)
     style.legend_of(figure, axes)
     return figure
 
 
 def _draw_curve(axes: Axes, place: int, curve: Curve) -> None:
-    colour, marker = style.colour(place), style.marker(place)
-    for point in curve.points:
-        shown = [run * 100 for run in point.runs if run > 0]
-        axes.scatter([point.value] * len(shown), shown, s=8, color=colour, marker=marker, alpha=0.4)
-    means = [(p.value, p.cost.value * 100) for p in curve.points if p.cost and p.cost.value > 0]
-    if means:
-        axes.plot(
-            *zip(*means, strict=True), marker, markersize=6, color=colour,
-            label=printable(curve.label),
-        )  # fmt: skip
+    means = {value: cost for value, cost in curve.costs.items() if cost.value > 0}
+    if not means:
+        return
+    colour, shown = style.colour(place), [cost.value * 100 for cost in means.values()]
+    # One run has no interval.
+    ends = [(cost.low or cost.value, cost.high or cost.value) for cost in means.values()]
+    reach = abs(np.transpose(ends) * 100 - shown)
+    axes.errorbar(
+        [*means], shown, reach, fmt=style.marker(place), markersize=6, elinewidth=1, color=colour,
+        label=printable(curve.label),
+    )  # fmt: skip
     constant, slope = curve.constant, curve.slope
     if constant is None or slope is None:
-        if means:
-            axes.plot(*zip(*means, strict=True), color=colour, linewidth=0.8, linestyle=":")
+        axes.plot([*means], shown, color=colour, linewidth=0.8, linestyle=":")
         return
-    measured = [point.value for point in curve.points if point.cost is not None]
-    first, last = measured[0], measured[-1]
-    values = [first * (last / first) ** (step / _STEPS) for step in range(_STEPS + 1)]
-    line = Line(constant.value, slope.value)
-    drawn = [(value, line.at(value) * 100) for value in values if line.at(value) > 0]
-    axes.plot(*zip(*drawn, strict=True), color=colour, linewidth=1.2)
+    values = np.geomspace(min(means), max(means), _STEPS)
+    costs = constant.value + slope.value * values
+    axes.plot(values[costs > 0], costs[costs > 0] * 100, color=colour, linewidth=1.2)
